@@ -1,0 +1,170 @@
+"""Every capable solver on one problem, against the best bound that is known for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import SolverUnavailableError
+from .problem import BoundProblem
+from .registry import capable_solvers, get_solver, solve
+from .solution import Solution
+
+_COLUMNS = ("solver", "status", "bound", "gap", "kkt_residual", "iterations", "setup_seconds", "seconds", "verdict")
+
+
+@dataclass(frozen=True)
+class CheckRow:
+    """One solver's line of the table."""
+
+    solver: str
+    status: str
+    bound: float
+    gap: float
+    kkt_residual: float
+    iterations: int | None
+    setup_seconds: float
+    seconds: float
+    verdict: str
+
+    @property
+    def agrees(self) -> bool:
+        """True when the solver found the reference bound and was right about it."""
+        return self.verdict == "agrees"
+
+
+@dataclass(frozen=True)
+class CrossCheck:
+    """The table of :func:`cross_check`; prints itself."""
+
+    rows: tuple[CheckRow, ...]
+    reference: str
+    reference_bound: float
+    tol: float
+
+    @property
+    def agree(self) -> bool:
+        """True when every solver that can run here agrees."""
+        return all(row.agrees for row in self.rows if row.status != "unavailable")
+
+    def to_frame(self) -> Any:
+        """The rows as a pandas DataFrame."""
+        import pandas
+
+        return pandas.DataFrame([[getattr(row, column) for column in _COLUMNS] for row in self.rows], columns=_COLUMNS)
+
+    def __str__(self) -> str:
+        cells = [_COLUMNS] + [tuple(_show(column, getattr(row, column)) for column in _COLUMNS) for row in self.rows]
+        widths = [max(len(line[k]) for line in cells) for k in range(len(_COLUMNS))]
+        numeric = {"bound", "gap", "kkt_residual", "iterations", "setup_seconds", "seconds"}
+        lines = [
+            "  ".join(
+                cell.rjust(width) if column in numeric else cell.ljust(width)
+                for column, cell, width in zip(_COLUMNS, line, widths, strict=True)
+            ).rstrip()
+            for line in cells
+        ]
+        lines.append(f"reference: {self.reference}, bound {self.reference_bound:.12g}; tolerance {self.tol:g}")
+        return "\n".join(lines)
+
+
+def _show(column: str, value: Any) -> str:
+    if value is None or value != value:
+        return "-"
+    if column == "bound":
+        return f"{value:.10f}"
+    if column in ("gap", "kkt_residual"):
+        return f"{value:.1e}"
+    if column in ("seconds", "setup_seconds"):
+        return f"{value:.4f}"
+    return str(value)
+
+
+def cross_check(
+    problem: BoundProblem,
+    solvers: list[str] | tuple[str, ...] | None = None,
+    tol: float = 1e-7,
+    options: dict[str, dict[str, Any]] | None = None,
+) -> CrossCheck:
+    """Run every capable solver and compare its bound with the reference.
+
+    The reference is the solution of an exact solver when one applies, else the smallest bound found.
+
+    Parameters
+    ----------
+    problem : BoundProblem
+    solvers : list of str, optional
+        Which ones; by default every registered solver that can handle the problem.
+    tol : float
+        Largest difference between bounds that counts as agreement.
+    options : dict, optional
+        Solver name to keyword arguments for it.
+
+    Returns
+    -------
+    CrossCheck
+        One row per solver with a verdict: ``agrees``, ``worse by …``, ``failed: …``, ``claims optimal but is not``, or
+        ``below the reference by …``, which would mean that the reference is wrong.
+    """
+    names = capable_solvers(problem) if solvers is None else list(solvers)
+    found = {name: _attempt(problem, name, (options or {}).get(name, {})) for name in names}
+    solved = {name: result for name, result in found.items() if isinstance(result, Solution)}
+    reference = _reference(problem, solved)
+    rows = tuple(_row(name, result, reference, tol) for name, result in found.items())
+    if reference is None:
+        return CrossCheck(rows, "none", float("nan"), tol)
+    return CrossCheck(rows, reference.solver, reference.bound, tol)
+
+
+def _attempt(problem: BoundProblem, name: str, options: dict[str, Any]) -> Solution | tuple[str, str]:
+    """A solution, or (status, reason). One solver's exception must not hide what the others found."""
+    try:
+        return solve(problem, name, **options)
+    except SolverUnavailableError as reason:
+        return "unavailable", str(reason)
+    except (ArithmeticError, RuntimeError, ValueError) as reason:
+        return "error", f"{type(reason).__name__}: {reason}"
+
+
+def _reference(problem: BoundProblem, solved: dict[str, Solution]) -> Solution | None:
+    certified = [solution for solution in solved.values() if solution.is_global]
+    if not certified:
+        certified = [
+            solve(problem, name)
+            for name in capable_solvers(problem)
+            if name not in solved and get_solver(name).exact and get_solver(name).missing() is None
+        ]
+    candidates = certified or [solution for solution in solved.values() if solution.posterior is not None]
+    return min(candidates, key=lambda solution: solution.bound, default=None)
+
+
+def _row(name: str, result: Solution | tuple[str, str], reference: Solution | None, tol: float) -> CheckRow:
+    nan = float("nan")
+    if not isinstance(result, Solution):
+        status, reason = result
+        return CheckRow(name, status, nan, nan, nan, None, nan, nan, f"failed: {reason}")
+    gap = result.bound - reference.bound
+    return CheckRow(
+        name,
+        result.status,
+        result.bound,
+        gap,
+        result.kkt_residual,
+        result.iterations,
+        result.setup_seconds,
+        result.seconds,
+        verdict(result, gap, tol),
+    )
+
+
+def verdict(solution: Solution, gap: float, tol: float) -> str:
+    """What to say of a solution whose bound differs from the reference by ``gap``."""
+    if gap < -tol:
+        return f"below the reference by {-gap:.1e}"
+    if solution.status not in ("optimal", "acceptable"):
+        return f"failed: {solution.status}" + (f", {solution.message}" if solution.message else "")
+    if gap <= tol:
+        return "agrees"
+    if solution.status == "optimal" and solution.kkt_residual > tol:
+        return "claims optimal but is not"
+    return f"worse by {gap:.1e}"

@@ -1,0 +1,95 @@
+r"""First- and second-order optimality of a posterior on the simplex.
+
+With :math:`B(q) = F(L(q), D(q))`, ``D`` separable, the gradient is :math:`F_L l + F_D D'` and the Hessian is a diagonal plus a matrix
+of rank two, so both tests cost a few passes over the weights, whatever their number.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .problem import BoundProblem
+
+
+def gradient(problem: BoundProblem, q: np.ndarray) -> np.ndarray:
+    r"""The gradient :math:`\nabla B = F_L\, l + F_D\, \nabla D` at weights ``q`` on the simplex."""
+    outer = problem.outer_derivatives(problem.empirical_risk(q), problem.statistic(q))
+    return _gradient(problem, q, outer.L, outer.D)
+
+
+def _gradient(problem: BoundProblem, q: np.ndarray, F_L: float, F_D: float) -> np.ndarray:
+    # With the kl distance F_L is infinite at L = 0; a classifier without errors does not feel it.
+    risk_part = F_L * problem.risks if np.isfinite(F_L) else np.where(problem.risks > 0.0, F_L, 0.0)
+    return risk_part + F_D * problem.divergence_function.gradient(q, problem.prior)
+
+
+def kkt_residual(problem: BoundProblem, q: np.ndarray) -> float:
+    r"""Distance from stationarity, in units of the bound; zero exactly at a KKT point of the simplex.
+
+    For χ² and Rényi orders it is the Frank–Wolfe gap :math:`\langle \nabla B, q\rangle - \min_i \partial_i B`, the first-order
+    decrease that is left; where ``B`` is convex it bounds :math:`B(q) - \min B`. For the KL divergence, whose gradient is minus
+    infinity at weight zero, it is :math:`\sum_i \max(q_i, \hat q_i)\,|\partial_i B - \langle\nabla B, q\rangle|` with the Gibbs weights
+    :math:`\hat q_i \propto p_i e^{-b l_i}`, :math:`b = F_L/F_D`, that the stationarity condition asks for: a weight that should be
+    :math:`10^{-30}` may be zero, one that should be a tenth may not.
+    """
+    outer = problem.outer_derivatives(problem.empirical_risk(q), problem.statistic(q))
+    slopes = _gradient(problem, q, outer.L, outer.D)
+    support = q > 0.0
+    mean = float(np.dot(q[support], slopes[support]))
+    if not problem.divergence_function.steep:
+        return max(mean - float(slopes.min()), 0.0)
+    if not np.isfinite(outer.L):
+        wanted = np.where(problem.risks > 0.0, 0.0, problem.prior)
+        slopes = np.where(np.isinf(slopes), mean, slopes)
+    elif outer.D > 0.0:
+        exponents = -(outer.L / outer.D) * (problem.risks - problem.risks.min())
+        wanted = problem.prior * np.exp(exponents)
+    else:
+        wanted = problem.prior
+    return float(np.dot(np.maximum(q, wanted / wanted.sum()), np.abs(slopes - mean)))
+
+
+def classify(problem: BoundProblem, q: np.ndarray, tol: float = 1e-8) -> str:
+    r"""Classify a posterior by the second-order condition on its support.
+
+    On the support :math:`S` the Hessian is :math:`\Delta + U C U^T` with :math:`\Delta = F_D\,\mathrm{diag}(D'')`, :math:`U = [l, D']` and
+    ``C`` the second derivatives of ``F``. The bordered Hessian (with the border :math:`\sum_{i \in S} v_i = 0`) has the signs of
+    a minimum exactly when the Hessian is positive definite on the tangent space. Scaled by :math:`\Delta^{-1/2}` it is the identity
+    plus :math:`W C W^T`, ``W`` the scaled ``U`` made orthogonal to the scaled border, whose eigenvalues other than one are those
+    of the two-by-two matrix :math:`I + C\,W^T W`.
+
+    Returns ``"not stationary"`` when the KKT residual exceeds ``tol``, ``"saddle"`` when some direction has curvature that is
+    not positive, else ``"local minimum"``.
+    """
+    if kkt_residual(problem, q) > tol:
+        return "not stationary"
+    lowest = tangent_curvature(problem, q)
+    return "local minimum" if lowest > 0.0 else "saddle"
+
+
+def tangent_curvature(problem: BoundProblem, q: np.ndarray) -> float:
+    """The smallest eigenvalue of the scaled Hessian on the tangent space of the support (see :func:`classify`).
+
+    It is capped at one: with four or more weights some direction has exactly that. Zero or less means a direction of descent.
+    """
+    support = q > 0.0
+    weights, prior, risks = q[support], problem.prior[support], problem.risks[support]
+    if weights.size == 1:
+        return 1.0
+    outer = problem.outer_derivatives(problem.empirical_risk(q), problem.statistic(q))
+    if not np.isfinite([outer.L, outer.LL, outer.LD]).all():
+        # L = 0 with the kl distance: every risk on the support is zero and only the divergence bends.
+        outer = outer._replace(L=0.0, LL=0.0, LD=0.0)
+    divergence = problem.divergence_function
+    scale = 1.0 / np.sqrt(outer.D * divergence.curvature(weights, prior))
+    border = scale / np.linalg.norm(scale)
+    directions = np.column_stack((risks, divergence.gradient(weights, prior)))
+    # Constants along the border drop out on the tangent space; removing the mean first keeps digits.
+    directions = (directions - directions.mean(axis=0)) * scale[:, None]
+    directions -= np.outer(border, border @ directions)
+    coupling = np.array([[outer.LL, outer.LD], [outer.LD, outer.DD]])
+    eigenvalues = np.linalg.eigvals(np.eye(2) + coupling @ (directions.T @ directions)).real
+    return min(1.0, float(eigenvalues.min()))

@@ -1,0 +1,212 @@
+r"""A bound minimisation: (risks, m, δ, prior) × a distance × a divergence × a constant.
+
+With probability at least :math:`1 - \delta` over the sample, for all posteriors ``q`` at once, the true risk of the stochastic
+classifier is at most
+
+.. math:: B(q) = F(L, D), \qquad L = \sum_i q_i l_i, \quad D = \sum_i p_i f(q_i/p_i),
+
+where :math:`F(L, D) = r(L, b(D))`: the divergence turns ``D`` into a budget ``b``, the distance inverts it. ``F`` increases in both
+arguments. :class:`BoundProblem` holds the data, evaluates ``B`` and its derivatives, and knows nothing of solvers.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from . import distances, divergences, optimality
+from .constants import check_names, check_sample_size
+from .distances import Distance
+from .divergences import Divergence
+from .validation import check_delta, check_order, check_posterior, check_prior, check_risks
+
+
+class Outer(NamedTuple):
+    """The outer function ``F(L, D)`` with its first and second partial derivatives."""
+
+    value: float
+    L: float
+    D: float
+    LL: float
+    LD: float
+    DD: float
+
+
+class BoundProblem:
+    """Minimise a PAC-Bayesian bound over the posteriors on a finite set of classifiers.
+
+    Parameters
+    ----------
+    risks : array of shape (H,)
+        Empirical risks in [0, 1], each measured on ``m`` i.i.d. examples that were not used to train the classifier.
+    m : int
+        Number of those examples, 1 to 10⁹.
+    delta : float
+        The bound holds with probability at least ``1 - delta``.
+    distance : {"linear", "squared", "kl", "pinsker", "ch"} or Distance
+        How empirical and true risk are compared; the last two exist for the KL divergence only.
+    divergence : {"chi2", "kl", "renyi"} or Divergence
+        How posterior and prior are compared.
+    prior : array of shape (H,), optional
+        Positive weights that sum to one and were fixed before seeing the sample; uniform by default.
+    constant : {"exact", "paper"}
+        The moment constant: exact (never below the supremum), or as printed in the paper, to reproduce its figures.
+    order : float
+        Rényi order above one; read when ``divergence="renyi"``.
+
+    Examples
+    --------
+    >>> import pacb_models as pm
+    >>> problem = pm.BoundProblem([0.1, 0.2, 0.4], m=500, delta=0.05, distance="kl")
+    >>> round(problem.bound([0.6, 0.3, 0.1]), 4)
+    0.2219
+    """
+
+    def __init__(
+        self,
+        risks: object,
+        m: int,
+        delta: float = 0.05,
+        distance: str | Distance = "kl",
+        divergence: str | Divergence = "chi2",
+        prior: object = None,
+        constant: str = "exact",
+        order: float = 2.0,
+    ) -> None:
+        self.risks = check_risks(risks)
+        self.m = check_sample_size(m)
+        self.delta = check_delta(delta)
+        self.prior = check_prior(prior, self.risks.size)
+        #: True when the prior was left out, so that every weight is the same number.
+        self.uniform_prior = prior is None
+        self.distance_function, self.divergence_function = _resolve(distance, divergence, constant, order)
+        self.constant = constant
+        self.risks.setflags(write=False)
+        self.prior.setflags(write=False)
+
+    @property
+    def distance(self) -> str:
+        """Name of the distance."""
+        return self.distance_function.name
+
+    @property
+    def divergence(self) -> str:
+        """Name of the divergence."""
+        return self.divergence_function.name
+
+    @property
+    def order(self) -> float:
+        """Rényi order: 2 for χ², 1 for the KL divergence (the limit)."""
+        return self.divergence_function.order
+
+    @property
+    def size(self) -> int:
+        """Number of classifiers, ``H``."""
+        return self.risks.size
+
+    @cached_property
+    def constant_value(self) -> float:
+        """The moment constant ``I(m)`` in use; infinite where it exceeds the floating-point range."""
+        return self.distance_function.constant(self.m, self.divergence, self.order, self.constant)
+
+    @cached_property
+    def log_constant(self) -> float:
+        """Natural logarithm of the moment constant in use; always finite."""
+        return self.distance_function.log_constant(self.m, self.divergence, self.order, self.constant)
+
+    @cached_property
+    def coefficient(self) -> float:
+        r"""The number ``c`` of the budget: :math:`(I/\delta)^{1-1/\alpha}` for order α, :math:`\ln(I/\delta)` for KL."""
+        return self.divergence_function.coefficient(self.constant_value, self.log_constant, self.delta)
+
+    @cached_property
+    def exponent(self) -> int:
+        """The divisor of the budget of a KL-divergence bound."""
+        return self.distance_function.exponent(self.m)
+
+    def outer(self, L: float, D: float) -> float:
+        """The bound as a function of the empirical risk and the statistic."""
+        budget = self.divergence_function.budget(D, self.coefficient, self.exponent)
+        return self.distance_function.invert(L, budget.value)
+
+    def outer_derivatives(self, L: float, D: float) -> Outer:
+        """``F(L, D)`` and its partial derivatives, by the chain rule through the budget."""
+        budget = self.divergence_function.budget(D, self.coefficient, self.exponent)
+        r = self.distance_function.derivatives(L, budget.value)
+        return Outer(
+            r.value,
+            r.L,
+            r.b * budget.slope,
+            r.LL,
+            r.Lb * budget.slope,
+            r.bb * budget.slope**2 + r.b * budget.bend,
+        )
+
+    def empirical_risk(self, posterior: np.ndarray) -> float:
+        """The empirical risk ``L`` of the stochastic classifier."""
+        # Weights that sum to one average the risks; rounding must not carry the average out of their range.
+        return min(max(float(np.dot(posterior, self.risks)), 0.0), 1.0)
+
+    def statistic(self, posterior: np.ndarray) -> float:
+        """The separable sum ``D`` of the divergence."""
+        return self.divergence_function.statistic(posterior, self.prior)
+
+    def bound(self, posterior: object) -> float:
+        """The bound at a posterior given in the order of ``risks``."""
+        q = check_posterior(posterior, self.size)
+        return self.outer(self.empirical_risk(q), self.statistic(q))
+
+    def gradient(self, posterior: object) -> np.ndarray:
+        """The derivatives of the bound with respect to the posterior weights."""
+        q = check_posterior(posterior, self.size)
+        return optimality.gradient(self, q)
+
+    def kkt_residual(self, posterior: object) -> float:
+        """How far a posterior is from stationarity on the simplex, in units of the bound; zero at a KKT point."""
+        q = check_posterior(posterior, self.size)
+        return optimality.kkt_residual(self, q)
+
+    def classify(self, posterior: object, tol: float = 1e-8) -> str:
+        """``"local minimum"``, ``"saddle"`` or ``"not stationary"``, by the bordered Hessian on the posterior's support."""
+        q = check_posterior(posterior, self.size)
+        return optimality.classify(self, q, tol)
+
+    def replace(self, **changes: object) -> BoundProblem:
+        """The same problem with some arguments changed, for instance ``problem.replace(delta=0.01)``."""
+        arguments = {
+            "risks": self.risks,
+            "m": self.m,
+            "delta": self.delta,
+            "distance": self.distance_function,
+            "divergence": self.divergence_function,
+            "prior": None if self.uniform_prior else self.prior,
+            "constant": self.constant,
+        }
+        if "divergence" not in changes and "order" in changes:
+            changes["divergence"] = self.divergence
+        return BoundProblem(**(arguments | changes))
+
+    def __repr__(self) -> str:
+        order = f", order={self.order:g}" if self.divergence == "renyi" else ""
+        prior = "uniform" if self.uniform_prior else "given"
+        return (
+            f"BoundProblem(H={self.size}, m={self.m}, delta={self.delta:g}, distance={self.distance!r}, "
+            f"divergence={self.divergence!r}{order}, prior={prior}, constant={self.constant!r})"
+        )
+
+
+def _resolve(
+    distance: str | Distance, divergence: str | Divergence, constant: str, order: float
+) -> tuple[Distance, Divergence]:
+    """The distance and divergence objects, once the names are known to go together."""
+    divergence_name = divergence.name if isinstance(divergence, Divergence) else divergence
+    if not isinstance(distance, Distance):
+        check_names(distance, divergence_name, constant)
+        distance = distances.BY_NAME[distance]
+    elif distance is distances.BY_NAME.get(distance.name):
+        check_names(distance.name, divergence_name, constant)
+    if not isinstance(divergence, Divergence):
+        divergence = divergences.by_name(divergence, check_order(order) if divergence == "renyi" else order)
+    return distance, divergence

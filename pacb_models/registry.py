@@ -1,0 +1,197 @@
+"""Finding solvers and running them: :func:`solve`, :func:`available_solvers`.
+
+Solvers are found through the entry-point group ``pacb_models.solvers`` only, so a third party's registers as ours do.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import lru_cache
+from importlib.metadata import entry_points
+from typing import Any
+
+import numpy as np
+
+from .errors import InputError, SolverUnavailableError, UnsupportedProblemError
+from .optimality import kkt_residual
+from .problem import BoundProblem
+from .solution import STATUSES, Outcome, Solution
+from .solver import Solver
+
+GROUP = "pacb_models.solvers"
+
+#: A point whose recomputed KKT residual is above this is never reported as "optimal" ...
+OPTIMAL_RESIDUAL = 1e-6
+#: ... and above this not even as "acceptable".
+ACCEPTABLE_RESIDUAL = 1e-4
+
+#: Order in which solvers are listed; others follow by name.
+_ORDER = ("frontier", "fixed-point", "subset-search", "cvxpy", "ipopt", "cyipopt", "ccp", "scipy")
+
+
+@lru_cache(maxsize=1)
+def _entry_points() -> dict[str, Any]:
+    found = {entry.name: entry for entry in entry_points(group=GROUP)}
+    rank = {name: position for position, name in enumerate(_ORDER)}
+    return {name: found[name] for name in sorted(found, key=lambda name: (rank.get(name, len(rank)), name))}
+
+
+def solver_names() -> list[str]:
+    """Names of all registered solvers, whether or not they can run here."""
+    return list(_entry_points())
+
+
+@lru_cache(maxsize=None)
+def get_solver(name: str) -> Solver:
+    """The registered solver of that name."""
+    points = _entry_points()
+    if name not in points:
+        raise InputError(f"solver is {name!r}; it must be 'auto' or one of {', '.join(map(repr, points))}.")
+    return points[name].load()
+
+
+class Availability(str):
+    """What keeps a solver from running; empty (and false as a complaint) when nothing does."""
+
+    @property
+    def available(self) -> bool:
+        return not self
+
+
+def available_solvers(problem: BoundProblem | None = None) -> dict[str, Availability]:
+    """Every registered solver with what keeps it from running here (or on ``problem``); an empty string means nothing does.
+
+    >>> import pacb_models as pm
+    >>> pm.available_solvers()["frontier"].available
+    True
+    """
+    table = {}
+    for name in solver_names():
+        solver = get_solver(name)
+        reason = solver.missing()
+        if reason is None and problem is not None:
+            reason = solver.unsupported(problem)
+        table[name] = Availability(reason or "")
+    return table
+
+
+def capable_solvers(problem: BoundProblem) -> list[str]:
+    """Names of the solvers that can handle the problem, installed or not."""
+    return [name for name in solver_names() if get_solver(name).unsupported(problem) is None]
+
+
+def solve(problem: BoundProblem, solver: str = "auto", **options: Any) -> Solution:
+    """Minimise a bound.
+
+    Parameters
+    ----------
+    problem : BoundProblem
+    solver : str
+        A registered name; ``"auto"`` takes the exact global solver where it applies, else the first that can.
+    **options
+        Passed to the solver; see its documentation.
+
+    Returns
+    -------
+    Solution
+        With bound and residuals recomputed from the weights. A point that fails our own stationarity check is never
+        reported as optimal, whatever the solver claims.
+
+    Examples
+    --------
+    >>> import pacb_models as pm
+    >>> problem = pm.BoundProblem([0.1, 0.2, 0.4], m=500, delta=0.05, distance="linear")
+    >>> solution = pm.solve(problem)
+    >>> solution.status, solution.is_global
+    ('optimal', True)
+    """
+    method = _choose(problem, solver)
+    started = time.perf_counter()
+    outcome = method.run(problem, **options)
+    seconds = time.perf_counter() - started - outcome.setup_seconds
+    return assess(problem, outcome, method.name, max(seconds, 0.0))
+
+
+def _choose(problem: BoundProblem, name: str) -> Solver:
+    if name == "auto":
+        return _automatic(problem)
+    method = get_solver(name)
+    reason = method.unsupported(problem)
+    if reason is not None:
+        able = ", ".join(capable_solvers(problem)) or "no registered solver"
+        raise UnsupportedProblemError(
+            f"solver {name!r} cannot minimise the {problem.distance} distance with the {problem.divergence} divergence "
+            f"({reason}); {able} can."
+        )
+    missing = method.missing()
+    if missing is not None:
+        raise SolverUnavailableError(f"solver {name!r} cannot run here: {missing}.")
+    return method
+
+
+def _automatic(problem: BoundProblem) -> Solver:
+    able = [get_solver(name) for name in capable_solvers(problem)]
+    ready = [method for method in able if method.missing() is None]
+    if not ready:
+        raise UnsupportedProblemError(
+            f"no solver that can run here minimises the {problem.distance} distance with the {problem.divergence} divergence."
+        )
+    return max(ready, key=lambda method: method.exact)
+
+
+def onto_simplex(weights: np.ndarray) -> np.ndarray | None:
+    """Solver output as a posterior: negative noise cut off, sum one; None when nothing usable is left."""
+    q = np.asarray(weights, dtype=np.float64)
+    if q.size and q.min() < 0.0:
+        q = np.maximum(q, 0.0)
+    total = q.sum()
+    if not (np.isfinite(total) and total > 0.0):
+        return None
+    return q if total == 1.0 else q / total
+
+
+def assess(problem: BoundProblem, outcome: Outcome, solver: str, seconds: float) -> Solution:
+    """Turn a solver's outcome into a solution: recompute everything, and correct a claim that does not hold."""
+    if outcome.status not in STATUSES:
+        raise ValueError(f"solver {solver!r} returned the unknown status {outcome.status!r}.")
+    posterior = None if outcome.posterior is None else onto_simplex(outcome.posterior)
+    status, message = outcome.status, outcome.message
+    bound, risk, divergence, residual, support = np.inf, np.nan, np.nan, np.inf, 0
+    if posterior is not None:
+        risk = problem.empirical_risk(posterior)
+        statistic = problem.statistic(posterior)
+        bound = problem.outer(risk, statistic)
+        divergence = problem.divergence_function.value(statistic)
+        residual = kkt_residual(problem, posterior)
+        support = int(np.count_nonzero(posterior))
+    elif status in ("optimal", "acceptable"):
+        status, message = "numerical_error", f"no usable weights were returned; the solver said {status!r}. {message}".strip()
+    if status in ("optimal", "acceptable"):
+        held = _supported_claim(status, residual)
+        if held != status:
+            message = f"the solver said {status!r}, but the recomputed KKT residual is {residual:.1e}. {message}".strip()
+            status = held
+    return Solution(
+        posterior=posterior,
+        bound=float(bound),
+        empirical_risk=float(risk),
+        divergence=float(divergence),
+        support_size=support,
+        status=status,
+        message=message,
+        iterations=outcome.iterations,
+        seconds=seconds,
+        setup_seconds=outcome.setup_seconds,
+        kkt_residual=float(residual),
+        is_global=outcome.is_global and status == "optimal",
+        solver=solver,
+        local_minima=outcome.local_minima,
+        details=outcome.details,
+    )
+
+
+def _supported_claim(status: str, residual: float) -> str:
+    """The strongest of "optimal", "acceptable", "not_converged" that claim and residual allow."""
+    if residual <= OPTIMAL_RESIDUAL:
+        return status
+    return "acceptable" if residual <= ACCEPTABLE_RESIDUAL else "not_converged"

@@ -1,0 +1,115 @@
+"""What a solver hands over, and what the user gets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+#: Every status a solution can have, with its meaning.
+STATUSES: dict[str, str] = {
+    "optimal": "a stationary point to full accuracy (the global optimum where the solution says so)",
+    "acceptable": "nearly stationary; less accurate than asked for",
+    "iteration_limit": "stopped at the iteration limit",
+    "time_limit": "stopped at the time limit",
+    "infeasible": "the solver believes that no feasible point exists",
+    "restoration_failed": "Ipopt's restoration phase failed",
+    "numerical_error": "numbers overflowed or a linear system could not be solved",
+    "not_converged": "the iteration ended without meeting its tolerance",
+    "unavailable": "the solver's software is not installed",
+    "error": "the solver raised an exception",
+}
+
+
+class LocalMinimum(NamedTuple):
+    """One local minimum of the bound: what a path or multi-start search found beside the best."""
+
+    bound: float
+    empirical_risk: float
+    divergence: float
+    support_size: int
+
+
+@dataclass
+class Outcome:
+    """What a solver returns: weights and what it claims of them. Nothing in it is trusted before it is recomputed."""
+
+    posterior: np.ndarray | None
+    status: str
+    message: str = ""
+    iterations: int | None = None
+    #: Seconds spent building or compiling a model, apart from solving it.
+    setup_seconds: float = 0.0
+    is_global: bool = False
+    local_minima: tuple[LocalMinimum, ...] = ()
+    #: Anything particular to the solver: traces, histories, distinct points of a multi-start.
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A posterior with its certificate, recomputed from the weights themselves.
+
+    Attributes
+    ----------
+    posterior : array of shape (H,) or None
+        Weights on the simplex in the order of ``problem.risks``; None when the solver produced no point.
+    bound, empirical_risk, divergence : float
+        Evaluated at ``posterior``, never taken from the solver.
+    support_size : int
+        Number of positive weights.
+    status, message : str
+        One of :data:`STATUSES` and a sentence.
+    iterations : int or None
+    seconds, setup_seconds : float
+        Time to solve, and time to build the model (not included in ``seconds``).
+    kkt_residual : float
+        :meth:`BoundProblem.kkt_residual` of the posterior.
+    is_global : bool
+        True when the method certifies the global minimum.
+    solver : str
+    local_minima : tuple of LocalMinimum
+        Other local minima found, best first.
+    details : dict
+        Particular to the solver.
+    """
+
+    posterior: np.ndarray | None
+    bound: float
+    empirical_risk: float
+    divergence: float
+    support_size: int
+    status: str
+    message: str
+    iterations: int | None
+    seconds: float
+    setup_seconds: float
+    kkt_residual: float
+    is_global: bool
+    solver: str
+    local_minima: tuple[LocalMinimum, ...] = ()
+    details: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Fields as JSON-ready values (``details`` left out; infinities and NaN become None)."""
+        record = {}
+        for name in self.__dataclass_fields__:
+            if name == "details":
+                continue
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                value = value.tolist()
+            elif name == "local_minima":
+                value = [minimum._asdict() for minimum in value]
+            elif isinstance(value, float) and not math.isfinite(value):
+                value = None
+            record[name] = value
+        return record
+
+    def __repr__(self) -> str:
+        return (
+            f"Solution(bound={self.bound:.10g}, empirical_risk={self.empirical_risk:.6g}, divergence={self.divergence:.6g}, "
+            f"support_size={self.support_size}, status={self.status!r}, solver={self.solver!r}, is_global={self.is_global})"
+        )

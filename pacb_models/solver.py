@@ -1,0 +1,52 @@
+"""The interface between problems and methods; every solver, ours or a third party's, is one small subclass."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+from .problem import BoundProblem
+from .solution import Outcome
+
+
+class Solver:
+    """A method for minimising a bound.
+
+    A subclass sets ``name``, lists what it can handle, and implements :meth:`run`. An instance is registered under the
+    entry-point group ``pacb_models.solvers``.
+    """
+
+    #: Name used by :func:`pacb_models.solve`.
+    name: str
+    #: (divergence, distance) pairs it can minimise, as ``{"chi2": ("linear", …), …}``.
+    handles: dict[str, tuple[str, ...]] = {}
+    #: Modules that must be importable.
+    requires: tuple[str, ...] = ()
+    #: How to get them, as a command or a sentence.
+    install: str = ""
+    #: True when the point it returns is certified to be the global minimum.
+    exact: bool = False
+    #: True when a ``time_limit`` option is honoured inside :meth:`run`.
+    keeps_time_limit: bool = False
+
+    def missing(self) -> str | None:
+        """None when the solver can run here, else what to install. Looks without importing."""
+        absent = [module for module in self.requires if importlib.util.find_spec(module) is None]
+        if not absent:
+            return None
+        return f"{', '.join(absent)} not installed: {self.install or 'pip install ' + ' '.join(absent)}"
+
+    def unsupported(self, problem: BoundProblem) -> str | None:
+        """None when the problem is in reach of this method, else a clause that says why not."""
+        distances = self.handles.get(problem.divergence, ())
+        if problem.distance in distances:
+            return None
+        pairs = "; ".join(f"{divergence}: {', '.join(names)}" for divergence, names in self.handles.items())
+        return f"it handles {pairs}"
+
+    def run(self, problem: BoundProblem, **options: Any) -> Outcome:
+        """Minimise the bound. ``options`` are the method's own keyword arguments."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<solver {self.name!r}>"

@@ -1,0 +1,108 @@
+"""Checks of what a caller passes in; every failure is one sentence about one argument."""
+
+from __future__ import annotations
+
+import math
+import numbers
+
+import numpy as np
+
+from .errors import InputError
+
+#: How far a distribution's weights may sum from one.
+SUM_TOLERANCE = 1e-9
+
+
+def _vector(name: str, values: object) -> np.ndarray:
+    """A one-dimensional, non-empty, NaN-free float64 copy of ``values``."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError) as reason:
+        raise InputError(f"{name} must be a sequence of numbers, but {reason}.") from None
+    if array.ndim != 1:
+        raise InputError(f"{name} must be one-dimensional, but its shape is {array.shape}.")
+    if array.size == 0:
+        raise InputError(f"{name} must hold at least one number, but it is empty.")
+    if math.isnan(array.sum()):
+        # The sum is one pass without a temporary; it is also NaN for inf - inf, hence the second look.
+        bad = np.flatnonzero(np.isnan(array))
+        if bad.size:
+            raise InputError(f"{name}[{bad[0]}] is nan; every entry must be a number.")
+    return array
+
+
+def _refuse_first(name: str, array: np.ndarray, bad: np.ndarray, expected: str) -> None:
+    """Raise for the first index where ``bad`` holds."""
+    index = int(np.argmax(bad))
+    others = int(np.count_nonzero(bad)) - 1
+    more = f" (and {others} more)" if others else ""
+    raise InputError(f"{name}[{index}] is {float(array[index])!r}{more}; {expected}.")
+
+
+def check_risks(risks: object) -> np.ndarray:
+    """Empirical risks: a non-empty vector with entries in [0, 1]."""
+    array = _vector("risks", risks)
+    if array.min() < 0.0 or array.max() > 1.0:
+        _refuse_first("risks", array, (array < 0.0) | (array > 1.0), "every risk must lie in [0, 1]")
+    return array
+
+
+def check_delta(delta: object) -> float:
+    """The confidence parameter: a real number strictly between 0 and 1."""
+    if isinstance(delta, bool) or not isinstance(delta, numbers.Real) or not 0.0 < delta < 1.0:
+        raise InputError(f"delta is {delta!r}; it must be a number strictly between 0 and 1.")
+    return float(delta)
+
+
+def _check_length(name: str, array: np.ndarray, size: int) -> None:
+    if array.size != size:
+        raise InputError(f"{name} has {array.size} entries, but there are {size} risks; the two must match.")
+
+
+def _check_sum(name: str, array: np.ndarray) -> None:
+    total = math.fsum(array) if array.size < 1000 else float(array.sum())
+    if not abs(total - 1.0) <= SUM_TOLERANCE:
+        raise InputError(f"{name} sums to {total:.12g}; it must sum to 1 (within {SUM_TOLERANCE:g}).")
+
+
+def check_prior(prior: object, size: int) -> np.ndarray:
+    """A prior over ``size`` classifiers: positive weights that sum to one; ``None`` means uniform."""
+    if prior is None:
+        return np.full(size, 1.0 / size)
+    array = _vector("prior", prior)
+    _check_length("prior", array, size)
+    if array.min() <= 0.0:
+        _refuse_first("prior", array, array <= 0.0, "every prior weight must be positive")
+    _check_sum("prior", array)
+    return array
+
+
+def check_posterior(posterior: object, size: int) -> np.ndarray:
+    """A posterior over ``size`` classifiers: non-negative weights that sum to one."""
+    array = _vector("posterior", posterior)
+    _check_length("posterior", array, size)
+    if array.min() < 0.0:
+        _refuse_first("posterior", array, array < 0.0, "every posterior weight must be non-negative")
+    _check_sum("posterior", array)
+    return array
+
+
+def check_order(order: object) -> float:
+    """The Rényi order: a finite real number above one."""
+    if isinstance(order, bool) or not isinstance(order, numbers.Real) or not 1.0 < order < math.inf:
+        raise InputError(f"order is {order!r}; a Rényi order must be a finite number above 1.")
+    return float(order)
+
+
+def check_choice(name: str, value: object, choices: tuple[str, ...] | list[str]) -> str:
+    """One of a short list of names."""
+    if value not in choices:
+        raise InputError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}.")
+    return str(value)
+
+
+def check_count(name: str, value: object, least: int = 1) -> int:
+    """A whole number of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise InputError(f"{name} is {value!r}; it must be a whole number of at least {least}.")
+    return int(value)
