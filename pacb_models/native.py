@@ -1,0 +1,47 @@
+"""Where the compiled parts that Pyomo looks up by name are found: PyNumero's ASL library and an ``ipopt`` executable.
+
+Pyomo searches ``PATH`` and ``LD_LIBRARY_PATH``. Set-up puts the ASL library into the environment's ``bin`` folder, and
+conda into ``lib``; neither is on ``PATH`` when the environment's Python is started without activating it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+ASL_LIBRARY = "libpynumero_ASL.dylib" if sys.platform == "darwin" else "libpynumero_ASL.so"
+
+
+def environment_folders() -> list[Path]:
+    """The folders of the running Python environment that may hold programs and libraries."""
+    return [Path(sys.prefix) / "bin", Path(sys.prefix) / "lib"]
+
+
+def use_environment_folders() -> None:
+    """Append the environment's folders to ``PATH``, so that Pyomo finds what set-up installed.
+
+    To be called before Pyomo's Ipopt is used; calling it again changes nothing.
+    """
+    present = os.environ.get("PATH", "").split(os.pathsep)
+    missing = [str(folder) for folder in environment_folders() if folder.is_dir() and str(folder) not in present]
+    os.environ["PATH"] = os.pathsep.join([entry for entry in present if entry] + missing)
+
+
+def find_asl_library() -> Path | None:
+    """The ASL library that Pyomo will load, found without importing Pyomo; None when there is none.
+
+    ``SolverFactory("cyipopt").available()`` answers True without it, so this is what tells whether Pyomo's models can
+    be solved in this environment.
+    """
+    searched = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep) + os.environ.get("PATH", "").split(os.pathsep)
+    folders = [Path(entry) for entry in searched if entry] + environment_folders()
+    return next((folder / ASL_LIBRARY for folder in folders if (folder / ASL_LIBRARY).is_file()), None)
+
+
+def find_ipopt_executable() -> Path | None:
+    """An ``ipopt`` program on ``PATH`` or in the environment (conda-forge has one); None when there is none."""
+    bin_folder = str(environment_folders()[0])
+    found = shutil.which("ipopt") or shutil.which("ipopt", path=bin_folder)
+    return Path(found) if found else None
