@@ -1,0 +1,45 @@
+# Every target makes .venv on first use and reuses it; a changed setup.cfg or set-up script renews it.
+#
+#   make PYTHON=/path/to/python ...   another Python (3.11 or newer) than the first on PATH
+#   make bench SUITE=paper ARGS=...   another suite, further options of `pacb bench`
+#   make test ARGS='-k frontier'      further options of pytest
+
+SUITE ?= quick
+OUT ?= results/$(SUITE)
+BIN := .venv/bin
+
+# The raw UCI files, where they lie beside the checkout; set PACB_DATA to have them elsewhere.
+ifneq ($(wildcard ../shared/data),)
+export PACB_DATA ?= $(abspath ../shared/data)
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help bench test docs wheel lint setup clean
+
+help:               ## this list
+	@sed -n 's/^\([a-z]*\): .*## /\1\t/p' Makefile | expand -t 10
+
+bench: .venv/ready-run    ## the main job: every solver on every problem of a suite, and a report in results/
+	$(BIN)/pacb bench --suite $(SUITE) --out $(OUT) $(ARGS)
+
+test: .venv/ready-dev     ## the whole test suite, one process per core
+	$(BIN)/python -m pytest -n auto $(ARGS)
+
+docs: .venv/ready-docs    ## the documentation as a site in build/docs, warnings as errors
+	$(BIN)/mkdocs build --strict --site-dir build/docs
+
+wheel: .venv/ready-dev    ## sdist and wheel in dist/
+	$(BIN)/python -m build --outdir dist .
+
+lint: .venv/ready-dev     ## ruff
+	$(BIN)/ruff check .
+
+setup:              ## try again what set-up could not install
+	@sh tools/setup.sh
+
+clean:              ## remove what make made, but for results/
+	rm -rf .venv .setup.log build dist *.egg-info .pytest_cache .hypothesis .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/ready-%: setup.cfg pyproject.toml $(wildcard tools/*.py tools/*.sh)
+	@sh tools/setup.sh $*
