@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +54,17 @@ class CrossCheck:
 
         return pandas.DataFrame([[getattr(row, column) for column in _COLUMNS] for row in self.rows], columns=_COLUMNS)
 
+    def as_dict(self) -> dict[str, Any]:
+        """The table as JSON-ready values (NaN and infinities become None)."""
+        rows = [{column: _finite(getattr(row, column)) for column in _COLUMNS} for row in self.rows]
+        return {
+            "reference": self.reference,
+            "reference_bound": _finite(self.reference_bound),
+            "tol": self.tol,
+            "agree": self.agree,
+            "rows": rows,
+        }
+
     def __str__(self) -> str:
         cells = [_COLUMNS] + [tuple(_show(column, getattr(row, column)) for column in _COLUMNS) for row in self.rows]
         widths = [max(len(line[k]) for line in cells) for k in range(len(_COLUMNS))]
@@ -66,6 +78,10 @@ class CrossCheck:
         ]
         lines.append(f"reference: {self.reference}, bound {self.reference_bound:.12g}; tolerance {self.tol:g}")
         return "\n".join(lines)
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _show(column: str, value: Any) -> str:

@@ -1,12 +1,13 @@
 r"""Distances :math:`\phi(\hat l, l)` between an empirical and a true risk.
 
-A PAC-Bayesian bound says :math:`\phi(L, r) \le b`: the empirical risk ``L`` of the posterior and its true risk ``r`` differ,
-measured by :math:`\phi`, by no more than a *budget* ``b``. Turning that into an upper bound on the risk is the inversion
+A PAC-Bayesian bound says :math:`\phi(L, r) \le b`: the empirical risk ``L`` of the posterior and its true risk ``r``
+differ, measured by :math:`\phi`, by no more than a *budget* ``b``. Turning that into an upper bound on the risk is
+the inversion
 
 .. math:: r(L, b) = \sup\{r \ge L : \phi(L, r) \le b\}.
 
-A :class:`Distance` knows that inverse and its derivatives, and nothing else; how the budget depends on the posterior is the
-divergence's business. A new distance is one subclass with ``invert``, ``derivatives`` and ``log_constant``.
+A :class:`Distance` knows that inverse and its derivatives, and nothing else; how the budget depends on the posterior
+is the divergence's business. A new distance is one subclass with ``invert``, ``derivatives`` and ``log_constant``.
 """
 
 from __future__ import annotations
@@ -118,15 +119,17 @@ class BinaryKL(Distance):
         slope_L = d * slope_b
         kl_rr = (variance - excess * (1.0 - 2.0 * r)) / variance**2
         LL = -slope_b * (1.0 / (L * (1.0 - L)) - 2.0 * slope_L / variance + kl_rr * slope_L**2)
-        Lb = -slope_b**2 * (-1.0 / variance + kl_rr * slope_L)
+        Lb = -(slope_b**2) * (-1.0 / variance + kl_rr * slope_L)
         return Inverse(r, slope_L, slope_b, LL, Lb, -kl_rr * slope_b**3)
 
 
 class SixthDegree(Distance):
-    r""":math:`\phi_{CH}(x) = x^2 + \tfrac29 x^4 + \tfrac{16}{135} x^6`, :math:`x = l - \hat l`; :math:`r = L + \sqrt y`.
+    r""":math:`\phi_{CH}(x) = x^2 + \tfrac29 x^4 + \tfrac{16}{135} x^6`, :math:`x = l - \hat l`; :math:`r = L + \sqrt
+    y`.
 
     ``y`` is the only real root of :math:`y + \tfrac29 y^2 + \tfrac{16}{135} y^3 = b`. The distance and its factor
-    :math:`2m - 1` are the companion paper's (Sahu and Hemachandra, ACML 2019): a sixth-degree minorant of the binary kl.
+    :math:`2m - 1` are the companion paper's (Sahu and Hemachandra, ACML 2019): a sixth-degree minorant of the binary
+    kl.
     """
 
     name = "ch"

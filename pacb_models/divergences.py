@@ -1,11 +1,12 @@
 r"""Divergences between posterior ``q`` and prior ``p``, and the budget they leave to the distance.
 
-Every bound of the package depends on the posterior through its empirical risk :math:`L = \sum_i q_i l_i` and one separable
-sum :math:`D = \sum_i p_i f(q_i/p_i)`, here called the *statistic*:
+Every bound of the package depends on the posterior through its empirical risk :math:`L = \sum_i q_i l_i` and one
+separable sum :math:`D = \sum_i p_i f(q_i/p_i)`, here called the *statistic*:
 
 * order :math:`\alpha` (χ² is :math:`\alpha = 2`): :math:`D = \sum_i p_i (q_i/p_i)^\alpha`,
   budget :math:`b = D^{1/\alpha} (I/\delta)^{1 - 1/\alpha}`;
-* Kullback–Leibler: :math:`D = \sum_i q_i \ln(q_i/p_i)`, budget :math:`b = (D + \ln(I/\delta))/n`, with ``n`` the distance's
+* Kullback–Leibler: :math:`D = \sum_i q_i \ln(q_i/p_i)`, budget :math:`b = (D + \ln(I/\delta))/n`, with ``n`` the
+distance's
   exponent (``m``, or ``2m - 1`` for φ_CH).
 """
 

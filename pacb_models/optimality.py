@@ -1,7 +1,7 @@
 r"""First- and second-order optimality of a posterior on the simplex.
 
-With :math:`B(q) = F(L(q), D(q))`, ``D`` separable, the gradient is :math:`F_L l + F_D D'` and the Hessian is a diagonal plus a matrix
-of rank two, so both tests cost a few passes over the weights, whatever their number.
+With :math:`B(q) = F(L(q), D(q))`, ``D`` separable, the gradient is :math:`F_L l + F_D D'` and the Hessian is a
+diagonal plus a matrix of rank two, so both tests cost a few passes over the weights, whatever their number.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ def _gradient(problem: BoundProblem, q: np.ndarray, F_L: float, F_D: float) -> n
 def kkt_residual(problem: BoundProblem, q: np.ndarray) -> float:
     r"""Distance from stationarity, in units of the bound; zero exactly at a KKT point of the simplex.
 
-    For χ² and Rényi orders it is the Frank–Wolfe gap :math:`\langle \nabla B, q\rangle - \min_i \partial_i B`, the first-order
-    decrease that is left; where ``B`` is convex it bounds :math:`B(q) - \min B`. For the KL divergence, whose gradient is minus
-    infinity at weight zero, it is :math:`\sum_i \max(q_i, \hat q_i)\,|\partial_i B - \langle\nabla B, q\rangle|` with the Gibbs weights
-    :math:`\hat q_i \propto p_i e^{-b l_i}`, :math:`b = F_L/F_D`, that the stationarity condition asks for: a weight that should be
-    :math:`10^{-30}` may be zero, one that should be a tenth may not.
+    For χ² and Rényi orders it is the Frank–Wolfe gap :math:`\langle \nabla B, q\rangle - \min_i \partial_i B`, the
+    first-order decrease that is left; where ``B`` is convex it bounds :math:`B(q) - \min B`. For the KL divergence,
+    whose gradient is minus infinity at weight zero, it is :math:`\sum_i \max(q_i, \hat q_i)\,|\partial_i B -
+    \langle\nabla B, q\rangle|` with the Gibbs weights :math:`\hat q_i \propto p_i e^{-b l_i}`, :math:`b = F_L/F_D`,
+    that the stationarity condition asks for: a weight that should be :math:`10^{-30}` may be zero, one that should be
+    a tenth may not.
     """
     outer = problem.outer_derivatives(problem.empirical_risk(q), problem.statistic(q))
     slopes = _gradient(problem, q, outer.L, outer.D)
@@ -55,14 +56,15 @@ def kkt_residual(problem: BoundProblem, q: np.ndarray) -> float:
 def classify(problem: BoundProblem, q: np.ndarray, tol: float = 1e-8) -> str:
     r"""Classify a posterior by the second-order condition on its support.
 
-    On the support :math:`S` the Hessian is :math:`\Delta + U C U^T` with :math:`\Delta = F_D\,\mathrm{diag}(D'')`, :math:`U = [l, D']` and
-    ``C`` the second derivatives of ``F``. The bordered Hessian (with the border :math:`\sum_{i \in S} v_i = 0`) has the signs of
-    a minimum exactly when the Hessian is positive definite on the tangent space. Scaled by :math:`\Delta^{-1/2}` it is the identity
-    plus :math:`W C W^T`, ``W`` the scaled ``U`` made orthogonal to the scaled border, whose eigenvalues other than one are those
-    of the two-by-two matrix :math:`I + C\,W^T W`.
+    On the support :math:`S` the Hessian is :math:`\Delta + U C U^T` with :math:`\Delta = F_D\,\mathrm{diag}(D'')`,
+    :math:`U = [l, D']` and ``C`` the second derivatives of ``F``. The bordered Hessian (with the border
+    :math:`\sum_{i \in S} v_i = 0`) has the signs of a minimum exactly when the Hessian is positive definite on the
+    tangent space. Scaled by :math:`\Delta^{-1/2}` it is the identity plus :math:`W C W^T`, ``W`` the scaled ``U``
+    made orthogonal to the scaled border, whose eigenvalues other than one are those of the two-by-two matrix :math:`I
+    + C\,W^T W`.
 
-    Returns ``"not stationary"`` when the KKT residual exceeds ``tol``, ``"saddle"`` when some direction has curvature that is
-    not positive, else ``"local minimum"``.
+    Returns ``"not stationary"`` when the KKT residual exceeds ``tol``, ``"saddle"`` when some direction has curvature
+    that is not positive, else ``"local minimum"``.
     """
     if kkt_residual(problem, q) > tol:
         return "not stationary"
@@ -73,7 +75,8 @@ def classify(problem: BoundProblem, q: np.ndarray, tol: float = 1e-8) -> str:
 def tangent_curvature(problem: BoundProblem, q: np.ndarray) -> float:
     """The smallest eigenvalue of the scaled Hessian on the tangent space of the support (see :func:`classify`).
 
-    It is capped at one: with four or more weights some direction has exactly that. Zero or less means a direction of descent.
+    It is capped at one: with four or more weights some direction has exactly that. Zero or less means a direction of
+    descent.
     """
     support = q > 0.0
     weights, prior, risks = q[support], problem.prior[support], problem.risks[support]

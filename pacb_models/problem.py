@@ -1,12 +1,13 @@
 r"""A bound minimisation: (risks, m, δ, prior) × a distance × a divergence × a constant.
 
-With probability at least :math:`1 - \delta` over the sample, for all posteriors ``q`` at once, the true risk of the stochastic
-classifier is at most
+With probability at least :math:`1 - \delta` over the sample, for all posteriors ``q`` at once, the true risk of the
+stochastic classifier is at most
 
 .. math:: B(q) = F(L, D), \qquad L = \sum_i q_i l_i, \quad D = \sum_i p_i f(q_i/p_i),
 
-where :math:`F(L, D) = r(L, b(D))`: the divergence turns ``D`` into a budget ``b``, the distance inverts it. ``F`` increases in both
-arguments. :class:`BoundProblem` holds the data, evaluates ``B`` and its derivatives, and knows nothing of solvers.
+where :math:`F(L, D) = r(L, b(D))`: the divergence turns ``D`` into a budget ``b``, the distance inverts it. ``F``
+increases in both arguments. :class:`BoundProblem` holds the data, evaluates ``B`` and its derivatives, and knows
+nothing of solvers.
 """
 
 from __future__ import annotations
@@ -118,7 +119,8 @@ class BoundProblem:
 
     @cached_property
     def coefficient(self) -> float:
-        r"""The number ``c`` of the budget: :math:`(I/\delta)^{1-1/\alpha}` for order α, :math:`\ln(I/\delta)` for KL."""
+        r"""The number ``c`` of the budget: :math:`(I/\delta)^{1-1/\alpha}` for order α,
+        :math:`\ln(I/\delta)` for KL."""
         return self.divergence_function.coefficient(self.constant_value, self.log_constant, self.delta)
 
     @cached_property
@@ -169,7 +171,7 @@ class BoundProblem:
         return optimality.kkt_residual(self, q)
 
     def classify(self, posterior: object, tol: float = 1e-8) -> str:
-        """``"local minimum"``, ``"saddle"`` or ``"not stationary"``, by the bordered Hessian on the posterior's support."""
+        """``"local minimum"``, ``"saddle"`` or ``"not stationary"``, by the bordered Hessian on its support."""
         q = check_posterior(posterior, self.size)
         return optimality.classify(self, q, tol)
 

@@ -6,7 +6,7 @@ Solvers are found through the entry-point group ``pacb_models.solvers`` only, so
 from __future__ import annotations
 
 import time
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import entry_points
 from typing import Any
 
@@ -41,7 +41,7 @@ def solver_names() -> list[str]:
     return list(_entry_points())
 
 
-@lru_cache(maxsize=None)
+@cache
 def get_solver(name: str) -> Solver:
     """The registered solver of that name."""
     points = _entry_points()
@@ -165,11 +165,16 @@ def assess(problem: BoundProblem, outcome: Outcome, solver: str, seconds: float)
         residual = kkt_residual(problem, posterior)
         support = int(np.count_nonzero(posterior))
     elif status in ("optimal", "acceptable"):
-        status, message = "numerical_error", f"no usable weights were returned; the solver said {status!r}. {message}".strip()
+        status, message = (
+            "numerical_error",
+            f"no usable weights were returned; the solver said {status!r}. {message}".strip(),
+        )
     if status in ("optimal", "acceptable"):
         held = _supported_claim(status, residual)
         if held != status:
-            message = f"the solver said {status!r}, but the recomputed KKT residual is {residual:.1e}. {message}".strip()
+            message = (
+                f"the solver said {status!r}, but the recomputed KKT residual is {residual:.1e}. {message}".strip()
+            )
             status = held
     return Solution(
         posterior=posterior,

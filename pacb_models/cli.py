@@ -1,0 +1,294 @@
+"""The command line, ``pacb``.
+
+The commands on a single problem live here. Larger ones (``bench``, ``reproduce``, ``train``, ``certify``) are found
+through the entry-point group ``pacb_models.commands``: a function ``add_parser(subparsers)`` that adds one command
+and sets its ``run``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from typing import Any, NoReturn
+
+from . import __version__
+from .constants import CONSTANTS, DISTANCES
+from .errors import InputError, SolverUnavailableError
+from .problem import BoundProblem
+
+DONE, FAILED, BAD_INPUT = 0, 1, 2
+
+_DISTANCE_NAMES = tuple(dict.fromkeys(name for names in DISTANCES.values() for name in names))
+
+_RISKS_HELP = (
+    "one risk per line, or a CSV with a column 'risk' and optionally 'prior' and 'name'; '-' reads standard input"
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaint is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"{self.prog}: {message} (see '{self.prog} --help')\n")
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
+    """Examples keep their line breaks; options show their defaults."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        if action.default in (None, False, argparse.SUPPRESS):
+            return action.help
+        return super()._get_help_string(action)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; 0: done, 1: a solver failed or solvers disagree, 2: bad input."""
+    options = build_parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except InputError as reason:
+        print(f"pacb {options.command}: {reason}", file=sys.stderr)
+        return BAD_INPUT
+    except SolverUnavailableError as reason:
+        print(f"pacb {options.command}: {reason}", file=sys.stderr)
+        return FAILED
+    except BrokenPipeError:
+        # The reader of our output (head, less) left; pointing stdout at nothing keeps the interpreter's exit quiet.
+        sys.stdout = None
+        return DONE
+    except KeyboardInterrupt:
+        print(f"pacb {options.command}: interrupted", file=sys.stderr)
+        return 130
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser with all commands, ours and plugged in."""
+    parser = Parser(
+        prog="pacb",
+        description="Minimise PAC-Bayesian bounds over a finite set of classifiers.",
+        formatter_class=HelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"pacb {__version__}")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for add in (_add_solve, _add_check, _add_constants, _add_doctor):
+        add(subparsers)
+    for entry in sorted(entry_points(group="pacb_models.commands"), key=lambda entry: entry.name):
+        entry.load()(subparsers)
+    return parser
+
+
+def add_command(subparsers: Any, name: str, run: Any, summary: str, description: str = "") -> argparse.ArgumentParser:
+    """Add one command in the common form; for our commands and plugged-in ones alike."""
+    parser = subparsers.add_parser(
+        name, help=summary, description=description or summary, formatter_class=HelpFormatter
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments that describe one problem."""
+    parser.add_argument("risks", metavar="RISKS.csv", help=_RISKS_HELP)
+    parser.add_argument("--m", type=int, required=True, help="number of examples on which each risk was measured")
+    add_bound_arguments(parser)
+
+
+def add_bound_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments that describe a bound."""
+    parser.add_argument("--delta", type=float, default=0.05, help="the bound holds with probability 1 - delta")
+    parser.add_argument("--distance", default="kl", help=f"one of {', '.join(_DISTANCE_NAMES)}")
+    parser.add_argument("--divergence", default="chi2", help=f"one of {', '.join(DISTANCES)}")
+    parser.add_argument("--order", type=float, default=2.0, help="Rényi order, with --divergence renyi")
+    parser.add_argument(
+        "--constant", default="exact", help=f"one of {', '.join(CONSTANTS)}; 'paper' reproduces printed figures"
+    )
+
+
+def problem_from(options: argparse.Namespace) -> tuple[BoundProblem, list[str]]:
+    """The problem that the arguments describe, and the classifiers' names."""
+    from .risk_file import read_risk_file
+
+    content = read_risk_file(options.risks)
+    problem = BoundProblem(
+        content.risks,
+        m=options.m,
+        delta=options.delta,
+        distance=options.distance,
+        divergence=options.divergence,
+        prior=content.prior,
+        constant=options.constant,
+        order=options.order,
+    )
+    return problem, content.names
+
+
+def parse_options(pairs: Sequence[str]) -> dict[str, Any]:
+    """``NAME=VALUE`` pairs as keyword arguments; a value is read as JSON where it is JSON, else as text."""
+    options = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise InputError(f"--option is {pair!r}; it must have the form NAME=VALUE.")
+        try:
+            options[name] = json.loads(text)
+        except json.JSONDecodeError:
+            options[name] = text
+    return options
+
+
+def _add_solve(subparsers: Any) -> None:
+    parser = add_command(
+        subparsers,
+        "solve",
+        _solve,
+        "minimise one bound",
+        "Minimise one bound and print the posterior's certificate.\n\n"
+        "  pacb solve risks.csv --m 549 --delta 0.01 --distance kl\n"
+        "  pacb solve risks.csv --m 549 --solver ipopt --option formulation=direct --json",
+    )
+    add_problem_arguments(parser)
+    parser.add_argument("--solver", default="auto", help="a name that 'pacb doctor' lists, or 'auto' for the exact one")
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the solver; repeatable"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object with all fields and weights")
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="how many of the largest weights to print")
+
+
+def _solve(options: argparse.Namespace) -> int:
+    from .registry import solve
+
+    problem, names = problem_from(options)
+    solution = solve(problem, options.solver, **parse_options(options.option))
+    if options.json:
+        print(json.dumps(solution.as_dict(), allow_nan=False))
+    else:
+        print(_describe(problem, solution, names, options.top))
+    return DONE if solution.status in ("optimal", "acceptable") else FAILED
+
+
+def _describe(problem: BoundProblem, solution: Any, names: list[str], top: int) -> str:
+    """A solution for reading."""
+    scope = "the global minimum" if solution.is_global else "not certified as global"
+    lines = [
+        f"bound            {solution.bound:.10f}   (true risk at most this, with probability {1 - problem.delta:g})",
+        f"empirical risk   {solution.empirical_risk:.10f}   on {problem.m} examples",
+        f"divergence       {solution.divergence:.6g}   ({problem.divergence})",
+        f"support          {solution.support_size} of {problem.size} classifiers",
+        f"status           {solution.status}, {scope}" + (f": {solution.message}" if solution.message else ""),
+        f"solver           {solution.solver}, {_iterations(solution)}{solution.seconds:.4f} s, KKT residual {solution.kkt_residual:.1e}",
+        f"constant         I(m) = {problem.constant_value:.6g} ({problem.constant}), distance {problem.distance}",
+    ]
+    if len(solution.local_minima):
+        others = ", ".join(f"{minimum.bound:.6f}" for minimum in solution.local_minima[:5])
+        lines.append(f"local minima     {len(solution.local_minima)} more, with bounds {others}")
+    if solution.posterior is not None and top > 0:
+        order = (-solution.posterior).argsort(kind="stable")[: min(top, solution.support_size)]
+        width = max((len(names[i]) for i in order), default=4)
+        lines.append(f"\n{'name'.ljust(width)}  {'weight':>10}  {'risk':>8}")
+        lines += [f"{names[i].ljust(width)}  {solution.posterior[i]:10.6f}  {problem.risks[i]:8.5f}" for i in order]
+        if solution.support_size > top:
+            lines.append(f"... and {solution.support_size - top} more (--top N or --json)")
+    return "\n".join(lines)
+
+
+def _iterations(solution: Any) -> str:
+    return "" if solution.iterations is None else f"{solution.iterations} iterations, "
+
+
+def _add_check(subparsers: Any) -> None:
+    parser = add_command(
+        subparsers,
+        "check",
+        _check,
+        "cross-check every solver on one problem",
+        "Run every solver that can handle the problem and compare them with the certified optimum.\n"
+        "Exit code 1 when one fails or disagrees.\n\n"
+        "  pacb check risks.csv --m 549 --distance squared",
+    )
+    add_problem_arguments(parser)
+    parser.add_argument("--solvers", metavar="A,B,...", help="which solvers; all that can by default")
+    parser.add_argument(
+        "--tol", type=float, default=1e-7, help="largest difference between bounds that counts as agreement"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _check(options: argparse.Namespace) -> int:
+    from .cross_check import cross_check
+    from .registry import get_solver
+
+    problem, _ = problem_from(options)
+    names = options.solvers.split(",") if options.solvers else None
+    for name in names or ():
+        get_solver(name)
+    table = cross_check(problem, names, options.tol)
+    print(json.dumps(table.as_dict(), allow_nan=False) if options.json else table)
+    return DONE if table.agree else FAILED
+
+
+def _add_constants(subparsers: Any) -> None:
+    parser = add_command(
+        subparsers,
+        "constants",
+        _constants,
+        "the moment constants I(m)",
+        "Print the moment constant I(m) of each distance, exact and as printed in the paper.\n\n  pacb constants --m 1000",
+    )
+    parser.add_argument("--m", type=int, required=True, nargs="+", help="sample sizes")
+    parser.add_argument("--divergence", default=None, help=f"one of {', '.join(DISTANCES)}; chi2 and kl by default")
+    parser.add_argument("--order", type=float, default=2.0, help="Rényi order, with --divergence renyi")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _constants(options: argparse.Namespace) -> int:
+    from .constants import check_names, moment_constant
+    from .validation import check_order
+
+    chosen = [options.divergence] if options.divergence else ["chi2", "kl"]
+    rows = []
+    for divergence in chosen:
+        check_names("linear", divergence, "exact")
+        order = check_order(options.order) if divergence == "renyi" else 2.0
+        for distance in DISTANCES[divergence]:
+            for m in options.m:
+                exact = moment_constant(distance, m, "exact", divergence, order)
+                paper = None if divergence == "renyi" else moment_constant(distance, m, "paper", divergence, order)
+                rows.append({"m": m, "divergence": divergence, "distance": distance, "exact": exact, "paper": paper})
+    if options.json:
+        finite = [{key: None if value == float("inf") else value for key, value in row.items()} for row in rows]
+        print(json.dumps({"constants": finite}, allow_nan=False))
+        return DONE
+    print(f"{'m':>10}  {'divergence':<10}  {'distance':<8}  {'exact':>12}  {'paper':>12}  {'paper/exact':>11}")
+    for row in rows:
+        paper = "-" if row["paper"] is None else f"{row['paper']:.6g}"
+        ratio = "-" if row["paper"] is None else f"{row['paper'] / row['exact']:.4g}"
+        print(
+            f"{row['m']:>10}  {row['divergence']:<10}  {row['distance']:<8}  {row['exact']:>12.6g}  {paper:>12}  {ratio:>11}"
+        )
+    return DONE
+
+
+def _add_doctor(subparsers: Any) -> None:
+    parser = add_command(
+        subparsers, "doctor", _doctor, "which solvers work here, versions, and how to get the missing ones"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from . import doctor
+
+    report = doctor.examine()
+    if options.json:
+        print(json.dumps(report, allow_nan=False))
+    else:
+        doctor.print_report(report)
+    return DONE
+
+
+if __name__ == "__main__":
+    sys.exit(main())
