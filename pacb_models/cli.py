@@ -179,7 +179,7 @@ def _describe(problem: BoundProblem, solution: Any, names: list[str], top: int) 
         f"divergence       {solution.divergence:.6g}   ({problem.divergence})",
         f"support          {solution.support_size} of {problem.size} classifiers",
         f"status           {solution.status}, {scope}" + (f": {solution.message}" if solution.message else ""),
-        f"solver           {solution.solver}, {_iterations(solution)}{solution.seconds:.4f} s, KKT residual {solution.kkt_residual:.1e}",
+        f"solver           {solution.solver}, {_effort(solution)}, KKT residual {solution.kkt_residual:.1e}",
         f"constant         I(m) = {problem.constant_value:.6g} ({problem.constant}), distance {problem.distance}",
     ]
     if len(solution.local_minima):
@@ -195,8 +195,9 @@ def _describe(problem: BoundProblem, solution: Any, names: list[str], top: int) 
     return "\n".join(lines)
 
 
-def _iterations(solution: Any) -> str:
-    return "" if solution.iterations is None else f"{solution.iterations} iterations, "
+def _effort(solution: Any) -> str:
+    count = "" if solution.iterations is None else f"{solution.iterations} iterations, "
+    return f"{count}{solution.seconds:.4f} s"
 
 
 def _add_check(subparsers: Any) -> None:
@@ -236,7 +237,8 @@ def _add_constants(subparsers: Any) -> None:
         "constants",
         _constants,
         "the moment constants I(m)",
-        "Print the moment constant I(m) of each distance, exact and as printed in the paper.\n\n  pacb constants --m 1000",
+        "Print the moment constant I(m) of each distance, exact and as printed in the paper.\n\n"
+        "  pacb constants --m 1000",
     )
     parser.add_argument("--m", type=int, required=True, nargs="+", help="sample sizes")
     parser.add_argument("--divergence", default=None, help=f"one of {', '.join(DISTANCES)}; chi2 and kl by default")
@@ -267,7 +269,8 @@ def _constants(options: argparse.Namespace) -> int:
         paper = "-" if row["paper"] is None else f"{row['paper']:.6g}"
         ratio = "-" if row["paper"] is None else f"{row['paper'] / row['exact']:.4g}"
         print(
-            f"{row['m']:>10}  {row['divergence']:<10}  {row['distance']:<8}  {row['exact']:>12.6g}  {paper:>12}  {ratio:>11}"
+            f"{row['m']:>10}  {row['divergence']:<10}  {row['distance']:<8}  "
+            f"{row['exact']:>12.6g}  {paper:>12}  {ratio:>11}"
         )
     return DONE
 

@@ -59,7 +59,7 @@ class Availability(str):
 
 
 def available_solvers(problem: BoundProblem | None = None) -> dict[str, Availability]:
-    """Every registered solver with what keeps it from running here (or on ``problem``); an empty string means nothing does.
+    """Every registered solver with what keeps it from running here (or on ``problem``); empty when nothing does.
 
     >>> import pacb_models as pm
     >>> pm.available_solvers()["frontier"].available
@@ -134,7 +134,8 @@ def _automatic(problem: BoundProblem) -> Solver:
     ready = [method for method in able if method.missing() is None]
     if not ready:
         raise UnsupportedProblemError(
-            f"no solver that can run here minimises the {problem.distance} distance with the {problem.divergence} divergence."
+            f"no solver that can run here minimises the {problem.distance} distance "
+            f"with the {problem.divergence} divergence."
         )
     return max(ready, key=lambda method: method.exact)
 
@@ -172,9 +173,7 @@ def assess(problem: BoundProblem, outcome: Outcome, solver: str, seconds: float)
     if status in ("optimal", "acceptable"):
         held = _supported_claim(status, residual)
         if held != status:
-            message = (
-                f"the solver said {status!r}, but the recomputed KKT residual is {residual:.1e}. {message}".strip()
-            )
+            message = f"the solver said {status!r}, but the KKT residual is {residual:.1e}. {message}".strip()
             status = held
     return Solution(
         posterior=posterior,

@@ -110,6 +110,7 @@ class Solution:
 
     def __repr__(self) -> str:
         return (
-            f"Solution(bound={self.bound:.10g}, empirical_risk={self.empirical_risk:.6g}, divergence={self.divergence:.6g}, "
-            f"support_size={self.support_size}, status={self.status!r}, solver={self.solver!r}, is_global={self.is_global})"
+            f"Solution(bound={self.bound:.10g}, empirical_risk={self.empirical_risk:.6g}, "
+            f"divergence={self.divergence:.6g}, support_size={self.support_size}, status={self.status!r}, "
+            f"solver={self.solver!r}, is_global={self.is_global})"
         )
