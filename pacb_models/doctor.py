@@ -1,0 +1,205 @@
+"""What works on this machine: solvers, package versions, Ipopt, data sets, and how to get what is missing.
+
+The list of packages is read from the installed metadata of setup.cfg, versions are read without importing the packages,
+and what can only be known by running native code is run in a process of its own, so that a broken library is a finding
+and not the end of the examination.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from . import native
+
+DISTRIBUTION = "pacb-models"
+#: The extras of setup.cfg that matter to those who use the package; the others serve its developers.
+EXTRAS = ("ipopt", "bench", "dask")
+#: CVXPY brings these; it has no answer for our problems without one of them.
+CONIC_SOLVERS = ("clarabel", "scs")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+#: Ipopt takes milliseconds; the rest is for imports on a slow disk.
+PROBE_SECONDS = 120
+
+SETUP_COMMAND = "make setup (or, with conda: conda env create -f environment.yml)"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report.
+
+    ``found`` is a version, a path or "yes"; None means that it is missing, and then ``remedy`` tells how to get it.
+    """
+
+    name: str
+    found: str | None
+    remedy: str = ""
+    note: str = ""
+
+
+def examine() -> dict[str, list[dict[str, Any]]]:
+    """The report: section -> findings, each with ``name``, ``found`` (None: missing), ``remedy`` and ``note``."""
+    sections = {"system": _system, "solvers": _solvers, "packages": _packages, "ipopt": _ipopt, "data": _data}
+    return {title: [asdict(finding) for finding in look()] for title, look in sections.items()}
+
+
+def print_report(report: dict[str, list[dict[str, Any]]]) -> None:
+    """Print the report as one table per section, missing parts with the command that installs them."""
+    width = max(len(finding["name"]) for findings in report.values() for finding in findings)
+    for title, findings in report.items():
+        print(title)
+        for finding in findings:
+            print(f"  {finding['name']:<{width}}  {_describe(finding)}")
+        print()
+
+
+def _describe(finding: dict[str, Any]) -> str:
+    text = "MISSING" if finding["found"] is None else finding["found"]
+    if finding["note"]:
+        text += f"  ({finding['note']})"
+    if finding["remedy"]:
+        text += f"  -> {finding['remedy']}"
+    return text
+
+
+def _system() -> Iterator[Finding]:
+    yield Finding("python", platform.python_version(), note=sys.prefix)
+    yield Finding("platform", platform.platform())
+    yield Finding("cores", str(os.cpu_count()))
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    yield Finding("browser", browser, "" if browser else "apt-get install chromium", "only to test the report")
+
+
+def _solvers() -> Iterator[Finding]:
+    from .registry import get_solver, solver_names
+
+    names = solver_names()
+    if not names:
+        yield Finding("any", None, "pip install -e . (solvers are found through the installed package's entry points)")
+    for name in names:
+        try:
+            reason = get_solver(name).missing()
+        except Exception as error:  # a third party's solver may fail in any way; the others are still reported
+            yield Finding(name, None, note=f"cannot be loaded, {type(error).__name__}: {error}")
+            continue
+        yield Finding(name, None, note=reason) if reason else Finding(name, "available")
+
+
+def _packages() -> Iterator[Finding]:
+    from packaging.requirements import Requirement
+
+    try:
+        declared = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        yield Finding(DISTRIBUTION, None, "pip install -e .", "not installed, only imported from a folder")
+        declared = []
+    for requirement in map(Requirement, declared):
+        marker = requirement.marker
+        if marker is None or any(marker.evaluate({"extra": extra}) for extra in EXTRAS):
+            yield _package(requirement.name, requirement.specifier)
+    for name in CONIC_SOLVERS:
+        yield _package(name)
+
+
+def _package(name: str, specifier: Any = "") -> Finding:
+    """A package's version, without importing it; a version that setup.cfg does not allow gets the remedy as well."""
+    remedy = SETUP_COMMAND if name == "cyipopt" else f"pip install '{name}{specifier}'"
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return Finding(name, None, remedy)
+    if specifier and not specifier.contains(version, prereleases=True):
+        return Finding(name, version, remedy, f"{specifier} is needed")
+    return Finding(name, version)
+
+
+def _ipopt() -> Iterator[Finding]:
+    library, program = native.find_asl_library(), native.find_ipopt_executable()
+    version, complaint = _probe("ipopt_version")
+    yield Finding("Ipopt through cyipopt", version, "" if version else SETUP_COMMAND, complaint)
+    yield Finding("PyNumero ASL library", str(library) if library else None, "" if library else SETUP_COMMAND)
+    yield Finding("ipopt program", str(program) if program else "none", note="needed only without the two above")
+    answer, complaint = _probe("solve_small_problem")
+    yield Finding("a Pyomo model solved", answer, "" if answer else SETUP_COMMAND, complaint)
+
+
+def _probe(function: str) -> tuple[str | None, str]:
+    """What a function of this module returns in a fresh interpreter, or None and what went wrong in one line."""
+    code = f"from pacb_models import doctor; doctor.answer_probe(doctor.{function})"
+    try:
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PROBE_SECONDS)
+    except subprocess.TimeoutExpired:
+        return None, f"no answer within {PROBE_SECONDS} s"
+    if done.returncode < 0:
+        return None, f"the process was ended by signal {-done.returncode}"
+    answer = done.stdout.strip().rpartition("\n")[2]
+    return (answer, "") if done.returncode == 0 else (None, answer)
+
+
+def answer_probe(function: Callable[[], str]) -> None:
+    """Print what the function returns, or its exception in one line and exit with 1."""
+    try:
+        print(function())
+    except Exception as error:
+        print(f"{type(error).__name__}: {' '.join(str(error).split())}")
+        sys.exit(1)
+
+
+def ipopt_version() -> str:
+    """The version of the Ipopt library that cyipopt loads."""
+    import cyipopt
+
+    return ".".join(map(str, cyipopt.IPOPT_VERSION))
+
+
+def solve_small_problem() -> str:
+    """Minimise x² + 2y² on x + y = 1 with Pyomo and Ipopt; RuntimeError unless the answer is (2/3, 1/3).
+
+    Pyomo's own ``available()`` is not enough: it is true without the ASL library.
+    """
+    native.use_environment_folders()
+    if native.find_asl_library():
+        name = "cyipopt"
+    elif native.find_ipopt_executable():
+        name = "ipopt"
+    else:
+        raise RuntimeError("neither PyNumero's ASL library nor an ipopt program was found")
+    import pyomo.environ as pyo
+
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(initialize=1.0)
+    model.y = pyo.Var(initialize=1.0)
+    model.on_line = pyo.Constraint(expr=model.x + model.y == 1)
+    model.objective = pyo.Objective(expr=model.x**2 + 2 * model.y**2)
+    outcome = pyo.SolverFactory(name).solve(model)
+    x, y = pyo.value(model.x), pyo.value(model.y)
+    if abs(x - 2 / 3) > 1e-6 or abs(y - 1 / 3) > 1e-6:
+        ending = outcome.solver.termination_condition
+        raise RuntimeError(f"Ipopt ended with {ending} at ({x}, {y}) instead of (2/3, 1/3)")
+    return f"yes, by {name}"
+
+
+def _data() -> Iterator[Finding]:
+    from .ensembles.uci import LOADERS, cache_directory
+
+    directory = os.environ.get("PACB_DATA")
+    if directory and Path(directory).is_dir():
+        yield Finding("PACB_DATA", directory)
+    elif directory:
+        yield Finding("PACB_DATA", None, "set it to a directory with the raw UCI files", f"{directory} is no directory")
+    else:
+        note = "optional: wdbc and waveform need no file, the others are downloaded when they are asked for"
+        yield Finding("PACB_DATA", "not set", note=note)
+    folder = Path(directory) if directory else cache_directory()
+    files = list(dict.fromkeys(loader.file.name for loader in LOADERS.values()))
+    absent = [file for file in files if not (folder / file).is_file()]
+    note = f"not there: {', '.join(absent)}" if absent else ""
+    yield Finding("raw files", f"{len(files) - len(absent)} of {len(files)} in {folder}", note=note)
