@@ -1,0 +1,1 @@
+"""What is measured: problems, the harness, the paper's tables, speed."""

@@ -1,0 +1,74 @@
+"""Data sets by name: the nine of the paper, and any that a third party registers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+
+import numpy as np
+
+from ..errors import InputError
+from .protocols import Sizes
+
+#: Entry-point group: name -> a function ``loader(data_dir=None)`` that returns a :class:`Dataset`.
+GROUP = "pacb_models.datasets"
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A table to classify: features ``X`` (n × d), class numbers ``y`` (0, 1, …) and what they stand for.
+
+    ``sizes`` overrides the usual 0.4 : 0.4 : 0.2 division; ``source`` says where this copy came from.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    name: str
+    description: str = ""
+    feature_names: tuple[str, ...] = ()
+    class_names: tuple[str, ...] = ()
+    source: str = ""
+    sizes: Sizes | None = field(default=None)
+
+    def __post_init__(self) -> None:
+        if self.X.ndim != 2 or self.y.shape != self.X.shape[:1]:
+            raise InputError(
+                f"X has shape {self.X.shape} and y {self.y.shape}; a data set is a table X and one class per row of it."
+            )
+
+    @property
+    def class_counts(self) -> tuple[int, ...]:
+        """Examples per class."""
+        return tuple(np.bincount(self.y, minlength=len(self.class_names)).tolist())
+
+
+def load_dataset(name: str, data_dir: str | os.PathLike[str] | None = None) -> Dataset:
+    """Load a data set by name.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`available_datasets`.
+    data_dir : path, optional
+        The directory that holds the raw files; by default the environment variable ``PACB_DATA``. Without either,
+        Wdbc comes from scikit-learn, Waveform from its generator, and the others from a cache that is filled from
+        the UCI repository.
+    """
+    loaders = _loaders()
+    if name not in loaders:
+        raise InputError(f"dataset is {name!r}; it must be one of {', '.join(loaders)}.")
+    return loaders[name](data_dir)
+
+
+def available_datasets() -> list[str]:
+    """Names that :func:`load_dataset` knows: the built-in ones first."""
+    return list(_loaders())
+
+
+def _loaders() -> dict[str, Callable[..., Dataset]]:
+    from .uci import LOADERS
+
+    registered = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
+    return LOADERS | {entry.name: entry.load() for entry in registered if entry.name not in LOADERS}

@@ -1,0 +1,68 @@
+"""The sets Λ of regularisation parameters that index the SVM ensembles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import InputError
+from ..validation import check_count
+
+#: The largest classifier set of the paper's tables.
+PAPER_COUNT = 1990
+
+
+def paper_grid(count: int = PAPER_COUNT) -> np.ndarray:
+    r"""The grid of the paper's tables, :math:`\lambda_i = 0.10 + 0.01\,i` for i = 0, …, count − 1.
+
+    >>> paper_grid(3)
+    array([0.1 , 0.11, 0.12])
+    >>> float(paper_grid()[-1])
+    19.99
+    """
+    count = check_count("count", count)
+    # Division rounds each λ to the double nearest the decimal, which adding up 0.01 would not.
+    return np.arange(10, 10 + count) / 100
+
+
+def arithmetic_geometric_grid() -> np.ndarray:
+    r"""The grid of the paper's text: logarithmic below 0.1, linear from 0.1 to 5.
+
+    The union of the powers :math:`r^k` of the ratios r = 1/2, 1/3, 1/5 that lie in [1e-10, 0.1], and of
+    0.1, 0.15, 0.2, …, 5: 61 + 99 = 160 values in increasing order. (The paper does not say where its geometric series
+    start; they are taken to start at 1.)
+    """
+    powers = [float(base) ** -k for base in (2, 3, 5) for k in range(1, 40)]
+    geometric = {power for power in powers if 1e-10 <= power <= 0.1}
+    return np.array(sorted(geometric) + [k / 20 for k in range(2, 101)])
+
+
+GRIDS = {"paper": paper_grid, "arithmetic-geometric": arithmetic_geometric_grid}
+
+
+def lambda_grid(grid: str | Sequence[float] | np.ndarray = "paper", count: int | None = None) -> np.ndarray:
+    """A named grid, or the caller's own positive values, checked; ``count`` is for the paper's grid only."""
+    if isinstance(grid, str) and grid == "paper":
+        return paper_grid(PAPER_COUNT if count is None else count)
+    if count is not None:
+        raise InputError(f"count is {count!r}; only the grid 'paper' has a number of values to choose.")
+    if isinstance(grid, str):
+        if grid not in GRIDS:
+            names = ", ".join(map(repr, GRIDS))
+            raise InputError(f"grid is {grid!r}; it must be one of {names} or a sequence of positive numbers.")
+        return GRIDS[grid]()
+    return _own_grid(grid)
+
+
+def _own_grid(values: Sequence[float] | np.ndarray) -> np.ndarray:
+    try:
+        lambdas = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        lambdas = np.empty(0)
+    if lambdas.ndim != 1 or lambdas.size == 0:
+        raise InputError(f"grid is {values!r}; it must be a grid's name or a non-empty sequence of positive numbers.")
+    bad = np.flatnonzero(~(np.isfinite(lambdas) & (lambdas > 0)))
+    if bad.size:
+        raise InputError(f"grid[{bad[0]}] is {float(lambdas[bad[0]])!r}; every λ must be a positive finite number.")
+    return lambdas

@@ -1,0 +1,210 @@
+"""Train the SVMs of a λ grid and count their errors: from a data set to the risks that the bounds need."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import InputError
+from ..files import write_atomically
+from ..validation import check_count
+from .datasets import Dataset
+from .grids import lambda_grid
+from .protocols import Sizes, make_protocol, paper_sizes
+from .risk_table import RiskTable
+from .shared_gram import MAX_ITERATIONS, MEMORY_LIMIT, Errors, SharedGram, Task
+from .sigest import sigest
+
+#: SVMs per matrix product. It is part of the experiment, not of the machine: results must not depend on the cores.
+BATCH = 32
+
+Progress = Callable[[int, int], None]
+
+
+class Experiment:
+    """The SVMs of a grid on one data set under one protocol; everything random comes from ``seed``.
+
+    Classifier i is the SVM with C = 1/λ_i and a Gaussian kernel on the unscaled features, trained on the rows that the
+    protocol gives to i. The first H classifiers do not depend on how many follow.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        lambdas: np.ndarray,
+        *,
+        protocol: str = "paper",
+        seed: int = 0,
+        sizes: Sizes | None = None,
+        gamma: float | None = None,
+        max_iterations: int = MAX_ITERATIONS,
+        memory_limit: int = MEMORY_LIMIT,
+    ):
+        examples = len(dataset.y)
+        self.sizes = sizes or dataset.sizes or paper_sizes(examples)
+        if self.sizes.total != examples:
+            raise InputError(f"sizes sum to {self.sizes.total}, but there are {examples} examples.")
+        self.dataset = dataset
+        self.lambdas = lambdas
+        self.seed = check_count("seed", seed, least=0)
+        self.protocol = make_protocol(protocol, self.sizes, self.seed)
+        self.max_iterations = max_iterations
+        self.memory_limit = memory_limit
+        self._X = np.asarray(dataset.X, dtype=np.float64)[self.protocol.order]
+        self._y = np.asarray(dataset.y)[self.protocol.order]
+        self.gamma = sigest(self._X[self.protocol.width_rows]) if gamma is None else float(gamma)
+
+    @cached_property
+    def gram(self) -> SharedGram:
+        return SharedGram(self._X, self._y, self.gamma, self.protocol.pool, self.memory_limit)
+
+    def task(self, index: int) -> Task:
+        training, validation = self.protocol.parts(index)
+        return Task(float(self.lambdas[index]), training, (validation, self.protocol.test_rows))
+
+    def errors(self, indices: Sequence[int]) -> list[Errors]:
+        """Validation and test errors of these classifiers."""
+        return self.gram.errors([self.task(index) for index in indices], self.max_iterations)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A digest of all that determines the error counts; partial results are continued only where it agrees."""
+        settings = [self.protocol.name, self.seed, repr(self.sizes), self.gamma, self.max_iterations]
+        digest = hashlib.sha256(json.dumps(settings).encode())
+        for array in (self.lambdas, self._X, np.unique(self._y, return_inverse=True)[1]):
+            digest.update(np.ascontiguousarray(array).tobytes())
+        return digest.hexdigest()
+
+
+class PartialResults:
+    """Finished error counts on disk, so that an interrupted run can go on where it stopped."""
+
+    def __init__(self, path: str | os.PathLike[str] | None, fingerprint: str, resume: bool):
+        self.path = None if path is None else Path(path)
+        self.fingerprint = fingerprint
+        self.errors: dict[int, Errors] = {}
+        if resume and self.path is not None and self.path.exists():
+            self._read()
+
+    def add(self, indices: Sequence[int], errors: Sequence[Errors]) -> None:
+        self.errors.update(zip(indices, errors))
+        if self.path is not None:
+            rows = [[index, *found.counts, found.converged] for index, found in sorted(self.errors.items())]
+            write_atomically(self.path, json.dumps({"fingerprint": self.fingerprint, "errors": rows}))
+
+    def _read(self) -> None:
+        try:
+            content = json.loads(self.path.read_text())
+            fingerprint, rows = content["fingerprint"], content["errors"]
+            errors = {int(index): Errors((int(a), int(b)), bool(converged)) for index, a, b, converged in rows}
+        except (OSError, ValueError, KeyError, TypeError) as reason:
+            raise InputError(f"cannot resume from {str(self.path)!r}: {reason}; delete it to start anew.") from None
+        if fingerprint != self.fingerprint:
+            raise InputError(
+                f"cannot resume from {str(self.path)!r}: it belongs to a run with other data or settings; "
+                "repeat that run's settings, or leave out resume to start anew."
+            )
+        self.errors = errors
+
+
+def train_risks(
+    dataset: Dataset,
+    grid: str | Sequence[float] | np.ndarray = "paper",
+    *,
+    count: int | None = None,
+    protocol: str = "paper",
+    seed: int = 0,
+    sizes: Sizes | None = None,
+    n_jobs: int = 1,
+    partial: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+    command: str = "",
+) -> RiskTable:
+    """Train one SVM per λ and count its validation and test errors.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    grid : "paper", "arithmetic-geometric" or a sequence of λ
+    count : int, optional
+        Number of classifiers of the paper's grid (1990).
+    protocol : "paper" or "hold-out"
+        Whether every classifier gets its own random halves or all share one training and one validation part.
+    seed : int
+        Determines every split; the same seed gives the same table whatever ``n_jobs`` is.
+    sizes : Sizes, optional
+        Examples to train, validate and test on; 0.4 : 0.4 : 0.2 by default.
+    n_jobs : int
+        SVMs trained at once, in threads (libsvm runs outside Python's lock); -1 means one per core.
+    partial : path, optional
+        Where to keep finished error counts; delete the file when the table is safe.
+    resume : bool
+        Continue from ``partial`` if it exists.
+    progress : callable, optional
+        Called with (classifiers done, classifiers in all).
+    command : str
+        The command line that asked for this, kept in the table.
+    """
+    lambdas = lambda_grid(grid, count)
+    experiment = Experiment(dataset, lambdas, protocol=protocol, seed=seed, sizes=sizes)
+    finished = PartialResults(partial, experiment.fingerprint, resume)
+    batches = [range(start, min(start + BATCH, len(lambdas))) for start in range(0, len(lambdas), BATCH)]
+    todo = [batch for batch in batches if not all(index in finished.errors for index in batch)]
+    report = progress or (lambda done, total: None)
+    report(len(finished.errors), len(lambdas))
+    for batch, errors in run_batches(experiment.errors, todo, n_jobs, prepare=lambda: experiment.gram):
+        finished.add(batch, errors)
+        report(len(finished.errors), len(lambdas))
+    rows = [finished.errors[index] for index in range(len(lambdas))]
+    return RiskTable(
+        name=dataset.name,
+        grid=grid if isinstance(grid, str) else "own",
+        protocol=protocol,
+        seed=seed,
+        gamma=experiment.gamma,
+        training_size=experiment.sizes.training,
+        validation_size=experiment.sizes.validation,
+        test_size=experiment.sizes.test,
+        lambdas=lambdas,
+        validation_errors=np.array([row.counts[0] for row in rows]),
+        test_errors=np.array([row.counts[1] for row in rows]),
+        converged=np.array([row.converged for row in rows]),
+        command=command,
+        software=_software(),
+    )
+
+
+def run_batches(
+    work: Callable[[Sequence[int]], list[Errors]],
+    batches: Sequence[Sequence[int]],
+    n_jobs: int,
+    prepare: Callable[[], object],
+) -> Iterator[tuple[Sequence[int], list[Errors]]]:
+    """Run batches in threads and yield each with its results as soon as it is done."""
+    from joblib import Parallel, delayed
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
+
+    if not batches:
+        return
+    prepare()
+    # One BLAS thread each: the cores are busy with libsvm, and the last digits must not depend on their number.
+    with warnings.catch_warnings(), threadpool_limits(1):
+        # That an SVM stopped at its iteration limit is recorded in the table.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
+        yield from parallel(delayed(lambda batch: (batch, work(batch)))(batch) for batch in batches)
+
+
+def _software() -> str:
+    import sklearn
+
+    return f"numpy {np.__version__}, scikit-learn {sklearn.__version__}"

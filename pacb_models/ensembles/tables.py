@@ -1,0 +1,141 @@
+"""Any CSV or Parquet file with a target column, as a data set."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import InputError
+from ..validation import check_choice
+from .datasets import Dataset
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUFFIXES = (".csv", ".parquet")
+
+#: A target with more classes than this is taken for a measurement.
+MOST_CLASSES = 100
+
+
+def load_table(
+    path: str | os.PathLike[str],
+    target: str,
+    *,
+    missing: str = "refuse",
+    ignore: Sequence[str] = (),
+) -> Dataset:
+    """Read a table whose column ``target`` holds the classes.
+
+    Numeric columns become features as they are, true/false columns 0 and 1, and any other column one feature per value
+    it takes.
+
+    Parameters
+    ----------
+    path : path
+        A CSV with a header line, or a Parquet file. In a CSV, empty cells, ``?`` and pandas' usual marks are missing.
+    target : str
+        The column with the classes.
+    missing : "refuse" or "drop"
+        What to do with rows that lack a value.
+    ignore : sequence of str
+        Columns to leave out, such as identifiers.
+    """
+    check_choice("missing", missing, ("refuse", "drop"))
+    path = Path(path)
+    frame = _read(path)
+    for role, column in [("target", target)] + [("ignore", column) for column in ignore]:
+        if column not in frame.columns:
+            raise InputError(f"{role} is {column!r}; the columns of {path} are {', '.join(map(str, frame.columns))}.")
+    frame = frame.drop(columns=[column for column in ignore if column != target])
+    frame = _without_missing(frame, path, missing)
+    y, class_names = _classes(frame[target], path)
+    X, feature_names = _features(frame.drop(columns=target), path)
+    return Dataset(X, y, path.stem, f"{path.name}, column {target!r}", feature_names, class_names, str(path))
+
+
+def _read(path: Path) -> pd.DataFrame:
+    try:
+        import pandas as pd
+    except ImportError:
+        raise InputError("reading a table needs pandas; install pacb-models[bench].") from None
+
+    check_choice("the suffix of the table", path.suffix, SUFFIXES)
+    try:
+        if path.suffix == ".parquet":
+            return pd.read_parquet(path)
+        # "?" is how the UCI repository marks a missing value.
+        return pd.read_csv(path, na_values=["?"], skipinitialspace=True)
+    except FileNotFoundError:
+        raise InputError(f"there is no file {str(path)!r}.") from None
+    # pyarrow's errors are ValueErrors and OSErrors, pandas' parser's are ValueErrors.
+    except (OSError, ValueError, ImportError) as reason:
+        first_line = str(reason).strip().splitlines()[0].rstrip(".")
+        raise InputError(f"cannot read {str(path)!r}: {first_line}.") from None
+
+
+def _without_missing(frame: pd.DataFrame, path: Path, missing: str) -> pd.DataFrame:
+    counts = frame.isna().sum()
+    if counts.any() and missing == "refuse":
+        listed = ", ".join(f"{column} {count}" for column, count in counts.items() if count)
+        rows = int(frame.isna().any(axis=1).sum())
+        raise InputError(
+            f"{path} has missing values in {rows} of {len(frame)} rows (by column: {listed}); "
+            "missing='drop' (--missing drop) leaves these rows out."
+        )
+    frame = frame.dropna()
+    if frame.empty:
+        raise InputError(f"{path} has no row without missing values.")
+    return frame
+
+
+def _classes(column: pd.Series, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
+    values, y = np.unique(column.to_numpy(), return_inverse=True)
+    if len(values) < 2:
+        raise InputError(f"target {column.name!r} of {path} has the one value {values[0]}; there must be two classes.")
+    if len(values) > min(MOST_CLASSES, len(column) // 2):
+        raise InputError(
+            f"target {column.name!r} of {path} has {len(values)} different values in {len(column)} rows; "
+            "it must hold classes, not measurements."
+        )
+    return y, tuple(map(str, values))
+
+
+def _features(frame: pd.DataFrame, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    columns: list[np.ndarray] = []
+    names: list[str] = []
+    for name, column in frame.items():
+        if is_bool_dtype(column) or is_numeric_dtype(column):
+            columns.append(_finite(column, path))
+            names.append(str(name))
+        else:
+            values = _categories(column, path)
+            columns += [(column == value).to_numpy(dtype=np.float64) for value in values]
+            names += [f"{name}={value}" for value in values]
+    if not columns:
+        raise InputError(f"{path} has no column besides the target; there must be a feature.")
+    return np.column_stack(columns), tuple(names)
+
+
+def _finite(column: pd.Series, path: Path) -> np.ndarray:
+    values = column.to_numpy(dtype=np.float64)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        raise InputError(f"column {column.name!r} of {path} holds {values[bad[0]]} in row {column.index[bad[0]] + 1}.")
+    return values
+
+
+def _categories(column: pd.Series, path: Path) -> list[object]:
+    values = sorted(column.unique(), key=str)
+    if len(values) > max(MOST_CLASSES, len(column) // 2):
+        raise InputError(
+            f"column {column.name!r} of {path} has {len(values)} different values in {len(column)} rows and is not "
+            "numeric; it looks like an identifier or a date, so leave it out with ignore= (--ignore)."
+        )
+    return values
