@@ -40,7 +40,7 @@ def available() -> list[str]:
 
 
 def load_risk_table(name: str, grid: str = "paper") -> RiskTable:
-    """The embedded table of a data set and a grid ("paper", with 1990 classifiers, or "arithmetic-geometric", with 160)."""
+    """The embedded table of a data set: 1990 SVMs for the grid "paper", 160 for "arithmetic-geometric"."""
     check_choice("name", name, _NAMES)
     check_choice("grid", grid, tuple(_SUFFIXES))
     file = files(__name__) / f"{name}{_SUFFIXES[grid]}.csv"

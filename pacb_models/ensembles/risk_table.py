@@ -92,9 +92,7 @@ class RiskTable:
             validation, test = (np.array([int(row[name]) for row in rows]) for name in _COLUMNS[1:])
             converged = np.ones(len(rows), dtype=bool)
             converged[[int(index) for index in header.get("unconverged", "").split()]] = False
-            return cls(
-                **fields, lambdas=lambdas, validation_errors=validation, test_errors=test, converged=converged
-            )
+            return cls(**fields, lambdas=lambdas, validation_errors=validation, test_errors=test, converged=converged)
         except (KeyError, ValueError, TypeError, IndexError) as reason:
             raise InputError(f"{source} is not a table that 'pacb train' wrote: {reason}.") from None
 

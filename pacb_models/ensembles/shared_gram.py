@@ -18,8 +18,8 @@ import numpy as np
 
 from ..errors import InputError
 
-#: libsvm's iterations before an SVM is used as it is. No SVM of the paper's grid needs a tenth of this; for λ near 1e-10
-#: libsvm, whose kernel cache is in single precision, would never reach its tolerance on data that are not separable.
+#: libsvm's iterations before an SVM is used as it is. The paper's grid never gets here; for λ near 1e-10 libsvm, whose
+#: kernel cache is in single precision, would not reach its tolerance on data that are not separable.
 MAX_ITERATIONS = 100_000
 
 #: The largest Gram matrix that is made without asking, in bytes.

@@ -126,7 +126,7 @@ def _command(name: str, options: argparse.Namespace) -> str:
 
 
 def _is_complete(path: Path, command: str) -> bool:
-    """Whether the file is the finished table of this command; another command's is not to be overwritten by --resume."""
+    """Whether the file is the finished table of this command; --resume must not overwrite another's."""
     table = RiskTable.read(path)
     if table.command != command:
         raise InputError(f"{path} was made by '{table.command}', which is not what --resume would go on with.")

@@ -1,16 +1,12 @@
 """The nine UCI data sets of the paper, prepared as in its experiments.
 
-Each raw file is checked when it is read: rows, columns, class counts, and a checksum of its text, so that a damaged or
-revised file is noticed before it is learnt from. The data are those of Dua and Graff, UCI Machine Learning Repository.
+The data are those of Dua and Graff, UCI Machine Learning Repository; each raw file is checked when it is read.
 """
 
 from __future__ import annotations
 
 import functools
-import hashlib
 import os
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,46 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InputError
-from ..files import write_atomically
 from .datasets import Dataset
 from .protocols import Sizes
+from .raw_files import RawFile, Rows, find_file, read_text
 
-UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
-
-Rows = list[list[str]]
 Prepared = tuple[np.ndarray, np.ndarray, tuple[str, ...], tuple[str, ...]]  # X, y, feature names, class names
-
-
-@dataclass(frozen=True)
-class RawFile:
-    """What a raw file must look like, and where the UCI repository keeps it (None: not as a plain text)."""
-
-    name: str
-    rows: int
-    columns: int
-    sha256: str
-    uci: str | None = None
-
-    def parse(self, text: str, source: str) -> Rows:
-        """The cells of the file, after the checks."""
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        if len(lines) != self.rows:
-            raise InputError(f"{source} has {len(lines)} rows; {self.name} has {self.rows}.")
-        rows = [line.split(",") for line in lines]
-        for number, row in enumerate(rows, 1):
-            if len(row) != self.columns:
-                raise InputError(f"{source}, row {number}: {len(row)} columns; {self.name} has {self.columns}.")
-        return rows
-
-    def check_text(self, text: str, source: str) -> None:
-        """Compare the text with the published one, whatever its line ends."""
-        lines = (line.strip() for line in text.splitlines())
-        digest = hashlib.sha256("".join(f"{line}\n" for line in lines if line).encode()).hexdigest()
-        if digest != self.sha256:
-            raise InputError(
-                f"{source} has the rows and columns of {self.name} but other values: "
-                f"its SHA-256 is {digest}, expected {self.sha256}."
-            )
 
 
 @dataclass(frozen=True)
@@ -82,7 +43,7 @@ class UCIDataset:
         if directory is None and self.offline is not None:
             return self._dataset(self.offline(), self.offline_source)
         path = find_file(self.file, directory)
-        text = _read(path)
+        text = read_text(path)
         rows = self.file.parse(text, str(path))
         dataset = self._dataset(self._prepare(rows, path), str(path))
         self._check_counts(dataset)
@@ -101,57 +62,13 @@ class UCIDataset:
 
     def _check_counts(self, dataset: Dataset) -> None:
         if dataset.X.shape[1] != self.features:
-            raise InputError(
-                f"{dataset.source} gives {dataset.X.shape[1]} features; {self.name} has {self.features}."
-            )
+            raise InputError(f"{dataset.source} gives {dataset.X.shape[1]} features; {self.name} has {self.features}.")
         if dataset.class_counts != self.class_counts:
             found, expected = (
                 ", ".join(f"{count} {name}" for name, count in zip(dataset.class_names, counts))
                 for counts in (dataset.class_counts, self.class_counts)
             )
             raise InputError(f"{dataset.source} has the classes {found}; {self.name} has {expected}.")
-
-
-def find_file(file: RawFile, directory: str | os.PathLike[str] | None, base_url: str = UCI) -> Path:
-    """The raw file in ``directory``, or without one in the cache, downloaded from ``base_url`` if it is not there yet."""
-    if directory is not None:
-        path = Path(directory) / file.name
-        if not path.is_file():
-            raise InputError(f"there is no {file.name} in the data directory {str(directory)!r}.")
-        return path
-    path = cache_directory() / file.name
-    if not path.is_file():
-        _download(file, path, base_url)
-    return path
-
-
-def cache_directory() -> Path:
-    """Where downloaded files are kept: ``$XDG_CACHE_HOME/pacb-models``, by default under ``~/.cache``."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pacb-models"
-
-
-def _download(file: RawFile, path: Path, base_url: str) -> None:
-    """Fetch a file into the cache; one that is not the published text is not kept."""
-    advice = f"put {file.name} into a directory and name it in PACB_DATA or with --data"
-    if file.uci is None:
-        raise InputError(f"{file.name} cannot be downloaded as text; {advice}.")
-    url = f"{base_url}/{file.uci}"
-    try:
-        with urllib.request.urlopen(url, timeout=60) as answer:
-            content = answer.read()
-        text = content.decode()
-    except (urllib.error.URLError, OSError, UnicodeDecodeError) as reason:
-        raise InputError(f"cannot download {url} ({getattr(reason, 'reason', reason)}); {advice}.") from None
-    file.parse(text, url)
-    file.check_text(text, url)
-    write_atomically(path, content)
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text()
-    except (OSError, UnicodeDecodeError) as reason:
-        raise InputError(f"cannot read {str(path)!r}: {reason}.") from None
 
 
 def _numbers(rows: Rows, columns: range | list[int]) -> np.ndarray:
@@ -172,7 +89,9 @@ def _complete(rows: Rows) -> Rows:
     return [row for row in rows if "?" not in row]
 
 
-def _plain(features: tuple[str, ...], label: int, values: tuple[str, ...], names: tuple[str, ...], rows: Rows) -> Prepared:
+def _plain(
+    features: tuple[str, ...], label: int, values: tuple[str, ...], names: tuple[str, ...], rows: Rows
+) -> Prepared:
     """Numeric features around one class column; rows with missing values are left out."""
     rows = _complete(rows)
     columns = [column for column in range(len(features) + 1) if column != label]
@@ -200,9 +119,7 @@ def _wdbc_from_sklearn() -> Prepared:
 
 def _mushroom(rows: Rows) -> Prepared:
     """One column per category of each feature; the categories are those of all rows, also of the incomplete ones."""
-    categories = [
-        (column, value) for column in range(1, 23) for value in sorted({row[column] for row in rows} - {"?"})
-    ]
+    categories = [(column, value) for column in range(1, 23) for value in sorted({row[column] for row in rows} - {"?"})]
     rows = _complete(rows)
     X = np.array([[float(row[column] == value) for column, value in categories] for row in rows])
     names = tuple(f"{_MUSHROOM_FEATURES[column - 1]}={value}" for column, value in categories)
@@ -337,7 +254,7 @@ _DATASETS = (
         functools.partial(
             _plain, ("BI-RADS", "age", "shape", "margin", "density"), 5, ("0", "1"), ("benign", "malignant")
         ),
-        "Mammographic masses: benign or malignant; the 830 rows without missing values.",
+        "Mammographic masses: benign or malignant; the 830 complete rows.",
         5,
         (427, 403),
     ),
@@ -385,7 +302,7 @@ _DATASETS = (
             "mushroom/agaricus-lepiota.data",
         ),
         _mushroom,
-        "Mushrooms by 22 categories: edible or poisonous; the 5644 rows without missing values, one column per category.",
+        "Mushrooms by 22 categories: edible or poisonous; the 5644 complete rows, one column per category.",
         116,
         (3488, 2156),
     ),
@@ -398,9 +315,7 @@ _DATASETS = (
             "46d52186b84e20be52918adb93e8fb9926b34795ff7504c24350ae0616a04bbd",
             "ionosphere/ionosphere.data",
         ),
-        functools.partial(
-            _plain, tuple(f"x{number}" for number in range(1, 35)), 34, ("b", "g"), ("bad", "good")
-        ),
+        functools.partial(_plain, tuple(f"x{number}" for number in range(1, 35)), 34, ("b", "g"), ("bad", "good")),
         "Radar returns from the ionosphere: with structure or without.",
         34,
         (126, 225),
