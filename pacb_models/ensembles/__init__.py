@@ -1,1 +1,29 @@
-"""From data to risks: data sets, the SVM ensembles of the paper, and the error counts the bounds are computed from."""
+"""From data to certificate: data sets, λ grids, risks of SVM ensembles, and scikit-learn estimators."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .certificate import Certificate
+    from .estimators import StochasticClassifier
+    from .svc import StochasticSVC
+
+__all__ = ["Certificate", "StochasticClassifier", "StochasticSVC"]
+
+
+def __getattr__(name: str) -> Any:
+    # The estimators import scikit-learn; grids and risk tables must not have to wait for it.
+    if name == "StochasticClassifier":
+        from .estimators import StochasticClassifier
+
+        return StochasticClassifier
+    if name == "StochasticSVC":
+        from .svc import StochasticSVC
+
+        return StochasticSVC
+    if name == "Certificate":
+        from .certificate import Certificate
+
+        return Certificate
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
