@@ -23,8 +23,8 @@ from . import native
 DISTRIBUTION = "pacb-models"
 #: The extras of setup.cfg that matter to those who use the package; the others serve its developers.
 EXTRAS = ("ipopt", "bench", "dask")
-#: CVXPY brings these; it has no answer for our problems without one of them.
-CONIC_SOLVERS = ("clarabel", "scs")
+#: Worth knowing though not ours to require: CVXPY brings SCS, and joblib's Dask backend lives in distributed.
+INDIRECT = ("scs", "distributed")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 #: Ipopt takes milliseconds; the rest is for imports on a slow disk.
 PROBE_SECONDS = 120
@@ -105,7 +105,7 @@ def _packages() -> Iterator[Finding]:
         marker = requirement.marker
         if marker is None or any(marker.evaluate({"extra": extra}) for extra in EXTRAS):
             yield _package(requirement.name, requirement.specifier)
-    for name in CONIC_SOLVERS:
+    for name in INDIRECT:
         yield _package(name)
 
 
@@ -188,7 +188,8 @@ def solve_small_problem() -> str:
 
 
 def _data() -> Iterator[Finding]:
-    from .ensembles.uci import LOADERS, cache_directory
+    from .ensembles.raw_files import cache_directory
+    from .ensembles.uci import LOADERS
 
     directory = os.environ.get("PACB_DATA")
     if directory and Path(directory).is_dir():

@@ -1,0 +1,220 @@
+"""The installation: what is declared is what is imported, packaged and installed, and set-up says what it cannot do."""
+
+import ast
+import configparser
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("pacb_models", "solvers", "benchmarks")
+#: Names that conda-forge gives otherwise than PyPI.
+CONDA_NAMES = {"build": ["python-build"], "dask": ["dask", "distributed"]}
+#: What pip users get by other means: Python itself, and the compiled parts that set-up builds.
+ONLY_CONDA = {"python", "pip", "ipopt", "pynumero-libraries"}
+
+
+@pytest.fixture(scope="module")
+def setup_cfg():
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(ROOT / "setup.cfg", encoding="utf-8")
+    return parser
+
+
+@pytest.fixture(scope="module")
+def declared(setup_cfg):
+    """Extra ("" for the core) -> requirements."""
+    groups = {"": setup_cfg["options"]["install_requires"], **setup_cfg["options.extras_require"]}
+    return {extra: [Requirement(line) for line in text.split("\n") if line] for extra, text in groups.items()}
+
+
+def requirement_of_conda(line):
+    return Requirement(line.replace("pynumero_libraries", "pynumero-libraries"))
+
+
+def test_environment_yml_and_setup_cfg_list_the_same(declared, setup_cfg):
+    dependencies = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    lines = [line for line in dependencies if isinstance(line, str)]
+    conda = {canonicalize_name(r.name): str(r.specifier) for r in map(requirement_of_conda, lines)}
+    assert len(conda) == len(lines), "a name is listed twice"
+    pip = {
+        canonicalize_name(name): str(requirement.specifier)
+        for requirements in declared.values()
+        for requirement in requirements
+        for name in CONDA_NAMES.get(requirement.name, [requirement.name])
+    }
+    assert {name: bound for name, bound in conda.items() if name not in ONLY_CONDA} == pip
+    assert conda["python"] == setup_cfg["options"]["python_requires"]
+
+
+def test_every_requirement_has_a_lower_bound_and_a_reason(declared, setup_cfg):
+    assert all(
+        [s.operator for s in requirement.specifier] == [">="] for group in declared.values() for requirement in group
+    )
+    lines = (ROOT / "setup.cfg").read_text(encoding="utf-8").splitlines()
+    for group in declared.values():
+        for requirement in group:
+            position = next(n for n, line in enumerate(lines) if line.strip() == str(requirement))
+            assert lines[position - 1].lstrip().startswith("#"), f"setup.cfg gives no reason for {requirement}"
+
+
+def test_installed_metadata_is_that_of_setup_cfg(declared, setup_cfg):
+    """A stale environment would test other entry points than the ones declared."""
+    installed = metadata.distribution("pacb-models")
+    assert installed.version == setup_cfg["metadata"]["version"]
+    for group, text in setup_cfg["options.entry_points"].items():
+        expected = dict(map(str.strip, line.split("=", 1)) for line in text.split("\n") if line)
+        found = {entry.name: entry.value for entry in installed.entry_points if entry.group == group}
+        assert found == expected, f"{group}: run make setup"
+    names = {canonicalize_name(Requirement(line).name) for line in installed.requires}
+    assert names == {canonicalize_name(r.name) for group in declared.values() for r in group}, "run make setup"
+
+
+def own_entry_points():
+    return [entry for entry in metadata.distribution("pacb-models").entry_points]
+
+
+@pytest.mark.parametrize("entry", own_entry_points(), ids=lambda entry: f"{entry.group}:{entry.name}")
+def test_declared_entry_points_can_be_loaded(entry):
+    target = entry.load()
+    if entry.group == "pacb_models.solvers":
+        assert target.name == entry.name
+
+
+def sources(*folders):
+    return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+def imported_names(path):
+    """Top-level names that a file imports, anywhere in it; relative imports are its own package."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.module.partition(".")[0]
+
+
+def names_of(declared, *extras):
+    """Canonical names that the extras require; dask[distributed] stands for both."""
+    return {canonicalize_name(name) for extra in extras for r in declared[extra] for name in (r.name, *r.extras)}
+
+
+def undeclared_imports(folder, allowed):
+    """What files of a folder import without being allowed to."""
+    distributions = metadata.packages_distributions()
+    own = {*PACKAGES, "tests", "conftest"} | {path.stem for path in (ROOT / "tools").glob("*.py")}
+    for path in sources(folder):
+        for name in set(imported_names(path)) - own - set(sys.stdlib_module_names):
+            if not allowed & set(map(canonicalize_name, distributions.get(name, [name]))):
+                yield f"{path.relative_to(ROOT)} imports {name}"
+
+
+@pytest.mark.parametrize("folder", [*PACKAGES, "tests"])
+def test_every_third_party_import_is_declared(declared, folder):
+    developers_only = {"dev", "docs"} if folder in ("pacb_models", "solvers") else set()
+    allowed = names_of(declared, *(extra for extra in declared if extra not in developers_only))
+    assert not list(undeclared_imports(folder, allowed))
+
+
+def test_set_up_scripts_need_only_the_standard_library():
+    own = {path.stem for path in (ROOT / "tools").glob("*.py")}
+    for path in sources("tools"):
+        assert set(imported_names(path)) <= own | set(sys.stdlib_module_names), path
+
+
+def test_every_file_of_the_packages_gets_into_the_wheel(setup_cfg):
+    """A folder without __init__.py, or a data file that no pattern names, would be missing for everyone but us."""
+    tracked = subprocess.run(["git", "ls-files", *PACKAGES], cwd=ROOT, capture_output=True, text=True)
+    if tracked.returncode:
+        pytest.skip("not a git checkout")
+    patterns = [
+        f"{package}/{pattern}"
+        for package, text in setup_cfg["options.package_data"].items()
+        for pattern in text.split()
+    ]
+    missing = []
+    for path in map(Path, tracked.stdout.split()):
+        if path.suffix == ".py":
+            is_packaged = all((ROOT / folder / "__init__.py").is_file() for folder in list(path.parents)[:-1])
+        else:
+            is_packaged = any(path.match(pattern) for pattern in patterns)
+        if not is_packaged and path.suffix != ".md":
+            missing.append(str(path))
+    assert not missing
+
+
+def test_test_folders_are_no_packages():
+    """tests/solvers/__init__.py would make pytest import our tests as the package solvers."""
+    assert not list((ROOT / "tests").rglob("__init__.py"))
+
+
+def run(*command, **environment):
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
+def test_make_help_lists_every_target():
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.search(r"^\.PHONY: (.*)$", makefile, re.M)[1].split())
+    printed = run("make", "help", PATH=os.environ["PATH"]).stdout
+    assert {line.split()[0] for line in printed.splitlines()} == targets
+
+
+@pytest.mark.parametrize("python", ["/bin/false", "/no/such/python"])
+def test_an_unusable_python_is_named(python):
+    done = run("sh", "tools/setup.sh", "run", PATH=os.environ["PATH"], PYTHON=python)
+    assert done.returncode == 1
+    assert done.stderr == f"set-up: PYTHON={python} is not a working Python 3.11 or newer.\n"
+
+
+def test_no_python_at_all_is_one_line_with_the_command(tmp_path):
+    done = run(shutil.which("sh"), "tools/setup.sh", "run", PATH=str(tmp_path))
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert "apt-get install python3" in done.stderr
+
+
+def test_ci_runs_make_test():
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    assert script.read_text().splitlines()[-1] == "make test"
+
+
+SKIPPING = """
+import pytest
+
+@pytest.mark.skip(reason="no_engine_here")
+def test_skipped(): ...
+
+@pytest.mark.xfail(reason="known")
+def test_expected_failure():
+    assert False
+"""
+SKIPPED_AS_A_WHOLE = "import pytest; pytest.importorskip('no_engine_here')"
+
+
+@pytest.mark.parametrize(
+    ("ci", "text", "summary"),
+    [
+        ("true", SKIPPING, "1 failed, 1 xfailed"),
+        ("", SKIPPING, "1 skipped, 1 xfailed"),
+        ("true", SKIPPED_AS_A_WHOLE, "1 error"),
+    ],
+    ids=["one test", "one test elsewhere", "a module"],
+)
+def test_nothing_is_skipped_in_ci(tmp_path, ci, text, summary):
+    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
+    (tmp_path / "test_it.py").write_text(text)
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-ra", str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "CI": ci}, capture_output=True, text=True)
+    assert summary in done.stdout
+    assert "no_engine_here" in done.stdout
+    assert ("nothing may be skipped where CI=true" in done.stdout) == bool(done.returncode) == bool(ci)
