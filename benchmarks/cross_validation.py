@@ -1,0 +1,85 @@
+"""The cross-validation baseline of the paper: one λ per data set, its test errors, and the time to find it.
+
+    python -m benchmarks.cross_validation [DATASET ...] [--data DIR] [--jobs N] --out FILE
+
+made ``benchmarks/risks/cross_validation.csv``; :func:`load_cross_validation` reads that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from benchmarks.risks import available
+from pacb_models.ensembles.cross_validation import CrossValidation, cross_validate
+from pacb_models.ensembles.datasets import load_dataset
+from pacb_models.files import write_atomically
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What cross-validation over the paper's 1990 λ values found on one data set."""
+
+    name: str
+    best_lambda: float
+    errors: int
+    size: int
+    test_errors: int
+    test_size: int
+    cpu_seconds: float
+
+    @property
+    def test_risk(self) -> float:
+        return self.test_errors / self.test_size
+
+
+def load_cross_validation() -> dict[str, Baseline]:
+    """The embedded results by data set."""
+    text = (files("benchmarks.risks") / "cross_validation.csv").read_text()
+    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+    types = Baseline.__annotations__
+    convert = {"str": str, "int": int, "float": float}
+    return {row["name"]: Baseline(**{key: convert[types[key]](row[key]) for key in types}) for row in rows}
+
+
+def _baseline(result: CrossValidation) -> Baseline:
+    return Baseline(
+        result.name,
+        result.best_lambda,
+        int(result.errors.min()),
+        result.size,
+        result.test_errors,
+        result.test_size,
+        round(result.cpu_seconds, 1),
+    )
+
+
+def _to_csv(baselines: list[Baseline]) -> str:
+    text = io.StringIO()
+    text.write("# command: python -m benchmarks.cross_validation\n# folds: 5\n# grid: paper\n# seed: 0\n")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(Baseline.__annotations__)
+    writer.writerows(vars(baseline).values() for baseline in baselines)
+    return text.getvalue()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", default=available(), metavar="DATASET", help="data sets (all)")
+    parser.add_argument("--data", help="directory of the raw UCI files (the variable PACB_DATA)")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--out", required=True, type=Path)
+    options = parser.parse_args()
+    baselines = []
+    for name in options.names:
+        baselines.append(_baseline(cross_validate(load_dataset(name, options.data), n_jobs=options.jobs)))
+        print(baselines[-1], flush=True)
+        write_atomically(options.out, _to_csv(baselines))
+
+
+if __name__ == "__main__":
+    main()
