@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.validation import check_array
 
@@ -25,6 +27,9 @@ class StochasticSVC(StochasticClassifier):
         Number of values of the grid "paper" (0.10, 0.11, ...); 50 by default, the paper goes up to 1990.
     gamma : {"sigest", "scale", "auto"} or float
         Kernel width; "sigest" estimates it from the training part as the paper does.
+    scale : bool
+        Scale the features to variance one on the training part (their means do not matter to the kernel); the paper
+        does not scale.
     max_examples_for_gamma : int
         ``sigest`` looks at all pairs of at most this many training examples.
     distance, divergence, order, delta, prior, constant, validation_size, solver, refit, n_jobs, random_state
@@ -46,6 +51,7 @@ class StochasticSVC(StochasticClassifier):
         *,
         n_lambdas: int | None = None,
         gamma: str | float = "sigest",
+        scale: bool = False,
         max_examples_for_gamma: int = 1000,
         distance: str = "kl",
         divergence: str = "chi2",
@@ -75,10 +81,11 @@ class StochasticSVC(StochasticClassifier):
         self.lambdas = lambdas
         self.n_lambdas = n_lambdas
         self.gamma = gamma
+        self.scale = scale
         self.max_examples_for_gamma = max_examples_for_gamma
 
     def _given(self) -> list[Any]:
-        return _machines(self._grid(), "scale")
+        return _machines(self._grid(), "scale", self.scale)
 
     def _grid(self) -> np.ndarray:
         count = self.n_lambdas
@@ -89,7 +96,7 @@ class StochasticSVC(StochasticClassifier):
     def _candidates(self, X_training: Any, random: np.random.RandomState) -> tuple[list[str], list[Any]]:
         self.lambdas_ = self._grid()
         self.gamma_ = self._kernel_width(X_training, random)
-        names, machines = zip(*_machines(self.lambdas_, self.gamma_), strict=True)
+        names, machines = zip(*_machines(self.lambdas_, self.gamma_, self.scale), strict=True)
         return list(names), list(machines)
 
     def _kernel_width(self, X_training: Any, random: np.random.RandomState) -> str | float:
@@ -102,8 +109,12 @@ class StochasticSVC(StochasticClassifier):
         X = check_array(X_training, accept_sparse="csr")
         chosen = random.permutation(X.shape[0])[: self.max_examples_for_gamma]
         X = X[np.sort(chosen)]
-        return sigest(X.toarray() if hasattr(X, "toarray") else X)
+        X = X.toarray() if hasattr(X, "toarray") else X
+        return sigest(StandardScaler(with_mean=False).fit_transform(X) if self.scale else X)
 
 
-def _machines(lambdas: np.ndarray, gamma: str | float) -> list[tuple[str, SVC]]:
-    return [(f"lambda={value:g}", SVC(C=1.0 / value, kernel="rbf", gamma=gamma)) for value in lambdas]
+def _machines(lambdas: np.ndarray, gamma: str | float, scale: bool) -> list[tuple[str, Any]]:
+    machines = [SVC(C=1.0 / value, kernel="rbf", gamma=gamma) for value in lambdas]
+    if scale:
+        machines = [make_pipeline(StandardScaler(with_mean=False), machine) for machine in machines]
+    return [(f"lambda={value:g}", machine) for value, machine in zip(lambdas, machines, strict=True)]

@@ -1,0 +1,138 @@
+"""The command line, run as a user runs it: exit codes, one JSON object, one line for bad input."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import pacb_models as pm
+from pacb_models.cli import main, parse_options
+
+RISKS = [0.12, 0.1, 0.31, 0.1]
+
+
+@pytest.fixture
+def risk_file(tmp_path):
+    path = tmp_path / "risks.csv"
+    path.write_text("name,risk\n" + "".join(f"svm{i},{risk}\n" for i, risk in enumerate(RISKS)))
+    return str(path)
+
+
+def run(*arguments, text=None):
+    return subprocess.run(
+        [sys.executable, "-m", "pacb_models.cli", *arguments], capture_output=True, text=True, input=text, check=False
+    )
+
+
+@pytest.mark.parametrize("distance", ["linear", "squared", "kl"])
+def test_solve_prints_one_json_object_with_the_solution(risk_file, distance, capsys):
+    assert main(["solve", risk_file, "--m", "549", "--delta", "0.01", "--distance", distance, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    problem = pm.BoundProblem(RISKS, m=549, delta=0.01, distance=distance)
+    assert set(record) == set(pm.Solution.__dataclass_fields__) - {"details"}
+    assert record["status"] == "optimal" and record["is_global"] is True
+    assert record["bound"] == problem.bound(record["posterior"])
+    assert record["bound"] <= problem.bound(problem.prior)
+
+
+def test_solve_for_reading(risk_file, capsys):
+    assert main(["solve", risk_file, "--m", "549", "--top", "2"]) == 0
+    out = capsys.readouterr().out
+    assert "true risk at most this, with probability 0.95" in out
+    assert "the global minimum" in out
+    assert "svm1" in out and "svm3" in out and "svm2" not in out
+
+
+def test_solve_reads_standard_input_and_priors():
+    result = run("solve", "-", "--m", "100", "--json", text="risk,prior\n0.1,0.25\n0.2,0.75\n")
+    assert result.returncode == 0, result.stderr
+    problem = pm.BoundProblem([0.1, 0.2], m=100, prior=[0.25, 0.75])
+    record = json.loads(result.stdout)
+    assert record["bound"] == problem.bound(record["posterior"])
+
+
+@pytest.mark.parametrize("solver", ["frontier", "fixed-point", "subset-search"])
+def test_solve_with_each_numpy_solver(risk_file, solver, capsys):
+    assert main(["solve", risk_file, "--m", "549", "--solver", solver]) == 0
+    assert f"solver           {solver}" in capsys.readouterr().out
+
+
+def test_check_compares_the_solvers(risk_file, capsys):
+    assert main(["check", risk_file, "--m", "549", "--solvers", "frontier,fixed-point,subset-search"]) == 0
+    out = capsys.readouterr().out
+    assert out.count("agrees") == 3
+    assert "reference: frontier" in out
+    assert main(["check", risk_file, "--m", "549", "--solvers", "frontier,fixed-point", "--json"]) == 0
+    table = json.loads(capsys.readouterr().out)
+    assert table["agree"] is True
+    assert [row["solver"] for row in table["rows"]] == ["frontier", "fixed-point"]
+
+
+def test_check_exits_one_when_a_solver_disagrees(risk_file, capsys):
+    # No two methods agree to better than the last bit in every digit, and a negative tolerance asks for more than that.
+    assert main(["check", risk_file, "--m", "549", "--solvers", "frontier", "--tol", "-1"]) == 1
+    assert "agrees" not in capsys.readouterr().out
+
+
+def test_constants_shows_exact_and_paper(capsys):
+    assert main(["constants", "--m", "1000"]) == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if "chi2" in line and " kl " in line)
+    assert "9.04924e-07" in line and "0.000368182" in line
+    assert main(["constants", "--m", "1000", "6000", "--divergence", "kl", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["constants"]
+    assert len(rows) == 10
+    assert next(row for row in rows if row["m"] == 6000 and row["distance"] == "linear")["exact"] is None
+
+
+BAD_INPUT = [
+    (["solve", "{file}", "--m", "0"], "m is 0"),
+    (["solve", "{file}", "--m", "10", "--delta", "1.5"], "delta is 1.5"),
+    (["solve", "{file}", "--m", "10", "--distance", "cubic"], "'cubic'"),
+    (["solve", "{file}", "--m", "10", "--distance", "ch"], "ch"),
+    (["solve", "{file}", "--m", "10", "--divergence", "tv"], "'tv'"),
+    (["solve", "{file}", "--m", "10", "--constant", "best"], "'best'"),
+    (["solve", "{file}", "--m", "10", "--solver", "magic"], "'magic'"),
+    (["solve", "{file}", "--m", "10", "--option", "nonsense"], "'nonsense'"),
+    (["solve", "{file}", "--m", "10", "--option", "unknown=1"], "unknown"),
+    (["solve", "{file}", "--m", "10", "--solver", "cvxpy"], "frontier"),
+    (["solve", "missing.csv", "--m", "10"], "missing.csv"),
+    (["solve", "{file}"], "--m"),
+    (["solve", "{file}", "--m", "ten"], "ten"),
+    (["check", "{file}", "--m", "10", "--solvers", "magic"], "'magic'"),
+    (["constants", "--m", "0"], "m is 0"),
+    (["constants", "--m", "5", "--divergence", "tv"], "'tv'"),
+    (["frobnicate"], "frobnicate"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "named"), BAD_INPUT, ids=[" ".join(case[0]) for case in BAD_INPUT])
+def test_bad_input_is_exit_two_and_one_line(risk_file, arguments, named, capsys):
+    try:
+        code = main([argument.replace("{file}", risk_file) for argument in arguments])
+    except SystemExit as stop:
+        code = stop.code
+    streams = capsys.readouterr()
+    assert code == 2
+    assert streams.out == ""
+    assert streams.err.count("\n") == 1 and named in streams.err, streams.err
+
+
+def test_a_risk_outside_the_range_is_named_with_its_index(tmp_path):
+    path = tmp_path / "risks.txt"
+    path.write_text("0.1\n0.2\n1.5\n")
+    result = run("solve", str(path), "--m", "10")
+    assert result.returncode == 2
+    assert result.stderr == "pacb solve: risks[2] is 1.5; every risk must lie in [0, 1].\n"
+
+
+def test_option_values_are_json_where_they_are_json():
+    assert parse_options(["a=1", "b=text", "c=false", "d=1e-3"]) == {"a": 1, "b": "text", "c": False, "d": 1e-3}
+
+
+def test_help_of_every_command_names_its_arguments():
+    result = run("--help")
+    assert result.returncode == 0
+    for command in ("solve", "check", "constants", "doctor"):
+        assert command in result.stdout
+        assert run(command, "--help").returncode == 0

@@ -1,0 +1,59 @@
+"""Risk files: what is read, and one sentence for what is not."""
+
+import io
+
+import pytest
+
+from pacb_models.errors import InputError
+from pacb_models.risk_file import parse_risks, read_risk_file
+
+
+def test_one_number_per_line_with_comments_and_blanks():
+    content = parse_risks("# measured on 100 examples\n0.1\n\n 0.25 \n1e-3\n", "x")
+    assert content.risks == [0.1, 0.25, 0.001]
+    assert content.prior is None
+    assert content.names == ["0", "1", "2"]
+
+
+def test_columns_in_any_order_and_quoted_names():
+    content = parse_risks('name,Prior,risk\n"a, b",0.25,0.1\nc,0.75,0.2\n', "x")
+    assert content.risks == [0.1, 0.2]
+    assert content.prior == [0.25, 0.75]
+    assert content.names == ["a, b", "c"]
+
+
+def test_byte_order_mark_is_no_part_of_the_header(tmp_path):
+    path = tmp_path / "risks.csv"
+    path.write_bytes(b"\xef\xbb\xbfrisk\n0.5\n")
+    assert read_risk_file(path).risks == [0.5]
+
+
+def test_standard_input(monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("0.5\n"))
+    assert read_risk_file("-").risks == [0.5]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "x holds no risks; it must have one number per line or a CSV column 'risk'."),
+        ("0.1\nabc\n", "x, line 2: risk is 'abc'; it must be a number."),
+        ("0.1,0.2\n", "x, line 1: a file with several columns needs a header with a column 'risk'."),
+        ("risk,prior\n0.1\n", "x, line 2: 1 cells, but the header has 2."),
+        ("risk\n", "x has a header but no risks below it."),
+        ("# c\nrisk,prior\n\n0.1,?\n", "x, line 4: prior is '?'; it must be a number."),
+    ],
+)
+def test_bad_text_is_one_sentence(text, sentence):
+    with pytest.raises(InputError) as caught:
+        parse_risks(text, "x")
+    assert str(caught.value) == sentence
+
+
+def test_unreadable_files(tmp_path):
+    with pytest.raises(InputError, match=r"cannot read the risk file '.*none': No such file or directory\."):
+        read_risk_file(tmp_path / "none")
+    binary = tmp_path / "binary"
+    binary.write_bytes(b"\xff\xfe\x00\x01")
+    with pytest.raises(InputError, match="it is not a text file"):
+        read_risk_file(binary)
