@@ -77,13 +77,13 @@ def check_prior(prior: object, size: int) -> np.ndarray:
     return array
 
 
-def check_posterior(posterior: object, size: int) -> np.ndarray:
-    """A posterior over ``size`` classifiers: non-negative weights that sum to one."""
-    array = _vector("posterior", posterior)
-    _check_length("posterior", array, size)
+def check_posterior(posterior: object, size: int, name: str = "posterior") -> np.ndarray:
+    """A posterior over ``size`` classifiers: non-negative weights that sum to one; ``name`` is the argument it came in."""
+    array = _vector(name, posterior)
+    _check_length(name, array, size)
     if array.min() < 0.0:
-        _refuse_first("posterior", array, array < 0.0, "every posterior weight must be non-negative")
-    _check_sum("posterior", array)
+        _refuse_first(name, array, array < 0.0, "every posterior weight must be non-negative")
+    _check_sum(name, array)
     return array
 
 
@@ -92,6 +92,13 @@ def check_order(order: object) -> float:
     if isinstance(order, bool) or not isinstance(order, numbers.Real) or not 1.0 < order < math.inf:
         raise InputError(f"order is {order!r}; a Rényi order must be a finite number above 1.")
     return float(order)
+
+
+def check_positive(name: str, value: object) -> float:
+    """A finite real number above zero: a tolerance, a time limit."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0.0 < value < math.inf:
+        raise InputError(f"{name} is {value!r}; it must be a positive number.")
+    return float(value)
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...] | list[str]) -> str:
