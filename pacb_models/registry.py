@@ -5,6 +5,7 @@ Solvers are found through the entry-point group ``pacb_models.solvers`` only, so
 
 from __future__ import annotations
 
+import inspect
 import time
 from functools import cache, lru_cache
 from importlib.metadata import entry_points
@@ -106,10 +107,23 @@ def solve(problem: BoundProblem, solver: str = "auto", **options: Any) -> Soluti
     ('optimal', True)
     """
     method = _choose(problem, solver)
+    _check_options(method, options)
     started = time.perf_counter()
     outcome = method.run(problem, **options)
     seconds = time.perf_counter() - started - outcome.setup_seconds
     return assess(problem, outcome, method.name, max(seconds, 0.0))
+
+
+def _check_options(method: Solver, options: dict[str, Any]) -> None:
+    """Refuse keywords that the method's ``run`` does not take; one that takes ``**options`` judges for itself."""
+    parameters = inspect.signature(method.run).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return
+    known = [parameter.name for parameter in parameters][1:]
+    for name in options:
+        if name not in known:
+            valid = ", ".join(map(repr, known)) or "none"
+            raise InputError(f"option {name!r} is unknown to solver {method.name!r}; its options are {valid}.")
 
 
 def _choose(problem: BoundProblem, name: str) -> Solver:
