@@ -4,8 +4,8 @@ Both sides train the same SVMs on the same halves with the same kernel width and
 
     python -m benchmarks.speed.svm_grid [--dataset spambase] [--count 100] [--jobs 1] [--data DIR]
 
-The λ values are spread evenly over the paper's 1990. The time of the shared side includes its Gram matrix, which is made
-once however many SVMs follow: the ratio grows with ``--count``.
+The λ values are spread evenly over the paper's 1990. The time of the shared side includes its Gram matrix, made once
+however many SVMs follow: the ratio grows with ``--count``.
 """
 
 from __future__ import annotations

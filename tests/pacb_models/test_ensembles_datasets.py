@@ -1,0 +1,217 @@
+import functools
+import http.server
+import shutil
+import threading
+
+import numpy as np
+import pytest
+
+from pacb_models.ensembles import raw_files
+from pacb_models.ensembles.datasets import Dataset, available_datasets, load_dataset
+from pacb_models.ensembles.protocols import paper_sizes
+from pacb_models.ensembles.uci import LOADERS, generate_waveform
+from pacb_models.errors import InputError
+
+#: Rows, features and class counts as the paper and the README of the data give them.
+EXPECTED = {
+    "spambase": (4601, 57, {2788, 1813}),
+    "bupa": (345, 6, {176, 169}),
+    "bupa-no-leak": (345, 5, {176, 169}),
+    "mammographic": (830, 5, {427, 403}),
+    "wdbc": (569, 30, {357, 212}),
+    "banknote": (1372, 4, {762, 610}),
+    "mushroom": (5644, 116, {3488, 2156}),
+    "ionosphere": (351, 34, {225, 126}),
+    "waveform": (3308, 40, {1653, 1655}),
+    "haberman": (306, 3, {225, 81}),
+}
+
+
+@pytest.fixture
+def no_directory(monkeypatch, tmp_path):
+    monkeypatch.delenv("PACB_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_counts(name, data_dir):
+    rows, features, classes = EXPECTED[name]
+    dataset = load_dataset(name, data_dir)
+    assert dataset.X.shape == (rows, features)
+    assert set(dataset.class_counts) == classes and sum(dataset.class_counts) == rows
+    assert len(dataset.feature_names) == len(set(dataset.feature_names)) == features
+    assert dataset.X.dtype == np.float64 and np.isfinite(dataset.X).all()
+    assert set(np.unique(dataset.y)) == {0, 1} and len(dataset.class_names) == 2
+
+
+def test_the_nine_are_all_there():
+    assert list(EXPECTED) == available_datasets()[:10]
+
+
+def test_environment_variable_names_the_directory(data_dir, monkeypatch):
+    monkeypatch.setenv("PACB_DATA", str(data_dir))
+    assert load_dataset("haberman").source == str(data_dir / "haberman.csv")
+
+
+def test_bupa_leaks_and_the_other_does_not(data_dir):
+    leaky, clean = load_dataset("bupa", data_dir), load_dataset("bupa-no-leak", data_dir)
+    drinks = leaky.X[:, leaky.feature_names.index("drinks")]
+    assert np.array_equal(drinks >= 3, leaky.y == 1)
+    assert "drinks" not in clean.feature_names
+    assert np.array_equal(clean.X, leaky.X[:, :5]) and np.array_equal(clean.y, leaky.y)
+
+
+def test_mushroom_columns_are_one_hot(data_dir):
+    dataset = load_dataset("mushroom", data_dir)
+    names = [name.split("=")[0] for name in dataset.feature_names]
+    for feature in set(names):
+        columns = [index for index, name in enumerate(names) if name == feature]
+        assert np.array_equal(dataset.X[:, columns].sum(axis=1), np.ones(5644))
+
+
+def test_banknote_is_divided_as_in_the_paper(data_dir):
+    sizes = load_dataset("banknote", data_dir).sizes
+    assert (sizes.training, sizes.validation, sizes.test) == (548, 549, 275)
+    assert sizes != paper_sizes(1372)
+
+
+def test_wdbc_of_scikit_learn_is_the_file(data_dir, no_directory):
+    file, package = load_dataset("wdbc", data_dir), load_dataset("wdbc")
+    assert package.source == "scikit-learn"
+    assert np.array_equal(file.X, package.X) and np.array_equal(file.y, package.y)
+
+
+def test_generated_waveforms_have_the_distribution_of_the_file(data_dir, no_directory):
+    generated, file = load_dataset("waveform"), load_dataset("waveform", data_dir)
+    assert "generated" in generated.source
+    assert generated.class_counts == file.class_counts
+    for number in (0, 1):
+        ours, theirs = generated.X[generated.y == number], file.X[file.y == number]
+        # Both means have a standard error of at most sqrt(5/1653) per feature: 80 comparisons, five errors.
+        assert np.abs(ours.mean(axis=0) - theirs.mean(axis=0)).max() < 5 * np.sqrt(2 * 5 / 1653)
+        ratio = ours.std(axis=0) / theirs.std(axis=0)
+        assert 0.9 < ratio.min() and ratio.max() < 1.1
+
+
+def test_generator_mixes_the_right_waves():
+    X, y = generate_waveform((20000, 20000), seed=1)
+    i = np.arange(1, 22)
+    h_a, h_b, h_c = (np.maximum(6 - np.abs(i - peak), 0) for peak in (7, 15, 11))
+    for number, waves in ((0, (h_a, h_c)), (1, (h_b, h_c))):
+        mean = X[y == number].mean(axis=0)
+        np.testing.assert_allclose(mean[:21], sum(waves) / 2, atol=0.09)
+        np.testing.assert_allclose(mean[21:], 0, atol=0.05)
+
+
+# Damage a copy: drop a row, drop a cell, swap a class, change a digit, replace a number by a word.
+DAMAGE = [
+    (lambda lines: lines[:-1], r"haberman.csv has 305 rows; haberman.csv has 306\."),
+    (lambda lines: ["30,64,1", *lines[1:]], r"haberman.csv, row 1: 3 columns; haberman.csv has 4\."),
+    (lambda lines: ["30,64,1,2", *lines[1:]], r"has the classes 224 survived, 82 died; haberman has 225 survived, 81"),
+    (lambda lines: ["31,64,1,1", *lines[1:]], r"other values: its SHA-256 is [0-9a-f]{64}, expected b4b7a3"),
+    (lambda lines: ["old,64,1,1", *lines[1:]], r"is not the haberman.csv of the UCI repository: .*'old'"),
+    (lambda lines: ["30,64,1,3", *lines[1:]], r"column 4 holds '3', expected one of 1, 2"),
+]
+
+
+@pytest.mark.parametrize(("damage", "sentence"), DAMAGE)
+def test_damaged_files_are_noticed(damage, sentence, data_dir, tmp_path):
+    lines = (data_dir / "haberman.csv").read_text().splitlines()
+    (tmp_path / "haberman.csv").write_text("\n".join(damage(lines)) + "\n")
+    with pytest.raises(InputError, match=sentence):
+        load_dataset("haberman", tmp_path)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_any_changed_character_is_noticed(name, data_dir, tmp_path):
+    file = LOADERS[name].file.name
+    text = (data_dir / file).read_text()
+    place = next(i for i in range(len(text) // 2, len(text)) if text[i] in "1234bcd")
+    (tmp_path / file).write_text(text[:place] + chr(ord(text[place]) + 1) + text[place + 1 :])
+    with pytest.raises(InputError):
+        load_dataset(name, tmp_path)
+
+
+def test_line_ends_do_not_matter(data_dir, tmp_path):
+    text = (data_dir / "haberman.csv").read_text()
+    (tmp_path / "haberman.csv").write_bytes(text.replace("\n", "\r\n").encode() + b"\r\n")
+    assert np.array_equal(load_dataset("haberman", tmp_path).X, load_dataset("haberman", data_dir).X)
+
+
+def test_missing_file_unreadable_file_and_unknown_name(tmp_path):
+    with pytest.raises(InputError, match=f"there is no wdbc.csv in the data directory '{tmp_path}'"):
+        load_dataset("wdbc", tmp_path)
+    (tmp_path / "wdbc.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="cannot read"):
+        load_dataset("wdbc", tmp_path)
+    with pytest.raises(InputError, match="dataset is 'iris'; it must be one of spambase, bupa"):
+        load_dataset("iris")
+
+
+@pytest.fixture
+def mirror(tmp_path, data_dir):
+    """A server laid out like the UCI repository, which holds Haberman's file and a damaged Bupa."""
+    root = tmp_path / "mirror"
+    (root / "haberman").mkdir(parents=True)
+    (root / "liver-disorders").mkdir()
+    shutil.copy(data_dir / "haberman.csv", root / "haberman" / "haberman.data")
+    damaged = (data_dir / "bupa.csv").read_text().replace("85,92,45", "85,92,46")
+    (root / "liver-disorders" / "bupa.data").write_text(damaged)
+
+    class Quiet(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(root)))
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_download_is_checked_and_cached(mirror, no_directory, data_dir):
+    file = LOADERS["haberman"].file
+    path = raw_files.find_file(file, None, base_url=mirror)
+    assert path.read_bytes() == (data_dir / "haberman.csv").read_bytes()
+    assert path.parent == raw_files.cache_directory()
+    # The second time the cache serves: the address no longer exists.
+    assert raw_files.find_file(file, None, base_url="http://127.0.0.1:9") == path
+    assert np.array_equal(load_dataset("haberman").X, load_dataset("haberman", data_dir).X)
+
+
+def test_damaged_download_is_not_kept(mirror, no_directory):
+    with pytest.raises(InputError, match="bupa.data has the rows and columns of bupa.csv but other values"):
+        raw_files.find_file(LOADERS["bupa"].file, None, base_url=mirror)
+    assert not (raw_files.cache_directory() / "bupa.csv").exists()
+
+
+@pytest.mark.parametrize("name", ["spambase", "haberman"])
+def test_failed_download_says_what_to_do(name, mirror, no_directory):
+    base_url = mirror if name == "spambase" else "http://127.0.0.1:9"
+    with pytest.raises(InputError, match=rf"cannot download .*; put {name}.csv into a directory and name it in PACB_DATA"):
+        raw_files.find_file(LOADERS[name].file, None, base_url=base_url)
+
+
+def test_registered_data_sets_are_found(tmp_path, monkeypatch):
+    """A third party's package on the path, with nothing but an entry point."""
+    (tmp_path / "their_module.py").write_text(
+        "import numpy as np\n"
+        "from pacb_models.ensembles.datasets import Dataset\n"
+        "def load(data_dir=None):\n"
+        "    return Dataset(np.eye(4), np.array([0, 1, 0, 1]), 'theirs', source=str(data_dir))\n"
+    )
+    info = tmp_path / "theirs-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[pacb_models.datasets]\ntheirs = their_module:load\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert available_datasets()[-1] == "theirs"
+    dataset = load_dataset("theirs", "here")
+    assert dataset.name == "theirs" and dataset.source == "here"
+
+
+def test_a_data_set_has_one_class_per_row():
+    with pytest.raises(InputError, match=r"X has shape \(3, 2\) and y \(4,\)"):
+        Dataset(np.zeros((3, 2)), np.zeros(4, dtype=int), "odd")

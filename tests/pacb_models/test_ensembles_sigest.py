@@ -1,0 +1,61 @@
+import itertools
+import statistics
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pacb_models.ensembles.sigest import sigest
+from pacb_models.errors import InputError
+
+
+def brute_force(X, pairs, levels=(0.1, 0.9)):
+    """kernlab's formula with plain Python: sorted distances, linear interpolation between order statistics."""
+    distances = sorted(sum((a - b) ** 2 for a, b in zip(X[i], X[j])) for i, j in pairs)
+    distances = [distance for distance in distances if distance > 0]
+
+    def quantile(level):
+        position = level * (len(distances) - 1)
+        below = int(position)
+        above = min(below + 1, len(distances) - 1)
+        return distances[below] + (position - below) * (distances[above] - distances[below])
+
+    return statistics.fmean(1 / quantile(level) for level in levels)
+
+
+def test_all_pairs_against_brute_force():
+    X = np.random.RandomState(1).randn(40, 3) * [1.0, 10.0, 0.1]
+    X[7] = X[8]  # a pair at distance zero, which does not count
+    pairs = list(itertools.combinations(range(40), 2))
+    assert sigest(X) == pytest.approx(brute_force(X.tolist(), pairs), rel=1e-12)
+    assert sigest(X, quantiles=(0.25, 0.5)) == pytest.approx(brute_force(X.tolist(), pairs, (0.25, 0.5)), rel=1e-12)
+
+
+def test_random_pairs_against_brute_force():
+    X = np.random.RandomState(2).randn(30, 2)
+    first, second = np.random.RandomState(5).randint(30, size=(2, 200))
+    expected = brute_force(X.tolist(), list(zip(first, second)))
+    assert sigest(X, pairs=200, random_state=5) == pytest.approx(expected, rel=1e-12)
+
+
+def test_random_pairs_estimate_all_pairs():
+    X = np.random.RandomState(3).randn(300, 4)
+    assert sigest(X, pairs=200_000, random_state=0) == pytest.approx(sigest(X), rel=0.02)
+
+
+@given(st.floats(0.01, 100.0), st.integers(0, 1000))
+def test_scaling_the_data_scales_the_width(scale, seed):
+    X = np.random.RandomState(seed).randn(12, 3)
+    assert sigest(scale * X) == pytest.approx(sigest(X) / scale**2, rel=1e-9)
+
+
+@pytest.mark.parametrize("X", [np.zeros((1, 3)), np.zeros(5)])
+def test_too_little_data(X):
+    with pytest.raises(InputError, match="at least two rows"):
+        sigest(X)
+
+
+def test_rows_that_do_not_differ():
+    with pytest.raises(InputError, match="no two rows that differ"):
+        sigest(np.ones((4, 2)))

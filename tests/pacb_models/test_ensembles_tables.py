@@ -1,0 +1,98 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from pacb_models.ensembles.tables import load_table
+from pacb_models.errors import InputError
+
+TABLE = "size,colour,old,class\n1.5,red,True,yes\n2,blue,False,no\n3,red,True,no\n-1,green,False,yes\n"
+
+
+@pytest.fixture
+def table(tmp_path):
+    def write(text, name="table.csv"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def check_features(dataset):
+    assert dataset.feature_names == ("size", "colour=blue", "colour=green", "colour=red", "old")
+    assert dataset.X.tolist() == [[1.5, 0, 0, 1, 1], [2, 1, 0, 0, 0], [3, 0, 0, 1, 1], [-1, 0, 1, 0, 0]]
+    assert dataset.class_names == ("no", "yes") and dataset.y.tolist() == [1, 0, 0, 1]
+
+
+def test_numeric_categorical_and_boolean_columns(table):
+    dataset = load_table(table(TABLE), "class")
+    check_features(dataset)
+    assert dataset.name == "table" and dataset.class_counts == (2, 2)
+
+
+def test_parquet(table, tmp_path):
+    frame = pd.read_csv(table(TABLE))
+    frame["colour"] = frame["colour"].astype("category")
+    frame.to_parquet(tmp_path / "table.parquet")
+    check_features(load_table(tmp_path / "table.parquet", "class"))
+
+
+def test_ignored_columns(table):
+    dataset = load_table(table(TABLE), "class", ignore=["colour", "old"])
+    assert dataset.feature_names == ("size",)
+
+
+def test_missing_values_are_counted_or_dropped(table):
+    path = table("a,b,class\n1,x,0\n,y,1\n?,x,1\n3,,0\n4,y,1\n5,x,\n2,x,1\n7,y,0\n")
+    with pytest.raises(InputError, match=r"missing values in 4 of 8 rows \(by column: a 2, b 1, class 1\); missing='drop'"):
+        load_table(path, "class")
+    dataset = load_table(path, "class", missing="drop")
+    assert dataset.X[:, 0].tolist() == [1, 4, 2, 7] and dataset.y.tolist() == [0, 1, 1, 0]
+
+
+def test_a_wdbc_of_ones_own_gives_the_same_features(data_dir, tmp_path):
+    from pacb_models.ensembles.datasets import load_dataset
+
+    columns = ["id", "diagnosis"] + [f"x{i}" for i in range(30)]
+    (tmp_path / "own.csv").write_text(",".join(columns) + "\n" + (data_dir / "wdbc.csv").read_text())
+    own, ours = load_table(tmp_path / "own.csv", "diagnosis", ignore=["id"]), load_dataset("wdbc", data_dir)
+    assert np.array_equal(own.X, ours.X) and np.array_equal(own.y, ours.y)
+
+
+MANY = "".join(f"{i}.5,w{i},{i % 2}\n" for i in range(300))
+
+BAD = [
+    ("a,class\n1,0\n2,1\n", "label", "target is 'label'; the columns of .* are a, class"),
+    ("a,class\n1,0\n2,0\n", "class", "has the one value 0; there must be two classes"),
+    ("a,b,class\n" + MANY, "a", "has 300 different values in 300 rows; it must hold classes"),
+    ("a,b,class\n" + MANY, "class", "column 'b' of .* has 300 different values .* ignore="),
+    ("a,class\n1,0\ninf,1\n3,0\n4,1\n", "class", "column 'a' of .* holds inf in row 2"),
+    ("class\n1\n0\n1\n0\n", "class", "no column besides the target"),
+    ("", "class", "cannot read .*: No columns to parse"),
+    ("a,class\n1,0\n2,1,7,9\n", "class", "cannot read .*: Error tokenizing"),
+    ("a,class\n,0\n2,\n", "class", "missing values in 2 of 2 rows"),
+]
+
+
+@pytest.mark.parametrize(("text", "target", "sentence"), BAD)
+def test_bad_tables_get_a_sentence(table, text, target, sentence):
+    with pytest.raises(InputError, match=sentence):
+        load_table(table(text), target)
+
+
+def test_nothing_left_after_dropping(table):
+    with pytest.raises(InputError, match="no row without missing values"):
+        load_table(table("a,class\n,0\n2,\n"), "class", missing="drop")
+
+
+def test_bad_files_get_a_sentence(table, tmp_path):
+    with pytest.raises(InputError, match="there is no file"):
+        load_table(tmp_path / "none.csv", "class")
+    with pytest.raises(InputError, match="suffix of the table is '.txt'; it must be one of '.csv', '.parquet'"):
+        load_table(table(TABLE, "table.txt"), "class")
+    with pytest.raises(InputError, match="cannot read"):
+        load_table(table("no parquet", "table.parquet"), "class")
+    with pytest.raises(InputError, match="ignore is 'id'"):
+        load_table(table(TABLE), "class", ignore=["id"])
+    with pytest.raises(InputError, match="missing is 'impute'"):
+        load_table(table(TABLE), "class", missing="impute")
