@@ -28,12 +28,12 @@ def install(packages: list[str], log: Log) -> None:
     StepFailed says why they could not be installed and how to get them by hand.
     """
     names = " ".join(packages)
-    by_hand = f"as root: apt-get install {names}"
+    by_hand = f"get it as root with: apt-get install {names}"
     if not shutil.which("apt-get"):
-        raise StepFailed(f"{names} missing and no apt-get here; install them with this system's own tool")
+        raise StepFailed(f"no {names}, and no apt-get to install it; get it by this system's own means")
     prefix = administrator()
     if prefix is None:
-        raise StepFailed(f"{names} missing and neither root nor sudo to install with; {by_hand}")
+        raise StepFailed(f"no {names}, and neither root nor sudo to install it; {by_hand}")
     apt = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300"]
     command = [*apt, "install", "-y", "--no-install-recommends", *packages]
     with log.step(f"Debian packages {names}"):

@@ -36,7 +36,7 @@ def install_cyipopt(python: Path, requirements: list[str], log: Log) -> None:
     missing = debian.missing_compiler()
     if missing:
         debian.install(missing, log)
-    pip = [python, "-m", "pip", "install", "--quiet"]
+    pip = [python, "-m", "pip", "install", "--quiet", "--no-compile"]
     casadi_requirement, cyipopt_requirement = requirements
     with log.step("casadi, whose wheel carries Ipopt"):
         log.run([*pip, casadi_requirement], f"pip could not install {casadi_requirement}")

@@ -85,16 +85,17 @@ def install_packages(python: Path, level: str, log: Log) -> None:
     """The package itself, editable, with the extras of the level."""
     extras = LEVELS[level]
     with log.step(f"pip packages ({extras}); a minute or two when they are new"):
-        command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-e", f"{ROOT}[{extras}]"]
+        # Compiling every file of pandas and dask takes longer than installing them; Python compiles what it imports.
+        command = [python, "-m", "pip", "install", "--quiet", "--no-compile", "-e", f"{ROOT}[{extras}]"]
         log.run(command, "pip could not install the packages of setup.cfg; is the network there?")
 
 
 def install_optional_parts(python: Path, level: str, log: Log) -> None:
     """What the package works without: Ipopt and, to test the report, a browser."""
-    attempt("solvers ipopt and cyipopt", lambda: ipopt.install_cyipopt(python, requirements("ipopt"), log))
-    attempt("solver ipopt, which solves Pyomo's models", lambda: ipopt.install_asl_library(python, log))
+    attempt("the solvers ipopt and cyipopt", lambda: ipopt.install_cyipopt(python, requirements("ipopt"), log))
+    attempt("the solver ipopt (Pyomo's models)", lambda: ipopt.install_asl_library(python, log))
     if level != "run" and not any(map(shutil.which, BROWSERS)):
-        attempt("test of the report in a browser", lambda: debian.install(["chromium"], log))
+        attempt("the test of the report in a browser", lambda: debian.install(["chromium"], log))
 
 
 def attempt(part: str, install: Callable[[], None]) -> None:
@@ -102,7 +103,7 @@ def attempt(part: str, install: Callable[[], None]) -> None:
     try:
         install()
     except StepFailed as failure:
-        print(f"set-up: without the {part}: {failure}; then make setup", file=sys.stderr)
+        print(f"set-up: {part} will not work: {failure}; then: make setup", file=sys.stderr)
 
 
 def requirements(extra: str) -> list[str]:
