@@ -193,6 +193,8 @@ def run_batches(
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
+    if n_jobs < 1 and n_jobs != -1:
+        raise InputError(f"n_jobs is {n_jobs}; it must be a positive number of threads, or -1 for one per core.")
     if not batches:
         return
     prepare()

@@ -80,19 +80,24 @@ def _train_one(name: str, options: argparse.Namespace, out: Path | None) -> None
         return
     dataset = _load(name, options)
     partial = None if out is None else out.with_name(out.name + ".partial")
-    with _progress_bar(dataset.name) as progress:
-        table = train_risks(
-            dataset,
-            options.grid,
-            count=options.count,
-            protocol=options.protocol,
-            seed=options.seed,
-            n_jobs=options.jobs,
-            partial=partial,
-            resume=options.resume,
-            progress=progress,
-            command=command,
-        )
+    try:
+        with _progress_bar(dataset.name) as progress:
+            table = train_risks(
+                dataset,
+                options.grid,
+                count=options.count,
+                protocol=options.protocol,
+                seed=options.seed,
+                n_jobs=options.jobs,
+                partial=partial,
+                resume=options.resume,
+                progress=progress,
+                command=command,
+            )
+    except KeyboardInterrupt:
+        if partial is not None and partial.exists():
+            print(f"{partial} keeps what is done; the same command with --resume goes on from there.", file=sys.stderr)
+        raise
     if out is None:
         sys.stdout.write(table.to_csv(risk_column=options.risk_column))
         return

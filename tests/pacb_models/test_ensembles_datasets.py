@@ -182,7 +182,7 @@ def test_download_is_checked_and_cached(mirror, no_directory, data_dir):
 
 
 def test_damaged_download_is_not_kept(mirror, no_directory):
-    with pytest.raises(InputError, match="bupa.data has the rows and columns of bupa.csv but other values"):
+    with pytest.raises(InputError, match=r"bupa.data has the rows and columns of bupa.csv but other values"):
         raw_files.find_file(LOADERS["bupa"].file, None, base_url=mirror)
     assert not (raw_files.cache_directory() / "bupa.csv").exists()
 
@@ -190,7 +190,9 @@ def test_damaged_download_is_not_kept(mirror, no_directory):
 @pytest.mark.parametrize("name", ["spambase", "haberman"])
 def test_failed_download_says_what_to_do(name, mirror, no_directory):
     base_url = mirror if name == "spambase" else "http://127.0.0.1:9"
-    with pytest.raises(InputError, match=rf"cannot download .*; put {name}.csv into a directory and name it in PACB_DATA"):
+    with pytest.raises(
+        InputError, match=rf"cannot download .*; put {name}.csv into a directory and name it in PACB_DATA"
+    ):
         raw_files.find_file(LOADERS[name].file, None, base_url=base_url)
 
 

@@ -44,7 +44,9 @@ def test_ignored_columns(table):
 
 def test_missing_values_are_counted_or_dropped(table):
     path = table("a,b,class\n1,x,0\n,y,1\n?,x,1\n3,,0\n4,y,1\n5,x,\n2,x,1\n7,y,0\n")
-    with pytest.raises(InputError, match=r"missing values in 4 of 8 rows \(by column: a 2, b 1, class 1\); missing='drop'"):
+    with pytest.raises(
+        InputError, match=r"missing values in 4 of 8 rows \(by column: a 2, b 1, class 1\); missing='drop'"
+    ):
         load_table(path, "class")
     dataset = load_table(path, "class", missing="drop")
     assert dataset.X[:, 0].tolist() == [1, 4, 2, 7] and dataset.y.tolist() == [0, 1, 1, 0]
@@ -88,7 +90,7 @@ def test_nothing_left_after_dropping(table):
 def test_bad_files_get_a_sentence(table, tmp_path):
     with pytest.raises(InputError, match="there is no file"):
         load_table(tmp_path / "none.csv", "class")
-    with pytest.raises(InputError, match="suffix of the table is '.txt'; it must be one of '.csv', '.parquet'"):
+    with pytest.raises(InputError, match=r"suffix of the table is '.txt'; it must be one of '.csv', '.parquet'"):
         load_table(table(TABLE, "table.txt"), "class")
     with pytest.raises(InputError, match="cannot read"):
         load_table(table("no parquet", "table.parquet"), "class")

@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+from sklearn.model_selection import PredefinedSplit, cross_val_predict
+from sklearn.svm import SVC
+
+from pacb_models.ensembles.cross_validation import cross_validate
+from pacb_models.ensembles.datasets import load_dataset
+from pacb_models.ensembles.protocols import random_stream
+from pacb_models.ensembles.risks import Experiment, train_risks
+from pacb_models.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def ionosphere(data_dir):
+    return load_dataset("ionosphere", data_dir)
+
+
+def test_against_scikit_learns_cross_validation(ionosphere):
+    lambdas = np.array([0.01, 0.1, 0.5, 2.0, 10.0])
+    result = cross_validate(ionosphere, lambdas, seed=4)
+    experiment = Experiment(ionosphere, lambdas, seed=4)
+    X, y = ionosphere.X[experiment.protocol.order], ionosphere.y[experiment.protocol.order]
+    folds = PredefinedSplit(random_stream(4, 2).permutation(280) % 5)
+    errors = []
+    for regularisation in lambdas:
+        machine = SVC(C=1 / regularisation, gamma=experiment.gamma)
+        errors.append(np.sum(cross_val_predict(machine, X[:280], y[:280], cv=folds) != y[:280]))
+    assert result.errors.tolist() == errors
+    assert result.best_lambda == lambdas[np.argmin(errors)]
+    best = SVC(C=1 / result.best_lambda, gamma=experiment.gamma).fit(X[:280], y[:280])
+    assert result.test_errors == np.sum(best.predict(X[280:]) != y[280:])
+    assert (result.size, result.test_size, result.folds) == (280, 71, 5)
+    assert result.test_risk == result.test_errors / 71
+    assert result.seconds > 0 and result.cpu_seconds > 0
+
+
+def test_same_test_part_and_width_as_the_ensemble(ionosphere):
+    table = train_risks(ionosphere, count=2, seed=4)
+    assert Experiment(ionosphere, table.lambdas, seed=4).gamma == table.gamma
+    assert cross_validate(ionosphere, count=2, seed=4).test_size == table.test_size
+
+
+def test_jobs_and_the_order_of_the_grid_do_not_matter(ionosphere):
+    grid = np.array([5.0, 0.2, 0.1, 1.0, 0.15, 8.0, 0.12])
+    one, two = cross_validate(ionosphere, grid), cross_validate(ionosphere, grid, n_jobs=2)
+    assert one.errors.tolist() == two.errors.tolist() and one.test_errors == two.test_errors
+    sorted_grid = cross_validate(ionosphere, np.sort(grid))
+    assert sorted_grid.best_lambda == one.best_lambda and sorted_grid.test_errors == one.test_errors
+
+
+@pytest.mark.parametrize(("folds", "sentence"), [(1, "folds is 1"), (281, "there are only 280 examples")])
+def test_bad_folds(ionosphere, folds, sentence):
+    with pytest.raises(InputError, match=sentence):
+        cross_validate(ionosphere, count=2, folds=folds)

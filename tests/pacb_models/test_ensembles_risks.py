@@ -1,0 +1,157 @@
+import json
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from pacb_models.ensembles.datasets import load_dataset
+from pacb_models.ensembles.grids import arithmetic_geometric_grid
+from pacb_models.ensembles.protocols import Sizes
+from pacb_models.ensembles.risk_table import RiskTable
+from pacb_models.ensembles.risks import Experiment, train_risks
+from pacb_models.ensembles.sigest import sigest
+from pacb_models.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def haberman(data_dir):
+    return load_dataset("haberman", data_dir)
+
+
+def test_the_whole_protocol_against_a_plain_loop(haberman):
+    """Splits, width, SVMs and counts once more, from the protocol's description."""
+    table = train_risks(haberman, count=40, seed=5)
+    experiment = Experiment(haberman, table.lambdas, seed=5)
+    X, y = haberman.X[experiment.protocol.order], haberman.y[experiment.protocol.order]
+    assert (table.training_size, table.m, table.test_size) == (122, 122, 62)
+    gamma = sigest(X[244:])
+    assert table.gamma == gamma
+    for index, regularisation in enumerate(table.lambdas):
+        half = experiment.protocol.parts(index)[0]
+        machine = SVC(C=1 / regularisation, gamma=gamma).fit(X[:244][half], y[:244][half])
+        wrong = machine.predict(X) != y
+        assert wrong[:244][~half].sum() == table.validation_errors[index]
+        assert wrong[244:].sum() == table.test_errors[index]
+
+
+def test_hold_out_shares_one_training_part(haberman):
+    table = train_risks(haberman, [0.1, 1.0, 1.0, 10.0], protocol="hold-out", seed=2, sizes=Sizes(150, 100, 56))
+    experiment = Experiment(haberman, table.lambdas, protocol="hold-out", seed=2, sizes=Sizes(150, 100, 56))
+    X, y = haberman.X[experiment.protocol.order], haberman.y[experiment.protocol.order]
+    assert table.gamma == sigest(X[:150]) and table.m == 100
+    machine = SVC(C=10.0, gamma=table.gamma).fit(X[:150], y[:150])
+    assert np.sum(machine.predict(X[150:250]) != y[150:250]) == table.validation_errors[0]
+    assert table.validation_errors[1] == table.validation_errors[2]
+    assert table.test_errors[1] == table.test_errors[2]
+
+
+@pytest.mark.parametrize("protocol", ["paper", "hold-out"])
+def test_same_seed_same_table_whatever_the_jobs(haberman, protocol):
+    one, two, three = (train_risks(haberman, count=100, protocol=protocol, seed=1, n_jobs=n) for n in (1, 2, 3))
+    assert one.to_csv() == two.to_csv() == three.to_csv()
+    other = train_risks(haberman, count=100, protocol=protocol, seed=2)
+    assert other.to_csv() != one.to_csv()
+
+
+def test_the_first_classifiers_do_not_depend_on_the_others(haberman):
+    short, long = train_risks(haberman, count=20), train_risks(haberman, count=70)
+    assert short.validation_errors.tolist() == long.validation_errors[:20].tolist()
+    assert short.risks(5).tolist() == (long.validation_errors[:5] / 122).tolist()
+    assert short.test_risks(5).tolist() == (long.test_errors[:5] / 62).tolist()
+
+
+def test_interrupted_runs_go_on(haberman, tmp_path):
+    partial = tmp_path / "risks.partial"
+    expected = train_risks(haberman, count=150)
+
+    def interrupt(done, total):
+        if done >= 64:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train_risks(haberman, count=150, partial=partial, progress=interrupt)
+    kept = json.loads(partial.read_text())
+    assert len(kept["errors"]) == 64
+
+    # A finished count is taken from the file, not computed again: change one and it comes back changed.
+    kept["errors"][3][1] += 1
+    partial.write_text(json.dumps(kept))
+    reports = []
+    table = train_risks(
+        haberman, count=150, partial=partial, resume=True, progress=lambda *report: reports.append(report)
+    )
+    assert reports[0] == (64, 150) and reports[-1] == (150, 150)
+    difference = table.validation_errors - expected.validation_errors
+    assert difference.tolist() == [0, 0, 0, 1] + [0] * 146
+
+    fresh = train_risks(haberman, count=150, partial=partial, resume=False)
+    assert fresh.to_csv() == expected.to_csv()
+
+
+def test_only_the_same_run_is_resumed(haberman, tmp_path):
+    partial = tmp_path / "risks.partial"
+    train_risks(haberman, count=32, partial=partial)
+    for change in ({"seed": 1}, {"protocol": "hold-out"}, {"count": 33}, {"sizes": Sizes(120, 124, 62)}):
+        with pytest.raises(InputError, match=r"cannot resume from .*: it belongs to a run with other data or settings"):
+            train_risks(haberman, **{"count": 32} | change, partial=partial, resume=True)
+    partial.write_text("{")
+    with pytest.raises(InputError, match=r"cannot resume from .*; delete it to start anew"):
+        train_risks(haberman, count=32, partial=partial, resume=True)
+
+
+def test_tables_survive_writing_and_reading(haberman, tmp_path):
+    table = train_risks(haberman, [1e-10, 1e-9, 0.5], seed=3, command="by hand")
+    for risk_column in (True, False):
+        table.write(tmp_path / "risks.csv", risk_column=risk_column)
+        again = RiskTable.read(tmp_path / "risks.csv")
+        assert again.to_csv() == table.to_csv()
+        assert again.grid == "own" and again.command == "by hand"
+
+
+def test_written_risks_are_a_risk_file(haberman, tmp_path):
+    from pacb_models.risk_file import read_risk_file
+
+    table = train_risks(haberman, count=10)
+    table.write(tmp_path / "risks.csv")
+    assert read_risk_file(tmp_path / "risks.csv").risks == table.risks().tolist()
+
+
+def test_unconverged_svms_are_listed_in_the_table(haberman, tmp_path):
+    table = train_risks(haberman, count=3)
+    marked = RiskTable(**{**vars(table), "converged": np.array([True, False, True])})
+    marked.write(tmp_path / "risks.csv")
+    assert "# unconverged: 1\n" in (tmp_path / "risks.csv").read_text()
+    assert RiskTable.read(tmp_path / "risks.csv").converged.tolist() == [True, False, True]
+
+
+def test_the_hardest_svms_end(haberman):
+    """λ = 1e-10 cannot be solved to tolerance on data that are not separable; the run must end all the same."""
+    grid = arithmetic_geometric_grid()
+    table = train_risks(haberman, grid[:4])
+    assert table.lambdas[0] < 2e-10 and np.all(table.validation_errors < 61)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"seed": -1}, "seed is -1"),
+        ({"sizes": Sizes(100, 100, 100)}, "sizes sum to 300, but there are 306 examples"),
+        ({"protocol": "bootstrap"}, "protocol is 'bootstrap'"),
+    ],
+)
+def test_bad_input(haberman, arguments, sentence):
+    with pytest.raises(InputError, match=sentence):
+        train_risks(haberman, count=3, **arguments)
+
+
+def test_files_that_are_no_tables(tmp_path):
+    with pytest.raises(InputError, match="cannot read the risk table"):
+        RiskTable.read(tmp_path / "none.csv")
+    (tmp_path / "other.csv").write_text("risk\n0.1\n")
+    with pytest.raises(InputError, match="not a table that 'pacb train' wrote"):
+        RiskTable.read(tmp_path / "other.csv")
+
+
+def test_more_risks_than_there_are(haberman):
+    with pytest.raises(InputError, match="count is 11; the table of 'haberman' has 10 classifiers"):
+        train_risks(haberman, count=10).risks(11)
