@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pacb_models.binary_kl import kl_inverse, log_ratio_excess
+from pacb_models.binary_kl import divergence_term, kl_inverse
 
 #: Beyond this gap 1 - r is below 1e-13 (1 - L), and the closed expression of ``d`` has nothing to lose.
 _WIDE = 30.0
@@ -19,11 +19,8 @@ def logit_gap(L: np.ndarray | float, budget: np.ndarray | float) -> np.ndarray:
     r"""``d`` for empirical risks in [0, 1] and positive budgets, elementwise, to a few units in the last place.
 
     Eliminating :math:`1 - r` from :math:`kl(L, r) = b` gives :math:`d = (b + \ln(r/L))/(1 - L)`; where ``d`` is small, so that the
-    rounding of ``r`` shows, one Newton step follows on
-
-    .. math:: kl(L, r(d)) = r\,h\big((1-L)(e^{-d}-1)\big) + (1-r)\,h\big(L(e^{d}-1)\big), \qquad h(u) = (1+u)\ln(1+u) - u,
-
-    a sum of two positive terms. The gap is infinite at ``L = 0`` and at ``L = 1``.
+    rounding of ``r`` shows, one Newton step on :math:`kl(L, r(d)) = b` follows, with :math:`r - L` computed from ``d`` itself. The
+    gap is infinite at ``L = 0`` and at ``L = 1``.
 
     >>> from pacb_models.binary_kl import kl
     >>> float(logit_gap(0.25, kl(0.25, 0.5)) - np.log(3.0)) < 1e-15
@@ -32,11 +29,11 @@ def logit_gap(L: np.ndarray | float, budget: np.ndarray | float) -> np.ndarray:
     L, budget = np.broadcast_arrays(np.asarray(L, dtype=np.float64), np.asarray(budget, dtype=np.float64))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         rest = 1.0 - L
-        excess = kl_inverse(L, budget) - L
-        d = (budget + np.log1p(excess / L)) / rest
-        growth, decay = L * np.expm1(d), rest * np.expm1(-d)
-        r, left = (L + growth) / (1.0 + growth), rest / (1.0 + growth)
-        spent = r * log_ratio_excess(decay) + left * log_ratio_excess(growth)
-        polished = d - (spent - budget) / (-decay * r)
+        d = (budget + np.log1p((kl_inverse(L, budget) - L) / L)) / rest
+        odds = L * np.expm1(d)
+        r, left = (L + odds) / (1.0 + odds), rest / (1.0 + odds)
+        excess = left * odds
+        spent = divergence_term(L, r, -excess) + divergence_term(rest, left, excess)
+        polished = d - (spent - budget) / excess
         d = np.where(d < _WIDE, polished, d)
     return np.where((L <= 0.0) | (L >= 1.0), np.inf, d)
