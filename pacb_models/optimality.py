@@ -83,6 +83,9 @@ def tangent_curvature(problem: BoundProblem, q: np.ndarray) -> float:
     if weights.size == 1:
         return 1.0
     outer = problem.outer_derivatives(problem.empirical_risk(q), problem.statistic(q))
+    if outer.D <= 0.0:
+        # A kl bound that rounds to one is flat.
+        return 0.0
     if not np.isfinite([outer.L, outer.LL, outer.LD]).all():
         # L = 0 with the kl distance: every risk on the support is zero and only the divergence bends.
         outer = outer._replace(L=0.0, LL=0.0, LD=0.0)
