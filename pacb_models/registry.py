@@ -6,6 +6,7 @@ Solvers are found through the entry-point group ``pacb_models.solvers`` only, so
 from __future__ import annotations
 
 import inspect
+import math
 import time
 from functools import cache, lru_cache
 from importlib.metadata import entry_points
@@ -154,24 +155,29 @@ def _automatic(problem: BoundProblem) -> Solver:
     return max(ready, key=lambda method: method.exact)
 
 
-def onto_simplex(weights: np.ndarray) -> np.ndarray | None:
-    """Solver output as a posterior: negative noise cut off, sum one; None when nothing usable is left."""
+def onto_simplex(weights: np.ndarray) -> tuple[np.ndarray | None, float]:
+    """Solver output as a posterior (negative noise cut off, sum one), and how far off the simplex it was.
+
+    The posterior is None when nothing usable is left.
+    """
     q = np.asarray(weights, dtype=np.float64)
-    if q.size and q.min() < 0.0:
+    lowest, total = float(q.min()), float(q.sum())
+    violation = max(-lowest, abs(total - 1.0))
+    if lowest < 0.0:
         q = np.maximum(q, 0.0)
-    total = q.sum()
-    if not (np.isfinite(total) and total > 0.0):
-        return None
-    return q if total == 1.0 else q / total
+        total = float(q.sum())
+    if not (math.isfinite(total) and total > 0.0):
+        return None, math.inf
+    return (q if total == 1.0 else q / total), violation
 
 
 def assess(problem: BoundProblem, outcome: Outcome, solver: str, seconds: float) -> Solution:
     """Turn a solver's outcome into a solution: recompute everything, and correct a claim that does not hold."""
     if outcome.status not in STATUSES:
         raise ValueError(f"solver {solver!r} returned the unknown status {outcome.status!r}.")
-    posterior = None if outcome.posterior is None else onto_simplex(outcome.posterior)
+    posterior, violation = (None, math.inf) if outcome.posterior is None else onto_simplex(outcome.posterior)
     status, message = outcome.status, outcome.message
-    bound, risk, divergence, residual, support = np.inf, np.nan, np.nan, np.inf, 0
+    bound, risk, divergence, residual, support = math.inf, math.nan, math.nan, math.inf, 0
     if posterior is not None:
         risk = problem.empirical_risk(posterior)
         statistic = problem.statistic(posterior)
@@ -180,10 +186,8 @@ def assess(problem: BoundProblem, outcome: Outcome, solver: str, seconds: float)
         residual = kkt_residual(problem, posterior)
         support = int(np.count_nonzero(posterior))
     elif status in ("optimal", "acceptable"):
-        status, message = (
-            "numerical_error",
-            f"no usable weights were returned; the solver said {status!r}. {message}".strip(),
-        )
+        message = f"no usable weights were returned; the solver said {status!r}. {message}".strip()
+        status = "numerical_error"
     if status in ("optimal", "acceptable"):
         held = _supported_claim(status, residual)
         if held != status:
@@ -204,7 +208,7 @@ def assess(problem: BoundProblem, outcome: Outcome, solver: str, seconds: float)
         is_global=outcome.is_global and status == "optimal",
         solver=solver,
         local_minima=outcome.local_minima,
-        details=outcome.details,
+        details={**outcome.details, "simplex_violation": violation},
     )
 
 

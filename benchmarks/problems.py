@@ -1,0 +1,97 @@
+"""Benchmark problems: named, picklable recipes that a worker process builds where it needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.metadata import entry_points
+from typing import Any
+
+import numpy as np
+
+from pacb_models import BoundProblem
+
+from .risks import load_risk_table
+
+#: Entry-point group for third parties: a function without arguments that returns a list of problems.
+GROUP = "pacb_models.problems"
+
+#: The paper's nine data sets, in its order.
+PAPER_DATASETS = (
+    "spambase",
+    "bupa",
+    "mammographic",
+    "wdbc",
+    "banknote",
+    "mushroom",
+    "ionosphere",
+    "waveform",
+    "haberman",
+)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A recipe: ``make(**arguments)`` returns the :class:`~pacb_models.BoundProblem`.
+
+    ``make`` must be a module-level function, so that the recipe can be sent to another process.
+    """
+
+    name: str
+    dataset: str
+    make: Callable[..., BoundProblem]
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+    def build(self) -> BoundProblem:
+        """The problem itself."""
+        return self.make(**self.arguments)
+
+
+@lru_cache(maxsize=32)
+def _table(name: str) -> Any:
+    return load_risk_table(name)
+
+
+def from_table(dataset: str, count: int, **bound: Any) -> BoundProblem:
+    """The first ``count`` risks of an embedded table."""
+    table = _table(dataset)
+    return BoundProblem(table.risks(count), m=table.m, **bound)
+
+
+def synthetic(count: int, m: int = 1000, seed: int = 0, prior: str = "uniform", **bound: Any) -> BoundProblem:
+    """Risks of ``count`` classifiers measured on ``m`` examples, with true risks spread over [0.05, 0.5].
+
+    Counts of errors are binomial, as measured risks are, so that large sets have many ties.
+    """
+    random = np.random.default_rng([seed, count])
+    true_risks = 0.05 + 0.45 * random.beta(2.0, 3.0, size=count)
+    risks = random.binomial(m, true_risks) / m
+    weights = None
+    if prior == "random":
+        weights = random.exponential(size=count) + 1e-3
+        weights /= weights.sum()
+    return BoundProblem(risks, m=m, prior=weights, **bound)
+
+
+def from_file(path: str, m: int, **bound: Any) -> BoundProblem:
+    """A user's risk file."""
+    from pacb_models.risk_file import read_risk_file
+
+    content = read_risk_file(path)
+    return BoundProblem(content.risks, m=m, prior=content.prior, **bound)
+
+
+def table_problem(dataset: str, count: int, distance: str, constant: str = "exact", delta: float = 0.01) -> Problem:
+    """The χ² problem of an embedded table."""
+    bound = {"distance": distance, "constant": constant, "delta": delta}
+    name = f"{dataset}-H{count}-{distance}-{constant}"
+    return Problem(name, dataset, from_table, {"dataset": dataset, "count": count, **bound})
+
+
+def outside_problems() -> list[Problem]:
+    """Problems that other packages register."""
+    found: list[Problem] = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        found.extend(entry.load()())
+    return found

@@ -1,0 +1,160 @@
+"""Suites: which problems are given to which solvers, with which settings and time limit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from typing import Any
+
+from pacb_models.errors import InputError
+from pacb_models.registry import capable_solvers, get_solver
+
+from .problems import PAPER_DATASETS, Problem, from_file, outside_problems, synthetic, table_problem
+
+#: Entry-point group for third parties: a function without arguments that returns a suite.
+GROUP = "pacb_models.suites"
+
+DISTANCES = ("linear", "squared", "kl")
+PAPER_SIZES = (50, 200, 500, 1000, 1990)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One measurement: a problem, a solver, its settings and seed."""
+
+    problem: Problem
+    solver: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    seed: int | None = None
+
+    @property
+    def key(self) -> str:
+        """A short name for exactly this measurement, the same in every run."""
+        parts = [self.problem.name, self.problem.arguments, self.solver, self.settings, self.seed]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Keyword arguments for the solver."""
+        return self.settings if self.seed is None else {**self.settings, "seed": self.seed}
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Cells to measure, in order, and how."""
+
+    name: str
+    description: str
+    cells: tuple[Cell, ...]
+    #: Seconds after which a cell is ended and its solver charged.
+    time_limit: float
+    #: Measure peak memory, which takes a new process for every cell.
+    measure_memory: bool = False
+    #: Once a solver runs out of time, do not try it on larger problems of the same kind.
+    stop_at_limit: bool = False
+
+    def select(self, solvers: Iterable[str] | None = None, problems: str | None = None) -> Suite:
+        """The cells of some solvers, and of the problems whose name contains a text."""
+        wanted = None if solvers is None else set(solvers)
+        for name in wanted or ():
+            get_solver(name)
+        cells = tuple(
+            cell
+            for cell in self.cells
+            if (wanted is None or cell.solver in wanted) and (problems is None or problems in cell.problem.name)
+        )
+        if not cells:
+            raise InputError(f"no cell of the suite {self.name!r} is left after --solvers and --problems.")
+        return Suite(self.name, self.description, cells, self.time_limit, self.measure_memory, self.stop_at_limit)
+
+
+def cells_for(
+    problem: Problem, settings: dict[str, list[tuple[dict[str, Any], int | None]]] | None = None
+) -> list[Cell]:
+    """One cell per solver that can handle the problem; ``settings`` lists (options, seed) pairs for some of them."""
+    chosen = settings or {}
+    return [
+        Cell(problem, solver, options, seed)
+        for solver in capable_solvers(problem.build())
+        for options, seed in chosen.get(solver, [({}, None)])
+    ]
+
+
+def quick() -> Suite:
+    """Nine data sets × three distances × H = 50 and 1990, every solver."""
+    problems = [
+        table_problem(dataset, count, distance)
+        for count in (50, 1990)
+        for dataset in PAPER_DATASETS
+        for distance in DISTANCES
+    ]
+    cells = [cell for problem in problems for cell in cells_for(problem)]
+    return Suite(
+        "quick", "nine UCI data sets, three distances, H = 50 and 1990, all solvers", tuple(cells), time_limit=3.0
+    )
+
+
+def paper() -> Suite:
+    """The paper's grid with both constants, 1000 starts of CCP at H = 50, Ipopt from several starts."""
+    cells: list[Cell] = []
+    for constant in ("exact", "paper"):
+        for count in PAPER_SIZES:
+            for dataset in PAPER_DATASETS:
+                for distance in DISTANCES:
+                    problem = table_problem(dataset, count, distance, constant)
+                    cells += cells_for(problem, {"ipopt": [({}, None), ({"starts": 5}, 0)]})
+                    if count == 50 and distance == "kl":
+                        cells.append(Cell(problem, "ccp", {"starts": 1000}, 0))
+    description = "the paper's grid (nine data sets, five sizes, three distances, both constants), multi-start included"
+    return Suite("paper", description, tuple(cells), time_limit=60.0)
+
+
+def scaling() -> Suite:
+    """H = 10² to 10⁷ with synthetic risks, each solver as far as its time limit lets it."""
+    cells: list[Cell] = []
+    for exponent in range(2, 8):
+        for distance in DISTANCES:
+            arguments = {"count": 10**exponent, "distance": distance, "delta": 0.05}
+            problem = Problem(f"synthetic-H1e{exponent}-{distance}", "synthetic", synthetic, arguments)
+            # Which solvers can handle it does not depend on its size; the small one is cheap to build.
+            small = Problem("small", "synthetic", synthetic, {**arguments, "count": 10})
+            cells += [Cell(problem, solver) for solver in capable_solvers(small.build())]
+    description = "synthetic risks, H = 10² to 10⁷, each solver as far as the time limit lets it"
+    return Suite("scaling", description, tuple(cells), time_limit=20.0, measure_memory=True, stop_at_limit=True)
+
+
+def outside() -> Suite:
+    """Problems that other packages register, every solver."""
+    cells = [cell for problem in outside_problems() for cell in cells_for(problem)]
+    return Suite("outside", "problems registered by other packages", tuple(cells), time_limit=60.0)
+
+
+def from_files(paths: Iterable[str], m: int, distances: Iterable[str], **bound: Any) -> Suite:
+    """A user's own risk files, every solver."""
+    cells: list[Cell] = []
+    for path in paths:
+        for distance in distances:
+            arguments = {"path": str(path), "m": m, "distance": distance, **bound}
+            cells += cells_for(Problem(f"{path}-{distance}", str(path), from_file, arguments))
+    return Suite("files", "risk files: " + ", ".join(map(str, paths)), tuple(cells), time_limit=60.0)
+
+
+_OURS = {"quick": quick, "paper": paper, "scaling": scaling, "outside": outside}
+
+
+def suite_names() -> list[str]:
+    """Names of all suites, ours and registered ones."""
+    return [*_OURS, *sorted(entry.name for entry in entry_points(group=GROUP))]
+
+
+def suite(name: str) -> Suite:
+    """The suite of that name."""
+    if name in _OURS:
+        return _OURS[name]()
+    for entry in entry_points(group=GROUP):
+        if entry.name == name:
+            return entry.load()()
+    raise InputError(f"suite is {name!r}; it must be one of {', '.join(map(repr, suite_names()))}.")
