@@ -2,7 +2,8 @@
 
     python -m benchmarks.cross_validation [DATASET ...] [--data DIR] [--jobs N] --out FILE
 
-made ``benchmarks/risks/cross_validation.csv``; :func:`load_cross_validation` reads that.
+made ``benchmarks/risks/cross_validation.csv``; :func:`load_cross_validation` reads that. Rows of data sets that are not
+named stay as they are in FILE.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ class Baseline:
 
 def load_cross_validation() -> dict[str, Baseline]:
     """The embedded results by data set."""
-    text = (files("benchmarks.risks") / "cross_validation.csv").read_text()
+    return _from_csv((files("benchmarks.risks") / "cross_validation.csv").read_text())
+
+
+def _from_csv(text: str) -> dict[str, Baseline]:
     rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
     types = Baseline.__annotations__
     convert = {"str": str, "int": int, "float": float}
@@ -58,12 +62,12 @@ def _baseline(result: CrossValidation) -> Baseline:
     )
 
 
-def _to_csv(baselines: list[Baseline]) -> str:
+def _to_csv(baselines: dict[str, Baseline]) -> str:
     text = io.StringIO()
     text.write("# command: python -m benchmarks.cross_validation\n# folds: 5\n# grid: paper\n# seed: 0\n")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(Baseline.__annotations__)
-    writer.writerows(vars(baseline).values() for baseline in baselines)
+    writer.writerows(vars(baselines[name]).values() for name in available() if name in baselines)
     return text.getvalue()
 
 
@@ -74,10 +78,10 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", required=True, type=Path)
     options = parser.parse_args()
-    baselines = []
+    baselines = _from_csv(options.out.read_text()) if options.out.exists() else {}
     for name in options.names:
-        baselines.append(_baseline(cross_validate(load_dataset(name, options.data), n_jobs=options.jobs)))
-        print(baselines[-1], flush=True)
+        baselines[name] = _baseline(cross_validate(load_dataset(name, options.data), n_jobs=options.jobs))
+        print(baselines[name], flush=True)
         write_atomically(options.out, _to_csv(baselines))
 
 

@@ -17,7 +17,7 @@ from .risks import BATCH, Experiment, Progress, run_batches
 from .shared_gram import Errors, Task
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CrossValidation:
     """Errors of every λ over all folds together, the λ with the fewest (the smallest of equals), and its test errors.
 

@@ -1,10 +1,20 @@
-"""Data sets by name: the nine of the paper, and any that a third party registers."""
+"""Data sets by name: the nine of the paper, and any that a third party registers.
+
+A package adds one by an entry point, in its setup.cfg::
+
+    [options.entry_points]
+    pacb_models.datasets =
+        sonar = their_package.data:load_sonar
+
+where ``load_sonar(data_dir=None)`` returns a :class:`Dataset`; then ``pacb train sonar`` and
+``load_dataset("sonar")`` work.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.metadata import entry_points
 
 import numpy as np
@@ -16,7 +26,7 @@ from .protocols import Sizes
 GROUP = "pacb_models.datasets"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Dataset:
     """A table to classify: features ``X`` (n × d), class numbers ``y`` (0, 1, …) and what they stand for.
 
@@ -30,7 +40,7 @@ class Dataset:
     feature_names: tuple[str, ...] = ()
     class_names: tuple[str, ...] = ()
     source: str = ""
-    sizes: Sizes | None = field(default=None)
+    sizes: Sizes | None = None
 
     def __post_init__(self) -> None:
         if self.X.ndim != 2 or self.y.shape != self.X.shape[:1]:

@@ -15,7 +15,7 @@ from ..files import write_atomically
 from ..validation import check_count
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RiskTable:
     """Errors of the SVMs of one grid on one data set.
 

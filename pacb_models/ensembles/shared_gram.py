@@ -26,7 +26,7 @@ MAX_ITERATIONS = 100_000
 MEMORY_LIMIT = 8 * 2**30
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Task:
     """One SVM: its regularisation, the rows it learns from (a mask over the pool), and rows to count its errors on."""
 
@@ -109,7 +109,7 @@ class SharedGram:
         return votes.argmax(axis=0)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Trained:
     """Decision functions of one SVM, one row per pair of classes; positive means the first class of the pair."""
 
