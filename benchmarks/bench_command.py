@@ -13,8 +13,6 @@ from typing import Any
 from pacb_models.cli import DONE, FAILED, add_command
 from pacb_models.errors import InputError
 
-from . import compare, summary
-from .results import load_results
 from .runner import Progress, run_suite
 from .suites import DISTANCES, Suite, from_files, suite, suite_names
 
@@ -58,6 +56,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Run, report and summarise; or compare two runs."""
+    from . import compare, summary
+    from .results import load_results
+
     if options.compare:
         comparison = compare.compare(*options.compare)
         print(comparison)

@@ -1,0 +1,106 @@
+"""A third party's package, as pip would install it: a module and its entry points in a directory on the path."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+MODULE = '''
+import os
+import time
+
+from benchmarks.problems import Problem
+from benchmarks.suites import Cell, Suite
+from pacb_models import BoundProblem
+from pacb_models.solution import Outcome
+from pacb_models.solver import Solver
+
+
+class Sleeper(Solver):
+    """Returns the prior, after a while; never comes back from H = 3, and dies at H = 4."""
+
+    name = "sleeper"
+    handles = {"chi2": ("linear",)}
+
+    def run(self, problem, nap=0.0):
+        if problem.m > 100:  # the warm-up's m is 100
+            if problem.size == 3:
+                time.sleep(3600)
+            if problem.size == 4:
+                os.abort()
+            time.sleep(nap)
+        return Outcome(problem.prior.copy(), "optimal")
+
+
+SOLVER = Sleeper()
+
+
+def equal_risks(count):
+    return BoundProblem([0.25] * count, m=500, distance="linear")
+
+
+def spread_risks(count):
+    return BoundProblem([0.1 * k for k in range(count)], m=500, distance="linear")
+
+
+def problems():
+    return [Problem("equal-H2", "made up", equal_risks, {"count": 2})]
+
+
+def many():
+    recipes = [Problem(f"equal-H{k}", "made up", equal_risks, {"count": k}) for k in range(10, 30)]
+    cells = [Cell(recipe, "sleeper", {"nap": 0.2}) for recipe in recipes]
+    return Suite("many", "twenty naps", tuple(cells), time_limit=10.0)
+
+
+def troubles():
+    recipes = [("equal", equal_risks, k) for k in (2, 3, 4)] + [("spread", spread_risks, 5)]
+    cells = [Cell(Problem(f"{name}-H{k}", "made up", make, {"count": k}), "sleeper") for name, make, k in recipes]
+    return Suite("troubles", "fine, stuck, crash, wrong", tuple(cells), time_limit=1.0)
+
+
+def growing():
+    cells = [Cell(Problem(f"equal-H{k}", "made up", equal_risks, {"count": k}), "sleeper") for k in (2, 3, 50, 60)]
+    return Suite("growing", "stuck at 3", tuple(cells), time_limit=1.0, measure_memory=True, stop_at_limit=True)
+'''
+
+ENTRY_POINTS = """
+[pacb_models.solvers]
+sleeper = sleepy:SOLVER
+[pacb_models.problems]
+sleepy = sleepy:problems
+[pacb_models.suites]
+many = sleepy:many
+troubles = sleepy:troubles
+growing = sleepy:growing
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path) -> Path:
+    """The directory that holds the third party's package."""
+    folder = tmp_path / "site"
+    metadata = folder / "sleepy-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (folder / "sleepy.py").write_text(MODULE)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: sleepy\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
+    return folder
+
+
+@pytest.fixture
+def pacb(plugin: Path):
+    """Run (or, with ``wait=False``, start) ``pacb`` with the third party's package installed."""
+
+    def run(*arguments: str, wait: bool = True):
+        environment = {**os.environ, "PYTHONPATH": str(plugin)}
+        command = [sys.executable, "-m", "pacb_models.cli", *map(str, arguments)]
+        if wait:
+            return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    return run
