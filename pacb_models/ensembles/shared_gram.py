@@ -92,8 +92,8 @@ class SharedGram:
                 f"{int(task.training.sum())} examples that an SVM is trained on."
             )
         machine = SVC(C=1.0 / task.regularisation, kernel="precomputed", max_iter=max_iterations)
-        # The matrix is checked once, when it is made, not once per SVM.
-        with config_context(assume_finite=True):
+        # Matrix and parameters are checked once, not once per SVM.
+        with config_context(assume_finite=True, skip_parameter_validation=True):
             machine.fit(self.matrix[: self.pool], labels, sample_weight=task.training.astype(np.float64))
         support = machine.support_
         if support_counts_weighted_rows_only():
