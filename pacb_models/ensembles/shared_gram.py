@@ -88,7 +88,7 @@ class SharedGram:
         missing = np.flatnonzero(np.bincount(labels[task.training], minlength=len(self.classes)) == 0)
         if missing.size:
             raise InputError(
-                f"y has too few examples of the class {self.classes[missing[0]]!r}: none of them is among the "
+                f"y has too few examples of the class {str(self.classes[missing[0]])!r}: none of them is among the "
                 f"{int(task.training.sum())} examples that an SVM is trained on."
             )
         machine = SVC(C=1.0 / task.regularisation, kernel="precomputed", max_iter=max_iterations)
