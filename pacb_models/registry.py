@@ -145,14 +145,21 @@ def _choose(problem: BoundProblem, name: str) -> Solver:
 
 
 def _automatic(problem: BoundProblem) -> Solver:
-    able = [get_solver(name) for name in capable_solvers(problem)]
-    ready = [method for method in able if method.missing() is None]
-    if not ready:
+    """The first exact solver that can, else the first that can. Exact ones are listed first, so few are imported."""
+    fallback = None
+    for name in solver_names():
+        method = get_solver(name)
+        if method.unsupported(problem) is not None or method.missing() is not None:
+            continue
+        if method.exact:
+            return method
+        fallback = fallback or method
+    if fallback is None:
         raise UnsupportedProblemError(
             f"no solver that can run here minimises the {problem.distance} distance "
             f"with the {problem.divergence} divergence."
         )
-    return max(ready, key=lambda method: method.exact)
+    return fallback
 
 
 def onto_simplex(weights: np.ndarray) -> tuple[np.ndarray | None, float]:

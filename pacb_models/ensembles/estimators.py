@@ -174,7 +174,8 @@ class StochasticClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The posterior-weighted majority vote: deterministic, covered by ``certificate_.vote_bound``."""
-        return self.classes_[self._votes(X).argmax(axis=1)]
+        votes = self._votes(X)
+        return self.classes_[votes.argmax(axis=1)]
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Posterior weight of the classifiers that vote for each class: votes, not calibrated probabilities."""
@@ -301,6 +302,8 @@ class StochasticClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _ballots(self, X: Any) -> np.ndarray:
         """The class index that each classifier of the support gives each row."""
         check_is_fitted(self)
+        if hasattr(self, "n_features_in_") and np.ndim(X) == 1:
+            raise InputError("X is one-dimensional; expected one row per example. Reshape your data with reshape(1, -1).")
         validate_data(self, X, reset=False, skip_check_array=True)
         voters = [self.estimators_[index] for index in self.support_]
         predictions = Parallel(n_jobs=self.n_jobs)(delayed(_predicted)(voter, X) for voter in voters)
