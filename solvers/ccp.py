@@ -91,9 +91,9 @@ class ConvexConcave(Solver):
         Seconds for all starts together, set-up included. The point reached is returned, at worst the start itself.
 
     Of several starts the best point is returned. ``details`` has ``history``, the bounds r_0, r_1, … of that start; one
-    entry per start in ``start_bounds``, ``bounds``, ``iterations``, ``statuses``, ``messages``, ``residuals``,
-    ``displacements`` (the largest change of a weight that the last subproblem proposed), ``histories`` and
-    ``posteriors``; and ``distinct_points``, the different stationary points found, best first.
+    entry per start that was reached in time in ``start_bounds``, ``bounds``, ``iterations``, ``statuses``,
+    ``messages``, ``residuals``, ``displacements`` (the largest change of a weight that the last subproblem proposed),
+    ``histories`` and ``posteriors``; and ``distinct_points``, the different stationary points found, best first.
     """
 
     name = "ccp"
@@ -132,8 +132,9 @@ class ConvexConcave(Solver):
             "tolerance": check_positive("tolerance", tolerance),
             "deadline": math.inf if time_limit is None else began + check_positive("time_limit", time_limit),
         }
+        n_jobs = n_jobs if n_jobs == -1 else check_count("n_jobs", n_jobs)
         descents, setup_seconds = _descend_from_all(problem, np.vstack((first, others)), n_jobs, options)
-        return _outcome(problem, variant, descents, setup_seconds)
+        return _outcome(problem, variant, starts, descents, setup_seconds)
 
 
 class Descent:
@@ -239,13 +240,18 @@ def _descend_from_all(
 
 
 def _descend_from_some(
-    problem: BoundProblem, starts: np.ndarray, variant: str, **options: Any
+    problem: BoundProblem, starts: np.ndarray, variant: str, deadline: float, **options: Any
 ) -> tuple[list[Descent], float]:
-    """Compile the subproblem once and descend from each start."""
+    """Compile the subproblem once and descend from each start, as far as the time allows."""
     began = time.perf_counter()
     solve = TwoSidedSubproblem(problem).solve if variant == "paper" else one_sided(problem)
     setup_seconds = time.perf_counter() - began
-    return [descend(problem, solve, start, **options) for start in starts], setup_seconds
+    descents = [descend(problem, solve, starts[0], deadline=deadline, **options)]
+    for start in starts[1:]:
+        if time.monotonic() >= deadline:
+            break
+        descents.append(descend(problem, solve, start, deadline=deadline, **options))
+    return descents, setup_seconds
 
 
 def one_sided(problem: BoundProblem) -> Subproblem:
@@ -254,13 +260,15 @@ def one_sided(problem: BoundProblem) -> Subproblem:
     return lambda point, seconds: compiled.solve(tangent_ratio(problem, point), seconds)
 
 
-def _outcome(problem: BoundProblem, variant: str, descents: list[Descent], setup_seconds: float) -> Outcome:
+def _outcome(
+    problem: BoundProblem, variant: str, starts: int, descents: list[Descent], setup_seconds: float
+) -> Outcome:
     best = min(descents, key=lambda descent: descent.point.bound)
     distinct = _distinct_points(problem, [descent.point for descent in descents if descent.status == "optimal"])
     message = best.message
-    if len(descents) > 1:
+    if starts > 1:
         converged = sum(point.starts for point in distinct)
-        message = f"best of {len(descents)} starts, of which {converged} converged. {message}".rstrip()
+        message = f"{len(descents)} of {starts} starts were reached and {converged} converged. {message}".rstrip()
     return Outcome(
         posterior=best.point.posterior,
         status=best.status,

@@ -1,0 +1,441 @@
+"""The convex–concave procedure against the exact solver, scipy on the one-dimensional path, and mpmath."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+from scipy.stats import ks_2samp
+
+import pacb_models as pm
+from benchmarks.risks import load_risk_table
+from pacb_models.algebraic.ccp_subproblems import OneSidedSubproblem, TwoSidedSubproblem, evaluate, tangent_ratio
+from solvers.ccp import descend, one_sided
+
+#: Two local minima each: one good classifier that the prior trusts little, among poor ones.
+TWO_MINIMA = {
+    "kl": {"risks": [0.02, 0.26, 0.265], "m": 50, "delta": 0.05, "prior": [0.05, 0.475, 0.475]},
+    "squared": {"risks": [0.0, 0.2, 0.205], "m": 50, "delta": 0.05, "prior": [0.1, 0.45, 0.45]},
+}
+
+
+def random_problem(distance, size, seed, constant="exact", general_prior=False, m=500, delta=0.01):
+    random = np.random.default_rng(seed)
+    risks = np.round(random.beta(2.0, 8.0, size) * m) / m
+    prior = random.dirichlet(np.ones(size)) if general_prior else None
+    return pm.BoundProblem(risks, m=m, delta=delta, distance=distance, prior=prior, constant=constant)
+
+
+def path_minima(problem, points=3000):
+    """Bounds of the local minima along q ∝ p (μ − l)₊ to 12 decimals, best first: a grid in ln μ, refined by scipy."""
+    excess = problem.risks - problem.risks.min()
+
+    def bound(log_level):
+        weights = problem.prior * np.maximum(math.exp(log_level) - excess, 0.0)
+        return problem.bound(weights / weights.sum())
+
+    grid = np.linspace(math.log(1e-6), math.log(1e4), points)
+    values = np.array([bound(x) for x in grid])
+    best = [values[0], values[-1]]
+    for k in range(1, points - 1):
+        if values[k] < values[k + 1] and values[k] <= values[k - 1]:
+            best.append(minimize_scalar(bound, bounds=(grid[k - 1], grid[k + 1]), options={"xatol": 1e-13}).fun)
+    return sorted(set(np.round(best, 12)))
+
+
+def exact_kl(L, r):
+    return L * mpmath.log(L / r) + (1 - L) * mpmath.log((1 - L) / (1 - r))
+
+
+def outer_function(distance, coefficient, L, t):
+    """R(L, t) to the working precision of mpmath."""
+    L, t = mpmath.mpf(L), mpmath.mpf(t)
+    if distance == "squared":
+        return L + mpmath.sqrt(coefficient * t)
+    # In y = -ln(1 - r) the root stays away from the wall at r = 1.
+    gap = lambda y: exact_kl(L, -mpmath.expm1(-y)) - coefficient * t  # noqa: E731
+    low = -mpmath.log(1 - L)
+    high = low + (coefficient * t + 1) / (1 - L)
+    return -mpmath.expm1(-mpmath.findroot(gap, (low * (1 + mpmath.mpf(10) ** -30), high), "anderson", verify=False))
+
+
+# --- The default variant finds the minimum ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("distance", ["squared", "kl"])
+@pytest.mark.parametrize("constant", ["exact", "paper"])
+@pytest.mark.parametrize("general_prior", [False, True])
+@pytest.mark.parametrize("size", [2, 10, 50])
+def test_agrees_with_exact_solver_and_path_search(distance, constant, general_prior, size):
+    problem = random_problem(distance, size, seed=size, constant=constant, general_prior=general_prior)
+    solution = pm.solve(problem, "ccp")
+    assert solution.status == "optimal"
+    assert solution.kkt_residual <= 1e-8
+    assert solution.bound == pytest.approx(path_minima(problem)[0], abs=1e-11)
+    assert solution.bound == pytest.approx(pm.solve(problem, "frontier").bound, abs=1e-11)
+    assert solution.setup_seconds > 0.0
+
+
+@pytest.mark.parametrize("distance", ["squared", "kl"])
+@pytest.mark.parametrize(("name", "constant"), [("spambase", "exact"), ("mushroom", "exact"), ("bupa", "paper")])
+def test_real_risks_of_the_largest_grid(distance, name, constant):
+    table = load_risk_table(name)
+    problem = pm.BoundProblem(table.risks(1990), m=table.m, delta=0.01, distance=distance, constant=constant)
+    solution, reference = pm.solve(problem, "ccp"), pm.solve(problem, "frontier")
+    assert solution.status == "optimal"
+    assert 0.0 <= solution.bound - reference.bound + 1e-15 <= 1e-10
+
+
+def test_prior_over_twelve_orders_of_magnitude():
+    random = np.random.default_rng(1)
+    prior = np.exp(-random.uniform(0.0, 28.0, 40))
+    problem = pm.BoundProblem(random.beta(2.0, 8.0, 40), m=50, distance="kl", prior=prior / prior.sum())
+    solution = pm.solve(problem, "ccp")
+    assert (solution.status, solution.support_size) == ("optimal", pm.solve(problem, "frontier").support_size)
+    assert solution.bound == pytest.approx(path_minima(problem)[0], abs=1e-11)
+
+
+@st.composite
+def small_problems(draw):
+    size = draw(st.integers(1, 8))
+    risks = draw(st.lists(st.sampled_from([0.0, 0.01, 0.1, 0.2, 0.35, 0.5, 1.0]), min_size=size, max_size=size))
+    weights = np.array(draw(st.lists(st.floats(1e-3, 1.0), min_size=size, max_size=size)))
+    m, delta = draw(st.sampled_from([1, 5, 50, 2000])), draw(st.sampled_from([1e-6, 0.01, 0.5]))
+    distance = draw(st.sampled_from(["squared", "kl"]))
+    return pm.BoundProblem(risks, m=m, delta=delta, distance=distance, prior=weights / weights.sum())
+
+
+@settings(max_examples=40)
+@given(small_problems(), st.integers(0, 10))
+def test_every_descent_is_monotone_and_never_below_the_minimum(problem, seed):
+    solution = pm.solve(problem, "ccp", starts=3, seed=seed)
+    lowest = pm.solve(problem, "frontier").bound
+    assert solution.status == "optimal"
+    assert solution.bound == pytest.approx(solution.details["history"][-1], rel=1e-15)
+    for history, bound in zip(solution.details["histories"], solution.details["bounds"]):
+        assert all(np.diff(history) <= 0.0)
+        assert history[-1] == bound
+        assert bound >= lowest * (1.0 - 1e-15)
+
+
+@pytest.mark.parametrize("distance", ["squared", "kl"])
+def test_every_iterate_is_a_valid_bound_to_fifty_digits(distance):
+    problem = random_problem(distance, 30, seed=4, general_prior=True)
+    compiled, points = one_sided(problem), []
+
+    def recording(point, seconds):
+        points.append(point)
+        return compiled(point, seconds)
+
+    start = np.random.default_rng(5).dirichlet(np.ones(problem.size))
+    descent = descend(problem, recording, start)
+    assert descent.status == "optimal"
+    assert len(points) == descent.iterations > 3
+    with mpmath.workdps(50):
+        for point in points:
+            q = [mpmath.mpf(x) for x in point.posterior]
+            L = mpmath.fdot(q, map(mpmath.mpf, problem.risks)) / mpmath.fsum(q)
+            X = mpmath.fsum(x * x / mpmath.mpf(p) for x, p in zip(q, problem.prior)) / mpmath.fsum(q) ** 2
+            budget = problem.coefficient * mpmath.sqrt(X)
+            spent = (point.bound - L) ** 2 if distance == "squared" else exact_kl(L, mpmath.mpf(point.bound))
+            assert point.bound >= L
+            assert spent >= budget * (1 - mpmath.mpf(10) ** -14)
+
+
+# --- The subproblem is the tangent of the bound ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("distance", ["squared", "kl"])
+@pytest.mark.parametrize("m", [3, 500, 10**6])
+def test_ratio_of_slopes(distance, m):
+    problem = random_problem(distance, 6, seed=2, m=m)
+    for posterior in np.random.default_rng(3).dirichlet(np.ones(6), size=3):
+        point = evaluate(problem, posterior)
+        with mpmath.workdps(60):
+            R = partial(outer_function, distance, problem.coefficient)
+            by_risk, by_norm = (mpmath.diff(R, (point.risk, point.norm), order) for order in ((1, 0), (0, 1)))
+            assert tangent_ratio(problem, point) == pytest.approx(float(by_norm / by_risk), rel=1e-11)
+
+
+def test_ratio_of_slopes_where_the_bound_rounds_to_one():
+    problem = pm.BoundProblem([0.7, 0.9], m=2, delta=1e-4, distance="kl")
+    point = evaluate(problem, problem.prior)
+    assert point.bound == 1.0
+    with mpmath.workdps(200):
+        r = outer_function("kl", problem.coefficient, point.risk, point.norm)
+        gap = mpmath.log(r / (1 - r)) - mpmath.log(point.risk / (1 - mpmath.mpf(point.risk)))
+        assert tangent_ratio(problem, point) == pytest.approx(float(problem.coefficient / gap), rel=1e-13)
+
+
+@settings(max_examples=60)
+@given(st.sampled_from(["squared", "kl"]), st.integers(0, 10**6), st.sampled_from([0.1, 1.0, 10.0]))
+def test_tangent_plane_lies_above_the_bound(distance, seed, concentration):
+    problem = random_problem(distance, 12, seed=seed % 50, general_prior=True)
+    start, other = np.random.default_rng(seed).dirichlet(np.full(12, concentration), size=2)
+    here, there = evaluate(problem, start), evaluate(problem, other)
+    slope = problem.outer_derivatives(here.risk, here.norm**2).L
+    risk_step, norm_step = there.risk - here.risk, there.norm - here.norm
+    tangent = here.bound + slope * (risk_step + tangent_ratio(problem, here) * norm_step)
+    assert tangent >= there.bound - 1e-12
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_kl_subproblem_equals_the_linearised_constraint_with_r(seed):
+    """The problem in (q, r) from which the linear-distance form was derived by hand, solved as it stands."""
+    import cvxpy as cp
+
+    problem = random_problem("kl", 15, seed=seed, general_prior=seed > 0)
+    point = evaluate(problem, np.random.default_rng(seed).dirichlet(np.ones(15)))
+    q, r = cp.Variable(15), cp.Variable()
+    L0, r0 = point.risk, point.bound
+    risk_slope = math.log(L0 / r0) - math.log((1 - L0) / (1 - r0))
+    tangent = point.budget + risk_slope * (problem.risks @ q - L0) + (r0 - L0) / (r0 * (1 - r0)) * (r - r0)
+    norm = cp.norm(cp.multiply(1 / np.sqrt(problem.prior), q))
+    model = cp.Problem(cp.Minimize(r), [problem.coefficient * norm <= tangent, cp.sum(q) == 1, q >= 0])
+    model.solve(cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+    compiled = OneSidedSubproblem(problem.risks, problem.prior)
+    step = compiled.solve(tangent_ratio(problem, point))
+    np.testing.assert_allclose(step.posterior, q.value, atol=1e-5)
+    assert problem.bound(step.posterior) <= r.value + 1e-9 < r0
+
+
+@pytest.mark.parametrize("ratio", [1e-5, 0.003, 0.05, 1.0, 50.0])
+def test_subproblem_solves_the_linear_distance_problem(ratio):
+    problem = random_problem("squared", 40, seed=6, general_prior=True)
+    compiled = OneSidedSubproblem(problem.risks, problem.prior)
+    assert compiled.problem.is_dpp()
+    compiled.solve(0.3)
+    step = compiled.solve(ratio)
+    norm = math.sqrt(step.posterior @ (step.posterior / problem.prior))
+    slopes = problem.risks + ratio * step.posterior / problem.prior / norm
+    # The Frank–Wolfe gap bounds the distance from the minimum of a convex function.
+    assert step.posterior @ slopes - slopes.min() <= 1e-9
+    assert step.posterior.sum() == pytest.approx(1.0, abs=1e-15)
+
+
+# --- Boundaries ------------------------------------------------------------------------------------------------------
+
+
+def test_separable_data_without_any_error():
+    problem = pm.BoundProblem(np.zeros(50), m=2257, delta=0.01, distance="kl", constant="paper")
+    solution = pm.solve(problem, "ccp", starts=5)
+    assert solution.details["statuses"] == ["optimal"] * 5
+    np.testing.assert_allclose(solution.details["posteriors"], 1 / 50, atol=1e-15)
+    np.testing.assert_allclose(solution.details["bounds"], 1.0 - math.exp(-math.sqrt(0.00037 / 0.01)), atol=1e-12)
+
+
+def test_start_among_the_faultless_stays_there_and_takes_the_priors_shape():
+    prior = np.array([0.1, 0.2, 0.3, 0.4])
+    problem = pm.BoundProblem([0.0, 0.0, 0.2, 0.3], m=200, delta=0.05, distance="kl", prior=prior)
+    solution = pm.solve(problem, "ccp", start=[0.9, 0.1, 0.0, 0.0])
+    assert solution.status == "optimal"
+    np.testing.assert_allclose(solution.posterior, [1 / 3, 2 / 3, 0.0, 0.0], atol=1e-12)
+    assert solution.bound == pytest.approx(1.0 - math.exp(-problem.coefficient / math.sqrt(0.3)), abs=1e-14)
+
+
+@pytest.mark.parametrize("distance", ["squared", "kl"])
+def test_one_classifier_equal_risks_and_ties(distance):
+    one = pm.solve(pm.BoundProblem([0.25], m=100, distance=distance), "ccp")
+    assert (one.status, one.posterior.tolist()) == ("optimal", [1.0])
+    prior = np.array([0.5, 0.3, 0.2])
+    equal = pm.solve(pm.BoundProblem([0.3] * 3, m=100, distance=distance, prior=prior), "ccp", start=[0.1, 0.1, 0.8])
+    assert equal.status == "optimal"
+    np.testing.assert_allclose(equal.posterior, prior, atol=1e-12)
+    tied = pm.solve(pm.BoundProblem([0.2, 0.1, 0.2, 0.1], m=100, distance=distance), "ccp")
+    assert tied.status == "optimal"
+    assert tied.posterior[0] == tied.posterior[2] < tied.posterior[1] == tied.posterior[3]
+
+
+def test_leaves_the_region_where_the_bound_rounds_to_one():
+    risks = np.r_[0.01, np.ones(9)]
+    prior = np.r_[0.01, np.full(9, 0.11)]
+    problem = pm.BoundProblem(risks, m=10, delta=0.05, distance="kl", prior=prior)
+    assert problem.bound(prior) == 1.0
+    solution = pm.solve(problem, "ccp")
+    assert solution.status == "optimal"
+    assert solution.bound == pytest.approx(path_minima(problem)[0], abs=1e-11)
+    assert solution.bound < 0.99
+
+
+def test_hopelessly_vacuous_bound_is_one():
+    solution = pm.solve(pm.BoundProblem([0.3, 0.4], m=1, delta=1e-8, distance="kl"), "ccp")
+    assert (solution.status, solution.bound) == ("optimal", 1.0)
+    assert "vacuous" in solution.message
+
+
+# --- Several starts --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("distance", ["squared", "kl"])
+def test_different_starts_end_in_different_local_minima(distance):
+    problem = pm.BoundProblem(distance=distance, **TWO_MINIMA[distance])
+    best, other = path_minima(problem)[:2]
+    alone = pm.solve(problem, "ccp")
+    assert alone.bound == pytest.approx(other, abs=1e-10)
+    several = pm.solve(problem, "ccp", starts=30)
+    assert several.bound == pytest.approx(best, abs=1e-10)
+    assert best < other - 1e-3
+    points = several.details["distinct_points"]
+    assert [point.kind for point in points] == ["local minimum"] * 2
+    assert sum(point.starts for point in points) == 30
+    assert [minimum.bound for minimum in several.local_minima] == [points[1].bound]
+    assert points[1].bound == pytest.approx(other, abs=1e-10)
+    assert not several.is_global
+
+
+def test_seed_decides_and_jobs_do_not():
+    problem = random_problem("kl", 20, seed=8)
+    one = pm.solve(problem, "ccp", starts=6, seed=3).details
+    two = pm.solve(problem, "ccp", starts=6, seed=3, n_jobs=2).details
+    assert one["histories"] == two["histories"]
+    np.testing.assert_array_equal(one["posteriors"], two["posteriors"])
+    assert one["start_bounds"][0] == problem.bound(problem.prior)
+    drawn = np.random.default_rng(3).dirichlet(np.ones(20), size=5)
+    np.testing.assert_array_equal(one["start_bounds"][1:], [problem.bound(q) for q in drawn])
+    assert one["start_bounds"][1] != pm.solve(problem, "ccp", starts=2, seed=4).details["start_bounds"][1]
+
+
+# --- The paper's variant ---------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 10**6), st.floats(1e-4, 1.0))
+def test_two_sided_constraints_exclude_every_point_but_the_start(seed, distance_to_start):
+    """No r whatever makes another posterior feasible: the two constraints leave it an empty interval."""
+    problem = random_problem("kl", 8, seed=seed % 20, general_prior=True)
+    start, other = np.random.default_rng(seed).dirichlet(np.ones(8), size=2)
+    with mpmath.workdps(40):
+        p, l = ([mpmath.mpf(x) for x in v] for v in (problem.prior, problem.risks))
+        q0 = [mpmath.mpf(x) / mpmath.fsum(start) for x in start]
+        q = [a + distance_to_start * (mpmath.mpf(b) / mpmath.fsum(other) - a) for a, b in zip(q0, other)]
+        c = mpmath.mpf(problem.coefficient)
+        t0, t = (mpmath.sqrt(mpmath.fsum(x * x / w for x, w in zip(v, p))) for v in (q0, q))
+        L0, L = mpmath.fdot(q0, l), mpmath.fdot(q, l)
+        r0 = outer_function("kl", c, L0, t0)
+        d0 = mpmath.log(r0 / L0) + mpmath.log((1 - L0) / (1 - r0))
+        lowest_r = r0 + (c * t - c * t0 + d0 * (L - L0)) * r0 * (1 - r0) / (r0 - L0)
+        tangent_of_norm = c / t0 * mpmath.fsum(a * b / w for a, b, w in zip(q0, q, p))
+        assert lowest_r > L
+        assert lowest_r >= 1 or exact_kl(L, lowest_r) > tangent_of_norm
+
+
+@pytest.mark.parametrize("constant", ["exact", "paper"])
+def test_paper_variant_returns_its_starts(constant):
+    table = load_risk_table("wdbc")
+    problem = pm.BoundProblem(table.risks(50), m=table.m, delta=0.01, distance="kl", constant=constant)
+    solution = pm.solve(problem, "ccp", variant="paper", starts=20, seed=1)
+    details = solution.details
+    assert solution.status == "not_converged"
+    assert details["statuses"] == ["not_converged"] * 20
+    starts = np.vstack((problem.prior, np.random.default_rng(1).dirichlet(np.ones(50), size=19)))
+    np.testing.assert_array_equal(details["posteriors"], starts)
+    assert all(residual > 1e-3 for residual in details["residuals"])
+    one_sided_bounds = pm.solve(problem, "ccp", starts=20, seed=1).details["bounds"]
+    assert np.ptp(one_sided_bounds) < 1e-12
+    assert (details["bounds"] > one_sided_bounds + 1e-3).all()
+
+
+def test_two_sided_solver_moves_by_its_own_inaccuracy_only():
+    """What the conic solver returns: near the start, and outside the constraints by more than rounding."""
+    problem = random_problem("kl", 20, seed=9, constant="paper")
+    model = TwoSidedSubproblem(problem)
+    assert model.problem.is_dpp()
+    moved = 0
+    for start in np.random.default_rng(2).dirichlet(np.ones(20), size=12):
+        step = model.solve(evaluate(problem, start))
+        if step.posterior is not None:
+            moved += 1
+            assert np.abs(step.posterior - start).max() < 2e-3
+            assert step.violation > 1e-12
+    assert moved >= 6
+
+
+def test_paper_variants_distribution_is_that_of_random_posteriors():
+    table = load_risk_table("spambase")
+    problem = pm.BoundProblem(table.risks(50), m=table.m, delta=0.01, distance="kl", constant="paper")
+    bounds = pm.solve(problem, "ccp", variant="paper", starts=201, seed=0).details["bounds"][1:]
+    unoptimised = [problem.bound(q) for q in np.random.default_rng(99).dirichlet(np.ones(50), size=2000)]
+    assert ks_2samp(bounds, unoptimised).pvalue > 0.01
+    assert bounds.min() > pm.solve(problem, "ccp").bound + 0.01
+
+
+def test_paper_variant_at_a_stationary_start_and_without_a_tangent():
+    equal = pm.solve(pm.BoundProblem([0.3] * 5, m=100, distance="kl"), "ccp", variant="paper")
+    assert equal.status == "optimal"
+    np.testing.assert_array_equal(equal.posterior, np.full(5, 0.2))
+    faultless = pm.BoundProblem(np.zeros(4), m=100, distance="kl")
+    stuck = pm.solve(faultless, "ccp", variant="paper", start=[0.7, 0.1, 0.1, 0.1])
+    assert stuck.status == "not_converged"
+    assert "no tangent" in stuck.message
+    assert pm.solve(faultless, "ccp", variant="paper").status == "optimal"
+
+
+# --- Limits, statuses and bad input ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variant", ["one-sided", "paper"])
+def test_limits_are_kept_and_told(variant):
+    problem = random_problem("kl", 50, seed=10)
+    late = pm.solve(problem, "ccp", variant=variant, time_limit=1e-9)
+    assert (late.status, late.iterations) == ("time_limit", 0)
+    assert late.bound == problem.bound(problem.prior)
+    many = pm.solve(problem, "ccp", variant=variant, starts=10**5, time_limit=0.5)
+    reached = len(many.details["bounds"])
+    assert reached < 10**5
+    assert f"{reached} of 100000 starts were reached" in many.message
+    assert many.bound == pytest.approx(many.details["bounds"].min(), rel=1e-15)
+
+
+def test_time_limit_reaches_the_conic_solver():
+    problem = random_problem("squared", 500, seed=10)
+    compiled = OneSidedSubproblem(problem.risks, problem.prior)
+    assert compiled.solve(0.1, seconds=1e-7).status == "MaxTime"
+    assert compiled.solve(0.1).status in ("Solved", "AlmostSolved")
+
+
+def test_iteration_limit_is_told():
+    solution = pm.solve(random_problem("kl", 50, seed=10), "ccp", max_iterations=2)
+    assert (solution.status, solution.iterations, len(solution.details["history"])) == ("iteration_limit", 2, 3)
+    assert "max_iterations=2" in solution.message
+
+
+def test_loose_tolerance_is_not_called_optimal():
+    solution = pm.solve(random_problem("kl", 50, seed=10), "ccp", tolerance=0.5)
+    assert solution.kkt_residual > 1e-6
+    assert solution.status in ("acceptable", "not_converged")
+
+
+@pytest.mark.parametrize(
+    ("distance", "options", "words"),
+    [
+        ("kl", {"variant": "both"}, "variant is 'both'"),
+        ("squared", {"variant": "paper"}, "variant is 'paper'"),
+        ("kl", {"starts": 0}, "starts is 0"),
+        ("kl", {"start": [0.5, 0.6]}, "start sums to 1.1"),
+        ("kl", {"seed": -1}, "seed is -1"),
+        ("kl", {"n_jobs": 0}, "n_jobs is 0"),
+        ("kl", {"max_iterations": 0.5}, "max_iterations is 0.5"),
+        ("kl", {"tolerance": 0.0}, "tolerance is 0.0"),
+        ("kl", {"time_limit": -3}, "time_limit is -3"),
+        ("kl", {"tol": 1e-8}, "'tol'"),
+    ],
+)
+def test_bad_options_are_one_sentence(distance, options, words):
+    problem = pm.BoundProblem([0.1, 0.2], m=100, distance=distance)
+    with pytest.raises(pm.InputError) as refusal:
+        pm.solve(problem, "ccp", **options)
+    assert words in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_unsupported_pairs_say_why():
+    with pytest.raises(pm.UnsupportedProblemError, match=r"no concave part to linearise.*cvxpy"):
+        pm.solve(pm.BoundProblem([0.1, 0.2], m=100, distance="linear"), "ccp")
+    with pytest.raises(pm.UnsupportedProblemError, match="chi2: squared, kl"):
+        pm.solve(pm.BoundProblem([0.1, 0.2], m=100, distance="kl", divergence="kl"), "ccp")
