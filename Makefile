@@ -5,7 +5,6 @@
 #   make test ARGS='-k frontier'      further options of pytest
 
 SUITE ?= quick
-OUT ?= results/$(SUITE)
 BIN := .venv/bin
 
 # The raw UCI files, where they lie beside the checkout; set PACB_DATA to have them elsewhere.
@@ -20,7 +19,7 @@ help:               ## this list
 	@sed -n 's/^\([a-z]*\): .*## /\1\t/p' Makefile | expand -t 10
 
 bench: .venv/ready-run    ## the main job: every solver on every problem of a suite, and a report in results/
-	$(BIN)/pacb bench --suite $(SUITE) --out $(OUT) $(ARGS)
+	$(BIN)/pacb bench --suite $(SUITE) $(ARGS)
 
 test: .venv/ready-dev     ## the whole test suite, one process per core
 	$(BIN)/python -m pytest -n auto $(ARGS)
