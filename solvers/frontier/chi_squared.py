@@ -1,0 +1,382 @@
+r"""The χ² path: :math:`q_i \propto p_i (\mu - l_i)_+`, piece by piece.
+
+Measured from the smallest risk, let :math:`P, W, Q` be the sums of :math:`p_i (\mu - l_i)_+^k` for :math:`k = 0, 1, 2`. Then
+
+.. math:: q_i = p_i (\mu - l_i)_+/W, \quad L = \mu - Q/W, \quad X = Q/W^2, \quad b = c\sqrt X, \quad d = c/\sqrt Q ,
+
+and :math:`t = 1/W` is the parameter of the paper's closed form. From one risk to the next, a gap ``g`` away,
+:math:`W \to W + Pg` and :math:`Q \to Q + g(2W + Pg)`: sums of positive terms, so neither risks that agree in eleven digits nor risks near one
+cost accuracy. Between two neighbouring risks the support is fixed, :math:`V = Q - W^2/P` is a constant, and the elasticity is
+:math:`e = V P X^{3/2}/c`.
+
+*At most one turn per segment.* In the parameter ``t``, :math:`X = 1/P + t^2 V` and :math:`L` is linear; ``e`` is a convex increasing
+function of ``t``, while the threshold is a constant (squared) or :math:`L(1-L)`, a concave one (kl). So the excess rises on one interval at
+most, and a segment holds at most one turn from falling to rising; two when the sign of ``h`` at its ends says nothing, never.
+
+*Large sets.* Sorting is not needed to know where minima are not. The risks are counted into equal buckets, the sums of the buckets
+give the path at their edges exactly, and the enclosure of the excess between two edges excludes nearly all of the buckets, for any
+arrangement of the risks inside them. The few that are left are cut again or sorted.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from pacb_models.problem import BoundProblem
+from pacb_models.solution import Outcome
+
+from .minima import Candidate, outcome, prior_is_optimal
+from .stationarity import BinaryKL, Linear, Numbers, Point, Squared, Stationarity
+from .sweep import SHORTEST, Interval, find_turns, judge, solve_turn
+
+#: Sets up to this size are sorted at once.
+_SMALL = 16_384
+#: Sets up to this size need no second look: running sums of so few terms are accurate enough.
+_SHORT = 1024
+#: Buckets of a larger one; their sums stay in the processor's cache.
+_BUCKETS = 4096
+#: After so many rounds of buckets within buckets the rest is sorted.
+_DEEPEST = 4
+#: Elements handled at a time, so that temporary arrays stay in the cache.
+_BLOCK = 32_768
+#: Risks this close to the smallest count as equal to it: the bound cannot tell, and products of gaps must not underflow.
+_NEGLIGIBLE = 1e-100
+#: What an enclosure must exceed, relative to the budget, before it settles a bucket: far above rounding, far below a bucket's width.
+_MARGIN = 1e-9
+
+
+class Ramp(NamedTuple):
+    r"""The sums :math:`\sum p (\mu - y)_+^k`, ``k = 0, 1, 2``, and the variance sum ``V`` of the risks below ``position``."""
+
+    position: float
+    P: float
+    W: float
+    Q: float
+    V: float
+
+
+class Segment:
+    r"""The path between two neighbouring risks; its coordinate is :math:`z = \ln t = -\ln W`."""
+
+    def __init__(self, ramp: Ramp, c: float, floor: float):
+        self.ramp, self.c, self.floor = ramp, c, floor
+
+    def position(self, z: float) -> float:
+        """μ, measured from the smallest risk."""
+        return self.ramp.position + (math.exp(-z) - self.ramp.W) / self.ramp.P
+
+    def evaluate(self, z: np.ndarray) -> Point:
+        return self._point(z, np.exp(-z))
+
+    def evaluate_one(self, z: float) -> Point:
+        return self._point(z, math.exp(-z))
+
+    def _point(self, z: Numbers, W: Numbers) -> Point:
+        position, P, W0, Q0, V = self.ramp
+        gap = (W - W0) / P
+        Q = Q0 + gap * (W0 + W)
+        root = Q**0.5
+        w = root / W
+        shifted = position + gap - Q / W
+        L = self.floor + (max(shifted, 0.0) if isinstance(shifted, float) else np.maximum(shifted, 0.0))
+        d = self.c / root
+        return Point(z, L, self.c * w, d, (V * w) * (P * w) * w / self.c, d * W * W / (P * Q))
+
+    def elasticity_range(self, start: Point, end: Point) -> tuple[np.ndarray, np.ndarray]:
+        return start.e, end.e
+
+    def cut(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+        return start[:, None] + (end - start)[:, None] * np.arange(1, 8) / 8.0
+
+    def is_atom(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+        return end - start <= SHORTEST
+
+
+def minimise(problem: BoundProblem) -> Outcome:
+    """Every local minimum of a χ² bound."""
+    path = ChiSquaredPath(problem)
+    if path.spread <= _NEGLIGIBLE:
+        return prior_is_optimal(problem)
+    with np.errstate(all="ignore"):
+        path.sweep()
+        return outcome(problem, path, path.candidates, path.undecided, path.evaluations)
+
+
+class ChiSquaredPath:
+    """The path of a problem, and what has been found on it."""
+
+    def __init__(self, problem: BoundProblem):
+        self.problem = problem
+        self.floor = float(problem.risks.min())
+        self.y = problem.risks - self.floor
+        self.spread = float(self.y.max())
+        self.p: np.ndarray | float = 1.0 / problem.size if problem.uniform_prior else problem.prior
+        self.c = problem.coefficient
+        self.stationarity = _STATIONARITY[problem.distance]
+        # With μ this far above the largest risk, √Q is at least the same, hence d <= 1 or d²/4 <= c/4: the bound still falls.
+        self.reach = 1.001 * (self.c if problem.distance == "linear" else math.sqrt(self.c))
+        self.candidates: list[Candidate] = []
+        self.undecided: list[Interval] = []
+        self.evaluations = 0
+
+    # -- Locating the turns ------------------------------------------------------------------------------------------------
+
+    def sweep(self) -> None:
+        """Find every local minimum."""
+        y, p = self.y, self.p
+        if y.size <= _SMALL:
+            y, p = _sorted(y, p)
+            count = int(np.searchsorted(y, _NEGLIGIBLE, side="right"))
+            mass, y, p = _mass(p, slice(count), count), y[count:], _select(p, slice(count, None))
+            second = float(y[0])
+        else:
+            lowest = y <= _NEGLIGIBLE
+            count = int(np.count_nonzero(lowest))
+            mass, y, p = _mass(p, lowest, count), y[~lowest], _select(p, ~lowest)
+            second = float(y.min())
+        root = math.sqrt(mass)
+        if self.stationarity.excess(self.floor, self.c / root, self.c / (root * second)) < 0.0:
+            self.candidates.append(Candidate(self.floor, 1.0 / mass, None))
+        self.search(y, p, Ramp(0.0, mass, 0.0, 0.0, 0.0), self.spread + self.reach, 0)
+
+    def search(self, y: np.ndarray, p: np.ndarray | float, base: Ramp, upper: float, depth: int) -> None:
+        """Find the turns between ``base.position`` and ``upper``; ``y`` are the risks between the two, in any order."""
+        if y.size <= _SMALL or depth > _DEEPEST:
+            self.walk(*_sorted(y, p), base, upper)
+        elif y.min() == y.max():
+            self.walk(y[:1], np.array([_mass(p, slice(None), y.size)]), base, upper)
+        else:
+            self.search_buckets(y, p, base, upper, depth)
+
+    def walk(self, y: np.ndarray, p: np.ndarray | float, base: Ramp, upper: float) -> None:
+        """Judge every segment between sorted risks."""
+        for i in range(0, max(y.size, 1), _BLOCK):
+            part = slice(i, i + _BLOCK)
+            end = upper if i + _BLOCK >= y.size else float(y[i + _BLOCK])
+            base = self.judge_segments(y[part], _select(p, part), base, end)
+
+    def judge_segments(self, y: np.ndarray, p: np.ndarray | float, base: Ramp, upper: float) -> Ramp:
+        """Judge the segments between sorted risks, collect their turns, and return the sums at ``upper``."""
+        n = y.size
+        position = np.empty(n + 2)
+        position[0], position[1:-1], position[-1] = base.position, y, upper
+        gap = position[1:] - position[:-1]
+        # P and V belong to the n + 1 segments, W and Q to the n + 2 positions.
+        P, V, W, Q = np.empty(n + 1), np.empty(n + 1), np.empty(n + 2), np.empty(n + 2)
+        P[0], V[0], W[0], Q[0] = base.P, base.V, base.W, base.Q
+        P[1:] = p * np.arange(1, n + 1) if np.isscalar(p) else np.cumsum(p)
+        P[1:] += base.P
+        np.cumsum(P * gap, out=W[1:])
+        W[1:] += base.W
+        np.cumsum(gap * (W[1:] + W[:-1]), out=Q[1:])
+        Q[1:] += base.Q
+        np.cumsum(p * (W[1:-1] / P[:-1]) * (W[1:-1] / P[1:]), out=V[1:])
+        V[1:] += base.V
+        last = Ramp(upper, float(P[-1]), float(W[-1]), float(Q[-1]), float(V[-1]))
+        at_end = base.W == 0.0
+        if at_end:
+            # Below the second smallest risk the path stands still.
+            position, P, V, W, Q = position[1:], P[1:], V[1:], W[1:], Q[1:]
+        root = np.sqrt(Q)
+        w = root / W
+        L = self.floor + np.maximum(position - Q / W, 0.0)
+        if at_end:
+            L[0] = self.floor
+        b, d = self.c * w, self.c / root
+        ends = self.stationarity.ends(L, b, d)
+        variation = V * P / self.c
+        # The path runs towards smaller positions.
+        elasticity = variation * w[1:] ** 3, variation * w[:-1] ** 3
+        verdict = judge(self.stationarity, ends.take(slice(1, None)), ends.take(slice(-1)), elasticity, single=True)
+        self.evaluations += position.size
+        for i in (verdict.turning | verdict.open).nonzero()[0].tolist():
+            segment = Segment(Ramp(*(float(values[i]) for values in (position, P, W, Q, V))), self.c, self.floor)
+            start, end = -math.log(W[i + 1]), -math.log(W[i])
+            if verdict.turning[i]:
+                excess = float(ends.excess[i + 1]), float(ends.excess[i])
+                self.add(segment, Interval(start, end, *excess, float(L[i]), float(b[i + 1])))
+            elif start < end:
+                turns = find_turns(segment, self.stationarity, np.array([start, end]))
+                self.undecided += turns.open
+                self.evaluations += turns.evaluations
+                for bracket in turns.upward:
+                    self.add(segment, bracket)
+        return last
+
+    def add(self, segment: Segment, bracket: Interval) -> None:
+        """Solve for the turn of a segment and keep it as a candidate."""
+        z = _closed_form(self.stationarity, segment)
+        if z is None:
+            z, count = solve_turn(segment, self.stationarity, bracket)
+            self.evaluations += count
+        z = min(max(z, bracket.low), bracket.high)
+        point = segment.evaluate_one(z)
+        self.candidates.append(Candidate(float(point.L), (float(point.b) / self.c) ** 2, segment.position(z)))
+
+    # -- Large sets --------------------------------------------------------------------------------------------------------
+
+    def search_buckets(self, y: np.ndarray, p: np.ndarray | float, base: Ramp, upper: float, depth: int) -> None:
+        """Exclude buckets of risks that cannot hold a turn, and search the others."""
+        low, high = float(y.min()), float(y.max())
+        width = (high - low) / _BUCKETS
+        keys, mass, first, second = _bucket_sums(y, p, low, width)
+        position = np.concatenate(([base.position], low + width * np.arange(_BUCKETS), [high, upper]))
+        ramps = _accumulate(base, position, mass, first, second)
+        _, _, W, Q, _ = ramps
+        root = np.sqrt(Q)
+        L = self.floor + np.maximum(position - Q / W, 0.0)
+        at_end = base.W == 0.0
+        if at_end:
+            L[1] = self.floor
+        b, d = self.c * root / W, self.c / root
+        ends = self.stationarity.ends(L, b, d)
+        least, most = self.stationarity.excess_range(ends.take(slice(1, None)), ends.take(slice(-1)))
+        margin = _MARGIN * self.stationarity.size(b[:-1])
+        is_open = ~((least > margin) | (most < -margin))
+        if at_end:
+            # Below the second smallest risk the path stands still.
+            is_open[0] = False
+        self.evaluations += position.size
+        edges = np.flatnonzero(np.diff(is_open.astype(np.int8), prepend=0, append=0))
+        for i, j in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
+            # Intervals i to j - 1; interval k holds bucket k - 1.
+            inside = np.flatnonzero((keys >= max(i - 1, 0)) & (keys < max(j - 1, 0)))
+            lower = Ramp(*(float(values[i]) for values in ramps))
+            self.search(y[inside], _select(p, inside), lower, float(position[j]), depth + 1)
+
+    # -- Posteriors --------------------------------------------------------------------------------------------------------
+
+    def posterior(self, place: float | None) -> np.ndarray:
+        """The weights at a position; None is the end of the path."""
+        if place is None:
+            weights = np.where(self.y <= _NEGLIGIBLE, self.problem.prior, 0.0)
+        else:
+            weights = np.subtract(place if self.y.size <= _SHORT else self.polish(place), self.y)
+            np.maximum(weights, 0.0, out=weights)
+            weights *= self.p
+        weights /= weights.sum()
+        return weights
+
+    def support_size(self, place: float | None) -> int:
+        return int(np.count_nonzero(self.y <= _NEGLIGIBLE if place is None else self.y < place))
+
+    def polish(self, position: float) -> float:
+        """A Newton step on sums that are formed afresh, pairwise, at the position itself."""
+        P, W, Q = self.moments(position)
+        segment = Segment(Ramp(position, P, W, Q, max(Q - W * W / P, 0.0)), self.c, self.floor)
+        point = segment.evaluate_one(-math.log(W))
+        slope = self.stationarity.excess_slope(point.L, point.d, point.e) * point.speed
+        if not slope > 0.0:
+            return position
+        # dμ = -(W/P) dz
+        step = self.stationarity.excess(point.L, point.b, point.d) / slope * W / P
+        return position + step if abs(step) <= 1e-6 * position else position
+
+    def moments(self, position: float) -> tuple[float, float, float]:
+        """The sums P, W and Q at a position."""
+        P = W = Q = 0.0
+        for i in range(0, self.y.size, _BLOCK):
+            part = slice(i, i + _BLOCK)
+            p = _select(self.p, part)
+            ramp = position - self.y[part]
+            np.maximum(ramp, 0.0, out=ramp)
+            inside = ramp > 0.0
+            P += _mass(p, inside, int(np.count_nonzero(inside)))
+            weighted = ramp * p
+            W += float(weighted.sum())
+            weighted *= ramp
+            Q += float(weighted.sum())
+        return P, W, Q
+
+
+_STATIONARITY: dict[str, Stationarity] = {"linear": Linear(), "squared": Squared(1.0), "kl": BinaryKL()}
+
+
+def _sorted(y: np.ndarray, p: np.ndarray | float) -> tuple[np.ndarray, np.ndarray | float]:
+    """Risks in increasing order, and their prior weights."""
+    if np.isscalar(p):
+        return np.sort(y), p
+    order = np.argsort(y)
+    return y[order], p[order]
+
+
+def _mass(p: np.ndarray | float, which: np.ndarray | slice, count: int) -> float:
+    """The prior mass of some items, of which there are ``count``."""
+    return p * count if np.isscalar(p) else float(p[which].sum())
+
+
+def _select(p: np.ndarray | float, which: np.ndarray | slice) -> np.ndarray | float:
+    """The prior weights of some items; one number stands for any number of equal weights."""
+    return p if np.isscalar(p) else p[which]
+
+
+def _closed_form(stationarity: Stationarity, segment: Segment) -> float | None:
+    r"""The coordinate of the turn on a segment, where a formula gives it.
+
+    Linear: :math:`Q = c^2`, a quadratic equation for the distance from the segment's reference, solved without cancellation.
+    Squared: :math:`Q^{3/2} = (c/4) W`. With :math:`W = P\tau`, :math:`Q = V + P\tau^2` and :math:`s = P\tau^2/Q` it reads
+    :math:`s(1-s)^2 = 16 V^2/(c^2 P)`, whose root in [1/3, 1] (the minimum; the other is a maximum) has with
+    :math:`\sin A = 6\sqrt3\,V/(c\sqrt P)`
+
+    .. math:: \frac{s}{1-s} = \frac{\sin^2((\pi - A)/3)}{\sin((2\pi - A)/3)\,\sin(A/3)}, \qquad \tau^2 = \frac VP \frac s{1-s}.
+    """
+    _, P, W, Q, V = segment.ramp
+    c = segment.c
+    if isinstance(stationarity, Linear):
+        short = c * c - Q
+        return -math.log(W + P * short / (W + math.sqrt(max(W * W + P * short, 0.0))))
+    if isinstance(stationarity, Squared):
+        sine = 6.0 * math.sqrt(3.0) * V / (c * math.sqrt(P))
+        third = math.asin(min(sine, 1.0)) / 3.0
+        ratio = V / math.sin(third) if V > 0.0 else 0.5 * c * math.sqrt(P / 3.0)
+        tau2 = ratio / P * math.sin(math.pi / 3.0 - third) ** 2 / math.sin(2.0 * math.pi / 3.0 - third)
+        return -math.log(P * math.sqrt(tau2))
+    return None
+
+
+def _bucket_sums(
+    y: np.ndarray, p: np.ndarray | float, low: float, width: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Each risk's bucket; and per bucket the sums of p times the distance to its upper edge, to the powers 0, 1 and 2."""
+    keys = np.empty(y.size, np.uint16)
+    sums = np.zeros((3, _BUCKETS))
+    for i in range(0, y.size, _BLOCK):
+        part = slice(i, i + _BLOCK)
+        distance = y[part] - low
+        distance /= width
+        key = distance.astype(np.intp)
+        np.minimum(key, _BUCKETS - 1, out=key)
+        keys[part] = key
+        np.subtract(key + 1.0, distance, out=distance)
+        if np.isscalar(p):
+            sums[0] += np.bincount(key, minlength=_BUCKETS)
+            weighted = distance.copy()
+        else:
+            sums[0] += np.bincount(key, p[part], _BUCKETS)
+            weighted = distance * p[part]
+        sums[1] += np.bincount(key, weighted, _BUCKETS)
+        weighted *= distance
+        sums[2] += np.bincount(key, weighted, _BUCKETS)
+    if np.isscalar(p):
+        sums *= p
+    return keys, sums[0], sums[1] * width, sums[2] * width**2
+
+
+def _accumulate(
+    base: Ramp, position: np.ndarray, mass: np.ndarray, first: np.ndarray, second: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The sums at the edges of the buckets, from those inside them; two empty intervals surround the buckets."""
+    mass, first, second = (np.concatenate(([0.0], values, [0.0])) for values in (mass, first, second))
+    gap = np.diff(position)
+    P = base.P + np.concatenate(([0.0], np.cumsum(mass)))
+    W = base.W + np.concatenate(([0.0], np.cumsum(P[:-1] * gap + first)))
+    Q = base.Q + np.concatenate(([0.0], np.cumsum(gap * (2.0 * W[:-1] + P[:-1] * gap) + second)))
+    # Two groups of risks: their own variances, and that of their means.
+    filled = mass > 0.0
+    inner = np.where(filled, np.maximum(second - first * first / mass, 0.0), 0.0)
+    apart = np.where(filled & (P[:-1] > 0.0), W[:-1] / P[:-1] + gap - first / mass, 0.0)
+    V = base.V + np.concatenate(([0.0], np.cumsum(inner + P[:-1] * mass / P[1:] * apart**2)))
+    return position, P, W, Q, V

@@ -1,0 +1,161 @@
+r"""The Gibbs path of the Kullback–Leibler divergence: :math:`q_i \propto p_i e^{-\beta l_i}`, :math:`\beta \ge 0`.
+
+With ``n`` the exponent of the bound, :math:`b = (KL + \ln(I/\delta))/n`, the exchange rate is :math:`d = \beta/n` and the elasticity
+:math:`e = n v`, ``v`` the variance of the risks under ``q``.
+
+*Range of the variance.* :math:`\mathrm d \ln v/\mathrm d\beta = -E(l - L)^3/v \le L - l_{\min}`, since no risk lies further below the mean. The
+mean falls along the path, so from :math:`\beta_0` to :math:`\beta_1` the variance stays between
+
+.. math:: v_1\, e^{-(L_0 - l_{\min})(\beta_1 - \beta_0)} \quad\text{and}\quad v_0\, e^{(L_0 - l_{\min})(\beta_1 - \beta_0)} .
+
+*Ends.* Before :math:`d^2 = 2\ln(I/\delta)/n` the bound falls, as :math:`\Phi \le d^2/4 < b`. An additive distance turns before
+:math:`\Phi(d)` reaches the largest budget, that of all mass on the smallest risk. With kl the path is followed to where every other
+weight has fallen below :math:`e^{-700}`; when the bound still falls there, the limit :math:`\beta = \infty` is a minimum
+(always so when zero risks exist and the next risk exceeds :math:`1/n`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pacb_models.problem import BoundProblem
+from pacb_models.solution import Outcome
+
+from .minima import Candidate, outcome, prior_is_optimal
+from .stationarity import BinaryKL, Linear, Point, SixthDegree, Squared, Stationarity
+from .sweep import SHORTEST, find_turns, solve_turn
+
+#: Largest number of exponentials formed at once.
+_BATCH = 1 << 16
+#: Exponent beyond which a weight does not count.
+_VANISHED = 700.0
+#: Points of the first cut of the path.
+_FIRST_POINTS = 16
+#: Items that never reach this part of the smallest risk's weight are left out of the sums.
+_NEGLIGIBLE_EXPONENT = 60.0
+
+_STATIONARITY: dict[str, Stationarity] = {
+    "linear": Linear(),
+    "squared": Squared(1.0),
+    "pinsker": Squared(2.0),
+    "kl": BinaryKL(),
+    "ch": SixthDegree(),
+}
+
+
+def minimise(problem: BoundProblem) -> Outcome:
+    """Every local minimum of a bound with the Kullback–Leibler divergence."""
+    path = GibbsPath(problem)
+    if path.spread == 0.0:
+        return prior_is_optimal(problem)
+    n, stationarity = problem.exponent, _STATIONARITY[problem.distance]
+    if problem.distance == "linear":
+        # L + KL/n + const is convex: stationary where d = 1.
+        return outcome(problem, path, [path.candidate(math.log(n))], [], 1)
+    low, high = path.limits(stationarity)
+    with np.errstate(all="ignore"):
+        path.leave_out(low)
+        turns = find_turns(path, stationarity, np.linspace(math.log(low), math.log(high), _FIRST_POINTS))
+        candidates, evaluations = [], turns.evaluations
+        for bracket in turns.upward:
+            z, count = solve_turn(path, stationarity, bracket)
+            evaluations += count
+            candidates.append(path.candidate(z))
+        last = path.evaluate_one(math.log(high))
+        if stationarity.excess(last.L, last.b, last.d) < 0.0:
+            candidates.append(Candidate(path.floor, -math.log(path.lowest_mass), None))
+        return outcome(problem, path, candidates, turns.open, evaluations)
+
+
+class GibbsPath:
+    r"""The path in the coordinate :math:`z = \ln\beta`."""
+
+    def __init__(self, problem: BoundProblem):
+        self.problem = problem
+        self.floor = float(problem.risks.min())
+        self.y = self.all_y = problem.risks - self.floor
+        self.p = problem.prior
+        self.spread = float(self.y.max())
+        self.n, self.constant = float(problem.exponent), problem.coefficient
+
+    @property
+    def lowest_mass(self) -> float:
+        """Prior mass of the smallest risk."""
+        return float(self.problem.prior[self.all_y == 0.0].sum())
+
+    def limits(self, stationarity: Stationarity) -> tuple[float, float]:
+        """β below which the bound falls, and β above which it rises or the posterior no longer moves."""
+        n, constant = self.n, self.constant
+        low = math.sqrt(2.0 * n * constant)
+        largest = (constant - math.log(self.lowest_mass)) / n
+        if isinstance(stationarity, BinaryKL):
+            high = _VANISHED / float(self.all_y[self.all_y > 0.0].min())
+        elif isinstance(stationarity, Squared):
+            high = 2.0 * n * math.sqrt(stationarity.scale * largest)
+        else:
+            # R(y) >= y: at y = b the rate 2 √y R'(y) belongs to a budget that is not smaller.
+            high = 2.0 * n * math.sqrt(largest) * (1.0 + largest * (4.0 / 9.0 + largest * (16.0 / 45.0)))
+        return low, max(1.001 * high, 2.0 * low)
+
+    def leave_out(self, smallest: float) -> None:
+        """Forget the items whose weight is nil for every β from ``smallest`` on."""
+        kept = smallest * self.y <= _NEGLIGIBLE_EXPONENT - math.log(self.lowest_mass)
+        if 2 * np.count_nonzero(kept) < kept.size:
+            self.y, self.p = self.y[kept], self.p[kept]
+
+    def evaluate(self, z: np.ndarray) -> Point:
+        if z.size * self.y.size > _BATCH:
+            points = [self.evaluate_one(float(one)) for one in z]
+            return Point(*(np.array(values) for values in list(zip(*points, strict=True))[:-1]))
+        beta = np.exp(z)
+        weights = np.exp(np.multiply.outer(-beta, self.y))
+        weights *= self.p
+        total = weights.sum(axis=1)
+        mean = (weights * self.y).sum(axis=1) / total
+        weights *= (self.y - mean[:, None]) ** 2
+        return self._point(z, beta, total, mean, weights.sum(axis=1) / total)
+
+    def evaluate_one(self, z: float) -> Point:
+        beta = math.exp(z)
+        weights = self.y * -beta
+        np.exp(weights, out=weights)
+        weights *= self.p
+        total = float(weights.sum())
+        mean = float((weights * self.y).sum()) / total
+        deviation = self.y - mean
+        deviation *= deviation
+        deviation *= weights
+        return self._point(z, beta, total, mean, float(deviation.sum()) / total)
+
+    def _point(self, z, beta, total, mean, variance) -> Point:
+        divergence = -beta * mean - np.log(total)
+        d = beta / self.n
+        return Point(z, self.floor + mean, (divergence + self.constant) / self.n, d, self.n * variance, d)
+
+    def elasticity_range(self, start: Point, end: Point) -> tuple[np.ndarray, np.ndarray]:
+        growth = np.exp((start.L - self.floor) * (end.d - start.d) * self.n)
+        return end.e / growth, start.e * growth
+
+    def cut(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+        pieces = 4 if self.y.size <= 4096 else 2
+        return start[:, None] + (end - start)[:, None] * np.arange(1, pieces) / pieces
+
+    def is_atom(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
+        return end - start <= SHORTEST
+
+    def candidate(self, z: float) -> Candidate:
+        """The minimum at a coordinate."""
+        point = self.evaluate_one(z)
+        return Candidate(point.L, point.b * self.n - self.constant, z)
+
+    def posterior(self, place: float | None) -> np.ndarray:
+        if place is None:
+            weights = np.where(self.all_y == 0.0, self.problem.prior, 0.0)
+        else:
+            weights = self.problem.prior * np.exp(-math.exp(place) * self.all_y)
+        return weights / weights.sum()
+
+    def support_size(self, place: float | None) -> int:
+        return int(np.count_nonzero(self.posterior(place)))
