@@ -302,8 +302,8 @@ class StochasticClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _ballots(self, X: Any) -> np.ndarray:
         """The class index that each classifier of the support gives each row."""
         check_is_fitted(self)
-        if hasattr(self, "n_features_in_") and np.ndim(X) == 1:
-            raise InputError("X is one-dimensional; expected one row per example. Reshape your data with reshape(1, -1).")
+        if hasattr(self, "n_features_in_") and getattr(X, "ndim", 2) == 1:
+            raise InputError("X is one-dimensional; it must have a row per example. Reshape your data: reshape(1, -1).")
         validate_data(self, X, reset=False, skip_check_array=True)
         voters = [self.estimators_[index] for index in self.support_]
         predictions = Parallel(n_jobs=self.n_jobs)(delayed(_predicted)(voter, X) for voter in voters)
