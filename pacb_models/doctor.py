@@ -16,9 +16,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import native
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
 
 DISTRIBUTION = "pacb-models"
 #: The extras of setup.cfg that matter to those who use the package; the others serve its developers.
@@ -29,7 +32,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 #: Ipopt takes milliseconds; the rest is for imports on a slow disk.
 PROBE_SECONDS = 120
 
-SETUP_COMMAND = "make setup (or, with conda: conda env create -f environment.yml)"
+SETUP_COMMAND = "make setup (in a checkout), or: conda install -c conda-forge cyipopt pynumero_libraries"
 
 
 @dataclass(frozen=True)
@@ -104,20 +107,21 @@ def _packages() -> Iterator[Finding]:
     for requirement in map(Requirement, declared):
         marker = requirement.marker
         if marker is None or any(marker.evaluate({"extra": extra}) for extra in EXTRAS):
-            yield _package(requirement.name, requirement.specifier)
-    for name in INDIRECT:
-        yield _package(name)
+            yield _package(requirement)
+    yield from map(_package, map(Requirement, INDIRECT))
 
 
-def _package(name: str, specifier: Any = "") -> Finding:
+def _package(requirement: Requirement) -> Finding:
     """A package's version, without importing it; a version that setup.cfg does not allow gets the remedy as well."""
-    remedy = SETUP_COMMAND if name == "cyipopt" else f"pip install '{name}{specifier}'"
+    name, allowed = requirement.name, requirement.specifier
+    extras = f"[{','.join(requirement.extras)}]" if requirement.extras else ""
+    remedy = SETUP_COMMAND if name == "cyipopt" else f"pip install '{name}{extras}{allowed}'"
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
         return Finding(name, None, remedy)
-    if specifier and not specifier.contains(version, prereleases=True):
-        return Finding(name, version, remedy, f"{specifier} is needed")
+    if not allowed.contains(version, prereleases=True):
+        return Finding(name, version, remedy, f"{allowed} is needed")
     return Finding(name, version)
 
 

@@ -73,13 +73,13 @@ def test_report_is_json_and_prints_every_finding(report, capsys):
 
 
 def test_missing_and_old_packages_come_with_a_command(capsys):
-    missing = doctor._package("no-such-package", Requirement("no-such-package>=2").specifier)
-    assert (missing.found, missing.remedy) == (None, "pip install 'no-such-package>=2'")
-    old = doctor._package("numpy", Requirement("numpy>=999").specifier)
+    missing = doctor._package(Requirement("no-such-package[part]>=2; extra == 'some'"))
+    assert (missing.found, missing.remedy) == (None, "pip install 'no-such-package[part]>=2'")
+    old = doctor._package(Requirement("numpy>=999"))
     assert (old.found, old.note) == (metadata.version("numpy"), ">=999 is needed")
     doctor.print_report({"packages": [doctor.asdict(missing), doctor.asdict(old)]})
     first, second = capsys.readouterr().out.splitlines()[1:3]
-    assert first.split() == ["no-such-package", "MISSING", "->", "pip", "install", "'no-such-package>=2'"]
+    assert first.split() == ["no-such-package", "MISSING", "->", "pip", "install", "'no-such-package[part]>=2'"]
     assert second.endswith("(>=999 is needed)  -> pip install 'numpy>=999'")
 
 
