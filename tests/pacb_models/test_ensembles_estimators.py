@@ -1,0 +1,292 @@
+"""The estimators: scikit-learn's own checks, the certificate's numbers, and what may not happen to it."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, train_test_split
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import pacb_models as pm
+from pacb_models import StochasticClassifier, StochasticSVC
+from pacb_models.errors import InputError
+
+#: The only check that is not run needs an environment variable set before SciPy is imported; the estimators make no
+#: claim of array API support.
+NOT_CLAIMED = {"check_array_api_input"}
+
+
+def _checks():
+    for estimator in (StochasticClassifier(random_state=0), StochasticSVC(n_lambdas=5, random_state=0)):
+        for candidate, check in estimator_checks_generator(estimator):
+            name = getattr(check, "func", check).__name__
+            if name not in NOT_CLAIMED:
+                yield pytest.param(candidate, check, id=f"{type(estimator).__name__}-{name}")
+
+
+@pytest.mark.parametrize(("estimator", "check"), list(_checks()))
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+class Recorder(ClassifierMixin, BaseEstimator):
+    """Predicts the first class, and remembers what came with the data."""
+
+    def fit(self, X, y, marks=None):
+        self.marks_ = marks
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    return load_breast_cancer(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def fitted(cancer):
+    return StochasticClassifier(random_state=0).fit(*cancer)
+
+
+def test_risks_are_the_errors_on_the_examples_kept_back(cancer):
+    X, y = cancer
+    tree = DecisionTreeClassifier(max_depth=2, random_state=3)
+    model = StochasticClassifier([tree], validation_size=0.3, random_state=7).fit(X, y)
+    # The rows that the tree did not see are found by the split's own definition.
+    order = np.random.RandomState(7).permutation(len(y))
+    kept = order[: round(0.3 * len(y))]
+    training = np.setdiff1d(np.arange(len(y)), kept)
+    expected = np.mean(clone(tree).fit(X[training], y[training]).predict(X[kept]) != y[kept])
+    assert model.risks_[0] == expected
+    assert model.n_validation_ == len(kept) == model.problem_.m
+
+
+def test_attributes_belong_together(fitted):
+    model = fitted
+    assert model.bound_ == model.problem_.bound(model.posterior_) == model.solution_.bound
+    assert model.empirical_risk_ == pytest.approx(model.posterior_ @ model.risks_, abs=1e-15)
+    np.testing.assert_array_equal(model.support_, np.flatnonzero(model.posterior_ > 0))
+    assert model.solution_.is_global
+    certificate = model.certificate_
+    assert certificate.bound == model.bound_ and certificate.vote_bound == min(1, 2 * model.bound_)
+    assert certificate.confidence == 0.95 and certificate.validation_examples == model.n_validation_
+
+
+def test_printed_certificate_is_never_below_the_bound(fitted):
+    text = str(fitted.certificate_)
+    printed = float(text.split("errs with probability at most ")[1].split(";")[0])
+    assert fitted.bound_ <= printed <= fitted.bound_ + 1e-4
+    for phrase in ("0.95", f"{fitted.n_validation_} validation examples", "i.i.d.", "majority vote"):
+        assert phrase in text
+
+
+def test_votes_are_posterior_weights(fitted, cancer):
+    X, _ = cancer
+    by_hand = np.zeros((20, 2))
+    for weight, member in zip(fitted.posterior_, fitted.estimators_, strict=True):
+        by_hand[np.arange(20), member.predict(X[:20])] += weight
+    np.testing.assert_allclose(fitted.predict_proba(X[:20]), by_hand, atol=1e-12)
+    np.testing.assert_array_equal(fitted.predict(X[:20]), by_hand.argmax(axis=1))
+
+
+def test_gibbs_predictions_have_the_posterior_error_rate(fitted, cancer):
+    X, y = cancer
+    rate = sum(w * np.mean(e.predict(X) != y) for w, e in zip(fitted.posterior_, fitted.estimators_, strict=True))
+    draws = [np.mean(fitted.predict_gibbs(X, random_state=seed) != y) for seed in range(60)]
+    # Each draw averages independent rows, so its variance is at most rate / n; four standard errors of the mean of 60.
+    assert abs(np.mean(draws) - rate) <= 4 * np.sqrt(rate / len(y) / 60)
+    np.testing.assert_array_equal(fitted.predict_gibbs(X, random_state=1), fitted.predict_gibbs(X, random_state=1))
+
+
+def test_where_the_vote_errs_half_of_the_weight_errs(cancer):
+    X, y = load_iris(return_X_y=True)
+    model = StochasticClassifier(param_grid={"max_depth": [1, 2]}, estimator=DecisionTreeClassifier(), random_state=0)
+    model.fit(X, y)
+    vote_risk = np.mean(model.predict(X) != y)
+    gibbs_risk = sum(w * np.mean(e.predict(X) != y) for w, e in zip(model.posterior_, model.estimators_, strict=True))
+    assert vote_risk <= 2 * gibbs_risk + 1e-12
+
+
+def test_multiclass_strings_pandas_and_feature_names():
+    frame = load_iris(as_frame=True)
+    y = np.asarray(frame.target_names)[frame.target]
+    model = StochasticSVC(n_lambdas=10, random_state=0).fit(frame.data, y)
+    assert list(model.classes_) == ["setosa", "versicolor", "virginica"]
+    assert list(model.feature_names_in_) == list(frame.data.columns)
+    assert model.score(frame.data, y) > 0.9
+    assert set(model.predict_gibbs(frame.data, 0)) <= set(y)
+
+
+def test_seed_fixes_everything_whatever_the_jobs(cancer):
+    X, y = cancer
+    one = StochasticClassifier(random_state=5, n_jobs=1).fit(X, y)
+    two = StochasticClassifier(random_state=5, n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(one.posterior_, two.posterior_)
+    np.testing.assert_array_equal(one.risks_, two.risks_)
+
+
+def test_clone_pickle_pipeline_and_grid_search(cancer, fitted):
+    X, y = cancer
+    assert clone(fitted).get_params() == fitted.get_params()
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), StochasticClassifier(random_state=0)),
+        {"stochasticclassifier__distance": ["linear", "kl"]},
+        cv=2,
+    ).fit(X, y)
+    assert search.best_score_ > 0.8
+
+
+def test_named_estimators_and_grids(cancer):
+    X, y = cancer
+    named = StochasticClassifier([("tree", DecisionTreeClassifier()), ("bayes", GaussianNB())], random_state=0).fit(
+        X, y
+    )
+    assert named.names_ == ["tree", "bayes"]
+    grid = StochasticClassifier(
+        estimator=DecisionTreeClassifier(),
+        param_grid={"max_depth": [1, 2], "criterion": ["gini", "entropy"]},
+        random_state=0,
+    ).fit(X, y)
+    assert len(grid.estimators_) == 4
+    assert {(e.max_depth, e.criterion) for e in grid.estimators_} == {
+        (d, c) for d in (1, 2) for c in ("gini", "entropy")
+    }
+
+
+@pytest.mark.parametrize("divergence", ["chi2", "kl"])
+@pytest.mark.parametrize("distance", ["linear", "squared", "kl"])
+def test_every_bound_covers_the_validation_risk(cancer, distance, divergence):
+    model = StochasticClassifier(distance=distance, divergence=divergence, random_state=0).fit(*cancer)
+    assert model.bound_ > model.empirical_risk_
+
+
+def test_prior_is_used(cancer):
+    X, y = cancer
+    prior = np.array([0.9, 0.1])
+    members = [DummyClassifier(strategy="constant", constant=1), DummyClassifier(strategy="constant", constant=1)]
+    model = StochasticClassifier(members, prior=prior, random_state=0).fit(X, y)
+    np.testing.assert_allclose(model.posterior_, prior, atol=1e-12)
+
+
+def test_prefit_certifies_on_new_examples_only(cancer):
+    X, y = cancer
+    X_train, X_new, y_train, y_new = train_test_split(X, y, random_state=0)
+    members = [DecisionTreeClassifier(max_depth=k, random_state=0).fit(X_train, y_train) for k in (1, 2, 3)]
+    model = StochasticClassifier(members, prefit=True).calibrate(X_new, y_new)
+    np.testing.assert_array_equal(model.risks_, [np.mean(e.predict(X_new) != y_new) for e in members])
+    assert model.estimators_[0] is members[0]
+    assert model.certificate_.validation_examples == len(y_new)
+    same = StochasticClassifier(members, prefit=True).fit(X_new, y_new)
+    np.testing.assert_array_equal(same.posterior_, model.posterior_)
+
+
+def test_calibrate_again_replaces_the_certificate(fitted, cancer):
+    X, y = cancer
+    model = pickle.loads(pickle.dumps(fitted)).calibrate(X[:100], y[:100])
+    assert model.certificate_.validation_examples == 100
+    assert model.certificate_ != fitted.certificate_
+
+
+def test_refit_trains_on_everything_and_the_certificate_says_what_it_covers(cancer):
+    X, y = cancer
+    model = StochasticClassifier(refit=True, random_state=0).fit(X, y)
+    assert model.estimators_[0].tree_.n_node_samples[0] == len(y)
+    assert model.certificate_.refitted and "does not cover the refitted" in str(model.certificate_)
+    assert model.bound_ == StochasticClassifier(random_state=0).fit(X, y).bound_
+
+
+def test_fit_parameters_reach_the_classifiers(cancer):
+    X, y = cancer
+
+    model = StochasticClassifier([Recorder()], random_state=0).fit(X, y, marks=np.arange(len(y)))
+    recorded = model.estimators_[0].marks_
+    assert len(recorded) == len(y) - model.n_validation_ and len(set(recorded)) == len(recorded)
+
+
+def test_metadata_routing(cancer):
+    import sklearn
+
+    X, y = cancer
+
+    with sklearn.config_context(enable_metadata_routing=True):
+        asks = Recorder().set_fit_request(marks=True)
+        ignores = Recorder().set_fit_request(marks=False)
+        model = StochasticClassifier([("asks", asks), ("ignores", ignores)], random_state=0)
+        model.fit(X, y, marks=np.arange(len(y)))
+    assert model.estimators_[0].marks_ is not None and model.estimators_[1].marks_ is None
+
+
+def test_scaling_uses_the_training_part_only(cancer):
+    X, y = cancer
+    model = StochasticSVC(n_lambdas=2, scale=True, random_state=0).fit(X, y)
+    order = np.random.RandomState(0).permutation(len(y))
+    training = np.sort(order[round(0.5 * len(y)) :])
+    np.testing.assert_allclose(model.estimators_[0][0].scale_, X[training].std(axis=0), rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [
+        ({"validation_size": 0}, "validation_size is 0"),
+        ({"validation_size": 1.5}, "validation_size is 1.5"),
+        ({"validation_size": True}, "validation_size is True"),
+        ({"validation_size": 10_000}, "validation_size is 10000"),
+        ({"estimators": []}, "estimators is empty"),
+        ({"estimators": [GaussianNB()], "estimator": GaussianNB()}, "both given"),
+        ({"prefit": True}, "prefit is True"),
+        ({"estimators": [GaussianNB()], "prefit": True}, "not fitted"),
+        ({"delta": 2.0}, "delta is 2.0"),
+        ({"distance": "cubic"}, "'cubic'"),
+        ({"solver": "magic"}, "'magic'"),
+        ({"prior": [0.5, 0.5]}, "prior has 2 entries"),
+    ],
+)
+def test_bad_parameters_are_one_sentence(cancer, parameters, named):
+    with pytest.raises(InputError) as caught:
+        StochasticClassifier(**parameters).fit(*cancer)
+    assert named in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_sample_weight_is_refused_with_the_reason(cancer):
+    X, y = cancer
+    with pytest.raises(InputError, match=r"sample_weight is not supported: .* i\.i\.d\."):
+        StochasticClassifier().fit(X, y, sample_weight=np.ones(len(y)))
+
+
+def test_a_solver_of_choice(cancer):
+    model = StochasticClassifier(solver="fixed-point", random_state=0).fit(*cancer)
+    assert model.solution_.solver == "fixed-point"
+    exact = StochasticClassifier(random_state=0).fit(*cancer)
+    assert model.bound_ == pytest.approx(exact.bound_, abs=1e-9)
+
+
+def test_text_pipelines_pass_through():
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    texts = [f"good word{k}" for k in range(40)] + [f"bad word{k}" for k in range(40)]
+    y = np.array([1] * 40 + [0] * 40)
+    members = [make_pipeline(CountVectorizer(), LogisticRegression(C=c)) for c in (0.1, 1.0)]
+    model = StochasticClassifier(members, random_state=0).fit(texts, y)
+    assert model.predict(["good", "bad"]).tolist() == [1, 0]
+
+
+def test_lazy_names():
+    assert pm.StochasticSVC is StochasticSVC
+    with pytest.raises(AttributeError):
+        pm.no_such_name  # noqa: B018
