@@ -1,24 +1,29 @@
 r"""The paper's fixed-point scheme.
 
-At a minimum of :math:`B(q) = F(L, D)` the weights are a function of the two numbers ``L`` and ``D`` of the same weights. Reading the
-numbers off the current posterior and putting the weights that belong to them in its place is the paper's iteration:
+At a minimum of :math:`B(q) = F(L, D)` the weights are a function of the two numbers ``L`` and ``D`` of the same
+weights. Reading the numbers off the current posterior and putting the weights that belong to them in its place is
+the paper's iteration:
 
-* **linear, squared with χ²**: :math:`q_i = p_i\,[1/P + t(\bar l - l_i)]` with the slope :math:`t = F_L/(2F_X)`, that is
-  :math:`\sqrt{X}/c` and :math:`2X^{3/4}/c^{1/2}`, :math:`c = \sqrt{I/\delta}`; ``P`` and :math:`\bar l` are prior mass and mean risk of the support;
-* **kl with χ²**: :math:`q_i = \frac1Z\, p_i X \{1 - d\,(l_i - L)/(c\sqrt X)\}` with ``d`` the logit gap between bound and ``L``; in other
-  words :math:`q_i \propto p_i(\mu - l_i)` with the level :math:`\mu = L + c\sqrt X/d`. **Rényi** orders have no equation in the paper;
-  theirs is the same with the power :math:`1/(\alpha-1)` of :math:`\mu - l_i`, :math:`\mu = L + \alpha D F_D/F_L`;
+* **linear, squared with χ²**: :math:`q_i = p_i\,[1/P + t(\bar l - l_i)]` with the slope :math:`t = F_L/(2F_X)`,
+  that is :math:`\sqrt{X}/c` and :math:`2X^{3/4}/c^{1/2}`, :math:`c = \sqrt{I/\delta}`; ``P`` and :math:`\bar l` are
+  prior mass and mean risk of the support;
+* **kl with χ²**: :math:`q_i = \frac1Z\, p_i X \{1 - d\,(l_i - L)/(c\sqrt X)\}` with ``d`` the logit gap between
+  bound and ``L``; in other words :math:`q_i \propto p_i(\mu - l_i)` with the level :math:`\mu = L + c\sqrt X/d`.
+  **Rényi** orders have no equation in the paper; theirs is the same with the power :math:`1/(\alpha-1)` of
+  :math:`\mu - l_i`, :math:`\mu = L + \alpha D F_D/F_L`;
 * **KL divergence** (companion paper, normalised): :math:`q_i \propto p_i e^{-b\,l_i}` with :math:`b = F_L/F_{KL}`.
 
-The paper states its equations on the support of the ``H'`` smallest risks where they give positive weights, and searches for
-``H'``. Here positivity is part of the map, as complementary slackness asks: a weight that would be negative is zero, and the
-support is the one on which slope (or level) and positivity agree. For a given slope or level there is exactly one, so that the
-whole posterior is a function of one number ``x``, and the iteration a recursion :math:`x \mapsto G(x)` on prefix sums. On its own
-support every iterate satisfies the paper's equation literally.
+The paper states its equations on the support of the ``H'`` smallest risks where they give positive weights, and
+searches for ``H'``. Here positivity is part of the map, as complementary slackness asks: a weight that would be
+negative is zero, and the support is the one on which slope (or level) and positivity agree. For a given slope or
+level there is exactly one, so that the whole posterior is a function of one number ``x``, and the iteration a
+recursion :math:`x \mapsto G(x)` on prefix sums. On its own support every iterate satisfies the paper's equation
+literally.
 
-The step :math:`G(x) - x` has the sign of :math:`-dB/dx` along the path. With the squared distance and the slope the map increases, so
-that plain iteration descends to the next local minimum; but it contracts slowly near a flat one, and other maps may overshoot.
-When steps do not shrink by a tenth, or leave an interval known to hold a minimum, a secant step takes their place.
+The step :math:`G(x) - x` has the sign of :math:`-dB/dx` along the path. With the squared distance and the slope the
+map increases, so that plain iteration descends to the next local minimum; but it contracts slowly near a flat one,
+and other maps may overshoot. When steps do not shrink by a tenth, or leave an interval known to hold a minimum, a
+secant step takes their place.
 """
 
 from __future__ import annotations
@@ -31,7 +36,7 @@ import numpy as np
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import LocalMinimum, Outcome
 from pacb_models.solver import Solver
-from pacb_models.validation import check_count, check_posterior, check_positive
+from pacb_models.validation import check_count, check_positive, check_posterior
 
 from .logit_gap import logit_gap
 from .ordered_supports import OrderedSupports, stationary_slope
@@ -150,7 +155,9 @@ def _map_of(problem: BoundProblem) -> _SlopeMap | _LevelMap | _RenyiMap | _Gibbs
 
 
 class _Safeguard:
-    """Chooses the next ``x``: the plain one unless steps shrink too slowly or leave the interval that holds a minimum."""
+    """Chooses the next ``x``: the plain one unless steps shrink too slowly or leave the interval that holds a
+    minimum.
+    """
 
     #: Steps that do not shrink to this fraction count as slow ...
     SLOW = 0.9
@@ -208,18 +215,18 @@ class _Run(NamedTuple):
 class FixedPointSolver(Solver):
     r"""Iterate the paper's fixed-point equations (see the module's text for the equations).
 
-    Cheap and usually quick: a sort and a few dozen scalar steps for χ², a few dozen passes otherwise. It finds *a* stationary
-    point; squared and kl bounds can have several, and which one is found depends on the start. Use ``frontier`` for the global
-    minimum, this one to study the scheme.
+    Cheap and usually quick: a sort and a few dozen scalar steps for χ², a few dozen passes otherwise. It finds *a*
+    stationary point; squared and kl bounds can have several, and which one is found depends on the start. Use
+    ``frontier`` for the global minimum, this one to study the scheme.
 
     Options
     -------
     start : array of shape (H,), optional
         Posterior to start from; the prior by default.
     starts : int
-        Number of starts. Beyond the first they are random: Dirichlet posteriors with concentrations from 10⁻³ to 10, so that
-        nearly degenerate ones are among them. ``details["distinct_points"]`` lists the points found, best first, with the number
-        of starts that led there; the best one is returned.
+        Number of starts. Beyond the first they are random: Dirichlet posteriors with concentrations from 10⁻³ to
+        10, so that nearly degenerate ones are among them. ``details["distinct_points"]`` lists the points found,
+        best first, with the number of starts that led there; the best one is returned.
     seed : int
         Seed of the random starts.
     safeguard : bool
@@ -282,8 +289,9 @@ def _iterate(
     values = [problem.outer(L, D)] if trace else []
     guard = _Safeguard(safeguard)
     x = fixed_point_map.update(L, D)
-    converged = False
-    for iteration in range(1, max_iterations + 1):
+    converged, iterations = False, 0
+    while iterations < max_iterations:
+        iterations += 1
         L, D = fixed_point_map.point(x)
         if trace:
             values.append(problem.outer(L, D))
@@ -297,7 +305,7 @@ def _iterate(
             converged = True
             break
         x = following
-    return _Run(x, problem.outer(L, D), converged, iteration, guard.interventions, values)
+    return _Run(x, problem.outer(L, D), converged, iterations, guard.interventions, values)
 
 
 def _outcome(
@@ -314,17 +322,12 @@ def _outcome(
         details["distinct_points"] = points
         details["unconverged_starts"] = len(runs) - len(converged)
         local_minima = tuple(LocalMinimum(*point[:4]) for point in points[1:] if point.kind == "local minimum")
-    if converged:
-        status, message = "optimal", ""
-    else:
-        status = "not_converged"
-        message = (
-            f"the iteration did not settle within max_iterations={best.iterations} steps; raise it"
-            + ("." if best.interventions else ", or leave safeguard=True.")
-        )
+    message = ""
+    if not converged:
+        message = f"the iteration did not settle within max_iterations={best.iterations} steps; raise max_iterations."
     return Outcome(
         posterior=fixed_point_map.weights(best.x),
-        status=status,
+        status="optimal" if converged else "not_converged",
         message=message,
         iterations=best.iterations,
         # With the linear distance the bound is convex, and a stationary point is the global minimum.

@@ -1,8 +1,8 @@
 r"""How far, on the logistic scale, a kl bound lies above the empirical risk.
 
-At the upper root ``r`` of :math:`kl(L, r) = b` the slopes of the bound stand in the ratio
-:math:`\partial r/\partial L : \partial r/\partial b = d`, :math:`d = \mathrm{logit}\,r - \mathrm{logit}\,L`. It is the logarithm in the
-paper's fixed-point equation for the kl distance, and it stays finite where ``r`` rounds to one.
+At the upper root ``r`` of :math:`kl(L, r) = b` the slopes of the bound stand in the ratio :math:`\partial
+r/\partial L : \partial r/\partial b = d`, :math:`d = \mathrm{logit}\,r - \mathrm{logit}\,L`. It is the logarithm in
+the paper's fixed-point equation for the kl distance, and it stays finite where ``r`` rounds to one.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _WIDE = 30.0
 def logit_gap(L: np.ndarray | float, budget: np.ndarray | float) -> np.ndarray:
     r"""``d`` for empirical risks in [0, 1] and positive budgets, elementwise, to a few units in the last place.
 
-    Eliminating :math:`1 - r` from :math:`kl(L, r) = b` gives :math:`d = (b + \ln(r/L))/(1 - L)`; where ``d`` is small, so that the
-    rounding of ``r`` shows, one Newton step on :math:`kl(L, r(d)) = b` follows, with :math:`r - L` computed from ``d`` itself. The
-    gap is infinite at ``L = 0`` and at ``L = 1``.
+    Eliminating :math:`1 - r` from :math:`kl(L, r) = b` gives :math:`d = (b + \ln(r/L))/(1 - L)`; where ``d`` is
+    small, so that the rounding of ``r`` shows, one Newton step on :math:`kl(L, r(d)) = b` follows, with :math:`r -
+    L` computed from ``d`` itself. The gap is infinite at ``L = 0`` and at ``L = 1``.
 
     >>> from pacb_models.binary_kl import kl
     >>> float(logit_gap(0.25, kl(0.25, 0.5)) - np.log(3.0)) < 1e-15

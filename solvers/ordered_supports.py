@@ -1,12 +1,14 @@
 r"""The supports that can carry an optimal χ² posterior: the ``k`` smallest risks, ``k = 1, …, H``, on prefix sums.
 
-Every optimum has weights :math:`q_i \propto p_i (\mu - l_i)_+`, so its support is a prefix of the risks in ascending order, for any
-prior. On the first ``k`` risks, with :math:`P = \sum p`, mean :math:`\bar l = \sum p l / P` and spread :math:`V = \sum p (l - \bar l)^2`,
+Every optimum has weights :math:`q_i \propto p_i (\mu - l_i)_+`, so its support is a prefix of the risks in
+ascending order, for any prior. On the first ``k`` risks, with :math:`P = \sum p`, mean :math:`\bar l = \sum p l /
+P` and spread :math:`V = \sum p (l - \bar l)^2`,
 
 .. math:: q_i = p_i\,[1/P + t(\bar l - l_i)], \qquad L = \bar l - tV, \qquad X = 1/P + t^2 V,
 
-where the *slope* ``t`` is what an equation of the paper determines: :math:`t = F_L/(2F_X)` at a stationary point. The weights are
-non-negative while :math:`t\,G \le 1`, :math:`G = \sum p\,(l_k - l_i)`; the *level* :math:`\mu = \bar l + 1/(tP)` says the same in risks.
+where the *slope* ``t`` is what an equation of the paper determines: :math:`t = F_L/(2F_X)` at a stationary point.
+The weights are non-negative while :math:`t\,G \le 1`, :math:`G = \sum p\,(l_k - l_i)`; the *level* :math:`\mu =
+\bar l + 1/(tP)` says the same in risks.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ from .logit_gap import logit_gap
 class OrderedSupports:
     """Prefix sums over the risks in ascending order; entry ``k - 1`` of each array belongs to the ``k`` smallest.
 
-    Risks are counted from the smallest one, and ``G`` and ``V`` are sums of non-negative terms, so that nothing cancels
-    when risks differ in their last digits only.
+    Risks are counted from the smallest one, and ``G`` and ``V`` are sums of non-negative terms, so that nothing
+    cancels when risks differ in their last digits only.
     """
 
     def __init__(self, problem: BoundProblem) -> None:

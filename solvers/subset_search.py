@@ -1,21 +1,23 @@
 r"""The paper's Algorithm 1: the best posterior on each ordered support, and the best of those supports.
 
-For ``H' = 1, 2, …`` the paper takes the ``H'`` smallest risks, finds the stationary posterior on them *without* asking for
-positive weights, stops at the first ``H'`` where a weight is negative (or the posterior does not exist), and returns the best of the
-posteriors before. With the linear distance the posterior has a closed form,
+For ``H' = 1, 2, …`` the paper takes the ``H'`` smallest risks, finds the stationary posterior on them *without*
+asking for positive weights, stops at the first ``H'`` where a weight is negative (or the posterior does not exist),
+and returns the best of the posteriors before. With the linear distance the posterior has a closed form,
 
 .. math:: q_i = p_i\,\Big[\frac1P + \frac{\bar l - l_i}{\sqrt{P(c^2 - V)}}\Big], \qquad
           B^*(H') = \bar l + \sqrt{\frac{c^2 - V}{P}}, \qquad c^2 = I/\delta,
 
-for squared and kl it is the limit of the fixed-point equations. They depend on the posterior only through its slope, so all
-supports are iterated at once on prefix sums, a few array operations per sweep.
+for squared and kl it is the limit of the fixed-point equations. They depend on the posterior only through its
+slope, so all supports are iterated at once on prefix sums, a few array operations per sweep.
 
-Mended: the closed form has the factor 1/H' (the paper prints 1/H, with which the weights do not sum to one); after a break the
-weights are computed anew for ``H' - 1`` (the paper's Algorithm 2 keeps mean and root of the support that failed); "DeltaBnd < 0" is asked
-of the radicand, since a root is never negative. The formulas hold for any prior, and so does the restriction to ordered
-supports; that among all supports *of one size* the ordered one is best holds for the uniform prior only.
+Mended: the closed form has the factor 1/H' (the paper prints 1/H, with which the weights do not sum to one); after
+a break the weights are computed anew for ``H' - 1`` (the paper's Algorithm 2 keeps mean and root of the support
+that failed); "DeltaBnd < 0" is asked of the radicand, since a root is never negative. The formulas hold for any
+prior, and so does the restriction to ordered supports; that among all supports *of one size* the ordered one is
+best holds for the uniform prior only.
 
-The early break is not safe for squared and kl: supports that fail may lie between two that do not. ``early_break=False`` visits all.
+The early break is not safe for squared and kl: supports that fail may lie between two that do not.
+``early_break=False`` visits all.
 """
 
 from __future__ import annotations
@@ -36,8 +38,9 @@ from .ordered_supports import OrderedSupports, bounds_at, stationary_slope
 class SubsetSearchSolver(Solver):
     r"""Search the ordered supports for the best stationary posterior, as the paper's Algorithm 1 does.
 
-    To reproduce the paper, and for its figure of :math:`B^*(H')`. With the linear distance, which makes the bound convex, the result
-    is the global minimum; for squared and kl it depends on the early break (``frontier`` is always right, and faster).
+    To reproduce the paper, and for its figure of :math:`B^*(H')`. With the linear distance, which makes the bound
+    convex, the result is the global minimum; for squared and kl it depends on the early break (``frontier`` is
+    always right, and faster).
 
     Options
     -------
@@ -51,10 +54,10 @@ class SubsetSearchSolver(Solver):
     tolerance : float
         Largest relative change of the slope in a sweep for a support to count as settled.
 
-    ``details`` holds arrays over ``H' = 1, …, H``: ``bounds`` with :math:`B^*(H')`, ``components`` with its two terms (mean risk and root
-    for the linear distance, as in the paper's figure; empirical risk and remainder for the others), NaN where a support is infeasible
-    or was not visited; ``feasible``, ``visited``; and the sizes ``best_size``, ``broke_at`` (None without a break) and
-    ``warm_start_size``.
+    ``details`` holds arrays over ``H' = 1, …, H``: ``bounds`` with :math:`B^*(H')`, ``components`` with its two
+    terms (mean risk and root for the linear distance, as in the paper's figure; empirical risk and remainder for
+    the others), NaN where a support is infeasible or was not visited; ``feasible``, ``visited``; and the sizes
+    ``best_size``, ``broke_at`` (None without a break) and ``warm_start_size``.
     """
 
     name = "subset-search"
@@ -114,7 +117,9 @@ def _full_walk(problem: BoundProblem, supports: OrderedSupports, early_break: bo
 
 
 def _warm_walk(problem: BoundProblem, supports: OrderedSupports, early_break: bool) -> _Search:
-    """From the crossing of the components: down while infeasible, then up while the next support is feasible and better."""
+    """From the crossing of the components: down while infeasible, then up while the next support is feasible and
+    better.
+    """
     slopes, feasible = _closed_form(problem, supports)
     bounds = bounds_at(problem, *supports.point(np.arange(1, supports.size + 1), slopes))
     risks = supports.least + supports.excess
@@ -151,8 +156,9 @@ def _sweep(
 ) -> _Search:
     """Iterate the fixed-point equation on all supports at once, each from the prior restricted to it.
 
-    The slope rises from zero towards the smallest fixed point, which is the support's only minimum. A support is infeasible when
-    the slope passes the break point 1/G, where a weight turns negative, and the map does not fall below its argument before.
+    The slope rises from zero towards the smallest fixed point, which is the support's only minimum. A support is
+    infeasible when the slope passes the break point 1/G, where a weight turns negative, and the map does not fall
+    below its argument before.
     """
     size = supports.size
     limits = _break_points(supports)
@@ -205,8 +211,8 @@ def _paper_step(
     r"""How far the paper's equation moves the slope on each support.
 
     The squared equation puts :math:`t = F_L/(2F_X)`; the kl equation normalises by ``Z``, which puts
-    :math:`\kappa/(P(1 - \kappa t V))` with :math:`\kappa = F_L/(2F_X X)`, a longer step to the same fixed point. Where that leaves the
-    support or ``Z`` is not positive, the shorter step takes its place.
+    :math:`\kappa/(P(1 - \kappa t V))` with :math:`\kappa = F_L/(2F_X X)`, a longer step to the same fixed point.
+    Where that leaves the support or ``Z`` is not positive, the shorter step takes its place.
     """
     L, X = supports.point(sizes, t)
     slope = stationary_slope(problem, L, X)
@@ -219,7 +225,9 @@ def _paper_step(
 
 
 def _extrapolate(t: np.ndarray, step: np.ndarray, last_t: np.ndarray, last_step: np.ndarray) -> np.ndarray:
-    """Where the line through the last two steps vanishes, for supports whose steps shrink slowly; NaN for the others."""
+    """Where the line through the last two steps vanishes, for supports whose steps shrink slowly; NaN for the
+    others.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         bend = (last_step - step) / (t - last_t)
         reach = np.minimum(np.abs(step / bend), _REACH * np.abs(step))
@@ -228,7 +236,9 @@ def _extrapolate(t: np.ndarray, step: np.ndarray, last_t: np.ndarray, last_step:
 
 
 def _within(plain: np.ndarray, ahead: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The extrapolated slope if it lies between ``low`` and ``high``, else the plain one if that does, else the middle."""
+    """The extrapolated slope if it lies between ``low`` and ``high``, else the plain one if that does, else the
+    middle.
+    """
     inside = (low < plain) & (plain < high)
     chosen = np.where(inside, plain, 0.5 * (low + high))
     return np.where((low < ahead) & (ahead < high), ahead, chosen)

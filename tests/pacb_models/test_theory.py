@@ -1,0 +1,229 @@
+"""The paper's theorems about χ² bounds: those that hold, and those that do not."""
+
+from __future__ import annotations
+
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import pacb_models as pm
+from pacb_models.theory import first_order_convexity, quasi_convexity_condition
+
+DISTANCES = ("linear", "squared", "kl")
+
+#: Two classifiers that are good and many that are not, on a small sample: the bound has a minimum on each group.
+TWO_GROUPS = np.array([0.05, 0.10] + 48 * [0.30])
+
+
+def two_minima(distance: str) -> tuple[pm.BoundProblem, pm.Solution, pm.Solution]:
+    """A uniform-prior problem and its two local minima, best first, found from a start near each."""
+    problem = pm.BoundProblem(TWO_GROUPS, m=50, delta=0.05, distance=distance)
+    on_the_good = np.where(TWO_GROUPS < 0.2, 0.5, 0.0)
+    found = [pm.solve(problem, "fixed-point", start=start) for start in (problem.prior, on_the_good)]
+    return problem, *sorted(found, key=lambda solution: solution.bound)
+
+
+def test_printed_example_violates_convexity():
+    degenerate = np.eye(10)[7]
+    other = np.array(
+        [0.1538802, 0.1199569, 0.04226614, 0.06115894, 0.06160916]
+        + [0.07520679, 0.1450413, 0.2345929, 0.01762696, 0.08866069]
+    )
+    other /= other.sum()  # the printed digits sum to 1 - 6e-7
+    condition = first_order_convexity(degenerate, other)
+    assert condition.left == pytest.approx(6.087086, abs=5e-6)
+    assert condition.right == pytest.approx(6.172964, abs=5e-6)
+    assert not condition.holds
+
+
+def test_convexity_condition_is_the_gradient_inequality():
+    """Whatever the risks: B(q') >= B(q) + <grad B(q), q' - q> exactly when the reduced form holds."""
+    random = np.random.default_rng(5)
+    verdicts = set()
+    for _ in range(200):
+        prior = random.dirichlet(np.full(6, 5.0))
+        q, other = random.dirichlet(np.full(6, 0.3)), random.dirichlet(np.full(6, 0.3))
+        problem = pm.BoundProblem(random.random(6), m=40, delta=0.1, distance="squared", prior=prior)
+        slack = problem.bound(other) - problem.bound(q) - problem.gradient(q) @ (other - q)
+        condition = first_order_convexity(q, other, prior)
+        assert condition.holds == (slack >= 0.0)
+        verdicts.add(condition.holds)
+    assert verdicts == {True, False}
+
+
+weights = arrays(float, 5, elements=st.floats(0.0, 1.0)).filter(lambda w: w.sum() > 0.1).map(lambda w: w / w.sum())
+
+
+@given(
+    q=weights,
+    other=weights,
+    alpha=st.floats(0.01, 0.99),
+    m=st.integers(2, 10**6),
+    constant=st.sampled_from(["exact", "paper"]),
+)
+def test_quasi_convexity_condition_is_quasi_convexity_itself(q, other, alpha, m, constant):
+    problem = pm.BoundProblem([0.0, 0.1, 0.2, 0.5, 0.9], m=m, delta=0.05, distance="squared", constant=constant)
+    condition = quasi_convexity_condition(problem, q, other, alpha)
+    mixture = alpha * q + (1 - alpha) * other
+    rise = problem.bound(mixture / mixture.sum()) - problem.bound(q)
+    assert condition.left - condition.right == pytest.approx(rise, abs=1e-12)
+
+
+@pytest.mark.parametrize("distance", ["squared", "kl"])
+def test_two_strict_local_minima_under_a_uniform_prior(distance):
+    problem, best, other = two_minima(distance)
+    assert problem.uniform_prior
+    assert (best.support_size, other.support_size) == (50, 2)
+    assert other.bound - best.bound > 0.01
+    for solution in (best, other):
+        assert problem.kkt_residual(solution.posterior) < 1e-10
+        assert problem.classify(solution.posterior) == "local minimum"
+    # Off its support the second one has slopes that are larger, not merely as large: no first-order way out either.
+    slopes = problem.gradient(other.posterior)
+    inside = other.posterior > 0.0
+    assert slopes[~inside].min() > slopes[inside].max() + 1e-3
+    # Strict: every direction of a sample leads up.
+    random = np.random.default_rng(1)
+    for solution in (best, other):
+        for target in random.dirichlet(np.ones(50), 200):
+            assert problem.bound(solution.posterior + 1e-3 * (target - solution.posterior)) > solution.bound
+
+
+def test_the_two_minima_refute_quasi_convexity():
+    problem, best, other = two_minima("squared")
+    worse, better = other.posterior, best.posterior
+    holds = [quasi_convexity_condition(problem, worse, better, alpha).holds for alpha in (0.05, 0.9, 0.999)]
+    assert holds == [True, False, False]
+    # The case the paper could not decide: less empirical risk and a larger χ² on one side than on the other.
+    assert other.empirical_risk < best.empirical_risk
+    assert other.divergence > best.divergence
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, float("nan"), "half", True])
+def test_bad_alpha(value):
+    problem = pm.BoundProblem([0.1, 0.2], m=10, distance="squared")
+    with pytest.raises(pm.InputError, match=r"alpha is .*strictly between 0 and 1"):
+        quasi_convexity_condition(problem, [0.5, 0.5], [1.0, 0.0], value)
+
+
+def test_condition_is_about_the_squared_bound_only():
+    with pytest.raises(pm.UnsupportedProblemError, match="'kl' with 'chi2'"):
+        quasi_convexity_condition(pm.BoundProblem([0.1, 0.2], m=10), [0.5, 0.5], [1.0, 0.0], 0.5)
+
+
+def test_other_posterior_is_named():
+    with pytest.raises(pm.InputError, match=r"other\[1\] is -0.5"):
+        first_order_convexity([0.5, 0.5], [1.5, -0.5])
+
+
+# --- Theorem 1 and its corollary: ordered subsets -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_given_weights_are_best_on_the_ordered_subset(distance):
+    """Theorem 1 (uniform prior): all subsets of ten classifiers, the same weights on each."""
+    random = np.random.default_rng(7)
+    risks = np.sort(random.random(10))
+    problem = pm.BoundProblem(risks, m=60, delta=0.05, distance=distance)
+    for size in range(1, 11):
+        given_weights = np.sort(random.dirichlet(np.ones(size)))[::-1]
+        values = {}
+        for subset in combinations(range(10), size):
+            posterior = np.zeros(10)
+            posterior[list(subset)] = given_weights
+            values[subset] = problem.bound(posterior)
+        assert min(values, key=values.get) == tuple(range(size))
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_weights_fall_as_risks_rise(distance):
+    """All assignments of given weights to five classifiers: the decreasing one is best."""
+    random = np.random.default_rng(8)
+    problem = pm.BoundProblem(np.sort(random.random(5)), m=60, delta=0.05, distance=distance)
+    given_weights = np.sort(random.dirichlet(np.ones(5)))[::-1]
+    assert min(permutations(given_weights), key=problem.bound) == tuple(given_weights)
+
+
+def posteriors_on(subset: tuple[int, ...], risks: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """Many posteriors on a subset, the best for each of many empirical risks among them: weights p (level - risk)_+."""
+    chosen = np.array(subset)
+    least = risks[chosen].min()
+    levels = least + np.geomspace(1e-3, 1e3, 80)
+    raw = np.zeros((80, risks.size))
+    raw[:, chosen] = prior[chosen] * np.maximum(levels[:, None] - risks[chosen], 0.0)
+    return raw / raw.sum(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+@pytest.mark.parametrize("uniform", [True, False])
+def test_no_subset_beats_the_ordered_ones(distance, uniform):
+    """The corollary, for any prior: of all 1023 supports of ten classifiers, an ordered one carries the optimum."""
+    random = np.random.default_rng(9)
+    risks = random.random(10)
+    prior = None if uniform else random.dirichlet(np.full(10, 2.0))
+    problem = pm.BoundProblem(risks, m=25, delta=0.1, distance=distance, prior=prior)
+    solution = pm.solve(problem, "subset-search", early_break=False)
+    support = np.flatnonzero(solution.posterior)
+    assert set(support) == set(np.argsort(risks)[: support.size])
+    smallest = min(
+        problem.outer(problem.empirical_risk(q), problem.statistic(q))
+        for size in range(1, 11)
+        for subset in combinations(range(10), size)
+        for q in posteriors_on(subset, risks, problem.prior)[:: 1 if distance == "linear" else 4]
+    )
+    assert solution.bound <= smallest
+    assert solution.bound == pytest.approx(smallest, rel=1e-2)
+
+
+def test_theorem_1_needs_the_uniform_prior():
+    """Of the two supports of size one the ordered one has the smaller risk, and hardly any prior."""
+    problem = pm.BoundProblem([0.10, 0.11], m=100, delta=0.05, distance="linear", prior=[0.01, 0.99])
+    assert problem.bound([0.0, 1.0]) < problem.bound([1.0, 0.0])
+
+
+# --- what else the paper claims --------------------------------------------------------------------------------------
+
+
+@given(
+    risks=arrays(float, st.integers(1, 30), elements=st.floats(0.0, 1.0)),
+    m=st.integers(1, 10**5),
+    delta=st.floats(0.001, 0.5),
+)
+def test_linear_bound_decreases_up_to_the_best_support(risks, m, delta):
+    problem = pm.BoundProblem(risks, m=m, delta=delta, distance="linear")
+    details = pm.solve(problem, "subset-search", early_break=False).details
+    bounds = details["bounds"][: details["best_size"]]
+    assert not np.isnan(bounds).any()
+    assert (np.diff(bounds) <= 1e-15 * bounds[:-1]).all()
+    # Beyond it no support is feasible, but for risks equal to the last, which the best support may leave out.
+    beyond = details["feasible"][details["best_size"] :]
+    assert np.all(details["bounds"][details["best_size"] :][beyond] >= bounds[-1] * (1 - 1e-15))
+
+
+@pytest.mark.parametrize("value", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("divergence, distance", [("chi2", d) for d in DISTANCES] + [("kl", d) for d in DISTANCES])
+@pytest.mark.parametrize("solver", ["fixed-point", "frontier"])
+def test_equal_risks_leave_the_prior(value, divergence, distance, solver):
+    prior = np.array([0.1, 0.2, 0.3, 0.4])
+    problem = pm.BoundProblem(np.full(4, value), m=30, distance=distance, divergence=divergence, prior=prior)
+    assert pm.solve(problem, solver).posterior == pytest.approx(prior, abs=1e-15)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+@pytest.mark.parametrize("constant", ["exact", "paper"])
+def test_optimum_falls_with_the_sample_and_with_delta(distance, constant):
+    risks = np.linspace(0.05, 0.4, 30)
+
+    def optimum(m: int, delta: float) -> float:
+        problem = pm.BoundProblem(risks, m=m, delta=delta, distance=distance, constant=constant)
+        return pm.solve(problem, "subset-search", early_break=False).bound
+
+    # The paper's squared constant (12m - 11)/(16m³) is 1/16 at m = 1: less than at m = 2, and than the supremum 1/12.
+    by_sample = [optimum(m, 0.05) for m in (1, 2, 3, 10, 50, 200, 1000)[constant == "paper" :]]
+    by_delta = [optimum(100, delta) for delta in (1e-6, 0.001, 0.01, 0.05, 0.3, 0.99)]
+    assert (np.diff(by_sample) < 0.0).all()
+    assert (np.diff(by_delta) < 0.0).all()
