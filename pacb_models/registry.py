@@ -117,6 +117,8 @@ def solve(problem: BoundProblem, solver: str = "auto", **options: Any) -> Soluti
 
 def _check_options(method: Solver, options: dict[str, Any]) -> None:
     """Refuse keywords that the method's ``run`` does not take; one that takes ``**options`` judges for itself."""
+    if not options:
+        return
     parameters = inspect.signature(method.run).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
         return
