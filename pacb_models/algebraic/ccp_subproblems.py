@@ -225,6 +225,10 @@ class TwoSidedSubproblem:
                 q >= 0.0,
             ],
         )
+        # Any values compile it; every solve sets its own.
+        for parameter in self.problem.parameters():
+            parameter.value = np.ones(parameter.shape)
+        self.problem.get_problem_data(cp.CLARABEL)
 
     def solve(self, point: Point, seconds: float = math.inf) -> Step:
         """Linearise at a point and solve, in at most the given time. There is no tangent at ``L = 0`` or ``r = 1``."""
