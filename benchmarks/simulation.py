@@ -1,0 +1,219 @@
+r"""Are the bounds valid? Draw samples from known distributions, minimise the bound on each, and count violations.
+
+For each draw the errors of ``H`` classifiers with known true risks are counted on ``m`` examples, the posterior that
+minimises the bound is taken (it has seen the sample: the adversary that the bound must stand), and its true risk is
+compared with its bound. The rate of violations must not exceed :math:`\delta`, within a binomial confidence limit.
+
+A test of validity that could not fail would be worth nothing, so the same count is made with the moment constant
+shrunk. :func:`breaking_factor` computes exactly how small it must be before the guarantee fails for a single
+classifier.
+
+    python -m benchmarks.simulation                    a table in under a minute
+    python -m benchmarks.simulation --draws 1000000    the full version
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import math
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import beta, binom
+
+from pacb_models import BoundProblem, solve
+from pacb_models.constants import DISTANCES
+from pacb_models.distances import BY_NAME, Distance
+
+#: Every bound of the package that has a name.
+BOUNDS = [(distance, divergence) for divergence in ("chi2", "kl") for distance in DISTANCES[divergence]]
+
+#: A simulated rate contradicts a guarantee when even the lower limit of this confidence is above δ.
+CONFIDENCE = 0.999
+
+Counts = np.ndarray
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """True risks, and how the classifiers' errors on one sample hang together."""
+
+    name: str
+    true_risks: np.ndarray
+    m: int
+    draw: Callable[[np.random.Generator, np.ndarray, int, int], Counts]
+
+
+def independent(random: np.random.Generator, risks: np.ndarray, m: int, draws: int) -> Counts:
+    """Each classifier errs independently of the others."""
+    return random.binomial(m, risks, size=(draws, risks.size))
+
+
+def nested(random: np.random.Generator, risks: np.ndarray, m: int, draws: int) -> Counts:
+    """A classifier errs wherever a better one does: an example of difficulty u is an error of all with risk above u."""
+    order = np.argsort(risks)
+    steps = np.diff(np.concatenate([[0.0], risks[order], [1.0]]))
+    parts = random.multinomial(m, np.maximum(steps, 0.0) / steps.sum(), size=draws)
+    counts = np.empty((draws, risks.size), dtype=parts.dtype)
+    counts[:, order] = np.cumsum(parts[:, :-1], axis=1)
+    return counts
+
+
+def scenarios(m: int = 100) -> list[Scenario]:
+    """Worst cases and ordinary ones. Near 2.64/m the second moment of the kl distance is largest."""
+    worst = 2.64 / m
+    return [
+        Scenario("one at the worst case of kl", np.array([worst]), m, independent),
+        Scenario("one at a half", np.array([0.5]), m, independent),
+        Scenario("50 at the worst case of kl", np.full(50, worst), m, independent),
+        Scenario("50 from 0.05 to 0.5", np.linspace(0.05, 0.5, 50), m, independent),
+        Scenario("50 from 0.05 to 0.5, nested errors", np.linspace(0.05, 0.5, 50), m, nested),
+        Scenario("one good among 49 poor", np.concatenate([[worst], np.full(49, 0.4)]), m, independent),
+    ]
+
+
+def shrunken(distance: str, factor: float) -> Distance:
+    """The distance with its moment constant multiplied by ``factor``: for showing that a wrong constant is noticed."""
+    ours = BY_NAME[distance]
+    if factor == 1.0:
+        return ours
+    changed = copy.copy(ours)
+    changed.constant = lambda *arguments: factor * ours.constant(*arguments)
+    changed.log_constant = lambda *arguments: math.log(factor) + ours.log_constant(*arguments)
+    return changed
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What many draws of one scenario said of one bound."""
+
+    scenario: str
+    distance: str
+    divergence: str
+    delta: float
+    factor: float
+    draws: int
+    violations: int
+    mean_bound: float
+    mean_true_risk: float
+
+    @property
+    def rate(self) -> float:
+        """Share of draws in which the true risk was above the bound."""
+        return self.violations / self.draws
+
+    @property
+    def lower_limit(self) -> float:
+        """The true violation rate is above this with probability :data:`CONFIDENCE` (Clopper and Pearson)."""
+        if self.violations == 0:
+            return 0.0
+        return float(beta.ppf(1.0 - CONFIDENCE, self.violations, self.draws - self.violations + 1))
+
+    @property
+    def valid(self) -> bool:
+        """False when the draws contradict the guarantee."""
+        return self.lower_limit <= self.delta
+
+
+def tally(
+    scenario: Scenario, distance: str, divergence: str, delta: float, draws: int, seed: int = 0, factor: float = 1.0
+) -> Tally:
+    """Draw, minimise, count. Samples with the same counts share one minimisation."""
+    random = np.random.default_rng(seed)
+    changed = shrunken(distance, factor)
+    known: dict[bytes, tuple[float, float]] = {}
+    violations, bounds, risks = 0, 0.0, 0.0
+    for counts in scenario.draw(random, scenario.true_risks, scenario.m, draws):
+        key = counts.tobytes()
+        if key not in known:
+            problem = BoundProblem(
+                counts / scenario.m, m=scenario.m, delta=delta, distance=changed, divergence=divergence
+            )
+            solution = solve(problem)
+            known[key] = solution.bound, float(solution.posterior @ scenario.true_risks)
+        bound, risk = known[key]
+        violations += risk > bound
+        bounds += min(bound, 1.0)
+        risks += risk
+    return Tally(scenario.name, distance, divergence, delta, factor, draws, violations, bounds / draws, risks / draws)
+
+
+def violation_probability(
+    distance: str, divergence: str, m: int, delta: float, factor: float, risks: np.ndarray
+) -> float:
+    """The largest probability, over the given true risks, that a single classifier violates its bound: exact sums."""
+    changed = shrunken(distance, factor)
+    single = np.array([1.0])
+    bounds = np.array(
+        [
+            BoundProblem([k / m], m=m, delta=delta, distance=changed, divergence=divergence).bound(single)
+            for k in range(m + 1)
+        ]
+    )
+    outcomes = np.arange(m + 1)
+    return max(float(binom.pmf(outcomes[bounds < risk], m, risk).sum()) for risk in risks)
+
+
+def smallest_factor(distance: str, divergence: str, m: int, delta: float) -> float:
+    """Where the factor makes I/delta one a KL-divergence budget is zero, and smaller constants mean nothing."""
+    if divergence != "kl":
+        return 1e-12
+    return 1.001 * delta * math.exp(-BY_NAME[distance].log_constant(m, divergence, 1.0, "exact"))
+
+
+def breaking_factor(distance: str, divergence: str, m: int = 100, delta: float = 0.05) -> float:
+    """The largest factor (to two digits) on the constant at which a single classifier breaks the guarantee.
+
+    One classifier's posterior is its prior, so this is how much slack Markov's inequality leaves: below this
+    factor the bound is provably invalid, above it only the supremum over more classifiers could break it.
+    """
+    risks = np.unique(np.concatenate([np.linspace(0.5, 20, 40) / m, np.linspace(0.02, 0.98, 49)]))
+    low, high = math.log10(smallest_factor(distance, divergence, m, delta)), 0.0
+    while high - low > 0.01:
+        middle = 0.5 * (low + high)
+        broken = violation_probability(distance, divergence, m, delta, 10.0**middle, risks) > delta
+        low, high = (middle, high) if broken else (low, middle)
+    return 10.0**low
+
+
+def table(
+    draws: int, m: int = 100, delta: float = 0.05, seed: int = 0, report: Callable[[str], None] = print
+) -> list[Tally]:
+    """Every scenario with every bound; one line each."""
+    report(
+        f"{'scenario':<36} {'bound':<14} {'draws':>8} {'rate':>9} {'delta':>6}  {'mean bound':>10} {'mean risk':>10}"
+    )
+    tallies = []
+    for scenario in scenarios(m):
+        for distance, divergence in BOUNDS:
+            result = tally(scenario, distance, divergence, delta, draws, seed)
+            verdict = "" if result.valid else "   INVALID"
+            report(
+                f"{scenario.name:<36} {distance + '-' + divergence:<14} {draws:>8} {result.rate:>9.2e} {delta:>6g}  "
+                f"{result.mean_bound:>10.4f} {result.mean_true_risk:>10.4f}{verdict}"
+            )
+            tallies.append(result)
+    return tallies
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table, and how small each constant must be before the guarantee fails."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draws", type=int, default=50_000, help="draws in all (default 50000)")
+    parser.add_argument("--m", type=int, default=100, help="examples per draw (default 100)")
+    parser.add_argument("--delta", type=float, default=0.05, help="confidence parameter (default 0.05)")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args(arguments)
+    per_line = max(1, options.draws // (len(scenarios()) * len(BOUNDS)))
+    tallies = table(per_line, options.m, options.delta, options.seed)
+    print("\nlargest factor on the constant at which a single classifier breaks the guarantee")
+    for distance, divergence in BOUNDS:
+        print(f"  {distance}-{divergence}: {breaking_factor(distance, divergence, options.m, options.delta):.2g}")
+    return 0 if all(result.valid for result in tallies) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,77 @@
+"""The guarantees hold in simulation, and the simulation would notice if they did not."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from benchmarks.simulation import (
+    BOUNDS,
+    Tally,
+    breaking_factor,
+    independent,
+    nested,
+    scenarios,
+    smallest_factor,
+    tally,
+    violation_probability,
+)
+
+IDS = [f"{distance}-{divergence}" for distance, divergence in BOUNDS]
+SCENARIOS = {scenario.name: scenario for scenario in scenarios()}
+
+
+@pytest.mark.parametrize(("distance", "divergence"), BOUNDS, ids=IDS)
+def test_every_bound_holds_in_every_scenario(distance, divergence):
+    for scenario in SCENARIOS.values():
+        result = tally(scenario, distance, divergence, delta=0.05, draws=150, seed=1)
+        assert result.valid, result
+        assert result.mean_bound > result.mean_true_risk
+
+
+@pytest.mark.parametrize(("distance", "divergence"), BOUNDS, ids=IDS)
+def test_a_constant_far_too_small_is_noticed(distance, divergence):
+    factor = breaking_factor(distance, divergence)
+    assert factor < 1.0
+    small = max(0.5 * factor, smallest_factor(distance, divergence, 100, 0.05))
+    results = [
+        tally(scenario, distance, divergence, delta=0.05, draws=4000, seed=2, factor=small)
+        for scenario in (SCENARIOS["one at the worst case of kl"], SCENARIOS["one at a half"])
+    ]
+    assert not all(result.valid for result in results), results
+
+
+@pytest.mark.parametrize("risk", [0.0264, 0.5])
+def test_simulated_rate_is_the_exact_probability(risk):
+    name = "one at a half" if risk == 0.5 else "one at the worst case of kl"
+    factor, draws = 0.05, 20_000
+    simulated = tally(SCENARIOS[name], "kl", "chi2", delta=0.05, draws=draws, seed=3, factor=factor).rate
+    exact = violation_probability("kl", "chi2", 100, 0.05, factor, np.array([risk]))
+    assert abs(simulated - exact) <= 5 * math.sqrt(exact * (1 - exact) / draws)
+    assert exact > 0.05
+
+
+def test_draws_have_the_right_margins():
+    random = np.random.default_rng(0)
+    risks = np.array([0.3, 0.1, 0.3, 0.6])
+    for draw in (independent, nested):
+        counts = draw(random, risks, 50, 20_000)
+        for column, risk in enumerate(risks):
+            error = np.abs(
+                np.cumsum(np.bincount(counts[:, column], minlength=51)) / 20_000 - binom.cdf(range(51), 50, risk)
+            )
+            # Dvoretzky–Kiefer–Wolfowitz: larger with probability under 1e-6.
+            assert error.max() <= math.sqrt(math.log(2e6) / (2 * 20_000))
+    assert (counts[:, 1] <= counts[:, 0]).all() and (counts[:, 0] == counts[:, 2]).all()
+
+
+def test_validity_needs_more_than_bad_luck():
+    def make(violations):
+        return Tally("x", "kl", "chi2", 0.05, 1.0, 1000, violations, 0.5, 0.1)
+
+    assert make(50).valid and make(60).valid and not make(90).valid
+    # Clopper–Pearson by its definition: at the lower limit so many violations have probability 1 - confidence.
+    assert binom.sf(89, 1000, make(90).lower_limit) == pytest.approx(0.001, rel=1e-6)
