@@ -1,0 +1,14 @@
+"""The constants I(m) of the bounds, for every divergence, distance and sample size: exact, or as the paper has them."""
+
+from .moments import log_moment_constant, moment_constant, moment_curve
+from .names import CONSTANTS, DISTANCES, check_names, check_sample_size
+
+__all__ = [
+    "CONSTANTS",
+    "DISTANCES",
+    "check_names",
+    "check_sample_size",
+    "log_moment_constant",
+    "moment_constant",
+    "moment_curve",
+]

@@ -1,0 +1,115 @@
+r"""Exponential moments: what the Kullback-Leibler divergence needs.
+
+.. math:: I(m) = \sup_l E[e^{n \phi(k/m, l)}], \qquad k \sim \mathrm{Binomial}(m, l)
+
+with n = m, and n = 2m - 1 for the distance ch. Write x = k/m - l and D(k) = m kl(k/m, l).
+
+* linear, phi = -x: the expectation is (e^l (1 - l + l/e))^m, largest at l = 1/(e-1).
+* kl: the expectation is xi(m) = sum of C(k), whatever l is.
+* squared, phi = x^2, and Pinsker, phi = 2x^2: the supremum is at l = 1/2. Proof: for phi = c x^2 with c <= 2 the
+  derivative in l is m (1/(l(1-l)) - 2c) E[x exp(cmx^2)], and its first factor is not negative. Writing exp(cmx^2) as a
+  Gaussian mean of exp(gx sqrt(2cm)), the second has the sign of the mean of g (M(t)^m - M(-t)^m) over g > 0, where
+  t = g sqrt(2c/m) and M is the moment generating function of a centred Bernoulli variable; and
+  M(t) - M(-t) = 2 (l sinh(t(1-l)) - (1-l) sinh(tl)) >= 0 for l <= 1/2, because sinh(ty)/y increases in y.
+* ch, phi = x^2 + 2x^4/9 + 16x^6/135: for m >= 2 the supremum is *not* at 1/2 but at 1/2 - e m^(-1/4) (and mirrored),
+  with e growing from 0.08 to about 0.6. What remains of D - n phi is 8m x^2 (x/3 - (1/2 - l))^2 in leading order: it
+  vanishes at two values of x, and the best l balances how far apart and how wide the two peaks are.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from .binomial_sums import deviance, lattice_rule, log_coefficient, log_sum
+from .maximum import largest_value
+
+#: 1/(e-1) + ln(1 - 1/e), rounded up in the 40th decimal.
+LINEAR_RATE = Fraction("0.1233015614822445333633583600416818566699")
+NEGLIGIBLE = 60.0  # terms below exp(-60) of the largest are left out
+_SERIES = [1 / (2 * j * (2 * j - 1)) for j in range(27, 1, -1)]
+_SLOPE_SERIES = [2 / (2 * j + 1) for j in range(27, 0, -1)]
+
+
+def log_linear_mean(m: int, l: float) -> float:
+    """ln E[exp(m (l - k/m))]."""
+    return m * (l + math.log1p(l * math.expm1(-1)))
+
+
+def log_kl_constant(m: int) -> float:
+    """ln xi(m), xi(m) the sum of the binomial coefficients C(k)."""
+    k, weights = lattice_rule(0, m, (0, m), m)
+    return log_sum(weights, log_coefficient(m, k))
+
+
+def log_exponential_mean(distance: str, m: int, offset: float) -> float:
+    """ln E[exp(n phi)] at l = 1/2 + offset, 0 < l < 1, for the distances squared, pinsker and ch."""
+    reach = _reach(distance, m, abs(offset))
+    low = max(0, math.floor(m * (0.5 + offset - reach)))
+    high = min(m, math.ceil(m * (0.5 + offset + reach)))
+    # 1/width^2 of the narrowest peak: the second derivative of the exponent where it is largest
+    edge = min(abs(offset) + reach, 0.45)
+    curvature = (1 / (0.25 - edge * edge) - 4 + (2 if distance == "squared" else 0)) / m
+    k, weights = lattice_rule(low, high, (0, m), 2 / math.sqrt(curvature))
+    x = (k - m * (0.5 + offset)) / m
+    square = x * x
+    gain = -_excess_deviance(m, offset, k, square)
+    if distance == "squared":
+        gain -= m * square
+    elif distance == "ch":
+        higher = square * square * (2 / 9 + 16 / 135 * square)
+        gain += (2 * m - 1) * higher - square
+    return log_sum(weights, log_coefficient(m, k) + gain)
+
+
+def _reach(distance: str, m: int, offset: float) -> float:
+    """How far x can be from 0 before D - n phi exceeds NEGLIGIBLE.
+
+    From kl >= 2x^2 + 4x^4/9 + 32x^6/135 + 7072x^8/42525 (Toussaint), and for ch also from
+    D - n phi >= 8m x^2 (x/3 - offset)^2, up to higher powers.
+    """
+    if distance == "squared":
+        return math.sqrt(NEGLIGIBLE / m)
+    if distance == "pinsker":
+        return (9 / 4 * NEGLIGIBLE / m) ** 0.25
+    near = 1.5 * (offset + math.sqrt(offset * offset + 4 / 3 * math.sqrt(NEGLIGIBLE / 8 / m)))
+    return min(near, (42525 / 7072 * NEGLIGIBLE / m) ** 0.125)
+
+
+def _excess_deviance(m: int, offset: float, k: np.ndarray, square: np.ndarray) -> np.ndarray:
+    """D(k) - 2m x^2, without the cancellation of two numbers of order sqrt(m) when l is near 1/2.
+
+    D/m is the Bregman divergence of the negative entropy; its quadratic part at 1/2 is 2x^2, so the rest is that of R.
+    """
+    if abs(offset) > 0.25:
+        return deviance(m, m * (0.5 + offset), k) - 2 * m * square
+    place = (k - 0.5 * m) / m
+    here = np.array(offset)
+    return m * (_remainder(place) - _remainder(here) - _remainder_slope(here) * (place - offset))
+
+
+def _remainder(t: np.ndarray) -> np.ndarray:
+    """R(t): the negative entropy at 1/2 + t minus its Taylor polynomial of degree 3 at 1/2."""
+    z = 2 * t
+    with np.errstate(divide="ignore", invalid="ignore"):
+        upper = np.where(z > -1, (1 + z) * np.log1p(z), 0.0)
+        lower = np.where(z < 1, (1 - z) * np.log1p(-z), 0.0)
+    square = z * z
+    series = np.polyval(_SERIES, np.minimum(square, 0.25)) * square * square
+    return np.where(square <= 0.25, series, 0.5 * (upper + lower) - 0.5 * square)
+
+
+def _remainder_slope(t: np.ndarray) -> np.ndarray:
+    """R'(t) = 2 (artanh 2t - 2t), for abs(t) <= 1/4."""
+    z = 2 * t
+    return np.polyval(_SLOPE_SERIES, z * z) * z * z * z
+
+
+def log_largest_exponential(distance: str, m: int) -> float:
+    """ln sup_l E[exp(n phi)] for the distances squared, pinsker and ch."""
+    if distance != "ch":
+        return log_exponential_mean(distance, m, 0.0)
+    unit = min(0.3, m**-0.25)
+    return largest_value(lambda e: log_exponential_mean("ch", m, -e * unit), np.linspace(0.0, 1.0, 11).tolist())
