@@ -54,6 +54,21 @@ def printed(table: str) -> pd.DataFrame:
     return cells[cells.table == table].drop(columns="table").reset_index(drop=True)
 
 
+@lru_cache(maxsize=1)
+def _lookup() -> dict[tuple[str, str, str], str]:
+    cells = _all_cells()
+    return dict(zip(zip(cells.table, cells.row, cells.column, strict=True), cells.value, strict=True))
+
+
+def _what_exists(table: str, row: str, column: str) -> str:
+    """What to say of a cell that does not exist."""
+    cells = printed(table)
+    of_row = cells[cells.row == row]
+    if of_row.empty:
+        return f"row is {row!r}; table {table!r} has {', '.join(cells.row.unique())}."
+    return f"column is {column!r}; row {row!r} of table {table!r} has {', '.join(of_row.column)}."
+
+
 def printed_value(table: str, row: str, column: str) -> float | str:
     """One printed cell: a number where it is one (``'-44.36%'`` is -44.36), the printed text where it is not.
 
@@ -62,14 +77,9 @@ def printed_value(table: str, row: str, column: str) -> float | str:
     >>> printed_value("fp-vs-solver", "bupa", "status_solver_H500")
     'E'
     """
-    cells = printed(table)
-    of_row = cells[cells.row == row]
-    if of_row.empty:
-        raise InputError(f"row is {row!r}; table {table!r} has {', '.join(cells.row.unique())}.")
-    match = of_row[of_row.column == column]
-    if match.empty:
-        raise InputError(f"column is {column!r}; row {row!r} of table {table!r} has {', '.join(of_row.column)}.")
-    text = match.value.item()
+    text = _lookup().get((table, row, column))
+    if text is None:
+        raise InputError(_what_exists(table, row, column))
     try:
         return float(text.removesuffix("%"))
     except ValueError:
