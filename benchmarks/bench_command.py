@@ -62,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
     if options.compare:
         comparison = compare.compare(*options.compare)
         print(comparison)
-        return FAILED if comparison.newly_wrong else DONE
+        return DONE if comparison.newly_wrong.empty else FAILED
     chosen = _suite(options)
     directory = _directory(options, chosen)
     print(f"{chosen.name}: {chosen.description}; {len(chosen.cells)} cells into {directory}", file=sys.stderr)
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
         from .report import write_report
 
         print(f"report: {write_report(directory)}")
-    return FAILED if summary.contradictions(results) else DONE
+    return DONE if summary.contradictions(results).empty else FAILED
 
 
 def _suite(options: argparse.Namespace) -> Suite:

@@ -10,7 +10,7 @@ import pandas as pd
 from pacb_models.errors import InputError
 
 from .results import load_results
-from .summary import SHIFT, shifted_geometric_mean
+from .summary import SHIFT, method_names, shifted_geometric_mean
 
 #: A solver's mean time must change by this factor before it is called faster or slower.
 NOTABLE = 1.2
@@ -61,7 +61,9 @@ def compare(first: str | Path, second: str | Path) -> Comparison:
     """Match the cells of two result directories by their keys."""
     frames = []
     for number, directory in enumerate((first, second), 1):
-        frame = load_results(directory)[["key", "solver", "problem", "status", "success", "correct", "charged_seconds"]]
+        results = load_results(directory)
+        frame = results[["key", "problem", "status", "success", "correct", "charged_seconds"]]
+        frame = frame.assign(solver=method_names(results))
         frame["right"] = frame["success"].astype(bool) & frame["correct"].astype(bool)
         frames.append(frame.drop(columns=["success", "correct"]).add_suffix(f"_{number}"))
     cells = frames[0].merge(frames[1], left_on="key_1", right_on="key_2")

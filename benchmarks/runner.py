@@ -198,7 +198,7 @@ def run_suite(
         settled = {key for key, row in known.items() if row["success"] or not retry_failed}
         todo = [cell for cell in suite.cells if cell.key not in settled]
         done = len(suite.cells) - len(todo)
-        write_environment(directory, environment.describe())
+        write_environment(directory, {"suite": suite.name, "cells": len(suite.cells), **environment.describe()})
         _stopping.clear()
         try:
             for row in _measured(suite, todo, limit, jobs, dask, list(known.values())):
@@ -252,6 +252,7 @@ def _measured(
 
 def _not_tried(cell: Cell, message: str) -> dict[str, Any]:
     described = {name: cell.problem.arguments.get(name) for name in ("m", "delta", "distance", "constant")}
+    described["divergence"] = cell.problem.arguments.get("divergence", "chi2")
     return {"status": "time_limit", "message": message, "H": cell.problem.arguments.get("count"), **described}
 
 

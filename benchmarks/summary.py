@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pandas as pd
 
@@ -18,13 +20,23 @@ def shifted_geometric_mean(seconds: pd.Series, shift: float = SHIFT) -> float:
     return float(np.exp(np.log(seconds.astype(float) + shift).mean()) - shift)
 
 
+def method_names(results: pd.DataFrame) -> pd.Series:
+    """Each row's solver and, where it was given any, its settings: "ipopt", "ipopt starts=5"."""
+    names = []
+    for solver, settings in zip(results["solver"], results["settings"]):
+        given = json.loads(settings or "{}")
+        names.append(" ".join([solver, *(f"{name}={value}" for name, value in sorted(given.items()))]))
+    return pd.Series(names, index=results.index, dtype=object)
+
+
 def by_solver(results: pd.DataFrame) -> pd.DataFrame:
     """One line per solver: cells, success rate, correct rate, worst gap of a success, time relative to the fastest.
 
-    Solvers are compared on the cells they can handle; what is no success is charged the time limit.
+    A solver with other settings is another line. Solvers are compared on the cells they can handle; what is no success
+    is charged the time limit.
     """
     lines = []
-    for solver, rows in results.groupby("solver", sort=False):
+    for solver, rows in results.groupby(method_names(results), sort=False):
         successes = rows[rows["success"].astype(bool)]
         lines.append(
             {
