@@ -1,0 +1,198 @@
+r"""Ipopt through cyipopt, with derivatives written by hand.
+
+The lifted problem, in the variables :math:`(q_1, \dots, q_H, L, D)`:
+
+.. math:: \min\ F(L, D) \quad\text{s.t.}\quad \sum_i q_i = 1, \quad \sum_i q_i l_i - L = 0, \quad
+          \sum_i p_i f(q_i/p_i) - D \le 0, \quad q \ge 0,
+
+where ``F`` is the bound as a function of the empirical risk and the statistic. ``F`` has two arguments and the sum is separable, so
+the Hessian of the Lagrangian has :math:`H + 3` entries. Only values and derivatives of distance and divergence are used: any pair will
+do, also a third party's.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+from pacb_models.algebraic.scaling import scaling
+from pacb_models.constants import DISTANCES
+from pacb_models.errors import InputError
+from pacb_models.problem import BoundProblem, Outer
+from pacb_models.solution import Outcome
+from pacb_models.solver import Solver
+
+from .interior_point import Run, Start, check_settings, deadline_after, options_for, search, starting_points
+
+
+class LiftedProblem:
+    """The functions of the lifted problem and their derivatives, as cyipopt wants them."""
+
+    def __init__(self, problem: BoundProblem):
+        self.problem = problem
+        self.iterations = 0
+        H = problem.size
+        ones, weights = np.ones(H, dtype=int), np.arange(H)
+        self._jacobian_rows = np.concatenate((0 * ones, ones, [1], 2 * ones, [2]))
+        self._jacobian_columns = np.concatenate((weights, weights, [H], weights, [H + 1]))
+        self._hessian_rows = np.concatenate((weights, [H, H + 1, H + 1]))
+        self._hessian_columns = np.concatenate((weights, [H, H, H + 1]))
+
+    def point(self, posterior: np.ndarray) -> np.ndarray:
+        """The variables at a posterior."""
+        return np.append(posterior, (self.problem.empirical_risk(posterior), self.problem.statistic(posterior)))
+
+    def bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper bounds of the variables."""
+        H = self.problem.size
+        # By Jensen's inequality no posterior has a smaller statistic than the prior.
+        lower = np.append(np.zeros(H), (0.0, self.problem.statistic(self.problem.prior)))
+        upper = np.append(np.full(H, math.inf), (float(self.problem.risks.max() > 0.0), math.inf))
+        return lower, upper
+
+    def objective(self, x: np.ndarray) -> float:
+        """F(L, D)."""
+        return self.problem.outer(x[-2], x[-1])
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        """Derivatives of the objective: zero for the weights, then F_L and F_D."""
+        outer = self._outer(x)
+        slopes = np.zeros_like(x)
+        slopes[-2:] = outer.L, outer.D
+        return slopes
+
+    def constraints(self, x: np.ndarray) -> np.ndarray:
+        """The left sides of the three constraints (the first is the sum of the weights)."""
+        q = x[:-2]
+        return np.array([q.sum(), q @ self.problem.risks - x[-2], self.problem.statistic(q) - x[-1]])
+
+    def jacobianstructure(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns of the entries of :meth:`jacobian`."""
+        return self._jacobian_rows, self._jacobian_columns
+
+    def jacobian(self, x: np.ndarray) -> np.ndarray:
+        """Derivatives of the constraints."""
+        slopes = self.problem.divergence_function.gradient(x[:-2], self.problem.prior)
+        return np.concatenate((np.ones(self.problem.size), self.problem.risks, [-1.0], slopes, [-1.0]))
+
+    def hessianstructure(self) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and columns of the entries of :meth:`hessian`, in the lower triangle."""
+        return self._hessian_rows, self._hessian_columns
+
+    def hessian(self, x: np.ndarray, multipliers: np.ndarray, objective_factor: float) -> np.ndarray:
+        """Second derivatives of the Lagrangian: the curvature of D for the weights, then F_LL, F_LD, F_DD."""
+        outer = self._outer(x)
+        curvature = self.problem.divergence_function.curvature(x[:-2], self.problem.prior)
+        return np.append(multipliers[2] * curvature, objective_factor * np.array([outer.LL, outer.LD, outer.DD]))
+
+    def intermediate(self, algorithm_mode: int, iteration: int, *progress: float) -> bool:
+        """Called by Ipopt once per iteration; True means go on."""
+        self.iterations = iteration
+        return True
+
+    def _outer(self, x: np.ndarray) -> Outer:
+        outer = self.problem.outer_derivatives(x[-2], x[-1])
+        if x[-2] > 0.0:
+            return outer
+        # L is fixed at zero, as every risk is zero; its derivatives, infinite for the kl distance, are not used.
+        return outer._replace(L=0.0, LL=0.0, LD=0.0)
+
+
+class CyIpopt(Solver):
+    """Ipopt with hand-written sparse derivatives, for any distance and divergence."""
+
+    name = "cyipopt"
+    handles = DISTANCES
+    requires = ("cyipopt",)
+    install = "`make setup` builds it on the Ipopt inside casadi's wheel, or `conda install -c conda-forge cyipopt`"
+    keeps_time_limit = True
+
+    def unsupported(self, problem: BoundProblem) -> str | None:
+        return None
+
+    def run(
+        self,
+        problem: BoundProblem,
+        *,
+        starts: int = 1,
+        seed: int = 0,
+        time_limit: float | None = None,
+        max_iterations: int = 3000,
+        options: dict[str, Any] | None = None,
+    ) -> Outcome:
+        """Minimise the bound with Ipopt.
+
+        Parameters
+        ----------
+        problem : BoundProblem
+        starts : int
+            Number of starting posteriors; the best point found is the solution, other local minima are listed beside it.
+        seed : int
+            Of the random starts (the first start is not random).
+        time_limit : float, optional
+            Seconds of wall-clock time for all starts, checked between Ipopt's iterations.
+        max_iterations : int
+            Per start.
+        options : dict, optional
+            Ipopt's own options, for instance ``{"tol": 1e-10, "print_level": 5}``; they override ours.
+
+        Returns
+        -------
+        Outcome
+            ``details`` lists, per start, Ipopt's return code, status, bound, iterations and seconds.
+        """
+        deadline = deadline_after(time_limit)
+        settings = check_settings(options, max_iterations)
+        points = starting_points(problem, starts, seed)
+        started = time.perf_counter()
+        nlp = LiftedProblem(problem)
+        setup_seconds = time.perf_counter() - started
+
+        def solve_from(start: Start, seconds: float) -> Run:
+            return _solve(nlp, start, options_for(start, seconds, settings))
+
+        return search(problem, solve_from, points, deadline, setup_seconds)
+
+
+def _solve(nlp: LiftedProblem, start: Start, options: dict[str, Any]) -> Run:
+    import cyipopt
+
+    started = time.perf_counter()
+    lower, upper = nlp.bounds()
+    ipopt = cyipopt.Problem(
+        n=lower.size,
+        m=3,
+        problem_obj=nlp,
+        lb=lower,
+        ub=upper,
+        cl=np.array([1.0, 0.0, -math.inf]),
+        cu=np.array([1.0, 0.0, 0.0]),
+    )
+    factors = scaling(nlp.problem)
+    ipopt.set_problem_scaling(
+        factors.objective,
+        np.append(factors.weights, (1.0, 1.0)),
+        np.array([factors.normalised, factors.empirical_risk, factors.divergence]),
+    )
+    set_options(ipopt, options)
+    nlp.iterations = 0
+    try:
+        x, info = ipopt.solve(nlp.point(start.posterior))
+    finally:
+        ipopt.close()
+    return Run(x[:-2], info["status"], nlp.iterations, time.perf_counter() - started)
+
+
+def set_options(ipopt: Any, options: dict[str, Any]) -> None:
+    """Hand options to a cyipopt problem; one that Ipopt does not know is an input error."""
+    for name, value in options.items():
+        try:
+            ipopt.add_option(name, value)
+        except TypeError:
+            raise InputError(f"options[{name!r}] is {value!r}, which Ipopt refuses; see Ipopt's list of options.") from None
+
+
+SOLVER = CyIpopt()

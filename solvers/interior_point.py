@@ -1,0 +1,233 @@
+"""What the two Ipopt solvers share: options, return codes, starting posteriors, and the search over several starts."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pacb_models.errors import InputError
+from pacb_models.problem import BoundProblem
+from pacb_models.registry import OPTIMAL_RESIDUAL, onto_simplex
+from pacb_models.solution import LocalMinimum, Outcome
+from pacb_models.validation import check_count
+
+from .weights import without_negligible
+
+#: Options for bound minimisations, in place of Ipopt's defaults.
+SETTINGS: dict[str, Any] = {
+    # The default relaxes bounds by 1e-8 each; H weights of -1e-8 make a "bound" below the true minimum.
+    "bound_relax_factor": 0.0,
+    # The default pushes starting weights to 0.01: their sum is then far from one when H is large, and kl outside its domain.
+    "bound_push": 1e-8,
+    "bound_frac": 1e-8,
+    # Approximate minimum degree; METIS, the default, takes three to four times as long on our arrow-shaped matrices.
+    "mumps_pivot_order": 0,
+    # The factors of pacb_models.algebraic.scaling; with them Ipopt's default tolerance of 1e-8 is one on the bound.
+    "nlp_scaling_method": "user-scaling",
+}
+
+#: Ipopt prints nothing: no iterations, no banner.
+QUIET: dict[str, Any] = {"print_level": 0, "sb": "yes"}
+
+#: Initial barrier parameter for starts other than the prior. The default, 0.1, first pulls every start to the centre of the
+#: simplex, and all would end in the same minimum.
+WARM_BARRIER = 1e-4
+
+#: Two points are the same local minimum when their posteriors differ by less than this in total variation.
+SAME_POINT = 1e-3
+
+#: Concentrations of the Gibbs posteriors that are tried as first start, in units of one over the spread of the risks.
+TILTS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+
+
+class Ending(NamedTuple):
+    """One of Ipopt's ways to end."""
+
+    #: What Ipopt prints after "EXIT:"; how a program that we start tells its return code.
+    printed: str
+    status: str
+    message: str
+
+
+#: Ipopt's return codes (ApplicationReturnStatus) and what each means here.
+STATUS_MAP: dict[int, Ending] = {
+    0: Ending("Optimal Solution Found", "optimal", "Ipopt met its tolerances."),
+    1: Ending("Solved To Acceptable Level", "acceptable", "Ipopt stopped at its looser, acceptable tolerances."),
+    2: Ending(
+        "Converged to a point of local infeasibility", "infeasible", "Ipopt converged to a point of local infeasibility."
+    ),
+    # Rounding errors forbid further progress; the point is often as good as optimal, which our residual shows.
+    3: Ending("Search Direction is becoming Too Small", "acceptable", "Ipopt's steps became too small to make progress."),
+    4: Ending("Iterates diverging", "not_converged", "Ipopt's iterates diverge."),
+    5: Ending("Stopping optimization at current point", "not_converged", "Ipopt was asked to stop."),
+    # As many equations as variables: Ipopt solves them and does not look at the objective.
+    6: Ending("Feasible point for square problem found", "acceptable", "Ipopt found a feasible point of a square problem."),
+    -1: Ending(
+        "Maximum Number of Iterations Exceeded", "iteration_limit", "Ipopt reached max_iterations; allow it more of them."
+    ),
+    -2: Ending("Restoration Failed", "restoration_failed", "Ipopt's restoration phase failed."),
+    -3: Ending("Error in step computation", "numerical_error", "Ipopt could not compute a search direction."),
+    -4: Ending("Maximum CPU time exceeded", "time_limit", "Ipopt reached its limit of CPU time."),
+    -5: Ending("Maximum wallclock time exceeded", "time_limit", "Ipopt reached time_limit."),
+    -10: Ending("Problem has too few degrees of freedom", "error", "Ipopt found more equations than variables."),
+    -11: Ending("Problem has inconsistent variable bounds", "error", "Ipopt refused the problem's definition."),
+    -12: Ending("Invalid option encountered", "error", "Ipopt refused an option or its value."),
+    -13: Ending("Invalid number in NLP function", "numerical_error", "Ipopt met a number that is infinite or not one."),
+    -100: Ending("Some uncaught Ipopt exception", "error", "Ipopt raised an exception."),
+    -101: Ending("Unknown Exception caught", "error", "Ipopt met an exception that is not its own."),
+    -102: Ending("Not enough memory", "error", "Ipopt ran out of memory."),
+    -199: Ending("INTERNAL ERROR", "error", "Ipopt met an internal error."),
+}
+
+
+def ending(code: int) -> Ending:
+    """The meaning of a return code; of an unknown one, an error that names it."""
+    return STATUS_MAP.get(code, Ending("", "error", f"Ipopt returned the unknown code {code}."))
+
+
+class Start(NamedTuple):
+    """A starting posterior, and the initial barrier parameter that suits it (None is Ipopt's default)."""
+
+    posterior: np.ndarray
+    barrier: float | None
+
+
+@dataclass
+class Run:
+    """What Ipopt made of one start."""
+
+    weights: np.ndarray
+    code: int
+    iterations: int | None
+    seconds: float
+
+
+#: Runs Ipopt from a start with an allowance of seconds (infinite when there is no limit).
+SolveFrom = Callable[[Start, float], Run]
+
+
+def options_for(start: Start, seconds: float, settings: dict[str, Any]) -> dict[str, Any]:
+    """Ipopt's options for one run. What the caller asked for (``settings``) wins over what suits the start."""
+    options = dict(QUIET)
+    if start.barrier is not None:
+        options["mu_init"] = start.barrier
+    if math.isfinite(seconds):
+        options["max_wall_time"] = seconds
+    return options | settings
+
+
+def check_settings(options: dict[str, Any] | None, max_iterations: int, defaults: bool = False) -> dict[str, Any]:
+    """Ours (or Ipopt's own, with ``defaults``), the iteration limit, and on top the caller's raw options."""
+    if options is not None and not isinstance(options, dict):
+        raise InputError(f"options is {options!r}; it must be a dict of Ipopt's options.")
+    ours = {} if defaults else SETTINGS
+    return ours | {"max_iter": check_count("max_iterations", max_iterations, least=0)} | (options or {})
+
+
+def deadline_after(seconds: float | None) -> float:
+    """The moment, on the monotonic clock, when a time limit given in seconds from now runs out."""
+    if seconds is None:
+        return math.inf
+    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0.0:
+        raise InputError(f"time_limit is {seconds!r}; it must be a positive number of seconds.")
+    return time.monotonic() + seconds
+
+
+def starting_points(problem: BoundProblem, starts: int, seed: int) -> list[Start]:
+    """The first start is the best of the prior and a few Gibbs posteriors; the others are random.
+
+    A random start weighs the classifiers by the prior times exponential variables times a Gibbs factor of random
+    concentration, so that some are spread out and some rest on a few good classifiers: the bound's other minima are
+    of both kinds. All have full support, as an interior-point method needs.
+    """
+    check_count("starts", starts)
+    rng = np.random.default_rng(check_count("seed", seed, least=0))
+    trials = [Start(problem.prior, None)] + [Start(_tilted(problem, tilt), WARM_BARRIER) for tilt in TILTS]
+    points = [min(trials, key=lambda start: problem.bound(start.posterior))]
+    for _ in range(starts - 1):
+        noise = rng.standard_exponential(problem.size)
+        points.append(Start(_tilted(problem, 10.0 ** rng.uniform(-1.0, 3.0), noise), WARM_BARRIER))
+    return points
+
+
+def _tilted(problem: BoundProblem, tilt: float, noise: np.ndarray | float = 1.0) -> np.ndarray:
+    """Weights proportional to prior × noise × exp(−tilt × risk), risks scaled to [0, 1], plus a little of the prior."""
+    lowest = problem.risks.min()
+    spread = float(problem.risks.max() - lowest) or 1.0
+    weights = problem.prior * noise * np.exp(-tilt * (problem.risks - lowest) / spread)
+    mixed = weights / weights.sum() + 1e-4 * problem.prior
+    return mixed / mixed.sum()
+
+
+def search(
+    problem: BoundProblem, solve_from: SolveFrom, points: list[Start], deadline: float, setup_seconds: float
+) -> Outcome:
+    """Run Ipopt from every start, until the time is up, and report the best point and the other local minima."""
+    if problem.distance == "kl" and problem.bound(points[0].posterior) >= 1.0:
+        message = "the bound rounds to 1 at every posterior tried as a start, where it is flat; Ipopt was not started."
+        return Outcome(points[0].posterior, "acceptable", message, 0, setup_seconds)
+    runs = []
+    for point in points:
+        left = deadline - time.monotonic()
+        if left <= 0.0:
+            break
+        runs.append(solve_from(point, left))
+    if not runs:
+        message = "the time limit was reached before Ipopt was started."
+        return Outcome(points[0].posterior, "time_limit", message, 0, setup_seconds)
+    return _summary(problem, runs, len(points), setup_seconds)
+
+
+def _summary(problem: BoundProblem, runs: list[Run], wanted: int, setup_seconds: float) -> Outcome:
+    posteriors = [without_negligible(problem, run.weights) for run in runs]
+    bounds = [_bound(problem, weights) for weights in posteriors]
+    claims = [ending(run.code).status for run in runs]
+    order = sorted(range(len(runs)), key=lambda k: (claims[k] not in ("optimal", "acceptable"), bounds[k]))
+    best = order[0]
+    message = ending(runs[best].code).message
+    if len(runs) < wanted:
+        message += f" The time limit was reached after {len(runs)} of {wanted} starts."
+    return Outcome(
+        posterior=posteriors[best],
+        status=claims[best],
+        message=message,
+        iterations=runs[best].iterations,
+        setup_seconds=setup_seconds,
+        local_minima=tuple(_other_minima(problem, [posteriors[k] for k in order if claims[k] == "optimal"])),
+        details={
+            "ipopt_codes": [run.code for run in runs],
+            "statuses": claims,
+            "bounds": bounds,
+            "iterations": [run.iterations for run in runs],
+            "seconds": [run.seconds for run in runs],
+        },
+    )
+
+
+def _bound(problem: BoundProblem, weights: np.ndarray) -> float:
+    q, _ = onto_simplex(weights)
+    return math.inf if q is None else problem.outer(problem.empirical_risk(q), problem.statistic(q))
+
+
+def _other_minima(problem: BoundProblem, found: list[np.ndarray]) -> list[LocalMinimum]:
+    """The distinct local minima among points sorted by their bounds, without the first, which is the solution."""
+    distinct: list[np.ndarray] = []
+    for weights in found:
+        q, _ = onto_simplex(weights)
+        if all(0.5 * np.abs(q - other).sum() > SAME_POINT for other in distinct):
+            distinct.append(q)
+    return [
+        LocalMinimum(
+            bound=problem.bound(q),
+            empirical_risk=problem.empirical_risk(q),
+            divergence=problem.divergence_function.value(problem.statistic(q)),
+            support_size=int(np.count_nonzero(q)),
+        )
+        for q in distinct[1:]
+        if problem.classify(q, OPTIMAL_RESIDUAL) == "local minimum"
+    ]

@@ -1,0 +1,227 @@
+"""Ipopt on the Pyomo models: through cyipopt and PyNumero, or through an ``ipopt`` program.
+
+The lifted formulation with our options (:data:`~solvers.interior_point.SETTINGS`) and scaling is the one to use. The direct formulation and
+``defaults=True``, which leaves every option at Ipopt's default, are there to show what happens without: together they are the
+set-up with which the paper reports failures for most kl problems.
+
+Pyomo's own ``SolverFactory("cyipopt")`` is not used, since it reports a time limit as an iteration limit (and cannot report the
+wall-clock limit at all): return codes are read from Ipopt itself.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import re
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pacb_models.algebraic.pyomo_models import FORMULATIONS, pyomo_model, set_start
+from pacb_models.constants import DISTANCES
+from pacb_models.errors import InputError, SolverUnavailableError
+from pacb_models.native import find_asl_library, find_ipopt_executable, use_environment_folders
+from pacb_models.problem import BoundProblem
+from pacb_models.solution import Outcome
+from pacb_models.solver import Solver
+from pacb_models.validation import check_choice
+
+from .cyipopt_nlp import set_options
+from .interior_point import (
+    STATUS_MAP,
+    Run,
+    SolveFrom,
+    Start,
+    check_settings,
+    deadline_after,
+    options_for,
+    search,
+    starting_points,
+)
+
+INTERFACES = ("auto", "cyipopt", "executable")
+
+
+class PyomoIpopt(Solver):
+    """Ipopt on the Pyomo model of a bound minimisation."""
+
+    name = "ipopt"
+    handles = DISTANCES
+    requires = ("pyomo",)
+    keeps_time_limit = True
+
+    def missing(self) -> str | None:
+        without_pyomo = super().missing()
+        if without_pyomo is not None:
+            return without_pyomo
+        if find_ipopt_executable() is not None:
+            return None
+        return _cyipopt_missing()
+
+    def run(
+        self,
+        problem: BoundProblem,
+        *,
+        formulation: str = "lifted",
+        starts: int = 1,
+        seed: int = 0,
+        time_limit: float | None = None,
+        max_iterations: int = 3000,
+        options: dict[str, Any] | None = None,
+        defaults: bool = False,
+        interface: str = "auto",
+    ) -> Outcome:
+        """Minimise the bound with Ipopt.
+
+        Parameters
+        ----------
+        problem : BoundProblem
+        formulation : {"lifted", "direct"}
+            See :mod:`pacb_models.algebraic.pyomo_models`; the direct one has a dense Hessian and is for small H.
+        starts : int
+            Number of starting posteriors; the best point found is the solution, other local minima are listed beside it.
+        seed : int
+            Of the random starts (the first start is not random).
+        time_limit : float, optional
+            Seconds of wall-clock time for building the model and all starts. Ipopt looks at it between its iterations.
+        max_iterations : int
+            Per start.
+        options : dict, optional
+            Ipopt's own options, for instance ``{"tol": 1e-10}``; they override ours.
+        defaults : bool
+            Leave every other option at Ipopt's default and start from the prior.
+        interface : {"auto", "cyipopt", "executable"}
+            How Ipopt is reached. ``auto`` prefers cyipopt, which hands the model over in memory, and takes an ``ipopt`` program
+            on ``PATH`` where cyipopt or PyNumero's library is missing.
+
+        Returns
+        -------
+        Outcome
+            ``details`` lists, per start, Ipopt's return code, status, bound, iterations and seconds.
+        """
+        deadline = deadline_after(time_limit)
+        check_choice("formulation", formulation, FORMULATIONS)
+        settings = check_settings(options, max_iterations, defaults)
+        points = starting_points(problem, starts, seed)
+        if defaults:
+            points[0] = Start(problem.prior, None)
+        prepare = _choose_interface(interface)
+        started = time.perf_counter()
+        # Where the bound rounds to one its model has no point inside its domain, and `search` will not call Ipopt.
+        vacuous = problem.distance == "kl" and problem.bound(points[0].posterior) >= 1.0
+        solve_from = None if vacuous else prepare(problem, points[0], formulation, settings)
+        return search(problem, solve_from, points, deadline, time.perf_counter() - started)
+
+
+def _choose_interface(interface: str) -> Any:
+    check_choice("interface", interface, INTERFACES)
+    use_environment_folders()
+    absent = _cyipopt_missing()
+    if interface == "executable" or (interface == "auto" and absent is not None):
+        if find_ipopt_executable() is None:
+            raise SolverUnavailableError("interface is 'executable', but there is no program ipopt on PATH.")
+        return _through_executable
+    if absent is not None:
+        raise SolverUnavailableError(f"interface is 'cyipopt', but it cannot be used: {absent}.")
+    return _through_cyipopt
+
+
+def _cyipopt_missing() -> str | None:
+    """What keeps Pyomo models from Ipopt without an ``ipopt`` program; looks without importing native code."""
+    absent = [module for module in ("cyipopt", "packaging") if importlib.util.find_spec(module) is None]
+    if find_asl_library() is None:
+        absent.append("PyNumero's library libpynumero_ASL")
+    if not absent:
+        return None
+    return (
+        f"neither a program ipopt nor {', '.join(absent)} found: `make setup` builds what is missing, or "
+        "`conda install -c conda-forge ipopt`"
+    )
+
+
+def _through_cyipopt(problem: BoundProblem, first: Start, formulation: str, settings: dict[str, Any]) -> SolveFrom:
+    """The model, written once and read by PyNumero; every run starts from its own point."""
+    from pyomo.contrib.pynumero.interfaces.cyipopt_interface import CyIpoptNLP
+    from pyomo.contrib.pynumero.interfaces.pyomo_nlp import PyomoNLP
+
+    model = pyomo_model(problem, formulation)
+    set_start(model, problem, first.posterior)
+    nlp = PyomoNLP(model)
+    variables = nlp.get_pyomo_variables()
+    weights = nlp.get_primal_indices(list(model.q.values()))
+    counter = _IterationCounter()
+
+    def solve_from(start: Start, seconds: float) -> Run:
+        started = time.perf_counter()
+        set_start(model, problem, start.posterior)
+        ipopt = CyIpoptNLP(nlp, intermediate_callback=counter.count)
+        ipopt.set_problem_scaling(*ipopt.scaling_factors())
+        set_options(ipopt, options_for(start, seconds, settings))
+        counter.iterations = 0
+        try:
+            x, info = ipopt.solve(np.array([variable.value for variable in variables]))
+        finally:
+            ipopt.close()
+        return Run(x[weights], info["status"], counter.iterations, time.perf_counter() - started)
+
+    return solve_from
+
+
+class _IterationCounter:
+    """Remembers the number of the last iteration."""
+
+    iterations = 0
+
+    # PyNumero looks at the number of parameters, so they have to be spelled out.
+    def count(self, nlp, mode, iteration, objective, inf_pr, inf_du, mu, norm, regularization, dual, primal, trials):  # noqa: ANN001, ANN201
+        self.iterations = iteration
+        return True
+
+
+def _through_executable(problem: BoundProblem, first: Start, formulation: str, settings: dict[str, Any]) -> SolveFrom:
+    """The model, written to a file for each run of an ``ipopt`` program."""
+    import pyomo.environ as pyo
+
+    model = pyomo_model(problem, formulation)
+    weights = list(model.q.values())
+    program = str(find_ipopt_executable())
+
+    def solve_from(start: Start, seconds: float) -> Run:
+        started = time.perf_counter()
+        set_start(model, problem, start.posterior)
+        solver = pyo.SolverFactory("ipopt", executable=program)
+        # Level 3 prints the number of iterations and the reason of the end. "OF_" sends an option through a file, the
+        # only way that takes every option.
+        for name, value in (options_for(start, seconds, settings) | {"print_level": 3}).items():
+            solver.options[f"OF_{name}"] = value
+        with tempfile.TemporaryDirectory() as folder:
+            log = Path(folder) / "ipopt.log"
+            results = solver.solve(model, load_solutions=False, logfile=str(log))
+            printed = log.read_text() if log.exists() else ""
+        code, iterations = read_log(printed)
+        x = np.full(problem.size, math.nan)
+        if len(results.solution) > 0:
+            model.solutions.load_from(results, ignore_invalid_labels=True)
+            x = np.array([variable.value for variable in weights])
+        return Run(x, code, iterations, time.perf_counter() - started)
+
+    return solve_from
+
+
+def read_log(printed: str) -> tuple[int, int | None]:
+    """Ipopt's return code and number of iterations, from what the program printed."""
+    counted = re.search(r"Number of Iterations\.*:\s*(\d+)", printed)
+    iterations = int(counted.group(1)) if counted else None
+    reason = re.search(r"EXIT: (.*)", printed)
+    if reason is None:
+        raise InputError(f"the program ipopt did not run to its end; it printed: {printed.strip()[-300:]!r}.")
+    for code, known in STATUS_MAP.items():
+        if reason.group(1).startswith(known.printed):
+            return code, iterations
+    return -199, iterations
+
+
+SOLVER = PyomoIpopt()
