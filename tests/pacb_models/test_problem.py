@@ -1,0 +1,190 @@
+"""BoundProblem against forty-digit arithmetic, for every distance, divergence and constant there is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import pacb_models as pm
+
+from .mp_reference import Reference, numbers
+
+#: (divergence, order, distance, constant): all that exist. Rényi orders on both sides of two.
+COMBINATIONS = [
+    *(("chi2", 2.0, distance, which) for distance in ("linear", "squared", "kl") for which in ("exact", "paper")),
+    *(("renyi", order, distance, "exact") for distance in ("linear", "squared", "kl") for order in (1.5, 3.0)),
+    *(
+        ("kl", 1.0, distance, which)
+        for distance in ("linear", "squared", "kl", "pinsker", "ch")
+        for which in ("exact", "paper")
+    ),
+]
+SAMPLES = (1, 2, 9, 30)
+
+combinations = st.sampled_from(COMBINATIONS)
+# Risks are multiples of a thousandth, zero and one among them; weights may be zero, priors not.
+risk_vectors = arrays(int, st.integers(1, 6), elements=st.integers(0, 1000)).map(lambda k: k / 1000)
+deltas = st.sampled_from([0.001, 0.01, 0.05, 0.5])
+
+
+def distribution(draw, size: int, least: int) -> np.ndarray:
+    shares = draw(arrays(int, size, elements=st.integers(least, 100)).filter(lambda k: k.sum() > 0))
+    return shares / shares.sum()
+
+
+@st.composite
+def cases(draw):
+    divergence, order, distance, which = draw(combinations)
+    risks = draw(risk_vectors)
+    prior = distribution(draw, risks.size, 1)
+    posterior = distribution(draw, risks.size, 0)
+    m, delta = draw(st.sampled_from(SAMPLES)), draw(deltas)
+    problem = pm.BoundProblem(
+        risks, m=m, delta=delta, distance=distance, divergence=divergence, prior=prior, constant=which, order=order
+    )
+    return problem, Reference(risks, prior, m, delta, distance, divergence, which, order), posterior
+
+
+@settings(max_examples=300)
+@given(cases())
+def test_bound_agrees_with_forty_digits(case):
+    problem, reference, posterior = case
+    value, exact = problem.bound(posterior), reference(numbers(posterior))
+    # Far inside the digits that a certificate shows; never below by more than the rounding of L + ….
+    assert abs(value - exact) <= 1e-11 * exact
+    assert value >= exact * (1 - 1e-14)
+
+
+@pytest.mark.parametrize("divergence, order, distance, which", COMBINATIONS)
+def test_every_combination_once(divergence, order, distance, which):
+    """The property above draws combinations; this makes sure that none is left out."""
+    risks, prior, posterior = [0.1, 0.25, 0.4], [0.2, 0.3, 0.5], [0.6, 0.3, 0.1]
+    for m in SAMPLES:
+        problem = pm.BoundProblem(
+            risks, m=m, delta=0.05, distance=distance, divergence=divergence, prior=prior, constant=which, order=order
+        )
+        reference = Reference(risks, prior, m, 0.05, distance, divergence, which, order)
+        assert problem.constant_value == pytest.approx(float(reference.constant), rel=1e-11)
+        assert problem.bound(posterior) == pytest.approx(float(reference(numbers(posterior))), rel=1e-11)
+
+
+@settings(max_examples=80)
+@given(cases())
+def test_gradient_agrees_with_differences_in_forty_digits(case):
+    problem, reference, posterior = case
+    exact = numbers(posterior)
+    if problem.distance == "kl" and not 0.0 < problem.empirical_risk(posterior) < 1.0:
+        return  # the bound has infinite slope at L = 0 and is one at L = 1
+    if problem.bound(posterior) >= 1.0 - 1e-9 and problem.distance == "kl":
+        return  # flat in double precision
+    slopes = problem.gradient(posterior)
+    # At weight zero only the one-sided slope exists (and for the KL divergence none).
+    for i in np.flatnonzero(posterior):
+        assert slopes[i] == pytest.approx(float(reference.partial(exact, i)), rel=1e-8, abs=1e-8)
+
+
+def test_gradient_at_weight_zero_is_the_one_sided_slope():
+    problem = pm.BoundProblem([0.1, 0.3], m=30, distance="kl", divergence="chi2")
+    step = 1e-7
+    slope = (problem.outer(0.1 + 0.3 * step, 2.0 + 2.0 * step**2) - problem.outer(0.1, 2.0)) / step
+    assert problem.gradient([1.0, 0.0])[1] == pytest.approx(slope, rel=1e-5)
+
+
+@given(risk_vectors, st.sampled_from([2, 30, 1000]), st.sampled_from(["linear", "squared", "kl"]), st.data())
+def test_renyi_order_two_is_chi_squared_to_the_last_digit(risks, m, distance, data):
+    posterior = distribution(data.draw, risks.size, 0)
+    chi = pm.BoundProblem(risks, m=m, distance=distance)
+    renyi = pm.BoundProblem(risks, m=m, distance=distance, divergence="renyi", order=2.0)
+    assert renyi.bound(posterior) == chi.bound(posterior)
+    assert renyi.constant_value == chi.constant_value
+
+
+def test_separable_data_with_the_papers_constant():
+    """All fifty risks zero: 1 - exp(-sqrt(0.00037/0.01))."""
+    problem = pm.BoundProblem(np.zeros(50), m=2257, delta=0.01, distance="kl", constant="paper")
+    assert problem.bound(problem.prior) == pytest.approx(0.17498, abs=1e-5)
+    assert problem.bound(problem.prior) >= 1.0 - np.exp(-np.sqrt(0.00037 / 0.01))
+
+
+@settings(max_examples=50)
+@given(cases())
+def test_order_of_classifiers_does_not_matter(case):
+    problem, _, posterior = case
+    backwards = problem.replace(risks=problem.risks[::-1], prior=problem.prior[::-1])
+    assert backwards.bound(posterior[::-1]) == pytest.approx(problem.bound(posterior), rel=1e-13)
+
+
+def test_prior_left_out_is_uniform():
+    problem = pm.BoundProblem([0.1, 0.2, 0.3, 0.4], m=10)
+    assert problem.uniform_prior
+    assert problem.prior.tolist() == [0.25] * 4
+    assert not pm.BoundProblem([0.1, 0.2], m=10, prior=[0.5, 0.5]).uniform_prior
+
+
+def test_arrays_are_copies_that_cannot_be_changed():
+    risks = np.array([0.1, 0.2])
+    problem = pm.BoundProblem(risks, m=10)
+    risks[0] = 0.9
+    assert problem.risks[0] == 0.1
+    with pytest.raises(ValueError):
+        problem.risks[0] = 0.5
+    with pytest.raises(ValueError):
+        problem.prior[0] = 0.5
+
+
+class TestReplace:
+    problem = pm.BoundProblem([0.1, 0.3], m=20, delta=0.1, distance="squared", prior=[0.3, 0.7], constant="paper")
+
+    def test_keeps_the_rest(self):
+        other = self.problem.replace(delta=0.01)
+        assert (other.delta, other.m, other.distance, other.divergence, other.constant) == (
+            0.01,
+            20,
+            "squared",
+            "chi2",
+            "paper",
+        )
+        assert other.prior.tolist() == [0.3, 0.7]
+
+    def test_keeps_the_order(self):
+        renyi = pm.BoundProblem([0.1, 0.3], m=20, divergence="renyi", order=3.5)
+        assert renyi.replace(m=30).order == 3.5
+        assert renyi.replace(order=1.5).order == 1.5
+
+    def test_uniform_prior_follows_the_number_of_risks(self):
+        assert pm.BoundProblem([0.1, 0.3], m=20).replace(risks=[0.1, 0.2, 0.3]).prior.tolist() == [1 / 3] * 3
+
+    def test_names(self):
+        other = self.problem.replace(distance="kl", divergence="kl")
+        assert (other.distance, other.divergence) == ("kl", "kl")
+        with pytest.raises(pm.InputError, match="pinsker"):
+            self.problem.replace(distance="pinsker")
+
+
+def test_repr_names_everything():
+    problem = pm.BoundProblem([0.1, 0.3], m=20, delta=0.1, divergence="renyi", order=1.5, prior=[0.3, 0.7])
+    assert repr(problem) == (
+        "BoundProblem(H=2, m=20, delta=0.1, distance='kl', divergence='renyi', order=1.5, "
+        "prior=given, constant='exact')"
+    )
+
+
+def test_distance_of_ones_own():
+    """A distance is one class: here the linear one under another name, with its constant."""
+
+    class Shifted(pm.distances.Linear):
+        name = "shifted"
+
+        def log_constant(self, m, divergence, order, constant):
+            return -np.log(4.0 * m)
+
+        def constant(self, m, divergence, order, constant):
+            return 1.0 / (4.0 * m)
+
+    own = pm.BoundProblem([0.1, 0.3], m=20, distance=Shifted())
+    assert own.distance == "shifted"
+    linear = pm.BoundProblem([0.1, 0.3], m=20, distance="linear")
+    assert own.bound([0.5, 0.5]) == pytest.approx(linear.bound([0.5, 0.5]), rel=1e-14)
