@@ -1,4 +1,4 @@
-"""Risk tables: the validation and test errors of a set of classifiers, as integers, and how they were made."""
+"""Risk tables: the errors of a set of classifiers, as integers, and how they were made."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ class RiskTable:
     ``validation_size`` (also ``m``) and ``test_size`` are the denominators of the error counts. ``converged`` tells
     which SVMs libsvm solved to its tolerance before its iteration limit: the others are classifiers like any other
     (the bounds do not ask how a classifier was found), but not quite the minimisers of their objective.
+    ``training_errors``, on the ``training_size`` examples a classifier was trained on, certify nothing; tables written
+    without them have None.
     """
 
     name: str
@@ -38,6 +40,7 @@ class RiskTable:
     converged: np.ndarray
     command: str = ""
     software: str = ""
+    training_errors: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.lambdas)
@@ -55,6 +58,16 @@ class RiskTable:
         """Test error rates of the first ``count`` classifiers (all by default)."""
         return self._first(self.test_errors, count) / self.test_size
 
+    def both_halves_risks(self, count: int | None = None) -> np.ndarray | None:
+        """Error rates on training and validation examples together, or None without training errors.
+
+        No bound holds for them with ``m`` validation examples; it seems that the paper used them so.
+        """
+        if self.training_errors is None:
+            return None
+        errors = self.training_errors + self.validation_errors
+        return self._first(errors, count) / (self.training_size + self.validation_size)
+
     def _first(self, errors: np.ndarray, count: int | None) -> np.ndarray:
         if count is None:
             return errors
@@ -67,13 +80,15 @@ class RiskTable:
         lines = [f"# {key}: {getattr(self, key)}\n" for key in _HEADER if getattr(self, key) != ""]
         if not self.converged.all():
             lines.append(f"# unconverged: {' '.join(map(str, np.flatnonzero(~self.converged)))}\n")
+        columns = {"lambda": self.lambdas, "validation_errors": self.validation_errors, "test_errors": self.test_errors}
+        if self.training_errors is not None:
+            columns["training_errors"] = self.training_errors
+        if risk_column:
+            columns["risk"] = self.risks()
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(_COLUMNS + (("risk",) if risk_column else ()))
-        columns = [self.lambdas.tolist(), self.validation_errors.tolist(), self.test_errors.tolist()]
-        if risk_column:
-            columns.append(self.risks().tolist())
-        writer.writerows(zip(*columns))
+        writer.writerow(columns)
+        writer.writerows(zip(*(column.tolist() for column in columns.values())))
         return "".join(lines) + text.getvalue()
 
     def write(self, path: str | os.PathLike[str], *, risk_column: bool = True) -> None:
@@ -88,11 +103,13 @@ class RiskTable:
         rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
         try:
             fields = {key: convert(header[key]) for key, convert in _HEADER.items() if key in header}
-            lambdas = np.array([float(row["lambda"]) for row in rows])
-            validation, test = (np.array([int(row[name]) for row in rows]) for name in _COLUMNS[1:])
+            fields["lambdas"] = np.array([float(row["lambda"]) for row in rows])
+            for name in _COUNTS:
+                if name in _NEEDED or (rows and name in rows[0]):
+                    fields[name] = np.array([int(row[name]) for row in rows])
             converged = np.ones(len(rows), dtype=bool)
             converged[[int(index) for index in header.get("unconverged", "").split()]] = False
-            return cls(**fields, lambdas=lambdas, validation_errors=validation, test_errors=test, converged=converged)
+            return cls(**fields, converged=converged)
         except (KeyError, ValueError, TypeError, IndexError) as reason:
             raise InputError(f"{source} is not a table that 'pacb train' wrote: {reason}.") from None
 
@@ -105,7 +122,8 @@ class RiskTable:
             raise InputError(f"cannot read the risk table {str(path)!r}: {reason}.") from None
 
 
-_COLUMNS = ("lambda", "validation_errors", "test_errors")
+_NEEDED = ("validation_errors", "test_errors")
+_COUNTS = _NEEDED + ("training_errors",)
 
 #: The header's keys in order, and how to read their values.
 _HEADER = {

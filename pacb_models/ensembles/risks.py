@@ -67,10 +67,11 @@ class Experiment:
 
     def task(self, index: int) -> Task:
         training, validation = self.protocol.parts(index)
-        return Task(float(self.lambdas[index]), training, (validation, self.protocol.test_rows))
+        parts = (validation, self.protocol.test_rows, np.flatnonzero(training))
+        return Task(float(self.lambdas[index]), training, parts)
 
     def errors(self, indices: Sequence[int]) -> list[Errors]:
-        """Validation and test errors of these classifiers."""
+        """Validation, test and training errors of these classifiers."""
         return self.gram.errors([self.task(index) for index in indices], self.max_iterations)
 
     @cached_property
@@ -103,7 +104,7 @@ class PartialResults:
         try:
             content = json.loads(self.path.read_text())
             fingerprint, rows = content["fingerprint"], content["errors"]
-            errors = {int(index): Errors((int(a), int(b)), bool(converged)) for index, a, b, converged in rows}
+            errors = {int(index): _three_counts(*counts, converged) for index, *counts, converged in rows}
         except (OSError, ValueError, KeyError, TypeError) as reason:
             raise InputError(f"cannot resume from {str(self.path)!r}: {reason}; delete it to start anew.") from None
         if fingerprint != self.fingerprint:
@@ -112,6 +113,10 @@ class PartialResults:
                 "repeat that run's settings, or leave out resume to start anew."
             )
         self.errors = errors
+
+
+def _three_counts(validation: int, test: int, training: int, converged: bool) -> Errors:
+    return Errors((int(validation), int(test), int(training)), bool(converged))
 
 
 def train_risks(
@@ -128,7 +133,7 @@ def train_risks(
     progress: Progress | None = None,
     command: str = "",
 ) -> RiskTable:
-    """Train one SVM per λ and count its validation and test errors.
+    """Train one SVM per λ and count its validation, test and training errors.
 
     Parameters
     ----------
@@ -176,6 +181,7 @@ def train_risks(
         lambdas=lambdas,
         validation_errors=np.array([row.counts[0] for row in rows]),
         test_errors=np.array([row.counts[1] for row in rows]),
+        training_errors=np.array([row.counts[2] for row in rows]),
         converged=np.array([row.converged for row in rows]),
         command=command,
         software=_software(),

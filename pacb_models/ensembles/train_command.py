@@ -29,7 +29,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> argparse.ArgumentParse
     parser = subparsers.add_parser(
         "train",
         help="train the SVMs of a λ grid and write their risks",
-        description="Train one SVM per λ and write its validation and test errors as a risk file.",
+        description="Train one SVM per λ and write its validation, test and training errors as a risk file.",
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

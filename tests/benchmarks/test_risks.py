@@ -52,8 +52,11 @@ def test_a_sample_of_each_table_comes_out_again(name, grid, data_dir):
     experiment = Experiment(dataset, table.lambdas, protocol=table.protocol, seed=table.seed)
     assert experiment.gamma == pytest.approx(table.gamma, rel=1e-12)
     indices = sample(name, grid)
-    found = [result.counts for result in experiment.errors(indices)]
-    assert found == [(table.validation_errors[index], table.test_errors[index]) for index in indices]
+    counts = [table.validation_errors, table.test_errors]
+    if table.training_errors is not None:
+        counts.append(table.training_errors)
+    found = [result.counts[: len(counts)] for result in experiment.errors(indices)]
+    assert found == [tuple(column[index] for column in counts) for index in indices]
 
 
 def test_unknown_names():

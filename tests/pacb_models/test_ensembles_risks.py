@@ -31,7 +31,9 @@ def test_the_whole_protocol_against_a_plain_loop(haberman):
         machine = SVC(C=1 / regularisation, gamma=gamma).fit(X[:244][half], y[:244][half])
         wrong = machine.predict(X) != y
         assert wrong[:244][~half].sum() == table.validation_errors[index]
+        assert wrong[:244][half].sum() == table.training_errors[index]
         assert wrong[244:].sum() == table.test_errors[index]
+        assert wrong[:244].mean() == pytest.approx(table.both_halves_risks()[index], rel=1e-15)
 
 
 def test_hold_out_shares_one_training_part(haberman):
@@ -106,6 +108,17 @@ def test_tables_survive_writing_and_reading(haberman, tmp_path):
         again = RiskTable.read(tmp_path / "risks.csv")
         assert again.to_csv() == table.to_csv()
         assert again.grid == "own" and again.command == "by hand"
+
+
+def test_tables_without_training_errors_are_read(haberman):
+    table = train_risks(haberman, count=4)
+    lines = table.to_csv(risk_column=False).splitlines()
+    short = [line if line.startswith("#") else line.rpartition(",")[0] for line in lines]
+    assert next(line for line in short if not line.startswith("#")) == "lambda,validation_errors,test_errors"
+    again = RiskTable.from_csv("\n".join(short) + "\n")
+    assert again.training_errors is None and again.both_halves_risks() is None
+    assert again.test_errors.tolist() == table.test_errors.tolist()
+    assert again.to_csv(risk_column=False).splitlines() == short
 
 
 def test_written_risks_are_a_risk_file(haberman, tmp_path):
