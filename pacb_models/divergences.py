@@ -83,6 +83,10 @@ class Renyi(Divergence):
         return float(np.dot(p, (q / p) ** self.order))
 
     def gradient(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
+        if self.order < 2.0:
+            # Near order one the optimum has weights far below the floating-point range whose power α - 1 is not small:
+            # as with the KL divergence, a weight that underflowed stands at the smallest normal number.
+            q = np.maximum(q, np.finfo(float).tiny)
         ratio = q / p
         return 2.0 * ratio if self.order == 2.0 else self.order * ratio ** (self.order - 1.0)
 
