@@ -1,21 +1,23 @@
 r"""The χ² path: :math:`q_i \propto p_i (\mu - l_i)_+`, piece by piece.
 
-Measured from the smallest risk, let :math:`P, W, Q` be the sums of :math:`p_i (\mu - l_i)_+^k` for :math:`k = 0, 1, 2`. Then
+Measured from the smallest risk, let :math:`P, W, Q` be the sums of :math:`p_i (\mu - l_i)_+^k` for :math:`k = 0, 1, 2`.
 
 .. math:: q_i = p_i (\mu - l_i)_+/W, \quad L = \mu - Q/W, \quad X = Q/W^2, \quad b = c\sqrt X, \quad d = c/\sqrt Q ,
 
-and :math:`t = 1/W` is the parameter of the paper's closed form. From one risk to the next, a gap ``g`` away,
-:math:`W \to W + Pg` and :math:`Q \to Q + g(2W + Pg)`: sums of positive terms, so neither risks that agree in eleven digits nor risks near one
-cost accuracy. Between two neighbouring risks the support is fixed, :math:`V = Q - W^2/P` is a constant, and the elasticity is
-:math:`e = V P X^{3/2}/c`.
+and :math:`t = 1/W` is the parameter of the paper's closed form. From one risk to the next, a gap ``g`` away, :math:`W
+\to W + Pg` and :math:`Q \to Q + g(2W + Pg)`: sums of positive terms, so that neither risks that agree in eleven
+digits nor risks near one cost accuracy. Between two neighbouring risks, on a *segment*, the support is fixed,
+:math:`V = Q - W^2/P` is a constant, and the elasticity is :math:`e = V P X^{3/2}/c`.
 
-*At most one turn per segment.* In the parameter ``t``, :math:`X = 1/P + t^2 V` and :math:`L` is linear; ``e`` is a convex increasing
-function of ``t``, while the threshold is a constant (squared) or :math:`L(1-L)`, a concave one (kl). So the excess rises on one interval at
-most, and a segment holds at most one turn from falling to rising; two when the sign of ``h`` at its ends says nothing, never.
+*At most one turn per segment.* As functions of ``t``, :math:`X = 1/P + t^2 V` and ``L`` is linear. So ``e`` is convex
+and increasing, while the threshold is constant (squared) or :math:`L(1-L)`, which is concave (kl): the excess rises
+on one interval of the segment at most. A segment therefore holds exactly one turn from falling to rising when the
+excess changes its sign that way between its ends. When it does not, a turn is still possible (with a second one, from
+rising to falling, in the same segment); those segments, few if any, are swept.
 
-*Large sets.* Sorting is not needed to know where minima are not. The risks are counted into equal buckets, the sums of the buckets
-give the path at their edges exactly, and the enclosure of the excess between two edges excludes nearly all of the buckets, for any
-arrangement of the risks inside them. The few that are left are cut again or sorted.
+*Large sets.* Sorting is not needed to know where minima are not. The risks are counted into equal buckets, the sums
+of the buckets give the path at their edges, and the enclosure of the excess between two edges excludes nearly all of
+the buckets, whatever the arrangement of the risks inside them. Those that are left are cut again, or sorted.
 """
 
 from __future__ import annotations
@@ -28,8 +30,8 @@ import numpy as np
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 
-from .minima import Candidate, outcome, prior_is_optimal
-from .stationarity import BinaryKL, Linear, Numbers, Point, Squared, Stationarity
+from .minima import NEGLIGIBLE, Candidate, outcome, prior_is_optimal
+from .stationarity import STATIONARITY, Linear, Numbers, Point, Squared, Stationarity
 from .sweep import SHORTEST, Interval, find_turns, judge, solve_turn
 
 #: Sets up to this size are sorted at once.
@@ -42,14 +44,15 @@ _BUCKETS = 4096
 _DEEPEST = 4
 #: Elements handled at a time, so that temporary arrays stay in the cache.
 _BLOCK = 32_768
-#: Risks this close to the smallest count as equal to it: the bound cannot tell, and products of gaps must not underflow.
-_NEGLIGIBLE = 1e-100
-#: What an enclosure must exceed, relative to the budget, before it settles a bucket: far above rounding, far below a bucket's width.
+#: What an enclosure must exceed, relative to the budget, to settle a bucket: far above rounding, far below its width.
 _MARGIN = 1e-9
+
+#: Prior weights: an array, or one number for equal weights.
+Prior = np.ndarray | float
 
 
 class Ramp(NamedTuple):
-    r"""The sums :math:`\sum p (\mu - y)_+^k`, ``k = 0, 1, 2``, and the variance sum ``V`` of the risks below ``position``."""
+    r"""The sums :math:`\sum p (\mu - y)_+^k`, ``k = 0, 1, 2``, at μ = ``position``, and ``V`` of the risks below."""
 
     position: float
     P: float
@@ -96,10 +99,11 @@ class Segment:
 
 
 def minimise(problem: BoundProblem) -> Outcome:
-    """Every local minimum of a χ² bound."""
+    """The global minimum of a χ² bound, and every other local one."""
     path = ChiSquaredPath(problem)
-    if path.spread <= _NEGLIGIBLE:
+    if path.spread <= NEGLIGIBLE:
         return prior_is_optimal(problem)
+    # Overflow and 0/0 occur where a prior weight or a gap is next to nothing; no comparison with their results holds.
     with np.errstate(all="ignore"):
         path.sweep()
         return outcome(problem, path, path.candidates, path.undecided, path.evaluations)
@@ -113,36 +117,35 @@ class ChiSquaredPath:
         self.floor = float(problem.risks.min())
         self.y = problem.risks - self.floor
         self.spread = float(self.y.max())
-        self.p: np.ndarray | float = 1.0 / problem.size if problem.uniform_prior else problem.prior
+        self.p: Prior = 1.0 / problem.size if problem.uniform_prior else problem.prior
         self.c = problem.coefficient
-        self.stationarity = _STATIONARITY[problem.distance]
-        # With μ this far above the largest risk, √Q is at least the same, hence d <= 1 or d²/4 <= c/4: the bound still falls.
-        self.reach = 1.001 * (self.c if problem.distance == "linear" else math.sqrt(self.c))
+        self.stationarity = STATIONARITY[problem.distance]
         self.candidates: list[Candidate] = []
         self.undecided: list[Interval] = []
         self.evaluations = 0
 
-    # -- Locating the turns ------------------------------------------------------------------------------------------------
+    # -- Locating the turns ------------------------------------------------------------------------------------------
 
     def sweep(self) -> None:
         """Find every local minimum."""
         y, p = self.y, self.p
         if y.size <= _SMALL:
             y, p = _sorted(y, p)
-            count = int(np.searchsorted(y, _NEGLIGIBLE, side="right"))
-            mass, y, p = _mass(p, slice(count), count), y[count:], _select(p, slice(count, None))
-            second = float(y[0])
+            count = int(y.searchsorted(NEGLIGIBLE, side="right"))
+            lowest, others = slice(count), slice(count, None)
         else:
-            lowest = y <= _NEGLIGIBLE
-            count = int(np.count_nonzero(lowest))
-            mass, y, p = _mass(p, lowest, count), y[~lowest], _select(p, ~lowest)
-            second = float(y.min())
+            lowest = y <= NEGLIGIBLE
+            count, others = int(np.count_nonzero(lowest)), ~lowest
+        mass, y, p = _mass(p, lowest, count), y[others], _select(p, others)
         root = math.sqrt(mass)
-        if self.stationarity.excess(self.floor, self.c / root, self.c / (root * second)) < 0.0:
-            self.candidates.append(Candidate(self.floor, 1.0 / mass, None))
-        self.search(y, p, Ramp(0.0, mass, 0.0, 0.0, 0.0), self.spread + self.reach, 0)
+        if self.stationarity.excess(self.floor, self.c / root, self.c / (root * float(y.min()))) < 0.0:
+            self.candidates.append(Candidate(self.floor, self.c / root, 1.0 / mass, None))
+        # With μ this far above the largest risk, √Q is as large; hence d <= 1, or Φ <= d²/4 <= c/4 < b: the bound
+        # falls.
+        reach = 1.001 * (self.c if isinstance(self.stationarity, Linear) else math.sqrt(self.c))
+        self.search(y, p, Ramp(0.0, mass, 0.0, 0.0, 0.0), self.spread + reach, 0)
 
-    def search(self, y: np.ndarray, p: np.ndarray | float, base: Ramp, upper: float, depth: int) -> None:
+    def search(self, y: np.ndarray, p: Prior, base: Ramp, upper: float, depth: int) -> None:
         """Find the turns between ``base.position`` and ``upper``; ``y`` are the risks between the two, in any order."""
         if y.size <= _SMALL or depth > _DEEPEST:
             self.walk(*_sorted(y, p), base, upper)
@@ -151,14 +154,14 @@ class ChiSquaredPath:
         else:
             self.search_buckets(y, p, base, upper, depth)
 
-    def walk(self, y: np.ndarray, p: np.ndarray | float, base: Ramp, upper: float) -> None:
+    def walk(self, y: np.ndarray, p: Prior, base: Ramp, upper: float) -> None:
         """Judge every segment between sorted risks."""
         for i in range(0, max(y.size, 1), _BLOCK):
             part = slice(i, i + _BLOCK)
             end = upper if i + _BLOCK >= y.size else float(y[i + _BLOCK])
             base = self.judge_segments(y[part], _select(p, part), base, end)
 
-    def judge_segments(self, y: np.ndarray, p: np.ndarray | float, base: Ramp, upper: float) -> Ramp:
+    def judge_segments(self, y: np.ndarray, p: Prior, base: Ramp, upper: float) -> Ramp:
         """Judge the segments between sorted risks, collect their turns, and return the sums at ``upper``."""
         n = y.size
         position = np.empty(n + 2)
@@ -167,13 +170,13 @@ class ChiSquaredPath:
         # P and V belong to the n + 1 segments, W and Q to the n + 2 positions.
         P, V, W, Q = np.empty(n + 1), np.empty(n + 1), np.empty(n + 2), np.empty(n + 2)
         P[0], V[0], W[0], Q[0] = base.P, base.V, base.W, base.Q
-        P[1:] = p * np.arange(1, n + 1) if np.isscalar(p) else np.cumsum(p)
+        P[1:] = p * np.arange(1, n + 1) if isinstance(p, float) else p.cumsum()
         P[1:] += base.P
-        np.cumsum(P * gap, out=W[1:])
+        (P * gap).cumsum(out=W[1:])
         W[1:] += base.W
-        np.cumsum(gap * (W[1:] + W[:-1]), out=Q[1:])
+        (gap * (W[1:] + W[:-1])).cumsum(out=Q[1:])
         Q[1:] += base.Q
-        np.cumsum(p * (W[1:-1] / P[:-1]) * (W[1:-1] / P[1:]), out=V[1:])
+        (p * (W[1:-1] / P[:-1]) * (W[1:-1] / P[1:])).cumsum(out=V[1:])
         V[1:] += base.V
         last = Ramp(upper, float(P[-1]), float(W[-1]), float(Q[-1]), float(V[-1]))
         at_end = base.W == 0.0
@@ -185,56 +188,60 @@ class ChiSquaredPath:
         L = self.floor + np.maximum(position - Q / W, 0.0)
         if at_end:
             L[0] = self.floor
-        b, d = self.c * w, self.c / root
-        ends = self.stationarity.ends(L, b, d)
-        variation = V * P / self.c
+        ends = self.stationarity.ends(L, self.c * w, self.c / root)
+        variation, cube = V * P / self.c, w * w * w
         # The path runs towards smaller positions.
-        elasticity = variation * w[1:] ** 3, variation * w[:-1] ** 3
+        elasticity = variation * cube[1:], variation * cube[:-1]
         verdict = judge(self.stationarity, ends.take(slice(1, None)), ends.take(slice(-1)), elasticity, single=True)
         self.evaluations += position.size
         for i in (verdict.turning | verdict.open).nonzero()[0].tolist():
-            segment = Segment(Ramp(*(float(values[i]) for values in (position, P, W, Q, V))), self.c, self.floor)
-            start, end = -math.log(W[i + 1]), -math.log(W[i])
-            if verdict.turning[i]:
-                excess = float(ends.excess[i + 1]), float(ends.excess[i])
-                self.add(segment, Interval(start, end, *excess, float(L[i]), float(b[i + 1])))
-            elif start < end:
-                turns = find_turns(segment, self.stationarity, np.array([start, end]))
-                self.undecided += turns.open
-                self.evaluations += turns.evaluations
-                for bracket in turns.upward:
-                    self.add(segment, bracket)
+            ramp = Ramp(*(float(values[i]) for values in (position, P, W, Q, V)))
+            if ramp.Q > 0.0:
+                columns = (W[i + 1], W[i], ends.excess[i + 1], ends.excess[i], ends.L[i], ends.b[i + 1])
+                start, end, *rest = (float(number) for number in columns)
+                interval = Interval(-math.log(start), -math.log(end), *rest)
+                self.settle(Segment(ramp, self.c, self.floor), interval, bool(verdict.turning[i]))
         return last
 
+    def settle(self, segment: Segment, interval: Interval, turning: bool) -> None:
+        """Add the turns of a segment to the candidates; ``turning`` says that there is exactly one."""
+        if turning:
+            self.add(segment, interval)
+        elif interval.low < interval.high:
+            turns = find_turns(segment, self.stationarity, np.array([interval.low, interval.high]))
+            self.undecided += turns.open
+            self.evaluations += turns.evaluations
+            for bracket in turns.upward:
+                self.add(segment, bracket)
+
     def add(self, segment: Segment, bracket: Interval) -> None:
-        """Solve for the turn of a segment and keep it as a candidate."""
+        """Solve for the turn in a bracket and keep it as a candidate."""
         z = _closed_form(self.stationarity, segment)
         if z is None:
-            z, count = solve_turn(segment, self.stationarity, bracket)
+            point, count = solve_turn(segment, self.stationarity, bracket)
             self.evaluations += count
-        z = min(max(z, bracket.low), bracket.high)
-        point = segment.evaluate_one(z)
-        self.candidates.append(Candidate(float(point.L), (float(point.b) / self.c) ** 2, segment.position(z)))
+        else:
+            point = segment.evaluate_one(min(max(z, bracket.low), bracket.high))
+        self.candidates.append(Candidate(point.L, point.b, (point.b / self.c) ** 2, segment.position(point.z)))
 
-    # -- Large sets --------------------------------------------------------------------------------------------------------
+    # -- Large sets --------------------------------------------------------------------------------------------------
 
-    def search_buckets(self, y: np.ndarray, p: np.ndarray | float, base: Ramp, upper: float, depth: int) -> None:
+    def search_buckets(self, y: np.ndarray, p: Prior, base: Ramp, upper: float, depth: int) -> None:
         """Exclude buckets of risks that cannot hold a turn, and search the others."""
         low, high = float(y.min()), float(y.max())
         width = (high - low) / _BUCKETS
-        keys, mass, first, second = _bucket_sums(y, p, low, width)
+        keys, sums = _bucket_sums(y, p, low, width)
         position = np.concatenate(([base.position], low + width * np.arange(_BUCKETS), [high, upper]))
-        ramps = _accumulate(base, position, mass, first, second)
+        ramps = _accumulate(base, position, sums)
         _, _, W, Q, _ = ramps
         root = np.sqrt(Q)
         L = self.floor + np.maximum(position - Q / W, 0.0)
         at_end = base.W == 0.0
         if at_end:
             L[1] = self.floor
-        b, d = self.c * root / W, self.c / root
-        ends = self.stationarity.ends(L, b, d)
+        ends = self.stationarity.ends(L, self.c * root / W, self.c / root)
         least, most = self.stationarity.excess_range(ends.take(slice(1, None)), ends.take(slice(-1)))
-        margin = _MARGIN * self.stationarity.size(b[:-1])
+        margin = _MARGIN * self.stationarity.size(ends.b[:-1])
         is_open = ~((least > margin) | (most < -margin))
         if at_end:
             # Below the second smallest risk the path stands still.
@@ -247,12 +254,12 @@ class ChiSquaredPath:
             lower = Ramp(*(float(values[i]) for values in ramps))
             self.search(y[inside], _select(p, inside), lower, float(position[j]), depth + 1)
 
-    # -- Posteriors --------------------------------------------------------------------------------------------------------
+    # -- Posteriors --------------------------------------------------------------------------------------------------
 
     def posterior(self, place: float | None) -> np.ndarray:
         """The weights at a position; None is the end of the path."""
         if place is None:
-            weights = np.where(self.y <= _NEGLIGIBLE, self.problem.prior, 0.0)
+            weights = np.where(self.y <= NEGLIGIBLE, self.problem.prior, 0.0)
         else:
             weights = np.subtract(place if self.y.size <= _SHORT else self.polish(place), self.y)
             np.maximum(weights, 0.0, out=weights)
@@ -261,7 +268,7 @@ class ChiSquaredPath:
         return weights
 
     def support_size(self, place: float | None) -> int:
-        return int(np.count_nonzero(self.y <= _NEGLIGIBLE if place is None else self.y < place))
+        return int(np.count_nonzero(self.y <= NEGLIGIBLE if place is None else self.y < place))
 
     def polish(self, position: float) -> float:
         """A Newton step on sums that are formed afresh, pairwise, at the position itself."""
@@ -284,7 +291,7 @@ class ChiSquaredPath:
             ramp = position - self.y[part]
             np.maximum(ramp, 0.0, out=ramp)
             inside = ramp > 0.0
-            P += _mass(p, inside, int(np.count_nonzero(inside)))
+            P += p * int(np.count_nonzero(inside)) if isinstance(p, float) else float((p * inside).sum())
             weighted = ramp * p
             W += float(weighted.sum())
             weighted *= ramp
@@ -292,36 +299,34 @@ class ChiSquaredPath:
         return P, W, Q
 
 
-_STATIONARITY: dict[str, Stationarity] = {"linear": Linear(), "squared": Squared(1.0), "kl": BinaryKL()}
-
-
-def _sorted(y: np.ndarray, p: np.ndarray | float) -> tuple[np.ndarray, np.ndarray | float]:
+def _sorted(y: np.ndarray, p: Prior) -> tuple[np.ndarray, Prior]:
     """Risks in increasing order, and their prior weights."""
-    if np.isscalar(p):
+    if isinstance(p, float):
         return np.sort(y), p
     order = np.argsort(y)
     return y[order], p[order]
 
 
-def _mass(p: np.ndarray | float, which: np.ndarray | slice, count: int) -> float:
+def _mass(p: Prior, which: np.ndarray | slice, count: int) -> float:
     """The prior mass of some items, of which there are ``count``."""
-    return p * count if np.isscalar(p) else float(p[which].sum())
+    return p * count if isinstance(p, float) else float(p[which].sum())
 
 
-def _select(p: np.ndarray | float, which: np.ndarray | slice) -> np.ndarray | float:
-    """The prior weights of some items; one number stands for any number of equal weights."""
-    return p if np.isscalar(p) else p[which]
+def _select(p: Prior, which: np.ndarray | slice) -> Prior:
+    """The prior weights of some items."""
+    return p if isinstance(p, float) else p[which]
 
 
 def _closed_form(stationarity: Stationarity, segment: Segment) -> float | None:
     r"""The coordinate of the turn on a segment, where a formula gives it.
 
-    Linear: :math:`Q = c^2`, a quadratic equation for the distance from the segment's reference, solved without cancellation.
-    Squared: :math:`Q^{3/2} = (c/4) W`. With :math:`W = P\tau`, :math:`Q = V + P\tau^2` and :math:`s = P\tau^2/Q` it reads
-    :math:`s(1-s)^2 = 16 V^2/(c^2 P)`, whose root in [1/3, 1] (the minimum; the other is a maximum) has with
-    :math:`\sin A = 6\sqrt3\,V/(c\sqrt P)`
+    Linear: :math:`Q = c^2`, a quadratic equation for the distance from the segment's lower risk, solved without
+    cancellation. Squared: :math:`Q^{3/2} = (c/4) W`. With :math:`W = P\tau`, :math:`Q = V + P\tau^2` and
+    :math:`s = P\tau^2/Q` it reads :math:`s(1-s)^2 = 16 V^2/(c^2 P)`, whose root in [1/3, 1] (the minimum; the other in
+    [0, 1] is a maximum) is with :math:`\sin A = 6\sqrt3\,V/(c\sqrt P)` given by
 
-    .. math:: \frac{s}{1-s} = \frac{\sin^2((\pi - A)/3)}{\sin((2\pi - A)/3)\,\sin(A/3)}, \qquad \tau^2 = \frac VP \frac s{1-s}.
+    .. math:: \tau^2 = \frac VP \frac s{1-s}, \qquad
+              \frac{s}{1-s} = \frac{\sin^2((\pi - A)/3)}{\sin((2\pi - A)/3)\,\sin(A/3)} .
     """
     _, P, W, Q, V = segment.ramp
     c = segment.c
@@ -329,18 +334,15 @@ def _closed_form(stationarity: Stationarity, segment: Segment) -> float | None:
         short = c * c - Q
         return -math.log(W + P * short / (W + math.sqrt(max(W * W + P * short, 0.0))))
     if isinstance(stationarity, Squared):
-        sine = 6.0 * math.sqrt(3.0) * V / (c * math.sqrt(P))
-        third = math.asin(min(sine, 1.0)) / 3.0
+        third = math.asin(min(6.0 * math.sqrt(3.0) * V / (c * math.sqrt(P)), 1.0)) / 3.0
         ratio = V / math.sin(third) if V > 0.0 else 0.5 * c * math.sqrt(P / 3.0)
         tau2 = ratio / P * math.sin(math.pi / 3.0 - third) ** 2 / math.sin(2.0 * math.pi / 3.0 - third)
         return -math.log(P * math.sqrt(tau2))
     return None
 
 
-def _bucket_sums(
-    y: np.ndarray, p: np.ndarray | float, low: float, width: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Each risk's bucket; and per bucket the sums of p times the distance to its upper edge, to the powers 0, 1 and 2."""
+def _bucket_sums(y: np.ndarray, p: Prior, low: float, width: float) -> tuple[np.ndarray, np.ndarray]:
+    """Each risk's bucket, and per bucket the sums of p times the distance to its upper edge to the powers 0, 1, 2."""
     keys = np.empty(y.size, np.uint16)
     sums = np.zeros((3, _BUCKETS))
     for i in range(0, y.size, _BLOCK):
@@ -351,7 +353,7 @@ def _bucket_sums(
         np.minimum(key, _BUCKETS - 1, out=key)
         keys[part] = key
         np.subtract(key + 1.0, distance, out=distance)
-        if np.isscalar(p):
+        if isinstance(p, float):
             sums[0] += np.bincount(key, minlength=_BUCKETS)
             weighted = distance.copy()
         else:
@@ -360,23 +362,21 @@ def _bucket_sums(
         sums[1] += np.bincount(key, weighted, _BUCKETS)
         weighted *= distance
         sums[2] += np.bincount(key, weighted, _BUCKETS)
-    if np.isscalar(p):
+    if isinstance(p, float):
         sums *= p
-    return keys, sums[0], sums[1] * width, sums[2] * width**2
+    return keys, sums * np.array([[1.0], [width], [width**2]])
 
 
-def _accumulate(
-    base: Ramp, position: np.ndarray, mass: np.ndarray, first: np.ndarray, second: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The sums at the edges of the buckets, from those inside them; two empty intervals surround the buckets."""
-    mass, first, second = (np.concatenate(([0.0], values, [0.0])) for values in (mass, first, second))
+def _accumulate(base: Ramp, position: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The fields of the ramps at the edges of the buckets; two empty intervals surround the buckets."""
+    mass, first, second = np.pad(sums, ((0, 0), (1, 1)))
     gap = np.diff(position)
-    P = base.P + np.concatenate(([0.0], np.cumsum(mass)))
-    W = base.W + np.concatenate(([0.0], np.cumsum(P[:-1] * gap + first)))
-    Q = base.Q + np.concatenate(([0.0], np.cumsum(gap * (2.0 * W[:-1] + P[:-1] * gap) + second)))
-    # Two groups of risks: their own variances, and that of their means.
+    P = base.P + np.append(0.0, np.cumsum(mass))
+    W = base.W + np.append(0.0, np.cumsum(P[:-1] * gap + first))
+    Q = base.Q + np.append(0.0, np.cumsum(gap * (2.0 * W[:-1] + P[:-1] * gap) + second))
+    # V of two groups of risks: their own, and that of their means.
     filled = mass > 0.0
-    inner = np.where(filled, np.maximum(second - first * first / mass, 0.0), 0.0)
-    apart = np.where(filled & (P[:-1] > 0.0), W[:-1] / P[:-1] + gap - first / mass, 0.0)
-    V = base.V + np.concatenate(([0.0], np.cumsum(inner + P[:-1] * mass / P[1:] * apart**2)))
+    within = np.where(filled, np.maximum(second - first * first / mass, 0.0), 0.0)
+    apart = np.where(filled, W[:-1] / P[:-1] + gap - first / mass, 0.0)
+    V = base.V + np.append(0.0, np.cumsum(within + P[:-1] * mass / P[1:] * apart**2))
     return position, P, W, Q, V

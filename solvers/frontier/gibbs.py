@@ -1,17 +1,19 @@
 r"""The Gibbs path of the Kullback–Leibler divergence: :math:`q_i \propto p_i e^{-\beta l_i}`, :math:`\beta \ge 0`.
 
-With ``n`` the exponent of the bound, :math:`b = (KL + \ln(I/\delta))/n`, the exchange rate is :math:`d = \beta/n` and the elasticity
-:math:`e = n v`, ``v`` the variance of the risks under ``q``.
+With ``n`` the exponent of the bound, :math:`b = (KL + \ln(I/\delta))/n`, the exchange rate is :math:`d = \beta/n` and
+the elasticity :math:`e = n v`, ``v`` the variance of the risks under ``q``.
 
-*Range of the variance.* :math:`\mathrm d \ln v/\mathrm d\beta = -E(l - L)^3/v \le L - l_{\min}`, since no risk lies further below the mean. The
-mean falls along the path, so from :math:`\beta_0` to :math:`\beta_1` the variance stays between
+*Range of the variance.* :math:`\mathrm d \ln v/\mathrm d\beta = -E(l - L)^3/v \le L - l_{\min}`, since no risk lies
+further below the mean. The mean falls along the path, so from :math:`\beta_0` to :math:`\beta_1` the variance stays
+between
 
-.. math:: v_1\, e^{-(L_0 - l_{\min})(\beta_1 - \beta_0)} \quad\text{and}\quad v_0\, e^{(L_0 - l_{\min})(\beta_1 - \beta_0)} .
+.. math:: v_1\, e^{-(L_0 - l_{\min})(\beta_1 - \beta_0)} \quad\text{and}\quad
+          v_0\, e^{(L_0 - l_{\min})(\beta_1 - \beta_0)} .
 
-*Ends.* Before :math:`d^2 = 2\ln(I/\delta)/n` the bound falls, as :math:`\Phi \le d^2/4 < b`. An additive distance turns before
-:math:`\Phi(d)` reaches the largest budget, that of all mass on the smallest risk. With kl the path is followed to where every other
-weight has fallen below :math:`e^{-700}`; when the bound still falls there, the limit :math:`\beta = \infty` is a minimum
-(always so when zero risks exist and the next risk exceeds :math:`1/n`).
+*Ends.* Before :math:`d^2 = 2\ln(I/\delta)/n` the bound falls, as :math:`\Phi \le d^2/4 < b`. An additive distance turns
+before :math:`\Phi(d)` reaches the largest budget, that of all mass on the smallest risk. With kl the path is followed
+to where every other weight has fallen by :math:`e^{-700}`; when the bound still falls there, the limit :math:`\beta =
+\infty` is a minimum (so it is when there are zero risks and the next risk exceeds :math:`1/n`).
 """
 
 from __future__ import annotations
@@ -23,8 +25,8 @@ import numpy as np
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 
-from .minima import Candidate, outcome, prior_is_optimal
-from .stationarity import BinaryKL, Linear, Point, SixthDegree, Squared, Stationarity
+from .minima import NEGLIGIBLE, Candidate, outcome, prior_is_optimal
+from .stationarity import STATIONARITY, BinaryKL, Linear, Numbers, Point, Squared, Stationarity
 from .sweep import SHORTEST, find_turns, solve_turn
 
 #: Largest number of exponentials formed at once.
@@ -33,39 +35,30 @@ _BATCH = 1 << 16
 _VANISHED = 700.0
 #: Points of the first cut of the path.
 _FIRST_POINTS = 16
-#: Items that never reach this part of the smallest risk's weight are left out of the sums.
-_NEGLIGIBLE_EXPONENT = 60.0
-
-_STATIONARITY: dict[str, Stationarity] = {
-    "linear": Linear(),
-    "squared": Squared(1.0),
-    "pinsker": Squared(2.0),
-    "kl": BinaryKL(),
-    "ch": SixthDegree(),
-}
+#: Items whose weight, relative to that of the smallest risk, never exceeds exp(-60) are left out of the sums.
+_LEFT_OUT = 60.0
 
 
 def minimise(problem: BoundProblem) -> Outcome:
-    """Every local minimum of a bound with the Kullback–Leibler divergence."""
+    """The global minimum of a bound with the Kullback–Leibler divergence, and every other local one."""
     path = GibbsPath(problem)
-    if path.spread == 0.0:
+    if path.spread <= NEGLIGIBLE:
         return prior_is_optimal(problem)
-    n, stationarity = problem.exponent, _STATIONARITY[problem.distance]
-    if problem.distance == "linear":
-        # L + KL/n + const is convex: stationary where d = 1.
-        return outcome(problem, path, [path.candidate(math.log(n))], [], 1)
+    stationarity = STATIONARITY[problem.distance]
+    if isinstance(stationarity, Linear):
+        # L + KL/n is convex: its minimum is where d = 1.
+        return outcome(problem, path, [path.candidate(path.evaluate_one(math.log(path.n)))], [], 1)
     low, high = path.limits(stationarity)
     with np.errstate(all="ignore"):
         path.leave_out(low)
         turns = find_turns(path, stationarity, np.linspace(math.log(low), math.log(high), _FIRST_POINTS))
         candidates, evaluations = [], turns.evaluations
         for bracket in turns.upward:
-            z, count = solve_turn(path, stationarity, bracket)
+            point, count = solve_turn(path, stationarity, bracket)
             evaluations += count
-            candidates.append(path.candidate(z))
-        last = path.evaluate_one(math.log(high))
-        if stationarity.excess(last.L, last.b, last.d) < 0.0:
-            candidates.append(Candidate(path.floor, -math.log(path.lowest_mass), None))
+            candidates.append(path.candidate(point))
+        if turns.last_excess < 0.0:
+            candidates.append(path.end())
         return outcome(problem, path, candidates, turns.open, evaluations)
 
 
@@ -75,23 +68,20 @@ class GibbsPath:
     def __init__(self, problem: BoundProblem):
         self.problem = problem
         self.floor = float(problem.risks.min())
-        self.y = self.all_y = problem.risks - self.floor
+        self.all_y = self.y = problem.risks - self.floor
         self.p = problem.prior
         self.spread = float(self.y.max())
         self.n, self.constant = float(problem.exponent), problem.coefficient
-
-    @property
-    def lowest_mass(self) -> float:
-        """Prior mass of the smallest risk."""
-        return float(self.problem.prior[self.all_y == 0.0].sum())
+        self.lowest = self.y <= NEGLIGIBLE
+        self.log_lowest_mass = math.log(float(self.p[self.lowest].sum()))
 
     def limits(self, stationarity: Stationarity) -> tuple[float, float]:
         """β below which the bound falls, and β above which it rises or the posterior no longer moves."""
-        n, constant = self.n, self.constant
-        low = math.sqrt(2.0 * n * constant)
-        largest = (constant - math.log(self.lowest_mass)) / n
+        n = self.n
+        low = math.sqrt(2.0 * n * self.constant)
+        largest = (self.constant - self.log_lowest_mass) / n
         if isinstance(stationarity, BinaryKL):
-            high = _VANISHED / float(self.all_y[self.all_y > 0.0].min())
+            high = _VANISHED / float(self.y[~self.lowest].min())
         elif isinstance(stationarity, Squared):
             high = 2.0 * n * math.sqrt(stationarity.scale * largest)
         else:
@@ -101,14 +91,14 @@ class GibbsPath:
 
     def leave_out(self, smallest: float) -> None:
         """Forget the items whose weight is nil for every β from ``smallest`` on."""
-        kept = smallest * self.y <= _NEGLIGIBLE_EXPONENT - math.log(self.lowest_mass)
+        kept = smallest * self.y <= _LEFT_OUT - self.log_lowest_mass
         if 2 * np.count_nonzero(kept) < kept.size:
             self.y, self.p = self.y[kept], self.p[kept]
 
     def evaluate(self, z: np.ndarray) -> Point:
         if z.size * self.y.size > _BATCH:
-            points = [self.evaluate_one(float(one)) for one in z]
-            return Point(*(np.array(values) for values in list(zip(*points, strict=True))[:-1]))
+            columns = zip(*(self.evaluate_one(one)[:-1] for one in z.tolist()), strict=True)
+            return Point(*(np.array(values) for values in columns))
         beta = np.exp(z)
         weights = np.exp(np.multiply.outer(-beta, self.y))
         weights *= self.p
@@ -129,8 +119,8 @@ class GibbsPath:
         deviation *= weights
         return self._point(z, beta, total, mean, float(deviation.sum()) / total)
 
-    def _point(self, z, beta, total, mean, variance) -> Point:
-        divergence = -beta * mean - np.log(total)
+    def _point(self, z: Numbers, beta: Numbers, total: Numbers, mean: Numbers, variance: Numbers) -> Point:
+        divergence = -beta * mean - (math.log(total) if isinstance(total, float) else np.log(total))
         d = beta / self.n
         return Point(z, self.floor + mean, (divergence + self.constant) / self.n, d, self.n * variance, d)
 
@@ -145,14 +135,18 @@ class GibbsPath:
     def is_atom(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         return end - start <= SHORTEST
 
-    def candidate(self, z: float) -> Candidate:
-        """The minimum at a coordinate."""
-        point = self.evaluate_one(z)
-        return Candidate(point.L, point.b * self.n - self.constant, z)
+    def candidate(self, point: Point) -> Candidate:
+        """A point as a local minimum."""
+        return Candidate(point.L, point.b, max(point.b * self.n - self.constant, 0.0), point.z)
+
+    def end(self) -> Candidate:
+        """The limit of the path, all mass on the smallest risk, as a local minimum."""
+        return Candidate(self.floor, (self.constant - self.log_lowest_mass) / self.n, -self.log_lowest_mass, None)
 
     def posterior(self, place: float | None) -> np.ndarray:
+        """The weights at a coordinate; None is the end of the path."""
         if place is None:
-            weights = np.where(self.all_y == 0.0, self.problem.prior, 0.0)
+            weights = np.where(self.lowest, self.problem.prior, 0.0)
         else:
             weights = self.problem.prior * np.exp(-math.exp(place) * self.all_y)
         return weights / weights.sum()

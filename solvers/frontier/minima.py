@@ -11,8 +11,10 @@ from pacb_models.solution import LocalMinimum, Outcome
 
 from .sweep import Interval
 
-#: An interval that could not be settled does no harm when no point in it is better than the best minimum by more than this.
-CERTIFIED_GAP = 1e-13
+#: Risks this close to the smallest count as equal to it: no bound can tell, and products of gaps must not underflow.
+NEGLIGIBLE = 1e-100
+#: A piece of path that could not be settled does no harm when nothing in it is better than the best by more than this.
+_CERTIFIED_GAP = 1e-12
 #: Minima whose empirical risks differ by less than this part of the range of the risks are one minimum, seen twice.
 _SAME_RISK = 1e-12
 
@@ -20,8 +22,9 @@ _SAME_RISK = 1e-12
 class Candidate(NamedTuple):
     """A local minimum along a path."""
 
+    #: Empirical risk, budget, and the statistic of the divergence.
     L: float
-    #: The statistic of the divergence.
+    b: float
     D: float
     #: Where it is, in the path's own terms.
     place: Any
@@ -56,17 +59,17 @@ def outcome(
     if len(candidates) == 1 and not undecided:
         posterior = path.posterior(candidates[0].place)
         return Outcome(posterior, "optimal", "the only local minimum along the path", evaluations, is_global=True)
-    ranked = _distinct(problem, path.spread, candidates)
     invert = problem.distance_function.invert
-    smallest = ranked[0][0] - CERTIFIED_GAP
+    ranked = _distinct(sorted((invert(c.L, c.b), i) for i, c in enumerate(candidates)), candidates, path.spread)
+    smallest = ranked[0][0] - _CERTIFIED_GAP
     certified = all(invert(piece.least_risk, piece.least_budget) >= smallest for piece in undecided)
     value = problem.divergence_function.value
-    others = tuple(
-        LocalMinimum(bound, minimum.L, value(minimum.D), path.support_size(minimum.place)) for bound, minimum in ranked[1:]
+    others = tuple(LocalMinimum(bound, c.L, value(c.D), path.support_size(c.place)) for bound, c in ranked[1:])
+    message = (
+        f"the best of {len(ranked)} local minima along the path" if others else "the only local minimum along the path"
     )
-    message = f"the best of {len(ranked)} local minima along the path" if others else "the only local minimum along the path"
     if not certified:
-        message += f"; {len(undecided)} short pieces of the path could hold a smaller bound"
+        message += f"; {len(undecided)} short pieces of it could hold a smaller bound"
     return Outcome(
         posterior=path.posterior(ranked[0][1].place),
         status="optimal",
@@ -77,11 +80,12 @@ def outcome(
     )
 
 
-def _distinct(problem: BoundProblem, spread: float, candidates: list[Candidate]) -> list[tuple[float, Candidate]]:
+def _distinct(
+    ranking: list[tuple[float, int]], candidates: list[Candidate], spread: float
+) -> list[tuple[float, Candidate]]:
     """The candidates with their bounds, best first, without repetitions."""
-    rated = sorted(((problem.outer(c.L, c.D), c) for c in candidates), key=lambda pair: pair[0])
     kept: list[tuple[float, Candidate]] = []
-    for bound, candidate in rated:
-        if all(abs(candidate.L - other.L) > _SAME_RISK * spread for _, other in kept):
-            kept.append((bound, candidate))
+    for bound, i in ranking:
+        if all(abs(candidates[i].L - other.L) > _SAME_RISK * spread for _, other in kept):
+            kept.append((bound, candidates[i]))
     return kept

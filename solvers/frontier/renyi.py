@@ -1,23 +1,26 @@
-r"""The path of a Rényi order :math:`\alpha > 1`: :math:`q_i \propto p_i (\mu - l_i)_+^\beta`, :math:`\beta = 1/(\alpha - 1)`.
+r"""The path of a Rényi order :math:`\alpha > 1`: :math:`q_i \propto p_i (\mu - l_i)_+^\beta`.
 
-With :math:`x_i = (\mu - l_i)_+` and :math:`M_k = \sum_i p_i x_i^k`,
+With :math:`\beta = 1/(\alpha - 1)`, :math:`x_i = (\mu - l_i)_+` and :math:`M_k = \sum_i p_i x_i^k`,
 
-.. math:: w = D^{1/\alpha} = M_{\beta+1}^{1/\alpha}/M_\beta, \quad b = c\,w, \quad N = M_{\beta+1}^{1/(\beta+1)}, \quad d = c/N, \quad L + N w = \mu ,
+.. math:: w = D^{1/\alpha} = M_{\beta+1}^{1/\alpha}/M_\beta, \quad b = c\,w, \quad
+          N = M_{\beta+1}^{1/(\beta+1)}, \quad d = c/N, \quad L + N w = \mu ,
 
-since the path consists of the minimisers of the convex functions :math:`L + N w`. Two consequences: the linear bound is minimal where
-:math:`N = c`, and :math:`\mathrm dN/\mathrm d\mu = 1/w`. The elasticity is
+since the path consists of the minimisers of the convex functions :math:`L + N w`. Two consequences: the linear bound is
+minimal where :math:`N = c`, and :math:`\mathrm dN/\mathrm d\mu = 1/w`. The elasticity is
 
-.. math:: e = \frac{\beta N}{c}\, \sum_i q_i \frac{(l_i - L)^2}{x_i} = \frac{\beta N}{c M_\beta} \sum_i p_i x_i^{\beta-1} (l_i - L)^2 .
+.. math:: e = \frac{\beta N}{c}\, \sum_i q_i \frac{(l_i - L)^2}{x_i}
+            = \frac{\beta N}{c M_\beta} \sum_i p_i x_i^{\beta-1} (l_i - L)^2 .
 
-The path is swept twice: over the risks, to find the segments between neighbouring risks where the excess can be zero, and inside those.
+The path is swept twice: over the risks, for the segments between neighbouring risks in which the excess can be zero,
+and inside those.
 
-*Range of the elasticity in a segment.* ``N``, ``L`` and :math:`M_\beta` rise with μ; each :math:`x_i^{\beta-1}` rises when
-:math:`\beta \ge 1` and falls when :math:`\beta < 1`. For fixed weights the sum of squares is a parabola in ``L``, enclosed by its values over
-the interval between the empirical risks at the two ends.
+*Range of the elasticity in a segment.* ``N``, ``L`` and :math:`M_\beta` rise with μ; each :math:`x_i^{\beta-1}` rises
+when :math:`\beta \ge 1` and falls when :math:`\beta < 1`. For fixed weights the sum of squares is a parabola in
+``L``, enclosed by its values over the interval between the empirical risks at the two ends.
 
 *Coordinate in a segment.* For orders above two the weight of the item that enters at :math:`\mu = l_k` grows like
-:math:`(\mu - l_k)^\beta`, vertically; hence :math:`\mu = l_k + g f^{\max(\alpha - 1, 1)}` with ``g`` the gap to the next risk, and
-:math:`z = -\ln f`.
+:math:`(\mu - l_k)^\beta`, vertically; hence :math:`\mu = l_k + g f^{\max(\alpha - 1, 1)}` with ``g`` the gap to the
+next risk, and :math:`z = -\ln f`.
 """
 
 from __future__ import annotations
@@ -30,25 +33,26 @@ import numpy as np
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 
-from .minima import Candidate, outcome, prior_is_optimal
-from .stationarity import BinaryKL, Linear, Point, Squared, Stationarity
+from .minima import NEGLIGIBLE, Candidate, outcome, prior_is_optimal
+from .stationarity import STATIONARITY, Linear, Numbers, Point
 from .sweep import SHORTEST, Interval, find_turns, solve_turn
 
-_STATIONARITY: dict[str, Stationarity] = {"linear": Linear(), "squared": Squared(1.0), "kl": BinaryKL()}
 #: Largest number of powers formed at once.
 _BATCH = 1 << 14
 #: Risks at which a large set is looked at first.
 _FIRST_POINTS = 17
-#: Where the sweep of a segment ends, close to its lower risk: there the weight that enters is this part of what it becomes.
+#: Where the sweep of a segment ends, close to its lower risk: the entering weight is this part of what it becomes.
 _CLOSEST = 1e-20
+#: Coordinates of the first cuts of a segment: finer where its weight is not small.
+_FIRST_CUTS = -np.log([1.0, 0.7, 0.4, 0.1, 0.01, 1e-5])
 #: The logarithm of the smallest ratio whose powers are formed; what lies below has an elasticity beyond all bounds.
 _SMALLEST = -600.0
 
 
 def minimise(problem: BoundProblem) -> Outcome:
-    """Every local minimum of a bound of Rényi order."""
+    """The global minimum of a bound of Rényi order, and every other local one."""
     path = RenyiPath(problem)
-    if path.spread == 0.0:
+    if path.spread <= NEGLIGIBLE:
         return prior_is_optimal(problem)
     with np.errstate(all="ignore"):
         path.sweep()
@@ -56,14 +60,14 @@ def minimise(problem: BoundProblem) -> Outcome:
 
 
 class Place(NamedTuple):
-    """μ as a risk and the logarithm of its distance above it, which can be far smaller than the rounding of the risk."""
+    """μ as a risk and the logarithm of its distance above it, which can be far below the rounding of the risk."""
 
     risk: float
     log_above: float
 
 
 class RenyiPath:
-    r"""The path at the risks: coordinate :math:`-k` where μ equals the k-th distinct risk above the smallest, in increasing order."""
+    r"""The path at the risks: its coordinate is :math:`-k` where μ is the k-th distinct risk above the smallest."""
 
     def __init__(self, problem: BoundProblem):
         self.problem = problem
@@ -73,10 +77,10 @@ class RenyiPath:
         self.spread = float(self.y[-1])
         self.c, self.alpha = problem.coefficient, problem.order
         self.beta = 1.0 / (self.alpha - 1.0)
-        self.stationarity = _STATIONARITY[problem.distance]
-        # N >= μ - mean: with μ this far above the mean d <= 1, or d²/4 <= c/4, and the bound still falls.
-        reach = self.c if problem.distance == "linear" else math.sqrt(self.c)
-        self.levels = np.append(np.unique(self.y)[1:], self.spread + 1.001 * reach)
+        self.stationarity = STATIONARITY[problem.distance]
+        # N >= μ - mean: with μ this far above the mean d <= 1, or Φ <= d²/4 <= c/4 < b, and the bound falls.
+        reach = 1.001 * (self.c if isinstance(self.stationarity, Linear) else math.sqrt(self.c))
+        self.levels = np.append(np.unique(self.y[self.y > NEGLIGIBLE]), self.spread + reach)
         self.candidates: list[Candidate] = []
         self.undecided: list[Interval] = []
         self.evaluations = 0
@@ -89,23 +93,29 @@ class RenyiPath:
         turns = find_turns(self, self.stationarity, -ranks[::-1])
         self.evaluations += turns.evaluations
         for interval in turns.open:
-            self.sweep_segment(int(-interval.high))
-        end = self.evaluate(np.array([0.0]))
-        if self.stationarity.excess(end.L, end.b, end.d)[0] < 0.0:
-            place = Place(0.0, math.log(self.levels[0]))
-            self.candidates.append(Candidate(self.floor, float(end.b[0] / self.c) ** self.alpha, place))
+            if interval.high - interval.low == 1.0:
+                self.sweep_segment(int(-interval.high))
+            else:
+                self.undecided.append(interval)
+        if turns.last_excess < 0.0:
+            end = self.evaluate(np.zeros(1))
+            self.add(self.floor, float(end.b[0]), Place(0.0, math.log(self.levels[0])))
+
+    def add(self, L: float, b: float, place: Place) -> None:
+        """Keep a local minimum as a candidate."""
+        statistic = float(np.float64(b / self.c) ** self.alpha)
+        self.candidates.append(Candidate(L, b, statistic, place))
 
     def sweep_segment(self, rank: int) -> None:
         """Find the turns between two neighbouring risks."""
         segment = self.segment(rank)
-        turns = find_turns(segment, self.stationarity, np.linspace(0.0, -math.log(segment.closest), 9))
+        turns = find_turns(segment, self.stationarity, np.append(_FIRST_CUTS, -math.log(segment.closest)))
         self.evaluations += turns.evaluations
         self.undecided += turns.open
         for bracket in turns.upward:
-            z, count = solve_turn(segment, self.stationarity, bracket)
+            point, count = solve_turn(segment, self.stationarity, bracket)
             self.evaluations += count
-            point = segment.evaluate_one(z)
-            self.candidates.append(Candidate(point.L, (point.b / self.c) ** self.alpha, segment.place(z)))
+            self.add(float(point.L), float(point.b), segment.place(point.z))
 
     def segment(self, rank: int) -> Segment:
         """The segment above the risk of that rank."""
@@ -126,8 +136,8 @@ class RenyiPath:
         unknown = np.full(z.shape, np.nan)
         return Point(z, self.floor + risk / mass, self.c * w, self.c / N, unknown, unknown)
 
-    def _sums(self, level: np.ndarray | float, y: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        r"""The sums of :math:`p\xi^\beta`, :math:`p\xi^\beta y` and :math:`p\xi^{\beta+1}`, with :math:`\xi = (1 - y/\mu)_+`."""
+    def _sums(self, level: Numbers, y: np.ndarray, p: np.ndarray) -> tuple[Numbers, Numbers, Numbers]:
+        r"""The sums of :math:`p x^\beta`, :math:`p x^\beta y` and :math:`p x^{\beta+1}`, :math:`x = (1 - y/\mu)_+`."""
         ratio = np.maximum(1.0 - y / level, 0.0)
         weights = ratio**self.beta * p
         return weights.sum(axis=-1), (weights * y).sum(axis=-1), (weights * ratio).sum(axis=-1)
@@ -144,17 +154,32 @@ class RenyiPath:
     def posterior(self, place: Place) -> np.ndarray:
         above = math.exp(place.log_above)
         distance = place.risk - (self.problem.risks - self.floor)
-        entering = distance == 0.0
         weights = np.maximum(distance + above, 0.0)
         weights /= place.risk + above
         weights **= self.beta
         weights[distance < 0.0] = 0.0
-        weights[entering] = math.exp(self.beta * (place.log_above - math.log(place.risk + above)))
+        weights[np.abs(distance) <= NEGLIGIBLE] = math.exp(self.beta * (place.log_above - math.log(place.risk + above)))
         weights *= self.problem.prior
         return weights / weights.sum()
 
     def support_size(self, place: Place) -> int:
-        return int(np.count_nonzero(self.y <= place.risk))
+        return int(np.count_nonzero(self.y <= place.risk + NEGLIGIBLE))
+
+
+class Moments(NamedTuple):
+    r"""What a segment remembers of a point."""
+
+    #: μ and ``N``.
+    level: np.ndarray
+    N: np.ndarray
+    #: Sums of :math:`p (x/\mu)^\beta` and of :math:`p (x/\mu)^{\beta-1}`.
+    mass: np.ndarray
+    inverse: np.ndarray
+    #: Mean and variance of the risks with the latter weights.
+    center: np.ndarray
+    variance: np.ndarray
+    #: Empirical risk above the smallest risk.
+    y: np.ndarray
 
 
 class Segment:
@@ -206,23 +231,18 @@ class Segment:
         return Point(z, self.floor + y, self.c * w, d, e, d / (N * w) * self.power * above, memory)
 
     def elasticity_range(self, start: Point, end: Point) -> tuple[np.ndarray, np.ndarray]:
-        top, bottom = _Moments(*start.memory.T), _Moments(*end.memory.T)
-        # Which end has the smaller weights x^(β-1), and which the larger.
+        top, bottom = Moments(*start.memory.T), Moments(*end.memory.T)
+        # The weights x^(β-1) are smallest at one end and largest at the other.
         few, many = (bottom, top) if self.beta >= 1.0 else (top, bottom)
-        scale = self.beta / self.c
+        closest = np.clip(few.center, bottom.y, top.y)
+        farthest = np.where(np.abs(bottom.y - many.center) > np.abs(top.y - many.center), bottom.y, top.y)
+        return self._elasticity(bottom.N, few, closest, top), self._elasticity(top.N, many, farthest, bottom)
 
-        def squares(at: _Moments, closest: bool) -> np.ndarray:
-            """The sum of weighted squares at one end's weights, at the worst empirical risk between the two ends."""
-            if closest:
-                risk = np.clip(at.center, bottom.y, top.y)
-            else:
-                risk = np.where(np.abs(bottom.y - at.center) > np.abs(top.y - at.center), bottom.y, top.y)
-            return at.inverse * (at.variance + (risk - at.center) ** 2)
-
-        # Weights are stored relative to μ: x^(β-1)/M_β carries the factor μ_x^(β-1)/μ_M^β.
-        least = scale * bottom.N / top.level * (few.level / top.level) ** (self.beta - 1.0) * squares(few, True) / top.mass
-        most = scale * top.N / bottom.level * (many.level / bottom.level) ** (self.beta - 1.0) * squares(many, False) / bottom.mass
-        return least, most
+    def _elasticity(self, N: np.ndarray, weights: Moments, y: np.ndarray, mass: Moments) -> np.ndarray:
+        """The elasticity's formula with its factors from different points."""
+        # Sums are stored relative to μ: x^(β-1)/M_β carries the factor μ^(β-1)/μ^β, each μ that of its point.
+        scale = self.beta / self.c * N / (mass.mass * mass.level) * (weights.level / mass.level) ** (self.beta - 1.0)
+        return scale * weights.inverse * (weights.variance + (y - weights.center) ** 2)
 
     def cut(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         pieces = 4 if self.y.size <= 4096 else 2
@@ -230,11 +250,3 @@ class Segment:
 
     def is_atom(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         return end - start <= SHORTEST
-
-
-class _Moments:
-    """The columns of a segment's memory."""
-
-    def __init__(self, level, N, mass, inverse, center, variance, y):
-        self.level, self.N, self.mass, self.inverse = level, N, mass, inverse
-        self.center, self.variance, self.y = center, variance, y

@@ -1,13 +1,13 @@
 r"""Where a bound stops falling along a path of posteriors, for each distance.
 
-Along a path that minimises the divergence for every value of the empirical risk ``L``, ``L`` falls, the budget ``b`` rises, and the
-*exchange rate* :math:`d = -\mathrm db/\mathrm dL` rises (the least divergence is a convex function of ``L``). The bound
-:math:`B = r(L, b)` has
+Along a path that minimises the divergence for every value of the empirical risk ``L``, ``L`` falls, the budget ``b``
+rises, and the *exchange rate* :math:`d = -\mathrm db/\mathrm dL` rises (the least divergence is a convex function of
+``L``). The bound :math:`B = r(L, b)` has
 
 .. math:: \mathrm dB = (r_L - d\, r_b)\,\mathrm dL,
 
-so that it falls while :math:`d < r_L/r_b` and rises while :math:`d > r_L/r_b`. With :math:`\Phi(L, d)` the budget at which
-:math:`r_L/r_b` equals ``d`` this is the sign of the *excess*
+so that it falls while :math:`d < r_L/r_b` and rises while :math:`d > r_L/r_b`. With :math:`\Phi(L, d)` the budget at
+which :math:`r_L/r_b` equals ``d`` this is the sign of the *excess*
 
 .. math:: h = \Phi(L, d) - b .
 
@@ -20,16 +20,18 @@ kl       :math:`\ln(1 - L + L e^d) - L d`            :math:`L(1-L)`
 φ_CH     :math:`R(y)`, :math:`2\sqrt y\,R'(y) = d`   :math:`1/(2R'(y) + 4yR''(y))`
 ======== =========================================== =========================================
 
-(for kl, :math:`\Phi = kl(L, r)` at the ``r`` whose logit exceeds that of ``L`` by ``d``; for φ_CH,
-:math:`R(y) = y + \tfrac29 y^2 + \tfrac{16}{135} y^3`). The linear distance has the constant ratio one, and :math:`h = d - 1`.
+For kl, :math:`\Phi = kl(L, r)` at the ``r`` whose logit exceeds that of ``L`` by ``d``; for φ_CH,
+:math:`R(y) = y + \tfrac29 y^2 + \tfrac{16}{135} y^3`. The linear distance has the constant ratio one, and
+:math:`h = d - 1`.
 
 *Monotonicity.* With the *elasticity* :math:`e = -\mathrm dL/\mathrm dd` of the path,
-:math:`\mathrm dh/\mathrm dd = \Phi_d - (\Phi_L + d)\,e`, and :math:`(\Phi_L + d)/\Phi_d = 1/T` with the threshold of the table: ``h`` rises
-where :math:`e < T` and falls where :math:`e > T`.
+:math:`\mathrm dh/\mathrm dd = \Phi_d - (\Phi_L + d)\,e`, and :math:`(\Phi_L + d)/\Phi_d = 1/T` with the threshold of
+the table: ``h`` rises where :math:`e < T` and falls where :math:`e > T`.
 
-*Ranges.* :math:`\Phi` rises with ``d`` and is concave in ``L``, so that on a piece of the path between two of its points it lies between the
-smaller of its values at the two empirical risks and the smaller rate, and its largest value in ``L`` at the larger rate. Such
-enclosures need nothing but the two end points, whatever happens between them. Everywhere :math:`\Phi \le d^2/4`.
+*Ranges.* :math:`\Phi` rises with ``d`` and is concave in ``L``, so that on a piece of the path between two of its
+points it lies between the smaller of its values at the two empirical risks and the smaller rate, and its largest
+value in ``L`` at the larger rate. Such enclosures need nothing but the two end points, whatever happens between them.
+Everywhere :math:`\Phi \le d^2/4`.
 
 The methods take numbers or arrays.
 """
@@ -61,7 +63,7 @@ class Point(NamedTuple):
     #: What else the path wants to remember: None, or one row per point.
     memory: np.ndarray | None = None
 
-    def take(self, which: np.ndarray) -> Point:
+    def take(self, which: np.ndarray | slice) -> Point:
         """Some of the points."""
         return Point(*(None if values is None else values[which] for values in self))
 
@@ -80,7 +82,7 @@ class Ends(NamedTuple):
     excess: np.ndarray
     threshold: np.ndarray
 
-    def take(self, which: np.ndarray) -> Ends:
+    def take(self, which: np.ndarray | slice) -> Ends:
         """Some of the ends."""
         return Ends(*(values[which] for values in self))
 
@@ -114,10 +116,13 @@ class Stationarity:
 
     def ends(self, L: np.ndarray, b: np.ndarray, d: np.ndarray) -> Ends:
         """Points of a path as ends of intervals."""
-        return Ends(L, b, d, self.excess(L, b, d), np.broadcast_to(self.threshold(L, d), L.shape))
+        threshold = self.threshold(L, d)
+        if isinstance(threshold, float):
+            threshold = np.full(L.size, threshold)
+        return Ends(L, b, d, self.excess(L, b, d), threshold)
 
     def excess_range(self, start: Ends, end: Ends) -> tuple[np.ndarray, np.ndarray]:
-        r"""Numbers between which ``h`` stays from ``start`` to ``end``; here for a :math:`\Phi` that does not depend on ``L``."""
+        r"""Numbers between which ``h`` stays from start to end; here for a :math:`\Phi` that is free of ``L``."""
         return start.excess + (start.b - end.b), end.excess + (end.b - start.b)
 
     def threshold_range(self, start: Ends, end: Ends) -> tuple[np.ndarray, np.ndarray]:
@@ -177,15 +182,11 @@ class BinaryKL(Stationarity):
         value -= L * d
         return value
 
-    def target_slope(self, L: Numbers, d: Numbers) -> Numbers:
-        shift = math.expm1(min(d, _LARGEST_RATE)) if isinstance(d, float) else np.expm1(np.minimum(d, _LARGEST_RATE))
-        return L * (1.0 - L) * shift / (1.0 + L * shift)
-
     def threshold(self, L: Numbers, d: Numbers) -> Numbers:
         return L * (1.0 - L)
 
     def excess_slope(self, L: Numbers, d: Numbers, e: Numbers) -> Numbers:
-        # Φ_d (1 - e/T) with T cancelled, which may be zero.
+        # Φ_d = T (e^d - 1)/(1 - L + L e^d), so that T, which may be zero, cancels.
         shift = math.expm1(min(d, _LARGEST_RATE)) if isinstance(d, float) else np.expm1(np.minimum(d, _LARGEST_RATE))
         return (L * (1.0 - L) - e) * shift / (1.0 + L * shift)
 
@@ -221,8 +222,8 @@ class SixthDegree(Stationarity):
     def _root(d: Numbers) -> Numbers:
         r"""The square root of the ``y`` with :math:`2\sqrt y\,R'(y) = d`.
 
-        Newton's method from above, where the convex left side makes it monotone: six steps from the two starts for small and
-        large ``d`` come to rounding.
+        Newton's method from above, where the convex left side makes it monotone: from the smaller of two starts, for
+        small and for large ``d``, six steps come to rounding.
         """
         root = min(0.5 * d, (1.41 * d) ** 0.2) if isinstance(d, float) else np.minimum(0.5 * d, (1.41 * d) ** 0.2)
         for _ in range(6):
@@ -230,3 +231,13 @@ class SixthDegree(Stationarity):
             value = root * (1.0 + y * (4.0 / 9.0 + y * (16.0 / 45.0))) - 0.5 * d
             root = root - value / (1.0 + y * (4.0 / 3.0 + y * (16.0 / 9.0)))
         return root
+
+
+#: By the distance's name.
+STATIONARITY: dict[str, Stationarity] = {
+    "linear": Linear(),
+    "squared": Squared(1.0),
+    "pinsker": Squared(2.0),
+    "kl": BinaryKL(),
+    "ch": SixthDegree(),
+}

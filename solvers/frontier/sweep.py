@@ -5,11 +5,11 @@ A path is cut into intervals. Three facts settle an interval without looking ins
 
 * ``h`` cannot be zero in it: the enclosure of ``h`` from the two end points excludes zero;
 * ``h`` falls throughout (:math:`e \ge T`): it holds no turn from falling to rising;
-* ``h`` rises throughout (:math:`e \le T`): it holds exactly one such turn when ``h`` is negative at its start and not at its
-  end, and none otherwise.
+* ``h`` rises throughout (:math:`e \le T`): it holds exactly one such turn when ``h`` is negative at its start and not
+  at its end, and none otherwise.
 
-What is not settled is cut again, until the path says that an interval is an atom. The enclosures close as intervals shrink, so that
-atoms of a continuous coordinate stay open only where ``h`` and its derivative vanish together.
+What is not settled is cut again, until the path says that an interval is an atom. The enclosures close as intervals
+shrink, so that atoms of a continuous coordinate stay open only where ``h`` and its derivative vanish together.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from .stationarity import Ends, Point, Stationarity
 
 #: Intervals of a logarithmic coordinate shorter than this are not cut again: all their points agree to 13 digits.
 SHORTEST = 1e-13
-#: Largest number of points of a sweep. A hundred are usual; more are needed where ``h`` touches zero without crossing it.
-_MOST_POINTS = 20_000
+#: Largest number of points of a sweep. Fifty are usual; more are needed where ``h`` touches zero without crossing it.
+_MOST_POINTS = 5000
 
 
 class Path(Protocol):
@@ -70,10 +70,14 @@ class Verdict(NamedTuple):
 
 
 class Turns(NamedTuple):
-    """The outcome of a sweep: intervals with exactly one turn, and atoms that could not be settled, both in order."""
+    """The outcome of a sweep."""
 
+    #: Intervals with exactly one turn, in order.
     brackets: list[Interval]
+    #: Atoms that could not be settled, in order.
     open: list[Interval]
+    #: The excess at the last point.
+    last_excess: float
     evaluations: int
 
     @property
@@ -91,7 +95,8 @@ def judge(
 ) -> Verdict:
     """Settle what can be settled about intervals from their ends and the range of the elasticity inside.
 
-    ``single`` says that no interval can hold more than one turn from falling to rising, so that a change of sign is enough.
+    ``single`` says that no interval can hold more than one turn from falling to rising: then a change of sign is
+    enough.
     """
     least, most = stationarity.threshold_range(start, end)
     rising = elasticity[1] <= least
@@ -110,12 +115,15 @@ def find_turns(path: Path, stationarity: Stationarity, grid: np.ndarray) -> Turn
     """Every turn from falling to rising between the first and the last coordinate of ``grid``."""
     points = path.evaluate(grid)
     ends = stationarity.ends(points.L, points.b, points.d)
+    last_excess = float(ends.excess[-1])
+    # Indices of the first and last points of the intervals; slices, while they are neighbours, save copies.
     first, last = np.arange(grid.size - 1), np.arange(1, grid.size)
+    window: tuple = slice(-1), slice(1, None)
     brackets: list[Interval] = []
     atoms: list[Interval] = []
     while first.size:
-        elasticity = path.elasticity_range(points.take(first), points.take(last))
-        verdict = judge(stationarity, ends.take(first), ends.take(last), elasticity)
+        elasticity = path.elasticity_range(points.take(window[0]), points.take(window[1]))
+        verdict = judge(stationarity, ends.take(window[0]), ends.take(window[1]), elasticity)
         brackets += _intervals(points.z, ends, first[verdict.turning], last[verdict.turning])
         if not verdict.open.any():
             break
@@ -128,8 +136,8 @@ def find_turns(path: Path, stationarity: Stationarity, grid: np.ndarray) -> Turn
             new = points.z.size + np.arange(cuts.size).reshape(cuts.shape)
             more = path.evaluate(cuts.ravel())
             points, ends = points.extended(more), ends.extended(stationarity.ends(more.L, more.b, more.d))
-            first, last = np.column_stack((first, new)).ravel(), np.column_stack((new, last)).ravel()
-    return Turns(sorted(brackets), sorted(atoms), points.z.size)
+            first, last = window = np.column_stack((first, new)).ravel(), np.column_stack((new, last)).ravel()
+    return Turns(sorted(brackets), sorted(atoms), last_excess, points.z.size)
 
 
 def _intervals(z: np.ndarray, ends: Ends, first: np.ndarray, last: np.ndarray) -> list[Interval]:
@@ -137,8 +145,8 @@ def _intervals(z: np.ndarray, ends: Ends, first: np.ndarray, last: np.ndarray) -
     return [Interval(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
 
-def solve_turn(path: SmoothPath, stationarity: Stationarity, bracket: Interval) -> tuple[float, int]:
-    """The coordinate in a bracket where the excess is zero, and the evaluations it took.
+def solve_turn(path: SmoothPath, stationarity: Stationarity, bracket: Interval) -> tuple[Point, int]:
+    """The point in a bracket where the excess is zero, and the evaluations it took.
 
     Newton's method from the point where the chord is zero; bisection when a step leaves the bracket or fails to shrink.
     """
@@ -147,22 +155,23 @@ def solve_turn(path: SmoothPath, stationarity: Stationarity, bracket: Interval) 
     if not math.isfinite(z):
         z = 0.5 * (low + high)
     previous = high - low
-    for count in range(1, 201):
+    evaluations = 0
+    while True:
         point = path.evaluate_one(z)
-        h = stationarity.excess(point.L, point.b, point.d)
+        evaluations += 1
+        h = float(stationarity.excess(point.L, point.b, point.d))
         if h < 0.0:
             low = z
         else:
             high = z
-        slope = stationarity.excess_slope(point.L, point.d, point.e) * point.speed
+        slope = float(stationarity.excess_slope(point.L, point.d, point.e)) * point.speed
         step = -h / slope if slope > 0.0 else math.inf
         # At the level of rounding the steps stop shrinking: nothing more is to be had.
         if abs(step) <= 1e-15 * max(1.0, abs(z)) or (abs(step) >= 0.5 * previous and abs(step) <= 1e-11):
-            break
+            return point, evaluations
         if not low < z + step < high or abs(step) > 0.5 * previous:
             step = 0.5 * (low + high) - z
+        if z + step == z:
+            return point, evaluations
         previous = abs(step)
         z += step
-        if previous == 0.0:
-            break
-    return float(z), count
