@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import reprlib
 
 import numpy as np
 
@@ -17,8 +18,8 @@ def _vector(name: str, values: object) -> np.ndarray:
     """A one-dimensional, non-empty, NaN-free float64 copy of ``values``."""
     try:
         array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as reason:
-        raise InputError(f"{name} must be a sequence of numbers, but {reason}.") from None
+    except (TypeError, ValueError):
+        raise InputError(_not_numbers(name, values)) from None
     if array.ndim != 1:
         raise InputError(f"{name} must be one-dimensional, but its shape is {array.shape}.")
     if array.size == 0:
@@ -29,6 +30,17 @@ def _vector(name: str, values: object) -> np.ndarray:
         if bad.size:
             raise InputError(f"{name}[{bad[0]}] is nan; every entry must be a number.")
     return array
+
+
+def _not_numbers(name: str, values: object) -> str:
+    """The sentence about the first entry that is no number, or about the whole when it has no entries."""
+    if isinstance(values, (list, tuple, np.ndarray)):
+        for index, value in enumerate(values):
+            try:
+                float(value)
+            except (TypeError, ValueError):
+                return f"{name}[{index}] is {reprlib.repr(value)}; every entry must be a number."
+    return f"{name} is {reprlib.repr(values)}; it must be a sequence of numbers."
 
 
 def _refuse_first(name: str, array: np.ndarray, bad: np.ndarray, expected: str) -> None:
@@ -78,7 +90,9 @@ def check_prior(prior: object, size: int) -> np.ndarray:
 
 
 def check_posterior(posterior: object, size: int, name: str = "posterior") -> np.ndarray:
-    """A posterior over ``size`` classifiers: non-negative weights that sum to one; ``name`` is the argument it came in."""
+    """A posterior over ``size`` classifiers: non-negative weights that sum to one; ``name`` is the argument it came
+    in.
+    """
     array = _vector(name, posterior)
     _check_length(name, array, size)
     if array.min() < 0.0:
