@@ -1,0 +1,113 @@
+"""Solvers against each other."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import pacb_models as pm
+from pacb_models.cross_check import verdict
+from pacb_models.solution import Solution
+
+NUMPY_SOLVERS = ["frontier", "fixed-point", "subset-search"]
+PROBLEM = pm.BoundProblem(np.linspace(0.1, 0.4, 12), m=300, delta=0.05, distance="kl")
+#: Two minima, of which the search with the early break finds the worse one.
+TWO_MINIMA = pm.BoundProblem([0.05, 0.10] + 48 * [0.30], m=50, delta=0.05, distance="squared")
+
+
+def solution(bound: float, status: str = "optimal", residual: float = 0.0, message: str = "") -> Solution:
+    return Solution(
+        posterior=np.ones(1),
+        bound=bound,
+        empirical_risk=0.0,
+        divergence=0.0,
+        support_size=1,
+        status=status,
+        message=message,
+        iterations=1,
+        seconds=0.0,
+        setup_seconds=0.0,
+        kkt_residual=residual,
+        is_global=False,
+        solver="s",
+    )
+
+
+@pytest.mark.parametrize(
+    "found, gap, expected",
+    [
+        (solution(0.3), 0.0, "agrees"),
+        (solution(0.3), 1e-7, "agrees"),
+        (solution(0.3), -1e-8, "agrees"),
+        (solution(0.3), -1e-6, "below the reference by 1.0e-06"),
+        (solution(0.3), 1e-3, "worse by 1.0e-03"),
+        (solution(0.3, residual=1e-5), 1e-3, "claims optimal but is not"),
+        (solution(0.3, "acceptable", residual=1e-5), 1e-3, "worse by 1.0e-03"),
+        (solution(0.3, "acceptable"), 1e-8, "agrees"),
+        (solution(0.3, "not_converged"), 0.0, "failed: not_converged"),
+        (solution(0.3, "time_limit", message="after 1 s"), 0.1, "failed: time_limit, after 1 s"),
+        (solution(0.3, "not_converged"), -1.0, "below the reference by 1.0e+00"),
+    ],
+)
+def test_verdicts(found, gap, expected):
+    assert verdict(found, gap, 1e-7) == expected
+
+
+@pytest.mark.parametrize("distance", ["linear", "squared", "kl"])
+def test_numpy_solvers_agree(distance):
+    check = pm.cross_check(PROBLEM.replace(distance=distance), NUMPY_SOLVERS)
+    assert check.agree
+    assert [row.solver for row in check.rows] == NUMPY_SOLVERS
+    # With the linear distance all three are certain of their optimum.
+    assert check.reference == "frontier" or distance == "linear"
+    assert all(abs(row.gap) <= 1e-12 for row in check.rows)
+
+
+@pytest.mark.parametrize("distance", ["linear", "squared", "kl", "pinsker", "ch"])
+def test_numpy_solvers_agree_on_kl_divergence_bounds(distance):
+    check = pm.cross_check(PROBLEM.replace(divergence="kl", distance=distance), ["frontier", "fixed-point"])
+    assert check.agree
+
+
+def test_a_worse_local_minimum_is_seen():
+    check = pm.cross_check(TWO_MINIMA, NUMPY_SOLVERS)
+    verdicts = {row.solver: row.verdict for row in check.rows}
+    assert verdicts["frontier"] == verdicts["fixed-point"] == "agrees"
+    assert verdicts["subset-search"] == "worse by 3.6e-02"
+    assert not check.agree
+
+
+def test_options_reach_their_solver():
+    check = pm.cross_check(TWO_MINIMA, NUMPY_SOLVERS, options={"subset-search": {"early_break": False}})
+    assert check.agree
+
+
+def test_reference_is_exact_even_when_it_was_not_asked_for():
+    check = pm.cross_check(TWO_MINIMA, ["subset-search"])
+    assert check.reference == "frontier"
+    assert [row.solver for row in check.rows] == ["subset-search"]
+    assert not check.agree
+
+
+def test_failure_of_one_solver_does_not_hide_the_others():
+    options = {"fixed-point": {"max_iterations": 1}, "subset-search": {"no_such_option": 1}}
+    check = pm.cross_check(PROBLEM, NUMPY_SOLVERS, options=options)
+    rows = {row.solver: row for row in check.rows}
+    assert rows["frontier"].agrees
+    assert rows["fixed-point"].verdict.startswith("failed: not_converged")
+    assert rows["subset-search"].status == "error"
+    assert "option 'no_such_option' is unknown" in rows["subset-search"].verdict
+    assert math.isnan(rows["subset-search"].bound)
+
+
+def test_table():
+    check = pm.cross_check(PROBLEM, NUMPY_SOLVERS)
+    lines = str(check).splitlines()
+    assert lines[0].split()[:4] == ["solver", "status", "bound", "gap"]
+    assert len(lines) == 5
+    assert lines[-1].startswith("reference: frontier, bound 0.")
+    frame = check.to_frame()
+    assert frame["solver"].tolist() == NUMPY_SOLVERS
+    assert frame["verdict"].eq("agrees").all()

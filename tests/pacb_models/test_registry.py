@@ -1,0 +1,241 @@
+"""Finding solvers, choosing one, and judging what it returns."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import pacb_models as pm
+from pacb_models import registry
+from pacb_models.registry import (
+    ACCEPTABLE_RESIDUAL,
+    OPTIMAL_RESIDUAL,
+    assess,
+    capable_solvers,
+    get_solver,
+    onto_simplex,
+)
+from pacb_models.solution import STATUSES, Outcome
+from pacb_models.solver import Solver
+
+PROBLEM = pm.BoundProblem([0.1, 0.2, 0.4], m=500, delta=0.05, distance="squared")
+OPTIMUM = pm.solve(PROBLEM, "fixed-point").posterior
+
+
+class Anything(Solver):
+    """A third party's solver that returns what it is told."""
+
+    name = "anything"
+    handles = {"chi2": ("squared",)}
+
+    def run(self, problem, weights=None, status="optimal"):
+        return Outcome(weights, status)
+
+
+class Loose(Anything):
+    """One that judges its options itself."""
+
+    name = "loose"
+
+    def run(self, problem, **options):
+        return Outcome(problem.prior, "not_converged", message=",".join(options))
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Registers solvers for one test, as entry points would."""
+
+    def install(*solvers: Solver) -> None:
+        class Point:
+            def __init__(self, solver):
+                self.solver = solver
+
+            def load(self):
+                return self.solver
+
+        table = registry._entry_points() | {solver.name: Point(solver) for solver in solvers}
+        monkeypatch.setattr(registry, "_entry_points", lambda: table)
+        get_solver.cache_clear()
+
+    yield install
+    get_solver.cache_clear()
+
+
+# --- finding and choosing ---------------------------------------------------------------------------------------------
+
+
+def test_numpy_solvers_are_registered_and_available():
+    table = pm.available_solvers()
+    for name in ("frontier", "fixed-point", "subset-search"):
+        assert table[name].available
+        assert get_solver(name).name == name
+    assert list(table)[:3] == ["frontier", "fixed-point", "subset-search"]
+
+
+def test_availability_for_a_problem():
+    table = pm.available_solvers(pm.BoundProblem([0.1], m=5, distance="pinsker", divergence="kl"))
+    assert table["fixed-point"].available
+    assert not table["subset-search"].available
+    assert "chi2: linear, squared, kl" in table["subset-search"]
+
+
+def test_capable_solvers_know_the_divergence():
+    assert "subset-search" in capable_solvers(PROBLEM)
+    assert "subset-search" not in capable_solvers(PROBLEM.replace(divergence="kl"))
+
+
+def test_auto_takes_the_exact_one():
+    assert get_solver("frontier").exact
+    assert pm.solve(PROBLEM).solver == "frontier"
+
+
+def test_unknown_solver():
+    with pytest.raises(pm.InputError, match=r"solver is 'magic'; it must be 'auto' or one of 'frontier', .*'scipy'\."):
+        pm.solve(PROBLEM, "magic")
+
+
+def test_unsupported_problem_names_those_that_can():
+    with pytest.raises(pm.UnsupportedProblemError, match=r"'subset-search' cannot .*pinsker.*kl.*fixed-point"):
+        pm.solve(PROBLEM.replace(distance="pinsker", divergence="kl"), "subset-search")
+
+
+def test_missing_software(installed):
+    class NeedsMore(Anything):
+        name = "needs-more"
+        requires = ("no_such_module",)
+        install = "pip install no-such-module"
+
+    installed(NeedsMore())
+    assert not pm.available_solvers()["needs-more"].available
+    with pytest.raises(pm.SolverUnavailableError, match="no_such_module not installed: pip install no-such-module"):
+        pm.solve(PROBLEM, "needs-more")
+
+
+def test_import_needs_no_heavy_package():
+    """``import pacb_models`` and a solve by NumPy alone load none of the optional packages."""
+    program = (
+        "import sys, pacb_models as pm; pm.solve(pm.BoundProblem([0.1, 0.2], m=9), 'fixed-point');"
+        "heavy = ('pyomo', 'cvxpy', 'cyipopt', 'sklearn', 'matplotlib', 'pandas');"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# --- options ----------------------------------------------------------------------------------------------------------
+
+
+def test_unknown_option_lists_the_valid_ones():
+    expected = (
+        r"option 'max_iter' is unknown to solver 'fixed-point'; its options are 'start', 'starts', 'seed', "
+        r"'safeguard', 'max_iterations', 'tolerance', 'trace'\."
+    )
+    with pytest.raises(pm.InputError, match=expected):
+        pm.solve(PROBLEM, "fixed-point", max_iter=3)
+
+
+def test_the_problem_is_no_option():
+    with pytest.raises((pm.InputError, TypeError)):
+        pm.solve(PROBLEM, "fixed-point", problem=PROBLEM)
+
+
+def test_solver_that_takes_any_option_judges_itself(installed):
+    installed(Loose())
+    assert pm.solve(PROBLEM, "loose", a=1, b=2).message == "a,b"
+
+
+def test_known_option_is_passed_on():
+    assert len(pm.solve(PROBLEM, "fixed-point", trace=True).details["trace"]) > 1
+
+
+# --- judging ----------------------------------------------------------------------------------------------------------
+
+
+def judged(weights, status="optimal", **fields):
+    weights = None if weights is None else np.asarray(weights, dtype=float)
+    return assess(PROBLEM, Outcome(weights, status, **fields), "anything", 0.25)
+
+
+def test_everything_is_recomputed():
+    solution = judged(OPTIMUM, iterations=7, is_global=True, setup_seconds=0.5)
+    assert solution.bound == PROBLEM.bound(OPTIMUM)
+    assert solution.empirical_risk == PROBLEM.empirical_risk(OPTIMUM)
+    assert solution.divergence == PROBLEM.statistic(OPTIMUM) - 1.0
+    assert solution.kkt_residual == PROBLEM.kkt_residual(OPTIMUM) <= 1e-10
+    assert solution.support_size == np.count_nonzero(OPTIMUM)
+    assert (solution.status, solution.iterations, solution.seconds, solution.setup_seconds) == ("optimal", 7, 0.25, 0.5)
+    assert solution.is_global
+
+
+def test_false_claim_is_corrected():
+    solution = judged(PROBLEM.prior, is_global=True)
+    assert solution.status == "not_converged"
+    assert "said 'optimal'" in solution.message
+    assert not solution.is_global
+    assert solution.bound == PROBLEM.bound(PROBLEM.prior)
+
+
+@pytest.mark.parametrize("claim", ["optimal", "acceptable"])
+def test_claims_by_residual(claim):
+    """Walk away from the optimum: the strongest word the residual allows, never a stronger one than was said."""
+    seen = set()
+    for distance in (0.0, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 1e-2, 0.1):
+        solution = judged((1 - distance) * OPTIMUM + distance * PROBLEM.prior, claim)
+        if solution.kkt_residual <= OPTIMAL_RESIDUAL:
+            assert solution.status == claim
+        elif solution.kkt_residual <= ACCEPTABLE_RESIDUAL:
+            assert solution.status == "acceptable"
+        else:
+            assert solution.status == "not_converged"
+        seen.add(solution.status)
+    assert seen == {claim, "acceptable", "not_converged"}
+
+
+@pytest.mark.parametrize("status", sorted(set(STATUSES) - {"optimal", "acceptable"}))
+def test_other_statuses_stand(status):
+    assert judged(OPTIMUM, status).status == status
+    assert judged(PROBLEM.prior, status).status == status
+
+
+def test_unknown_status_is_a_bug_of_the_solver():
+    with pytest.raises(ValueError, match="unknown status 'fine'"):
+        judged(OPTIMUM, "fine")
+
+
+@pytest.mark.parametrize("weights", [None, [0.0, 0.0, 0.0], [np.nan, 0.5, 0.5], [np.inf, 0.0, 0.0], [-1.0, -2.0, 0.0]])
+def test_unusable_weights(weights):
+    solution = judged(weights)
+    assert solution.status == "numerical_error"
+    assert solution.posterior is None
+    assert solution.bound == np.inf
+    assert solution.as_dict()["bound"] is None
+
+
+def test_negative_noise_is_cut_off():
+    solution = judged([1.0 + 1e-9, -1e-9, 0.0], "not_converged")
+    assert solution.posterior.tolist() == [1.0, 0.0, 0.0]
+    assert solution.support_size == 1
+
+
+def test_weights_are_normalised():
+    posterior, violation = onto_simplex(np.array([2.0, 1.0, 1.0]))
+    assert (posterior.tolist(), violation) == ([0.5, 0.25, 0.25], 3.0)
+    exact = np.array([0.5, 0.5])
+    assert onto_simplex(exact) == (exact, 0.0)
+
+
+def test_status_words_of_the_contract():
+    assert set(STATUSES) == {
+        "optimal", "acceptable", "iteration_limit", "time_limit", "infeasible", "restoration_failed", "numerical_error",
+        "not_converged", "unavailable", "error",
+    }
+
+
+def test_solution_as_json_fields():
+    record = pm.solve(PROBLEM, "fixed-point").as_dict()
+    assert record["posterior"] == pytest.approx(OPTIMUM.tolist())
+    assert {"bound", "empirical_risk", "divergence", "support_size", "status", "message", "iterations"} <= set(record)
+    assert "details" not in record

@@ -1,0 +1,144 @@
+"""Every bad input is one sentence: the argument, the offending value and its index, what was expected."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import pacb_models as pm
+from pacb_models import validation
+
+GOOD = {"risks": [0.1, 0.2, 0.3], "m": 100, "delta": 0.05}
+
+#: (arguments that replace good ones, what the sentence must say)
+BAD = [
+    # risks
+    ({"risks": [0.1, 1.5, 0.2]}, [r"risks\[1\] is 1\.5", r"\[0, 1\]"]),
+    ({"risks": [0.1, 0.2, -1e-9]}, [r"risks\[2\] is -1e-09", r"\[0, 1\]"]),
+    ({"risks": [0.1, float("nan")]}, [r"risks\[1\] is nan"]),
+    ({"risks": [float("inf"), 0.1]}, [r"risks\[0\] is inf", r"\[0, 1\]"]),
+    ({"risks": [2.0, 3.0, 0.5]}, [r"risks\[0\] is 2\.0", "1 more"]),
+    ({"risks": [float("inf"), float("-inf"), float("nan")]}, [r"risks\[2\] is nan"]),
+    ({"risks": []}, ["risks", "empty"]),
+    ({"risks": 0.3}, ["risks", "one-dimensional", r"\(\)"]),
+    ({"risks": [[0.1, 0.2]]}, ["risks", "one-dimensional", r"\(1, 2\)"]),
+    ({"risks": [0.1, "low", "high"]}, [r"risks\[1\] is 'low'", "number"]),
+    ({"risks": [0.1, [0.2, 0.3]]}, [r"risks\[1\] is \[0\.2, 0\.3\]", "number"]),
+    ({"risks": {"a": 0.1}}, ["risks is {'a': 0.1}", "sequence of numbers"]),
+    ({"risks": "0.1 0.2"}, ["risks is '0.1 0.2'", "sequence of numbers"]),
+    ({"risks": None}, ["risks", "one-dimensional"]),
+    # m
+    ({"m": 0}, [r"\bm\b", r"\b0\b"]),
+    ({"m": -3}, [r"\bm\b", "-3"]),
+    ({"m": 10.0}, [r"\bm\b", r"10\.0"]),
+    ({"m": True}, [r"\bm\b", "True"]),
+    ({"m": "many"}, [r"\bm\b", "many"]),
+    ({"m": None}, [r"\bm\b", "None"]),
+    ({"m": 10**9 + 1}, [r"\bm\b", "1000000001"]),
+    # delta
+    ({"delta": 0.0}, ["delta is 0.0", "strictly between 0 and 1"]),
+    ({"delta": 1.0}, ["delta is 1.0", "strictly between 0 and 1"]),
+    ({"delta": -0.1}, ["delta is -0.1"]),
+    ({"delta": float("nan")}, ["delta is nan"]),
+    ({"delta": True}, ["delta is True"]),
+    ({"delta": "small"}, ["delta is 'small'"]),
+    # prior
+    ({"prior": [0.5, 0.5]}, ["prior has 2 entries", "3 risks"]),
+    ({"prior": [0.5, 0.7, -0.2]}, [r"prior\[2\] is -0\.2", "positive"]),
+    ({"prior": [0.5, 0.5, 0.0]}, [r"prior\[2\] is 0\.0", "positive"]),
+    ({"prior": [0.5, float("nan"), 0.5]}, [r"prior\[1\] is nan"]),
+    ({"prior": [0.5, 0.3, 0.3]}, [r"prior sums to 1\.1", "sum to 1", "1e-09"]),
+    ({"prior": [0.5, 0.3, 0.2 + 2e-9]}, [r"prior sums to 1\.000000002"]),
+    ({"prior": "uniform"}, ["prior is 'uniform'", "sequence of numbers"]),
+    # names
+    ({"distance": "cubic"}, ["distance", "'cubic'", "linear", "squared", "kl", "pinsker", "ch"]),
+    ({"divergence": "tv"}, ["divergence", "'tv'", "chi2", "renyi", "kl"]),
+    ({"constant": "best"}, ["constant", "'best'", "exact", "paper"]),
+    ({"distance": None}, ["distance", "None"]),
+    ({"divergence": 2}, ["divergence", "2"]),
+    ({"distance": ["kl"]}, ["distance", r"\['kl'\]"]),
+    # combinations that do not exist
+    ({"distance": "pinsker"}, ["pinsker", "chi2", "linear", "squared", "kl"]),
+    ({"distance": "ch", "divergence": "renyi"}, ["'?ch'?", "renyi", "linear", "squared", "kl"]),
+    ({"divergence": "renyi", "constant": "paper"}, ["paper", "renyi", "chi2"]),
+    # order
+    ({"divergence": "renyi", "order": 1.0}, ["order is 1.0", "above 1"]),
+    ({"divergence": "renyi", "order": float("inf")}, ["order is inf", "finite"]),
+    ({"divergence": "renyi", "order": float("nan")}, ["order is nan"]),
+    ({"divergence": "renyi", "order": "two"}, ["order is 'two'"]),
+    ({"divergence": "renyi", "order": True}, ["order is True"]),
+]
+
+
+def assert_one_sentence(message: str, fragments: list[str]) -> None:
+    assert "\n" not in message
+    assert message.endswith(".")
+    assert not re.search(r"[.!?] [A-Z]", message), "more than one sentence"
+    for fragment in fragments:
+        assert re.search(fragment, message), f"{fragment!r} is missing in: {message}"
+
+
+@pytest.mark.parametrize("arguments, fragments", BAD, ids=[str(arguments) for arguments, _ in BAD])
+def test_bad_problem(arguments, fragments):
+    with pytest.raises(pm.InputError) as caught:
+        pm.BoundProblem(**(GOOD | arguments))
+    assert isinstance(caught.value, ValueError)
+    assert_one_sentence(str(caught.value), fragments)
+
+
+BAD_POSTERIORS = [
+    ([0.5, 0.5], ["posterior has 2 entries", "3 risks"]),
+    ([0.5, 0.6, -0.1], [r"posterior\[2\] is -0\.1", "non-negative"]),
+    ([0.5, 0.4, 0.2], [r"posterior sums to 1\.1"]),
+    ([0.5, float("nan"), 0.5], [r"posterior\[1\] is nan"]),
+    ([[0.5, 0.3, 0.2]], ["posterior", "one-dimensional"]),
+    ([], ["posterior", "empty"]),
+    ("abc", ["posterior"]),
+]
+
+
+@pytest.mark.parametrize("method", ["bound", "gradient", "kkt_residual", "classify"])
+@pytest.mark.parametrize("posterior, fragments", BAD_POSTERIORS, ids=[str(p) for p, _ in BAD_POSTERIORS])
+def test_bad_posterior(method, posterior, fragments):
+    problem = pm.BoundProblem(**GOOD)
+    with pytest.raises(pm.InputError) as caught:
+        getattr(problem, method)(posterior)
+    assert_one_sentence(str(caught.value), fragments)
+
+
+def test_sums_are_allowed_to_round():
+    """A million weights of one over a million do not sum to one exactly."""
+    size = 10**6
+    prior = np.full(size, 1.0 / size)
+    assert validation.check_prior(prior, size) is not prior
+    validation.check_posterior(prior, size)
+    validation.check_posterior([1.0 - 5e-10, 0.0], 2)
+
+
+def test_integers_and_numpy_scalars_are_numbers():
+    problem = pm.BoundProblem([0, 1], m=np.int64(10), delta=np.float32(0.5))
+    assert type(problem.m) is int
+    assert type(problem.delta) is float
+    assert problem.bound([1, 0]) == problem.bound([1.0, 0.0])
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf"), True, "1", None])
+def test_positive(value):
+    with pytest.raises(pm.InputError, match=r"tolerance is .*; it must be a positive number\."):
+        validation.check_positive("tolerance", value)
+
+
+@pytest.mark.parametrize("value", [0, 2.0, True, "3", None])
+def test_count(value):
+    with pytest.raises(pm.InputError, match=r"starts is .*; it must be a whole number of at least 1\."):
+        validation.check_count("starts", value)
+
+
+def test_good_counts_and_choices():
+    assert validation.check_count("starts", np.int32(3)) == 3
+    assert validation.check_count("seed", 0, least=0) == 0
+    assert validation.check_choice("side", "upper", ("upper", "lower")) == "upper"
+    with pytest.raises(pm.InputError, match=r"side is 'left'; it must be one of 'upper', 'lower'\."):
+        validation.check_choice("side", "left", ("upper", "lower"))
