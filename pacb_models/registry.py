@@ -49,7 +49,24 @@ def get_solver(name: str) -> Solver:
     points = _entry_points()
     if name not in points:
         raise InputError(f"solver is {name!r}; it must be 'auto' or one of {', '.join(map(repr, points))}.")
-    return points[name].load()
+    try:
+        return points[name].load()
+    except (ImportError, AttributeError) as reason:
+        return _Unloadable(name, reason)
+
+
+class _Unloadable(Solver):
+    """Stands for an entry point that cannot be imported, so that one broken package does not take the others along."""
+
+    def __init__(self, name: str, reason: Exception) -> None:
+        self.name, self.reason = name, reason
+
+    def missing(self) -> str:
+        return f"its module cannot be imported ({self.reason})"
+
+    def unsupported(self, problem: BoundProblem) -> None:
+        """Nothing is known of what it handles; :meth:`missing` has the reason that counts."""
+        return None
 
 
 class Availability(str):

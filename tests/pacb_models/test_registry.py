@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib.metadata import EntryPoint
 
 import numpy as np
 import pytest
@@ -112,6 +113,20 @@ def test_missing_software(installed):
     assert not pm.available_solvers()["needs-more"].available
     with pytest.raises(pm.SolverUnavailableError, match="no_such_module not installed: pip install no-such-module"):
         pm.solve(PROBLEM, "needs-more")
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize("target", ["no_such_module:SOLVER", "math:SOLVER"])
+def test_broken_entry_point_is_reported_and_harms_nobody(monkeypatch, target):
+    broken = EntryPoint(name="broken", value=target, group=registry.GROUP)
+    table = registry._entry_points() | {"broken": broken}
+    monkeypatch.setattr(registry, "_entry_points", lambda: table)
+    assert "cannot be imported" in pm.available_solvers()["broken"]
+    assert pm.solve(PROBLEM).status == "optimal"
+    with pytest.raises(pm.SolverUnavailableError, match=r"'broken' cannot run here: its module cannot be imported"):
+        pm.solve(PROBLEM, "broken")
+    check = pm.cross_check(PROBLEM, ["fixed-point", "broken"])
+    assert [row.status for row in check.rows] == ["optimal", "unavailable"]
 
 
 def test_import_needs_no_heavy_package():
