@@ -69,11 +69,12 @@ class GibbsPath:
         self.problem = problem
         self.floor = float(problem.risks.min())
         self.all_y = self.y = problem.risks - self.floor
-        self.p = problem.prior
+        # Weights are formed from logarithms: the smallest risk may have a prior weight next to underflow.
+        self.all_log_p = self.log_p = np.log(problem.prior)
         self.spread = float(self.y.max())
         self.n, self.constant = float(problem.exponent), problem.coefficient
         self.lowest = self.y <= NEGLIGIBLE
-        self.log_lowest_mass = math.log(float(self.p[self.lowest].sum()))
+        self.log_lowest_mass = math.log(float(problem.prior[self.lowest].sum()))
 
     def limits(self, stationarity: Stationarity) -> tuple[float, float]:
         """β below which the bound falls, and β above which it rises or the posterior no longer moves."""
@@ -93,34 +94,39 @@ class GibbsPath:
         """Forget the items whose weight is nil for every β from ``smallest`` on."""
         kept = smallest * self.y <= _LEFT_OUT - self.log_lowest_mass
         if 2 * np.count_nonzero(kept) < kept.size:
-            self.y, self.p = self.y[kept], self.p[kept]
+            self.y, self.log_p = self.y[kept], self.log_p[kept]
 
     def evaluate(self, z: np.ndarray) -> Point:
         if z.size * self.y.size > _BATCH:
             columns = zip(*(self.evaluate_one(one)[:-1] for one in z.tolist()), strict=True)
             return Point(*(np.array(values) for values in columns))
         beta = np.exp(z)
-        weights = np.exp(np.multiply.outer(-beta, self.y))
-        weights *= self.p
+        weights = np.multiply.outer(-beta, self.y)
+        weights += self.log_p
+        largest = weights.max(axis=1)
+        weights -= largest[:, None]
+        np.exp(weights, out=weights)
         total = weights.sum(axis=1)
         mean = (weights * self.y).sum(axis=1) / total
         weights *= (self.y - mean[:, None]) ** 2
-        return self._point(z, beta, total, mean, weights.sum(axis=1) / total)
+        return self._point(z, beta, largest + np.log(total), mean, weights.sum(axis=1) / total)
 
     def evaluate_one(self, z: float) -> Point:
         beta = math.exp(z)
         weights = self.y * -beta
+        weights += self.log_p
+        largest = float(weights.max())
+        weights -= largest
         np.exp(weights, out=weights)
-        weights *= self.p
         total = float(weights.sum())
         mean = float((weights * self.y).sum()) / total
         deviation = self.y - mean
         deviation *= deviation
         deviation *= weights
-        return self._point(z, beta, total, mean, float(deviation.sum()) / total)
+        return self._point(z, beta, largest + math.log(total), mean, float(deviation.sum()) / total)
 
-    def _point(self, z: Numbers, beta: Numbers, total: Numbers, mean: Numbers, variance: Numbers) -> Point:
-        divergence = -beta * mean - (math.log(total) if isinstance(total, float) else np.log(total))
+    def _point(self, z: Numbers, beta: Numbers, log_total: Numbers, mean: Numbers, variance: Numbers) -> Point:
+        divergence = -beta * mean - log_total
         d = beta / self.n
         return Point(z, self.floor + mean, (divergence + self.constant) / self.n, d, self.n * variance, d)
 
@@ -148,8 +154,12 @@ class GibbsPath:
         if place is None:
             weights = np.where(self.lowest, self.problem.prior, 0.0)
         else:
-            weights = self.problem.prior * np.exp(-math.exp(place) * self.all_y)
-        return weights / weights.sum()
+            weights = self.all_y * -math.exp(place)
+            weights += self.all_log_p
+            weights -= weights.max()
+            np.exp(weights, out=weights)
+        weights /= weights.sum()
+        return weights
 
     def support_size(self, place: float | None) -> int:
         return int(np.count_nonzero(self.posterior(place)))

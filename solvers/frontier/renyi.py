@@ -73,7 +73,9 @@ class RenyiPath:
         self.problem = problem
         self.floor = float(problem.risks.min())
         order = np.argsort(problem.risks)
-        self.y, self.p = problem.risks[order] - self.floor, problem.prior[order]
+        self.y = problem.risks[order] - self.floor
+        # Weights are formed from logarithms: near order one they leave the floating-point range before they are normed.
+        self.log_p = np.log(problem.prior[order])
         self.spread = float(self.y[-1])
         self.c, self.alpha = problem.coefficient, problem.order
         self.beta = 1.0 / (self.alpha - 1.0)
@@ -121,29 +123,39 @@ class RenyiPath:
         """The segment above the risk of that rank."""
         low = float(self.levels[rank])
         count = int(np.searchsorted(self.y, low, side="right"))
-        return Segment(self, self.y[:count], self.p[:count], low, float(self.levels[rank + 1]) - low)
+        return Segment(self, self.y[:count], self.log_p[:count], low, float(self.levels[rank + 1]) - low)
 
     def evaluate(self, z: np.ndarray) -> Point:
         level = self.levels[(-z).astype(np.intp)]
         if level.size * self.y.size <= _BATCH:
-            sums = self._sums(level[:, None], self.y, self.p)
+            sums = self._sums(level[:, None], self.y, self.log_p)
         else:
             counts = np.searchsorted(self.y, level)
-            sums = np.array([self._sums(one, self.y[:k], self.p[:k]) for one, k in zip(level, counts, strict=True)]).T
-        mass, risk, ramp = sums
-        N = level * ramp ** (1.0 / (self.beta + 1.0))
-        w = ramp ** (1.0 / self.alpha) / mass
+            parts = [self._sums(one, self.y[:k], self.log_p[:k]) for one, k in zip(level, counts, strict=True)]
+            sums = tuple(np.array(column) for column in zip(*parts, strict=True))
+        N, w, risk = self._norms(level, *sums)
         unknown = np.full(z.shape, np.nan)
-        return Point(z, self.floor + risk / mass, self.c * w, self.c / N, unknown, unknown)
+        return Point(z, self.floor + risk, self.c * w, self.c / N, unknown, unknown)
 
-    def _sums(self, level: Numbers, y: np.ndarray, p: np.ndarray) -> tuple[Numbers, Numbers, Numbers]:
-        r"""The sums of :math:`p x^\beta`, :math:`p x^\beta y` and :math:`p x^{\beta+1}`, :math:`x = (1 - y/\mu)_+`."""
+    def _sums(self, level: Numbers, y: np.ndarray, log_p: np.ndarray) -> tuple[Numbers, ...]:
+        """The sums that :meth:`_norms` takes."""
         ratio = np.maximum(1.0 - y / level, 0.0)
-        weights = ratio**self.beta * p
-        return weights.sum(axis=-1), (weights * y).sum(axis=-1), (weights * ratio).sum(axis=-1)
+        weights, largest = _weights(self.beta * np.log(ratio) + log_p)
+        return weights.sum(axis=-1), (weights * y).sum(axis=-1), (weights * ratio).sum(axis=-1), largest
 
     def elasticity_range(self, start: Point, end: Point) -> tuple[np.ndarray, np.ndarray]:
         return start.e, end.e
+
+    def _norms(
+        self, level: Numbers, mass: Numbers, risk: Numbers, ramp: Numbers, largest: Numbers
+    ) -> tuple[Numbers, Numbers, Numbers]:
+        r"""``N``, ``w`` and the empirical risk, from sums over the weights :math:`p x^\beta` of one, ``y`` and ``x``.
+
+        ``x`` is measured in units of μ, and the weights in units of the largest, whose logarithm is given.
+        """
+        N = level * np.exp((np.log(ramp) + largest) / (self.beta + 1.0))
+        w = np.exp((np.log(ramp) + largest) / self.alpha - largest) / mass
+        return N, w, risk / mass
 
     def cut(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         return np.floor(0.5 * (start + end))[:, None]
@@ -154,12 +166,15 @@ class RenyiPath:
     def posterior(self, place: Place) -> np.ndarray:
         above = math.exp(place.log_above)
         distance = place.risk - (self.problem.risks - self.floor)
-        weights = np.maximum(distance + above, 0.0)
-        weights /= place.risk + above
-        weights **= self.beta
-        weights[distance < 0.0] = 0.0
-        weights[np.abs(distance) <= NEGLIGIBLE] = math.exp(self.beta * (place.log_above - math.log(place.risk + above)))
-        weights *= self.problem.prior
+        # A logarithm of zero is minus infinity, and the weight zero.
+        log_x = np.log(np.maximum(distance + above, 0.0))
+        log_x[distance < 0.0] = -np.inf
+        log_x[np.abs(distance) <= NEGLIGIBLE] = place.log_above
+        log_x *= self.beta
+        prior = self.problem.prior
+        # In units of the largest weight; the prior is multiplied, as its logarithm would cost digits.
+        largest = int(np.argmax(log_x + np.log(prior)))
+        weights = np.exp(log_x - log_x[largest]) * (prior / prior[largest])
         return weights / weights.sum()
 
     def support_size(self, place: Place) -> int:
@@ -172,9 +187,11 @@ class Moments(NamedTuple):
     #: μ and ``N``.
     level: np.ndarray
     N: np.ndarray
-    #: Sums of :math:`p (x/\mu)^\beta` and of :math:`p (x/\mu)^{\beta-1}`.
+    #: Sums of :math:`p (x/\mu)^\beta` and of :math:`p (x/\mu)^{\beta-1}` in units of the former's largest term ...
     mass: np.ndarray
     inverse: np.ndarray
+    #: ... of which this is the logarithm.
+    largest: np.ndarray
     #: Mean and variance of the risks with the latter weights.
     center: np.ndarray
     variance: np.ndarray
@@ -185,12 +202,12 @@ class Moments(NamedTuple):
 class Segment:
     """The path between two neighbouring risks, ``low`` and ``low + gap``."""
 
-    def __init__(self, path: RenyiPath, y: np.ndarray, p: np.ndarray, low: float, gap: float):
-        self.c, self.floor, self.alpha, self.beta = path.c, path.floor, path.alpha, path.beta
-        self.y, self.p, self.low, self.gap = y, p, low, gap
+    def __init__(self, path: RenyiPath, y: np.ndarray, log_p: np.ndarray, low: float, gap: float):
+        self.path = path
+        self.y, self.log_p, self.low, self.gap = y, log_p, low, gap
         self.below = low - y
         self.entering = np.searchsorted(y, low)
-        self.power = max(self.alpha - 1.0, 1.0)
+        self.power = max(path.alpha - 1.0, 1.0)
         # With power one, μ is close to the lower risk when it is so on the risk's own scale.
         self.closest = _CLOSEST if self.power > 1.0 else _CLOSEST * min(low / gap, 1.0)
 
@@ -206,43 +223,43 @@ class Segment:
     def evaluate_one(self, z: float) -> Point:
         return self._evaluate(z, z)
 
-    def _evaluate(self, column: np.ndarray | float, z: np.ndarray | float) -> Point:
+    def _evaluate(self, column: Numbers, z: Numbers) -> Point:
+        path = self.path
         log_above = math.log(self.gap) - self.power * column
         above = np.exp(log_above)
         level = self.low + above
-        ratio = (self.below + above) / level
-        log_entering = log_above - np.log(level)
-        ratio[..., self.entering :] = np.exp(np.maximum(log_entering, _SMALLEST))
-        rho = ratio ** (self.beta - 1.0) * self.p
-        q = rho * ratio
-        q[..., self.entering :] = np.exp(self.beta * log_entering) * self.p[self.entering :]
-        mass = q.sum(axis=-1)
-        ramp = (q * ratio).sum(axis=-1)
-        y = (q * self.y).sum(axis=-1) / mass
+        log_ratio = np.log((self.below + above) / level)
+        log_ratio[..., self.entering :] = log_above - np.log(level)
+        ratio = np.exp(np.maximum(log_ratio, _SMALLEST))
+        weights, largest = _weights(path.beta * log_ratio + self.log_p)
+        rho = weights / ratio
+        sums = weights.sum(axis=-1), (weights * self.y).sum(axis=-1), (weights * ratio).sum(axis=-1), largest
+        level, above = np.reshape(level, np.shape(z)), np.reshape(above, np.shape(z))
+        N, w, y = path._norms(level, *sums)
         inverse = rho.sum(axis=-1)
         center = (rho * self.y).sum(axis=-1) / inverse
-        level, above = np.reshape(level, np.shape(z)), np.reshape(above, np.shape(z))
         variance = (rho * (self.y - np.expand_dims(center, -1)) ** 2).sum(axis=-1) / inverse
-        N = level * ramp ** (1.0 / (self.beta + 1.0))
-        w = ramp ** (1.0 / self.alpha) / mass
-        d = self.c / N
-        e = self.beta * N / self.c * inverse / (level * mass) * (variance + (y - center) ** 2)
-        memory = np.stack((level, N, mass, inverse, center, variance, y), axis=-1)
-        return Point(z, self.floor + y, self.c * w, d, e, d / (N * w) * self.power * above, memory)
+        moments = Moments(level, N, sums[0], inverse, largest, center, variance, y)
+        d = path.c / N
+        e = self._elasticity(N, moments, y, moments)
+        speed = d / (N * w) * self.power * above
+        return Point(z, path.floor + y, path.c * w, d, e, speed, np.stack(moments, axis=-1))
 
     def elasticity_range(self, start: Point, end: Point) -> tuple[np.ndarray, np.ndarray]:
         top, bottom = Moments(*start.memory.T), Moments(*end.memory.T)
         # The weights x^(β-1) are smallest at one end and largest at the other.
-        few, many = (bottom, top) if self.beta >= 1.0 else (top, bottom)
+        few, many = (bottom, top) if self.path.beta >= 1.0 else (top, bottom)
         closest = np.clip(few.center, bottom.y, top.y)
         farthest = np.where(np.abs(bottom.y - many.center) > np.abs(top.y - many.center), bottom.y, top.y)
         return self._elasticity(bottom.N, few, closest, top), self._elasticity(top.N, many, farthest, bottom)
 
     def _elasticity(self, N: np.ndarray, weights: Moments, y: np.ndarray, mass: Moments) -> np.ndarray:
         """The elasticity's formula with its factors from different points."""
-        # Sums are stored relative to μ: x^(β-1)/M_β carries the factor μ^(β-1)/μ^β, each μ that of its point.
-        scale = self.beta / self.c * N / (mass.mass * mass.level) * (weights.level / mass.level) ** (self.beta - 1.0)
-        return scale * weights.inverse * (weights.variance + (y - weights.center) ** 2)
+        beta = self.path.beta
+        # Sums are in units of their points: of μ, hence the factors μ^(β-1) and μ^β, and of the largest weight.
+        units = np.exp((beta - 1.0) * np.log(weights.level / mass.level) + (weights.largest - mass.largest))
+        squares = weights.inverse * (weights.variance + (y - weights.center) ** 2)
+        return beta / self.path.c * N * units * squares / (mass.mass * mass.level)
 
     def cut(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         pieces = 4 if self.y.size <= 4096 else 2
@@ -250,3 +267,10 @@ class Segment:
 
     def is_atom(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         return end - start <= SHORTEST
+
+
+def _weights(logarithms: np.ndarray) -> tuple[np.ndarray, Numbers]:
+    """The exponentials in units of the largest (in each row), and the logarithm of that."""
+    largest = logarithms.max(axis=-1)
+    logarithms -= np.expand_dims(largest, -1)
+    return np.exp(logarithms, out=logarithms), largest
