@@ -172,9 +172,11 @@ class RenyiPath:
         log_x[np.abs(distance) <= NEGLIGIBLE] = place.log_above
         log_x *= self.beta
         prior = self.problem.prior
-        # In units of the largest weight; the prior is multiplied, as its logarithm would cost digits.
+        # In units of the largest weight. The prior is multiplied, as its logarithm would cost digits, between two halves
+        # of the power, as either may leave the range of floating-point numbers that their product is in.
         largest = int(np.argmax(log_x + np.log(prior)))
-        weights = np.exp(log_x - log_x[largest]) * (prior / prior[largest])
+        half = np.exp(0.5 * (log_x - log_x[largest]))
+        weights = half * (prior / prior[largest]) * half
         return weights / weights.sum()
 
     def support_size(self, place: Place) -> int:
