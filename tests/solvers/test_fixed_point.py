@@ -1,0 +1,437 @@
+"""The paper's fixed-point scheme: its equations literally, its safeguards, and where it leads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from mpmath import atanh, exp, findroot, log, mp, mpf, sqrt
+
+import pacb_models as pm
+from pacb_models.binary_kl import kl, kl_inverse
+from solvers.fixed_point import FixedPoint
+from solvers.logit_gap import logit_gap
+
+EVERY_BOUND = [
+    *(("chi2", distance) for distance in ("linear", "squared", "kl")),
+    *(("renyi", distance) for distance in ("linear", "squared", "kl")),
+    *(("kl", distance) for distance in ("linear", "squared", "kl", "pinsker", "ch")),
+]
+#: Two good classifiers and many that are not: two minima, under a uniform prior.
+TWO_GROUPS = np.array([0.05, 0.10] + 48 * [0.30])
+
+
+def solve(problem: pm.BoundProblem, **options) -> pm.Solution:
+    return pm.solve(problem, "fixed-point", **options)
+
+
+# --- the paper's equations, written out ------------------------------------------------------------------------------
+
+
+def squared_equation(q: np.ndarray, risks: np.ndarray, H: int, m: int, delta: float) -> np.ndarray:
+    """The theorem's right side for the squared distance: uniform prior, support of size H', the paper's constant."""
+    size = q.size
+    root = ((12 * m - 11) * H / (16 * m**3 * delta)) ** 0.25
+    return 1 / size + 2 * np.sum(q**2) ** 0.75 / root * (risks.mean() - risks)
+
+
+def kl_equation(q: np.ndarray, risks: np.ndarray, H: int, constant: float, delta: float) -> np.ndarray:
+    """The theorem's right side for the kl distance, normalised by Z."""
+    squares, L = np.sum(q**2), q @ risks
+    budget = np.sqrt(H * squares * constant / delta)
+    r = kl_inverse(L, budget)
+    raw = squares * (1 + (risks - L) / budget * np.log((1 - r) * L / (r * (1 - L))))
+    return raw / raw.sum()
+
+
+def linear_equation(q: np.ndarray, risks: np.ndarray, H: int, m: int, delta: float) -> np.ndarray:
+    """The appendix's right side for the linear distance, on a support of size H'."""
+    return 1 / q.size + np.sqrt(4 * m * delta * H * np.sum(q**2)) * (risks.mean() - risks) / H
+
+
+@pytest.mark.parametrize("distance", ["linear", "squared", "kl"])
+@pytest.mark.parametrize("m", [20, 100, 1000])
+def test_solution_satisfies_the_papers_equation_on_its_support(distance, m):
+    risks = np.linspace(0.08, 0.45, 40)
+    problem = pm.BoundProblem(risks, m=m, delta=0.05, distance=distance, constant="paper")
+    solution = solve(problem)
+    support = solution.posterior > 0.0
+    q, l = solution.posterior[support], risks[support]
+    if distance == "kl":
+        expected = kl_equation(q, l, 40, problem.constant_value, 0.05)
+    else:
+        expected = {"squared": squared_equation, "linear": linear_equation}[distance](q, l, 40, m, 0.05)
+    assert q == pytest.approx(expected, rel=1e-9)
+    assert (np.diff(np.flatnonzero(support)) == 1).all()
+    assert solution.kkt_residual < 1e-12
+
+
+@pytest.mark.parametrize("distance", ["squared", "kl"])
+def test_trace_is_the_papers_iteration(distance):
+    """As long as no weight turns negative, iterate by iterate."""
+    risks = np.linspace(0.2, 0.4, 15)
+    problem = pm.BoundProblem(risks, m=20, delta=0.05, distance=distance, constant="paper")
+    trace = solve(problem, trace=True).details["trace"]
+    q = problem.prior
+    for value in trace[:8]:
+        assert value == pytest.approx(problem.bound(q), rel=1e-13)
+        if distance == "kl":
+            q = kl_equation(q, risks, 15, problem.constant_value, 0.05)
+        else:
+            q = squared_equation(q, risks, 15, 20, 0.05)
+        assert q.min() > 0.0
+
+
+@pytest.mark.parametrize("distance", ["squared", "pinsker", "kl", "ch"])
+def test_companion_equations(distance):
+    """q ∝ p exp(-b l), normalised: b = 2√(mR), 2√(2mR), m (logit r - logit L), (2m-1) 2√y / (dy/dR)."""
+    risks, prior, m, delta = np.linspace(0.1, 0.5, 10), np.arange(1, 11) / 55, 60, 0.05
+    problem = pm.BoundProblem(risks, m=m, delta=delta, distance=distance, divergence="kl", prior=prior)
+    solution = solve(problem)
+    q = solution.posterior
+    information = np.sum(q * np.log(q / prior)) + np.log(problem.constant_value / delta)
+    if distance == "squared":
+        b = 2 * np.sqrt(m * information)
+    elif distance == "pinsker":
+        b = 2 * np.sqrt(2 * m * information)
+    elif distance == "kl":
+        L, r = q @ risks, solution.bound
+        b = m * (np.log(r / (1 - r)) - np.log(L / (1 - L)))
+    else:
+        R = information / (2 * m - 1)
+        roots = np.roots([1, 15 / 8, 135 / 16, -135 / 16 * R])
+        y = roots[np.abs(roots.imag) < 1e-12].real.item()
+        slope = (135 / 16) / (3 * y**2 + 15 / 4 * y + 135 / 16)
+        b = (2 * m - 1) * 2 * np.sqrt(y) / slope
+    weights = prior * np.exp(-b * risks)
+    assert q == pytest.approx(weights / weights.sum(), rel=1e-9)
+
+
+def test_linear_kl_bound_is_the_gibbs_posterior_at_once():
+    risks = np.array([0.1, 0.2, 0.4])
+    solution = solve(pm.BoundProblem(risks, m=30, distance="linear", divergence="kl"))
+    weights = np.exp(-30 * risks)
+    assert solution.posterior == pytest.approx(weights / weights.sum(), rel=1e-14)
+    assert solution.iterations == 1
+
+
+# --- accuracy --------------------------------------------------------------------------------------------------------
+
+
+def forty_digit_bound(problem: pm.BoundProblem, support: np.ndarray) -> float:
+    """The stationary χ² bound on a support, from the stationarity condition in forty digits."""
+    with mp.workdps(40):
+        l = [mpf(float(value)) for value in problem.risks[support]]
+        p = [mpf(float(value)) for value in problem.prior[support]]
+        c = sqrt(mpf(problem.constant_value) / mpf(problem.delta))
+        P = sum(p)
+        mean = sum(a * b for a, b in zip(p, l)) / P
+        V = sum(a * (b - mean) ** 2 for a, b in zip(p, l))
+
+        def point(t):
+            return mean - t * V, 1 / P + t * t * V
+
+        def gap(t):
+            L, X = point(t)
+            if problem.distance == "linear":
+                return t - sqrt(X) / c
+            if problem.distance == "squared":
+                return t - 2 * X ** mpf("0.75") / sqrt(c)
+            d = c * t / sqrt(X)
+            return log(1 - L + L * exp(d)) - L * d - c * sqrt(X)
+
+        q = solve(problem).posterior[support]
+        start = (q[0] / problem.prior[support][0] - 1 / float(P)) / (float(mean) - problem.risks[support][0])
+        t = findroot(gap, mpf(float(start)))
+        L, X = point(t)
+        if problem.distance == "linear":
+            return float(L + c * sqrt(X))
+        if problem.distance == "squared":
+            return float(L + sqrt(c * sqrt(X)))
+        s = log(L / (1 - L)) + c * t / sqrt(X)
+        return float(1 / (1 + exp(-s)))
+
+
+@pytest.mark.parametrize("distance", ["linear", "squared", "kl"])
+@pytest.mark.parametrize("uniform", [True, False])
+def test_bound_is_right_to_twelve_digits(distance, uniform):
+    random = np.random.default_rng(12)
+    for _ in range(10):
+        risks = 0.2 + 0.2 * random.random(20)
+        prior = None if uniform else random.dirichlet(np.full(20, 2.0))
+        problem = pm.BoundProblem(risks, m=int(random.integers(5, 200)), distance=distance, prior=prior)
+        solution = solve(problem)
+        support = np.flatnonzero(solution.posterior)
+        assert support.size > 1
+        assert solution.bound == pytest.approx(forty_digit_bound(problem, support), abs=1e-12)
+
+
+@st.composite
+def problems(draw):
+    divergence, distance = draw(st.sampled_from(EVERY_BOUND))
+    size = draw(st.integers(1, 25))
+    kind = draw(st.sampled_from(["any", "ties", "corners", "tiny", "near one", "nearly equal"]))
+    values = {
+        "any": st.floats(0.0, 1.0),
+        "ties": st.sampled_from([0.0, 0.1, 0.2, 0.5]),
+        "corners": st.sampled_from([0.0, 1.0]),
+        "tiny": st.floats(0.0, 1e-9),
+        "near one": st.floats(1 - 1e-6, 1.0),
+        "nearly equal": st.integers(0, 9).map(lambda k: 0.3 + k * 1e-12),
+    }[kind]
+    risks = draw(arrays(float, size, elements=values))
+    shares = draw(st.none() | arrays(int, size, elements=st.integers(1, 10**6)))
+    return pm.BoundProblem(
+        risks,
+        m=draw(st.sampled_from([1, 2, 7, 50, 400, 3000])),
+        delta=draw(st.sampled_from([1e-6, 0.01, 0.05, 0.9])),
+        distance=distance,
+        divergence=divergence,
+        prior=None if shares is None else shares / shares.sum(),
+        order=draw(st.sampled_from([1.1, 1.5, 2.0, 5.0])),
+    )
+
+
+@settings(max_examples=300)
+@given(problems(), st.data())
+def test_always_settles_on_a_stationary_point(problem, data):
+    """From the prior or any other start, with risks at zero and one, ties, and nearly equal risks."""
+    vertex = data.draw(st.none() | st.integers(0, problem.size - 1))
+    start = None if vertex is None else np.eye(problem.size)[vertex]
+    solution = solve(problem, start=start)
+    assert solution.status == "optimal", solution.message
+    assert solution.kkt_residual <= 1e-10
+    assert solution.bound <= problem.bound(problem.prior) + 1e-12 or start is not None
+    assert solution.posterior.sum() == pytest.approx(1.0, abs=1e-12)
+    assert solution.posterior.min() >= 0.0
+
+
+@settings(max_examples=100)
+@given(problems())
+def test_smaller_risks_have_more_weight(problem):
+    """Posterior over prior falls as the risk rises."""
+    q = solve(problem).posterior
+    order = np.argsort(problem.risks)
+    density = (q / problem.prior)[order]
+    assert (np.diff(density) <= 1e-9 * density[:-1]).all()
+
+
+@pytest.mark.parametrize("distance", ["linear", "squared", "kl"])
+def test_agrees_with_the_global_solver_where_the_minimum_is_unique(distance):
+    problem = pm.BoundProblem(np.linspace(0.05, 0.5, 500), m=1000, distance=distance)
+    exact = pm.solve(problem, "frontier")
+    assert exact.local_minima == ()
+    assert solve(problem).bound == pytest.approx(exact.bound, abs=1e-12)
+    assert solve(problem).posterior == pytest.approx(exact.posterior, abs=1e-10)
+
+
+# --- edges -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("divergence, distance", EVERY_BOUND)
+class TestEdges:
+    def problem(self, risks, divergence, distance, **others):
+        return pm.BoundProblem(risks, **({"m": 50} | others), distance=distance, divergence=divergence, order=1.5)
+
+    def test_one_classifier(self, divergence, distance):
+        for risk in (0.0, 0.3, 1.0):
+            solution = solve(self.problem([risk], divergence, distance))
+            assert (solution.posterior.tolist(), solution.status) == ([1.0], "optimal")
+
+    def test_no_risk_anywhere(self, divergence, distance):
+        solution = solve(self.problem(np.zeros(4), divergence, distance))
+        assert solution.posterior == pytest.approx(np.full(4, 0.25), abs=1e-15)
+
+    def test_zero_and_one(self, divergence, distance):
+        solution = solve(self.problem([0.0, 1.0], divergence, distance, m=5000))
+        assert solution.posterior[0] > 0.9
+        assert solution.kkt_residual < 1e-12
+
+    def test_start_without_risk(self, divergence, distance):
+        """The logarithm of the kl equation is infinite there."""
+        problem = self.problem([0.0, 0.01, 0.02, 0.4], divergence, distance)
+        solution = solve(problem, start=[1.0, 0.0, 0.0, 0.0])
+        assert solution.status == "optimal"
+        assert solution.kkt_residual < 1e-10
+
+    def test_start_with_nothing_but_errors(self, divergence, distance):
+        solution = solve(self.problem([0.1, 1.0], divergence, distance), start=[0.0, 1.0])
+        assert solution.status == "optimal"
+        assert solution.posterior[0] > solution.posterior[1]
+
+    def test_order_of_the_classifiers(self, divergence, distance):
+        risks = np.array([0.4, 0.1, 0.3, 0.2])
+        prior = np.array([0.1, 0.2, 0.3, 0.4])
+        shuffled = np.array([2, 0, 3, 1])
+        one = solve(self.problem(risks, divergence, distance, prior=prior))
+        other = solve(self.problem(risks[shuffled], divergence, distance, prior=prior[shuffled]))
+        assert other.posterior == pytest.approx(one.posterior[shuffled], abs=1e-12)
+
+
+def test_vacuous_bound():
+    """The bound at the start rounds to one; the logit gap is finite all the same and leads away from there."""
+    problem = pm.BoundProblem([0.0, 0.99], m=1, delta=0.1, distance="kl", prior=[0.01, 0.99])
+    assert problem.bound(problem.prior) == 1.0
+    assert solve(problem).bound < 1.0
+
+
+def test_large_set():
+    risks = np.random.default_rng(0).random(200_000)
+    solution = solve(pm.BoundProblem(risks, m=2000, distance="squared"))
+    assert solution.status == "optimal"
+    assert solution.kkt_residual < 1e-12
+
+
+# --- convergence -----------------------------------------------------------------------------------------------------
+
+
+def test_squared_trace_descends():
+    """The slope map increases: plain iteration goes down all the way."""
+    random = np.random.default_rng(4)
+    for _ in range(20):
+        problem = pm.BoundProblem(random.random(30), m=int(random.integers(5, 500)), distance="squared")
+        trace = solve(problem, trace=True, safeguard=False).details["trace"]
+        assert (np.diff(trace) <= 1e-15).all()
+
+
+def test_trace_begins_at_the_start_and_ends_at_the_solution():
+    problem = pm.BoundProblem([0.1, 0.3, 0.5], m=40, distance="kl")
+    start = [0.2, 0.3, 0.5]
+    solution = solve(problem, start=start, trace=True)
+    trace = solution.details["trace"]
+    assert len(trace) == solution.iterations + 1
+    assert trace[0] == problem.bound(start)
+    assert trace[-1] == pytest.approx(solution.bound, abs=1e-14)
+    assert "trace" not in solve(problem).details
+
+
+def test_no_point_is_returned_as_optimal_before_it_is():
+    problem = pm.BoundProblem(np.linspace(0.1, 0.5, 20), m=200, distance="squared")
+    solution = solve(problem, max_iterations=3)
+    assert solution.status == "not_converged"
+    assert solution.iterations == 3
+    assert "max_iterations=3" in solution.message
+    assert solution.bound == problem.bound(solution.posterior) < problem.bound(problem.prior)
+
+
+def test_slow_contraction_is_accelerated():
+    """Errors of 0.049 on m = 20: the companion's map contracts by m l = 0.98 only."""
+    problem = pm.BoundProblem([0.049, 0.0], m=20, delta=0.01, distance="kl", divergence="kl")
+    plain = solve(problem, safeguard=False, max_iterations=300)
+    guarded = solve(problem, max_iterations=300)
+    assert plain.status == "not_converged"
+    assert guarded.status == "optimal"
+    assert guarded.iterations < 30
+    assert guarded.details["safeguarded_steps"] > 0
+    assert plain.details["safeguarded_steps"] == 0
+
+
+def test_contraction_rate_of_the_squared_map():
+    """Near its limit the plain map contracts by 3/2 w/(1+w), w = t²VP: it is slow where the minimum is flat."""
+    risks = np.array([0.0] + 20 * [0.5])
+    problem = pm.BoundProblem(risks, m=9, delta=0.1, distance="squared")
+    trace = np.array(solve(problem, trace=True, safeguard=False, tolerance=1e-15).details["trace"])
+    q = solve(problem).posterior
+    assert q.min() > 0.0
+    excess = problem.statistic(q) - 1.0  # t²V, as P = 1
+    rate = 1.5 * excess / (1.0 + excess)
+    falls = trace[:-1] - trace[1:]
+    observed = falls[5:9] / falls[4:8]
+    assert observed == pytest.approx(rate**2, rel=0.1)  # bounds are quadratic in the distance to the minimum
+
+
+# --- several starts --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("distance", ["squared", "kl"])
+def test_hundred_starts_find_two_points(distance):
+    """Uniqueness is the paper's observation; here a uniform prior has two minima, and a hundred starts see both."""
+    problem = pm.BoundProblem(TWO_GROUPS, m=50, delta=0.05, distance=distance)
+    solution = solve(problem, starts=100, seed=1)
+    points = solution.details["distinct_points"]
+    assert [point.support_size for point in points] == [50, 2]
+    assert [point.kind for point in points] == ["local minimum", "local minimum"]
+    assert sum(point.starts for point in points) == 100
+    assert solution.bound == pytest.approx(points[0].bound, abs=1e-14)
+    assert solution.details["unconverged_starts"] == 0
+    # The other one is listed where every solver lists them, and both are what the exact solver finds.
+    exact = pm.solve(problem, "frontier")
+    assert solution.bound == pytest.approx(exact.bound, abs=1e-12)
+    assert [m.bound for m in solution.local_minima] == pytest.approx([m.bound for m in exact.local_minima], abs=1e-12)
+
+
+@pytest.mark.parametrize("distance", ["linear", "squared", "kl"])
+def test_hundred_starts_find_one_point(distance):
+    problem = pm.BoundProblem(np.linspace(0.1, 0.3, 50), m=500, distance=distance)
+    points = solve(problem, starts=100).details["distinct_points"]
+    assert len(points) == 1
+    assert isinstance(points[0], FixedPoint)
+    assert points[0].starts == 100
+
+
+def test_seed():
+    problem = pm.BoundProblem(TWO_GROUPS, m=50, distance="squared")
+    counts = [[p.starts for p in solve(problem, starts=40, seed=seed).details["distinct_points"]] for seed in (3, 3, 4)]
+    assert counts[0] == counts[1]
+    assert counts[0] != counts[2]
+
+
+def test_given_start_is_one_of_several():
+    problem = pm.BoundProblem(TWO_GROUPS, m=50, distance="squared")
+    start = np.where(TWO_GROUPS < 0.2, 0.5, 0.0)
+    alone = solve(problem, start=start)
+    assert alone.support_size == 2
+    assert solve(problem, start=start, starts=2, seed=0).bound <= alone.bound
+
+
+def test_only_the_convex_case_is_certified():
+    problem = pm.BoundProblem([0.1, 0.2], m=50, distance="linear")
+    assert solve(problem).is_global
+    assert not solve(problem.replace(distance="squared")).is_global
+    assert not solve(problem, max_iterations=1).is_global
+
+
+# --- options ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"start": [0.5, 0.6]}, r"start sums to 1\.1"),
+        ({"start": [1.5, -0.5]}, r"start\[1\] is -0\.5"),
+        ({"start": [1.0]}, "start has 1 entries"),
+        ({"starts": 0}, "starts is 0"),
+        ({"seed": -1}, "seed is -1"),
+        ({"max_iterations": 2.5}, r"max_iterations is 2\.5"),
+        ({"tolerance": 0.0}, r"tolerance is 0\.0"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(pm.InputError, match=message):
+        solve(pm.BoundProblem([0.1, 0.2], m=10), **options)
+
+
+# --- the logit gap ---------------------------------------------------------------------------------------------------
+
+
+@given(st.floats(1e-12, 1 - 1e-6), st.floats(-12, 3).map(lambda power: 10.0**power))
+def test_logit_gap(L, budget):
+    """One Newton step in forty digits moves it by rounding only."""
+    with mp.workdps(40):
+        a, d = mpf(L), mpf(float(logit_gap(L, budget)))
+        grown = 1 + a * (exp(d) - 1)
+        correction = (log(grown) - a * d - mpf(budget)) / (a * exp(d) / grown - a)
+        assert abs(correction / d) < 1e-12
+
+
+def test_logit_gap_of_an_array():
+    L, r = np.array([0.1, 0.25, 0.5]), np.array([0.3, 0.5, 0.9])
+    assert logit_gap(L, kl(L, r)) == pytest.approx(np.log(r / (1 - r) / (L / (1 - L))), rel=1e-14)
+    assert logit_gap([0.0, 1.0], 0.5).tolist() == [np.inf, np.inf]
+
+
+def test_logit_gap_of_a_tiny_budget():
+    """d² L(1-L)/2 to first order, and 2 artanh of the difference: no digits lost when r is L in double precision."""
+    assert float(logit_gap(0.5, 1e-20)) == pytest.approx(float(2 * atanh(sqrt(mpf("2e-20")))), rel=1e-9)
