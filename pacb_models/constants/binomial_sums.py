@@ -37,11 +37,14 @@ def _gauss_rule(length: int) -> tuple[np.ndarray, np.ndarray]:
     return (length - 1) / 2 + points, length * vectors[0] ** 2
 
 
-def lattice_rule(low: int, high: int, rough: tuple[float, ...], longest: float) -> tuple[np.ndarray, np.ndarray]:
+def lattice_rule(
+    low: int, high: int, rough: tuple[float, ...], longest: float, origin: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
     """Points and weights for the sum over the integers from ``low`` to ``high``.
 
     ``rough``: where the summand is not smooth. ``longest``: over how many integers it may be taken as smooth elsewhere,
-    about the width of its narrowest peak.
+    about the width of its narrowest peak. Points are measured from ``origin``: between integers near 10^9 a float
+    is exact to 1e-7 only, too coarse where the summand depends on a small difference.
     """
     points, weights = [], []
     start = low
@@ -54,15 +57,14 @@ def lattice_rule(low: int, high: int, rough: tuple[float, ...], longest: float) 
             length *= 2
         length = min(length, high - start + 1)
         block_points, block_weights = _gauss_rule(length)
-        points.append(start + block_points)
+        points.append((start - origin) + block_points)
         weights.append(block_weights)
         start += length
     return np.concatenate(points), np.concatenate(weights)
 
 
-def deviance(m: int, mean: float, k: np.ndarray) -> np.ndarray:
-    """D(k) = m kl(k/m, l) for l = mean/m with 0 < mean < m."""
-    difference = k - mean
+def deviance(m: int, mean: float, k: np.ndarray, difference: np.ndarray) -> np.ndarray:
+    """D(k) = m kl(k/m, l) for l = mean/m with 0 < mean < m; ``difference`` is k - mean, to full accuracy."""
     return divergence_term(k, np.full_like(k, mean), difference) + divergence_term(
         m - k, np.full_like(k, m - mean), -difference)
 

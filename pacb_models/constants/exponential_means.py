@@ -52,10 +52,12 @@ def log_exponential_mean(distance: str, m: int, offset: float) -> float:
     # 1/width^2 of the narrowest peak: the second derivative of the exponent where it is largest
     edge = min(abs(offset) + reach, 0.45)
     curvature = (1 / (0.25 - edge * edge) - 4 + (2 if distance == "squared" else 0)) / m
-    k, weights = lattice_rule(low, high, (0, m), 2 / math.sqrt(curvature))
-    x = (k - m * (0.5 + offset)) / m
+    origin = m // 2
+    points, weights = lattice_rule(low, high, (0, m), 2 / math.sqrt(curvature), origin)
+    k, place = points + origin, (points - 0.5 * (m % 2)) / m
+    x = place - offset
     square = x * x
-    gain = -_excess_deviance(m, offset, k, square)
+    gain = -_excess_deviance(m, offset, k, place)
     if distance == "squared":
         gain -= m * square
     elif distance == "ch":
@@ -78,14 +80,14 @@ def _reach(distance: str, m: int, offset: float) -> float:
     return min(near, (42525 / 7072 * NEGLIGIBLE / m) ** 0.125)
 
 
-def _excess_deviance(m: int, offset: float, k: np.ndarray, square: np.ndarray) -> np.ndarray:
-    """D(k) - 2m x^2, without the cancellation of two numbers of order sqrt(m) when l is near 1/2.
+def _excess_deviance(m: int, offset: float, k: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """D(k) - 2m x^2 at place = k/m - 1/2, without the cancellation of numbers of order sqrt(m) when l is near 1/2.
 
     D/m is the Bregman divergence of the negative entropy; its quadratic part at 1/2 is 2x^2, so the rest is that of R.
     """
     if abs(offset) > 0.25:
-        return deviance(m, m * (0.5 + offset), k) - 2 * m * square
-    place = (k - 0.5 * m) / m
+        mean = m * (0.5 + offset)
+        return deviance(m, mean, k, k - mean) - 2 * m * (place - offset) ** 2
     here = np.array(offset)
     return m * (_remainder(place) - _remainder(here) - _remainder_slope(here) * (place - offset))
 

@@ -18,7 +18,7 @@ BEYOND = 0.00037  # what the paper uses for every larger m
 def kl_mean(m: int, l: float) -> float:
     """The paper's sum for E[kl(k/m, l)^2], 0 < l < 1: the terms k = 0 and k = m are left unsquared."""
     k = np.arange(m + 1.0)
-    divergence = deviance(m, m * l, k)
+    divergence = deviance(m, m * l, k, k - m * l)
     kl = divergence / m
     terms = np.exp(log_coefficient(m, k) - divergence) * kl * kl
     boundary = [0, m]

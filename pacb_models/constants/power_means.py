@@ -37,10 +37,12 @@ def log_power_mean(quantity: str, m: int, mean: float, power: float) -> float:
     reach = cut / 3 + math.sqrt(cut * cut / 9 + 2 * variance * cut)
     smooth_power = power / 2 if quantity == "deviation" else power
     rough = (0, m) if smooth_power.is_integer() else (0, m, mean)
-    k, weights = lattice_rule(
-        max(0, math.floor(mean - reach)), min(m, math.ceil(mean + reach)), rough, 2 * math.sqrt(variance))
-    divergence = deviance(m, mean, k)
-    size = np.abs(k - mean) if quantity == "deviation" else divergence
+    low, high = max(0, math.floor(mean - reach)), min(m, math.ceil(mean + reach))
+    origin = round(mean)
+    points, weights = lattice_rule(low, high, rough, 2 * math.sqrt(variance), origin)
+    k, difference = points + origin, points - (mean - origin)
+    divergence = deviance(m, mean, k, difference)
+    size = np.abs(difference) if quantity == "deviation" else divergence
     log_weights = log_coefficient(m, k) - divergence
     with np.errstate(divide="ignore"):
         largest = size[np.argmax(log_weights + power * np.log(size))]

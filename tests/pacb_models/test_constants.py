@@ -1,0 +1,599 @@
+"""Moment constants against 50-digit sums, extended-precision scans, closed forms and integrals."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pacb_models.constants import (
+    CONSTANTS,
+    DISTANCES,
+    check_names,
+    check_sample_size,
+    log_moment_constant,
+    moment_constant,
+    moment_curve,
+)
+from pacb_models.constants.binomial_sums import deviance, lattice_rule, log_coefficient
+from pacb_models.errors import InputError
+
+RELATIVE = 1e-12  # what is promised
+extended = np.longdouble
+
+
+@pytest.fixture(autouse=True)
+def fifty_digits():
+    with mpmath.workdps(50):
+        yield
+
+
+def assert_rounded_up(value, reference, relative=RELATIVE):
+    """value is not below the reference, and above it by no more than is promised."""
+    value = mpmath.mpf(value)
+    assert value >= reference
+    assert value <= reference * (1 + mpmath.mpf(relative))
+
+
+# --- references ------------------------------------------------------------------------------------------------------
+
+
+class FiftyDigitBinomial:
+    """Expectations over Binomial(m, l) as plain sums of 50-digit numbers, of k from ``low`` to ``high``."""
+
+    def __init__(self, m, low=0, high=None):
+        self.m = m
+        self.ks = range(low, (m if high is None else high) + 1)
+        shares = [mpmath.mpf(k) / m for k in self.ks]
+        self.entropies = [sum(p * mpmath.log(p) for p in (a, 1 - a) if p > 0) for a in shares]
+        self.shares = shares
+
+    def mean(self, phi, l):
+        """E[phi(k/m - l, kl(k/m, l))]."""
+        l = mpmath.mpf(l)
+        log_l, log_rest = mpmath.log(l), mpmath.log(1 - l)
+        first = self.ks[0]
+        probability = mpmath.binomial(self.m, first) * l**first * (1 - l) ** (self.m - first)
+        total = mpmath.mpf(0)
+        for k, a, entropy in zip(self.ks, self.shares, self.entropies):
+            total += probability * phi(a - l, entropy - a * log_l - (1 - a) * log_rest)
+            probability *= l * (self.m - k) / ((1 - l) * (k + 1))
+        return total
+
+    def largest(self, phi, low, high, steps=45):
+        """The maximum over low <= l <= high of a function with one peak there."""
+        inside = golden_section(lambda l: self.mean(phi, l), mpmath.mpf(low), mpmath.mpf(high), steps)
+        return max(inside, self.mean(phi, high))
+
+
+def extended_log_mean(log_phi, m, l, low, high):
+    """ln E[exp(log_phi(k/m - l, kl))] in extended precision: probabilities as products of ratios that sum to one."""
+    l = extended(l)
+    k = np.arange(low, high + 1).astype(extended)
+    log_ratios = np.log((m - k[:-1]) / k[1:] * (l / (1 - l)))
+    log_probability = np.concatenate([[extended(0)], np.cumsum(log_ratios)])
+    log_probability -= log_probability.max()
+    log_probability -= np.log(np.exp(log_probability).sum())
+    a = k / m
+    with np.errstate(divide="ignore", invalid="ignore"):
+        divergence = np.where(a > 0, a * np.log(a / l), 0) + np.where(a < 1, (1 - a) * (np.log1p(-a) - np.log1p(-l)), 0)
+        terms = log_probability + log_phi(a - l, np.maximum(divergence, 0))
+    largest = terms.max()
+    return largest + np.log(np.exp(terms - largest).sum())
+
+
+def extended_largest(function, grid, best_peaks=3, steps=38):
+    """The maximum over the grid's range: golden sections around the best peaks of the grid."""
+    values = np.array([function(x) for x in grid])
+    last = len(grid) - 1
+    peaks = [i for i in range(last + 1) if values[i] >= max(values[max(i - 1, 0)], values[min(i + 1, last)])]
+    peaks = sorted(peaks, key=values.__getitem__)[-best_peaks:]
+    brackets = [(grid[max(i - 1, 0)], grid[min(i + 1, last)]) for i in peaks]
+    return max(values.max(), *(golden_section(function, *map(extended, ends), steps) for ends in brackets))
+
+
+def golden_section(function, low, high, steps):
+    """The maximum over low <= x <= high of a function with one peak there."""
+    ratio = 0.6180339887498949
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = function(left), function(right)
+    for _ in range(steps):
+        if at_left >= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - ratio * (high - low)
+            at_left = function(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + ratio * (high - low)
+            at_right = function(right)
+    return max(at_left, at_right)
+
+
+def squared_kl(x, kl):
+    return kl * kl
+
+
+def phi_ch(x):
+    return x * x + 2 * x**4 / 9 + 16 * x**6 / 135
+
+
+# --- chi-squared -----------------------------------------------------------------------------------------------------
+
+
+@given(m=st.integers(1, 10**9))
+def test_linear_and_squared_are_the_closed_forms_rounded_up(m):
+    squared = Fraction(3 * m - 2, 16 * m**3) if m > 1 else Fraction(1, 12)
+    for distance, exact in (("linear", Fraction(1, 4 * m)), ("squared", squared)):
+        value = moment_constant(distance, m)
+        assert Fraction(math.nextafter(value, 0)) < exact <= Fraction(value)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 7, 20])
+def test_linear_and_squared_are_the_suprema_of_the_moments(m):
+    binomial = FiftyDigitBinomial(m)
+    step = mpmath.mpf(1) / 100
+    risks = [i * step for i in range(1, 51)]
+    for distance, phi in (("linear", lambda x, kl: x**2), ("squared", lambda x, kl: x**4)):
+        best = max(risks, key=lambda l: binomial.mean(phi, l))
+        largest = binomial.largest(phi, best - step, min(best + step, mpmath.mpf(0.5)))
+        assert_rounded_up(moment_constant(distance, m), largest, 1e-15)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 6, 7, 9, 50, 137, 1000, 10**4, 10**5, 10**7, 10**9])
+def test_kl_constant_against_fifty_digits(m):
+    """For every m: beyond k = 150 the terms at a mean below 3 are less than 1e-100 of the sum."""
+    binomial = FiftyDigitBinomial(m, 0, min(m, 150))
+    low, high = (0.05, 0.3) if m == 1 else (mpmath.mpf(2) / m, min(mpmath.mpf(0.5), mpmath.mpf(3) / m))
+    if 2 <= m <= 4:
+        low = mpmath.mpf(0.3)
+    assert_rounded_up(moment_constant("kl", m), binomial.largest(squared_kl, low, high))
+
+
+@pytest.mark.parametrize("m", [8, 30, 300, 10**4, 10**8])
+def test_kl_curve_has_no_higher_peak(m):
+    means = np.unique(np.concatenate([np.geomspace(1e-6, 0.5, 60), np.linspace(0.5, 15, 150),
+                                      np.geomspace(15, 10**9, 300)]))
+    means = means[means < m / 2]
+    curve = moment_curve("kl", m, np.append(means / m, 0.5))
+    assert curve.max() <= moment_constant("kl", m)
+    rises = np.flatnonzero(np.diff(curve) > 1e-13 * curve[1:])
+    assert rises.max() < np.argmax(curve) + 1, "the curve rises again after its peak"
+
+
+def test_kl_constant_decreases_towards_its_poisson_limit():
+    sizes = np.unique(np.geomspace(3, 10**9, 60).astype(int))
+    scaled = moment_constant("kl", sizes) * sizes.astype(float) ** 2
+    assert np.all(np.diff(scaled) < 1e-12)
+
+    def poisson(mean):
+        terms = ((mean - k + (k * mpmath.log(k / mean) if k else 0)) ** 2 * mean**k / mpmath.factorial(k)
+                 for k in range(120))
+        return mpmath.exp(-mean) * mpmath.fsum(terms)
+
+    with mpmath.workdps(25):
+        limit = max(poisson(mpmath.mpf("2.648") + mpmath.mpf(i) / 10000) for i in range(11))
+    assert scaled[-1] == pytest.approx(float(limit), rel=1e-8)
+
+
+def test_figures_printed_in_the_paper():
+    printed = {50: "0.0074799", 100: "0.0037092", 200: "0.0018470", 500: "0.0007369", 1000: "0.0003682",
+               1020: "0.0003609", 1028: "0.0003580"}
+    for m, figure in printed.items():
+        assert moment_constant("kl", m, "paper") == pytest.approx(float(figure), abs=1e-7)  # one unit of the last printed digit
+    assert moment_constant("kl", [1029, 10**6], "paper").tolist() == [0.00037, 0.00037]
+    assert moment_constant("linear", 50, "paper") == moment_constant("linear", 50)
+    assert moment_constant("squared", 10, "paper") == pytest.approx(109 / 16000, rel=1e-15)
+
+
+@pytest.mark.parametrize("m", [1, 2, 5])
+def test_paper_kl_constant_is_its_sum_on_its_grid(m):
+    def sum_as_printed(l):
+        l = mpmath.mpf(l) / 1000
+        total = mpmath.mpf(0)
+        for k in range(m + 1):
+            a = mpmath.mpf(k) / m
+            kl = sum(p * mpmath.log(p / q) for p, q in ((a, l), (1 - a, 1 - l)) if p > 0)
+            total += mpmath.binomial(m, k) * l**k * (1 - l) ** (m - k) * (kl if k in (0, m) else kl**2)
+        return total
+
+    with mpmath.workdps(20):
+        expected = max(sum_as_printed(i) for i in range(1, 1000))
+        assert moment_constant("kl", m, "paper") == pytest.approx(float(expected), rel=1e-14)
+        assert moment_curve("kl", m, 0.123, "paper") == pytest.approx(float(sum_as_printed(123)), rel=1e-14)
+
+
+# --- Rényi -----------------------------------------------------------------------------------------------------------
+
+
+@given(m=st.integers(1, 10**9), distance=st.sampled_from(DISTANCES["renyi"]))
+@settings(max_examples=25, deadline=None)
+def test_order_two_gives_the_numbers_of_chi_squared(m, distance):
+    assert moment_constant(distance, m, divergence="renyi", order=2) == moment_constant(distance, m)
+    assert log_moment_constant(distance, m, divergence="renyi", order=2.0) == log_moment_constant(distance, m)
+
+
+def renyi_reference(distance, m, power, low=0, high=None, grid=None):
+    high = m if high is None else high
+    exponent = 2 * power if distance == "squared" else power
+
+    def log_phi(x, kl):
+        return exponent * np.log(kl if distance == "kl" else np.abs(x))
+
+    return extended_largest(lambda l: extended_log_mean(log_phi, m, l, low, high), grid)
+
+
+@pytest.mark.parametrize("order", [1.05, 1.25, 4 / 3, 1.5, 1.9, 2.5, 3.0, 20.0])
+@pytest.mark.parametrize("distance", DISTANCES["renyi"])
+def test_renyi_constants_against_scans_of_every_true_risk(distance, order):
+    power = order / (order - 1)
+    for m in (1, 2, 3, 4, 6, 9, 14):
+        smallest = max(math.exp(-3 * power / m - 3), 1e-200) if distance == "kl" else 0.1 * m / (m + power) / 4
+        grid = np.concatenate([np.geomspace(smallest, 0.05, 40)[:-1], np.linspace(0.05, 0.5, 81)])
+        reference = renyi_reference(distance, m, power, grid=np.unique(grid[grid <= 0.5]))
+        error = float(log_moment_constant(distance, m, divergence="renyi", order=order) - reference)
+        assert 0 <= error <= RELATIVE
+
+
+@pytest.mark.parametrize(("m", "spread"), [(10**4, 20), (10**6, 16)])
+@pytest.mark.parametrize(("distance", "order"), [("linear", 3.0), ("linear", 1.25), ("squared", 3.0), ("squared", 1.5)])
+def test_renyi_deviation_constants_for_large_samples(distance, order, m, spread):
+    """One lattice period beside 1/2, every k within many standard deviations."""
+    reach = int(spread * math.sqrt(m) / 2) + 1
+    grid = 0.5 - np.linspace(1, 0, 9) / m
+    reference = renyi_reference(distance, m, order / (order - 1), m // 2 - reach, m // 2 + reach, grid)
+    error = float(log_moment_constant(distance, m, divergence="renyi", order=order) - reference)
+    assert 0 <= error <= RELATIVE
+
+
+@pytest.mark.parametrize("m", [10**3, 10**6, 10**9])
+@pytest.mark.parametrize("order", [1.1, 1.5, 3.0, 30.0])
+def test_renyi_kl_constants_for_large_samples(order, m):
+    power = order / (order - 1)
+    grid = np.linspace(0.5 * power, power + 3 * math.sqrt(power), 33) / m
+    reference = renyi_reference("kl", m, power, 0, min(m, 300), grid)
+    error = float(log_moment_constant("kl", m, divergence="renyi", order=order) - reference)
+    assert 0 <= error <= RELATIVE
+
+
+@pytest.mark.parametrize(("distance", "power"), [("linear", 1.5), ("kl", 3.0)])
+def test_renyi_constants_against_fifty_digits(distance, power):
+    """The 50-digit moment at one l is a lower bound of the supremum; at the best l the two agree."""
+    m, order = 10**4, power / (power - 1)
+    if distance == "linear":
+        binomial = FiftyDigitBinomial(m, 4350, 5650)
+        value = binomial.largest(lambda x, kl: abs(x) ** mpmath.mpf(power), 0.5 - 0.6 / m, 0.5 - 0.4 / m, steps=14)
+    else:
+        value = FiftyDigitBinomial(m, 0, 200).largest(lambda x, kl: kl**3, 3.7 / m, 4.0 / m)
+    assert_rounded_up(moment_constant(distance, m, divergence="renyi", order=order), value)
+
+
+@pytest.mark.parametrize("distance", DISTANCES["renyi"])
+def test_renyi_constants_vary_continuously_with_the_order(distance):
+    for m in (1, 4, 60, 10**9):
+        orders = (2 - 1e-9, 2, 2 + 1e-9)
+        around = [log_moment_constant(distance, m, divergence="renyi", order=order) for order in orders]
+        assert np.ptp(around) < 1e-6
+
+
+def test_renyi_orders_near_one_stay_finite_in_the_logarithm():
+    """I^(1/alpha') tends to the largest distance there is with a positive probability: 1 for linear and squared."""
+    for m in (1, 3, 10**5):
+        order = 1 + 1e-4
+        power = order / (order - 1)
+        for distance in ("linear", "squared"):
+            root = math.exp(log_moment_constant(distance, m, divergence="renyi", order=order) / power)
+            assert 0 < root < 1
+        ceiling = math.exp(log_moment_constant("kl", m, divergence="kl"))  # x^p e^-x <= (p/e)^p for every term
+        log_kl = log_moment_constant("kl", m, divergence="renyi", order=order)
+        assert log_kl <= power * (math.log(power / m) - 1) + math.log(ceiling) + 1e-9
+        assert moment_constant("linear", m, divergence="renyi", order=order) > 0  # also where it underflows
+
+
+# --- Kullback-Leibler ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("m", [1, 1000, 5756])
+def test_kl_linear(m):
+    exact = mpmath.exp(m * (1 / (mpmath.e - 1) + mpmath.log(1 - 1 / mpmath.e)))
+    assert_rounded_up(moment_constant("linear", m, divergence="kl"), exact)
+    assert moment_constant("linear", m, "paper", "kl") == moment_constant("linear", m, divergence="kl")
+
+
+def test_kl_linear_beyond_the_largest_float():
+    assert moment_constant("linear", 5757, divergence="kl") == math.inf
+    exact = 10**9 * (1 / (mpmath.e - 1) + mpmath.log(1 - 1 / mpmath.e))
+    assert_rounded_up(log_moment_constant("linear", 10**9, divergence="kl"), exact, 1e-15)
+
+
+def test_xi_is_a_rational_number_for_small_m():
+    for m in range(1, 40):
+        exact = sum(math.comb(m, k) * Fraction(k, m) ** k * Fraction(m - k, m) ** (m - k) for k in range(m + 1))
+        value = Fraction(moment_constant("kl", m, divergence="kl"))
+        assert exact <= value <= exact * (1 + Fraction(1, 10**12))
+
+
+@pytest.mark.parametrize("m", [138, 1000, 10**4, 10**6])
+def test_xi_is_one_plus_ramanujans_sum(m):
+    """xi(m) = 1 + sum of m!/((m-j)! m^j) for j >= 1."""
+    total, term, j = mpmath.mpf(1), mpmath.mpf(1), 0
+    while term > mpmath.mpf(10) ** -45:
+        term = term * (m - j) / m
+        total += term
+        j += 1
+    assert_rounded_up(moment_constant("kl", m, divergence="kl"), total)
+
+
+def test_xi_figures_and_expansion():
+    assert moment_constant("kl", 138, divergence="kl") == pytest.approx(15.3985, abs=5e-5)
+    assert moment_constant("kl", 1000, divergence="kl") == pytest.approx(40.3032, abs=5e-5)
+    n = mpmath.mpf(10) ** 9
+    half = mpmath.pi / (2 * n)
+    expansion = (n + mpmath.mpf(1) / 12 + 1 / (288 * n)) * mpmath.sqrt(half) + mpmath.mpf(2) / 3 - 4 / (135 * n)
+    assert_rounded_up(moment_constant("kl", 10**9, divergence="kl"), expansion)
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 10, 100, 1000])
+@pytest.mark.parametrize(("distance", "factor"), [("squared", 1), ("pinsker", 2)])
+def test_quadratic_exponentials_against_fifty_digits(distance, factor, m):
+    def phi(x, kl):
+        return mpmath.exp(factor * m * x * x)
+
+    binomial = FiftyDigitBinomial(m)
+    value = moment_constant(distance, m, divergence="kl")
+    assert_rounded_up(value, binomial.mean(phi, 0.5))
+    for l in (0.4999, 0.49, 0.4, 0.2, 0.01):
+        assert binomial.mean(phi, l) < value
+
+
+@pytest.mark.parametrize("m", [1, 50, 10**4, 10**6, 10**9])
+@pytest.mark.parametrize(("distance", "factor"), [("squared", 1), ("pinsker", 2)])
+def test_quadratic_exponentials_against_a_gaussian_integral(distance, factor, m):
+    """exp(cmx^2) is the mean of exp(gx sqrt(2cm)) over a standard Gaussian g; at l = 1/2 the mean over k is a cosh."""
+    scale = mpmath.mpf(m) ** 0.25
+
+    def integrand(u):
+        g = u * scale
+        return mpmath.exp(m * mpmath.log(mpmath.cosh(g * mpmath.sqrt(mpmath.mpf(factor) / (2 * m)))) - g * g / 2)
+
+    with mpmath.workdps(30):
+        steps = [0, 0.01, 0.05, 0.2, 0.5, 1, 1.5, 2, 3, 4, 6, 9, 20]
+        integral = 2 * scale * mpmath.quad(integrand, steps) / mpmath.sqrt(2 * mpmath.pi)
+        assert_rounded_up(moment_constant(distance, m, divergence="kl"), integral)
+
+
+def test_paper_squared_is_pinskers_sum():
+    for m in (1, 7, 10**6):
+        assert moment_constant("squared", m, "paper", "kl") == moment_constant("pinsker", m, "exact", "kl")
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 5, 20, 60])
+def test_ch_against_fifty_digits(m):
+    def phi(x, kl):
+        return mpmath.exp((2 * m - 1) * phi_ch(x))
+
+    binomial = FiftyDigitBinomial(m)
+    risks = [mpmath.mpf(i) / 80 for i in range(1, 41)]
+    best = max(risks, key=lambda l: binomial.mean(phi, l))
+    step = mpmath.mpf(1) / 80
+    largest = binomial.largest(phi, best - step, min(best + step, mpmath.mpf(0.5)))
+    assert_rounded_up(moment_constant("ch", m, divergence="kl"), largest)
+
+
+@pytest.mark.parametrize("m", [10**4, 30000])
+def test_ch_against_extended_precision(m):
+    """Probabilities as normalised products of ratios, over every k within 5 m^(3/4) of m/2."""
+    reach = min(int(5 * m**0.75), m // 2 - 1)
+
+    def log_phi(x, kl):
+        return (2 * m - 1) * phi_ch(x)
+
+    def log_mean(l):
+        return extended_log_mean(log_phi, m, l, m // 2 - reach, m // 2 + reach)
+
+    reference = extended_largest(log_mean, 0.5 - np.linspace(1, 0, 9) * m**-0.25, best_peaks=1, steps=30)
+    assert 0 <= float(log_moment_constant("ch", m, divergence="kl") - reference) <= RELATIVE
+
+
+def test_ch_at_a_billion_is_an_integral():
+    """The summand varies over 5e6 integers: sum and integral agree to thousands of digits."""
+    m = mpmath.mpf(10) ** 9
+    scale = m**0.75
+
+    def mean(e):
+        l = mpmath.mpf(0.5) - e * m**-0.25
+        log_l, log_rest = mpmath.log(l), mpmath.log(1 - l)
+
+        def integrand(u):
+            k = m * l + u * scale
+            log_probability = (mpmath.loggamma(m + 1) - mpmath.loggamma(k + 1) - mpmath.loggamma(m - k + 1)
+                               + k * log_l + (m - k) * log_rest)
+            return mpmath.exp(log_probability + (2 * m - 1) * phi_ch(k / m - l))
+
+        return scale * mpmath.quad(integrand, [-3, -1, 0, 1, 2, 3, 5])
+
+    with mpmath.workdps(30):
+        top, step = mpmath.mpf("0.56"), mpmath.mpf("0.02")
+        for _ in range(3):  # to the top of the parabola through three points
+            low, middle, high = mean(top - step), mean(top), mean(top + step)
+            top, step = top - step / 2 * (high - low) / (high - 2 * middle + low), step / 50
+        assert_rounded_up(moment_constant("ch", 10**9, divergence="kl"), mean(top))
+
+
+def test_which_constants_of_the_companion_are_upper_bounds():
+    sizes = np.concatenate([np.arange(1, 40), [100, 1000, 10**6]])
+
+    def too_small(distance):
+        paper, exact = (moment_constant(distance, sizes, constant, "kl") for constant in ("paper", "exact"))
+        return sizes[paper < exact * (1 - RELATIVE)].tolist()
+
+    assert too_small("pinsker") == []
+    assert too_small("kl") == []  # equal at m = 1; Maurer's proof is for m >= 8
+    assert too_small("ch") == [1]
+
+
+def test_paper_kl_formulas():
+    assert moment_constant("kl", 100, "paper", "kl") == 20.0
+    assert moment_constant("pinsker", 9, "paper", "kl") == 6.0
+    assert Fraction(moment_constant("kl", 2, "paper", "kl")) ** 2 >= 8
+    assert moment_constant("ch", 1000, "paper", "kl") == pytest.approx(933.4, rel=1e-15)
+
+
+# --- curves ----------------------------------------------------------------------------------------------------------
+
+
+def moment_by_definition(distance, m, l, divergence, power):
+    phis = {"linear": lambda x, kl: -x if divergence == "kl" else abs(x), "squared": lambda x, kl: x * x,
+            "kl": lambda x, kl: kl, "pinsker": lambda x, kl: 2 * x * x, "ch": lambda x, kl: phi_ch(x)}
+    phi = phis[distance]
+    if divergence == "kl":
+        n = 2 * m - 1 if distance == "ch" else m
+        return FiftyDigitBinomial(m).mean(lambda x, kl: mpmath.exp(n * phi(x, kl)), l)
+    return FiftyDigitBinomial(m).mean(lambda x, kl: phi(x, kl) ** mpmath.mpf(power), l)
+
+
+@pytest.mark.parametrize(("divergence", "distance"), [(d, x) for d in DISTANCES for x in DISTANCES[d]])
+def test_curves_follow_the_definition(divergence, distance):
+    order = 3.0 if divergence == "renyi" else 2.0
+    for m, l in itertools.product((1, 2, 9, 140), (1e-9, 0.013, 0.2, 0.4999, 0.5, 0.83)):
+        value = moment_curve(distance, m, l, divergence=divergence, order=order)
+        expected = moment_by_definition(distance, m, l, divergence, order / (order - 1))
+        assert value == pytest.approx(float(expected), rel=1e-12)
+
+
+@pytest.mark.parametrize(("divergence", "distance"), [(d, x) for d in DISTANCES for x in DISTANCES[d]])
+@settings(max_examples=10, deadline=None)
+@given(m=st.integers(1, 3000), l=st.floats(0, 1))
+def test_curves_stay_below_the_constant(divergence, distance, m, l):
+    curve = moment_curve(distance, m, l, divergence=divergence, order=1.7)
+    # a curve is right to rounding error, a constant rounded up
+    assert 0 <= curve <= moment_constant(distance, m, divergence=divergence, order=1.7) * (1 + 1e-14)
+
+
+@pytest.mark.parametrize("distance", ["squared", "pinsker", "ch"])
+def test_exponential_curves_of_large_samples(distance):
+    m, l = 10**6, 0.47
+    factor = {"squared": 1, "pinsker": 2}
+
+    def log_phi(x, kl):
+        return (2 * m - 1) * phi_ch(x) if distance == "ch" else factor[distance] * m * x * x
+
+    expected = extended_log_mean(log_phi, m, l, 300_000, 700_000)
+    assert moment_curve(distance, m, l, divergence="kl") == pytest.approx(float(np.exp(expected)), rel=1e-11)
+
+
+def test_curves_end_where_the_risk_is_certain():
+    assert moment_curve("kl", 10, [0.0, 1.0]).tolist() == [0.0, 0.0]
+    assert moment_curve("pinsker", 10, [0.0, 1.0], divergence="kl").tolist() == [1.0, 1.0]
+    assert moment_curve("kl", 10, np.zeros((2, 3))).shape == (2, 3)
+    assert type(moment_curve("kl", 10, 0.5)) is float
+
+
+# --- the parts -------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(size=st.integers(1, 10**9), share=st.floats(0.001, 0.999))
+def test_binomial_probabilities_sum_to_one_and_have_the_right_variance(size, share):
+    mean = size * share
+    spread = math.sqrt(mean * (1 - share))
+    low, high = max(0, int(mean - 40 - 12 * spread)), min(size, int(mean + 40 + 12 * spread))
+    origin = round(mean)
+    points, weights = lattice_rule(low, high, (0, size), 2 * spread, origin)
+    k, difference = points + origin, points - (mean - origin)
+    probability = weights * np.exp(log_coefficient(size, k) - deviance(size, mean, k, difference))
+    assert probability.sum() == pytest.approx(1, rel=3e-15)
+    assert probability @ difference**2 == pytest.approx(mean * (size - mean) / size, rel=5e-15)
+
+
+@given(low=st.integers(-50, 50), length=st.integers(1, 10**5), degree=st.integers(0, 9))
+def test_lattice_rule_sums_polynomials_exactly(low, length, degree):
+    points, weights = lattice_rule(low, low + length - 1, (), math.inf)
+    exact = sum(Fraction(k - low, length) ** degree for k in range(low, low + min(length, 300)))
+    if length <= 300:
+        assert weights @ ((points - low) / length) ** degree == pytest.approx(float(exact), rel=1e-12)
+    assert weights.sum() == pytest.approx(length, rel=1e-13)
+
+
+def test_lattice_rule_sums_a_singular_function():
+    """Harmonic numbers: 1/k is rough at 0."""
+    points, weights = lattice_rule(1, 10**9, (0,), math.inf)
+    assert weights @ (1 / points) == pytest.approx(float(mpmath.harmonic(10**9)), rel=1e-14)
+    assert points.size < 700
+
+
+def test_coefficients_against_exact_integers():
+    for m in (1, 2, 17, 40, 333):
+        k = np.arange(m + 1)
+        exact = [mpmath.log(mpmath.mpf(math.comb(m, j)) * mpmath.mpf(j) ** j * mpmath.mpf(m - j) ** (m - j)
+                            / mpmath.mpf(m) ** m) for j in range(m + 1)]
+        np.testing.assert_allclose(log_coefficient(m, k.astype(float)), np.array(exact, dtype=float), atol=1e-15)
+
+
+# --- calling ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("divergence", "distance"), [(d, x) for d in DISTANCES for x in DISTANCES[d]])
+def test_arrays_repeat_the_scalars(divergence, distance):
+    sizes = np.array([[1, 20], [333, 10**6]])
+    for constant in CONSTANTS if divergence != "renyi" else ("exact",):
+        values = moment_constant(distance, sizes, constant, divergence, 1.5)
+        expected = [[moment_constant(distance, int(m), constant, divergence, 1.5) for m in row] for row in sizes]
+        assert values.tolist() == expected
+        logarithms = log_moment_constant(distance, sizes, constant, divergence, 1.5)
+        finite = np.isfinite(values)
+        np.testing.assert_allclose(logarithms[finite], np.log(values[finite]), rtol=1e-15, atol=1e-15)
+        assert np.all(logarithms[finite] >= np.log(values[finite]) - 3e-15)
+    assert type(moment_constant(distance, np.int64(20), divergence=divergence)) is float
+
+
+def test_every_constant_is_positive_for_the_smallest_and_largest_sample():
+    for divergence, distances in DISTANCES.items():
+        for distance in distances:
+            assert np.all(moment_constant(distance, [1, 10**9], divergence=divergence, order=1.3) > 0)
+
+
+COMBINATIONS = "chi2: linear, squared, kl; renyi: linear, squared, kl; kl: linear, squared, kl, pinsker, ch"
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    (("cubic", 10), "distance is 'cubic'; it must be one of 'linear', 'squared', 'kl', 'pinsker', 'ch'."),
+    (("kl", 10, "rough"), "constant is 'rough'; it must be one of 'exact', 'paper'."),
+    (("kl", 10, "exact", "tv"), "divergence is 'tv'; it must be one of 'chi2', 'renyi', 'kl'."),
+    (("ch", 10), f"distance is 'ch', which divergence 'chi2' does not have; the combinations are {COMBINATIONS}."),
+    (("pinsker", 10, "exact", "renyi"),
+     f"distance is 'pinsker', which divergence 'renyi' does not have; the combinations are {COMBINATIONS}."),
+    (("kl", 10, "paper", "renyi"),
+     "constant is 'paper', which exists only for the divergences 'chi2' and 'kl', not for 'renyi'."),
+    (("kl", 0), "m is 0; a sample size must be a whole number from 1 to 1000000000."),
+    (("kl", -3), "m is -3; a sample size must be a whole number from 1 to 1000000000."),
+    (("kl", 10.5), "m is 10.5; a sample size must be a whole number from 1 to 1000000000."),
+    (("kl", True), "m is True; a sample size must be a whole number from 1 to 1000000000."),
+    (("kl", "ten"), "m is 'ten'; a sample size must be a whole number from 1 to 1000000000."),
+    (("kl", 10**9 + 1), "m is 1000000001; a sample size must be a whole number from 1 to 1000000000."),
+    (("kl", [5, 2.0]), "m[1] is 2.0; a sample size must be a whole number from 1 to 1000000000."),
+    (("kl", [[5, 6], [7, False]]), "m[1, 1] is False; a sample size must be a whole number from 1 to 1000000000."),
+    (("kl", 10, "exact", "renyi", 1.0), "order is 1.0; a Rényi order must be a finite number above 1."),
+    (("kl", 10, "exact", "renyi", math.inf), "order is inf; a Rényi order must be a finite number above 1."),
+])
+def test_bad_input_is_refused_in_one_sentence(arguments, sentence):
+    for function in (moment_constant, log_moment_constant):
+        with pytest.raises(InputError) as caught:
+            function(*arguments)
+        assert str(caught.value) == sentence
+
+
+def test_curve_refuses_what_is_not_a_risk():
+    with pytest.raises(InputError, match=r"^l\[1\] is 1\.5; a true risk must lie in \[0, 1\]\.$"):
+        moment_curve("kl", 10, [0.5, 1.5])
+
+
+def test_checks_accept_what_exists():
+    for divergence, distances in DISTANCES.items():
+        for distance in distances:
+            check_names(distance, divergence, "exact")
+    assert check_sample_size(np.int32(7)) == 7
+    assert type(check_sample_size(np.int32(7))) is int
