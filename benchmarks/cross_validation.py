@@ -33,6 +33,19 @@ class Baseline:
     test_size: int
     cpu_seconds: float
 
+    @classmethod
+    def of(cls, result: CrossValidation) -> Baseline:
+        """What is kept of a cross-validation."""
+        return cls(
+            result.name,
+            result.best_lambda,
+            int(result.errors.min()),
+            result.size,
+            result.test_errors,
+            result.test_size,
+            round(result.cpu_seconds, 1),
+        )
+
     @property
     def test_risk(self) -> float:
         return self.test_errors / self.test_size
@@ -48,18 +61,6 @@ def _from_csv(text: str) -> dict[str, Baseline]:
     types = Baseline.__annotations__
     convert = {"str": str, "int": int, "float": float}
     return {row["name"]: Baseline(**{key: convert[types[key]](row[key]) for key in types}) for row in rows}
-
-
-def _baseline(result: CrossValidation) -> Baseline:
-    return Baseline(
-        result.name,
-        result.best_lambda,
-        int(result.errors.min()),
-        result.size,
-        result.test_errors,
-        result.test_size,
-        round(result.cpu_seconds, 1),
-    )
 
 
 def _to_csv(baselines: dict[str, Baseline]) -> str:
@@ -80,7 +81,7 @@ def main() -> None:
     options = parser.parse_args()
     baselines = _from_csv(options.out.read_text()) if options.out.exists() else {}
     for name in options.names:
-        baselines[name] = _baseline(cross_validate(load_dataset(name, options.data), n_jobs=options.jobs))
+        baselines[name] = Baseline.of(cross_validate(load_dataset(name, options.data), n_jobs=options.jobs))
         print(baselines[name], flush=True)
         write_atomically(options.out, _to_csv(baselines))
 
