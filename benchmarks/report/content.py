@@ -1,0 +1,241 @@
+"""What the report contains, before it is written in any format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from . import analysis, figures, findings, posteriors, tables
+from .figures import Style
+from .findings import Finding
+from .tables import Table
+from .wording import counted
+
+
+@dataclass(frozen=True)
+class Illustration:
+    """A drawn figure: file name, a sentence for who cannot see it, and its two formats."""
+
+    name: str
+    description: str
+    svg: bytes
+    pdf: bytes
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of the report under a heading."""
+
+    anchor: str
+    title: str
+    text: str
+    tables: tuple[Table, ...] = ()
+    illustrations: tuple[Illustration, ...] = ()
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything the report says."""
+
+    suite: str
+    subtitle: str
+    warnings: tuple[str, ...]
+    winners: tuple[Finding, ...]
+    weaknesses: tuple[Finding, ...]
+    verdicts: tuple[Finding, ...]
+    summary_tables: tuple[Table, ...]
+    sections: tuple[Section, ...]
+    environment: Table
+    limits: tuple[str, ...]
+
+    def tables(self) -> Iterator[Table]:
+        """All tables, in the order of the page."""
+        yield from self.summary_tables
+        for section in self.sections:
+            yield from section.tables
+        yield self.environment
+
+    def illustrations(self) -> Iterator[Illustration]:
+        """All figures, in the order of the page."""
+        for section in self.sections:
+            yield from section.illustrations
+
+
+def describe(runs: pd.DataFrame, environment: dict[str, Any], say: Callable[[str], None]) -> Content:
+    """Everything the report says about prepared runs (:func:`analysis.prepare`)."""
+    say("summary")
+    style = Style(list(runs["method"].unique()))
+    with figures.styled():
+        sections = [
+            _failures(runs),
+            _agreement(runs),
+            _profiles(runs, style, say),
+            _growth(runs, style, say),
+            _gaps(runs, style, say),
+            _posteriors(runs, say),
+        ]
+    suite = " and ".join(map(str, runs["suite"].unique()))
+    return Content(
+        suite=suite,
+        subtitle=_subtitle(runs, environment),
+        warnings=tuple(_warnings(runs, environment)),
+        winners=tuple(findings.winners(runs)),
+        weaknesses=tuple(findings.weaknesses(runs)),
+        verdicts=tuple(findings.verdicts(runs)),
+        summary_tables=(tables.solvers_table(runs), tables.kinds_table(runs)),
+        sections=tuple(section for section in sections if section is not None),
+        environment=tables.environment_table(environment),
+        limits=tuple(_limits(runs)),
+    )
+
+
+def _subtitle(runs: pd.DataFrame, environment: dict[str, Any]) -> str:
+    problems, methods = runs["problem"].nunique(), runs["method"].nunique()
+    parts = [f"{counted(len(runs), 'run')}: {counted(problems, 'problem')}, {counted(methods, 'solver')}"]
+    if environment.get("processor"):
+        parts.append(f"{environment['processor']}, {counted(environment['cores'], 'core')}")
+    # The day is enough here; the environment has the rest.
+    parts.append(str(environment.get("date") or runs["timestamp"].max())[:10])
+    return " · ".join(parts)
+
+
+def _warnings(runs: pd.DataFrame, environment: dict[str, Any]) -> Iterator[str]:
+    expected = environment.get("cells") or 0
+    if len(runs) < expected:
+        yield f"Unfinished: {len(runs)} of {expected} runs are in the log. Everything below is about those."
+    parallel = int(runs["parallel"].sum())
+    if parallel:
+        which = "All times" if parallel == len(runs) else f"The times of {counted(parallel, 'run')}"
+        yield f"{which} were measured while other runs shared the machine; do not compare them with a serial run's."
+
+
+def _limits(runs: pd.DataFrame) -> Iterator[str]:
+    limits = " and ".join(f"{limit:g} s" for limit in sorted(runs["time_limit"].dropna().unique()))
+    yield (
+        f"A run that is no success is charged the time limit ({limits}), however early it ended. Mean times of solvers "
+        "that fail often therefore depend on that limit."
+    )
+    yield (
+        f"Mean times are shifted geometric means with a shift of {tables.summary.SHIFT:g} s: differences well below "
+        "the shift hardly show in them. The performance profiles have no shift."
+    )
+    yield (
+        "Importing a solver's software is not measured: every solver first solves a tiny problem of the same kind in "
+        "its process. Set-up time, such as building a model, is."
+    )
+    yield (
+        "Each run is measured once. Repeat the suite and use pacb bench --compare before relying on differences of a "
+        "few per cent."
+    )
+    yield (
+        "Except for the exact solver, “optimal” is a claim about a stationary point: it may be a local minimum. Runs "
+        "that end in one which is not global count as successes, but neither as correct nor as optima found."
+    )
+    yield (
+        "Where no exact solver covers a problem there is no certified optimum: its gap is unknown, its runs are not "
+        "counted as correct, and a success counts as found."
+    )
+    yield (
+        "Bounds and residuals are recomputed from the weights by one code for all solvers, with the weights scaled to "
+        "sum to one; a solver's own figures are not used."
+    )
+    if runs["status"].eq("unavailable").any():
+        yield "A solver whose software is missing is listed, with all its runs charged."
+
+
+def _failures(runs: pd.DataFrame) -> Section:
+    table = tables.failures_table(runs)
+    text = "" if table.rows else "Every run found the certified optimum."
+    return Section("failures", "Where each fails", text, (table,) if table.rows else ())
+
+
+def _agreement(runs: pd.DataFrame) -> Section:
+    text = (
+        "Solvers that reach the same optimum return the same bound: less than 100 % between two claims means that one "
+        "of them is no global optimum."
+    )
+    both = tuple(tables.agreement_table(runs, claims_only) for claims_only in (True, False))
+    return Section("agreement", "Agreement between solvers", text, both)
+
+
+def _profiles(runs: pd.DataFrame, style: Style, say: Callable[[str], None]) -> Section:
+    drawn = []
+    for kind, rows in runs.groupby("kind", sort=False):
+        say(f"performance profile, {kind}")
+        description = (
+            f"Performance profile, {kind} distance: share of problems solved within a multiple of the fastest time."
+        )
+        drawn.append(_draw(f"profile-{_slug(kind)}", description, figures.profile(rows, style)))
+    text = (
+        "After Dolan and Moré: how many of the problems a solver finds the optimum of when it may take τ times as long "
+        "as the fastest solver of each. At the left edge: how often it is the fastest; at the right: how often it "
+        "finds the optimum at all."
+    )
+    return Section("profiles", "Performance profiles", text, (), tuple(drawn))
+
+
+def _growth(runs: pd.DataFrame, style: Style, say: Callable[[str], None]) -> Section | None:
+    drawn = []
+    for kind, rows in runs[runs["found"]].groupby("kind", sort=False):
+        say(f"time against H, {kind}")
+        description = f"Time against the number of classifiers, {kind} distance."
+        drawn.append(_draw(f"time-{_slug(kind)}", description, figures.time_against_size(rows, style)))
+        memory = figures.memory_against_size(rows, style)
+        if memory is not None:
+            description = f"Memory against the number of classifiers, {kind} distance."
+            drawn.append(_draw(f"memory-{_slug(kind)}", description, memory))
+    if not drawn:
+        return None
+    table = tables.growth_table(runs)
+    text = "Runs that found the optimum: geometric mean at each size, shaded from the fastest to the slowest."
+    if table is None:
+        text += f" Exponents are fitted from {analysis.SIZES_FOR_A_FIT} sizes on; this run has fewer."
+    return Section("growth", "Time against H", text, () if table is None else (table,), tuple(drawn))
+
+
+def _gaps(runs: pd.DataFrame, style: Style, say: Callable[[str], None]) -> Section:
+    say("gap distributions")
+    text = (
+        "How far each returned bound is above the certified optimum. To the right of the dashed line a bound is not "
+        "correct."
+    )
+    description = "Distance of every run's bound from the certified optimum, by solver."
+    drawn = _draw("gaps", description, figures.gap_distributions(runs, style))
+    return Section("gaps", "Gap distributions", text, (tables.gaps_table(runs),), (drawn,))
+
+
+def _posteriors(runs: pd.DataFrame, say: Callable[[str], None]) -> Section | None:
+    say("optimal posteriors")
+    found = posteriors.of_runs(runs)
+    if not found:
+        return None
+    style = Style(list(dict.fromkeys(posterior.kind for each in found for posterior in each.posteriors)))
+    drawn = []
+    for each in found:
+        say(f"posteriors, {each.dataset}")
+        where = f"{each.dataset}, H = {each.posteriors[0].problem.size}, δ = {each.delta:g}"
+        weights = figures.weights_against_risk(each, style)
+        drawn.append(_draw(f"weights-{_slug(each.dataset)}", f"{where}: optimal weights against risk.", weights))
+        mass = figures.cumulative_weights(each, style)
+        drawn.append(_draw(f"cdf-{_slug(each.dataset)}", f"{where}: optimal posterior mass up to a risk.", mass))
+    text = (
+        "The certified optimal posteriors at the largest H of each data set. On the left the weight of a single "
+        "classifier against its risk on the validation examples, on the right the posterior mass of all classifiers up "
+        "to a risk. Grey is the uniform prior."
+    )
+    table = tables.posteriors_table(posteriors.records(found))
+    return Section("posteriors", "Optimal posteriors", text, (table,), tuple(drawn))
+
+
+def _draw(name: str, description: str, figure: Any) -> Illustration:
+    settled = figures.settle(figure)
+    return Illustration(name, description, figures.as_svg(settled), figures.as_pdf(settled))
+
+
+def _slug(text: str) -> str:
+    """A file name made of the text's letters, digits, dots and hyphens."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.").lower()

@@ -1,0 +1,296 @@
+"""The report's tables: one description of each, written as HTML, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from .. import summary
+from . import analysis
+from .wording import percent, scientific, significant, status_text
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is shown, what it is sorted by, and how dark its background is (a share, for matrices)."""
+
+    text: str
+    value: float | str
+    shade: float | None = None
+
+    @property
+    def sort_key(self) -> str:
+        """The value for the page's sorting script; empty, hence last, where there is no number."""
+        if isinstance(self.value, str):
+            return self.value
+        return "" if math.isnan(self.value) else repr(float(self.value))
+
+
+@dataclass(frozen=True)
+class Column:
+    """A heading and the way a record's value is shown; numbers are set flush right."""
+
+    title: str
+    key: str
+    show: Callable[[Any], str] = str
+    numeric: bool = True
+
+
+@dataclass(frozen=True)
+class Table:
+    """A named table with a caption."""
+
+    name: str
+    caption: str
+    titles: tuple[str, ...]
+    numeric: tuple[bool, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    @classmethod
+    def of(cls, name: str, caption: str, columns: Sequence[Column], records: pd.DataFrame) -> Table:
+        """The columns of a data frame, each shown its way."""
+        rows = tuple(tuple(_cell(column, record[column.key]) for column in columns) for _, record in records.iterrows())
+        return cls(name, caption, tuple(c.title for c in columns), tuple(c.numeric for c in columns), rows)
+
+
+def _cell(column: Column, value: Any) -> Cell:
+    if column.numeric:
+        number = float("nan") if value is None else float(value)
+        return Cell("–" if math.isnan(number) else column.show(value), number)
+    text = column.show(value)
+    return Cell(text, text)
+
+
+def _integer(value: float) -> str:
+    return f"{value:.0f}"
+
+
+def _milliseconds(seconds: float) -> str:
+    return significant(1e3 * seconds)
+
+
+def solvers_table(runs: pd.DataFrame) -> Table:
+    """The summary by solver."""
+    records = summary.by_solver(runs)
+    records["failures"] = records["failures"].map(status_text)
+    columns = (
+        Column("solver", "solver", numeric=False),
+        Column("runs", "cells", _integer),
+        Column("success %", "success_percent", lambda value: percent(value / 100).removesuffix(" %")),
+        Column("correct %", "correct_percent", lambda value: percent(value / 100).removesuffix(" %")),
+        Column("worst gap of a success", "worst_gap", scientific),
+        Column("mean time [ms]", "mean_seconds", _milliseconds),
+        Column("failures", "failures", numeric=False),
+    )
+    caption = (
+        "Success: claimed, and confirmed by recomputed residuals. Correct: within 1e-7 of the certified optimum, "
+        f"whatever is claimed. Mean time: shifted geometric mean (shift {summary.SHIFT:g} s) of set-up and "
+        "solving, failures charged the time limit. Not every solver can handle every distance: compare times in the "
+        "next table."
+    )
+    return Table.of("solvers", caption, columns, records)
+
+
+def kinds_table(runs: pd.DataFrame) -> Table:
+    """Optima found and time, distance by distance."""
+    columns = (
+        Column("distance", "kind", numeric=False),
+        Column("solver", "method", numeric=False),
+        Column("runs", "runs", _integer),
+        Column("optima found", "found", _integer),
+        Column("mean time [ms]", "mean_seconds", _milliseconds),
+        Column("times the fastest", "relative_time", significant),
+    )
+    caption = (
+        "All solvers of a distance have the same problems. An optimum is found when the run is a success within 1e-7 "
+        "of the certified optimum; whatever misses it is charged the time limit."
+    )
+    return Table.of("distances", caption, columns, analysis.by_kind(runs))
+
+
+def failures_table(runs: pd.DataFrame) -> Table:
+    """Every kind of miss with an example of its message."""
+    records = analysis.failures(runs)
+    columns = (
+        Column("solver", "method", numeric=False),
+        Column("distance", "kind", numeric=False),
+        Column("H", "H", _integer),
+        Column("outcome", "outcome", status_text, numeric=False),
+        Column("runs", "runs", _integer),
+        Column("largest gap", "largest_gap", scientific),
+        Column("data sets", "datasets", lambda names: ", ".join(names), numeric=False),
+        Column("first message", "message", lambda text: _shortened(text or ""), numeric=False),
+    )
+    caption = "Runs that did not find the certified optimum."
+    return Table.of("failures", caption, columns, records)
+
+
+def _shortened(text: str, length: int = 120) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def agreement_table(runs: pd.DataFrame, claims_only: bool) -> Table:
+    """The agreement matrix, shaded by share."""
+    shares, common = analysis.agreement(runs, claims_only)
+    rows = []
+    for method in shares.index:
+        cells = [Cell(method, method)]
+        for other in shares.columns:
+            share, count = shares.at[method, other], common.at[method, other]
+            text = f"{round(share * count)}/{count}" if count else "–"
+            cells.append(Cell(text, share, None if math.isnan(share) else share))
+        rows.append(tuple(cells))
+    which = "both claim optimality" if claims_only else "both returned a bound, claimed or not"
+    caption = f"On how many of their common problems two bounds agree within 1e-7. Common are those where {which}."
+    titles = ("solver", *shares.columns)
+    name = "agreement-claims" if claims_only else "agreement-bounds"
+    return Table(name, caption, titles, (False, *(True for _ in shares.columns)), tuple(rows))
+
+
+def growth_table(runs: pd.DataFrame) -> Table | None:
+    """Fitted exponents; none where no solver was seen at three sizes."""
+    records = analysis.exponents(analysis.growth(runs))
+    if records.empty:
+        return None
+    columns = [
+        Column("distance", "kind", numeric=False),
+        Column("solver", "method", numeric=False),
+        Column("sizes", "sizes", _integer),
+        Column("largest H", "largest", _integer),
+        Column("time there [ms]", "seconds_there", _milliseconds),
+        Column("exponent of time", "exponent", lambda value: f"{value:.2f}"),
+    ]
+    if records["memory_exponent"].notna().any():
+        columns.append(Column("exponent of memory", "memory_exponent", lambda value: f"{value:.2f}"))
+    caption = (
+        "Least-squares fit of ln(time) against ln(H) over all sizes at which the solver found the optimum (geometric "
+        "mean of the runs at each size). Fixed costs flatten the slope at small H."
+    )
+    return Table.of("growth", caption, columns, records)
+
+
+def gaps_table(runs: pd.DataFrame) -> Table:
+    """Quantiles of the gap."""
+    columns = (
+        Column("solver", "method", numeric=False),
+        Column("bounds", "bounds", _integer),
+        Column("median gap", "median", scientific),
+        Column("90 % quantile", "ninety", scientific),
+        Column("largest", "largest", scientific),
+        Column("smallest", "smallest", scientific),
+        Column("claims", "claims", _integer),
+        Column("largest of a claim", "largest_claimed", scientific),
+    )
+    caption = (
+        "Gap: recomputed bound minus certified optimum. Rounding makes some gaps negative, by no more than about "
+        f"1e-15; one below −{summary.BELOW:g} would contradict the certificate."
+    )
+    return Table.of("gaps", caption, columns, analysis.gaps(runs))
+
+
+def posteriors_table(records: pd.DataFrame) -> Table:
+    """The optimal posteriors behind the figures."""
+    columns = (
+        Column("data set", "dataset", numeric=False),
+        Column("distance", "kind", numeric=False),
+        Column("H", "H", _integer),
+        Column("m", "m", _integer),
+        Column("bound", "bound", lambda value: f"{value:.5f}"),
+        Column("validation risk", "empirical_risk", lambda value: f"{value:.5f}"),
+        Column("test risk", "test_risk", lambda value: f"{value:.5f}"),
+        Column("support", "support_size", _integer),
+    )
+    caption = (
+        "The optimal posteriors. Validation risk: the empirical risk that the bound uses; test risk: the same weights "
+        "on examples that neither training nor weighting has seen; support: classifiers with positive weight."
+    )
+    return Table.of("posteriors", caption, columns, records)
+
+
+def environment_table(environment: dict[str, Any]) -> Table:
+    """The machine and the software."""
+    rows = []
+    for name, value in _flat(environment):
+        text = f"{value / 2**30:.1f} GiB" if name == "memory" else "not installed" if value is None else str(value)
+        rows.append((Cell(name, name), Cell(text, text)))
+    caption = "Where these figures come from."
+    return Table("environment", caption, ("what", "value"), (False, False), tuple(rows))
+
+
+def _flat(environment: dict[str, Any]) -> list[tuple[str, Any]]:
+    entries = []
+    for name, value in environment.items():
+        entries += value.items() if isinstance(value, dict) else [(name.removesuffix("_bytes"), value)]
+    return entries
+
+
+def as_markdown(table: Table) -> str:
+    """A pipe table under its caption."""
+    marks = [" ---: " if numeric else " --- " for numeric in table.numeric]
+    lines = [f"{table.caption}\n", _pipes(table.titles), f"|{'|'.join(marks)}|"]
+    lines += [_pipes([cell.text for cell in row]) for row in table.rows]
+    return "\n".join(lines) + "\n"
+
+
+def _pipes(texts: Sequence[str]) -> str:
+    return "| " + " | ".join(text.replace("|", r"\|") for text in texts) + " |"
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"$<$",
+    ">": r"$>$",
+    "–": "--",
+    "−": "$-$",
+    "…": r"\dots{}",
+    "×": r"$\times$",
+    "χ": r"$\chi$",
+    "²": r"$^2$",
+    "µ": r"$\mu$",
+    "λ": r"$\lambda$",
+    "δ": r"$\delta$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+}
+
+
+def latex_text(text: str) -> str:
+    """Text that LaTeX prints as it is.
+
+    >>> latex_text("50 % of χ²_a")
+    '50 \\\\% of $\\\\chi$$^2$\\\\_a'
+    """
+    return "".join(_LATEX.get(mark, mark) for mark in text)
+
+
+def as_latex(table: Table) -> str:
+    """A floating table in the style of booktabs."""
+    alignment = "".join("r" if numeric else "l" for numeric in table.numeric)
+    body = [" & ".join(latex_text(cell.text) for cell in row) + r" \\" for row in table.rows]
+    head = " & ".join(map(latex_text, table.titles)) + r" \\"
+    return "\n".join(
+        [
+            "% needs \\usepackage{booktabs}",
+            r"\begin{table}",
+            r"\centering",
+            rf"\caption{{{latex_text(table.caption)}}}",
+            rf"\label{{tab:bench-{table.name}}}",
+            rf"\begin{{tabular}}{{{alignment}}}",
+            r"\toprule",
+            head,
+            r"\midrule",
+            *body,
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+            "",
+        ]
+    )
