@@ -90,15 +90,18 @@ def test_failures_are_kept_and_retried_on_request(pacb, tmp_path):
 
 def test_second_run_into_one_directory_is_refused(pacb, tmp_path):
     out = tmp_path / "out"
-    running = pacb("bench", "--suite", "many", "--out", out, "--no-report", wait=False)
+    arguments = ("bench", "--suite", "troubles", "--problems", "H3", "--time-limit", "600", "--out", out, "--no-report")
+    stuck = pacb(*arguments, wait=False)
     try:
-        wait_for_rows(out, 1)
-        second = pacb("bench", "--suite", "many", "--out", out, "--resume", "--no-report")
+        deadline = time.monotonic() + 60
+        while not (out / "environment.json").exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        second = pacb(*arguments, "--resume")
         assert second.returncode == 2
         assert "another run is writing to" in second.stderr
     finally:
-        running.kill()
-        running.wait()
+        stuck.kill()
+        stuck.wait()
 
 
 def test_interrupt_leaves_a_usable_result_and_says_how_to_go_on(pacb, tmp_path):
