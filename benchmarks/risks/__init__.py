@@ -1,4 +1,5 @@
-"""The embedded risk tables: validation and test errors of the SVMs of both λ grids on the paper's nine data sets.
+"""The embedded risk tables: validation and test errors of the SVMs of both λ grids on the paper's nine data sets, and
+their training errors for the grid "paper".
 
 Each file was written by the command in its first lines; nothing needs to be downloaded or trained to use them.
 
