@@ -38,8 +38,9 @@ def kkt_residual(problem: BoundProblem, q: np.ndarray) -> float:
     """
     outer = problem.outer_derivatives(problem.empirical_risk(q), problem.statistic(q))
     slopes = _gradient(problem, q, outer.L, outer.D)
-    support = q > 0.0
-    mean = float(np.dot(q[support], slopes[support]))
+    # Zero times an infinite slope is no number; looking for zeros is worth its time only then.
+    held = slice(None) if np.isfinite(outer.L) else q > 0.0
+    mean = float(np.dot(q[held], slopes[held]))
     if not problem.divergence_function.steep:
         return max(mean - float(slopes.min()), 0.0)
     if not np.isfinite(outer.L):
