@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from .errors import SolverUnavailableError
 from .problem import BoundProblem
 from .registry import capable_solvers, get_solver, solve
 from .solution import Solution
+from .solver import Solver
 
 _COLUMNS = ("solver", "status", "bound", "gap", "kkt_residual", "iterations", "setup_seconds", "seconds", "verdict")
 
@@ -98,7 +100,7 @@ def _show(column: str, value: Any) -> str:
 
 def cross_check(
     problem: BoundProblem,
-    solvers: list[str] | tuple[str, ...] | None = None,
+    solvers: Sequence[str | Solver] | None = None,
     tol: float = 1e-7,
     options: dict[str, dict[str, Any]] | None = None,
 ) -> CrossCheck:
@@ -109,8 +111,8 @@ def cross_check(
     Parameters
     ----------
     problem : BoundProblem
-    solvers : list of str, optional
-        Which ones; by default every registered solver that can handle the problem.
+    solvers : list of str or Solver, optional
+        Which ones, by name or as objects; by default every registered solver that can handle the problem.
     tol : float
         Largest difference between bounds that counts as agreement.
     options : dict, optional
@@ -122,8 +124,9 @@ def cross_check(
         One row per solver with a verdict: ``agrees``, ``worse by …``, ``failed: …``, ``claims optimal but is not``, or
         ``below the reference by …``, which would mean that the reference is wrong.
     """
-    names = capable_solvers(problem) if solvers is None else list(solvers)
-    found = {name: _attempt(problem, name, (options or {}).get(name, {})) for name in names}
+    chosen = capable_solvers(problem) if solvers is None else solvers
+    named = {each.name if isinstance(each, Solver) else each: each for each in chosen}
+    found = {name: _attempt(problem, each, (options or {}).get(name, {})) for name, each in named.items()}
     solved = {name: result for name, result in found.items() if isinstance(result, Solution)}
     reference = _reference(problem, solved)
     rows = tuple(_row(name, result, reference, tol) for name, result in found.items())
@@ -132,10 +135,10 @@ def cross_check(
     return CrossCheck(rows, reference.solver, reference.bound, tol)
 
 
-def _attempt(problem: BoundProblem, name: str, options: dict[str, Any]) -> Solution | tuple[str, str]:
+def _attempt(problem: BoundProblem, solver: str | Solver, options: dict[str, Any]) -> Solution | tuple[str, str]:
     """A solution, or (status, reason). One solver's exception must not hide what the others found."""
     try:
-        return solve(problem, name, **options)
+        return solve(problem, solver, **options)
     except SolverUnavailableError as reason:
         return "unavailable", str(reason)
     except (ArithmeticError, RuntimeError, ValueError) as reason:

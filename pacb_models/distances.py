@@ -7,7 +7,7 @@ the inversion
 .. math:: r(L, b) = \sup\{r \ge L : \phi(L, r) \le b\}.
 
 A :class:`Distance` knows that inverse and its derivatives, and nothing else; how the budget depends on the posterior
-is the divergence's business. A new distance is one subclass with ``invert``, ``derivatives`` and ``log_constant``.
+is the divergence's business. A new distance is one subclass with ``derivatives`` and ``log_constant``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from . import constants
 from .binary_kl import kl_inverse
+from .constants.rounding import ceil_exp
 
 
 class Inverse(NamedTuple):
@@ -52,7 +53,9 @@ class Distance:
 
     def constant(self, m: int, divergence: str, order: float, constant: str) -> float:
         r"""The moment constant :math:`I_\phi(m)` (infinite where it exceeds the floating-point range)."""
-        return constants.moment_constant(self.name, m, constant, divergence, order)
+        if type(self).log_constant is Distance.log_constant:
+            return constants.moment_constant(self.name, m, constant, divergence, order)
+        return ceil_exp(self.log_constant(m, divergence, order, constant))
 
     def exponent(self, m: int) -> int:
         r"""The factor of :math:`\phi` in the exponential moment of a KL-divergence bound."""

@@ -34,6 +34,8 @@ class Divergence:
     name: str
     #: Rényi order; 1 for Kullback–Leibler, its limit.
     order: float
+    #: Which moment of the distance the bound needs: "chi2", "renyi" (of the order) or "kl".
+    moments: str
     #: True when the gradient of the statistic is minus infinity at weight zero, so that optima have full support.
     steep: bool = False
 
@@ -73,6 +75,7 @@ class Renyi(Divergence):
     """
 
     name = "renyi"
+    moments = "renyi"
 
     def __init__(self, order: float):
         self.order = float(order)
@@ -118,6 +121,7 @@ class ChiSquared(Renyi):
     r"""χ²: :math:`D = \sum_i q_i^2/p_i = \chi^2 + 1`, the Rényi case of order two."""
 
     name = "chi2"
+    moments = "chi2"
 
     def __init__(self) -> None:
         super().__init__(2.0)
@@ -130,6 +134,7 @@ class KullbackLeibler(Divergence):
     r"""Kullback–Leibler: :math:`D = \sum_i q_i \ln(q_i/p_i)`."""
 
     name = "kl"
+    moments = "kl"
     order = 1.0
     steep = True
 

@@ -110,12 +110,12 @@ class BoundProblem:
     @cached_property
     def constant_value(self) -> float:
         """The moment constant ``I(m)`` in use; infinite where it exceeds the floating-point range."""
-        return self.distance_function.constant(self.m, self.divergence, self.order, self.constant)
+        return self.distance_function.constant(self.m, self.divergence_function.moments, self.order, self.constant)
 
     @cached_property
     def log_constant(self) -> float:
         """Natural logarithm of the moment constant in use; always finite."""
-        return self.distance_function.log_constant(self.m, self.divergence, self.order, self.constant)
+        return self.distance_function.log_constant(self.m, self.divergence_function.moments, self.order, self.constant)
 
     @cached_property
     def coefficient(self) -> float:
@@ -203,12 +203,12 @@ def _resolve(
     distance: str | Distance, divergence: str | Divergence, constant: str, order: float
 ) -> tuple[Distance, Divergence]:
     """The distance and divergence objects, once the names are known to go together."""
-    divergence_name = divergence.name if isinstance(divergence, Divergence) else divergence
+    moments = divergence.moments if isinstance(divergence, Divergence) else divergence
     if not isinstance(distance, Distance):
-        check_names(distance, divergence_name, constant)
+        check_names(distance, moments, constant)
         distance = distances.BY_NAME[distance]
     elif distance is distances.BY_NAME.get(distance.name):
-        check_names(distance.name, divergence_name, constant)
+        check_names(distance.name, moments, constant)
     if not isinstance(divergence, Divergence):
         divergence = divergences.by_name(divergence, check_order(order) if divergence == "renyi" else order)
     return distance, divergence

@@ -99,14 +99,15 @@ def capable_solvers(problem: BoundProblem) -> list[str]:
     return [name for name in solver_names() if get_solver(name).unsupported(problem) is None]
 
 
-def solve(problem: BoundProblem, solver: str = "auto", **options: Any) -> Solution:
+def solve(problem: BoundProblem, solver: str | Solver = "auto", **options: Any) -> Solution:
     """Minimise a bound.
 
     Parameters
     ----------
     problem : BoundProblem
-    solver : str
-        A registered name; ``"auto"`` takes the exact global solver where it applies, else the first that can.
+    solver : str or Solver
+        A registered name, or a solver object that is not registered; ``"auto"`` takes the exact global solver where it
+        applies, else the first that can.
     **options
         Passed to the solver; see its documentation.
 
@@ -146,20 +147,20 @@ def _check_options(method: Solver, options: dict[str, Any]) -> None:
             raise InputError(f"option {name!r} is unknown to solver {method.name!r}; its options are {valid}.")
 
 
-def _choose(problem: BoundProblem, name: str) -> Solver:
-    if name == "auto":
+def _choose(problem: BoundProblem, solver: str | Solver) -> Solver:
+    if solver == "auto":
         return _automatic(problem)
-    method = get_solver(name)
+    method = solver if isinstance(solver, Solver) else get_solver(solver)
     reason = method.unsupported(problem)
     if reason is not None:
         able = ", ".join(capable_solvers(problem)) or "no registered solver"
         raise UnsupportedProblemError(
-            f"solver {name!r} cannot minimise the {problem.distance} distance with the {problem.divergence} divergence "
+            f"solver {method.name!r} cannot minimise the {problem.distance} distance with the {problem.divergence} divergence "
             f"({reason}); {able} can."
         )
     missing = method.missing()
     if missing is not None:
-        raise SolverUnavailableError(f"solver {name!r} cannot run here: {missing}.")
+        raise SolverUnavailableError(f"solver {method.name!r} cannot run here: {missing}.")
     return method
 
 
