@@ -155,8 +155,8 @@ def _choose(problem: BoundProblem, solver: str | Solver) -> Solver:
     if reason is not None:
         able = ", ".join(capable_solvers(problem)) or "no registered solver"
         raise UnsupportedProblemError(
-            f"solver {method.name!r} cannot minimise the {problem.distance} distance with the {problem.divergence} divergence "
-            f"({reason}); {able} can."
+            f"solver {method.name!r} cannot minimise the {problem.distance} distance "
+            f"with the {problem.divergence} divergence ({reason}); {able} can."
         )
     missing = method.missing()
     if missing is not None:
