@@ -105,9 +105,7 @@ class Browser:
         """Press and release a key."""
         text = {"Enter": "\r"}.get(key, "")
         for kind in ("keyDown", "keyUp"):
-            self.call(
-                "Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, text=text
-            )
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, text=text)
 
     def click(self, selector: str) -> None:
         """Click with the mouse in the middle of an element, scrolled into view."""
@@ -121,9 +119,7 @@ class Browser:
 
     def resize(self, width: int, height: int, mobile: bool = False) -> None:
         """Show the page on a screen of another size."""
-        self.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile
-        )
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
 
     def screenshot(self) -> bytes:
         """The whole page as PNG."""

@@ -1,0 +1,63 @@
+"""Our problems for benchopt: ``benchopt run benchmarks/benchopt -d "uci[H=50]" -o "PAC-Bayes bound[distance=kl]"``.
+
+The objective is the bound, recomputed from the posterior as everywhere in this package; beside it benchopt records the
+gap to the certified optimum, the KKT residual and the support.
+"""
+
+import math
+
+import numpy as np
+from benchopt import BaseObjective
+
+import pacb_models as pm
+
+
+class Objective(BaseObjective):
+    """Minimise a PAC-Bayesian bound over the posteriors on a finite set of classifiers."""
+
+    name = "PAC-Bayes bound"
+    min_benchopt_version = "1.10"
+    requirements = ["pip::pacb-models"]
+    # Every solver decides for itself when it is done: there is no curve to sample.
+    sampling_strategy = "run_once"
+    parameters = {
+        "distance": ["linear", "squared", "kl"],
+        "divergence": ["chi2"],
+        "delta": [0.01],
+        "constant": ["exact"],
+    }
+    test_dataset_name = "synthetic"
+
+    def set_data(self, risks, m, prior=None):
+        """Make the problem of these risks, and find its certified optimum."""
+        self.problem = pm.BoundProblem(
+            risks,
+            m=m,
+            prior=prior,
+            distance=self.distance,
+            divergence=self.divergence,
+            delta=self.delta,
+            constant=self.constant,
+        )
+        best = pm.solve(self.problem)
+        self.optimum = best.bound if best.is_global else math.nan
+
+    def get_objective(self):
+        """What a solver is given."""
+        return {"problem": self.problem}
+
+    def evaluate_result(self, posterior):
+        """The bound and what else there is to say of a posterior; infinite where there is none."""
+        if posterior is None:
+            return {"value": math.inf, "gap": math.inf, "kkt_residual": math.inf, "support_size": 0}
+        bound = self.problem.bound(posterior)
+        return {
+            "value": bound,
+            "gap": bound - self.optimum,
+            "kkt_residual": self.problem.kkt_residual(posterior),
+            "support_size": int(np.count_nonzero(posterior)),
+        }
+
+    def get_one_result(self):
+        """A posterior for benchopt's own tests: the prior."""
+        return {"posterior": self.problem.prior}

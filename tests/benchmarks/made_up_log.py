@@ -1,0 +1,72 @@
+"""Rows of an imagined run, written as the runner writes them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.results import ResultLog, load_results, write_environment
+
+_numbers = itertools.count()
+
+LIMIT = 3.0
+
+
+def row(
+    solver: str, problem: str = "one", seconds: float = 0.1, gap: float | None = 0.0, **changes: Any
+) -> dict[str, Any]:
+    """A run that is right, but for the changes. ``gap=None``: no bound came back."""
+    status = changes.get("status", "optimal")
+    claims = status == "optimal"
+    made = {
+        "key": f"key-{next(_numbers)}",
+        "suite": "made up",
+        "problem": problem,
+        "dataset": "nowhere",
+        "H": 50,
+        "m": 100,
+        "delta": 0.05,
+        "distance": "kl",
+        "divergence": "chi2",
+        "order": 2.0,
+        "constant": "exact",
+        "prior": "uniform",
+        "solver": solver,
+        "settings": "{}",
+        "status": status,
+        "message": "",
+        "bound": None if gap is None else 0.25 + gap,
+        "reference_bound": 0.25,
+        "gap": gap,
+        "kkt_residual": 1e-9,
+        "simplex_residual": 0.0,
+        "claims": claims,
+        "success": claims,
+        "correct": gap is not None and abs(gap) <= 1e-7,
+        "iterations": 3,
+        "setup_seconds": 0.0,
+        "seconds": seconds,
+        "time_limit": LIMIT,
+        "parallel": False,
+        "timestamp": "2025-01-01T00:00:00+00:00",
+    }
+    made.update(changes)
+    made.setdefault("charged_seconds", seconds if made["success"] else LIMIT)
+    return made
+
+
+def write_log(directory: Path, rows: Iterable[dict[str, Any]], **environment: Any) -> Path:
+    """A result directory with these rows."""
+    with ResultLog(directory) as log:
+        for made in rows:
+            log.append(made)
+    if environment:
+        write_environment(directory, environment)
+    return directory
+
+
+def frame(directory: Path, rows: Iterable[dict[str, Any]]) -> Any:
+    """The rows after a trip through the log."""
+    return load_results(write_log(directory, rows))

@@ -1,0 +1,70 @@
+"""The benchopt adapter, run by benchopt itself, without a network and away from the user's configuration."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import benchmarks
+import pacb_models as pm
+from benchmarks.problems import synthetic, table_problem
+
+ADAPTER = Path(benchmarks.__file__).parent / "benchopt"
+
+SOLVERS = ("frontier", "subset-search", "ccp")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """What benchopt printed and its table of results."""
+    pytest.importorskip("benchopt", reason="pip install benchopt")
+    folder = tmp_path_factory.mktemp("benchopt")
+    # benchopt writes its cache and results beside the adapter.
+    shutil.copytree(ADAPTER, folder / "bounds", ignore=shutil.ignore_patterns("outputs", "__cache__", "__pycache__"))
+    command = [sys.executable, "-m", "benchopt", "run", "bounds", "-r", "1", "--no-plot", "--output", "ours"]
+    command += ["-d", "uci[dataset=wdbc,H=50]", "-d", "synthetic[H=40,prior=random]"]
+    command += ["-o", "*[distance=[linear,kl]]", "-s", f"pacb[method=[{','.join(SOLVERS)}]]"]
+    done = subprocess.run(
+        command, cwd=folder, env={**os.environ, "HOME": str(folder)}, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout, pd.read_parquet(folder / "bounds" / "outputs" / "ours.parquet")
+
+
+def test_benchopt_records_the_bound_and_its_gap(run):
+    _, results = run
+    expected = {
+        ("uci", distance): pm.solve(table_problem("wdbc", 50, distance).build()).bound for distance in ("linear", "kl")
+    }
+    for distance in ("linear", "kl"):
+        problem = synthetic(40, prior="random", distance=distance, delta=0.01)
+        assert not problem.uniform_prior
+        expected["synthetic", distance] = pm.solve(problem).bound
+    seen = set()
+    for _, line in results.iterrows():
+        dataset, distance = line["dataset_name"].partition("[")[0], line["p_obj_distance"]
+        seen.add((dataset, distance, line["p_solver_method"]))
+        # The exact solver is the reference; the others come to it by other ways.
+        assert line["objective_value"] == pytest.approx(expected[dataset, distance], abs=1e-7)
+        assert line["objective_gap"] == pytest.approx(line["objective_value"] - expected[dataset, distance], abs=1e-12)
+        assert line["objective_kkt_residual"] <= 1e-6
+        assert line["objective_support_size"] >= 1
+        assert line["time"] > 0.0
+    able = {"linear": SOLVERS[:2], "kl": SOLVERS}
+    assert seen == {
+        (dataset, distance, solver)
+        for dataset in ("uci", "synthetic")
+        for distance, solvers in able.items()
+        for solver in solvers
+    }
+
+
+def test_benchopt_says_why_a_solver_is_skipped(run):
+    printed, _ = run
+    assert "skip" in printed and "that bound is convex" in printed

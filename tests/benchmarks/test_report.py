@@ -1,0 +1,420 @@
+"""The report: its figures against hand computations, its files, and the page in a real browser."""
+
+from __future__ import annotations
+
+import math
+import re
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import pacb_models as pm
+from benchmarks.report import analysis, findings, posteriors, tables, write_report
+from benchmarks.risks import load_risk_table
+from pacb_models.errors import InputError
+
+from .browser import Browser, executable
+from .made_up_log import frame, row, write_log
+
+DISTANCES = ("linear", "squared", "kl")
+TIMES = {"frontier": 2e-4, "fixed-point": 1e-3, "ipopt": 4e-2, "stubborn": 5e-2}
+
+
+def runs_of(directory, rows):
+    return analysis.prepare(frame(directory, rows))
+
+
+def test_a_run_without_facts_gets_those_of_its_problem(tmp_path):
+    lost = row("b", gap=None, status="error", H=None, distance=None, divergence=None)
+    runs = runs_of(tmp_path, [row("a", H=70, distance="squared"), lost, row("c", "other", distance=None, H=None)])
+    assert runs["H"].tolist()[:2] == [70, 70] and math.isnan(runs["H"].iloc[2])
+    assert runs["kind"].tolist() == ["squared", "squared", "unknown"]
+
+
+def test_found_is_a_success_within_the_gap_or_just_a_success_without_reference(tmp_path):
+    runs = runs_of(
+        tmp_path,
+        [
+            row("a", gap=9e-8),
+            row("b", gap=2e-7),
+            row("c", gap=0.0, status="acceptable"),
+            row("d", gap=None, bound=0.3, reference_bound=None),
+        ],
+    )
+    assert runs["found"].tolist() == [True, False, False, True]
+    assert runs["outcome"].tolist() == ["optimal", analysis.NOT_GLOBAL, "acceptable", "optimal"]
+
+
+def test_performance_profile_by_hand(tmp_path):
+    runs = runs_of(
+        tmp_path,
+        [
+            row("a", "one", seconds=1.0),
+            row("b", "one", seconds=3.0, setup_seconds=1.0),
+            row("a", "two", seconds=6.0),
+            row("b", "two", seconds=2.0),
+            # A wrong answer has no time, however fast it came.
+            row("a", "three", seconds=0.5, gap=1e-3),
+            row("b", "three", seconds=1.0),
+            row("a", "four", seconds=3.0, gap=None, status="time_limit"),
+            row("b", "four", seconds=3.0, gap=None, status="time_limit"),
+        ],
+    )
+    ratios = analysis.performance_profiles(runs)
+    assert ratios["a"].tolist() == [1.0, 3.0, math.inf, math.inf]
+    assert ratios["b"].tolist() == [1.0, 1.0, 4.0, math.inf]
+
+
+def test_agreement_by_hand(tmp_path):
+    runs = runs_of(
+        tmp_path,
+        [
+            row("a", "one"),
+            row("b", "one", gap=9e-8),
+            row("a", "two"),
+            row("b", "two", gap=2e-7),
+            row("a", "three"),
+            row("b", "three", gap=1e-3, status="acceptable"),
+            row("a", "four"),
+            row("b", "four", gap=None, status="time_limit"),
+            row("c", "five"),
+        ],
+    )
+    shares, common = analysis.agreement(runs, claims_only=True)
+    assert common.loc["a"].tolist() == [4, 2, 0] and shares.loc["a", "b"] == shares.loc["b", "a"] == 0.5
+    assert math.isnan(shares.loc["a", "c"]) and shares.loc["c", "c"] == 1.0
+    shares, common = analysis.agreement(runs, claims_only=False)
+    assert common.loc["a", "b"] == 3 and shares.loc["a", "b"] == pytest.approx(1 / 3)
+    assert analysis.worse_claims(runs)[["method", "problem"]].values.tolist() == [["b", "two"]]
+
+
+def test_exponents_are_those_of_a_power_law(tmp_path):
+    rows = []
+    for size in (100, 1000, 10_000):
+        for factor in (0.5, 2.0):  # their geometric mean is 1
+            seconds = factor * 1e-6 * size**1.5
+            rows.append(row("a", f"{size}-{factor}", H=size, seconds=seconds, peak_memory_bytes=8 * size))
+    # A third size at which it fails is none to fit.
+    rows += [
+        row("b", f"{size}-0.5", H=size, seconds=0.1, status=status)
+        for size, status in ((100, "optimal"), (1000, "optimal"), (10_000, "error"))
+    ]
+    runs = runs_of(tmp_path, rows)
+    fitted = analysis.exponents(analysis.growth(runs))
+    assert fitted["method"].tolist() == ["a"]
+    assert fitted["exponent"].item() == pytest.approx(1.5, abs=1e-9)
+    assert fitted["memory_exponent"].item() == pytest.approx(1.0, abs=1e-9)
+    assert fitted["seconds_there"].item() == pytest.approx(1.0, rel=1e-9)
+
+
+def test_mean_times_by_kind_charge_wrong_answers(tmp_path):
+    runs = runs_of(tmp_path, [row("a", gap=1e-3, seconds=0.01), row("b", seconds=0.02), row("b", "two", seconds=0.02)])
+    table = analysis.by_kind(runs).set_index("method")
+    assert table.index.tolist() == ["b", "a"]
+    assert table["found"].to_dict() == {"b": 2, "a": 0}
+    assert table["mean_seconds"].tolist() == pytest.approx([0.02, 3.0])
+    assert table["relative_time"].tolist() == pytest.approx([1.0, 150.0])
+
+
+def test_sentences_name_winner_misses_and_contradictions(tmp_path):
+    runs = runs_of(
+        tmp_path,
+        [
+            *(row("quick", p, seconds=0.01) for p in ("one", "two")),
+            *(row("slow", p, seconds=0.5) for p in ("one", "two")),
+            row("local", "one", gap=2e-3),
+            row("local", "two", gap=None, status="time_limit", H=1990),
+            row("absent", "one", gap=None, status="unavailable", message="solver 'absent' cannot run here: buy it."),
+            row("low", "one", gap=-1e-6, success=False),
+        ],
+    )
+    [winner] = findings.winners(runs)
+    assert winner.subject == "kl"
+    assert winner.text.startswith("quick wins: all 2 optima found, in 10.0 ms on average.")
+    assert "by slow (× 50)." in winner.text and "local found 0 of 2" in winner.text
+    weaknesses = dict(findings.weaknesses(runs))
+    assert weaknesses["quick and slow"] == "found the optimum in every run."
+    assert weaknesses["local"] == (
+        "missed the optimum in 2 of 2 runs: 1 × optimal claimed, gap above 1e-7 (kl at H = 50, gap up to 2.0e-03); "
+        "1 × time limit (kl at H = 50)."
+    )
+    assert weaknesses["absent"] == "did not run: solver 'absent' cannot run here: buy it."
+    verdicts = dict(findings.verdicts(runs))
+    assert "low on one" in verdicts["Certified optimum"] and "low on one" in verdicts["Claims"]
+    assert "local (1 run)" in verdicts["Agreement"]
+
+
+def test_posterior_by_risk_sums_the_weights_of_equal_risks(tmp_path):
+    table = load_risk_table("wdbc")
+    bound = pm.solve(pm.BoundProblem(table.risks(50), m=table.m, delta=0.01, distance="kl")).bound
+    facts = {"dataset": "wdbc", "m": table.m, "delta": 0.01, "reference_bound": bound}
+    [found] = posteriors.of_runs(runs_of(tmp_path / "a", [row("a", **facts), row("b", H=20, **facts)]))
+    [posterior] = found.posteriors
+    risks, weights, mass = posterior.by_risk()
+    every = posterior.solution.posterior
+    assert posterior.problem.size == 50 and posterior.solution.bound == bound
+    for risk, weight, total in zip(risks, weights, mass):
+        assert np.allclose(every[posterior.problem.risks == risk], weight, rtol=1e-12, atol=0.0)
+        assert total == pytest.approx(every[posterior.problem.risks <= risk].sum(), rel=1e-12)
+    assert mass[-1] == pytest.approx(1.0, rel=1e-12)
+    assert posterior.test_risk == pytest.approx((every * table.test_errors[:50]).sum() / table.test_size, rel=1e-12)
+
+
+@pytest.mark.parametrize("changes", [{"m": 99}, {"reference_bound": 0.123}, {"prior": "given"}, {"H": 5000}])
+def test_another_table_under_the_same_name_gets_no_posterior(tmp_path, changes):
+    table = load_risk_table("wdbc")
+    facts = {"dataset": "wdbc", "m": table.m, "delta": 0.01, "reference_bound": None, **changes}
+    assert posteriors.of_runs(runs_of(tmp_path, [row("a", **facts)])) == []
+
+
+def full_log(directory):
+    """Three distances, three sizes; two solvers without a miss, one local, one that fails with markup in its text."""
+    table = load_risk_table("wdbc")
+    rows = []
+    for size in (20, 50, 100):
+        for distance in DISTANCES:
+            bound = pm.solve(pm.BoundProblem(table.risks(size), m=table.m, delta=0.01, distance=distance)).bound
+            for solver, seconds in TIMES.items():
+                gap, changes = 0.0, {}
+                if solver == "ipopt":
+                    gap = 1e-3 if distance == "squared" and size == 50 else 1e-11
+                if solver == "stubborn":
+                    gap, changes = (
+                        None,
+                        {"status": "error", "message": 'boom <script>alert("x")</script> | 50 % & a_b\\'},
+                    )
+                problem = f"wdbc-H{size}-{distance}"
+                facts = {"dataset": "wdbc", "H": size, "m": table.m, "delta": 0.01, "distance": distance}
+                value = None if gap is None else bound + gap
+                taken = seconds * size / 20
+                rows.append(row(solver, problem, taken, gap, bound=value, reference_bound=bound, **facts, **changes))
+    return write_log(
+        directory,
+        rows,
+        suite="made up",
+        cells=len(rows),
+        processor="Abacus <9>",
+        cores=2,
+        memory_bytes=2**33,
+        versions={"numpy": "2.0", "dask": None},
+    )
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    return write_report(full_log(tmp_path_factory.mktemp("report")))
+
+
+class Resources(HTMLParser):
+    """What a page would load or run."""
+
+    def __init__(self):
+        super().__init__()
+        self.addresses, self.scripts = [], 0
+
+    def handle_starttag(self, tag, attrs):
+        self.scripts += tag == "script"
+        self.addresses += [value for name, value in attrs if name in ("src", "href", "srcset", "data", "action")]
+
+
+def test_page_holds_all_it_needs(report):
+    page = report.read_text()
+    resources = Resources()
+    resources.feed(page)
+    assert resources.scripts == 1, "a message from the log became a script"
+    assert resources.addresses and all(
+        address.startswith(("data:image/svg+xml;base64,", "#")) for address in resources.addresses
+    )
+    assert "Content-Security-Policy" in page and "@import" not in page and "url(" not in page
+    anchors = [address[1:] for address in resources.addresses if address.startswith("#")]
+    assert all(f'id="{anchor}"' in page for anchor in anchors)
+
+
+def test_page_says_what_the_log_says(report):
+    page = report.read_text()
+    assert page.count("frontier wins: all 3 optima found") == 3
+    assert (
+        "missed the optimum in 1 of 9 runs: 1 × optimal claimed, gap above 1e-7 (squared at H = 50, gap up to 1.0e-03)"
+        in page
+    )
+    assert "9 × error" in page
+    assert "Abacus &lt;9&gt;, 2 cores" in page and "8.0 GiB" in page and "not installed" in page
+    assert "Unfinished" not in page and "shared the machine" not in page
+
+
+def test_tables_are_written_as_markdown_and_latex(report):
+    folder = report.parent / "tables"
+    names = {
+        "solvers",
+        "distances",
+        "failures",
+        "agreement-claims",
+        "agreement-bounds",
+        "growth",
+        "gaps",
+        "posteriors",
+        "environment",
+    }
+    assert {path.name for path in folder.iterdir()} == {f"{name}.{kind}" for name in names for kind in ("md", "tex")}
+    for name in names:
+        lines = (folder / f"{name}.md").read_text().splitlines()[2:]
+        bars = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
+        assert len(bars) == 1, f"{name}.md has rows of different lengths"
+        latex = (folder / f"{name}.tex").read_text()
+        alignment = re.search(r"\\begin{tabular}{([lr]+)}", latex)[1]
+        body = latex.split(r"\toprule")[1].split(r"\bottomrule")[0].replace(r"\midrule", "").strip().splitlines()
+        assert {len(re.findall(r"(?<!\\)&", line)) for line in body if line} == {len(alignment) - 1}
+        assert all(line.endswith(r" \\") for line in body if line)
+        assert latex.isascii()
+        assert len(re.findall(r"(?<!\\){", latex)) == len(re.findall(r"(?<!\\)}", latex))
+        assert len(lines) - 2 == len([line for line in body if line]) - 1
+    assert "| frontier | 9 | 100 | 100 | 0 |" in (folder / "solvers.md").read_text()
+    assert (
+        r"boom $<$script$>$alert(\"x\")$<$/script$>$ | 50 \% \& a\_b\textbackslash{}".replace(r"\"", '"')
+        in (folder / "failures.tex").read_text()
+    )
+
+
+def test_figures_are_written_as_svg_and_pdf(report):
+    folder = report.parent / "figures"
+    names = {
+        *(f"{what}-{distance}" for what in ("profile", "time") for distance in DISTANCES),
+        "gaps",
+        "weights-wdbc",
+        "cdf-wdbc",
+    }
+    assert {path.name for path in folder.iterdir()} == {f"{name}.{kind}" for name in names for kind in ("svg", "pdf")}
+    for name in names:
+        assert ElementTree.parse(folder / f"{name}.svg").getroot().tag.endswith("svg")
+        assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [row("a", gap=None, status="error", bound=None, reference_bound=None, distance=None, H=None, divergence=None)],
+        [row("a", gap=None, status="time_limit"), row("b", gap=None, status="unavailable")],
+        [row("a", parallel=True), row("a", "two", parallel=True)],
+        [row("a", gap=None, bound=0.3, reference_bound=None, divergence="renyi", order=3.0, dataset="me/mine.csv")],
+    ],
+    ids=["nothing known", "no success", "one solver", "no reference"],
+)
+def test_whatever_a_log_holds_there_is_a_report(tmp_path, rows):
+    steps = []
+    page = write_report(write_log(tmp_path, rows, cells=5), steps.append).read_text()
+    assert f"Unfinished: {len(rows)} of 5 runs are in the log." in page
+    assert ("All times were measured while other runs shared the machine" in page) == rows[0]["parallel"]
+    assert "summary" in steps and "writing report.html" in steps
+
+
+def test_a_log_torn_while_writing_and_no_environment_will_do(tmp_path):
+    write_log(tmp_path, [row("a")])
+    with open(tmp_path / "results.jsonl", "a") as file:
+        file.write('{"key": "half')
+    assert "a wins" in write_report(tmp_path).read_text()
+
+
+def test_writing_again_gives_the_same_files(tmp_path):
+    log = write_log(tmp_path, [row("a"), row("b", gap=1e-3)])
+    files = [write_report(log), tmp_path / "figures" / "gaps.svg", tmp_path / "figures" / "gaps.pdf"]
+    before = [file.read_bytes() for file in files]
+    write_report(log)
+    assert [file.read_bytes() for file in files] == before
+
+
+@pytest.mark.parametrize(("make", "words"), [(False, "holds no results"), (True, "holds no finished run")])
+def test_a_directory_without_runs_is_refused_in_a_sentence(tmp_path, make, words):
+    if make:
+        write_log(tmp_path, [])
+    with pytest.raises(InputError, match=words):
+        write_report(tmp_path)
+
+
+def test_cells_without_a_number_have_no_key_to_sort_by():
+    assert tables.Cell("–", math.nan).sort_key == ""
+    assert tables.Cell("1.0e-07", 1e-7).sort_key == "1e-07"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    program = executable()
+    if program is None:
+        pytest.skip("no Chromium on PATH; Debian: apt-get install chromium")
+    with Browser(program, tmp_path_factory.mktemp("profile")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def page(browser, report):
+    browser.resize(1280, 900)
+    browser.open(report)
+    return browser
+
+
+COLUMN = "Array.from(document.querySelectorAll('#table-{name} tbody tr'), row => row.cells[{column}].textContent)"
+SORTED = "document.querySelector('#table-{name} th:nth-child({place})').getAttribute('aria-sort')"
+
+
+def test_page_opens_without_errors_or_missing_images(page, report):
+    images = page.evaluate("Array.from(document.images, image => [image.complete, image.naturalWidth, image.alt])")
+    assert len(images) == len(list((report.parent / "figures").glob("*.svg")))
+    assert all(complete and width > 0 and alt for complete, width, alt in images)
+    assert page.problems == []
+
+
+def test_clicking_a_heading_sorts_by_it_and_again_turns_it_round(page):
+    by_speed = ["frontier", "fixed-point", "ipopt", "stubborn"]
+    page.click("#table-solvers th:nth-child(6) button")
+    assert page.evaluate(COLUMN.format(name="solvers", column=0)) == by_speed
+    assert page.evaluate(SORTED.format(name="solvers", place=6)) == "ascending"
+    page.click("#table-solvers th:nth-child(6) button")
+    assert page.evaluate(COLUMN.format(name="solvers", column=0)) == by_speed[::-1]
+    assert page.evaluate(SORTED.format(name="solvers", place=6)) == "descending"
+    page.click("#table-solvers th:nth-child(1) button")
+    assert page.evaluate(COLUMN.format(name="solvers", column=0)) == sorted(by_speed)
+    assert page.evaluate(SORTED.format(name="solvers", place=6)) is None
+    assert page.problems == []
+
+
+def test_numbers_are_sorted_as_numbers_and_dashes_stay_last(page):
+    for place in ("ascending", "descending"):
+        page.click("#table-gaps th:nth-child(5) button")
+        shown = page.evaluate(COLUMN.format(name="gaps", column=4))
+        assert page.evaluate(SORTED.format(name="gaps", place=5)) == place
+        assert shown == {"ascending": ["0", "0", "1.0e-03", "–"], "descending": ["1.0e-03", "0", "0", "–"]}[place]
+
+
+def test_tables_can_be_sorted_from_the_keyboard(page):
+    page.evaluate("document.querySelector('#table-solvers th:nth-child(2) button').focus()")
+    page.press("Tab", 9)
+    page.press("Enter", 13)
+    assert page.evaluate(SORTED.format(name="solvers", place=3)) == "ascending"
+    assert page.evaluate(COLUMN.format(name="solvers", column=2))[0] == "0"
+
+
+def test_a_phone_scrolls_tables_not_the_page(browser, report):
+    browser.resize(390, 844, mobile=True)
+    browser.open(report)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= 390
+    assert (
+        browser.evaluate("Array.from(document.images, image => image.getBoundingClientRect().right <= 390)").count(
+            False
+        )
+        == 0
+    )
+    assert browser.evaluate(
+        "(box => box.scrollWidth > box.clientWidth)(document.querySelector('#table-failures .scroll'))"
+    )
+    assert browser.problems == []
+
+
+def test_print_has_no_scroll_boxes_and_no_arrows(page):
+    page.call("Emulation.setEmulatedMedia", media="print")
+    try:
+        assert page.evaluate("getComputedStyle(document.querySelector('.scroll')).overflowX") == "visible"
+        assert page.evaluate("getComputedStyle(document.querySelector('thead button'), '::after').display") == "none"
+        assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "none"
+    finally:
+        page.call("Emulation.setEmulatedMedia", media="")
