@@ -6,8 +6,7 @@ separable sum :math:`D = \sum_i p_i f(q_i/p_i)`, here called the *statistic*:
 * order :math:`\alpha` (χ² is :math:`\alpha = 2`): :math:`D = \sum_i p_i (q_i/p_i)^\alpha`,
   budget :math:`b = D^{1/\alpha} (I/\delta)^{1 - 1/\alpha}`;
 * Kullback–Leibler: :math:`D = \sum_i q_i \ln(q_i/p_i)`, budget :math:`b = (D + \ln(I/\delta))/n`, with ``n`` the
-distance's
-  exponent (``m``, or ``2m - 1`` for φ_CH).
+  distance's exponent (``m``, or ``2m - 1`` for φ_CH).
 """
 
 from __future__ import annotations
