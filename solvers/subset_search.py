@@ -147,6 +147,8 @@ def _first_failure(failed: np.ndarray) -> int | None:
     return int(np.argmax(failed)) + 1 if failed.any() else None
 
 
+#: An interval around a fixed point that is narrower than this, relative to its end, is one number.
+_ROUNDING = 4.0 * np.finfo(float).eps
 #: A sweep that shrinks a support's step by less than this is followed by an extrapolation, of limited length.
 _SLOW, _REACH = 0.9, 100.0
 
@@ -172,9 +174,9 @@ def _sweep(
         sweeps += 1
         t = slopes[active]
         step = _paper_step(problem, supports, active + 1, t, limits[active])
-        done = np.abs(step) <= tolerance * t
         low[active] = np.where(step > 0.0, t, low[active])
         high[active] = np.where(step < 0.0, t, high[active])
+        done = (np.abs(step) <= tolerance * t) | (high[active] <= (1.0 + _ROUNDING) * low[active])
         lost = ~done & (t + step > limits[active]) & np.isinf(high[active])
         ahead = _extrapolate(t, step, last_slopes[active], last_steps[active])
         last_slopes[active], last_steps[active] = t, step

@@ -1,0 +1,371 @@
+"""Algorithm 1: against the paper's loops written out, against exact roots, and where its early break goes wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import pacb_models as pm
+from pacb_models.binary_kl import kl_inverse
+from solvers.ordered_supports import OrderedSupports, bounds_at, stationary_slope
+
+#: Two good classifiers and many that are not, m = 50: a few supports in between have no feasible fixed point.
+TWO_GROUPS = np.array([0.05, 0.10] + 48 * [0.30])
+
+
+def search(problem: pm.BoundProblem, **options) -> pm.Solution:
+    return pm.solve(problem, "subset-search", **options)
+
+
+# --- the paper's loops, written out ----------------------------------------------------------------------------------
+
+
+def algorithm_2(risks: np.ndarray, m: int, delta: float) -> list[float]:
+    """B*(1), B*(2), … up to the break: the linear special case with its misprints mended; risks in ascending order."""
+    H = risks.size
+    bounds = [risks[0] + np.sqrt(H / (4 * m * delta))]
+    for size in range(2, H + 1):
+        head = risks[:size]
+        radicand = H / (size * 4 * m * delta) - np.mean((head - head.mean()) ** 2)
+        if radicand <= 0:
+            break
+        weights = (1 + (head.mean() - head) / np.sqrt(radicand)) / size
+        if weights.min() < 0:
+            break
+        posterior = np.concatenate((weights, np.zeros(H - size)))
+        bounds.append(posterior @ risks + np.sqrt(H * np.sum(posterior**2) / (4 * m * delta)))
+    return bounds
+
+
+def fixed_point_weights(head: np.ndarray, H: int, problem: pm.BoundProblem) -> np.ndarray | None:
+    """The paper's equation iterated on one support, vector by vector; None when it leaves the positive weights."""
+    size, I, delta = head.size, problem.constant_value, problem.delta
+    q = np.full(size, 1 / size)
+    for _ in range(20_000):
+        squares = np.sum(q**2)
+        if problem.distance == "squared":
+            new = 1 / size + 2 * squares**0.75 / (H * I / delta) ** 0.25 * (head.mean() - head)
+        else:
+            L = q @ head
+            budget = np.sqrt(H * squares * I / delta)
+            r = kl_inverse(L, budget)
+            raw = squares * (1 + (head - L) / budget * np.log((1 - r) * L / (r * (1 - L))))
+            new = raw / raw.sum()
+        if new.min() < 0:
+            return None
+        if np.abs(new - q).max() < 1e-14:
+            return new
+        q = new
+    raise AssertionError("choose an example that settles")
+
+
+def algorithm_1(problem: pm.BoundProblem) -> tuple[np.ndarray, int | None]:
+    """B*(H') before the break, and where it breaks; risks in ascending order, uniform prior."""
+    risks, H = problem.risks, problem.size
+    bounds = [problem.bound(np.eye(H)[0])]
+    for size in range(2, H + 1):
+        q = fixed_point_weights(risks[:size], H, problem)
+        if q is None:
+            return np.array(bounds), size
+        bounds.append(problem.bound(np.concatenate((q, np.zeros(H - size)))))
+    return np.array(bounds), None
+
+
+@given(
+    arrays(float, st.integers(2, 25), elements=st.floats(0.0, 1.0)).map(np.sort),
+    st.integers(1, 2000),
+    st.sampled_from([0.001, 0.01, 0.05, 0.5]),
+)
+def test_linear_search_is_algorithm_2(risks, m, delta):
+    problem = pm.BoundProblem(risks, m=m, delta=delta, distance="linear")
+    bounds = algorithm_2(risks, m, delta)
+    solution = search(problem)
+    found = solution.details["bounds"]
+    visited = found[~np.isnan(found)]
+    # At a tie in rounding (a last weight of exactly zero) the two may break one support apart, with equal bounds.
+    shared = min(visited.size, len(bounds))
+    assert abs(visited.size - len(bounds)) <= 1 or np.allclose(visited[shared:], bounds[-1], rtol=1e-12)
+    assert visited[:shared] == pytest.approx(np.array(bounds[:shared]), rel=1e-12)
+    assert solution.bound == pytest.approx(min(bounds), rel=1e-12)
+    assert solution.is_global
+    assert solution.status == "optimal"
+
+
+@pytest.mark.parametrize("distance", ["squared", "kl"])
+@pytest.mark.parametrize("constant", ["exact", "paper"])
+@pytest.mark.parametrize("m", [15, 60, 300])
+def test_search_is_algorithm_1(distance, constant, m):
+    risks = np.sort(np.random.default_rng(m).random(25)) * 0.5
+    problem = pm.BoundProblem(risks, m=m, delta=0.05, distance=distance, constant=constant)
+    bounds, broke_at = algorithm_1(problem)
+    details = search(problem).details
+    assert details["broke_at"] == broke_at
+    assert details["bounds"][: bounds.size] == pytest.approx(bounds, rel=1e-12)
+    assert np.isnan(details["bounds"][bounds.size :]).all()
+    assert details["best_size"] == np.argmin(bounds) + 1
+    assert details["visited"].sum() == (broke_at or 25)
+    assert (details["feasible"] == ~np.isnan(details["bounds"])).all()
+
+
+# --- every support against exact roots -------------------------------------------------------------------------------
+
+
+def squared_bounds_by_cubic(problem: pm.BoundProblem) -> np.ndarray:
+    """B*(H') from the smaller positive root of (1/P + V u)³ = (c⁴/16) u², u = t²; NaN where it is infeasible."""
+    order = np.argsort(problem.risks, kind="stable")
+    risks, prior = problem.risks[order], problem.prior[order]
+    c = problem.coefficient**0.5
+    bounds = []
+    for size in range(1, problem.size + 1):
+        l, p = risks[:size], prior[:size]
+        P = p.sum()
+        mean = p @ l / P
+        V = p @ (l - mean) ** 2
+        if V < 1e-18:
+            bounds.append(mean + c * P**-0.25)
+            continue
+        roots = np.roots([V**3, 3 * V**2 / P - c**4 / 16, 3 * V / P**2, 1 / P**3])
+        real = np.sort(roots.real[(np.abs(roots.imag) < 1e-9 * np.abs(roots)) & (roots.real > 0)])
+        t = np.sqrt(real[0]) if real.size else np.inf
+        feasible = t * (l[-1] - mean) * P <= 1.0
+        bounds.append(mean - t * V + c * (1 / P + t * t * V) ** 0.25 if feasible else np.nan)
+    return np.array(bounds)
+
+
+@settings(max_examples=60)
+@given(
+    arrays(int, st.integers(1, 20), elements=st.integers(0, 40)).map(lambda k: k / 100),
+    st.sampled_from([3, 10, 40, 300]),
+    st.data(),
+)
+def test_all_supports_of_the_squared_bound_by_their_cubics(risks, m, data):
+    shares = data.draw(st.none() | arrays(int, risks.size, elements=st.integers(1, 20)))
+    prior = None if shares is None else shares / shares.sum()
+    problem = pm.BoundProblem(risks, m=m, distance="squared", prior=prior)
+    solution = search(problem, early_break=False)
+    expected, found = squared_bounds_by_cubic(problem), solution.details["bounds"]
+    both = ~np.isnan(expected) & ~np.isnan(found)
+    assert found[both] == pytest.approx(expected[both], rel=1e-7)
+    # Where only one of the two sees a feasible root, the double root or the break point is a rounding error away.
+    assert np.count_nonzero(np.isnan(expected) != np.isnan(found)) <= 1
+    assert solution.bound == pytest.approx(np.nanmin(expected), rel=1e-9)
+    assert solution.is_global
+
+
+def path_minimum(problem: pm.BoundProblem) -> float:
+    """The smallest bound over the posteriors p (level - l)_+ for many levels: brute force for the global minimum."""
+    excess = problem.risks - problem.risks.min()
+    values = []
+    for level in np.geomspace(1e-6, 1e3, 300):
+        q = problem.prior * np.maximum(level - excess, 0.0)
+        q /= q.sum()
+        values.append(problem.outer(problem.empirical_risk(q), problem.statistic(q)))
+    return min(values)
+
+
+@st.composite
+def problems(draw):
+    distance = draw(st.sampled_from(["linear", "squared", "kl"]))
+    size = draw(st.integers(1, 30))
+    kind = draw(st.sampled_from(["any", "ties", "corners", "near one", "nearly equal", "two groups"]))
+    values = {
+        "any": st.floats(0.0, 1.0),
+        "ties": st.sampled_from([0.0, 0.1, 0.2, 0.5]),
+        "corners": st.sampled_from([0.0, 1.0]),
+        "near one": st.floats(1 - 1e-6, 1.0),
+        "nearly equal": st.integers(0, 9).map(lambda k: 0.3 + k * 1e-12),
+        "two groups": st.sampled_from([0.02, 0.4, 0.4, 0.4, 0.4, 0.41, 0.42]),
+    }[kind]
+    shares = draw(st.none() | arrays(int, size, elements=st.integers(1, 1000)))
+    return pm.BoundProblem(
+        draw(arrays(float, size, elements=values)),
+        m=draw(st.sampled_from([1, 5, 10, 30, 400])),
+        delta=draw(st.sampled_from([0.001, 0.05, 0.9])),
+        distance=distance,
+        prior=None if shares is None else shares / shares.sum(),
+    )
+
+
+@settings(max_examples=100)
+@given(problems())
+def test_visiting_all_supports_finds_the_global_minimum(problem):
+    """Any prior, ties, risks at zero and one."""
+    solution = search(problem, early_break=False)
+    assert solution.status == "optimal", solution.message
+    assert solution.kkt_residual <= 1e-10
+    assert solution.message == ""
+    assert solution.bound <= path_minimum(problem) + 1e-12
+    assert solution.bound == pytest.approx(pm.solve(problem, "frontier").bound, abs=1e-11)
+
+
+@settings(max_examples=50)
+@given(problems())
+def test_early_break_is_never_better(problem):
+    full, broken = search(problem, early_break=False), search(problem)
+    assert broken.bound >= full.bound - 1e-13
+    if problem.distance == "linear":
+        assert broken.bound == pytest.approx(full.bound, rel=1e-13)
+    assert broken.bound == pytest.approx(np.nanmin(broken.details["bounds"]), rel=1e-12)
+
+
+# --- the finding: where the early break goes wrong -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "distance, best, broken", [("squared", 0.4761310365, 0.5121495458), ("kl", 0.4822138848, 0.4970119897)]
+)
+def test_early_break_stops_at_a_worse_support(distance, best, broken):
+    problem = pm.BoundProblem(TWO_GROUPS, m=50, delta=0.05, distance=distance)
+    exact = pm.solve(problem, "frontier")
+    stopped = search(problem)
+    assert stopped.details["broke_at"] == 3
+    assert stopped.support_size == 2
+    assert exact.support_size == 50
+    assert (exact.bound, stopped.bound) == pytest.approx((best, broken), abs=1e-10)
+    # What it returns is a local minimum, so no test at the point itself can tell.
+    assert stopped.status == "optimal"
+    assert problem.classify(stopped.posterior) == "local minimum"
+    assert not stopped.is_global
+    full = search(problem, early_break=False)
+    assert full.bound == pytest.approx(exact.bound, abs=1e-12)
+    feasible = full.details["feasible"]
+    assert feasible[:2].all()
+    assert not feasible[2:8].any()
+    assert feasible[-1]
+
+
+# --- components and warm start ---------------------------------------------------------------------------------------
+
+
+def test_components_of_the_linear_bound():
+    """Mean risk and root, as in the paper's figure: one rises, the other falls, and they add up."""
+    risks = np.linspace(0.05, 0.5, 60)
+    problem = pm.BoundProblem(risks, m=30, delta=0.05, distance="linear")
+    details = search(problem).details
+    size = details["best_size"]
+    mean, root = (component[:size] for component in details["components"])
+    variances = np.array([np.var(risks[:k]) for k in range(1, size + 1)])
+    sizes = np.arange(1, size + 1)
+    assert mean == pytest.approx(np.cumsum(risks)[:size] / sizes, rel=1e-13)
+    assert root == pytest.approx(np.sqrt(60 / (sizes * 4 * 30 * 0.05) - variances), rel=1e-12)
+    assert mean + root == pytest.approx(details["bounds"][:size], rel=1e-13)
+    assert (np.diff(mean) > 0.0).all()
+    assert (np.diff(root) < 0.0).all()
+
+
+@pytest.mark.parametrize("distance", ["squared", "kl"])
+def test_components_of_the_others(distance):
+    problem = pm.BoundProblem(np.linspace(0.05, 0.5, 60), m=100, distance=distance)
+    solution = search(problem)
+    first, second = solution.details["components"]
+    at = solution.details["best_size"] - 1
+    assert first[at] == pytest.approx(solution.empirical_risk, rel=1e-12)
+    assert first[at] + second[at] == pytest.approx(solution.bound, rel=1e-12)
+
+
+@given(
+    arrays(float, st.integers(1, 40), elements=st.floats(0.0, 1.0)),
+    st.integers(1, 5000),
+    st.sampled_from([0.01, 0.05, 0.5]),
+    st.data(),
+)
+def test_warm_start_finds_the_same(risks, m, delta, data):
+    shares = data.draw(st.none() | arrays(int, risks.size, elements=st.integers(1, 20)))
+    prior = None if shares is None else shares / shares.sum()
+    problem = pm.BoundProblem(risks, m=m, delta=delta, distance="linear", prior=prior)
+    cold, warm = search(problem), search(problem, warm_start=True)
+    assert warm.bound == pytest.approx(cold.bound, rel=1e-13)
+    assert warm.details["visited"].sum() <= problem.size
+    assert warm.is_global
+
+
+def test_warm_start_begins_where_the_components_cross():
+    """Σ l² = H/(4mδ): of the two terms the mean is the smaller one up to there, the root beyond."""
+    risks = np.linspace(0.02, 0.6, 400)
+    problem = pm.BoundProblem(risks, m=50, delta=0.05, distance="linear")
+    warm = search(problem, warm_start=True)
+    begin = warm.details["warm_start_size"]
+    assert np.sum(risks[:begin] ** 2) <= 400 / (4 * 50 * 0.05) < np.sum(risks[: begin + 1] ** 2)
+    full = search(problem, early_break=False).details
+    mean, root = full["components"]
+    if full["feasible"][begin - 1]:
+        assert mean[begin - 1] <= root[begin - 1]
+    # It looks at few supports; a search from below looks at all up to the best one.
+    assert warm.iterations < search(problem).iterations
+    assert search(problem).details["warm_start_size"] is None
+
+
+@pytest.mark.parametrize("distance", ["squared", "kl"])
+def test_warm_start_is_for_the_linear_distance(distance):
+    with pytest.raises(pm.InputError, match=r"warm_start is True; it exists for the linear distance only\."):
+        search(pm.BoundProblem([0.1, 0.2], m=10, distance=distance), warm_start=True)
+
+
+# --- sweeps ----------------------------------------------------------------------------------------------------------
+
+
+def test_too_few_sweeps_are_reported():
+    problem = pm.BoundProblem(np.linspace(0.1, 0.3, 30), m=30, distance="squared")
+    solution = search(problem, early_break=False, max_sweeps=3)
+    assert "did not settle; raise max_sweeps" in solution.message
+    assert not solution.is_global
+
+
+def test_large_set():
+    risks = np.random.default_rng(0).random(100_000)
+    for distance in ("linear", "squared", "kl"):
+        problem = pm.BoundProblem(risks, m=1000, distance=distance)
+        solution = search(problem, early_break=False)
+        assert solution.status == "optimal"
+        assert solution.bound == pytest.approx(pm.solve(problem, "frontier").bound, abs=1e-12)
+
+
+@pytest.mark.parametrize("options", [{"max_sweeps": 0}, {"tolerance": -1.0}])
+def test_bad_options(options):
+    (name, value), = options.items()
+    with pytest.raises(pm.InputError, match=f"{name} is {value}"):
+        search(pm.BoundProblem([0.1, 0.2], m=10), **options)
+
+
+# --- prefix sums -----------------------------------------------------------------------------------------------------
+
+
+@given(problems())
+def test_prefix_sums(problem):
+    """Against the definitions, support by support."""
+    supports = OrderedSupports(problem)
+    order = np.argsort(problem.risks, kind="stable")
+    risks, prior = problem.risks[order], problem.prior[order]
+    for k in range(1, problem.size + 1):
+        l, p = risks[:k] - risks[0], prior[:k]
+        assert supports.P[k - 1] == pytest.approx(p.sum(), rel=1e-14)
+        assert supports.mean[k - 1] == pytest.approx(p @ l / p.sum(), rel=1e-12, abs=1e-300)
+        assert supports.V[k - 1] == pytest.approx(p @ (l - p @ l / p.sum()) ** 2, rel=1e-9, abs=1e-40)
+        assert supports.G[k - 1] == pytest.approx(p @ (l[-1] - l), rel=1e-12, abs=1e-300)
+
+
+@given(problems(), st.floats(-3, 6).map(lambda power: 10.0**power))
+def test_path_by_slope_and_by_level(problem, slope):
+    """The weights are p (level - l)_+, sum to one, and have the L and X that the prefix sums say."""
+    supports = OrderedSupports(problem)
+    k = supports.support_at_slope(slope)
+    q = supports.weights(k, slope)
+    L, X = supports.point(k, slope)
+    assert problem.empirical_risk(q) == pytest.approx(float(L), rel=1e-9, abs=1e-15)
+    assert problem.statistic(q) == pytest.approx(float(X), rel=1e-9)
+    if k > supports.ties:
+        level = supports.mean[k - 1] + 1.0 / (slope * supports.P[k - 1])
+        expected = problem.prior * np.maximum(level - (problem.risks - supports.least), 0.0)
+        assert q == pytest.approx(expected / expected.sum(), abs=1e-9)
+        assert supports.slope_at_level(k, level) == pytest.approx(slope, rel=1e-6)
+
+
+@given(problems(), st.floats(1.0, 100.0), st.floats(0.001, 0.999))
+def test_arrays_agree_with_the_problem(problem, X, L):
+    F = problem.outer_derivatives(L, X)
+    assert bounds_at(problem, np.array([L]), np.array([X]))[0] == pytest.approx(F.value, rel=1e-14)
+    if F.value < 0.999:
+        assert float(stationary_slope(problem, L, X)) == pytest.approx(F.L / (2.0 * F.D), rel=1e-7)
