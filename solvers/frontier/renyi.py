@@ -172,8 +172,8 @@ class RenyiPath:
         log_x[np.abs(distance) <= NEGLIGIBLE] = place.log_above
         log_x *= self.beta
         prior = self.problem.prior
-        # In units of the largest weight. The prior is multiplied, as its logarithm would cost digits, between two halves
-        # of the power, as either may leave the range of floating-point numbers that their product is in.
+        # In units of the largest weight. The prior is multiplied, as its logarithm would cost digits, between two
+        # halves of the power, as either may leave the range of floating-point numbers that their product is in.
         largest = int(np.argmax(log_x + np.log(prior)))
         half = np.exp(0.5 * (log_x - log_x[largest]))
         weights = half * (prior / prior[largest]) * half

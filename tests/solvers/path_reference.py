@@ -1,0 +1,181 @@
+"""The minima of a bound by brute force: a fine scan of the path in doubles, each minimum refined in fifty digits.
+
+Nothing here is taken from the solver: posteriors come from the defining formulas of the paths, bounds from the
+definitions, and minima from comparing bounds, never from a stationarity equation.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from mpmath import exp, log, mp, mpf, sqrt
+
+import pacb_models as pm
+
+DIGITS = 50
+GOLDEN = (5**0.5 - 1) / 2
+
+
+def parameters(problem: pm.BoundProblem, count: int) -> np.ndarray:
+    """Path parameters from near the prior to the end: β for KL, μ minus the smallest risk for the others."""
+    y = problem.risks - problem.risks.min()
+    levels = np.unique(y[y > 0])
+    if problem.divergence == "kl":
+        return np.geomspace(1e-3, 600 / levels[0], count)
+    edges = np.append(levels, 1e3)
+    each = count // levels.size
+    fractions = np.unique(np.concatenate((np.geomspace(1e-10, 1, each // 2), np.linspace(0, 1, each // 2))))
+    return np.unique(np.concatenate([a + (b - a) * fractions for a, b in pairwise(edges)]))[::-1]
+
+
+def posteriors(problem: pm.BoundProblem, values: np.ndarray) -> np.ndarray:
+    """One posterior of the path per parameter."""
+    y = problem.risks - problem.risks.min()
+    if problem.divergence == "kl":
+        q = problem.prior * np.exp(-values[:, None] * y)
+    else:
+        ramp = np.maximum(values[:, None] - y, 0) / values[:, None]
+        q = problem.prior * ramp ** (1 / (problem.order - 1))
+    return q / q.sum(axis=1, keepdims=True)
+
+
+def bounds(problem: pm.BoundProblem, q: np.ndarray) -> np.ndarray:
+    """The bound at each row."""
+    L, p, c = q @ problem.risks, problem.prior, problem.coefficient
+    if problem.divergence == "kl":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            budget = (np.where(q > 0, q * np.log(q / p), 0).sum(axis=1) + c) / problem.exponent
+    else:
+        budget = c * (p * (q / p) ** problem.order).sum(axis=1) ** (1 / problem.order)
+    if problem.distance == "kl":
+        return pm.kl_inverse(np.clip(L, 0, 1), budget)
+    if problem.distance == "ch":
+        # The real root of y³ + (15/8) y² + (135/16) y = (135/16) b, by Cardano's formula with y = x - 5/8.
+        p, q = 135 / 16 - 75 / 64, 2 * (5 / 8) ** 3 - (5 / 8) * (135 / 16) - 135 / 16 * budget
+        root = np.sqrt(q**2 / 4 + p**3 / 27)
+        return L + np.sqrt(np.maximum(np.cbrt(-q / 2 + root) + np.cbrt(-q / 2 - root) - 5 / 8, 0))
+    return L + {"linear": budget, "squared": np.sqrt(budget), "pinsker": np.sqrt(budget / 2)}[problem.distance]
+
+
+class Reference:
+    """Fifty-digit evaluation of one problem; its constant is taken as given."""
+
+    def __init__(self, problem: pm.BoundProblem):
+        mp.dps = DIGITS
+        self.problem = problem
+        self.risks = [mpf(float(l)) for l in problem.risks]
+        self.prior = [mpf(float(p)) for p in problem.prior]
+        self.y = [l - min(self.risks) for l in self.risks]
+
+    def posterior(self, value: mpf) -> list[mpf]:
+        """The path's posterior; an infinite β is the end of the Gibbs path."""
+        if self.problem.divergence == "kl":
+            weights = [p * exp(-value * y) if y else p for p, y in zip(self.prior, self.y)]
+        else:
+            power = 1 / (mpf(self.problem.order) - 1)
+            weights = [p * (value - y) ** power if y < value else mpf(0) for p, y in zip(self.prior, self.y)]
+        total = sum(weights)
+        return [w / total for w in weights]
+
+    def bound(self, q: list[mpf]) -> mpf:
+        """The bound at a posterior."""
+        L = sum(w * l for w, l in zip(q, self.risks))
+        c = mpf(self.problem.coefficient)
+        if self.problem.divergence == "kl":
+            divergence = sum(w * log(w / p) for w, p in zip(q, self.prior) if w > 0)
+            budget = (divergence + c) / self.problem.exponent
+        else:
+            order = mpf(self.problem.order)
+            budget = c * sum(p * (w / p) ** order for w, p in zip(q, self.prior) if w > 0) ** (1 / order)
+        return _invert(self.problem.distance, L, budget)
+
+    def refine(self, low: float, middle: float, high: float) -> tuple[mpf, mpf]:
+        """The parameter and the bound at the minimum between ``low`` and ``high``, by golden section."""
+        ratio = mpf(GOLDEN)
+        a, b = mpf(low), mpf(high)
+        x, z = b - ratio * (b - a), a + ratio * (b - a)
+        fx, fz = self.bound(self.posterior(x)), self.bound(self.posterior(z))
+        for _ in range(75):
+            if fx <= fz:
+                b, z, fz = z, x, fx
+                x = b - ratio * (b - a)
+                fx = self.bound(self.posterior(x))
+            else:
+                a, x, fx = x, z, fz
+                z = a + ratio * (b - a)
+                fz = self.bound(self.posterior(z))
+        return min((x, fx), (z, fz), (mpf(middle), self.bound(self.posterior(mpf(middle)))), key=lambda pair: pair[1])
+
+    def end(self) -> mpf:
+        """The bound at the end of the path: the prior restricted to the smallest risk."""
+        mass = sum(p for p, y in zip(self.prior, self.y) if y == 0)
+        return self.bound([p / mass if y == 0 else mpf(0) for p, y in zip(self.prior, self.y)])
+
+
+def _invert(distance: str, L: mpf, budget: mpf) -> mpf:
+    if distance == "linear":
+        return L + budget
+    if distance in ("squared", "pinsker"):
+        return L + sqrt(budget / (1 if distance == "squared" else 2))
+    if distance == "ch":
+        y = budget
+        for _ in range(200):
+            step = (y + 2 * y**2 / 9 + 16 * y**3 / 135 - budget) / (1 + 4 * y / 9 + 16 * y**2 / 45)
+            y -= step
+            if abs(step) < mpf(10) ** (5 - DIGITS):
+                break
+        return L + sqrt(y)
+    if L == 0:
+        return 1 - exp(-budget)
+    # r = 1 - (1 - L) e^-s: convex and increasing in s, so that Newton's method from above is monotone.
+    s = (budget - L * log(L)) / (1 - L)
+    for _ in range(200):
+        r = 1 - (1 - L) * exp(-s)
+        step = (L * log(L / r) + (1 - L) * s - budget) / ((1 - L) * (1 - L * exp(-s) / r))
+        s -= step
+        if abs(step) < mpf(10) ** (8 - DIGITS):
+            break
+    return 1 - (1 - L) * exp(-s)
+
+
+def best(problem: pm.BoundProblem, count: int) -> tuple[mpf, mpf]:
+    """(bound, parameter) of the minimum when there is one only, with every bound of the scan in fifty digits."""
+    reference = Reference(problem)
+    values = parameters(problem, count)
+    found = [reference.bound(reference.posterior(mpf(value))) for value in values]
+    i = min(range(len(found)), key=found.__getitem__)
+    parameter, bound = reference.refine(values[max(i - 1, 0)], values[i], values[min(i + 1, len(values) - 1)])
+    return bound, parameter
+
+
+def scan(problem: pm.BoundProblem, count: int = 20_000, prominence: float = 1e-10) -> list[tuple[mpf, mpf | None]]:
+    """(bound, parameter) of every minimum that is at least so deep, best first; the parameter is None at the end."""
+    values = parameters(problem, count)
+    found = bounds(problem, posteriors(problem, values))
+    reference = Reference(problem)
+    minima = []
+    for i in _valleys(found, prominence):
+        if i == len(found) - 1:
+            minima.append((reference.end(), None))
+        else:
+            parameter, bound = reference.refine(values[max(i - 2, 0)], values[i], values[min(i + 2, len(found) - 1)])
+            minima.append((bound, parameter))
+    return sorted(minima, key=lambda pair: pair[0])
+
+
+def _valleys(values: np.ndarray, prominence: float) -> list[int]:
+    """Indices of the minima of a sequence that rises by the prominence on either side (or ends)."""
+    valleys, falling, lowest, highest = [], True, 0, 0
+    for i in range(1, len(values)):
+        if falling:
+            if values[i] < values[lowest]:
+                lowest = i
+            elif values[i] > values[lowest] + prominence:
+                valleys.append(lowest)
+                falling, highest = False, i
+        elif values[i] > values[highest]:
+            highest = i
+        elif values[i] < values[highest] - prominence:
+            falling, lowest = True, i
+    return [*valleys, lowest] if falling else valleys
