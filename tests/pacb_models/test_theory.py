@@ -120,12 +120,12 @@ def test_other_posterior_is_named():
         first_order_convexity([0.5, 0.5], [1.5, -0.5])
 
 
-# --- Theorem 1 and its corollary: ordered subsets -------------------------------------------------------------------
+# --- Theorem 2 and its corollary: ordered subsets -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_given_weights_are_best_on_the_ordered_subset(distance):
-    """Theorem 1 (uniform prior): all subsets of ten classifiers, the same weights on each."""
+    """Theorem 2 (uniform prior): all subsets of ten classifiers, the same weights on each."""
     random = np.random.default_rng(7)
     risks = np.sort(random.random(10))
     problem = pm.BoundProblem(risks, m=60, delta=0.05, distance=distance)
@@ -179,7 +179,7 @@ def test_no_subset_beats_the_ordered_ones(distance, uniform):
     assert solution.bound == pytest.approx(smallest, rel=1e-2)
 
 
-def test_theorem_1_needs_the_uniform_prior():
+def test_theorem_2_needs_the_uniform_prior():
     """Of the two supports of size one the ordered one has the smaller risk, and hardly any prior."""
     problem = pm.BoundProblem([0.10, 0.11], m=100, delta=0.05, distance="linear", prior=[0.01, 0.99])
     assert problem.bound([0.0, 1.0]) < problem.bound([1.0, 0.0])
