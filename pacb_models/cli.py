@@ -215,6 +215,9 @@ def _add_check(subparsers: Any) -> None:
     parser.add_argument(
         "--tol", type=float, default=1e-7, help="largest difference between bounds that counts as agreement"
     )
+    parser.add_argument(
+        "--time-limit", type=float, default=60.0, metavar="SECONDS", help="for each solver that keeps one"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
@@ -226,7 +229,7 @@ def _check(options: argparse.Namespace) -> int:
     names = options.solvers.split(",") if options.solvers else None
     for name in names or ():
         get_solver(name)
-    table = cross_check(problem, names, options.tol)
+    table = cross_check(problem, names, options.tol, time_limit=options.time_limit)
     print(json.dumps(table.as_dict(), allow_nan=False) if options.json else table)
     return DONE if table.agree else FAILED
 

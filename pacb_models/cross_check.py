@@ -103,6 +103,7 @@ def cross_check(
     solvers: Sequence[str | Solver] | None = None,
     tol: float = 1e-7,
     options: dict[str, dict[str, Any]] | None = None,
+    time_limit: float | None = None,
 ) -> CrossCheck:
     """Run every capable solver and compare its bound with the reference.
 
@@ -117,6 +118,8 @@ def cross_check(
         Largest difference between bounds that counts as agreement.
     options : dict, optional
         Solver name to keyword arguments for it.
+    time_limit : float, optional
+        Seconds for each of the solvers that can keep a limit.
 
     Returns
     -------
@@ -126,7 +129,7 @@ def cross_check(
     """
     chosen = capable_solvers(problem) if solvers is None else solvers
     named = {each.name if isinstance(each, Solver) else each: each for each in chosen}
-    found = {name: _attempt(problem, each, (options or {}).get(name, {})) for name, each in named.items()}
+    found = {name: _attempt(problem, each, (options or {}).get(name, {}), time_limit) for name, each in named.items()}
     solved = {name: result for name, result in found.items() if isinstance(result, Solution)}
     reference = _reference(problem, solved)
     rows = tuple(_row(name, result, reference, tol) for name, result in found.items())
@@ -135,9 +138,14 @@ def cross_check(
     return CrossCheck(rows, reference.solver, reference.bound, tol)
 
 
-def _attempt(problem: BoundProblem, solver: str | Solver, options: dict[str, Any]) -> Solution | tuple[str, str]:
+def _attempt(
+    problem: BoundProblem, solver: str | Solver, options: dict[str, Any], time_limit: float | None
+) -> Solution | tuple[str, str]:
     """A solution, or (status, reason). One solver's exception must not hide what the others found."""
     try:
+        method = solver if isinstance(solver, Solver) else get_solver(solver)
+        if time_limit is not None and method.keeps_time_limit:
+            options = {"time_limit": time_limit, **options}
         return solve(problem, solver, **options)
     except SolverUnavailableError as reason:
         return "unavailable", str(reason)
