@@ -116,6 +116,8 @@ def serve(connection: TwoPipes) -> None:
         except EOFError:
             return
         problem = cell.problem.build()
+        # The moment constant is the problem's, and kept for all of that m: the first solver must not pay for it.
+        _ = problem.coefficient
         warm_up(cell.solver, problem.distance, problem.divergence, problem.order)
         connection.send(("ready", facts(problem)))
         before = _resident_memory() if with_memory else 0
