@@ -63,10 +63,9 @@ def lattice_rule(
     return np.concatenate(points), np.concatenate(weights)
 
 
-def deviance(m: int, mean: float, k: np.ndarray, difference: np.ndarray) -> np.ndarray:
+def deviance(m: int, mean: float | np.ndarray, k: np.ndarray, difference: np.ndarray) -> np.ndarray:
     """D(k) = m kl(k/m, l) for l = mean/m with 0 < mean < m; ``difference`` is k - mean, to full accuracy."""
-    return divergence_term(k, np.full_like(k, mean), difference) + divergence_term(
-        m - k, np.full_like(k, m - mean), -difference)
+    return divergence_term(k, mean, difference) + divergence_term(m - k, m - mean, -difference)
 
 
 def log_coefficient(m: int, k: np.ndarray) -> np.ndarray:

@@ -6,18 +6,24 @@ from collections.abc import Callable, Sequence
 
 GOLDEN = 0.381966011250105  # the shorter part of the golden section
 TOLERANCE = 1e-8  # in units of the grid: a smooth peak is then right to rounding error
+NEAR, NOISE = 0.05, 1e-14
 
 
 def largest_value(function: Callable[[float], float], grid: Sequence[float]) -> float:
     """The maximum over the range of an increasing ``grid`` that is fine enough for the highest peaks to show on it.
 
-    Up to four peaks that come near the best one (the function is a logarithm: within 5 %) are refined.
+    Up to four peaks that come near the best one (the function is a logarithm: within 5 %) are refined, unless they
+    stand out by no more than rounding error.
     """
     values = [function(x) for x in grid]
-    last = len(grid) - 1
-    peaks = [i for i in range(last + 1) if values[i] >= max(values[max(i - 1, 0)], values[min(i + 1, last)])]
-    peaks = sorted((i for i in peaks if values[i] >= max(values) - 0.05), key=values.__getitem__)[-4:]
-    return max(_peak(function, grid[max(i - 1, 0)], grid[i], grid[min(i + 1, last)], values[i]) for i in peaks)
+    best = max(values)
+    peaks = []
+    for i, value in enumerate(values):
+        left, right = max(i - 1, 0), min(i + 1, len(grid) - 1)
+        beside = values[left], values[right]
+        if value >= max(*beside, best - NEAR) and value > min(beside) + NOISE:
+            peaks.append((value, grid[left], grid[i], grid[right]))
+    return max([best] + [_peak(function, low, x, high, value) for value, low, x, high in sorted(peaks)[-4:]])
 
 
 def _peak(function: Callable[[float], float], low: float, best: float, high: float, value: float) -> float:

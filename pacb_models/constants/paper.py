@@ -15,15 +15,15 @@ LARGEST_COMPUTED = 1028
 BEYOND = 0.00037  # what the paper uses for every larger m
 
 
-def kl_mean(m: int, l: float) -> float:
-    """The paper's sum for E[kl(k/m, l)^2], 0 < l < 1: the terms k = 0 and k = m are left unsquared."""
+def kl_mean(m: int, risks: np.ndarray) -> np.ndarray:
+    """The paper's sum for E[kl(k/m, l)^2] at risks 0 < l < 1: the terms k = 0 and k = m are left unsquared."""
     k = np.arange(m + 1.0)
-    divergence = deviance(m, m * l, k, k - m * l)
+    mean = m * risks[:, np.newaxis]
+    divergence = deviance(m, mean, k, k - mean)
     kl = divergence / m
-    terms = np.exp(log_coefficient(m, k) - divergence) * kl * kl
-    boundary = [0, m]
-    terms[boundary] /= kl[boundary]
-    return float(terms.sum())
+    terms = np.exp(log_coefficient(m, k) - divergence) * kl
+    terms[:, 1:-1] *= kl[:, 1:-1]
+    return terms.sum(axis=1)
 
 
 def kl_constant(m: int) -> float:
@@ -34,4 +34,4 @@ def kl_constant(m: int) -> float:
     boundary = -np.log1p(-grid) * (1 - grid) ** m - np.log(grid) * grid**m
     # what the other terms add is at most the exact constant, below 1.11/m^2: few grid points can hold the maximum
     candidates = grid[boundary >= boundary.max() - 1.11 / m**2]
-    return max(kl_mean(m, l) for l in candidates)
+    return float(kl_mean(m, candidates).max())

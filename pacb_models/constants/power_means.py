@@ -19,6 +19,7 @@ The grids below cover these places several times over, and the best two peaks ar
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -26,20 +27,20 @@ from .binomial_sums import deviance, lattice_rule, log_coefficient, log_sum
 from .exponential_means import log_kl_constant
 from .maximum import largest_value
 
-NEGLIGIBLE = 45.0  # terms below exp(-45) of the largest are left out
+NEGLIGIBLE = 45.0  # terms below exp(-45) of the largest are left out, which is 9.5 standard deviations of a Gaussian
+BLOCKS = 9  # on each side of the mean, so that a block of integers is about two standard deviations long
 
 
 def log_power_mean(quantity: str, m: int, mean: float, power: float) -> float:
     """ln E[f^power] for l = mean/m, 0 < mean < m, where f is the "deviation" abs(k/m - l) or the "deviance" D(k)/m."""
-    # x^p e^-x is below e^-45 of its maximum beyond this x = D(k); Bernstein's inequality turns it into a range of k
-    cut = power + math.sqrt(2 * NEGLIGIBLE * power) + NEGLIGIBLE
-    variance = mean * (1 - mean / m)
-    reach = cut / 3 + math.sqrt(cut * cut / 9 + 2 * variance * cut)
     smooth_power = power / 2 if quantity == "deviation" else power
     rough = (0, m) if smooth_power.is_integer() else (0, m, mean)
-    low, high = max(0, math.floor(mean - reach)), min(m, math.ceil(mean + reach))
     origin = round(mean)
-    points, weights = lattice_rule(low, high, rough, 2 * math.sqrt(variance), origin)
+    parts = []
+    for inner, outer in ((math.floor(mean), 0), (math.floor(mean) + 1, m)):
+        low, high = _lobe(quantity, m, mean, power, inner, outer)
+        parts.append(lattice_rule(low, high, rough, (high - low) / BLOCKS, origin))
+    points, weights = np.concatenate(parts, axis=1)
     k, difference = points + origin, points - (mean - origin)
     divergence = deviance(m, mean, k, difference)
     size = np.abs(difference) if quantity == "deviation" else divergence
@@ -51,8 +52,49 @@ def log_power_mean(quantity: str, m: int, mean: float, power: float) -> float:
     return log_sum(weights, log_terms) + power * math.log(largest / m)
 
 
+def _lobe(quantity: str, m: int, mean: float, power: float, inner: int, outer: int) -> tuple[int, int]:
+    """The integers between ``inner``, next to the mean, and ``outer`` at which f^power exp(-D) is not negligible.
+
+    On either side of the mean it rises to one peak and falls.
+    """
+    def divergence(k: float) -> float:
+        rest = m - k
+        value = (k * math.log(k / mean) if k > 0 else 0.0) + (rest * math.log(rest / (m - mean)) if rest > 0 else 0.0)
+        return max(value, 0.0)
+
+    def rises(k: float) -> bool:
+        if quantity == "deviance":
+            return divergence(k) < power
+        return 0 < k < m and (k - mean) * (math.log(k / mean) - math.log((m - k) / (m - mean))) < power
+
+    def height(k: float) -> float:
+        size = divergence(k) if quantity == "deviance" else abs(k - mean)
+        return power * math.log(size) - divergence(k) if size > 0 else -math.inf
+
+    peak = _last(inner, outer, rises)
+    floor = height(peak) - NEGLIGIBLE
+    ends = [_last(peak, end, lambda k: height(k) > floor) for end in (inner, outer)]
+    return math.floor(min(ends)), math.ceil(max(ends))
+
+
+def _last(start: float, end: float, holds: Callable[[float], bool]) -> float:
+    """Where, within 1/2, a condition that holds at first ceases to hold on the way from start to end (else the end)."""
+    if holds(end):
+        return end
+    while abs(end - start) > 0.5:
+        middle = (start + end) / 2
+        start, end = (middle, end) if holds(middle) else (start, middle)
+    return end
+
+
 def log_largest_deviation(m: int, power: float) -> float:
-    """ln sup_l E abs(k/m - l)^power."""
+    """ln sup_l E abs(k/m - l)^power.
+
+    For power > 600 m all terms but the last are below exp(-500) of it, and the supremum is that of l^m (1-l)^power.
+    """
+    if power > 600 * m:
+        return -m * math.log1p(power / m) - power * math.log1p(m / power)
+
     def at_mean(mean: float) -> float:
         return log_power_mean("deviation", m, mean, power)
 
@@ -80,10 +122,17 @@ def log_largest_deviance(m: int, power: float) -> float:
         # the chi-squared constant: one peak, at 2.29 <= mean <= 2.65
         return largest_value(lambda mean: log_power_mean("deviance", m, mean, power), [2.2, 2.5, 2.8])
 
-    def at_position(position: float) -> float:
-        rate = (power + position * math.sqrt(power)) / m  # D(0)/m = -ln(1-l)
-        smaller = -math.expm1(-rate) if rate < math.log(2) else math.exp(-rate)
+    half = m * math.log(2)
+
+    def at_zero_deviance(zero_deviance: float) -> float:
+        """At the l with D(0) = zero_deviance, or for l > 1/2 its mirror image."""
+        smaller = -math.expm1(-zero_deviance / m) if zero_deviance <= half else math.exp(-zero_deviance / m)
         return log_power_mean("deviance", m, m * smaller, power)
 
-    half = log_power_mean("deviance", m, m / 2, power)
-    return max(half, largest_value(at_position, np.linspace(max(-3.0, -0.95 * math.sqrt(power)), 5.0, 49).tolist()))
+    # in units of sqrt(p) from p, on that side of l = 1/2 on which p lies
+    unit = math.sqrt(power)
+    low, high, middle = max(-3.0, -0.95 * unit), 5.0, (half - power) / unit
+    low, high = (low, min(high, middle)) if middle > 0 else (max(low, middle), high)
+    grid = np.linspace(low, high, 33).tolist()
+    best = largest_value(lambda position: at_zero_deviance(power + position * unit), grid)
+    return max(best, log_power_mean("deviance", m, m / 2, power))

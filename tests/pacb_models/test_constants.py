@@ -20,6 +20,7 @@ from pacb_models.constants import (
     moment_curve,
 )
 from pacb_models.constants.binomial_sums import deviance, lattice_rule, log_coefficient
+from pacb_models.constants.maximum import largest_value
 from pacb_models.errors import InputError
 
 RELATIVE = 1e-12  # what is promised
@@ -183,7 +184,8 @@ def test_figures_printed_in_the_paper():
     printed = {50: "0.0074799", 100: "0.0037092", 200: "0.0018470", 500: "0.0007369", 1000: "0.0003682",
                1020: "0.0003609", 1028: "0.0003580"}
     for m, figure in printed.items():
-        assert moment_constant("kl", m, "paper") == pytest.approx(float(figure), abs=1e-7)  # one unit of the last printed digit
+        # one unit of the last printed digit
+        assert moment_constant("kl", m, "paper") == pytest.approx(float(figure), abs=1e-7)
     assert moment_constant("kl", [1029, 10**6], "paper").tolist() == [0.00037, 0.00037]
     assert moment_constant("linear", 50, "paper") == moment_constant("linear", 50)
     assert moment_constant("squared", 10, "paper") == pytest.approx(109 / 16000, rel=1e-15)
@@ -249,6 +251,15 @@ def test_renyi_deviation_constants_for_large_samples(distance, order, m, spread)
     assert 0 <= error <= RELATIVE
 
 
+def test_renyi_deviation_constant_at_a_billion():
+    """Ripples are below 1e-11 there: a few phases of the lattice hold the supremum to 1e-12."""
+    m, power = 10**9, 1.5
+    reach = int(10.5 * math.sqrt(m) / 2)
+    moments = [extended_log_mean(lambda x, kl: power * np.log(np.abs(x)), m, (extended(m) / 2 - phase) / m,
+                                 m // 2 - reach, m // 2 + reach) for phase in (0.45, 0.5)]
+    assert 0 <= float(log_moment_constant("linear", m, divergence="renyi", order=3.0) - max(moments)) <= RELATIVE
+
+
 @pytest.mark.parametrize("m", [10**3, 10**6, 10**9])
 @pytest.mark.parametrize("order", [1.1, 1.5, 3.0, 30.0])
 def test_renyi_kl_constants_for_large_samples(order, m):
@@ -291,6 +302,19 @@ def test_renyi_orders_near_one_stay_finite_in_the_logarithm():
         log_kl = log_moment_constant("kl", m, divergence="renyi", order=order)
         assert log_kl <= power * (math.log(power / m) - 1) + math.log(ceiling) + 1e-9
         assert moment_constant("linear", m, divergence="renyi", order=order) > 0  # also where it underflows
+
+
+@pytest.mark.parametrize("power", [40.0, 201.0, 590.0, 700.0])
+def test_one_observation_and_a_large_power(power):
+    """E = (1-l) f(1-l) + l f(l): one of the two terms is negligible at the supremum."""
+    order = power / (power - 1)
+    p = mpmath.mpf(order / (order - 1))
+    exact = {"linear": mpmath.log(1 / (1 + p)) + p * mpmath.log(p / (1 + p)),
+             "squared": mpmath.log(1 / (1 + 2 * p)) + 2 * p * mpmath.log(2 * p / (1 + 2 * p)),
+             "kl": p * (mpmath.log(p) - 1)}
+    for distance, expected in exact.items():
+        error = log_moment_constant(distance, 1, divergence="renyi", order=order) - expected
+        assert 0 <= error <= (mpmath.log(2) + 1e-9 if distance == "kl" and power > 600 else 4e-12)
 
 
 # --- Kullback-Leibler ------------------------------------------------------------------------------------------------
@@ -523,6 +547,19 @@ def test_lattice_rule_sums_a_singular_function():
     points, weights = lattice_rule(1, 10**9, (0,), math.inf)
     assert weights @ (1 / points) == pytest.approx(float(mpmath.harmonic(10**9)), rel=1e-14)
     assert points.size < 700
+
+
+@pytest.mark.parametrize(("function", "grid", "largest"), [
+    (lambda x: -((x - 0.3) ** 2), np.linspace(0, 1, 5), 0.0),
+    (lambda x: 2 * math.log(x) - x, np.linspace(0.5, 8, 9), 2 * math.log(2) - 2),
+    # the first of five peaks; its top is 7e-6 before 2 pi/12
+    (lambda x: math.cos(12 * x) - 0.001 * x, np.linspace(0.2, 3, 120), 1 - 0.001 * math.pi / 6 + 0.001**2 / 288),
+    (lambda x: x, np.linspace(0, 1, 7), 1.0),
+    (lambda x: -(abs(x - 0.123456) ** 1.5), np.linspace(0, 1, 7), 0.0),
+    (lambda x: 0.25, np.linspace(0, 1, 7), 0.25),
+])
+def test_largest_value_of_known_functions(function, grid, largest):
+    assert largest_value(function, grid.tolist()) == pytest.approx(largest, abs=1e-10)
 
 
 def test_coefficients_against_exact_integers():
