@@ -1,0 +1,76 @@
+"""Results in files, each with a fingerprint of all that it was computed from, so that a run can be resumed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import lru_cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from pacb_models.files import write_atomically
+
+from .item import Item, Results
+from .study import Study
+
+
+class Cache:
+    """The result files of one output directory."""
+
+    def __init__(self, directory: Path):
+        self.directory = directory
+
+    def load(self, item: Item, fingerprint: str) -> dict[str, Any] | None:
+        """The result of an earlier run with the same fingerprint, if there is one."""
+        try:
+            content = json.loads(self._path(item).read_text(encoding="utf-8"))
+            return content["result"] if content["fingerprint"] == fingerprint else None
+        except (OSError, ValueError, KeyError, TypeError):
+            # A file that is missing or broken is made again.
+            return None
+
+    def store(self, item: Item, fingerprint: str, result: dict[str, Any]) -> None:
+        """Keep a result."""
+        content = {"name": item.name, "fingerprint": fingerprint, "result": result}
+        write_atomically(self._path(item), json.dumps(content, allow_nan=False, indent=1) + "\n")
+
+    def _path(self, item: Item) -> Path:
+        return self.directory / f"{item.name}.json"
+
+
+def fingerprint(item: Item, study: Study, needed: Results) -> str:
+    """A digest of the code, the risk tables, the settings that matter to the item, and the results it builds upon."""
+    digest = hashlib.sha256(_code().encode())
+    settings = [item.name, *(str(getattr(study, name)) for name in item.uses)]
+    for text in (
+        *settings,
+        *(table.to_csv() for table in study.tables.values()),
+        json.dumps([needed[n] for n in item.needs]),
+    ):
+        digest.update(text.encode())
+        digest.update(b"\0")
+    return digest.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def _code() -> str:
+    """A digest of every file that can change a result: the three packages' modules, printed numbers, stored results."""
+    digest = hashlib.sha256()
+    for package in ("pacb_models", "solvers", "benchmarks.paper"):
+        for path in _modules(files(package)):
+            digest.update(path.read_bytes())
+    for package, name in (("benchmarks.paper", "printed.csv"), ("benchmarks.risks", "cross_validation.csv")):
+        digest.update((files(package) / name).read_bytes())
+    return digest.hexdigest()
+
+
+def _modules(folder: Traversable) -> list[Traversable]:
+    found = []
+    for path in sorted(folder.iterdir(), key=lambda path: path.name):
+        if path.is_dir() and path.name != "__pycache__":
+            found += _modules(path)
+        elif path.name.endswith(".py"):
+            found.append(path)
+    return found

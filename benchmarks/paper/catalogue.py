@@ -1,0 +1,65 @@
+"""All tables and figures, in the order of the document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pacb_models.errors import InputError
+
+from .figures import (
+    bound_against_h,
+    ccp_iterates,
+    cumulative,
+    headline,
+    linear_supports,
+    moments,
+    support_against_delta,
+    weights,
+)
+from .item import Item
+from .tables import bounds, constants, cross_validation, data, divergences, fp_vs_ccp, fp_vs_solver, sparsity
+
+TABLES = (
+    constants.ITEM,
+    bounds.ITEM,
+    fp_vs_solver.ITEM,
+    fp_vs_ccp.ITEM,
+    sparsity.ITEM,
+    divergences.ITEM,
+    cross_validation.ITEM,
+    data.ITEM,
+)
+
+FIGURES = (
+    headline.ITEM,
+    linear_supports.ITEM,
+    moments.SQUARED,
+    moments.KL,
+    weights.LINEAR,
+    weights.KL,
+    cumulative.ITEM,
+    bound_against_h.ITEM,
+    support_against_delta.ITEM,
+    ccp_iterates.ITEM,
+)
+
+ITEMS: dict[str, Item] = {item.name: item for item in (*TABLES, *FIGURES)}
+
+
+def chosen(names: Iterable[str]) -> list[Item]:
+    """The items of these names in the order of the document; "all", or no name, stands for every one."""
+    wanted = set(names) or {"all"}
+    for name in sorted(wanted - {"all"}):
+        if name not in ITEMS:
+            raise InputError(f"NAME is {name!r}; it must be 'all' or one of {', '.join(ITEMS)}.")
+    return [item for item in ITEMS.values() if "all" in wanted or item.name in wanted]
+
+
+def with_needs(items: Iterable[Item]) -> list[Item]:
+    """These items and those they build upon, needed ones first."""
+    ordered: dict[str, Item] = {}
+    for item in items:
+        for name in item.needs:
+            ordered.setdefault(name, ITEMS[name])
+        ordered.setdefault(item.name, item)
+    return list(ordered.values())

@@ -1,0 +1,213 @@
+"""The reproduction as files: an HTML document, a set in Markdown and LaTeX, figures (SVG, PDF, PNG), tables (CSV)."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pacb_models.files import write_atomically
+
+from ..report.figures import as_pdf, as_svg, styled
+from . import fidelity
+from .entries import to_csv
+from .item import FigureItem, Item, Results, TableItem, entries_of
+from .latex import latex_text
+from .panels import Panel, as_latex, as_markdown
+from .study import Study
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+TITLE = "Optimal posteriors for χ²-divergence PAC-Bayesian bounds, reproduced and corrected"
+
+
+@dataclass(frozen=True)
+class Illustration:
+    """A figure in its three formats."""
+
+    svg: bytes
+    pdf: bytes
+    png: bytes
+
+
+@dataclass(frozen=True)
+class Section:
+    """A table or a figure of the document."""
+
+    name: str
+    title: str
+    source: str
+    panels: tuple[Panel, ...] = ()
+    illustration: Illustration | None = None
+    caption: str = ""
+    csv: str = ""
+
+
+@dataclass(frozen=True)
+class Document:
+    """Everything that is written, before it has a format."""
+
+    title: str
+    subtitle: str
+    introduction: tuple[str, ...]
+    summary: tuple[str, ...]
+    far: Panel | None
+    sections: tuple[Section, ...]
+
+
+def compose(items: Sequence[Item], results: Results, study: Study) -> Document:
+    """The document of these items. ``results`` may hold more: the comparison with print uses what is there."""
+    shown = {item.name: results[item.name] for item in items}
+    with styled():
+        sections = tuple(_section(item, results[item.name]) for item in items)
+    return Document(
+        TITLE,
+        f"{len(items)} tables and figures" if len(items) > 1 else items[0].title,
+        _introduction(study),
+        tuple(fidelity.sentences(shown)),
+        fidelity.far_panel(shown),
+        sections,
+    )
+
+
+def _introduction(study: Study) -> tuple[str, ...]:
+    return (
+        "The paper is P. Sahu and N. Hemachandra, Optimal Posteriors for Chi-squared Divergence based PAC-Bayesian "
+        "Bounds and Comparison with KL-divergence based Optimal Posteriors and Cross-Validation Procedure. Each of "
+        "its tables and figures is computed again from the risks of SVMs that we trained as it describes, and stands "
+        "beside its printed numbers (in italics): once with the paper's constants I(m), to see whether the experiment "
+        "is understood, and once with the exact constants, to see what changes.",
+        "Risks are error rates on the validation half of each classifier. Where training errors are known there is a "
+        "third version, “both halves”: paper's constants with risks on the training and validation halves together. "
+        f"It comes closest to print and certifies nothing. Random starts: {study.starts}; seed {study.seed}.",
+    )
+
+
+def _section(item: Item, result: dict) -> Section:
+    if isinstance(item, TableItem):
+        entries = entries_of(result)
+        return Section(
+            item.name, item.title, item.source, tuple(item.show(entries, result["facts"])), csv=to_csv(entries)
+        )
+    assert isinstance(item, FigureItem)
+    return Section(
+        item.name, item.title, item.source, illustration=_illustrate(item.draw(result)), caption=item.caption(result)
+    )
+
+
+def _illustrate(figure: Figure) -> Illustration:
+    png = io.BytesIO()
+    figure.savefig(png, format="png", dpi=110, metadata={"Software": None})
+    return Illustration(as_svg(figure), as_pdf(figure), png.getvalue())
+
+
+def write(document: Document, directory: Path) -> list[Path]:
+    """Write all formats; the document's files."""
+    for section in document.sections:
+        _write_section(section, directory)
+    whole = {"paper.html": as_html(document), "paper.md": _markdown(document), "paper.tex": _latex(document)}
+    for name, text in whole.items():
+        write_atomically(directory / name, text)
+    return [directory / name for name in whole]
+
+
+def _write_section(section: Section, directory: Path) -> None:
+    if section.illustration is not None:
+        for suffix in ("svg", "pdf", "png"):
+            content = getattr(section.illustration, suffix)
+            write_atomically(directory / "figures" / f"{section.name}.{suffix}", content)
+        return
+    texts = {"csv": section.csv, "md": "\n".join(map(as_markdown, section.panels)), "tex": _latex_tables(section)}
+    for suffix, text in texts.items():
+        write_atomically(directory / "tables" / f"{section.name}.{suffix}", text)
+
+
+def _latex_tables(section: Section) -> str:
+    needs = "% needs \\usepackage{booktabs, adjustbox}\n"
+    return needs + "\n".join(as_latex(panel, panel.name) for panel in section.panels)
+
+
+def as_html(document: Document) -> str:
+    """One page with styles and figures inside."""
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["data_uri"] = _data_uri
+    template = environment.from_string((files(__package__) / "paper.html").read_text(encoding="utf-8"))
+    style = "".join(
+        (files(package) / name).read_text(encoding="utf-8")
+        for package, name in (("benchmarks.report", "report.css"), (__package__, "paper.css"))
+    )
+    return template.render(document=document, style=style, starts=_group_starts)
+
+
+def _group_starts(panel: Panel) -> set[int]:
+    """The columns with which a titled group begins."""
+    starts, position = set(), 0
+    for group in panel.groups:
+        if group.title:
+            starts.add(position)
+        position += len(group.columns)
+    return starts
+
+
+def _data_uri(svg: bytes) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(svg).decode()
+
+
+def _markdown(document: Document) -> str:
+    parts = [f"# {document.title}", *document.introduction]
+    if document.summary:
+        parts += ["## How close to print", "\n".join(f"* {sentence}" for sentence in document.summary)]
+        if document.far is not None:
+            parts.append(as_markdown(document.far))
+    for section in document.sections:
+        parts += [f"## {section.title}", f"{section.source} · `pacb reproduce {section.name} --out DIR`"]
+        parts += map(as_markdown, section.panels)
+        if section.illustration is not None:
+            parts += [f"![{section.title}](figures/{section.name}.svg)", section.caption]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+_PREAMBLE = r"""\documentclass[a4paper,10pt]{article}
+\usepackage[T1]{fontenc}
+\usepackage[margin=18mm]{geometry}
+\usepackage{booktabs,graphicx,adjustbox}
+\usepackage[hidelinks]{hyperref}
+\setlength{\tabcolsep}{3pt}
+"""
+
+
+def _latex(document: Document) -> str:
+    lines = [_PREAMBLE, rf"\title{{{latex_text(document.title)}}}", r"\date{}", r"\begin{document}", r"\maketitle"]
+    lines += _paragraphs(document.introduction)
+    if document.summary:
+        lines += [r"\section{How close to print}", r"\begin{itemize}"]
+        lines += [rf"\item {latex_text(sentence)}" for sentence in document.summary]
+        lines.append(r"\end{itemize}")
+        if document.far is not None:
+            lines.append(as_latex(document.far, document.far.name))
+    for section in document.sections:
+        lines += [rf"\section{{{latex_text(section.title)}}}", rf"{latex_text(section.source)}.", ""]
+        if section.illustration is None:
+            lines.append(rf"\input{{tables/{section.name}.tex}}")
+        else:
+            lines += [
+                r"\begin{figure}[p]",
+                r"\centering",
+                rf"\includegraphics[width=\linewidth]{{figures/{section.name}.pdf}}",
+                rf"\caption{{{latex_text(section.caption)}}}",
+                r"\end{figure}",
+            ]
+        lines.append(r"\clearpage")
+    lines.append(r"\end{document}")
+    return "\n".join(lines) + "\n"
+
+
+def _paragraphs(texts: Iterable[str]) -> list[str]:
+    return [line for text in texts for line in (latex_text(text), "")]

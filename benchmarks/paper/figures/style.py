@@ -1,0 +1,48 @@
+"""What the figures have in common: colours by distance, panels, and the report's style."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...report.figures import COLOURS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY = COLOURS
+
+#: The same look for a distance in every figure.
+DISTANCE_LOOK = {
+    "linear": {"color": BLUE, "linestyle": "-", "marker": "o"},
+    "squared": {"color": VERMILION, "linestyle": "--", "marker": "s"},
+    "kl": {"color": GREEN, "linestyle": "-.", "marker": "D"},
+}
+
+#: Line styles for values of m or δ, dark to light.
+SERIES = (
+    {"color": BLACK, "linestyle": "-"},
+    {"color": BLUE, "linestyle": "--"},
+    {"color": VERMILION, "linestyle": "-."},
+    {"color": GREEN, "linestyle": ":"},
+)
+
+
+def line(distance: str) -> dict[str, object]:
+    """A distance's line without marks."""
+    look = DISTANCE_LOOK[distance]
+    return {"color": look["color"], "linestyle": look["linestyle"]}
+
+
+def grid_of_axes(rows: int, columns: int, width: float, height: float, **options: object) -> tuple[Figure, list[Axes]]:
+    """A figure with rows × columns axes, listed row by row."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, list(figure.subplots(rows, columns, squeeze=False, **options).ravel())
+
+
+def legend_below(figure: Figure, axes: Axes, columns: int) -> None:
+    """One legend for all panels, from the entries of one."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, handlelength=3.0, columnspacing=1.5)

@@ -1,0 +1,143 @@
+"""What the tables and figures are computed from: risk tables, settings, and a way to share out the work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pacb_models import BoundProblem
+from pacb_models.ensembles.risk_table import RiskTable
+from pacb_models.errors import InputError
+
+from ..problems import PAPER_DATASETS
+from ..risks import load_risk_table
+
+#: The paper's confidence parameter and its largest set of classifiers.
+DELTA = 0.01
+ALL_CLASSIFIERS = 1990
+
+#: Beside the paper's nine: Bupa without the feature that determines its class.
+LEAK_FREE = "bupa-no-leak"
+
+DISTANCES = ("linear", "squared", "kl")
+
+
+class Version(NamedTuple):
+    """One way to compute a number that the paper prints."""
+
+    name: str
+    title: str
+    constant: str
+    both_halves: bool = False
+
+
+PAPER = Version("paper", "paper's constants", "paper")
+BOTH_HALVES = Version("both_halves", "both halves (not a valid certificate)", "paper", both_halves=True)
+EXACT = Version("exact", "exact constants", "exact")
+VERSIONS = (PAPER, BOTH_HALVES, EXACT)
+
+#: Called with what is being done, the steps finished and the steps in all.
+Report = Callable[[str, int, int], None]
+
+
+def _silent(what: str, done: int, total: int) -> None:
+    pass
+
+
+@dataclass
+class Study:
+    """The risk tables by data set, and everything that determines the results.
+
+    Attributes
+    ----------
+    tables : mapping
+        A risk table for each of the paper's data sets and for the leak-free Bupa.
+    starts : int
+        Random starts of the convex–concave procedures (1000 in the paper).
+    seed : int
+        Determines the random starts, and the folds of a new cross-validation.
+    jobs : int
+        Processes. Results do not depend on it.
+    with_cv : bool
+        Whether to run the cross-validation again instead of reading the stored results.
+    data_dir : str, optional
+        Directory of the raw files, for the cross-validation.
+    training_seconds : mapping
+        Processor time in which each table's SVMs were trained, where it was measured.
+    report : callable
+        Told of progress.
+    """
+
+    tables: Mapping[str, RiskTable]
+    starts: int = 1000
+    seed: int = 0
+    jobs: int = 1
+    with_cv: bool = False
+    data_dir: str | None = None
+    training_seconds: Mapping[str, float] = field(default_factory=dict)
+    report: Report = _silent
+
+    def risks(self, dataset: str, count: int, version: Version) -> np.ndarray | None:
+        """The risks of the first ``count`` classifiers, or None where this version of them is unknown."""
+        table = self.tables[dataset]
+        return table.both_halves_risks(count) if version.both_halves else table.risks(count)
+
+    def problem(
+        self,
+        dataset: str,
+        count: int,
+        distance: str,
+        version: Version,
+        *,
+        delta: float = DELTA,
+        divergence: str = "chi2",
+    ) -> BoundProblem | None:
+        """The minimisation over the first ``count`` classifiers; ``m`` is the validation size, as in the paper."""
+        risks = self.risks(dataset, count, version)
+        if risks is None:
+            return None
+        m = self.tables[dataset].m
+        return BoundProblem(
+            risks, m=m, delta=delta, distance=distance, divergence=divergence, constant=version.constant
+        )
+
+    def test_error(self, dataset: str, posterior: np.ndarray) -> float:
+        """The average test error of a posterior over the first classifiers."""
+        return float(posterior @ self.tables[dataset].test_risks(len(posterior)))
+
+    def map(self, what: str, function: Callable[..., Any], arguments: Sequence[tuple]) -> list[Any]:
+        """``[function(*each) for each in arguments]``, in ``jobs`` processes, with progress."""
+        from joblib import Parallel, delayed
+
+        results = []
+        self.report(what, 0, len(arguments))
+        parallel = Parallel(n_jobs=min(self.jobs, len(arguments)) or 1, return_as="generator")
+        for result in parallel(delayed(_on_one_thread)(function, *each) for each in arguments):
+            results.append(result)
+            self.report(what, len(results), len(arguments))
+        return results
+
+
+def _on_one_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    # The last digits of a linear solve depend on the number of threads.
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        return function(*arguments)
+
+
+def embedded_tables() -> dict[str, RiskTable]:
+    """The embedded risk tables of the paper's data sets and the leak-free Bupa."""
+    return {name: load_risk_table(name) for name in (*PAPER_DATASETS, LEAK_FREE)}
+
+
+def check_tables(tables: Mapping[str, RiskTable]) -> None:
+    """Every table must hold the paper's 1990 classifiers."""
+    for name, table in tables.items():
+        if len(table) != ALL_CLASSIFIERS:
+            raise InputError(
+                f"the risk table of {name!r} has {len(table)} classifiers; the paper has {ALL_CLASSIFIERS}."
+            )

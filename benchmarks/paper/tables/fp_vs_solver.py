@@ -1,0 +1,245 @@
+"""Tables 6 and 7: kl bounds and test errors by the fixed point and by Ipopt, with the letters for Ipopt's failures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import pacb_models as pm
+from pacb_models import BoundProblem
+
+from ...problems import PAPER_DATASETS
+from .. import ipopt_from_zero
+from ..entries import Collector, Entries, Entry, number
+from ..item import Results, TableItem, table_result
+from ..panels import NONE, Cell, Group, Panel
+from ..showing import NAMES, beside_print, beside_print_cells, known_versions, shown
+from ..study import EXACT, PAPER, VERSIONS, Study
+
+SIZES = (50, 200, 500, 1000, 1990)
+
+#: The paper's letters, "none" where it prints no letter, and ours for what it has no letter for.
+LETTERS = {
+    "optimal": "none",
+    "acceptable": "A",
+    "infeasible": "I",
+    "restoration_failed": "R",
+    "iteration_limit": "M",
+    "numerical_error": "E",
+    "error": "E",
+    "unavailable": "not installed",
+}
+
+#: Ipopt moves starting values away from their bounds, by default to at least this.
+PUSH = 0.01
+
+
+#: Largest H at which Ipopt is started from zero (up to thousands of iterations in a restoration phase).
+LARGEST_FROM_ZERO = 50
+
+
+def compute(study: Study, results: Results) -> dict[str, Any]:
+    cells = Collector("fp-vs-solver")
+    cases = [(dataset, size) for size in reversed(SIZES) for dataset in PAPER_DATASETS]
+    arguments = [_arguments(study, dataset, size) for dataset, size in cases]
+    for (dataset, size), found in zip(cases, study.map("fixed point and Ipopt", solve_cell, arguments)):
+        for column, key, value in found:
+            cells.add(dataset, f"{column}_H{size}", key, value)
+    for dataset in PAPER_DATASETS:
+        cells.add(dataset, "validation_size", "ours", study.tables[dataset].m)
+        cells.add(dataset, "test_size", "ours", study.tables[dataset].test_size)
+    return table_result(cells.entries(), ipopt=_ipopt_version())
+
+
+def _arguments(study: Study, dataset: str, size: int) -> tuple[dict[str, BoundProblem], np.ndarray]:
+    problems = {version.name: study.problem(dataset, size, "kl", version) for version in VERSIONS}
+    return {name: problem for name, problem in problems.items() if problem is not None}, study.tables[
+        dataset
+    ].test_risks(size)
+
+
+def solve_cell(problems: dict[str, BoundProblem], test_risks: np.ndarray) -> list[tuple[str, str, Any]]:
+    """All numbers of one data set and size: (column, version, value)."""
+    found = []
+    for name, problem in problems.items():
+        fixed_point, minimum = pm.solve(problem, "subset-search"), pm.solve(problem, "frontier")
+        found += [
+            ("bound_fp", name, fixed_point.bound),
+            ("test_error_fp", name, float(fixed_point.posterior @ test_risks)),
+            ("bound_minimum", name, minimum.bound),
+        ]
+    for name in (PAPER.name, EXACT.name):
+        found += _ipopt(problems[name], test_risks, name, "solver")
+    return found + _as_in_the_paper(problems[PAPER.name], test_risks)
+
+
+def _ipopt(
+    problem: BoundProblem, test_risks: np.ndarray, name: str, column: str, **options: Any
+) -> list[tuple[str, str, Any]]:
+    if not pm.available_solvers()["ipopt"].available:
+        return [(f"status_{column}", name, LETTERS["unavailable"])]
+    solution = pm.solve(problem, "ipopt", **options)
+    letter = LETTERS.get(solution.status, solution.status)
+    return [
+        (f"bound_{column}", name, solution.bound),
+        (f"test_error_{column}", name, float(solution.posterior @ test_risks)),
+        (f"status_{column}", name, letter),
+        (f"test_error_status_{column}", name, letter),
+        (f"iterations_{column}", name, solution.iterations),
+    ]
+
+
+def _as_in_the_paper(problem: BoundProblem, test_risks: np.ndarray) -> list[tuple[str, str, Any]]:
+    """The direct formulation with Ipopt's defaults, from the prior and, for small H, from zero."""
+    start_risk = PUSH * float(problem.risks.sum())
+    found: list[tuple[str, str, Any]] = [("start_risk", PAPER.name, start_risk)]
+    found += _ipopt(problem, test_risks, PAPER.name, "direct", formulation="direct", defaults=True)
+    if problem.size <= LARGEST_FROM_ZERO and ipopt_from_zero.available():
+        status = ipopt_from_zero.status_from_zero(problem)
+        found.append(("status_from_zero", PAPER.name, LETTERS.get(status, status)))
+    return found
+
+
+def _ipopt_version() -> str:
+    try:
+        import cyipopt
+    except ImportError:
+        return ""
+    return ".".join(map(str, cyipopt.IPOPT_VERSION))
+
+
+def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
+    return [
+        _panel(entries, "bound", "kl bounds by fixed point and by Ipopt, δ = 0.01 (Table 6)", _notes(entries, facts)),
+        _panel(entries, "test_error", "Average test errors of the same posteriors (Table 7)", ()),
+    ]
+
+
+def _panel(entries: Entries, quantity: str, title: str, notes: tuple[str, ...]) -> Panel:
+    versions = known_versions(entries)
+    groups = (
+        Group("", ("data set", "H")),
+        beside_print("fixed point", versions),
+        Group("Ipopt, printed", ("value", "letter")),
+        Group("Ipopt, lifted", ("paper's const.", "exact const.", "letter")),
+        Group("Ipopt, direct, defaults", ("value", "letter")),
+    )
+    if quantity == "bound":
+        groups += (Group("the letters' cause", ("from zero", "risk at the start")),)
+    rows = []
+    for dataset in PAPER_DATASETS:
+        for size in SIZES:
+            label = NAMES[dataset] if size == SIZES[0] else ""
+            row = [Cell(label), Cell(str(size))]
+            row += beside_print_cells(as_meant(entries, dataset, f"{quantity}_fp_H{size}"), versions)
+            row += _ipopt_cells(entries, dataset, quantity, size)
+            rows.append(tuple(row))
+    return Panel(f"fp-vs-solver-{quantity.replace('_', '-')}", title, groups, tuple(rows), labels=2, notes=notes)
+
+
+def _ipopt_cells(entries: Entries, dataset: str, quantity: str, size: int) -> list[Cell]:
+    status = "status" if quantity == "bound" else "test_error_status"
+
+    def value(column: str, key: str = PAPER.name) -> Any:
+        return entries.value(dataset, f"{column}_H{size}", key)
+
+    cells = [
+        Cell(as_meant(entries, dataset, f"{quantity}_solver_H{size}").printed, "printed"),
+        Cell(_letter(entries.printed(dataset, f"{status}_solver_H{size}")), "printed"),
+        Cell(shown(value(f"{quantity}_solver"))),
+        Cell(shown(value(f"{quantity}_solver", EXACT.name))),
+        Cell(_letter(value("status_solver"))),
+        Cell(shown(value(f"{quantity}_direct"))),
+        _letter_cell(value("status_direct")),
+    ]
+    if quantity == "bound":
+        cells += [_letter_cell(value("status_from_zero")), Cell(shown(value("start_risk"), 2))]
+    return cells
+
+
+def _letter(letter: str | None) -> str:
+    return {"none": "ok", None: NONE}.get(letter, letter)
+
+
+def _letter_cell(letter: str | None) -> Cell:
+    return Cell(_letter(letter), "off" if letter in ("I", "R", "M", "E") else "")
+
+
+def as_meant(entries: Entries, row: str, column: str) -> Entry:
+    """The cell, with Waveform's swapped cells of H = 200 put right."""
+    entry = entries.get(row, column)
+    if not is_swapped(row, column):
+        return entry
+    other = (
+        column.replace("bound", "test_error") if column.startswith("bound") else column.replace("test_error", "bound")
+    )
+    return Entry(row, column, f"{entries.printed(row, other)}*", entry.values, entry.note)
+
+
+def is_swapped(row: str, column: str) -> bool:
+    """Whether the paper has this cell in the other of its two tables."""
+    return (
+        row == "waveform"
+        and column.endswith("_H200")
+        and column.startswith(("bound_fp", "bound_solver", "test_error_fp", "test_error_solver"))
+    )
+
+
+def e_rule(entries: Entries) -> tuple[int, int]:
+    """Cells of Table 6 whose letter is E if and only if the pushed start has a risk above one; and all cells."""
+    agree = 0
+    for dataset in PAPER_DATASETS:
+        for size in SIZES:
+            predicted = entries.value(dataset, f"start_risk_H{size}", PAPER.name) > 1.0
+            agree += predicted == (entries.printed(dataset, f"status_solver_H{size}") == "E")
+    return agree, len(PAPER_DATASETS) * len(SIZES)
+
+
+def early_breaks(entries: Entries, key: str, tolerance: float = 1e-6) -> list[tuple[str, int]]:
+    """The cells where Algorithm 1 stops before it reaches the minimum."""
+    return [
+        (dataset, size)
+        for dataset in PAPER_DATASETS
+        for size in SIZES
+        if entries.value(dataset, f"bound_fp_H{size}", key)
+        > entries.value(dataset, f"bound_minimum_H{size}", key) + tolerance
+    ]
+
+
+def printed_letters(entries: Entries, column: str) -> int:
+    """How many cells carry a letter in print."""
+    texts = [entries.printed(dataset, f"{column}_H{size}") for dataset in PAPER_DATASETS for size in SIZES]
+    return sum(text not in ("", "none") for text in texts)
+
+
+def _notes(entries: Entries, facts: dict[str, Any]) -> tuple[str, ...]:
+    agree, total = e_rule(entries)
+    count = printed_letters(entries, "status_solver")
+    version = f" {facts['ipopt']}" if facts["ipopt"] else ""
+    notes = [
+        "Letters of the paper: I local infeasibility, R restoration failed, M iteration limit, E unknown error; v is "
+        f"not explained there. {count} of {total} cells carry one. ok: solved.",
+        f"Lifted: L and X are variables of their own, and Ipopt{version} starts inside the domain. Direct, defaults: "
+        "the paper's formulation and Ipopt's default options from the uniform posterior. From zero: the same from "
+        "AMPL's default start, all variables zero, at H = 50.",
+        "Risk at the start: by default Ipopt moves every starting weight to at least 0.01, and the empirical risk of "
+        "that start, 0.01 times the sum of the risks, exceeds 1. Then kl does not exist and the run ends at once. "
+        f"This rule predicts whether the paper prints E in {agree} of {total} cells.",
+        "A value printed beside a letter is not a bound of anything. *: the paper has this value in the other of the "
+        "two tables.",
+    ]
+    for key, title in ((PAPER.name, "the paper's"), (EXACT.name, "exact")):
+        missed = early_breaks(entries, key)
+        if missed:
+            places = ", ".join(f"{NAMES[dataset]} H = {size}" for dataset, size in missed)
+            notes.append(f"With {title} constants Algorithm 1 stops before the minimum in: {places}.")
+    return tuple(notes)
+
+
+def printed_fixed_point(entries: Entries, dataset: str, size: int) -> float:
+    """The fixed-point bound that Table 6 prints, swapped cells put right."""
+    return number(as_meant(entries, dataset, f"bound_fp_H{size}").printed)
+
+
+ITEM = TableItem("fp-vs-solver", "kl bounds by fixed point and by Ipopt", "Tables 6 and 7", compute, show=show)

@@ -1,0 +1,76 @@
+"""The risk tables made anew from raw data, and how long that took for the embedded ones."""
+
+from __future__ import annotations
+
+import csv
+import io
+import time
+from importlib.resources import files
+from pathlib import Path
+
+from pacb_models.ensembles.datasets import load_dataset
+from pacb_models.ensembles.risk_table import RiskTable
+from pacb_models.ensembles.risks import train_risks
+from pacb_models.files import write_atomically
+
+from ..problems import PAPER_DATASETS
+from .study import LEAK_FREE, Report
+
+#: Processor seconds by data set; beside the tables themselves.
+TIMES = "training_seconds.csv"
+
+
+def embedded_times() -> dict[str, float]:
+    """Processor time in which the SVMs of each embedded table were trained."""
+    file = files("benchmarks.risks") / TIMES
+    return _from_csv(file.read_text()) if file.is_file() else {}
+
+
+def train_tables(
+    directory: Path, data_dir: str | None, *, seed: int, jobs: int, resume: bool, report: Report
+) -> tuple[dict[str, RiskTable], dict[str, float]]:
+    """Train the paper's SVMs on every data set; with ``resume``, keep what an interrupted run has finished.
+
+    Tables and times are kept in ``directory``. The time of a table that was made in more than one go is left out.
+    """
+    times_file = directory / TIMES
+    times = _from_csv(times_file.read_text()) if resume and times_file.exists() else {}
+    tables = {}
+    for name in (*PAPER_DATASETS, LEAK_FREE):
+        path, partial = directory / f"{name}.csv", directory / f"{name}.csv.partial"
+        command = f"pacb train {name} --grid paper --count 1990 --protocol paper --seed {seed}"
+        if resume and path.exists() and (table := RiskTable.read(path)).command == command:
+            tables[name] = table
+            continue
+        in_one_go = not (resume and partial.exists())
+        started = time.process_time()
+        tables[name] = train_risks(
+            load_dataset(name, data_dir),
+            seed=seed,
+            n_jobs=jobs,
+            partial=partial,
+            resume=resume,
+            progress=lambda done, total, name=name: report(f"SVMs of {name}", done, total),
+            command=command,
+        )
+        times.pop(name, None)
+        if in_one_go:
+            times[name] = round(time.process_time() - started, 1)
+        tables[name].write(path, risk_column=False)
+        write_atomically(times_file, _to_csv(times))
+        partial.unlink(missing_ok=True)
+    return tables, times
+
+
+def _from_csv(text: str) -> dict[str, float]:
+    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
+    return {row["name"]: float(row["cpu_seconds"]) for row in rows}
+
+
+def _to_csv(times: dict[str, float]) -> str:
+    text = io.StringIO()
+    text.write("# command: pacb reproduce data --from-data\n")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["name", "cpu_seconds"])
+    writer.writerows(times.items())
+    return text.getvalue()
