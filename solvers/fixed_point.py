@@ -55,11 +55,6 @@ class FixedPoint(NamedTuple):
     starts: int
 
 
-#: Stands for an empirical risk of zero, at which the kl bound has infinite slope: a posterior on classifiers without
-#: errors is left if, and only if, weights that doubles can hold do better.
-_SMALLEST_RISK = 1e-300
-
-
 class _SlopeMap:
     """χ², linear and squared distance: ``x`` is the slope ``t``."""
 
@@ -84,8 +79,7 @@ class _LevelMap:
         self.problem, self.supports = problem, OrderedSupports(problem)
 
     def update(self, L: float, X: float) -> float:
-        slope = float(stationary_slope(self.problem, max(L, _SMALLEST_RISK), X))
-        return max(L - self.supports.least, 0.0) + X / slope
+        return max(L - self.supports.least, 0.0) + X / float(stationary_slope(self.problem, L, X))
 
     def _path(self, level: float) -> tuple[int, float]:
         k = self.supports.support_at_level(level)
@@ -147,7 +141,7 @@ def exchange_rate(problem: BoundProblem, L: float, D: float) -> float:
     r"""How much divergence one unit of empirical risk is worth: :math:`F_L/F_D`."""
     if problem.distance == "kl":
         budget = problem.divergence_function.budget(D, problem.coefficient, problem.exponent)
-        return float(logit_gap(max(L, _SMALLEST_RISK), budget.value)) / budget.slope
+        return float(logit_gap(L, budget.value)) / budget.slope
     outer = problem.outer_derivatives(L, D)
     return outer.L / outer.D
 

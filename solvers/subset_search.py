@@ -194,9 +194,8 @@ def _sweep(
 
 
 def _break_points(supports: OrderedSupports) -> np.ndarray:
-    """The slope at which the last weight of each support vanishes."""
-    with np.errstate(divide="ignore"):
-        return 1.0 / supports.G
+    """The slope at which the last weight of each support vanishes; risks within 1e-150 of each other count as equal."""
+    return 1.0 / np.maximum(supports.G, 1e-150)
 
 
 def _crosses_before(problem: BoundProblem, supports: OrderedSupports, limits: np.ndarray) -> np.ndarray:

@@ -29,7 +29,7 @@ def test_inverse(name, L, budget):
 @given(st.sampled_from(NAMES), risks, budgets)
 def test_inverse_solves_the_definition(name, L, budget):
     r = invert(name, mpf(L), mpf(budget))
-    assume(r < 1 or name != "kl")
+    assume(name != "kl" or 1 - r > mpf(10) ** -10)  # forty digits of r are fewer of 1 - r
     assert abs(PHI[name](mpf(L), r) - mpf(budget)) <= mpf(10) ** -25 * (1 + mpf(budget))
 
 
@@ -53,12 +53,14 @@ def test_derivatives(name, L, budget):
         "bb": (f(0, 1) - 2 * r + f(0, -1)) / k**2,
     }
     found = distances.BY_NAME[name].derivatives(L, budget)._asdict()
-    # The kl second derivatives are differences of large terms when r is near L: digits are lost in proportion.
+    # The kl second derivatives are differences of larger terms when r is near L: digits are lost in proportion, and
+    # what is left is measured against those terms, the slope in b for the mixed one (it vanishes at L = 1/2).
     lost = float(r / (r - a) / (1 - r)) if name == "kl" else 1.0
     for field, value in exact.items():
         order = {"value": 0, "L": 1, "b": 1}.get(field, 2)
         tolerance = 1e-9 + 1e-15 * lost**order
-        assert found[field] == pytest.approx(float(value), rel=tolerance, abs=tolerance), field
+        scale = max(1.0, float(exact["b"])) if field == "Lb" else 1.0
+        assert found[field] == pytest.approx(float(value), rel=tolerance, abs=tolerance * scale), field
 
 
 class TestKlAtTheEdges:
