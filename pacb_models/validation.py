@@ -24,7 +24,9 @@ def _vector(name: str, values: object) -> np.ndarray:
         raise InputError(f"{name} must be one-dimensional, but its shape is {array.shape}.")
     if array.size == 0:
         raise InputError(f"{name} must hold at least one number, but it is empty.")
-    if math.isnan(array.sum()):
+    with np.errstate(invalid="ignore"):
+        total = array.sum()
+    if math.isnan(total):
         # The sum is one pass without a temporary; it is also NaN for inf - inf, hence the second look.
         bad = np.flatnonzero(np.isnan(array))
         if bad.size:
