@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -38,7 +39,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--starts", type=int, default=1000, help="random starts of the convex–concave procedures")
     parser.add_argument("--with-cv", action="store_true", help="run the cross-validation anew (most of an hour)")
     parser.add_argument("--seed", type=int, default=0, help="determines all that is random")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes")
     parser.add_argument("--resume", action="store_true", help="keep what an earlier run in DIR has finished")
     return parser
 

@@ -52,10 +52,10 @@ def per_cent(value: float | None) -> str:
     return f"{text.lstrip('+−') if text[1:] == '0.0' else text} %"
 
 
-def difference_cell(entry: Entry, key: str) -> Cell:
-    """How far a value is from print, marked when it is far."""
+def difference_cell(entry: Entry, key: str, mark: bool = True) -> Cell:
+    """How far a value is from print; with ``mark`` it stands out when it is far."""
     off = difference(entry, key)
-    return Cell(per_cent(off), "off" if off is not None and abs(off) > FAR else "")
+    return Cell(per_cent(off), "off" if mark and off is not None and abs(off) > FAR else "")
 
 
 def known_versions(entries: Entries, versions: tuple[Version, ...] = VERSIONS) -> tuple[Version, ...]:
@@ -73,11 +73,16 @@ def beside_print(title: str, versions: tuple[Version, ...]) -> Group:
     return Group(title, tuple(columns))
 
 
-def beside_print_cells(entry: Entry, versions: tuple[Version, ...], decimals: int = 5, best: str = "") -> list[Cell]:
-    """The cells below :func:`beside_print`; ``best`` names the version to be set in bold."""
+def beside_print_cells(
+    entry: Entry, versions: tuple[Version, ...], decimals: int = 5, best: str = "", mark: bool = True
+) -> list[Cell]:
+    """The cells below :func:`beside_print`; ``best`` names the version to be set in bold.
+
+    ``mark`` makes far differences stand out: of bounds, not of test errors, which come from another random test part.
+    """
     cells = [Cell(entry.printed or NONE, "printed")]
     for version in versions:
         cells.append(Cell(shown(entry.values.get(version.name), decimals), "best" if version.name == best else ""))
         if version.constant == "paper":
-            cells.append(difference_cell(entry, version.name))
+            cells.append(difference_cell(entry, version.name, mark))
     return cells

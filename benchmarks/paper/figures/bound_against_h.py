@@ -58,7 +58,7 @@ def draw(result: dict[str, Any]) -> Figure:
         axis.set_xlabel("number of classifiers H")
     for axis in axes[::3]:
         axis.set_ylabel("kl bound")
-    legend_below(figure, axes[0], 4)
+    legend_below(figure, axes[0], 3)
     return figure
 
 
@@ -82,6 +82,7 @@ def _draw_panel(axis: Axes, sizes: list[int], panel: dict[str, Any]) -> None:
             sizes, panel[series], color=colour, marker=marker, mfc="none", ls="none", ms=6, label=f"ours: {series}"
         )
     axis.plot(sizes, panel["exact constants"], color=GREEN, ls="--", label="ours: minimum, exact constants")
+    axis.margins(y=0.1)
     axis.set(xscale="log", ylim=(0.0, None))
     axis.set_xticks(sizes, map(str, sizes))
     axis.set_xticks([], minor=True)

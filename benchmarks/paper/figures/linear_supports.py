@@ -62,12 +62,13 @@ def draw(result: dict[str, Any]) -> Figure:
         if best < len(sizes):
             axis.plot(sizes[best:], total[best:], color=GREY, lw=1.0, label="beyond H* (negative weights)")
         axis.plot(best, panel["bound"], "o", color=BLACK)
+        at_the_end = best == len(sizes)
         axis.annotate(
             f"H* = {best}\nB* = {panel['bound']:.4f}",
             (best, panel["bound"]),
-            xytext=(-6, 8),
+            xytext=(-4 if at_the_end else 4, 8),
             textcoords="offset points",
-            ha="right",
+            ha="right" if at_the_end else "left",
             fontsize=8,
         )
         axis.set(title=f"{NAMES[panel['dataset']]}, m = {panel['m']}, δ = {panel['delta']}", xlabel="support size H′")

@@ -50,7 +50,8 @@ def _panel(entries: Entries, versions: tuple, quantity: str, title: str, notes: 
         row = [Cell(NAMES[dataset])]
         for distance in DISTANCES:
             entry = entries.get(dataset, f"{quantity}_{distance}")
-            row += beside_print_cells(entry, versions, best="exact" if distance == smallest else "")
+            best = "exact" if distance == smallest else ""
+            row += beside_print_cells(entry, versions, best=best, mark=quantity == "bound")
         rows.append(tuple(row))
     return Panel(f"bounds-{quantity.replace('_', '-')}", title, groups, tuple(rows), notes=notes)
 

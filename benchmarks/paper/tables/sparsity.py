@@ -11,7 +11,7 @@ import pacb_models as pm
 from ..entries import Collector, Entries
 from ..item import Results, TableItem, table_result
 from ..panels import Cell, Group, Panel
-from ..showing import NAMES, TITLES, difference_cell, known_versions, shown
+from ..showing import NAMES, beside_print, beside_print_cells, known_versions
 from ..study import DELTA, DISTANCES, VERSIONS, Study
 
 SIZE = 1000
@@ -68,22 +68,14 @@ def compute(study: Study, results: Results) -> dict[str, Any]:
 
 def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
     versions = known_versions(entries)
-    headings = ["printed"]
-    for version in versions:
-        headings += [TITLES[version.name]] + (["±"] if version.constant == "paper" else [])
-    groups = (Group("", ("data set", "measure")), *(Group(distance, tuple(headings)) for distance in DISTANCES))
+    groups = (Group("", ("data set", "measure")), *(beside_print(distance, versions) for distance in DISTANCES))
     rows = []
     for dataset in DATASETS:
         for measure, pattern, decimals in _measures():
             label = NAMES[dataset] if measure == "N(0.8)" else ""
             row = [Cell(label), Cell(measure)]
             for distance in DISTANCES:
-                entry = entries.get(dataset, pattern.format(distance))
-                row.append(Cell(entry.printed or "–", "printed"))
-                for version in versions:
-                    row.append(Cell(shown(entry.values.get(version.name), decimals)))
-                    if version.constant == "paper":
-                        row.append(difference_cell(entry, version.name))
+                row += beside_print_cells(entries.get(dataset, pattern.format(distance)), versions, decimals)
             rows.append(tuple(row))
     return [
         Panel(
