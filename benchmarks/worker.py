@@ -8,12 +8,12 @@ facts once it is built and the solver's software imported (the clock starts here
 from __future__ import annotations
 
 import os
-import resource
 import sys
 import threading
 import time
 from functools import cache
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from pacb_models import BoundProblem, Solution, SolverUnavailableError, solve
@@ -97,14 +97,28 @@ def _outcome(solution: Solution) -> dict[str, Any]:
     }
 
 
-def _peak_memory() -> int:
-    """Largest resident size of this process so far, in bytes (Linux counts kibibytes)."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+class PeakMemory:
+    """How much the resident memory of this process rises above its present size, in bytes.
+
+    getrusage's peak will not do: it can be neither reset nor freed from what the parent process once used.
+    """
+
+    def __init__(self) -> None:
+        # Linux sets the peak back to the present size on this word.
+        Path("/proc/self/clear_refs").write_text("5")
+        self._before = _status("VmRSS")
+
+    def rise(self) -> int:
+        """The largest size since, less the size at the start."""
+        return max(_status("VmHWM") - self._before, 0)
 
 
-def _resident_memory() -> int:
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * resource.getpagesize()
+def _status(name: str) -> int:
+    """A size that the kernel tells about this process, in bytes (it counts kibibytes)."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return 1024 * int(line.split()[1])
+    raise OSError(f"/proc/self/status has no {name}")
 
 
 def serve(connection: TwoPipes) -> None:
@@ -120,10 +134,10 @@ def serve(connection: TwoPipes) -> None:
         _ = problem.coefficient
         warm_up(cell.solver, problem.distance, problem.divergence, problem.order)
         connection.send(("ready", facts(problem)))
-        before = _resident_memory() if with_memory else 0
+        memory = PeakMemory() if with_memory else None
         row = measure(cell, problem, time_limit)
-        if with_memory:
-            row["peak_memory_bytes"] = max(_peak_memory() - before, 0)
+        if memory is not None:
+            row["peak_memory_bytes"] = memory.rise()
         row["reference_bound"] = references.bound(cell.problem, problem)
         connection.send(("done", row))
 
