@@ -150,13 +150,13 @@ def _limits(runs: pd.DataFrame) -> Iterator[str]:
 def _failures(runs: pd.DataFrame) -> Section:
     table = tables.failures_table(runs)
     text = "" if table.rows else "Every run found the certified optimum."
-    return Section("failures", "Where each fails", text, (table,) if table.rows else ())
+    return Section("failures", "Failures in detail", text, (table,) if table.rows else ())
 
 
 def _agreement(runs: pd.DataFrame) -> Section:
     text = (
-        "Solvers that reach the same optimum return the same bound: less than 100 % between two claims means that one "
-        "of them is no global optimum."
+        "Solvers that reach the same optimum return the same bound. Where two claims of optimality differ, at least "
+        "one of the two points is not the global optimum."
     )
     both = tuple(tables.agreement_table(runs, claims_only) for claims_only in (True, False))
     return Section("agreement", "Agreement between solvers", text, both)

@@ -77,8 +77,11 @@ def _log_axis(axis: Axis, show: Callable[[float], str]) -> None:
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})
-    axis.set_major_formatter(FuncFormatter(lambda value, _: show(value)))
-    axis.set_minor_formatter(NullFormatter())
+    low, high = axis.get_view_interval()
+    labels = FuncFormatter(lambda value, _: show(value))
+    axis.set_major_formatter(labels)
+    # Within a decade there may be no power of ten to label.
+    axis.set_minor_formatter(labels if high < 10.0 * low else NullFormatter())
 
 
 def profile(runs: pd.DataFrame, style: Style) -> Figure:
@@ -95,8 +98,8 @@ def profile(runs: pd.DataFrame, style: Style) -> Figure:
         # Marks at other places on each curve, so that curves on top of each other can be told apart.
         every = (position % 5 / 40, 0.2)
         axes.step(steps, shares, where="post", label=method, markevery=every, **style[method])
-    _log_axis(axes.xaxis, "{:g}".format)
     axes.set(xlim=(1.0, right), ylim=(-0.02, 1.04))
+    _log_axis(axes.xaxis, "{:g}".format)
     axes.set(xlabel="time relative to the fastest solver", ylabel="share of problems solved")
     _legend_below(figure)
     return figure

@@ -37,7 +37,7 @@ def _ranking(rows: pd.DataFrame) -> str:
     if len(complete):
         # Best first: where one of the others found all, the winner did too.
         ratios = [significant(seconds / best["mean_seconds"], 2) for seconds in complete["mean_seconds"]]
-        names = [f"{method} (× {ratio})" for method, ratio in zip(complete["method"], ratios)]
+        names = [f"{method} (×\u00a0{ratio})" for method, ratio in zip(complete["method"], ratios)]
         sentences.append(f"All found too, in more time, by {listed(names)}.")
     if len(partial):
         tallies = [f"{row.method} found {row.found} of {row.runs}" for row in partial.itertuples()]
@@ -71,7 +71,7 @@ def _places(rows: pd.DataFrame) -> str:
     places = []
     for kind, group in rows.groupby("kind", sort=False):
         sizes = [f"{size:.0f}" for size in sorted(group["H"].dropna().unique())]
-        places.append(f"{kind} at H = {listed(sizes)}" if sizes else str(kind))
+        places.append(f"{kind} at H\u00a0=\u00a0{listed(sizes)}" if sizes else str(kind))
     return "; ".join(places)
 
 
