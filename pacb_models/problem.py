@@ -13,7 +13,7 @@ nothing of solvers.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from .constants import check_names, check_sample_size
 from .distances import Distance
 from .divergences import Divergence
 from .validation import check_delta, check_order, check_posterior, check_prior, check_risks
+
+if TYPE_CHECKING:
+    import cvxpy
+    import pyomo.environ as pyo
 
 
 class Outer(NamedTuple):
@@ -174,6 +178,21 @@ class BoundProblem:
         """``"local minimum"``, ``"saddle"`` or ``"not stationary"``, by the bordered Hessian on its support."""
         q = check_posterior(posterior, self.size)
         return optimality.classify(self, q, tol)
+
+    def pyomo_model(self, formulation: str = "lifted") -> pyo.ConcreteModel:
+        """The minimisation as a Pyomo model; see :func:`pacb_models.algebraic.pyomo_models.pyomo_model`."""
+        from .algebraic.pyomo_models import pyomo_model
+
+        return pyomo_model(self, formulation)
+
+    def cvxpy_problem(self) -> cvxpy.Problem:
+        """The minimisation as a CVXPY problem, where it is convex.
+
+        See :func:`pacb_models.algebraic.convex.cvxpy_problem`.
+        """
+        from .algebraic.convex import cvxpy_problem
+
+        return cvxpy_problem(self)
 
     def replace(self, **changes: object) -> BoundProblem:
         """The same problem with some arguments changed, for instance ``problem.replace(delta=0.01)``."""

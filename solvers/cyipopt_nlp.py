@@ -5,9 +5,9 @@ The lifted problem, in the variables :math:`(q_1, \dots, q_H, L, D)`:
 .. math:: \min\ F(L, D) \quad\text{s.t.}\quad \sum_i q_i = 1, \quad \sum_i q_i l_i - L = 0, \quad
           \sum_i p_i f(q_i/p_i) - D \le 0, \quad q \ge 0,
 
-where ``F`` is the bound as a function of the empirical risk and the statistic. ``F`` has two arguments and the sum is separable, so
-the Hessian of the Lagrangian has :math:`H + 3` entries. Only values and derivatives of distance and divergence are used: any pair will
-do, also a third party's.
+where ``F`` is the bound as a function of the empirical risk and the statistic. ``F`` has two arguments and the sum
+is separable, so the Hessian of the Lagrangian has :math:`H + 3` entries. Only values and derivatives of distance and
+divergence are used: any pair will do, also a third party's.
 """
 
 from __future__ import annotations
@@ -129,7 +129,8 @@ class CyIpopt(Solver):
         ----------
         problem : BoundProblem
         starts : int
-            Number of starting posteriors; the best point found is the solution, other local minima are listed beside it.
+            Number of starting posteriors; the best point found is the solution, other local minima are listed beside
+            it.
         seed : int
             Of the random starts (the first start is not random).
         time_limit : float, optional
@@ -192,7 +193,9 @@ def set_options(ipopt: Any, options: dict[str, Any]) -> None:
         try:
             ipopt.add_option(name, value)
         except TypeError:
-            raise InputError(f"options[{name!r}] is {value!r}, which Ipopt refuses; see Ipopt's list of options.") from None
+            raise InputError(
+                f"options[{name!r}] is {value!r}, which Ipopt refuses; see Ipopt's list of options."
+            ) from None
 
 
 SOLVER = CyIpopt()

@@ -22,7 +22,8 @@ from .weights import without_negligible
 SETTINGS: dict[str, Any] = {
     # The default relaxes bounds by 1e-8 each; H weights of -1e-8 make a "bound" below the true minimum.
     "bound_relax_factor": 0.0,
-    # The default pushes starting weights to 0.01: their sum is then far from one when H is large, and kl outside its domain.
+    # The default pushes starting weights to 0.01: their sum is then far from one when H is large, and kl outside its
+    # domain.
     "bound_push": 1e-8,
     "bound_frac": 1e-8,
     # Approximate minimum degree; METIS, the default, takes three to four times as long on our arrow-shaped matrices.
@@ -34,8 +35,8 @@ SETTINGS: dict[str, Any] = {
 #: Ipopt prints nothing: no iterations, no banner.
 QUIET: dict[str, Any] = {"print_level": 0, "sb": "yes"}
 
-#: Initial barrier parameter for starts other than the prior. The default, 0.1, first pulls every start to the centre of the
-#: simplex, and all would end in the same minimum.
+#: Initial barrier parameter for starts other than the prior. The default, 0.1, first pulls every start to the centre
+#: of the simplex, and all would end in the same minimum.
 WARM_BARRIER = 1e-4
 
 #: Two points are the same local minimum when their posteriors differ by less than this in total variation.
@@ -59,16 +60,24 @@ STATUS_MAP: dict[int, Ending] = {
     0: Ending("Optimal Solution Found", "optimal", "Ipopt met its tolerances."),
     1: Ending("Solved To Acceptable Level", "acceptable", "Ipopt stopped at its looser, acceptable tolerances."),
     2: Ending(
-        "Converged to a point of local infeasibility", "infeasible", "Ipopt converged to a point of local infeasibility."
+        "Converged to a point of local infeasibility",
+        "infeasible",
+        "Ipopt converged to a point of local infeasibility.",
     ),
     # Rounding errors forbid further progress; the point is often as good as optimal, which our residual shows.
-    3: Ending("Search Direction is becoming Too Small", "acceptable", "Ipopt's steps became too small to make progress."),
+    3: Ending(
+        "Search Direction is becoming Too Small", "acceptable", "Ipopt's steps became too small to make progress."
+    ),
     4: Ending("Iterates diverging", "not_converged", "Ipopt's iterates diverge."),
     5: Ending("Stopping optimization at current point", "not_converged", "Ipopt was asked to stop."),
     # As many equations as variables: Ipopt solves them and does not look at the objective.
-    6: Ending("Feasible point for square problem found", "acceptable", "Ipopt found a feasible point of a square problem."),
+    6: Ending(
+        "Feasible point for square problem found", "acceptable", "Ipopt found a feasible point of a square problem."
+    ),
     -1: Ending(
-        "Maximum Number of Iterations Exceeded", "iteration_limit", "Ipopt reached max_iterations; allow it more of them."
+        "Maximum Number of Iterations Exceeded",
+        "iteration_limit",
+        "Ipopt reached max_iterations; allow it more of them.",
     ),
     -2: Ending("Restoration Failed", "restoration_failed", "Ipopt's restoration phase failed."),
     -3: Ending("Error in step computation", "numerical_error", "Ipopt could not compute a search direction."),

@@ -1,11 +1,11 @@
 """Ipopt on the Pyomo models: through cyipopt and PyNumero, or through an ``ipopt`` program.
 
-The lifted formulation with our options (:data:`~solvers.interior_point.SETTINGS`) and scaling is the one to use. The direct formulation and
-``defaults=True``, which leaves every option at Ipopt's default, are there to show what happens without: together they are the
-set-up with which the paper reports failures for most kl problems.
+The lifted formulation with our options (:data:`~solvers.interior_point.SETTINGS`) and scaling is the one to use. The
+direct formulation and ``defaults=True``, which leaves every option at Ipopt's default, are there to show what
+happens without: together they are the set-up with which the paper reports failures for most kl problems.
 
-Pyomo's own ``SolverFactory("cyipopt")`` is not used, since it reports a time limit as an iteration limit (and cannot report the
-wall-clock limit at all): return codes are read from Ipopt itself.
+Pyomo's own ``SolverFactory("cyipopt")`` is not used, since it reports a time limit as an iteration limit (and cannot
+report the wall-clock limit at all): return codes are read from Ipopt itself.
 """
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ class PyomoIpopt(Solver):
         formulation : {"lifted", "direct"}
             See :mod:`pacb_models.algebraic.pyomo_models`; the direct one has a dense Hessian and is for small H.
         starts : int
-            Number of starting posteriors; the best point found is the solution, other local minima are listed beside it.
+            Number of starting posteriors; the best point found is the solution, other local minima are listed beside
+            it.
         seed : int
             Of the random starts (the first start is not random).
         time_limit : float, optional
@@ -94,8 +95,8 @@ class PyomoIpopt(Solver):
         defaults : bool
             Leave every other option at Ipopt's default and start from the prior.
         interface : {"auto", "cyipopt", "executable"}
-            How Ipopt is reached. ``auto`` prefers cyipopt, which hands the model over in memory, and takes an ``ipopt`` program
-            on ``PATH`` where cyipopt or PyNumero's library is missing.
+            How Ipopt is reached. ``auto`` prefers cyipopt, which hands the model over in memory, and takes an
+            ``ipopt`` program on ``PATH`` where cyipopt or PyNumero's library is missing.
 
         Returns
         -------
@@ -176,7 +177,7 @@ class _IterationCounter:
     iterations = 0
 
     # PyNumero looks at the number of parameters, so they have to be spelled out.
-    def count(self, nlp, mode, iteration, objective, inf_pr, inf_du, mu, norm, regularization, dual, primal, trials):  # noqa: ANN001, ANN201
+    def count(self, nlp, mode, iteration, objective, inf_pr, inf_du, mu, norm, regularization, dual, primal, trials):
         self.iterations = iteration
         return True
 

@@ -7,16 +7,17 @@ import numpy as np
 from pacb_models.problem import BoundProblem
 from pacb_models.registry import onto_simplex
 
-#: Weights above this share of the prior are left alone, whatever their slope: a point that has not converged stays as it is.
+#: Weights above this share of the prior are left alone, whatever their slope: a point that has not converged stays
+#: as it is.
 NEGLIGIBLE = 1e-3
 
 
 def without_negligible(problem: BoundProblem, weights: np.ndarray) -> np.ndarray:
     """The weights, with zeros for those that are positive only because a barrier method never touches a bound.
 
-    A small weight is dropped exactly where the optimality conditions want it to be zero: where the slope of the bound at
-    weight zero is not below the mean slope of the posterior. With the KL divergence, whose slope there is minus
-    infinity, that leaves all but weights too small for a floating-point number.
+    A small weight is dropped exactly where the optimality conditions want it to be zero: where the slope of the
+    bound at weight zero is not below the mean slope of the posterior. With the KL divergence, whose slope there is
+    minus infinity, that leaves all but weights too small for a floating-point number.
     """
     q, _ = onto_simplex(weights)
     if q is None:

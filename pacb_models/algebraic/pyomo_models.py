@@ -1,11 +1,11 @@
 r"""Bound minimisations as Pyomo models, to be printed, read, and handed to any solver Pyomo knows.
 
-Every model has the posterior weights ``q``, a constraint ``normalised`` and one objective ``bound``. The two formulations are the same
-problem written twice:
+Every model has the posterior weights ``q``, a constraint ``normalised`` and one objective ``bound``. The two
+formulations are the same problem written twice:
 
 ``direct``
-    as the paper writes it: empirical risk and divergence are expressions in ``q``. The second derivatives of a function of
-    two sums couple every weight with every other, so the Hessian has :math:`H^2` entries.
+    as the paper writes it: empirical risk and divergence are expressions in ``q``. The second derivatives of a
+    function of two sums couple every weight with every other, so the Hessian has :math:`H^2` entries.
 ``lifted``
     the empirical risk ``L`` and the statistic ``X`` (or ``KL``) are variables with constraints of their own,
 
@@ -14,8 +14,8 @@ problem written twice:
     and the Hessian is a diagonal plus a few entries. The inequalities hold with equality at a minimum, as every bound
     increases with the divergence; stated as inequalities they describe a convex set.
 
-The kl distance adds the variable ``r``, the bound itself, with :math:`kl(L, r) \ge b`, :math:`r \ge L` (an equality in the direct
-formulation, as in the paper); the distance φ_CH adds ``y``, the square of :math:`r - L`.
+The kl distance adds the variable ``r``, the bound itself, with :math:`kl(L, r) \ge b`, :math:`r \ge L` (an equality
+in the direct formulation, as in the paper); the distance φ_CH adds ``y``, the square of :math:`r - L`.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ def pyomo_model(problem: BoundProblem, formulation: str = "lifted") -> pyo.Concr
     Returns
     -------
     pyomo.environ.ConcreteModel
-        With variables ``q[0] … q[H-1]`` in the order of ``problem.risks``. The suffix ``scaling_factor`` makes all quantities
-        of order one whatever H (see :mod:`~pacb_models.algebraic.scaling`); solvers that do not know it ignore it.
+        With variables ``q[0] … q[H-1]`` in the order of ``problem.risks``. The suffix ``scaling_factor`` makes all
+        quantities of order one whatever H (see :mod:`~pacb_models.algebraic.scaling`); solvers that do not know it
+        ignore it.
 
     Examples
     --------

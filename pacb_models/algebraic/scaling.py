@@ -1,9 +1,10 @@
 r"""Factors that make a nonlinear solver's tolerances mean the same for every problem.
 
-A bound over ``H`` classifiers has weights of order :math:`1/H` and derivatives that differ between them by as little: a
-solver that stops when each is right to :math:`10^{-8}` has a bound that is wrong by up to ``H`` times that, and posteriors that are not
-stationary. In the weights :math:`w_i = q_i/p_i`, with the objective multiplied by :math:`H`, weights, derivatives and multipliers are of order one
-whatever ``H``, and a tolerance of :math:`10^{-8}` is one on the bound.
+A bound over ``H`` classifiers has weights of order :math:`1/H` and derivatives that differ between them by as
+little: a solver that stops when each is right to :math:`10^{-8}` has a bound that is wrong by up to ``H`` times
+that, and posteriors that are not stationary. In the weights :math:`w_i = q_i/p_i`, with the objective multiplied by
+:math:`H`, weights, derivatives and multipliers are of order one whatever ``H``, and a tolerance of :math:`10^{-8}`
+is one on the bound.
 """
 
 from __future__ import annotations

@@ -1,0 +1,185 @@
+"""Conic solvers, through CVXPY, for the bounds that are convex: those of the linear distance."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+import warnings
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from pacb_models.algebraic.convex import LARGEST_PARAMETRISED, ConvexModel, build
+from pacb_models.errors import InputError
+from pacb_models.optimality import kkt_residual
+from pacb_models.problem import BoundProblem
+from pacb_models.registry import onto_simplex
+from pacb_models.solution import Outcome
+from pacb_models.solver import Solver
+from pacb_models.validation import check_choice, check_count
+
+from .interior_point import deadline_after
+from .weights import without_negligible
+
+BACKENDS = ("CLARABEL", "SCS")
+
+#: Tolerances. Clarabel's default of 1e-8 leaves a posterior that is stationary to about 1e-9. SCS's default of 1e-4
+#: is far too loose, and its default number of iterations too small for what we ask instead.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "CLARABEL": {},
+    "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 100_000},
+}
+
+#: Each backend's own name for a limit.
+LIMITS = {
+    "CLARABEL": {"time": "time_limit", "iterations": "max_iter"},
+    "SCS": {"time": "time_limit_secs", "iterations": "max_iters"},
+}
+
+#: The backends' own statuses, before CVXPY makes one "user limit" of two limits, and what each means here.
+STATUS_MAP: dict[str, tuple[str, str]] = {
+    # Clarabel
+    "Solved": ("optimal", "Clarabel met its tolerances."),
+    "AlmostSolved": ("acceptable", "Clarabel met its reduced tolerances only."),
+    "InsufficientProgress": ("not_converged", "Clarabel made no more progress."),
+    "MaxIterations": ("iteration_limit", "Clarabel reached max_iterations; allow it more of them."),
+    "MaxTime": ("time_limit", "Clarabel reached time_limit."),
+    "NumericalError": ("numerical_error", "Clarabel could not solve a linear system."),
+    "PrimalInfeasible": ("infeasible", "Clarabel believes that no posterior is feasible."),
+    "AlmostPrimalInfeasible": ("infeasible", "Clarabel nearly believes that no posterior is feasible."),
+    # A bound is not negative: a solver that thinks it unbounded has lost its way.
+    "DualInfeasible": ("numerical_error", "Clarabel believes that the bound is unbounded below."),
+    "AlmostDualInfeasible": ("numerical_error", "Clarabel nearly believes that the bound is unbounded below."),
+    # SCS
+    "solved": ("optimal", "SCS met its tolerances."),
+    "solved (inaccurate - reached time_limit_secs)": ("time_limit", "SCS reached time_limit."),
+    "solved (inaccurate - reached max_iters)": (
+        "iteration_limit",
+        "SCS reached max_iterations; allow it more of them.",
+    ),
+    "infeasible": ("infeasible", "SCS believes that no posterior is feasible."),
+    "unbounded": ("numerical_error", "SCS believes that the bound is unbounded below."),
+    "interrupted": ("not_converged", "SCS was interrupted."),
+    "failure": ("numerical_error", "SCS failed."),
+    "indeterminate": ("not_converged", "SCS could not tell what it found."),
+}
+
+
+class Conic(Solver):
+    """Clarabel or SCS on the CVXPY form of a convex bound minimisation."""
+
+    name = "cvxpy"
+    handles = {"chi2": ("linear",), "renyi": ("linear",), "kl": ("linear",)}
+    requires = ("cvxpy",)
+    install = "pip install cvxpy"
+    keeps_time_limit = True
+
+    def run(
+        self,
+        problem: BoundProblem,
+        *,
+        backend: str = "CLARABEL",
+        time_limit: float | None = None,
+        max_iterations: int | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> Outcome:
+        """Minimise the bound with a conic solver.
+
+        Parameters
+        ----------
+        problem : BoundProblem
+        backend : {"CLARABEL", "SCS"}
+            Clarabel is an interior-point method and accurate. SCS is a first-order method, for comparison: it needs
+            many iterations to be as accurate, and may not get there.
+        time_limit : float, optional
+            Seconds of wall-clock time, compiling included; looked at between the backend's iterations.
+        max_iterations : int, optional
+            By default 200 for Clarabel and 100 000 for SCS.
+        options : dict, optional
+            The backend's own options, for instance ``{"tol_gap_rel": 1e-10}``; they override ours.
+
+        Returns
+        -------
+        Outcome
+            ``details`` has the backend's own status.
+        """
+        deadline = deadline_after(time_limit)
+        check_choice("backend", backend, BACKENDS)
+        if options is not None and not isinstance(options, dict):
+            raise InputError(f"options is {options!r}; it must be a dict of {backend}'s options.")
+        settings = dict(SETTINGS[backend])
+        if max_iterations is not None:
+            settings[LIMITS[backend]["iterations"]] = check_count("max_iterations", max_iterations)
+        return _solve(problem, backend, settings | (options or {}), deadline)
+
+
+@lru_cache(maxsize=16)
+def _compiled(divergence: str, order: float, size: int) -> tuple[dict[str, ConvexModel], threading.Lock]:
+    """Where the parametrised model of a kind and size is kept, and the lock for changing its parameters."""
+    return {}, threading.Lock()
+
+
+def _solve(problem: BoundProblem, backend: str, settings: dict[str, Any], deadline: float) -> Outcome:
+    if problem.size > LARGEST_PARAMETRISED:
+        started = time.perf_counter()
+        return _solve_model(build(problem, parametrised=False), problem, backend, settings, deadline, started)
+    kept, lock = _compiled(problem.divergence, problem.order, problem.size)
+    # Parameters belong to the model: two threads with problems of the same size must take turns.
+    with lock:
+        started = time.perf_counter()
+        if not kept:
+            kept["model"] = build(problem, parametrised=True)
+        model = kept["model"]
+        model.set_data(problem)
+        return _solve_model(model, problem, backend, settings, deadline, started)
+
+
+def _solve_model(
+    model: ConvexModel, problem: BoundProblem, backend: str, settings: dict[str, Any], deadline: float, started: float
+) -> Outcome:
+    from cvxpy.error import SolverError
+
+    data, chain, inverse = model.problem.get_problem_data(backend, solver_opts=settings)
+    setup_seconds = time.perf_counter() - started
+    left = deadline - time.monotonic()
+    if left <= 0.0:
+        message = "the time limit was reached before the problem was compiled."
+        return Outcome(None, "time_limit", message, 0, setup_seconds)
+    if math.isfinite(left):
+        settings = settings | {LIMITS[backend]["time"]: left}
+    raw = chain.solve_via_data(model.problem, data, warm_start=False, verbose=False, solver_opts=settings)
+    word, iterations = _own_status(backend, raw)
+    status, message = STATUS_MAP.get(word, ("error", f"{backend} returned the unknown status {word!r}."))
+    weights = None
+    with warnings.catch_warnings():
+        # CVXPY warns of inaccurate solutions; the status says it.
+        warnings.simplefilter("ignore")
+        try:
+            model.problem.unpack_results(raw, chain, inverse)
+            weights = _posterior(model, problem)
+        except SolverError:
+            # Raised for statuses without a point.
+            pass
+    details = {"backend": backend, "backend_status": word}
+    return Outcome(weights, status, message, iterations, setup_seconds, status == "optimal", details=details)
+
+
+def _posterior(model: ConvexModel, problem: BoundProblem) -> np.ndarray | None:
+    """The weights as variable or as multiplier, whichever are closer to stationarity; None when there are none."""
+    if model.posterior.value is None:
+        return None
+    readings = [model.posterior.value, model.multiplier_weights(problem)]
+    cleaned = [without_negligible(problem, weights) for weights in readings if np.isfinite(weights).all()]
+    return min(cleaned, key=lambda weights: kkt_residual(problem, onto_simplex(weights)[0]), default=None)
+
+
+def _own_status(backend: str, raw: Any) -> tuple[str, int]:
+    """The backend's own status and number of iterations."""
+    if backend == "CLARABEL":
+        return str(raw.status), raw.iterations
+    return raw["info"]["status"], raw["info"]["iter"]
+
+
+SOLVER = Conic()
