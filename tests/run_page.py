@@ -1,0 +1,214 @@
+"""Run the code of a documentation page as its reader would: ``python tests/run_page.py PAGE.md DIRECTORY``.
+
+Blocks are run in the page's order, in one process and in one directory:
+
+* ``python``: executed, in one namespace for the page; a ``text`` block right below it is the output it must print.
+* any block with ``title="NAME"``: the file of that name. A ``setup.cfg`` is installed too, as far as its entry points go.
+* ``console``: lines that start with ``$`` are commands, the lines below a command what it must print.
+* ``sh``: commands whose output is not shown.
+* ``text``: output (see above), or a sketch that is not run.
+
+In shown output, a line ``...`` stands for any number of lines, and figures that differ from run to run (seconds,
+iterations, residuals) stand for any such figure. Commands of ``make`` are looked up, not run, and those of
+:data:`TOO_LONG` only parsed. Exit status 1 and a message that names the line when something goes wrong.
+"""
+
+from __future__ import annotations
+
+import configparser
+import contextlib
+import difflib
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+_FENCE = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
+_LANGUAGES = ("python", "console", "sh", "text")
+
+#: Commands that take minutes to hours.
+TOO_LONG = re.compile(r"pacb (bench( --suite (quick|paper|scaling).*)?|reproduce( --out \S+| all .*)?|train all .*)$")
+
+#: What may differ between two runs, and what stands for it.
+_VARIABLE = [
+    (re.compile(r"\d+(\.\d+)?(e-\d+)? s\b"), "<time>"),
+    (re.compile(r"KKT residual \S+"), "KKT residual <tiny>"),
+    (re.compile(r"-?\d(\.\d+)?e-[123]\d\b"), "<tiny>"),
+    (re.compile(r"\b\d+ iterations"), "<count> iterations"),
+]
+#: In tables of measurements everything but names and bounds (ten decimals) may differ.
+_MEASUREMENTS = re.compile(r"(?<![\w.])-?(\d+\.\d{4}|\d\.\de[+-]\d\d|\d+)(?![\w.])")
+
+
+class Wrong(Exception):
+    """A block that does not do what the page says."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """One fenced block of a page."""
+
+    language: str
+    title: str | None
+    text: str
+    line: int
+    #: The block below it, when only blank lines are between.
+    output: str | None = None
+
+
+def blocks_of(page: str) -> list[Block]:
+    """The fenced blocks of a page, in order."""
+    found = list(_FENCE.finditer(page))
+    blocks = []
+    for match, following in zip(found, [*found[1:], None], strict=True):
+        adjacent = following is not None and not page[match.end() : following.start()].strip()
+        output = following[3] if adjacent and following[1] == "text" and not following[2] else None
+        blocks.append(Block(match[1], match[2], match[3], page.count("\n", 0, match.start()) + 1, output))
+    return blocks
+
+
+def write_files(blocks: list[Block], directory: Path) -> None:
+    """Write the files that the page shows; entry points in a ``setup.cfg`` are installed as pip would do."""
+    groups: dict[str, list[str]] = {}
+    for block in blocks:
+        if block.title == "setup.cfg":
+            parser = configparser.ConfigParser()
+            parser.read_string(block.text)
+            for group, lines in parser["options.entry_points"].items():
+                groups.setdefault(group, []).extend(lines.strip().splitlines())
+        elif block.title:
+            (directory / block.title).write_text(block.text)
+    if groups:
+        metadata = directory / "shown_on_the_page-1.0.dist-info"
+        metadata.mkdir()
+        (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: shown-on-the-page\nVersion: 1.0\n")
+        entries = (f"[{group}]\n" + "\n".join(lines) for group, lines in groups.items())
+        (metadata / "entry_points.txt").write_text("\n".join(entries) + "\n")
+
+
+def run_python(block: Block, namespace: dict, name: str) -> None:
+    """Execute a block and compare what it prints."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile("\n" * block.line + block.text, name, "exec"), namespace)
+    if block.output is not None:
+        compare(block.output, printed.getvalue())
+
+
+def run_console(block: Block) -> None:
+    """Run the commands after ``$`` and compare what each prints."""
+    for session in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        command, _, shown = session.partition("\n")
+        while command.endswith("\\"):
+            more, _, shown = shown.partition("\n")
+            command = command[:-1] + more.lstrip("> ")
+        compare(shown, run_command(command), measurements=re.match(r"pacb (check|bench)\b", command) is not None)
+
+
+def run_command(command: str) -> str:
+    """What a command prints on both streams; ours is run in this process, where that makes no difference."""
+    if command.startswith("pacb ") and not re.search(r"[|<>&;$*]", command):
+        return run_pacb(shlex.split(command)[1:])
+    return run_shell(command, options="-o")
+
+
+def run_pacb(arguments: list[str]) -> str:
+    from pacb_models.cli import main
+
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        status = main(arguments)
+    if status != 0:
+        raise Wrong(f"exit status {status}:\n{printed.getvalue()}")
+    return printed.getvalue()
+
+
+def run_shell(script: str, options: str = "-eo") -> str:
+    """What a script prints; by default it ends with the first command that fails, as ours must not."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    done = subprocess.run(
+        ["bash", options, "pipefail", "-c", script],
+        env={**os.environ, "PATH": path},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    if done.returncode != 0:
+        raise Wrong(f"exit status {done.returncode}:\n{done.stdout}")
+    return done.stdout
+
+
+def run_commands(block: Block) -> None:
+    """Run a ``sh`` block; look its targets up when it calls make, parse it when it takes too long."""
+    lines = [line.partition("  #")[0].strip() for line in block.text.strip().splitlines()]
+    if all(line.startswith("make ") for line in lines):
+        for line in lines:
+            run_shell(f"make -n -C {shlex.quote(str(ROOT))} {line.removeprefix('make ')}")
+    elif all(TOO_LONG.match(line) for line in lines):
+        from pacb_models.cli import build_parser
+
+        for line in lines:
+            build_parser().parse_args(shlex.split(line)[1:])
+    else:
+        run_shell(block.text)
+
+
+def compare(shown: str, printed: str, measurements: bool = False) -> None:
+    """Complain unless the output is as shown."""
+    wanted, got = (normal_lines(text, measurements) for text in (shown, printed))
+    if wanted and not matches(wanted, got):
+        difference = "\n".join(difflib.unified_diff(wanted, got, "shown", "printed", lineterm="", n=1))
+        raise Wrong(f"{difference}\n\nprinted in full:\n{printed}")
+
+
+def normal_lines(text: str, measurements: bool) -> list[str]:
+    """Lines without what differs between two runs, and without their spacing."""
+    for pattern, sign in [*_VARIABLE, *([(_MEASUREMENTS, "<number>")] if measurements else [])]:
+        text = pattern.sub(sign, text)
+    return [" ".join(line.split()) for line in text.strip().splitlines()]
+
+
+def matches(wanted: list[str], got: list[str]) -> bool:
+    """Whether the lines agree, ``...`` standing for any number of them."""
+    if not wanted:
+        return not got
+    if wanted[0] == "...":
+        return any(matches(wanted[1:], got[k:]) for k in range(len(got) + 1))
+    return bool(got) and wanted[0] == got[0] and matches(wanted[1:], got[1:])
+
+
+def run_page(page: Path, directory: Path) -> None:
+    """Run every block of a page."""
+    blocks = blocks_of(page.read_text(encoding="utf-8"))
+    write_files(blocks, directory)
+    os.chdir(directory)
+    sys.path.insert(0, str(directory))
+    os.environ.update(PYTHONPATH=str(directory), MPLBACKEND="Agg", COLUMNS="120")
+    namespace: dict = {"__name__": "page"}
+    for block in blocks:
+        if block.title:
+            continue
+        try:
+            if block.language not in _LANGUAGES:
+                raise Wrong(f"a block of the language {block.language!r} is not run by anything")
+            if block.language == "python":
+                run_python(block, namespace, page.name)
+            elif block.language == "console":
+                run_console(block)
+            elif block.language == "sh":
+                run_commands(block)
+        except Exception as reason:
+            import traceback
+
+            details = str(reason) if isinstance(reason, Wrong) else traceback.format_exc()
+            sys.exit(f"{page}, line {block.line}: {details}")
+
+
+if __name__ == "__main__":
+    run_page(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve())

@@ -1,0 +1,70 @@
+"""The documentation does what it says: its code runs and prints what is shown, its links lead somewhere, it builds."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
+_LINK = re.compile(r"(?<!`)!?\[[^\]]*\]\(([^)\s]+)\)")
+_HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "```" in page.read_text()], ids=name_of)
+def test_code_of_the_page_runs(page, tmp_path, data_dir):
+    done = subprocess.run(
+        [sys.executable, ROOT / "tests" / "run_page.py", page, tmp_path],
+        env={**os.environ, "PACB_DATA": str(data_dir)},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page):
+    for link in _LINK.findall(_FENCED.sub("", page.read_text())):
+        if re.match(r"[a-z]+:", link):
+            assert link.startswith("https://"), f"{link} is no https address"
+            continue
+        path, _, anchor = unquote(link).partition("#")
+        target = page.parent / path if path else page
+        assert target.exists(), f"{link} leads nowhere"
+        assert not anchor or anchor in anchors(target), f"{link}: the page has no such heading"
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that MkDocs gives the headings of a page."""
+    from markdown.extensions.toc import slugify
+
+    return {slugify(heading, "-") for heading in _HEADING.findall(_FENCED.sub("", page.read_text()))}
+
+
+def test_the_site_builds_without_warning(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path / "site"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    home = (tmp_path / "site" / "index.html").read_text()
+    assert not re.search(r'(src|href)="https?://(?!squidfunk|www.mkdocs)[^"]*\.(js|css)', home), "a page fetches something"
+    frontier = (tmp_path / "site" / "api" / "solvers" / "index.html").read_text()
+    assert "<math" in frontier
+    assert ":math:" not in frontier
+    assert "arithmatex" not in frontier
