@@ -74,8 +74,7 @@ class SubsetSearchSolver(Solver):
         max_sweeps, tolerance = check_count("max_sweeps", max_sweeps), check_positive("tolerance", tolerance)
         supports = OrderedSupports(problem)
         if problem.distance == "linear":
-            walk = _warm_walk if warm_start else _full_walk
-            search = walk(problem, supports, early_break)
+            search = _warm_walk(problem, supports) if warm_start else _full_walk(problem, supports, early_break)
         elif warm_start:
             raise InputError(f"warm_start is {warm_start!r}; it exists for the linear distance only.")
         else:
@@ -116,7 +115,7 @@ def _full_walk(problem: BoundProblem, supports: OrderedSupports, early_break: bo
     return _Search(slopes, feasible & visited, visited, 0, broke_at, int(visited.sum()), True)
 
 
-def _warm_walk(problem: BoundProblem, supports: OrderedSupports, early_break: bool) -> _Search:
+def _warm_walk(problem: BoundProblem, supports: OrderedSupports) -> _Search:
     """From the crossing of the components: down while infeasible, then up while the next support is feasible and
     better.
     """
