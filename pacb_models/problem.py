@@ -66,7 +66,7 @@ class BoundProblem:
     >>> import pacb_models as pm
     >>> problem = pm.BoundProblem([0.1, 0.2, 0.4], m=500, delta=0.05, distance="kl")
     >>> round(problem.bound([0.6, 0.3, 0.1]), 4)
-    0.2219
+    0.2162
     """
 
     def __init__(
