@@ -24,7 +24,7 @@ bench: .venv/ready-run    ## the main job: every solver on every problem of a su
 test: .venv/ready-dev     ## the whole test suite, one process per core
 	$(BIN)/python -m pytest -n auto $(ARGS)
 
-docs: .venv/ready-docs    ## the documentation as a site in build/docs, warnings as errors
+docs: .venv/ready-dev     ## the documentation as a site in build/docs, warnings as errors
 	$(BIN)/mkdocs build --strict --site-dir build/docs
 
 wheel: .venv/ready-dev    ## sdist and wheel in dist/

@@ -120,7 +120,7 @@ def undeclared_imports(folder, allowed):
                 yield f"{path.relative_to(ROOT)} imports {name}"
 
 
-@pytest.mark.parametrize("folder", [*PACKAGES, "tests"])
+@pytest.mark.parametrize("folder", [*PACKAGES, "tests", "docs"])
 def test_every_third_party_import_is_declared(declared, folder):
     developers_only = {"dev", "docs"} if folder in ("pacb_models", "solvers") else set()
     allowed = names_of(declared, *(extra for extra in declared if extra not in developers_only))

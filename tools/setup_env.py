@@ -1,8 +1,7 @@
-"""Make or renew ``.venv`` for one of three levels, each containing the one before.
+"""Make or renew ``.venv`` for one of two levels, the second containing the first.
 
     run     to use the package (make bench)
-    dev     to test it (make test)
-    docs    to build its documentation (make docs)
+    dev     to test it and to build its documentation (make test, make docs, ...)
 
 Without an argument, the level it has. Standard library only: this runs before anything is installed. What is there
 already is left alone, so that a second run is quick. When pip cannot install the packages, set-up ends; for any other
@@ -26,7 +25,7 @@ from steps import Log, StepFailed
 
 ROOT = Path(__file__).resolve().parent.parent
 ENVIRONMENT = ROOT / ".venv"
-LEVELS = {"run": "bench,dask", "dev": "bench,dask,dev", "docs": "bench,dask,dev,docs"}
+LEVELS = {"run": "bench,dask", "dev": "bench,dask,dev,docs"}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
