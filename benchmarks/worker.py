@@ -1,8 +1,9 @@
 """A process that measures cells for a runner and can be killed without losing anything.
 
 The runner keeps one worker and sends it cell after cell, so that imports are paid once; a solver that does not come
-back is ended with its worker, and the next cell gets a new one. A worker answers twice: "ready" with the problem's
-facts once it is built and the solver's software imported (the clock starts here), then "done" with the measurement.
+back is ended with its worker, and the next cell gets a new one. A worker answers three times: "ready" with the
+problem's facts once it is built and the solver's software imported (the clock starts here), "done" with the measurement
+(it stops here), and "reference" with the certified optimum.
 """
 
 from __future__ import annotations
@@ -138,8 +139,9 @@ def serve(connection: TwoPipes) -> None:
         row = measure(cell, problem, time_limit)
         if memory is not None:
             row["peak_memory_bytes"] = memory.rise()
-        row["reference_bound"] = references.bound(cell.problem, problem)
         connection.send(("done", row))
+        # Afterwards: the certified optimum is not the measured solver's to find, nor to be charged for.
+        connection.send(("reference", {"reference_bound": references.bound(cell.problem, problem)}))
 
 
 def _leave_with(parent: int) -> None:
