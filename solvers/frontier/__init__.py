@@ -17,19 +17,21 @@ increase.)
 **The certificate.** ``is_global`` is True when every turn was found. This is not a matter of a fine grid:
 
 1. the sign of :math:`\mathrm dB` is that of an explicit function ``h`` of the path's point (:mod:`.stationarity`);
-2. the path is cut into intervals, and each is settled by an argument that holds for all of its points: ``h`` has no
-   zero between the monotone bounds from its two ends, or ``h`` is monotone since the path's elasticity stays on one
-   side of a threshold (:mod:`.sweep`); the elasticity has rigorous bounds on an interval for each of the three paths;
-3. on a χ² segment (fixed support) ``h`` turns upward at most once, by convexity, so that linear and squared have their
-   closed form there and kl one scalar equation;
-4. intervals that shrink to rounding without being settled are kept, and the posterior is called global only if the
-   smallest bound that such an interval could hold, :math:`F(\min L, \min D)`, is not below the minimum by
+2. between two points of the path ``h`` stays within bounds that follow from the two points alone, since risk, budget
+   and exchange rate are monotone: where they exclude zero there is no turn;
+3. where they do not, ``h`` is monotone as long as the path's elasticity stays on one side of a threshold, and the
+   elasticity has rigorous bounds between two points of each path; what is neither is cut again (:mod:`.sweep`). On a
+   χ² segment (fixed support) nothing needs cutting: by convexity ``h`` rises on one interval at most, whose ends
+   Newton's method finds; there linear and squared have their closed form, and kl is one scalar equation;
+4. pieces that shrink to rounding without being settled are kept, and the posterior is called global only if the
+   smallest bound that such a piece could hold, :math:`F(\min L, \min D)`, is not below the minimum by
    :math:`10^{-12}`.
 
 All of this is up to rounding: a dip of the bound by less than about :math:`10^{-14}` can go unseen, and cannot matter.
 
 With the kl distance and classifiers without errors, the slope of ``B`` in ``L`` is infinite at ``L = 0``, and the end
-of the path is always a (possibly very narrow) local minimum.
+of the path is a local minimum, possibly a very narrow one (with the KL divergence, whose slope is infinite too, if
+every other risk is at least :math:`1/m`).
 """
 
 from __future__ import annotations

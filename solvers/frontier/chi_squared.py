@@ -10,10 +10,11 @@ digits nor risks near one cost accuracy. Between two neighbouring risks, on a *s
 :math:`V = Q - W^2/P` is a constant, and the elasticity is :math:`e = V P X^{3/2}/c`.
 
 *At most one turn per segment.* As functions of ``t``, :math:`X = 1/P + t^2 V` and ``L`` is linear. So ``e`` is convex
-and increasing, while the threshold is constant (squared) or :math:`L(1-L)`, which is concave (kl): the excess rises
-on one interval of the segment at most. A segment therefore holds exactly one turn from falling to rising when the
-excess changes its sign that way between its ends. When it does not, a turn is still possible (with a second one, from
-rising to falling, in the same segment); those segments, few if any, are swept.
+and increasing, while the threshold is constant (squared) or :math:`L(1-L)`, which is concave (kl): :math:`T - e` is a
+concave function of ``t``, and the excess rises on one interval of the segment at most. A segment therefore holds
+exactly one turn from falling to rising when the excess changes its sign that way between its ends. When it does not,
+such a turn is still possible, with one from rising to falling before or after it; but then it lies between the zeros
+of :math:`T - e`, which Newton's method finds from either end of the segment, monotonically.
 
 *Large sets.* Sorting is not needed to know where minima are not. The risks are counted into equal buckets, the sums
 of the buckets give the path at their edges, and the enclosure of the excess between two edges excludes nearly all of
@@ -31,8 +32,8 @@ from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 
 from .minima import NEGLIGIBLE, Candidate, outcome, prior_is_optimal
-from .stationarity import STATIONARITY, Linear, Numbers, Point, Squared, Stationarity
-from .sweep import SHORTEST, Interval, find_turns, judge, solve_turn
+from .stationarity import STATIONARITY, Linear, Point, Squared, Stationarity
+from .sweep import Interval, judge, solve_turn
 
 #: Sets up to this size are sorted at once.
 _SMALL = 16_384
@@ -71,31 +72,44 @@ class Segment:
         """μ, measured from the smallest risk."""
         return self.ramp.position + (math.exp(-z) - self.ramp.W) / self.ramp.P
 
-    def evaluate(self, z: np.ndarray) -> Point:
-        return self._point(z, np.exp(-z))
-
     def evaluate_one(self, z: float) -> Point:
-        return self._point(z, math.exp(-z))
-
-    def _point(self, z: Numbers, W: Numbers) -> Point:
         position, P, W0, Q0, V = self.ramp
+        W = math.exp(-z)
         gap = (W - W0) / P
         Q = Q0 + gap * (W0 + W)
-        root = Q**0.5
+        root = math.sqrt(Q)
         w = root / W
-        shifted = position + gap - Q / W
-        L = self.floor + (max(shifted, 0.0) if isinstance(shifted, float) else np.maximum(shifted, 0.0))
+        L = self.floor + max(position + gap - Q / W, 0.0)
         d = self.c / root
         return Point(z, L, self.c * w, d, (V * w) * (P * w) * w / self.c, d * W * W / (P * Q))
 
-    def elasticity_range(self, start: Point, end: Point) -> tuple[np.ndarray, np.ndarray]:
-        return start.e, end.e
+    def rising_part(self, stationarity: Stationarity, low: float, high: float) -> tuple[float, float] | None:
+        """The part of an interval on which the excess rises; None when there is none."""
+        first = self._start_of_rise(stationarity, low, high)
+        last = None if first is None else self._start_of_rise(stationarity, high, first)
+        return None if last is None else (first, last)
 
-    def cut(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-        return start[:, None] + (end - start)[:, None] * np.arange(1, 8) / 8.0
+    def _start_of_rise(self, stationarity: Stationarity, z: float, other: float) -> float | None:
+        r"""The first coordinate from ``z`` towards the other end where :math:`T \ge e`; None if there is none between.
 
-    def is_atom(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
-        return end - start <= SHORTEST
+        :math:`T - e` is concave in ``t`` and lies below its tangents: Newton's iterates from outside stay outside.
+        """
+        low, high = min(z, other), max(z, other)
+        for _ in range(200):
+            point = self.evaluate_one(z)
+            distance = stationarity.threshold(point.L, point.d) - point.e
+            if distance >= 0.0:
+                break
+            t, X = math.exp(z), (point.b / self.c) ** 2
+            slope = -self.ramp.V * (stationarity.threshold_slope(point.L) + 3.0 * point.e * t / X)
+            if not slope * (other - z) > 0.0 or t <= distance / slope:
+                return None
+            previous, z = z, math.log(t - distance / slope)
+            if not low <= z <= high:
+                return None
+            if abs(z - previous) <= 1e-15 * max(1.0, abs(z)):
+                break
+        return z
 
 
 def minimise(problem: BoundProblem) -> Outcome:
@@ -106,7 +120,7 @@ def minimise(problem: BoundProblem) -> Outcome:
     # Overflow and 0/0 occur where a prior weight or a gap is next to nothing; no comparison with their results holds.
     with np.errstate(all="ignore"):
         path.sweep()
-        return outcome(problem, path, path.candidates, path.undecided, path.evaluations)
+        return outcome(problem, path, path.candidates, [], path.evaluations)
 
 
 class ChiSquaredPath:
@@ -121,7 +135,6 @@ class ChiSquaredPath:
         self.c = problem.coefficient
         self.stationarity = STATIONARITY[problem.distance]
         self.candidates: list[Candidate] = []
-        self.undecided: list[Interval] = []
         self.evaluations = 0
 
     # -- Locating the turns ------------------------------------------------------------------------------------------
@@ -204,15 +217,17 @@ class ChiSquaredPath:
         return last
 
     def settle(self, segment: Segment, interval: Interval, turning: bool) -> None:
-        """Add the turns of a segment to the candidates; ``turning`` says that there is exactly one."""
-        if turning:
-            self.add(segment, interval)
-        elif interval.low < interval.high:
-            turns = find_turns(segment, self.stationarity, np.array([interval.low, interval.high]))
-            self.undecided += turns.open
-            self.evaluations += turns.evaluations
-            for bracket in turns.upward:
-                self.add(segment, bracket)
+        """Add the turn of a segment, if there is one, to the candidates; ``turning`` says that there is."""
+        if not turning:
+            rising = segment.rising_part(self.stationarity, interval.low, interval.high)
+            if rising is None:
+                return
+            points = [segment.evaluate_one(z) for z in rising]
+            excess = [self.stationarity.excess(point.L, point.b, point.d) for point in points]
+            if not excess[0] < 0.0 <= excess[1]:
+                return
+            interval = interval._replace(low=rising[0], high=rising[1], excess_low=excess[0], excess_high=excess[1])
+        self.add(segment, interval)
 
     def add(self, segment: Segment, bracket: Interval) -> None:
         """Solve for the turn in a bracket and keep it as a candidate."""

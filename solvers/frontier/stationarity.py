@@ -99,20 +99,23 @@ class Stationarity:
         return self.target(L, d) - b
 
     def excess_slope(self, L: Numbers, d: Numbers, e: Numbers) -> Numbers:
-        r"""The derivative of ``h`` with respect to ``d`` along the path, :math:`\Phi_d (1 - e/T)`."""
-        return self.target_slope(L, d) * (1.0 - e / self.threshold(L, d))
+        r"""The derivative of ``h`` with respect to ``d`` along the path, :math:`\Phi_d (1 - e/T)`.
+
+        Here for a :math:`\Phi` that is free of ``L``: then :math:`\Phi_d = d\,T`.
+        """
+        return d * (self.threshold(L, d) - e)
 
     def target(self, L: Numbers, d: Numbers) -> Numbers:
         r""":math:`\Phi(L, d)`."""
         raise NotImplementedError
 
-    def target_slope(self, L: Numbers, d: Numbers) -> Numbers:
-        r""":math:`\partial\Phi/\partial d`."""
-        raise NotImplementedError
-
     def threshold(self, L: Numbers, d: Numbers) -> Numbers:
         """The elasticity ``T`` below which ``h`` rises."""
         raise NotImplementedError
+
+    def threshold_slope(self, L: Numbers) -> Numbers:
+        """The derivative of ``T`` with respect to ``L``, for the distances whose ``T`` depends on ``L`` alone."""
+        return 0.0
 
     def ends(self, L: np.ndarray, b: np.ndarray, d: np.ndarray) -> Ends:
         """Points of a path as ends of intervals."""
@@ -162,9 +165,6 @@ class Squared(Stationarity):
     def target(self, L: Numbers, d: Numbers) -> Numbers:
         return d * d / (4.0 * self.scale)
 
-    def target_slope(self, L: Numbers, d: Numbers) -> Numbers:
-        return d / (2.0 * self.scale)
-
     def threshold(self, L: Numbers, d: Numbers) -> Numbers:
         return 0.5 / self.scale
 
@@ -184,6 +184,9 @@ class BinaryKL(Stationarity):
 
     def threshold(self, L: Numbers, d: Numbers) -> Numbers:
         return L * (1.0 - L)
+
+    def threshold_slope(self, L: Numbers) -> Numbers:
+        return 1.0 - 2.0 * L
 
     def excess_slope(self, L: Numbers, d: Numbers, e: Numbers) -> Numbers:
         # Φ_d = T (e^d - 1)/(1 - L + L e^d), so that T, which may be zero, cancels.
@@ -209,13 +212,17 @@ class SixthDegree(Stationarity):
         y = self._root(d) ** 2
         return y * (1.0 + y * (2.0 / 9.0 + y * (16.0 / 135.0)))
 
-    def target_slope(self, L: Numbers, d: Numbers) -> Numbers:
-        root = self._root(d)
-        y = root * root
-        return root * (1.0 + y * (4.0 / 9.0 + y * (16.0 / 45.0))) / (1.0 + y * (4.0 / 3.0 + y * (16.0 / 9.0)))
-
     def threshold(self, L: Numbers, d: Numbers) -> Numbers:
+        return self._threshold(self._root(d) ** 2)
+
+    def ends(self, L: np.ndarray, b: np.ndarray, d: np.ndarray) -> Ends:
+        # The same as for every distance, with one root for both numbers.
         y = self._root(d) ** 2
+        target = y * (1.0 + y * (2.0 / 9.0 + y * (16.0 / 135.0)))
+        return Ends(L, b, d, target - b, self._threshold(y))
+
+    @staticmethod
+    def _threshold(y: Numbers) -> Numbers:
         return 0.5 / (1.0 + y * (4.0 / 3.0 + y * (16.0 / 9.0)))
 
     @staticmethod

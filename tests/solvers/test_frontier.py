@@ -13,8 +13,7 @@ from scipy.special import softmax
 
 import pacb_models as pm
 from solvers.frontier import chi_squared, gibbs, renyi
-from solvers.frontier.stationarity import STATIONARITY
-from solvers.frontier.sweep import find_turns
+from solvers.frontier.stationarity import STATIONARITY, Point
 
 from .path_reference import Reference, best, scan
 
@@ -131,7 +130,7 @@ def test_two_minima_under_a_uniform_prior(risks, m, distance):
 def descend(problem: pm.BoundProblem, q: np.ndarray) -> float:
     """The bound at the end of a descent by small multiplicative steps, too small to leap out of a valley."""
     rate, bound = 0.1, problem.bound(q)
-    for _ in range(4000):
+    for _ in range(2000):
         slope = problem.gradient(q)
         slope -= q @ slope
         trial = q * np.exp(-min(rate, 0.1 / np.abs(slope).max()) * slope)
@@ -390,6 +389,17 @@ def test_orders_near_one_and_large(order, distance):
 # --- the certificate's ingredients -----------------------------------------------------------------------------------
 
 
+class ChiSquaredSegment(chi_squared.Segment):
+    """With the methods of the other paths: the elasticity of a segment rises, so that its ends enclose it."""
+
+    def evaluate(self, z: np.ndarray) -> Point:
+        columns = zip(*(self.evaluate_one(one)[:-1] for one in z.tolist()), strict=True)
+        return Point(*(np.array(values) for values in columns))
+
+    def elasticity_range(self, start: Point, end: Point) -> tuple[np.ndarray, np.ndarray]:
+        return start.e, end.e
+
+
 def paths(random: np.random.Generator, problem: pm.BoundProblem):
     """The smooth pieces of a problem's path, each with an interval of its coordinate."""
     if problem.divergence == "kl":
@@ -403,8 +413,11 @@ def paths(random: np.random.Generator, problem: pm.BoundProblem):
         P, W, Q = (float(np.sum(prior * (y[k] - below) ** j)) for j in range(3))
         ramp = chi_squared.Ramp(float(y[k]), P, W, Q, Q - W * W / P)
         if W > 0.0:
-            segment = chi_squared.Segment(ramp, problem.coefficient, float(problem.risks.min()))
-            yield segment, -math.log(W + P * 0.7), -math.log(W)
+            yield (
+                ChiSquaredSegment(ramp, problem.coefficient, float(problem.risks.min())),
+                -math.log(W + P),
+                -math.log(W),
+            )
     else:
         path = renyi.RenyiPath(problem)
         segment = path.segment(int(random.integers(path.levels.size - 1)))
@@ -520,12 +533,34 @@ def test_two_turns_inside_one_segment():
     path = chi_squared.ChiSquaredPath(problem)
     P, W, Q = 1 / 61, 0.5 / 61, 0.25 / 61
     segment = chi_squared.Segment(chi_squared.Ramp(0.5, 1.0, W, Q, P * (1 - P) * 0.25), path.c, 0.0)
-    ends = np.array([-math.log(W + 1.0), -math.log(W)])
-    points = segment.evaluate(ends)
-    assert np.all(path.stationarity.excess(points.L, points.b, points.d) < 0.0)
-    turns = find_turns(segment, path.stationarity, ends)
-    assert len(turns.brackets) == 1
-    assert not turns.open
+    ends = [segment.evaluate_one(z) for z in (-math.log(W + 1.0), -math.log(W))]
+    assert all(path.stationarity.excess(point.L, point.b, point.d) < 0.0 for point in ends)
+    assert len(solve(problem).local_minima) == 1
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["squared", "kl"]))
+@settings(max_examples=200)
+def test_rising_part_of_a_segment(seed, distance):
+    """The excess rises exactly between the two ends: by its slope at two hundred points."""
+    random = np.random.default_rng(seed)
+    stationarity = STATIONARITY[distance]
+    # Few below and many above, or the reverse; risks above one half let the threshold rise at first.
+    P = random.uniform(0.1, 1.0)
+    weights = np.array([10.0 ** random.uniform(-4, 0), 1.0])
+    below = np.array([0.0, random.uniform(0, 0.3)])
+    position = float(below[1] + 10.0 ** random.uniform(-4, -1))
+    weights *= P / weights.sum()
+    W, Q = (float(np.sum(weights * (position - below) ** k)) for k in (1, 2))
+    ramp = chi_squared.Ramp(position, P, W, Q, Q - W * W / P)
+    floor, c = random.uniform(0.0, 0.6), 10.0 ** random.uniform(-6, 1)
+    segment = chi_squared.Segment(ramp, c, floor)
+    low, high = -math.log(W + P * 10.0 ** random.uniform(-3, 0)), -math.log(W)
+    part = segment.rising_part(stationarity, low, high)
+    for z in np.linspace(low, high, 200).tolist():
+        point = segment.evaluate_one(z)
+        slope = stationarity.excess_slope(point.L, point.d, point.e)
+        if abs(slope) > 1e-9 * point.d:
+            assert (slope > 0.0) == (part is not None and part[0] <= z <= part[1])
 
 
 # --- large sets ------------------------------------------------------------------------------------------------------

@@ -1,0 +1,133 @@
+"""How long the frontier solver takes: in units of ``numpy.argsort`` of the same risks, of other solvers, and in µs.
+
+    python -m benchmarks.speed.frontier [--sizes 1000000 10000000] [--repeats 5] [--without-solvers]
+
+Three tables from one run, every time the shortest of several alternating repeats, so that both sides of a ratio see the
+machine in the same state:
+
+* large sets: the search itself (``run``: posterior included) and the whole ``pm.solve``, which evaluates bound and KKT
+  residual anew, against ``numpy.argsort`` of the risks; and the most memory either needs beyond the problem itself, in
+  arrays of as many floats as there are risks;
+* fifty classifiers: microseconds per ``pm.solve`` for every bound, and to build the problem;
+* a hundred thousand classifiers: Clarabel on the linear bound and Ipopt's lifted formulation on kl, their time to build
+  a model included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import tracemalloc
+from collections.abc import Callable
+
+import numpy as np
+
+import pacb_models as pm
+from solvers.frontier import SOLVER
+
+DISTANCES = ("linear", "squared", "kl")
+
+
+def best_seconds(actions: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """The shortest of ``repeats`` alternating runs of each action."""
+    best = dict.fromkeys(actions, float("inf"))
+    for _ in range(repeats):
+        for name, action in actions.items():
+            start = time.perf_counter()
+            action()
+            best[name] = min(best[name], time.perf_counter() - start)
+    return best
+
+
+def peak_arrays(action: Callable[[], object], size: int) -> float:
+    """The most memory an action holds, in arrays of ``size`` floats."""
+    tracemalloc.start()
+    try:
+        action()
+        return tracemalloc.get_traced_memory()[1] / (8 * size)
+    finally:
+        tracemalloc.stop()
+
+
+def make_problem(size: int, distance: str, random_prior: bool = False, divergence: str = "chi2") -> pm.BoundProblem:
+    """Uniform risks, a thousand examples."""
+    generator = np.random.default_rng(0)
+    risks = generator.random(size)
+    prior = generator.random(size) + 1e-3 if random_prior else None
+    problem = pm.BoundProblem(
+        risks, 1000, 0.05, distance, divergence, None if prior is None else prior / prior.sum(), order=3.0
+    )
+    problem.coefficient  # noqa: B018 (the constant is computed once, and remembered)
+    return problem
+
+
+def large_sets(sizes: list[int], repeats: int) -> None:
+    print(
+        "risks      prior    distance   argsort s    run s    x argsort   solve s  x argsort   peak arrays run, solve"
+    )
+    for size in sizes:
+        for random_prior in (False, True):
+            for distance in DISTANCES:
+                problem = make_problem(size, distance, random_prior)
+                actions = {
+                    "argsort": lambda problem=problem: np.argsort(problem.risks),
+                    "run": lambda problem=problem: SOLVER.run(problem),
+                    "solve": lambda problem=problem: pm.solve(problem, "frontier"),
+                }
+                seconds = best_seconds(actions, repeats)
+                sort = seconds["argsort"]
+                peaks = [peak_arrays(actions[name], size) for name in ("run", "solve")]
+                print(
+                    f"{size:<10d} {'random' if random_prior else 'uniform':8s} {distance:9s} {sort:10.3f} "
+                    f"{seconds['run']:9.3f} {seconds['run'] / sort:10.2f} {seconds['solve']:11.3f} "
+                    f"{seconds['solve'] / sort:8.2f} {peaks[0]:12.1f} {peaks[1]:9.1f}"
+                )
+
+
+def fifty_classifiers(repeats: int) -> None:
+    print("\nH = 50     distance   solve µs   of which run   build the problem µs")
+    for divergence, distances in SOLVER.handles.items():
+        for distance in distances:
+            problem = make_problem(50, distance, divergence=divergence)
+            actions = {
+                "solve": lambda problem=problem: pm.solve(problem, "frontier"),
+                "run": lambda problem=problem: SOLVER.run(problem),
+                "build": lambda problem=problem: problem.replace(),
+            }
+            best = best_seconds(actions, 100 * repeats)
+            solve, run, build = (1e6 * best[name] for name in actions)
+            print(f"{divergence:10s} {distance:9s} {solve:9.0f} {run:14.0f} {build:18.0f}")
+
+
+def other_solvers(repeats: int) -> None:
+    print("\nH = 100000")
+    for distance, name in (("linear", "cvxpy"), ("kl", "ipopt"), ("kl", "cyipopt")):
+        problem = make_problem(100_000, distance)
+        reason = pm.available_solvers(problem)[name]
+        if reason:
+            print(f"{distance:8s} {name}: {reason}")
+            continue
+        ours = best_seconds({"ours": lambda problem=problem: pm.solve(problem, "frontier")}, repeats)["ours"]
+        theirs = pm.solve(problem, name)
+        total, gap = theirs.seconds + theirs.setup_seconds, theirs.bound - pm.solve(problem, "frontier").bound
+        print(
+            f"{distance:8s} frontier {ours:.4f} s, {name} {theirs.seconds:.2f} + {theirs.setup_seconds:.2f} s to build "
+            f"({theirs.status}, bound larger by {gap:.1e}): {theirs.seconds / ours:.0f} times as long, "
+            f"{total / ours:.0f} with building"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", type=int, nargs="*", default=[10**6, 10**7])
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--without-solvers", action="store_true", help="leave out the comparison with other solvers")
+    options = parser.parse_args()
+    large_sets(options.sizes, options.repeats)
+    fifty_classifiers(options.repeats)
+    if not options.without_solvers:
+        other_solvers(options.repeats)
+
+
+if __name__ == "__main__":
+    main()
