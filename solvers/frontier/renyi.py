@@ -240,12 +240,12 @@ class Segment:
         N, w, y = path._norms(level, *sums)
         inverse = rho.sum(axis=-1)
         center = (rho * self.y).sum(axis=-1) / inverse
-        variance = (rho * (self.y - np.expand_dims(center, -1)) ** 2).sum(axis=-1) / inverse
+        variance = (rho * (self.y - center[..., None]) ** 2).sum(axis=-1) / inverse
         moments = Moments(level, N, sums[0], inverse, largest, center, variance, y)
         d = path.c / N
         e = self._elasticity(N, moments, y, moments)
         speed = d / (N * w) * self.power * above
-        return Point(z, path.floor + y, path.c * w, d, e, speed, np.stack(moments, axis=-1))
+        return Point(z, path.floor + y, path.c * w, d, e, speed, np.array(moments).T)
 
     def elasticity_range(self, start: Point, end: Point) -> tuple[np.ndarray, np.ndarray]:
         top, bottom = Moments(*start.memory.T), Moments(*end.memory.T)
@@ -274,5 +274,5 @@ class Segment:
 def _weights(logarithms: np.ndarray) -> tuple[np.ndarray, Numbers]:
     """The exponentials in units of the largest (in each row), and the logarithm of that."""
     largest = logarithms.max(axis=-1)
-    logarithms -= np.expand_dims(largest, -1)
+    logarithms -= largest[..., None]
     return np.exp(logarithms, out=logarithms), largest
