@@ -3,7 +3,7 @@
 Blocks are run in the page's order, in one process and in one directory:
 
 * ``python``: executed, in one namespace for the page; a ``text`` block right below it is the output it must print.
-* any block with ``title="NAME"``: the file of that name. A ``setup.cfg`` is installed too, as far as its entry points go.
+* any block with ``title="NAME"``: the file of that name; the entry points of a ``setup.cfg`` are installed.
 * ``console``: lines that start with ``$`` are commands, the lines below a command what it must print.
 * ``sh``: commands whose output is not shown.
 * ``text``: output (see above), or a sketch that is not run.

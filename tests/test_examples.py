@@ -1,0 +1,67 @@
+"""The scripts in ``examples/`` run, from any directory, and show what they promise."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+
+
+def run(name, *arguments, cwd):
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / name, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    return done.stdout
+
+
+def test_every_example_is_tested():
+    named = set(re.findall(r'run\("(\w+\.py)"', Path(__file__).read_text()))
+    assert named == {path.name for path in EXAMPLES.glob("*.py")}
+
+
+def test_benchmark_your_solver(tmp_path):
+    lines = run("benchmark_your_solver.py", cwd=tmp_path).splitlines()[1:]
+    rows = [line.split() for line in lines]
+    assert len(rows) == 12
+    for distance, solver, optimal, correct, gap, _ in rows:
+        assert float(gap) > -1e-7, "no solver can be below the certified minimum"
+        if solver == "frontier":
+            assert (optimal, correct) == ("9/9", "9/9")
+        if solver == "exponentiated-gradient":
+            # A descent method that is given 500 steps: it gets there on most problems, and never below.
+            assert int(correct.split("/")[0]) >= 5, distance
+
+
+def test_certify_your_classifiers(tmp_path):
+    printed = run("certify_your_classifiers.py", cwd=tmp_path)
+    assert "With probability at least 0.95 over the 228 validation examples" in printed
+    found = re.search(r"random classifier ([\d.]+), certified ([\d.]+)", printed.splitlines()[-2])
+    assert float(found[1]) < float(found[2]) < 0.2
+
+
+def test_certify_your_own_table(tmp_path):
+    from sklearn.datasets import load_wine
+
+    load_wine(as_frame=True).frame.to_csv(tmp_path / "wine.csv", index=False)
+    printed = run("certify_your_classifiers.py", "wine.csv", "--target", "target", cwd=tmp_path)
+    assert "over the 71 validation examples" in printed
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_compare_divergences(tmp_path, own):
+    (tmp_path / "risks.csv").write_text("name,risk,prior\na,0.1,0.5\nb,0.2,0.25\nc,0.05,0.25\n")
+    printed = run("compare_divergences.py", *(["risks.csv", "--m", 300] if own else []), cwd=tmp_path)
+    rows = [line for line in printed.splitlines() if re.match(r"(chi2|Rényi|KL)", line)]
+    assert len(rows) == 6
+    for row in rows:
+        bounds = [float(cell) for cell in re.findall(r"(\d\.\d{4}) \(", row)]
+        assert len(bounds) == 4
+        assert bounds == sorted(bounds), "more confidence costs more"
+    assert ("3 classifiers on 300 examples" in printed) == own
