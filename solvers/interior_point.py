@@ -37,7 +37,7 @@ QUIET: dict[str, Any] = {"print_level": 0, "sb": "yes"}
 
 #: Initial barrier parameter for starts other than the prior. The default, 0.1, first pulls every start to the centre
 #: of the simplex, and all would end in the same minimum.
-WARM_BARRIER = 1e-4
+WARM_BARRIER = 1e-3
 
 #: Two points are the same local minimum when their posteriors differ by less than this in total variation.
 SAME_POINT = 1e-3
@@ -196,7 +196,8 @@ def _summary(problem: BoundProblem, runs: list[Run], wanted: int, setup_seconds:
     posteriors = [without_negligible(problem, run.weights) for run in runs]
     bounds = [_bound(problem, weights) for weights in posteriors]
     claims = [ending(run.code).status for run in runs]
-    order = sorted(range(len(runs)), key=lambda k: (claims[k] not in ("optimal", "acceptable"), bounds[k]))
+    # Bounds that differ by rounding only are the same; the first start that led there is the one to report.
+    order = sorted(range(len(runs)), key=lambda k: (claims[k] not in ("optimal", "acceptable"), round(bounds[k], 12)))
     best = order[0]
     message = ending(runs[best].code).message
     if len(runs) < wanted:

@@ -11,8 +11,10 @@ report the wall-clock limit at all): return codes are read from Ipopt itself.
 from __future__ import annotations
 
 import importlib.util
+import io
 import math
 import re
+import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -43,6 +45,9 @@ from .interior_point import (
 )
 
 INTERFACES = ("auto", "cyipopt", "executable")
+
+#: What a program has to print for :func:`read_log`: the number of iterations and the reason of the end.
+PRINT_SUMMARY = {"print_level": 3}
 
 
 class PyomoIpopt(Solver):
@@ -194,22 +199,41 @@ def _through_executable(problem: BoundProblem, first: Start, formulation: str, s
         started = time.perf_counter()
         set_start(model, problem, start.posterior)
         solver = pyo.SolverFactory("ipopt", executable=program)
-        # Level 3 prints the number of iterations and the reason of the end. "OF_" sends an option through a file, the
-        # only way that takes every option.
-        for name, value in (options_for(start, seconds, settings) | {"print_level": 3}).items():
+        options = options_for(start, seconds, settings) | PRINT_SUMMARY
+        if "max_wall_time" in options and solver.version()[:2] < (3, 14):
+            options["max_cpu_time"] = options.pop("max_wall_time")
+        for name, value in options.items():
+            # "OF_" sends an option through a file, the only way that takes every option.
             solver.options[f"OF_{name}"] = value
-        with tempfile.TemporaryDirectory() as folder:
-            log = Path(folder) / "ipopt.log"
-            results = solver.solve(model, load_solutions=False, logfile=str(log))
-            printed = log.read_text() if log.exists() else ""
-        code, iterations = read_log(printed)
-        x = np.full(problem.size, math.nan)
-        if len(results.solution) > 0:
+        printed, results = _run_program(solver, model, seconds)
+        elapsed = time.perf_counter() - started
+        code, iterations = (-5, None) if results is None and elapsed >= seconds else read_log(printed)
+        x = start.posterior
+        if results is not None and len(results.solution) > 0:
             model.solutions.load_from(results, ignore_invalid_labels=True)
             x = np.array([variable.value for variable in weights])
-        return Run(x, code, iterations, time.perf_counter() - started)
+        return Run(x, code, iterations, elapsed)
 
     return solve_from
+
+
+def _run_program(solver: Any, model: Any, seconds: float) -> tuple[str, Any]:
+    """What the program printed, and Pyomo's results; None where it ended without any, or had to be stopped."""
+    from pyomo.common.errors import ApplicationError
+    from pyomo.common.log import LoggingIntercept
+
+    complaints = io.StringIO()
+    with tempfile.TemporaryDirectory() as folder, LoggingIntercept(complaints, "pyomo"):
+        log = Path(folder) / "ipopt.log"
+        # Ipopt looks at its own limit between iterations; Pyomo stops a program that takes a second longer.
+        limit = {"timelimit": seconds} if math.isfinite(seconds) else {}
+        try:
+            results = solver.solve(model, load_solutions=False, logfile=str(log), **limit)
+        except (ApplicationError, ValueError, subprocess.TimeoutExpired):
+            # Raised for a failing program, an unreadable result file, and a program that had to be stopped.
+            results = None
+        printed = log.read_text() if log.exists() else ""
+    return printed or complaints.getvalue(), results
 
 
 def read_log(printed: str) -> tuple[int, int | None]:
@@ -217,8 +241,11 @@ def read_log(printed: str) -> tuple[int, int | None]:
     counted = re.search(r"Number of Iterations\.*:\s*(\d+)", printed)
     iterations = int(counted.group(1)) if counted else None
     reason = re.search(r"EXIT: (.*)", printed)
+    refused = re.search(r"Tried to set Option: (\w+)", printed)
+    if refused is not None:
+        raise InputError(f"options[{refused.group(1)!r}] is refused by Ipopt; see Ipopt's list of options.")
     if reason is None:
-        raise InputError(f"the program ipopt did not run to its end; it printed: {printed.strip()[-300:]!r}.")
+        raise RuntimeError(f"the program ipopt did not run to its end; it printed: {printed.strip()[-300:]!r}")
     for code, known in STATUS_MAP.items():
         if reason.group(1).startswith(known.printed):
             return code, iterations
