@@ -44,7 +44,7 @@ def divergence_term(a: np.ndarray, b: np.ndarray, difference: np.ndarray) -> np.
         ratio = a / b
         log_ratio = np.where((ratio > 0) & (ratio < np.inf), np.log(ratio), np.log(a) - np.log(b))
         far = np.where(a > 0, a * log_ratio, 0.0) - difference
-    return np.where(a == b, 0.0, np.where(np.abs(v) <= 1 / 3, _near_term(a, difference, v, np), far))
+    return np.where(difference == 0, 0.0, np.where(np.abs(v) <= 1 / 3, _near_term(a, difference, v, np), far))
 
 
 def _near_term(a, difference, v, lib):
