@@ -28,7 +28,7 @@ docs: .venv/ready-dev     ## the documentation as a site in build/docs, warnings
 	$(BIN)/mkdocs build --strict --site-dir build/docs
 
 wheel: .venv/ready-dev    ## sdist and wheel in dist/
-	$(BIN)/python -m build --outdir dist .
+	$(BIN)/python -m build --no-isolation --outdir dist .
 
 lint: .venv/ready-dev     ## ruff
 	$(BIN)/ruff check .

@@ -1,0 +1,128 @@
+"""What others install: the source distribution and the wheel, in an environment that has never seen the checkout."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+NOT_SOURCE = shutil.ignore_patterns(
+    ".git", ".venv", "build", "dist", "results", "*.egg-info", "__pycache__", ".*cache", ".hypothesis", "*.log"
+)
+
+
+def run(*command, cwd, **environment):
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+    done = subprocess.run(
+        list(map(str, command)), cwd=cwd, env={**clean, **environment}, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory):
+    """``make wheel``, in a copy of the sources: building leaves files behind."""
+    folder = tmp_path_factory.mktemp("dist")
+    source = folder / "source"
+    shutil.copytree(ROOT, source, ignore=NOT_SOURCE, symlinks=True)
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, ".", cwd=source)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def installed(dist, tmp_path_factory):
+    """An environment with the wheel in it, and the dependencies of this one within reach."""
+    folder = tmp_path_factory.mktemp("elsewhere")
+    run(sys.executable, "-m", "venv", "--without-pip", folder / "env", cwd=folder)
+    python = folder / "env" / "bin" / "python"
+    [wheel] = dist.glob("*.whl")
+    pip = [sys.executable, "-m", "pip", "--python", python, "install", "--no-deps", "--no-index", "--quiet"]
+    run(*pip, wheel, cwd=folder)
+    # A line in a .pth file puts a folder on the path and leaves the .pth files in it alone, the checkout's among them.
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    packages = folder / "env" / "lib" / version / "site-packages"
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    return python
+
+
+def test_the_source_distribution_is_a_checkout(dist):
+    [archive] = dist.glob("*.tar.gz")
+    with tarfile.open(archive) as content:
+        names = {name.partition("/")[2] for name in content.getnames()}
+    for folder in ("tests", "docs", "examples", "tools", "benchmarks/speed", "benchmarks/risks"):
+        assert any(name.startswith(f"{folder}/") for name in names), folder
+    for file in ("Makefile", "mkdocs.yml", "README.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE"):
+        assert file in names
+
+
+def test_the_wheel_holds_the_packages_and_nothing_else(dist):
+    [wheel] = dist.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    tops = {name.partition("/")[0] for name in names}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"pacb_models", "solvers", "benchmarks"}
+    assert not [name for name in names if name.startswith(("benchmarks/speed", "benchmarks/benchopt"))]
+
+
+def test_packages_come_from_the_wheel(installed):
+    code = "import pacb_models, solvers, benchmarks; print(pacb_models.__file__, solvers.__file__, benchmarks.__file__)"
+    home = installed.parent.parent
+    printed = run(installed, "-c", code, cwd=home.parent)
+    assert all(Path(path).is_relative_to(home) for path in printed.split())
+
+
+def test_solve(installed):
+    folder = installed.parents[2]
+    (folder / "risks.csv").write_text("name,risk\na,0.05\nb,0.1\nc,0.2\n")
+    pacb = installed.parent / "pacb"
+    solution = json.loads(run(pacb, "solve", "risks.csv", "--m", "300", "--json", cwd=folder))
+    assert (solution["status"], solution["solver"], solution["is_global"]) == ("optimal", "frontier", True)
+    fixed_point = json.loads(
+        run(pacb, "solve", "risks.csv", "--m", "300", "--solver", "fixed-point", "--json", cwd=folder)
+    )
+    assert fixed_point["bound"] == pytest.approx(solution["bound"], abs=1e-12)
+
+
+def test_doctor(installed):
+    report = json.loads(run(installed.parent / "pacb", "doctor", "--json", cwd=installed.parents[2]))
+    found = {finding["name"]: finding["found"] for finding in report["solvers"]}
+    assert found["frontier"] == "available"
+    assert {"fixed-point", "subset-search", "cvxpy", "ipopt", "cyipopt", "ccp", "scipy"} <= set(found)
+
+
+def test_embedded_tables(installed):
+    code = (
+        "from benchmarks.risks import available, load_risk_table\n"
+        "from benchmarks.paper.printed import printed\n"
+        "print(len(available()), len(load_risk_table('wdbc')), len(printed('bounds')) > 0)"
+    )
+    assert run(installed, "-c", code, cwd=installed.parents[2]) == "10 1990 True\n"
+
+
+@pytest.mark.parametrize("example", sorted(path.name for path in (ROOT / "examples").glob("*.py")))
+def test_examples(installed, example):
+    folder = installed.parents[2]
+    assert run(installed, folder / "examples" / example, cwd=folder)
+
+
+def test_one_version_everywhere(dist):
+    import yaml
+
+    import pacb_models
+
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    [wheel] = dist.glob("*.whl")
+    assert wheel.name.startswith(f"pacb_models-{pacb_models.__version__}-")
+    assert citation["version"] == pacb_models.__version__
+    assert re.search(rf"^## {re.escape(pacb_models.__version__)} — ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
