@@ -29,6 +29,7 @@ docs: .venv/ready-dev     ## the documentation as a site in build/docs, warnings
 
 wheel: .venv/ready-dev    ## sdist and wheel in dist/
 	$(BIN)/python -m build --no-isolation --outdir dist .
+	@rm -rf *.egg-info  # left by building; Python would read it in place of the installed package's metadata
 
 lint: .venv/ready-dev     ## ruff
 	$(BIN)/ruff check .
