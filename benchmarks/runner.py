@@ -94,10 +94,10 @@ class Worker:
 
 
 class _Workers(threading.local):
-    """The worker of each thread; kept between cells, replaced when it had to be killed."""
+    """The workers of each thread; kept between cells, replaced when they had to be killed."""
 
     def __init__(self) -> None:
-        self.current: Worker | None = None
+        self.by_name: dict[str, Worker] = {}
 
 
 _workers = _Workers()
@@ -111,28 +111,32 @@ def execute(
     """Measure one cell and complete its row. Runs in the runner, in a thread of it, or on a Dask worker."""
     if _stopping.is_set():
         return {}
-    if _workers.current is None or with_memory:
-        _dismiss()
-        _workers.current = Worker(threads)
-        _all_workers.add(_workers.current)
-    row, usable = _workers.current.run(cell, time_limit, with_memory)
+    # A worker for each solver: one that is killed does not take along what the others imported. But a single one in
+    # each of several threads, which would need too much memory otherwise, and where every cell gets a new one anyway.
+    name = "any" if parallel or with_memory else cell.solver
+    if with_memory:
+        _dismiss(name)
+    if name not in _workers.by_name:
+        _workers.by_name[name] = Worker(threads)
+        _all_workers.add(_workers.by_name[name])
+    row, usable = _workers.by_name[name].run(cell, time_limit, with_memory)
     if not usable:
-        _dismiss()
+        _dismiss(name)
     return complete(cell, row, suite, time_limit, parallel)
 
 
-def _dismiss() -> None:
-    if _workers.current is not None:
-        _workers.current.kill()
-        _all_workers.discard(_workers.current)
-        _workers.current = None
+def _dismiss(name: str) -> None:
+    worker = _workers.by_name.pop(name, None)
+    if worker is not None:
+        worker.kill()
+        _all_workers.discard(worker)
 
 
 def dismiss_all() -> None:
     """End every worker of this process."""
     while _all_workers:
         _all_workers.pop().kill()
-    _workers.current = None
+    _workers.by_name.clear()
 
 
 def complete(cell: Cell, row: dict[str, Any], suite: str, time_limit: float, parallel: bool) -> dict[str, Any]:
