@@ -60,7 +60,7 @@ def kl(a: ArrayLike, b: ArrayLike) -> float | np.ndarray:
 
     0 ln 0 = 0; the value is inf where b rules out an outcome that a allows. Scalars give a float.
     """
-    a, b = np.broadcast_arrays(_probabilities("a", a), _probabilities("b", b))
+    a, b = np.broadcast_arrays(check_probabilities("a", a), check_probabilities("b", b))
     # the two terms add up to kl, and neither is negative: nothing cancels
     value = divergence_term(a, b, a - b) + divergence_term(1 - a, 1 - b, b - a)
     return float(value) if value.ndim == 0 else value
@@ -81,7 +81,7 @@ def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = "upper") -> float | 
     lower = check_choice("side", side, SIDES) == "lower"
     if isinstance(q, float) and isinstance(budget, float) and 0.0 <= q <= 1.0 and budget >= 0.0:
         return _scalar_inverse(float(q), float(budget), lower)
-    q, budget = _probabilities("q", q), _budgets(budget)
+    q, budget = check_probabilities("q", q), _budgets(budget)
     if q.ndim == budget.ndim == 0:
         return _scalar_inverse(float(q), float(budget), lower)
     q, budget = np.broadcast_arrays(q, budget)
@@ -181,7 +181,8 @@ def _leading_half(x):
     return shifted - (shifted - x)
 
 
-def _probabilities(name: str, value: ArrayLike) -> np.ndarray:
+def check_probabilities(name: str, value: ArrayLike) -> np.ndarray:
+    """Numbers in [0, 1], of any shape."""
     array = _floats(name, value)
     return _all_or_refuse(name, array, (array >= 0) & (array <= 1), "a probability must lie in [0, 1]")
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import InputError
+from ..binary_kl import check_probabilities
 from ..validation import check_order
 from . import paper
 from .exponential_means import (
@@ -31,7 +31,7 @@ MARGIN_PER_POWER = 1e-15
 def moment_constant(
     distance: str, m: ArrayLike, constant: str = "exact", divergence: str = "chi2", order: float = 2.0
 ) -> float | np.ndarray:
-    r"""The moment constant I(m) of a bound, never below the supremum it stands for.
+    r"""The moment constant I(m) of a bound; the exact one is never below the supremum.
 
     .. math:: I(m) = \sup_l E[\phi(k/m, l)^{\alpha'}] \quad\text{or, for the KL divergence,}\quad
               I(m) = \sup_l E[e^{n\phi(k/m, l)}], \qquad k \sim \mathrm{Binomial}(m, l)
@@ -75,19 +75,14 @@ def log_moment_constant(
 def moment_curve(
     distance: str, m: int, l: ArrayLike, constant: str = "exact", divergence: str = "chi2", order: float = 2.0
 ) -> float | np.ndarray:
-    """The moment at each true risk l, whose supremum over l is I(m); not rounded up, made for plots.
+    """The moment at each true risk l, whose supremum over l is I(m); right to rounding error, for plots.
 
     ``constant="paper"`` differs only for chi-squared's kl distance: the paper's sum, with its boundary terms unsquared.
     """
     check_names(distance, divergence, constant)
     m = check_sample_size(m)
     power = _conjugate(divergence, order)
-    risks = np.asarray(l, dtype=float)
-    bad = ~((risks >= 0) & (risks <= 1))
-    if bad.any():
-        index = tuple(np.argwhere(bad)[0].tolist())
-        where = f"[{', '.join(map(str, index))}]" if index else ""
-        raise InputError(f"l{where} is {float(risks[index])!r}; a true risk must lie in [0, 1].")
+    risks = check_probabilities("l", l)
     values = np.array([_moment(distance, m, risk, constant, divergence, power) for risk in risks.ravel().tolist()])
     return float(values[0]) if risks.ndim == 0 else values.reshape(risks.shape)
 
@@ -179,8 +174,8 @@ def _moment(distance: str, m: int, l: float, constant: str, divergence: str, pow
     if distance == "kl":
         if constant == "paper":
             return float(paper.kl_mean(m, np.array([l]))[0])
-        return math.exp(log_power_mean("deviance", m, m * l, power))
-    return math.exp(log_power_mean("deviation", m, m * l, power if distance == "linear" else 2 * power))
+        return ceil_exp(log_power_mean("deviance", m, m * l, power))
+    return ceil_exp(log_power_mean("deviation", m, m * l, power if distance == "linear" else 2 * power))
 
 
 def _exponential_moment(distance: str, m: int, l: float) -> float:

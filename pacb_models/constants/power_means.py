@@ -13,7 +13,7 @@ the deviation abs(k/m - l), the kl distance is the deviance D(k)/m. Everything i
 * Deviance: the supremum is near the l for which D(0) = p, that is l = 1 - exp(-p/m), within a few sqrt(p) of it in D(0)
   (the Poisson regime: l is about p/m for large m), except for m of the order of p, where it can be at 1/2.
 
-The grids below cover these places several times over, and the best two peaks are refined.
+The grids below cover these places amply, and the best peaks on them are refined.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from .exponential_means import log_kl_constant
 from .maximum import largest_value
 
 NEGLIGIBLE = 45.0  # terms below exp(-45) of the largest are left out, which is 9.5 standard deviations of a Gaussian
-BLOCKS = 9  # on each side of the mean, so that a block of integers is about two standard deviations long
+BLOCKS = 9  # on each side of the mean, so that a block of integers is one or two standard deviations long
 
 
 def log_power_mean(quantity: str, m: int, mean: float, power: float) -> float:
@@ -74,7 +74,8 @@ def _lobe(quantity: str, m: int, mean: float, power: float, inner: int, outer: i
     peak = _last(inner, outer, rises)
     floor = height(peak) - NEGLIGIBLE
     ends = [_last(peak, end, lambda k: height(k) > floor) for end in (inner, outer)]
-    return math.floor(min(ends)), math.ceil(max(ends))
+    # two more integers, in case the peak is narrow and lies between integers that are far below it
+    return max(math.floor(min(ends)) - 2, min(inner, outer)), min(math.ceil(max(ends)) + 2, max(inner, outer))
 
 
 def _last(start: float, end: float, holds: Callable[[float], bool]) -> float:

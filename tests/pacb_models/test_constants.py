@@ -514,6 +514,7 @@ def test_curves_end_where_the_risk_is_certain():
     assert moment_curve("pinsker", 10, [0.0, 1.0], divergence="kl").tolist() == [1.0, 1.0]
     assert moment_curve("kl", 10, np.zeros((2, 3))).shape == (2, 3)
     assert type(moment_curve("kl", 10, 0.5)) is float
+    assert moment_curve("kl", 1, 1e-100, divergence="renyi", order=1.001) == math.inf  # beyond the largest float
 
 
 # --- the parts -------------------------------------------------------------------------------------------------------
@@ -624,7 +625,7 @@ def test_bad_input_is_refused_in_one_sentence(arguments, sentence):
 
 
 def test_curve_refuses_what_is_not_a_risk():
-    with pytest.raises(InputError, match=r"^l\[1\] is 1\.5; a true risk must lie in \[0, 1\]\.$"):
+    with pytest.raises(InputError, match=r"^l\[1\] is 1\.5; a probability must lie in \[0, 1\]\.$"):
         moment_curve("kl", 10, [0.5, 1.5])
 
 
