@@ -66,4 +66,5 @@ def main():
     nlp._asl.finalize_solution(0 if info["status"] == 0 else 500, "Ipopt test program", x, info["mult_g"])
 
 
-main()
+if __name__ == "__main__":
+    main()

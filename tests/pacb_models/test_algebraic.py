@@ -1,0 +1,212 @@
+"""The Pyomo and CVXPY models say what the problem says."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pacb_models as pm
+from pacb_models.algebraic import convex
+from pacb_models.algebraic.pyomo_models import FORMULATIONS, set_start
+from pacb_models.algebraic.scaling import SMALLEST_SHARE, scaling
+from pacb_models.constants import DISTANCES
+from pacb_models.native import use_environment_folders
+
+PAIRS = [(divergence, distance) for divergence, names in DISTANCES.items() for distance in names]
+RISKS = np.array([0.0, 0.1, 0.1, 0.25, 0.5, 1.0])
+PRIOR = np.array([0.1, 0.2, 0.3, 0.15, 0.2, 0.05])
+
+
+def make(distance, divergence, risks=RISKS, prior=PRIOR, m=150):
+    return pm.BoundProblem(risks, m, 0.05, distance, divergence, prior, order=1.5 if divergence == "renyi" else 2.0)
+
+
+def largest_violation(model):
+    import pyomo.environ as pyo
+
+    worst = 0.0
+    for constraint in model.component_data_objects(pyo.Constraint):
+        body = pyo.value(constraint.body)
+        if constraint.lower is not None:
+            worst = max(worst, pyo.value(constraint.lower) - body)
+        if constraint.upper is not None:
+            worst = max(worst, body - pyo.value(constraint.upper))
+    return worst
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+@settings(max_examples=15)
+@given(weights=st.lists(st.floats(1e-6, 1.0), min_size=6, max_size=6))
+def test_model_has_the_bound_as_objective(divergence, distance, formulation, weights):
+    """At any posterior the point that `set_start` makes is feasible, and its objective is the bound there."""
+    import pyomo.environ as pyo
+
+    problem = make(distance, divergence)
+    model = problem.pyomo_model(formulation)
+    q = np.array(weights) / np.sum(weights)
+    set_start(model, problem, q)
+    assert pyo.value(model.bound) == pytest.approx(problem.bound(q), rel=1e-12)
+    assert largest_violation(model) <= 1e-12
+
+
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+def test_a_smaller_statistic_is_infeasible(divergence, distance):
+    """The lifted constraints bind: a bound below the true one breaks one of them."""
+    problem = make(distance, divergence)
+    model = problem.pyomo_model("lifted")
+    lifted = model.KL if divergence == "kl" else model.X
+    lifted.set_value(lifted.value - 1e-3, skip_validation=True)
+    assert largest_violation(model) >= 1e-3 * 0.99
+    set_start(model, problem, problem.prior)
+    if distance == "kl":
+        model.r.set_value(model.r.value - 1e-3)
+        assert largest_violation(model) > 1e-5
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+def test_models_start_at_the_prior(divergence, distance, formulation):
+    model = make(distance, divergence).pyomo_model(formulation)
+    assert [model.q[i].value for i in range(6)] == PRIOR.tolist()
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("divergence", ["chi2", "renyi", "kl"])
+def test_no_errors_at_all(divergence, formulation):
+    """With every risk zero L has no interior, so it is no variable; kl(0, r) = -ln(1 - r) needs no logarithm of zero."""
+    import pyomo.environ as pyo
+
+    problem = make("kl", divergence, risks=np.zeros(6))
+    model = problem.pyomo_model(formulation)
+    assert model.component("L") is None
+    assert largest_violation(model) <= 1e-12
+    assert pyo.value(model.bound) == pytest.approx(problem.bound(PRIOR), rel=1e-12)
+
+
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+def test_hessian_is_sparse_when_lifted_and_dense_when_direct(divergence, distance):
+    from pyomo.contrib.pynumero.interfaces.pyomo_nlp import PyomoNLP
+
+    use_environment_folders()
+    size = 30
+    problem = make(distance, divergence, risks=np.linspace(0.1, 0.5, size), prior=None)
+    lifted = PyomoNLP(problem.pyomo_model("lifted")).nnz_hessian_lag()
+    direct = PyomoNLP(problem.pyomo_model("direct")).nnz_hessian_lag()
+    assert lifted <= size + 9
+    # The KL divergence is a sum over the weights: where nothing else is curved, nothing couples them.
+    separable = divergence == "kl" and distance in ("linear", "ch")
+    assert direct <= size + 1 if separable else direct >= size**2
+
+
+def test_model_can_be_printed_and_read(capsys):
+    make("kl", "chi2").pyomo_model("lifted").pprint()
+    text = capsys.readouterr().out
+    for name in ("kl", "normalised", "empirical_risk", "divergence", "upper_root", "bound"):
+        assert name in text
+
+
+def test_formulations_by_name():
+    with pytest.raises(pm.InputError, match="formulation is 'dense'; it must be one of 'lifted', 'direct'"):
+        make("kl", "chi2").pyomo_model("dense")
+
+
+def test_foreign_distances_have_no_model():
+    from pacb_models.distances import Distance, Inverse
+
+    class Doubled(Distance):
+        name = "doubled"
+
+        def derivatives(self, L, budget):
+            return Inverse(L + 2.0 * budget, 1.0, 2.0, 0.0, 0.0, 0.0)
+
+        def log_constant(self, m, divergence, order, constant):
+            return -math.log(4 * m)
+
+        def constant(self, m, divergence, order, constant):
+            return 1 / (4 * m)
+
+    problem = pm.BoundProblem(RISKS, 150, 0.05, Doubled(), "chi2")
+    with pytest.raises(pm.UnsupportedProblemError, match="the doubled distance has no Pyomo model; linear, squared"):
+        problem.pyomo_model()
+    with pytest.raises(pm.UnsupportedProblemError, match="doubled distance with the chi2 divergence has no CVXPY form"):
+        problem.cvxpy_problem()
+
+
+@pytest.mark.parametrize("divergence", ["chi2", "renyi", "kl"])
+def test_cvxpy_problem_is_disciplined_and_parametrised(divergence):
+    program = make("linear", divergence).cvxpy_problem()
+    assert program.is_dcp(dpp=True)
+    assert program.parameters()
+
+
+@pytest.mark.parametrize("divergence", ["chi2", "renyi", "kl"])
+@pytest.mark.parametrize("parametrised", [True, False])
+@settings(max_examples=10)
+@given(weights=st.lists(st.floats(1e-3, 1.0), min_size=6, max_size=6))
+def test_cvxpy_objective_is_the_bound(divergence, parametrised, weights):
+    """At any posterior, with the norm or the entropy tight; for KL the objective is n times the bound."""
+    problem = make("linear", divergence)
+    model = convex.build(problem, parametrised)
+    model.set_data(problem)
+    q = np.array(weights) / np.sum(weights)
+    values = {"q": q}
+    if divergence == "kl":
+        values["t"], factor = q * np.log(q), problem.exponent
+    else:
+        u = convex.conic_data(problem)["penalty"] * q
+        t = (u**problem.order).sum() ** (1 / problem.order)
+        values |= {"t": t, "s": u**problem.order / t ** (problem.order - 1)}
+        factor = 1.0
+    for variable in model.problem.variables():
+        variable.value = values[variable.name()]
+    assert model.problem.objective.value == pytest.approx(factor * problem.bound(q), rel=1e-10)
+
+
+def test_cvxpy_problem_of_the_user_is_the_users():
+    """Two calls share nothing: changing one problem's parameter leaves the other alone."""
+    problem = make("linear", "chi2")
+    first, second = problem.cvxpy_problem(), problem.cvxpy_problem()
+    value = second.solve()
+    for parameter in first.parameters():
+        parameter.value = 2.0 * parameter.value
+    assert first.solve() == pytest.approx(2.0 * value, rel=1e-6)
+    assert second.solve() == pytest.approx(value, rel=1e-9)
+
+
+def test_large_cvxpy_problems_have_no_parameters():
+    problem = make("linear", "chi2", risks=np.linspace(0.1, 0.4, convex.LARGEST_PARAMETRISED + 1), prior=None)
+    assert not problem.cvxpy_problem().parameters()
+
+
+@pytest.mark.parametrize("divergence, distance", [("chi2", "squared"), ("chi2", "kl"), ("kl", "pinsker")])
+def test_problems_that_are_not_convex(divergence, distance):
+    with pytest.raises(pm.UnsupportedProblemError, match="the linear distance has, as its bound is convex"):
+        make(distance, divergence).cvxpy_problem()
+
+
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+@settings(max_examples=20)
+@given(data=st.data())
+def test_scaling_is_positive_and_finite(divergence, distance, data):
+    size = data.draw(st.integers(1, 8))
+    m = data.draw(st.sampled_from([1, 2, 30, 10**6]))
+    risks = data.draw(st.lists(st.sampled_from([0.0, 1e-9, 0.3, 1.0]), min_size=size, max_size=size))
+    shares = data.draw(st.lists(st.floats(-25, 0), min_size=size, max_size=size))
+    prior = np.exp(shares) / np.exp(shares).sum()
+    factors = scaling(make(distance, divergence, risks=risks, prior=prior, m=m))
+    everything = np.append(factors.weights, factors[1:])
+    assert np.isfinite(everything).all() and (everything > 0).all()
+    assert factors.weights.max() <= size / SMALLEST_SHARE
+
+
+def test_scaling_does_not_depend_on_the_number_of_classifiers():
+    """Every classifier twice, with half the prior each: per classifier the scaled problem stays the same."""
+    once = scaling(make("kl", "chi2"))
+    twice = scaling(make("kl", "chi2", risks=np.repeat(RISKS, 2), prior=np.repeat(PRIOR / 2, 2)))
+    assert twice.weights[::2] / 2 == pytest.approx(once.weights)
+    assert np.array(twice[1:]) / 2 == pytest.approx(np.array(once[1:]))

@@ -1,0 +1,186 @@
+"""Problems whose minimum is known, and the checks that every solver's answer to them must pass.
+
+Minima are known from closed forms or by brute force in fifty digits; stationarity and complementarity are checked by
+difference quotients of the bound in fifty digits. Nothing is taken from a solver or from the package's own derivatives.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from mpmath import mpf
+
+import pacb_models as pm
+from pacb_models.solution import STATUSES, Solution
+
+from .path_reference import GOLDEN, Reference
+
+#: Every combination of divergence and distance.
+PAIRS = [
+    *(("chi2", distance) for distance in ("linear", "squared", "kl")),
+    *(("renyi", distance) for distance in ("linear", "squared", "kl")),
+    *(("kl", distance) for distance in ("linear", "squared", "kl", "pinsker", "ch")),
+]
+
+#: Bounds have to agree to this.
+AGREEMENT = 1e-7
+#: Slopes have to vanish to this: the limit for an optimal solution, and as much again for the difference quotients.
+SLOPE = 2e-6
+#: The step of the difference quotients; fifty digits leave it plenty of room.
+STEP = mpf(10) ** -14
+
+
+@dataclass(frozen=True)
+class Known:
+    """A problem with its smallest bound, and its optimal posterior where a formula gives it."""
+
+    name: str
+    problem: pm.BoundProblem
+    bound: float
+    posterior: np.ndarray | None = None
+
+
+def make(risks, distance: str, divergence: str, m: int = 200, prior=None) -> pm.BoundProblem:
+    return pm.BoundProblem(risks, m, 0.05, distance, divergence, prior, order=1.5 if divergence == "renyi" else 2.0)
+
+
+def equal_risks(distance: str, divergence: str) -> Known:
+    """No classifier is better than another: the prior is optimal."""
+    prior = np.array([0.5, 0.2, 0.2, 0.1])
+    problem = make(np.full(4, 0.2), distance, divergence, prior=prior)
+    reference = Reference(problem)
+    return Known("equal risks", problem, float(reference.bound(reference.prior)), prior)
+
+
+def no_errors(distance: str, divergence: str) -> Known:
+    """Every risk is zero: the prior is optimal, and the kl distance is at the edge of its domain."""
+    problem = make(np.zeros(6), distance, divergence)
+    reference = Reference(problem)
+    return Known("no errors", problem, float(reference.bound(reference.prior)), np.full(6, 1 / 6))
+
+
+def one_classifier(distance: str, divergence: str) -> Known:
+    """Nothing to choose."""
+    problem = make([0.25], distance, divergence)
+    return Known("one classifier", problem, float(Reference(problem).bound([mpf(1)])), np.ones(1))
+
+
+@cache
+def two_classifiers(distance: str, divergence: str) -> Known:
+    """Posteriors are the points of an interval, searched by scan and golden section in fifty digits."""
+    problem = make([0.15, 0.2], distance, divergence, m=400, prior=[0.3, 0.7])
+    reference = Reference(problem)
+
+    def bound(weight: mpf) -> mpf:
+        return reference.bound([weight, 1 - weight])
+
+    grid = [mpf(i) / 200 for i in range(201)]
+    lowest = min(grid, key=bound)
+    low, high = max(lowest - mpf(1) / 200, mpf(0)), min(lowest + mpf(1) / 200, mpf(1))
+    for _ in range(80):
+        left, right = high - mpf(GOLDEN) * (high - low), low + mpf(GOLDEN) * (high - low)
+        low, high = (low, right) if bound(left) <= bound(right) else (left, high)
+    weight = min((low, (low + high) / 2, high), key=bound)
+    return Known("two classifiers", problem, float(bound(weight)), np.array([float(weight), float(1 - weight)]))
+
+
+def closed_form_chi2() -> Known:
+    r"""Linear–χ²: :math:`B = S/P + \sqrt{(c^2 - V)/P}` on the optimal support, all but the worst classifier."""
+    problem = make([0.1, 0.9, 0.14, 0.12], "linear", "chi2", m=2000, prior=[0.3, 0.3, 0.2, 0.2])
+    kept = np.array([0, 2, 3])
+    p, l, c = problem.prior[kept], problem.risks[kept], math.sqrt(1 / (4 * 2000) / 0.05)
+    P = p.sum()
+    mean = p @ l / P
+    V = p @ (l - mean) ** 2
+    posterior = np.zeros(4)
+    posterior[kept] = p * (1 / P + (mean - l) / math.sqrt(P * (c**2 - V)))
+    return Known("closed form, linear and chi2", problem, mean + math.sqrt((c**2 - V) / P), posterior)
+
+
+def gibbs() -> Known:
+    r"""Linear–KL: :math:`q_i \propto p_i e^{-m l_i}`, :math:`m B = \ln(I/\delta) - \ln \sum_i p_i e^{-m l_i}`."""
+    m = 60
+    problem = make([0.1, 0.3, 0.2, 0.1, 0.5], "linear", "kl", m=m, prior=[0.1, 0.3, 0.2, 0.3, 0.1])
+    weights = problem.prior * np.exp(-m * problem.risks)
+    log_constant = m * (1 / (math.e - 1) + math.log(1 - 1 / math.e))
+    bound = (log_constant - math.log(0.05) - math.log(weights.sum())) / m
+    return Known("Gibbs, linear and kl", problem, bound, weights / weights.sum())
+
+
+def known_problems() -> list[Known]:
+    """All of them."""
+    families = (equal_risks, no_errors, one_classifier, two_classifiers)
+    known = [family(distance, divergence) for divergence, distance in PAIRS for family in families]
+    return [*known, closed_form_chi2(), gibbs()]
+
+
+def check_feasible(known: Known, solution: Solution) -> None:
+    """The posterior is on the simplex."""
+    q = solution.posterior
+    assert q.shape == (known.problem.size,)
+    assert q.min() >= 0.0
+    assert abs(math.fsum(q) - 1.0) <= 1e-12
+
+
+def check_objective(known: Known, solution: Solution) -> None:
+    """The bound is that of the posterior, by definition, and the smallest there is; it is never below the true one."""
+    weights = [mpf(float(w)) for w in solution.posterior]
+    total = sum(weights)
+    true = Reference(known.problem).bound([w / total for w in weights])
+    assert abs(float(true) - solution.bound) <= 1e-12
+    assert solution.bound >= float(true) - 1e-15
+    assert -1e-15 <= solution.bound - known.bound <= AGREEMENT
+
+
+def slopes(known: Known, posterior: np.ndarray) -> list[float]:
+    """The bound's slope from a posterior towards each classifier, by one-sided difference quotients."""
+    reference = Reference(known.problem)
+    weights = [mpf(float(w)) for w in posterior]
+    total = sum(weights)
+    q = [w / total for w in weights]
+    here = reference.bound(q)
+    found = []
+    for i in range(len(q)):
+        moved = [(1 - STEP) * w + (STEP if j == i else 0) for j, w in enumerate(q)]
+        found.append(float((reference.bound(moved) - here) / STEP))
+    return found
+
+
+def check_stationary(known: Known, solution: Solution) -> None:
+    """No direction goes down."""
+    assert min(slopes(known, solution.posterior)) >= -SLOPE
+
+
+def check_complementary(known: Known, solution: Solution) -> None:
+    """A classifier with weight has no slope: either of the two is zero."""
+    products = [w * slope for w, slope in zip(solution.posterior, slopes(known, solution.posterior))]
+    assert max(map(abs, products)) <= SLOPE
+
+
+def check_posterior(known: Known, solution: Solution) -> None:
+    """The weights are the known ones. Bounds are flat around minima, so weights are known to fewer digits."""
+    if known.posterior is not None:
+        assert 0.5 * np.abs(solution.posterior - known.posterior).sum() <= 1e-4
+
+
+def check_status(known: Known, solution: Solution, name: str, allowed: tuple[str, ...]) -> None:
+    """The status is one that may be expected, and what else is reported is consistent with it."""
+    assert solution.status in STATUSES
+    assert solution.status in allowed, f"{solution.status}: {solution.message}"
+    assert solution.solver == name
+    assert solution.iterations is None or solution.iterations >= 0
+    assert solution.seconds >= 0.0 and solution.setup_seconds >= 0.0
+    assert solution.support_size == np.count_nonzero(solution.posterior)
+
+
+def check(known: Known, solution: Solution, name: str, allowed: tuple[str, ...]) -> None:
+    """Everything at once."""
+    check_status(known, solution, name, allowed)
+    check_feasible(known, solution)
+    check_objective(known, solution)
+    check_stationary(known, solution)
+    check_complementary(known, solution)
+    check_posterior(known, solution)

@@ -1,0 +1,103 @@
+"""Every registered solver passes the same checks; one that is registered without an entry here fails the suite."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import pacb_models as pm
+from pacb_models.registry import capable_solvers, get_solver, solver_names
+
+from .solver_checks import PAIRS, check, known_problems, make
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How a solver is checked: with which options, and which statuses it may end with."""
+
+    options: tuple[dict[str, Any], ...] = ({},)
+    statuses: tuple[str, ...] = ("optimal",)
+
+
+ENTRIES = {
+    "frontier": Entry(),
+    "fixed-point": Entry(),
+    "subset-search": Entry(),
+    "cvxpy": Entry(),
+    "ipopt": Entry(options=({}, {"formulation": "direct"}, {"starts": 2, "seed": 1})),
+    "cyipopt": Entry(options=({}, {"starts": 2, "seed": 1})),
+    "ccp": Entry(),
+    # Asked for the last digit, SciPy's methods often end because they find no better point, and say so.
+    "scipy": Entry(statuses=("optimal", "acceptable")),
+}
+KNOWN = known_problems()
+CASES = [
+    pytest.param(name, known, options, id=f"{name}-{known.problem.divergence}-{known.problem.distance}-{known.name}{k}")
+    for name, entry in ENTRIES.items()
+    for known in KNOWN
+    if name in solver_names() and get_solver(name).unsupported(known.problem) is None
+    for k, options in enumerate(entry.options)
+]
+
+
+def test_every_registered_solver_has_an_entry():
+    assert sorted(ENTRIES) == sorted(solver_names())
+
+
+def test_every_entry_is_exercised():
+    assert {case.values[0] for case in CASES} == set(ENTRIES)
+
+
+def test_every_solver_can_run_here():
+    """What set-up installs is complete; a solver that is missing would pass every other test by not running."""
+    assert not any(pm.available_solvers().values())
+
+
+@pytest.mark.parametrize("name, known, options", CASES)
+def test_known_optimum(name, known, options):
+    entry = ENTRIES[name]
+    check(known, pm.solve(known.problem, name, **options), name, entry.statuses)
+
+
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+def test_pairs_out_of_reach_say_who_can(divergence, distance):
+    problem = make([0.1, 0.2], distance, divergence)
+    able = capable_solvers(problem)
+    assert "frontier" in able
+    for name in set(solver_names()) - set(able):
+        with pytest.raises(pm.UnsupportedProblemError) as caught:
+            pm.solve(problem, name)
+        sentence = str(caught.value)
+        assert repr(name) in sentence and distance in sentence and divergence in sentence
+        assert sentence.endswith(f"{', '.join(able)} can.")
+
+
+@pytest.mark.parametrize("name", sorted(ENTRIES))
+def test_unknown_option(name):
+    known = next(case for case in CASES if case.values[0] == name).values[1]
+    with pytest.raises(pm.InputError, match="'no_such_option' is unknown"):
+        pm.solve(known.problem, name, no_such_option=1)
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(ENTRIES) if get_solver(name).keeps_time_limit])
+def test_time_limit_that_is_over_at_once(name):
+    """A nanosecond is over before anything is solved; nothing hangs, and nothing is claimed."""
+    divergence, distance = next(
+        pair for pair in PAIRS if get_solver(name).unsupported(make([0.1, 0.2], pair[1], pair[0])) is None
+    )
+    rng = np.random.default_rng(3)
+    problem = make(rng.binomial(200, 0.2, 300) / 200, distance, divergence)
+    solution = pm.solve(problem, name, time_limit=1e-9)
+    assert solution.status == "time_limit"
+    assert "time" in solution.message
+
+
+@pytest.mark.parametrize("name", [name for name in sorted(ENTRIES) if get_solver(name).keeps_time_limit])
+@pytest.mark.parametrize("limit", [0, -1.0, "soon", True])
+def test_time_limit_that_is_none(name, limit):
+    known = next(case for case in CASES if case.values[0] == name).values[1]
+    with pytest.raises(pm.InputError, match="time_limit"):
+        pm.solve(known.problem, name, time_limit=limit)
