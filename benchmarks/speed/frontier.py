@@ -24,10 +24,10 @@ from collections.abc import Callable
 # One thread for every side, set before NumPy is imported: on a busy machine BLAS threads wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import numpy as np  # noqa: E402
+import numpy as np
 
-import pacb_models as pm  # noqa: E402
-from solvers.frontier import SOLVER  # noqa: E402
+import pacb_models as pm
+from solvers.frontier import SOLVER
 
 DISTANCES = ("linear", "squared", "kl")
 
