@@ -153,7 +153,8 @@ class KullbackLeibler(Divergence):
         return max(statistic, 0.0)
 
     def coefficient(self, constant: float, log_constant: float, delta: float) -> float:
-        return log_constant - math.log(delta)
+        # A true constant is at least one; the companion's for φ_CH is not at m = 1, and a budget must not be negative.
+        return max(log_constant - math.log(delta), 0.0)
 
     def budget(self, statistic: float, coefficient: float, exponent: float) -> Budget:
         return Budget((statistic + coefficient) / exponent, 1.0 / exponent, 0.0)
