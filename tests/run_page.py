@@ -169,7 +169,7 @@ def compare(shown: str, printed: str, measurements: bool = False) -> None:
 
 def normal_lines(text: str, measurements: bool) -> list[str]:
     """Lines without what differs between two runs, and without their spacing."""
-    for pattern, sign in [*_VARIABLE, *([(_MEASUREMENTS, "<number>")] if measurements else [])]:
+    for pattern, sign in [*([(_MEASUREMENTS, "<number>")] if measurements else []), *_VARIABLE]:
         text = pattern.sub(sign, text)
     return [" ".join(line.split()) for line in text.strip().splitlines()]
 
