@@ -30,6 +30,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "  pacb bench --suite paper --jobs 2 --out results/paper\n"
         "  pacb bench --out results/paper --suite paper --resume\n"
         "  pacb bench --risks mine.csv --m 500      your own risk file\n"
+        "  pacb bench --report results/paper        the report on an unfinished run\n"
         "  pacb bench --compare results/old results/new",
     )
     parser.add_argument("--suite", default="quick", help=f"one of {', '.join(suite_names())}")
@@ -50,19 +51,21 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--resume", action="store_true", help="go on in a directory that holds results")
     parser.add_argument("--retry-failed", action="store_true", help="with --resume: measure failures again")
     parser.add_argument("--no-report", action="store_true", help="write the results only")
+    parser.add_argument("--report", metavar="DIR", help="only write the report on what DIR holds, finished or not")
     parser.add_argument("--compare", nargs=2, metavar=("DIR1", "DIR2"), help="what became faster, slower or wrong")
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
     """Run, report and summarise; or compare two runs."""
-    from . import compare, summary
-    from .results import load_results
-
     if options.compare:
+        from . import compare
+
         comparison = compare.compare(*options.compare)
         print(comparison)
         return DONE if comparison.newly_wrong.empty else FAILED
+    if options.report:
+        return _summarise(Path(options.report), with_report=True)
     chosen = _suite(options)
     directory = _directory(options, chosen)
     print(f"{chosen.name}: {chosen.description}; {len(chosen.cells)} cells into {directory}", file=sys.stderr)
@@ -82,12 +85,20 @@ def run(options: argparse.Namespace) -> int:
         again = f"pacb bench --suite {chosen.name} --out {directory} --resume"
         print(f"\ninterrupted; what was measured is in {directory}. To go on: {again}", file=sys.stderr)
         return 130
-    results = load_results(directory)
-    print(summary.text(results))
-    if not options.no_report:
-        from .report import write_report
+    return _summarise(directory, with_report=not options.no_report)
 
-        print(f"report: {write_report(directory)}")
+
+def _summarise(directory: Path, with_report: bool) -> int:
+    """Write the report, print the summary; a contradiction among the results is a failure."""
+    from . import summary
+    from .report import write_report
+    from .results import load_results
+
+    results = load_results(directory)
+    page = write_report(directory) if with_report else None
+    print(summary.text(results))
+    if page is not None:
+        print(f"report: {page}")
     return DONE if summary.contradictions(results).empty else FAILED
 
 

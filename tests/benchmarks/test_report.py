@@ -313,6 +313,19 @@ def test_a_log_torn_while_writing_and_no_environment_will_do(tmp_path):
     assert "a wins" in write_report(tmp_path).read_text()
 
 
+def test_an_unfinished_run_is_reported_on_from_the_command_line(tmp_path, pacb):
+    log = write_log(tmp_path / "log", [row("a"), row("b", gap=-1e-3)], cells=9)
+    done = pacb("bench", "--report", log)
+    # A bound below the certified optimum is a failure of somebody's.
+    assert done.returncode == 1, done.stderr
+    assert (
+        "1 contradictions: b on one" in done.stdout and done.stdout.splitlines()[-1] == f"report: {log / 'report.html'}"
+    )
+    assert "Unfinished: 2 of 9" in (log / "report.html").read_text()
+    empty = pacb("bench", "--report", tmp_path)
+    assert empty.returncode == 2 and "holds no results" in empty.stderr
+
+
 def test_writing_again_gives_the_same_files(tmp_path):
     log = write_log(tmp_path, [row("a"), row("b", gap=1e-3)])
     files = [write_report(log), tmp_path / "figures" / "gaps.svg", tmp_path / "figures" / "gaps.pdf"]
