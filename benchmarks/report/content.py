@@ -125,7 +125,8 @@ def _limits(runs: pd.DataFrame) -> Iterator[str]:
     )
     yield (
         "Importing a solver's software is not measured: every solver first solves a tiny problem of the same kind in "
-        "its process. Set-up time, such as building a model, is."
+        "its process. Neither are the moment constant, which belongs to the problem, and the search for the certified "
+        "optimum. Set-up time, such as building a model, is."
     )
     yield (
         "Each run is measured once. Repeat the suite and use pacb bench --compare before relying on differences of a "
@@ -134,6 +135,10 @@ def _limits(runs: pd.DataFrame) -> Iterator[str]:
     yield (
         "Except for the exact solver, “optimal” is a claim about a stationary point: it may be a local minimum. Runs "
         "that end in one which is not global count as successes, but neither as correct nor as optima found."
+    )
+    yield (
+        "The certified optimum comes from the exact solver, whose own gap is therefore zero. What speaks for it is "
+        "that solvers which know nothing of it agree, and that none finds a smaller bound."
     )
     yield (
         "Where no exact solver covers a problem there is no certified optimum: its gap is unknown, its runs are not "
@@ -223,9 +228,9 @@ def _posteriors(runs: pd.DataFrame, say: Callable[[str], None]) -> Section | Non
         mass = figures.cumulative_weights(each, style)
         drawn.append(_draw(f"cdf-{_slug(each.dataset)}", f"{where}: optimal posterior mass up to a risk.", mass))
     text = (
-        "The certified optimal posteriors at the largest H of each data set. On the left the weight of a single "
-        "classifier against its risk on the validation examples, on the right the posterior mass of all classifiers up "
-        "to a risk. Grey is the uniform prior."
+        "The certified optimal posteriors at the largest H of each data set. First figure of each: the weight of a "
+        "single classifier against its risk on the validation examples; second: the posterior mass of all classifiers "
+        "up to a risk. Grey is the uniform prior."
     )
     table = tables.posteriors_table(posteriors.records(found))
     return Section("posteriors", "Optimal posteriors", text, (table,), tuple(drawn))
