@@ -21,7 +21,7 @@ _TABLE = re.compile(r"^(=+(?: =+)+)\n(.+)\n\1\n((?:.+\n)+?)\1$", re.MULTILINE)
 _LITERAL_BLOCK = re.compile(r"::\n\n(?= {4})")
 #: The head of a section whose entries are parameters, and what may follow its last one in our docstrings.
 _SECTION = re.compile(r"((?:Other )?Parameters\n-+\n)")
-_PARAGRAPH = re.compile(r"\n\n(>>>|(?=\S)(?!.*\n-{3})(?![\w*, ]+(?: : |\n {4})))")
+_PARAGRAPH = re.compile(r"\n\n(?=\S)(?!.*\n-{3})(?![\w*, ]+(?: : |\n {4}))")
 _FORMULA = re.compile(
     r'<span class="arithmatex">\\\((?P<inline>.*?)\\\)</span>'
     r'|<div class="arithmatex">\s*\\\[(?P<block>.*?)\\\]\s*</div>',
@@ -62,18 +62,15 @@ def to_markdown(docstring: str) -> str:
     text = _LITERAL_BLOCK.sub(":\n\n", text)
     # What the package's solvers take beside the problem; the NumPy style has another word for it.
     text = text.replace("Options\n-------\n", "Other Parameters\n----------------\n")
+    if "Examples\n---" not in text:
+        text = text.replace("\n\n>>> ", "\n\nExamples\n--------\n>>> ", 1)
     head, *sections = _SECTION.split(text)
     return head + "".join(heading + _closed(body) for heading, body in zip(sections[::2], sections[1::2], strict=True))
 
 
 def _closed(entries: str) -> str:
-    """A list of parameters that ends where a paragraph without parameter begins: notes, or an example."""
-
-    def opened(match: re.Match[str]) -> str:
-        title = "Examples" if match[1] == ">>>" else "Notes"
-        return f"\n\n{title}\n{'-' * len(title)}\n{match[1]}"
-
-    return _PARAGRAPH.sub(opened, entries, count=1)
+    """A list of parameters that ends where a paragraph without parameter begins."""
+    return _PARAGRAPH.sub("\n\nNotes\n-----\n", entries, count=1)
 
 
 def _block(match: re.Match[str]) -> str:

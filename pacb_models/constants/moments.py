@@ -40,20 +40,25 @@ def moment_constant(
 
     Parameters
     ----------
-    distance : "linear", "squared", "kl"; for the KL divergence also "pinsker" and "ch".
-    m : a sample size from 1 to 10^9, or an array of them.
-    constant : "exact" for the supremum, rounded up by less than 1e-12 of itself; "paper" for the figure the paper (or
-        its KL companion) prints. Rényi constants have no "paper" form.
-    divergence : "chi2", "renyi" or "kl".
-    order : the Rényi order, above 1; used by "renyi" only. Order 2 gives the very numbers of "chi2". Other orders have
+    distance : {"linear", "squared", "kl", "pinsker", "ch"}
+        The last two exist for the KL divergence only.
+    m : int or array of int
+        Sample sizes from 1 to 10^9.
+    constant : {"exact", "paper"}
+        The supremum, rounded up by less than 1e-12 of itself, or the figure that the paper (or its KL companion)
+        prints. Rényi constants have no "paper" form.
+    divergence : {"chi2", "renyi", "kl"}
+    order : float
+        The Rényi order, above 1; used by "renyi" only. Order 2 gives the very numbers of "chi2". Other orders have
         no closed form: the supremum is searched for numerically where ``power_means`` says it is, and padded by a
         relative 5e-14 + 1e-15 alpha' (twice that alpha' for "squared") and two roundings of ln I, about ten times the
         error of the computation. That is below 1e-12 unless alpha' is in the hundreds (orders below 1.01).
 
     Returns
     -------
-    A float, or an array of m's shape. For linear with the KL divergence it is inf from m = 5757 on, where
-    ``log_moment_constant`` is still finite.
+    float or array
+        In m's shape. For linear with the KL divergence it is inf from m = 5757 on, where ``log_moment_constant`` is
+        still finite.
 
     Examples
     --------
