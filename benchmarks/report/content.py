@@ -137,8 +137,8 @@ def _limits(runs: pd.DataFrame) -> Iterator[str]:
         "that end in one which is not global count as successes, but neither as correct nor as optima found."
     )
     yield (
-        "The certified optimum comes from the exact solver, whose own gap is therefore zero. What speaks for it is "
-        "that solvers which know nothing of it agree, and that none finds a smaller bound."
+        "The certified optimum comes from the exact solver, whose own gap is therefore zero. Its test is whether "
+        "solvers that know nothing of it agree and none finds a smaller bound; the summary says so or not."
     )
     yield (
         "Where no exact solver covers a problem there is no certified optimum: its gap is unknown, its runs are not "
