@@ -47,8 +47,14 @@ class StochasticClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         Trained once for each point of ``param_grid``; decision trees of depth 1 to 8 when nothing is given.
     param_grid : dict or list of dict, optional
         As for :class:`sklearn.model_selection.GridSearchCV`.
-    distance, divergence, order, delta, prior, constant
-        The bound; see :class:`pacb_models.BoundProblem`. ``prior`` must be fixed before seeing the data.
+    distance : str
+        This and the next five say which bound; see :class:`pacb_models.BoundProblem`.
+    divergence : str
+    order : float
+    delta : float
+    prior : array of shape (H,), optional
+        Must be fixed before seeing the data.
+    constant : str
     validation_size : float or int
         Share (or number) of examples kept back to certify. The split is random and not stratified, so that the
         validation examples stay i.i.d.

@@ -19,6 +19,8 @@ from .sigest import sigest
 class StochasticSVC(StochasticClassifier):
     r"""A posterior over SVMs with :math:`C = 1/\lambda`, :math:`\lambda` in a grid, and a bound on its risk.
 
+    Parameters that are not listed are those of :class:`StochasticClassifier`.
+
     Parameters
     ----------
     lambdas : {"paper", "arithmetic-geometric"} or array of positive numbers
@@ -32,8 +34,6 @@ class StochasticSVC(StochasticClassifier):
         does not scale.
     max_examples_for_gamma : int
         ``sigest`` looks at all pairs of at most this many training examples.
-    distance, divergence, order, delta, prior, constant, validation_size, solver, refit, n_jobs, random_state
-        As for :class:`StochasticClassifier`.
 
     Examples
     --------
