@@ -171,8 +171,8 @@ def _posterior(model: ConvexModel, problem: BoundProblem) -> np.ndarray | None:
     if model.posterior.value is None:
         return None
     readings = [model.posterior.value, model.multiplier_weights(problem)]
-    cleaned = [without_negligible(problem, weights) for weights in readings if np.isfinite(weights).all()]
-    return min(cleaned, key=lambda weights: kkt_residual(problem, onto_simplex(weights)[0]), default=None)
+    usable = [without_negligible(problem, weights) for weights in readings if onto_simplex(weights)[0] is not None]
+    return min(usable, key=lambda weights: kkt_residual(problem, onto_simplex(weights)[0]), default=None)
 
 
 def _own_status(backend: str, raw: Any) -> tuple[str, int]:

@@ -25,7 +25,7 @@ from pacb_models.problem import BoundProblem, Outer
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 
-from .interior_point import Run, Start, check_settings, deadline_after, options_for, search, starting_points
+from .interior_point import Run, Search, Start, check_settings, deadline_after, first_start, options_for
 
 
 class LiftedProblem:
@@ -145,9 +145,8 @@ class CyIpopt(Solver):
         Outcome
             ``details`` lists, per start, Ipopt's return code, status, bound, iterations and seconds.
         """
-        deadline = deadline_after(time_limit)
+        search = Search(starts, seed, deadline_after(time_limit))
         settings = check_settings(options, max_iterations)
-        points = starting_points(problem, starts, seed)
         started = time.perf_counter()
         nlp = LiftedProblem(problem)
         setup_seconds = time.perf_counter() - started
@@ -155,7 +154,7 @@ class CyIpopt(Solver):
         def solve_from(start: Start, seconds: float) -> Run:
             return _solve(nlp, start, options_for(start, seconds, settings))
 
-        return search(problem, solve_from, points, deadline, setup_seconds)
+        return search.run(problem, first_start(problem), solve_from, setup_seconds)
 
 
 def _solve(nlp: LiftedProblem, start: Start, options: dict[str, Any]) -> Run:

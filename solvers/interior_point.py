@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,9 +36,11 @@ SETTINGS: dict[str, Any] = {
 #: Ipopt prints nothing: no iterations, no banner.
 QUIET: dict[str, Any] = {"print_level": 0, "sb": "yes"}
 
-#: Initial barrier parameter for starts other than the prior. The default, 0.1, first pulls every start to the centre
-#: of the simplex, and all would end in the same minimum.
-WARM_BARRIER = 1e-3
+#: Initial barrier parameters for starts other than the prior. The default, 0.1, first pulls every start to the
+#: centre of the simplex. The first start shall lead to the best minimum: moderate, lest it be caught by a shallow
+#: one close by. Random starts shall find all minima: small, so that each finds its own.
+FIRST_BARRIER = 1e-3
+RANDOM_BARRIER = 1e-5
 
 #: Two points are the same local minimum when their posteriors differ by less than this in total variation.
 SAME_POINT = 1e-3
@@ -147,21 +150,23 @@ def deadline_after(seconds: float | None) -> float:
     return time.monotonic() + seconds
 
 
-def starting_points(problem: BoundProblem, starts: int, seed: int) -> list[Start]:
-    """The first start is the best of the prior and a few Gibbs posteriors; the others are random.
+def first_start(problem: BoundProblem) -> Start:
+    """The best of the prior and a few Gibbs posteriors."""
+    trials = [Start(problem.prior, None)] + [Start(_tilted(problem, tilt), FIRST_BARRIER) for tilt in TILTS]
+    return min(trials, key=lambda start: problem.bound(start.posterior))
 
-    A random start weighs the classifiers by the prior times exponential variables times a Gibbs factor of random
-    concentration, so that some are spread out and some rest on a few good classifiers: the bound's other minima are
+
+def random_starts(problem: BoundProblem, seed: int) -> Iterator[Start]:
+    """Random starts without end.
+
+    The classifiers are weighed by the prior times exponential variables times a Gibbs factor of random
+    concentration, so that some starts are spread out and some rest on a few good classifiers: the bound's minima are
     of both kinds. All have full support, as an interior-point method needs.
     """
-    check_count("starts", starts)
-    rng = np.random.default_rng(check_count("seed", seed, least=0))
-    trials = [Start(problem.prior, None)] + [Start(_tilted(problem, tilt), WARM_BARRIER) for tilt in TILTS]
-    points = [min(trials, key=lambda start: problem.bound(start.posterior))]
-    for _ in range(starts - 1):
+    rng = np.random.default_rng(seed)
+    while True:
         noise = rng.standard_exponential(problem.size)
-        points.append(Start(_tilted(problem, 10.0 ** rng.uniform(-1.0, 3.0), noise), WARM_BARRIER))
-    return points
+        yield Start(_tilted(problem, 10.0 ** rng.uniform(-1.0, 3.0), noise), RANDOM_BARRIER)
 
 
 def _tilted(problem: BoundProblem, tilt: float, noise: np.ndarray | float = 1.0) -> np.ndarray:
@@ -173,23 +178,38 @@ def _tilted(problem: BoundProblem, tilt: float, noise: np.ndarray | float = 1.0)
     return mixed / mixed.sum()
 
 
-def search(
-    problem: BoundProblem, solve_from: SolveFrom, points: list[Start], deadline: float, setup_seconds: float
-) -> Outcome:
-    """Run Ipopt from every start, until the time is up, and report the best point and the other local minima."""
-    if problem.distance == "kl" and problem.bound(points[0].posterior) >= 1.0:
-        message = "the bound rounds to 1 at every posterior tried as a start, where it is flat; Ipopt was not started."
-        return Outcome(points[0].posterior, "acceptable", message, 0, setup_seconds)
-    runs = []
-    for point in points:
-        left = deadline - time.monotonic()
-        if left <= 0.0:
-            break
-        runs.append(solve_from(point, left))
-    if not runs:
-        message = "the time limit was reached before Ipopt was started."
-        return Outcome(points[0].posterior, "time_limit", message, 0, setup_seconds)
-    return _summary(problem, runs, len(points), setup_seconds)
+def is_vacuous(problem: BoundProblem, start: Start) -> bool:
+    """Whether the kl bound rounds to one: it is flat there, and its models have no point inside their domain."""
+    return problem.distance == "kl" and problem.bound(start.posterior) >= 1.0
+
+
+@dataclass
+class Search:
+    """How many starts there are to be, from which seed, and until when."""
+
+    starts: int
+    seed: int
+    deadline: float
+
+    def __post_init__(self) -> None:
+        check_count("starts", self.starts)
+        check_count("seed", self.seed, least=0)
+
+    def run(self, problem: BoundProblem, first: Start, solve_from: SolveFrom, setup_seconds: float) -> Outcome:
+        """Run Ipopt from every start, until the time is up, and report the best point and the other local minima."""
+        if is_vacuous(problem, first):
+            message = "the bound rounds to 1 at every start that was tried, where it is flat; Ipopt was not started."
+            return Outcome(first.posterior, "acceptable", message, 0, setup_seconds)
+        runs = []
+        for start in islice(chain([first], random_starts(problem, self.seed)), self.starts):
+            left = self.deadline - time.monotonic()
+            if left <= 0.0:
+                break
+            runs.append(solve_from(start, left))
+        if not runs:
+            message = "the time limit was reached before Ipopt was started."
+            return Outcome(first.posterior, "time_limit", message, 0, setup_seconds)
+        return _summary(problem, runs, self.starts, setup_seconds)
 
 
 def _summary(problem: BoundProblem, runs: list[Run], wanted: int, setup_seconds: float) -> Outcome:

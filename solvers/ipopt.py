@@ -35,13 +35,14 @@ from .cyipopt_nlp import set_options
 from .interior_point import (
     STATUS_MAP,
     Run,
+    Search,
     SolveFrom,
     Start,
     check_settings,
     deadline_after,
+    first_start,
+    is_vacuous,
     options_for,
-    search,
-    starting_points,
 )
 
 INTERFACES = ("auto", "cyipopt", "executable")
@@ -108,18 +109,14 @@ class PyomoIpopt(Solver):
         Outcome
             ``details`` lists, per start, Ipopt's return code, status, bound, iterations and seconds.
         """
-        deadline = deadline_after(time_limit)
+        search = Search(starts, seed, deadline_after(time_limit))
         check_choice("formulation", formulation, FORMULATIONS)
         settings = check_settings(options, max_iterations, defaults)
-        points = starting_points(problem, starts, seed)
-        if defaults:
-            points[0] = Start(problem.prior, None)
         prepare = _choose_interface(interface)
+        first = Start(problem.prior, None) if defaults else first_start(problem)
         started = time.perf_counter()
-        # Where the bound rounds to one its model has no point inside its domain, and `search` will not call Ipopt.
-        vacuous = problem.distance == "kl" and problem.bound(points[0].posterior) >= 1.0
-        solve_from = None if vacuous else prepare(problem, points[0], formulation, settings)
-        return search(problem, solve_from, points, deadline, time.perf_counter() - started)
+        solve_from = None if is_vacuous(problem, first) else prepare(problem, first, formulation, settings)
+        return search.run(problem, first, solve_from, time.perf_counter() - started)
 
 
 def _choose_interface(interface: str) -> Any:

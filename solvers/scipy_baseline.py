@@ -110,24 +110,27 @@ class Shares(Objective):
 
 
 class Logits(Objective):
-    r"""Variables :math:`\theta_i`, free, with :math:`q_i \propto p_i e^{\theta_i}`.
+    r"""Variables :math:`x_i`, free, with :math:`q_i \propto p_i e^{x_i/\sqrt{p_i}}`.
 
     For the KL divergence, whose slope is infinite at weight zero: no method that moves along the bounds copes with
-    that, and no optimum has a weight of zero.
+    that, and no optimum has a weight of zero. In these variables the divergence's part of the Hessian at the prior is a
+    multiple of the unit matrix, with which quasi-Newton methods begin.
     """
 
     def __init__(self, problem: BoundProblem, deadline: float):
         super().__init__(problem, deadline)
         self.start = np.zeros(problem.size)
         self.conditions = {}
+        self.roots = np.sqrt(problem.prior)
 
     def posterior(self, x: np.ndarray) -> np.ndarray:
-        weights = self.problem.prior * np.exp(x - x.max())
+        exponents = x / self.roots
+        weights = self.problem.prior * np.exp(exponents - exponents.max())
         return weights / weights.sum()
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
         q = self.posterior(x)
-        return q * self._centred_slopes(q)
+        return q * self._centred_slopes(q) / self.roots
 
 
 class SciPy(Solver):

@@ -78,7 +78,7 @@ def test_models_start_at_the_prior(divergence, distance, formulation):
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("divergence", ["chi2", "renyi", "kl"])
 def test_no_errors_at_all(divergence, formulation):
-    """With every risk zero L has no interior, so it is no variable; kl(0, r) = -ln(1 - r) needs no logarithm of zero."""
+    """With every risk zero L has no interior, so it is no variable; kl(0, r) = -ln(1 - r) has no logarithm of zero."""
     import pyomo.environ as pyo
 
     problem = make("kl", divergence, risks=np.zeros(6))

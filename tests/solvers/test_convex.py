@@ -1,0 +1,140 @@
+"""Conic solvers on the convex bounds."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pacb_models as pm
+from pacb_models.algebraic.convex import LARGEST_PARAMETRISED
+from pacb_models.solution import STATUSES
+from solvers import convex
+from solvers.convex import BACKENDS, LIMITS, SETTINGS, STATUS_MAP
+
+from .solver_checks import make
+
+DIVERGENCES = ["chi2", "renyi", "kl"]
+RNG = np.random.default_rng(11)
+RISKS = RNG.binomial(300, 0.2, 60) / 300
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+@settings(max_examples=12)
+@given(data=st.data())
+def test_agrees_with_frontier(divergence, data):
+    m = data.draw(st.sampled_from([20, 300, 5000]))
+    size = data.draw(st.integers(1, 12))
+    counts = data.draw(st.lists(st.integers(0, m), min_size=size, max_size=size))
+    prior = np.array(data.draw(st.lists(st.floats(0.05, 1.0), min_size=size, max_size=size)))
+    problem = make(np.array(counts) / m, "linear", divergence, m=m, prior=prior / prior.sum())
+    solution = pm.solve(problem, "cvxpy")
+    assert solution.status == "optimal" and solution.is_global
+    assert -1e-12 <= solution.bound - pm.solve(problem, "frontier").bound <= 1e-8
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_many_classifiers_without_parameters(divergence):
+    rng = np.random.default_rng(2)
+    problem = make(rng.binomial(300, 0.2, LARGEST_PARAMETRISED + 500) / 300, "linear", divergence, m=300)
+    solution = pm.solve(problem, "cvxpy")
+    assert solution.status == "optimal"
+    assert -1e-12 <= solution.bound - pm.solve(problem, "frontier").bound <= 1e-8
+
+
+def test_ten_thousand_classifiers_are_stationary():
+    """Read from the cone's multiplier; the variable itself would be off by more than the limit for an optimal point."""
+    rng = np.random.default_rng(3)
+    problem = make(rng.binomial(500, 0.2, 10_000) / 500, "linear", "chi2", m=500)
+    solution = pm.solve(problem, "cvxpy")
+    assert solution.status == "optimal"
+    assert solution.kkt_residual <= 1e-7
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_problems_of_one_size_are_compiled_once(divergence, monkeypatch):
+    """Other risks, prior, sample size and confidence: the model and its compilation are those of the first problem."""
+    built = []
+    build = convex.build
+    monkeypatch.setattr(convex, "build", lambda problem, parametrised: built.append(1) or build(problem, parametrised))
+    convex._compiled.cache_clear()
+    rng = np.random.default_rng(4)
+    for m in (50, 300, 1000):
+        prior = rng.dirichlet(np.ones(17))
+        problem = make(rng.binomial(m, 0.3, 17) / m, "linear", divergence, m=m, prior=prior).replace(delta=1 / m)
+        solution = pm.solve(problem, "cvxpy")
+        assert solution.bound == pytest.approx(pm.solve(problem, "frontier").bound, abs=1e-8)
+    assert len(built) == 1
+    kept, _ = convex._compiled(divergence, problem.order, 17)
+    # CVXPY keeps what it compiled, as the problem is disciplined in its parameters.
+    assert kept["model"].problem._cache.param_prog is not None
+
+
+def test_threads_take_turns():
+    """Problems of one size share a model; solved at the same time, each gets its own answer."""
+    problems = [make(np.roll(RISKS, k)[:20] * (1 + k) / 9, "linear", "chi2", m=100 * (1 + k)) for k in range(8)]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda problem: pm.solve(problem, "cvxpy").bound, problems))
+    assert found == pytest.approx([pm.solve(problem, "frontier").bound for problem in problems], abs=1e-8)
+
+
+@pytest.mark.parametrize("divergence", DIVERGENCES)
+def test_scs(divergence):
+    problem = make(RISKS[:15], "linear", divergence)
+    solution = pm.solve(problem, "cvxpy", backend="SCS")
+    assert solution.details["backend"] == "SCS"
+    assert solution.status in ("optimal", "acceptable")
+    assert -1e-12 <= solution.bound - pm.solve(problem, "frontier").bound <= 1e-5
+
+
+def test_scs_at_its_own_accuracy_is_not_called_optimal():
+    problem = make(RISKS, "linear", "chi2")
+    solution = pm.solve(problem, "cvxpy", backend="SCS", options={"eps_abs": 1e-3, "eps_rel": 1e-3})
+    assert solution.details["backend_status"] == "solved"
+    assert solution.status in ("acceptable", "not_converged")
+    assert "KKT residual" in solution.message
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_iteration_limit(backend):
+    solution = pm.solve(make(RISKS, "linear", "chi2"), "cvxpy", backend=backend, max_iterations=2)
+    assert (solution.status, solution.iterations) == ("iteration_limit", 2)
+    assert "max_iterations" in solution.message
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_time_limit_inside_the_backend(backend):
+    rng = np.random.default_rng(2)
+    problem = make(rng.binomial(300, 0.2, 5000) / 300, "linear", "kl", m=300)
+    solution = pm.solve(problem, "cvxpy", backend=backend, options={LIMITS[backend]["time"]: 1e-6})
+    assert solution.status == "time_limit"
+
+
+def test_bad_options():
+    problem = make(RISKS, "linear", "chi2")
+    with pytest.raises(pm.InputError, match="backend is 'ECOS'; it must be one of 'CLARABEL', 'SCS'"):
+        pm.solve(problem, "cvxpy", backend="ECOS")
+    with pytest.raises(pm.InputError, match="it must be a dict of CLARABEL's options"):
+        pm.solve(problem, "cvxpy", options=3)
+    with pytest.raises(pm.InputError, match="max_iterations is 0"):
+        pm.solve(problem, "cvxpy", max_iterations=0)
+
+
+def test_statuses_are_known():
+    assert {status for status, _ in STATUS_MAP.values()} <= set(STATUSES)
+    assert set(SETTINGS) == set(LIMITS) == set(BACKENDS)
+
+
+def test_every_status_of_clarabel_is_mapped():
+    import clarabel
+
+    names = {str(getattr(clarabel.SolverStatus, name)) for name in dir(clarabel.SolverStatus) if name[0].isupper()}
+    assert names - {"Unsolved", "CallbackTerminated"} <= set(STATUS_MAP)
+
+
+def test_other_distances_are_out_of_reach():
+    with pytest.raises(pm.UnsupportedProblemError, match="solver 'cvxpy' cannot minimise the squared distance"):
+        pm.solve(make(RISKS, "squared", "chi2"), "cvxpy")

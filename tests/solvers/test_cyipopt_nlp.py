@@ -1,0 +1,213 @@
+"""Ipopt with hand-written derivatives."""
+
+from __future__ import annotations
+
+import math
+from itertools import islice
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pacb_models as pm
+from pacb_models.distances import Distance, Inverse
+from pacb_models.solution import STATUSES
+from solvers.cyipopt_nlp import LiftedProblem
+from solvers.interior_point import SETTINGS, STATUS_MAP, ending, first_start, random_starts
+
+from .solver_checks import PAIRS, make
+
+RNG = np.random.default_rng(5)
+RISKS = np.append(RNG.binomial(200, 0.2, 9) / 200, [0.0, 0.0])
+PRIOR = RNG.dirichlet(np.ones(11))
+#: Two minima a third of the bound apart, and the worse one near the prior (the same as in the tests of cross_check).
+TWO_MINIMA = pm.BoundProblem([0.05, 0.10] + 48 * [0.30], m=50, delta=0.05, distance="squared")
+
+
+def point(problem, rng):
+    """An interior point of the lifted problem's domain, with L and D not tied to the weights."""
+    q = 0.9 * rng.dirichlet(np.ones(problem.size)) + 0.1 * problem.prior
+    return np.append(q, (rng.uniform(0.05, 0.6), problem.statistic(problem.prior) + rng.uniform(0.1, 2.0)))
+
+
+def central(function, x, step=1e-5):
+    """Derivatives of a function of the point, one row per component, by fourth-order central differences."""
+    columns = []
+    for i in range(x.size):
+        h = step * max(abs(x[i]), 1e-2) * np.eye(x.size)[i]
+        near, far = function(x + h) - function(x - h), function(x + 2 * h) - function(x - 2 * h)
+        columns.append((8 * near - far) / (12 * h[i]))
+    return np.array(columns).T
+
+
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+@settings(max_examples=8)
+@given(seed=st.integers(0, 2**32))
+def test_derivatives_against_finite_differences(divergence, distance, seed):
+    rng = np.random.default_rng(seed)
+    nlp = LiftedProblem(make(RISKS, distance, divergence, prior=PRIOR))
+    x = point(nlp.problem, rng)
+    gradient = nlp.gradient(x)
+    assert gradient == pytest.approx(central(nlp.objective, x), rel=1e-6, abs=1e-8)
+
+    jacobian = np.zeros((3, x.size))
+    jacobian[nlp.jacobianstructure()] = nlp.jacobian(x)
+    assert jacobian == pytest.approx(central(nlp.constraints, x), rel=1e-6, abs=1e-8)
+
+    multipliers, factor = rng.normal(size=3), rng.uniform(0.1, 2.0)
+
+    def slope_of_the_lagrangian(at):
+        rows = np.zeros((3, at.size))
+        rows[nlp.jacobianstructure()] = nlp.jacobian(at)
+        return factor * nlp.gradient(at) + multipliers @ rows
+
+    hessian = np.zeros((x.size, x.size))
+    rows, columns = nlp.hessianstructure()
+    assert (rows >= columns).all()
+    hessian[rows, columns] = nlp.hessian(x, multipliers, factor)
+    hessian[columns, rows] = hessian[rows, columns]
+    size = np.abs(hessian).max()
+    assert hessian == pytest.approx(central(slope_of_the_lagrangian, x), rel=1e-5, abs=1e-7 * size)
+
+
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+@settings(max_examples=6)
+@given(data=st.data())
+def test_agrees_with_frontier(divergence, distance, data):
+    """Counts with ties and zeros, any prior; the first start is chosen so that the global minimum is found."""
+    m = data.draw(st.sampled_from([30, 400, 5000]))
+    size = data.draw(st.integers(2, 25))
+    counts = data.draw(st.lists(st.integers(0, m // 3), min_size=size, max_size=size))
+    prior = np.array(data.draw(st.lists(st.floats(0.05, 1.0), min_size=size, max_size=size)))
+    problem = make(np.array(counts) / m, distance, divergence, m=m, prior=prior / prior.sum())
+    reference = pm.solve(problem, "frontier")
+    solution = pm.solve(problem, "cyipopt")
+    assert solution.status == "optimal"
+    minima = [reference.bound, *(minimum.bound for minimum in reference.local_minima)]
+    assert min(abs(solution.bound - bound) for bound in minima) <= 1e-7
+    assert solution.bound >= reference.bound - 1e-12
+
+
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+def test_many_copies_of_a_classifier_change_nothing(divergence, distance):
+    """Scaling: with each classifier 500 times the bound and its accuracy stay the same."""
+    few = make(RISKS, distance, divergence, prior=PRIOR)
+    many = make(np.repeat(RISKS, 500), distance, divergence, prior=np.repeat(PRIOR / 500, 500))
+    one, other = pm.solve(few, "cyipopt"), pm.solve(many, "cyipopt")
+    assert one.status == other.status == "optimal"
+    assert other.bound == pytest.approx(one.bound, abs=1e-9)
+    assert other.kkt_residual <= 1e-7
+
+
+def test_weights_that_should_be_zero_are_zero():
+    problem = make([0.1, 0.11, 0.5, 0.9], "squared", "chi2", m=5000)
+    reference, solution = pm.solve(problem, "frontier"), pm.solve(problem, "cyipopt")
+    assert 0 < reference.support_size < 4
+    assert (solution.posterior > 0).tolist() == (reference.posterior > 0).tolist()
+
+
+def test_a_foreign_distance():
+    """Only values and derivatives are used, so a third party's distance is as good as ours."""
+
+    class Doubled(Distance):
+        name = "doubled"
+
+        def derivatives(self, L, budget):
+            return Inverse(L + 2.0 * budget, 1.0, 2.0, 0.0, 0.0, 0.0)
+
+        def log_constant(self, m, divergence, order, constant):
+            return -math.log(4 * m)
+
+        def constant(self, m, divergence, order, constant):
+            return 1 / (4 * m)
+
+    mine = pm.BoundProblem(RISKS, 200, 0.05, Doubled(), "chi2")
+    # Twice the penalty is the linear bound with a quarter of the sample.
+    linear = pm.BoundProblem(RISKS, 50, 0.05, "linear", "chi2")
+    assert pm.solve(mine, "cyipopt").bound == pytest.approx(pm.solve(linear, "frontier").bound, abs=1e-8)
+
+
+def test_several_starts_report_the_other_minima():
+    reference = pm.solve(TWO_MINIMA, "frontier")
+    solution = pm.solve(TWO_MINIMA, "cyipopt", starts=6, seed=0)
+    assert solution.status == "optimal"
+    assert solution.bound == pytest.approx(reference.bound, abs=1e-7)
+    assert [found.bound for found in solution.local_minima] == pytest.approx(
+        [expected.bound for expected in reference.local_minima], abs=1e-7
+    )
+    assert [found.support_size for found in solution.local_minima] == [
+        expected.support_size for expected in reference.local_minima
+    ]
+    assert len(solution.details["bounds"]) == len(solution.details["ipopt_codes"]) == 6
+
+
+def test_starts_depend_on_the_seed_only():
+    first = pm.solve(TWO_MINIMA, "cyipopt", starts=4, seed=7).details["bounds"]
+    assert pm.solve(TWO_MINIMA, "cyipopt", starts=4, seed=7).details["bounds"] == first
+    points = [start.posterior for start in islice(random_starts(TWO_MINIMA, 7), 4)]
+    others = [start.posterior for start in islice(random_starts(TWO_MINIMA, 8), 4)]
+    assert not (points[0] == others[0]).all()
+    for q in [first_start(TWO_MINIMA).posterior, *points, *others]:
+        assert q.min() > 0.0 and q.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("argument, value", [("starts", 0), ("starts", 1.5), ("seed", -1), ("max_iterations", -1)])
+def test_bad_counts(argument, value):
+    with pytest.raises(pm.InputError, match=f"{argument} is {value}"):
+        pm.solve(TWO_MINIMA, "cyipopt", **{argument: value})
+
+
+def test_iteration_limit():
+    solution = pm.solve(TWO_MINIMA, "cyipopt", max_iterations=2)
+    assert (solution.status, solution.iterations) == ("iteration_limit", 2)
+    assert "max_iterations" in solution.message
+
+
+def test_time_limit_between_the_starts():
+    """The limit is for all starts together; what was found by then is reported."""
+    rng = np.random.default_rng(1)
+    problem = make(rng.binomial(200, 0.2, 2000) / 200, "kl", "chi2")
+    solution = pm.solve(problem, "cyipopt", starts=100_000, time_limit=1.0)
+    assert 1 <= len(solution.details["bounds"]) < 100_000
+    assert solution.status in ("optimal", "time_limit")
+    assert "starts" in solution.message or solution.status == "time_limit"
+
+
+def test_raw_options_override_ours():
+    loose = pm.solve(TWO_MINIMA, "cyipopt", options={"tol": 1e-2, "acceptable_tol": 1e-2})
+    tight = pm.solve(TWO_MINIMA, "cyipopt", options={"tol": 1e-10})
+    assert loose.iterations < tight.iterations
+    assert loose.kkt_residual > tight.kkt_residual
+
+
+@pytest.mark.parametrize("options", [{"no_such_option": 1}, {"max_iter": "many"}])
+def test_options_that_ipopt_refuses(options):
+    with pytest.raises(pm.InputError, match="which Ipopt refuses"):
+        pm.solve(TWO_MINIMA, "cyipopt", options=options)
+
+
+def test_options_must_be_a_dict():
+    with pytest.raises(pm.InputError, match="it must be a dict of Ipopt's options"):
+        pm.solve(TWO_MINIMA, "cyipopt", options="tol=1e-3")
+
+
+def test_vacuous_bounds_are_not_solved():
+    """Where the kl bound rounds to one there is nothing to descend, and the solver says so."""
+    solution = pm.solve(make(np.ones(4), "kl", "chi2"), "cyipopt")
+    assert (solution.status, solution.bound, solution.iterations) == ("acceptable", 1.0, 0)
+    assert "rounds to 1" in solution.message
+
+
+def test_every_return_code_of_ipopt_is_known():
+    """The codes of Ipopt's header, as cyipopt compiled it, and the wall-clock limit that it does not know."""
+    import cyipopt
+
+    assert set(cyipopt.STATUS_MESSAGES) | {-5} == set(STATUS_MAP)
+    assert {known.status for known in STATUS_MAP.values()} <= set(STATUSES)
+    assert ending(-4711).status == "error" and "-4711" in ending(-4711).message
+
+
+def test_settings_are_options_of_ipopt():
+    solution = pm.solve(TWO_MINIMA, "cyipopt", options=dict(SETTINGS))
+    assert solution.status == "optimal"

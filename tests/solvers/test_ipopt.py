@@ -1,0 +1,210 @@
+"""Ipopt on the Pyomo models."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pacb_models as pm
+from benchmarks.risks import available, load_risk_table
+from pacb_models.registry import get_solver
+from solvers.interior_point import STATUS_MAP
+from solvers.ipopt import read_log
+
+from .solver_checks import PAIRS, make
+
+RNG = np.random.default_rng(5)
+RISKS = np.append(RNG.binomial(200, 0.2, 25) / 200, [0.0, 0.0])
+PRIOR = RNG.dirichlet(np.ones(27))
+TWO_MINIMA = pm.BoundProblem([0.05, 0.10] + 48 * [0.30], m=50, delta=0.05, distance="squared")
+#: The paper's nine data sets.
+DATASETS = [name for name in available() if name != "bupa-no-leak"]
+
+
+@pytest.mark.parametrize("formulation", ["lifted", "direct"])
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+def test_agrees_with_frontier(divergence, distance, formulation):
+    problem = make(RISKS, distance, divergence, prior=PRIOR)
+    reference = pm.solve(problem, "frontier")
+    solution = pm.solve(problem, "ipopt", formulation=formulation)
+    assert solution.status == "optimal"
+    assert -1e-12 <= solution.bound - reference.bound <= 1e-8
+    assert solution.kkt_residual <= 1e-7
+    assert solution.iterations > 0
+    assert solution.setup_seconds > 0.0
+
+
+@pytest.mark.parametrize("constant", ["exact", "paper"])
+@pytest.mark.parametrize("name", DATASETS)
+def test_kl_grid_of_the_paper(name, constant):
+    """The paper's Ipopt failed in 34 of these 45 cells."""
+    table = load_risk_table(name)
+    for size in (50, 200, 500, 1000, 1990):
+        problem = pm.BoundProblem(table.risks(size), table.m, 0.01, "kl", constant=constant)
+        solution = pm.solve(problem, "ipopt")
+        assert solution.status == "optimal", f"H = {size}: {solution.message}"
+        assert -1e-12 <= solution.bound - pm.solve(problem, "frontier").bound <= 1e-7
+
+
+def test_default_options_fail_where_the_papers_did():
+    """Direct formulation, Ipopt's own options: the start is pushed out of kl's domain before the first iteration."""
+    table = load_risk_table("spambase")
+    problem = pm.BoundProblem(table.risks(500), table.m, 0.01, "kl", constant="paper")
+    failed = pm.solve(problem, "ipopt", formulation="direct", defaults=True)
+    assert failed.status == "numerical_error"
+    assert failed.details["ipopt_codes"] == [-13]
+    assert pm.solve(problem, "ipopt", formulation="direct").status == "optimal"
+
+
+def test_default_options_are_ipopts_own():
+    """Its relaxed bounds let weights go below zero; what is reported is the bound of the weights put on the simplex."""
+    table = load_risk_table("spambase")
+    problem = pm.BoundProblem(table.risks(1000), table.m, 0.01, "squared")
+    solution = pm.solve(problem, "ipopt", defaults=True)
+    assert solution.details["simplex_violation"] > 1e-9
+    assert solution.posterior.min() >= 0.0
+    assert solution.bound >= pm.solve(problem, "frontier").bound - 1e-12
+
+
+def test_several_starts_report_the_other_minima():
+    reference = pm.solve(TWO_MINIMA, "frontier")
+    solution = pm.solve(TWO_MINIMA, "ipopt", starts=6, seed=0)
+    assert solution.bound == pytest.approx(reference.bound, abs=1e-7)
+    assert [found.bound for found in solution.local_minima] == pytest.approx(
+        [expected.bound for expected in reference.local_minima], abs=1e-7
+    )
+    assert solution.details["statuses"] == 6 * ["optimal"]
+
+
+def test_a_minimum_without_errors_beside_a_better_one():
+    """Mushroom, 200 classifiers: zero risk is a local minimum, and a bound 4.5e-7 smaller is to be had with some."""
+    table = load_risk_table("mushroom")
+    problem = pm.BoundProblem(table.risks(200), table.m, 0.01, "kl")
+    reference = pm.solve(problem, "frontier")
+    solution = pm.solve(problem, "ipopt", starts=6, seed=0)
+    assert solution.empirical_risk > 0.0
+    assert solution.bound == pytest.approx(reference.bound, abs=1e-10)
+
+
+def test_iteration_limit():
+    solution = pm.solve(TWO_MINIMA, "ipopt", max_iterations=3)
+    assert (solution.status, solution.iterations) == ("iteration_limit", 3)
+    assert solution.details["ipopt_codes"] == [-1]
+
+
+def test_time_limit_inside_ipopt():
+    """Ipopt's own limit on wall-clock time, which neither cyipopt nor Pyomo knows how to report."""
+    rng = np.random.default_rng(0)
+    problem = make(rng.binomial(2000, 0.2, 3000) / 2000, "kl", "chi2")
+    solution = pm.solve(problem, "ipopt", options={"max_wall_time": 1e-6})
+    assert solution.status == "time_limit"
+    assert solution.details["ipopt_codes"] == [-5]
+    assert solution.message == "Ipopt reached time_limit."
+    assert np.isfinite(solution.bound)
+
+
+def test_time_limit_counts_the_model():
+    """A limit that is over while the model is built: Ipopt is not started."""
+    rng = np.random.default_rng(0)
+    problem = make(rng.binomial(2000, 0.2, 3000) / 2000, "kl", "chi2")
+    solution = pm.solve(problem, "ipopt", time_limit=1e-3)
+    assert (solution.status, solution.iterations) == ("time_limit", 0)
+    assert solution.message == "the time limit was reached before Ipopt was started."
+
+
+@pytest.mark.parametrize("options", [{"formulation": "dense"}, {"interface": "telnet"}, {"options": {"tool": 1}}])
+def test_bad_options(options):
+    with pytest.raises(pm.InputError, match=r"dense|telnet|tool"):
+        pm.solve(TWO_MINIMA, "ipopt", **options)
+
+
+def test_vacuous_bounds_are_not_solved():
+    solution = pm.solve(make(np.ones(4), "kl", "kl"), "ipopt")
+    assert (solution.status, solution.bound, solution.iterations) == ("acceptable", 1.0, 0)
+
+
+@pytest.fixture
+def ipopt_program(tmp_path, monkeypatch):
+    """An ``ipopt`` on PATH."""
+    program = tmp_path / "ipopt"
+    script = Path(__file__).with_name("ipopt_program.py")
+    program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(script))} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    return program
+
+
+@pytest.fixture
+def nothing_compiled(tmp_path, monkeypatch):
+    """An environment without the ASL library and without an ``ipopt``."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("LD_LIBRARY_PATH", raising=False)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path))
+
+
+def test_program(ipopt_program):
+    problem = make(RISKS, "kl", "chi2", prior=PRIOR)
+    reference = pm.solve(problem, "ipopt", interface="cyipopt")
+    solution = pm.solve(problem, "ipopt", interface="executable")
+    assert solution.status == "optimal"
+    assert solution.iterations == reference.iterations
+    assert solution.bound == pytest.approx(reference.bound, abs=1e-12)
+    assert (solution.posterior > 0).tolist() == (reference.posterior > 0).tolist()
+
+
+def test_program_at_its_iteration_limit(ipopt_program):
+    solution = pm.solve(TWO_MINIMA, "ipopt", interface="executable", max_iterations=2)
+    assert (solution.status, solution.iterations) == ("iteration_limit", 2)
+
+
+def test_program_that_refuses_an_option(ipopt_program):
+    with pytest.raises(pm.InputError, match=r"'tool'.* is refused by Ipopt"):
+        pm.solve(TWO_MINIMA, "ipopt", interface="executable", options={"tool": 1})
+
+
+def test_program_that_hangs(ipopt_program):
+    """A program that does not look at the clock is stopped."""
+    ipopt_program.write_text('#!/bin/sh\ntest "$1" = -v && echo "Ipopt 3.14.0" && exit\nexec sleep 100\n')
+    solution = pm.solve(TWO_MINIMA, "ipopt", interface="executable", time_limit=1.0)
+    assert solution.status == "time_limit"
+
+
+def test_program_that_crashes(ipopt_program):
+    ipopt_program.write_text("#!/bin/sh\necho no licence\nexit 1\n")
+    with pytest.raises(RuntimeError, match=r"did not run to its end; it printed: .*no licence"):
+        pm.solve(TWO_MINIMA, "ipopt", interface="executable")
+
+
+def test_program_is_used_when_the_library_is_missing(nothing_compiled, ipopt_program):
+    ipopt_program.write_text("#!/bin/sh\necho no licence\nexit 1\n")
+    assert get_solver("ipopt").missing() is None
+    with pytest.raises(RuntimeError, match="the program ipopt did not run to its end"):
+        pm.solve(TWO_MINIMA, "ipopt")
+
+
+def test_missing_says_what_to_install(nothing_compiled):
+    sentence = get_solver("ipopt").missing()
+    assert "libpynumero_ASL" in sentence and "make setup" in sentence and "conda install" in sentence
+    with pytest.raises(pm.SolverUnavailableError, match="libpynumero_ASL"):
+        pm.solve(TWO_MINIMA, "ipopt")
+
+
+@pytest.mark.parametrize("interface", ["cyipopt", "executable"])
+def test_interfaces_that_are_missing(nothing_compiled, interface):
+    with pytest.raises(pm.SolverUnavailableError, match=interface):
+        get_solver("ipopt").run(TWO_MINIMA, interface=interface)
+
+
+@pytest.mark.parametrize("code", sorted(STATUS_MAP))
+def test_log_of_every_ending(code):
+    printed = f"Number of Iterations....: 17\n\nEXIT: {STATUS_MAP[code].printed}, and more.\n"
+    assert read_log(printed) == (code, 17)
+
+
+def test_log_of_an_unknown_ending():
+    assert read_log("EXIT: Gone fishing.\n") == (-199, None)
