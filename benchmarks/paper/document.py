@@ -128,7 +128,7 @@ def _write_section(section: Section, directory: Path) -> None:
 
 
 def _latex_tables(section: Section) -> str:
-    needs = "% needs \\usepackage{booktabs, adjustbox}\n"
+    needs = "% needs \\usepackage{booktabs,adjustbox,float}\n"
     return needs + "\n".join(as_latex(panel, panel.name) for panel in section.panels)
 
 
@@ -176,8 +176,8 @@ def _markdown(document: Document) -> str:
 
 _PREAMBLE = r"""\documentclass[a4paper,10pt]{article}
 \usepackage[T1]{fontenc}
-\usepackage[margin=18mm]{geometry}
-\usepackage{booktabs,graphicx,adjustbox}
+\usepackage[landscape,margin=15mm]{geometry}
+\usepackage{booktabs,graphicx,adjustbox,float}
 \usepackage[hidelinks]{hyperref}
 \setlength{\tabcolsep}{3pt}
 """
@@ -193,18 +193,19 @@ def _latex(document: Document) -> str:
         if document.far is not None:
             lines.append(as_latex(document.far, document.far.name))
     for section in document.sections:
-        lines += [rf"\section{{{latex_text(section.title)}}}", rf"{latex_text(section.source)}.", ""]
+        lines += [r"\clearpage", rf"\section{{{latex_text(section.title)}}}", rf"{latex_text(section.source)}.", ""]
         if section.illustration is None:
             lines.append(rf"\input{{tables/{section.name}.tex}}")
         else:
             lines += [
-                r"\begin{figure}[p]",
+                r"\begin{figure}[H]",
                 r"\centering",
-                rf"\includegraphics[width=\linewidth]{{figures/{section.name}.pdf}}",
+                r"\begin{adjustbox}{max width=\linewidth, max totalheight=0.75\textheight}",
+                rf"\includegraphics{{figures/{section.name}.pdf}}",
+                r"\end{adjustbox}",
                 rf"\caption{{{latex_text(section.caption)}}}",
                 r"\end{figure}",
             ]
-        lines.append(r"\clearpage")
     lines.append(r"\end{document}")
     return "\n".join(lines) + "\n"
 

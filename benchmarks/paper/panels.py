@@ -74,11 +74,11 @@ def as_latex(panel: Panel, label: str) -> str:
     alignment = "l" * panel.labels + "r" * (len(panel.columns) - panel.labels)
     body = [" & ".join(_latex_cell(cell) for cell in row) + r" \\" for row in panel.rows]
     lines = [
-        r"\begin{table}[p]",
+        r"\begin{table}[H]",
         r"\centering",
         rf"\caption{{{latex_text(panel.title)}}}",
         rf"\label{{tab:{label}}}",
-        r"\begin{adjustbox}{max width=\linewidth, max totalheight=0.8\textheight}",
+        r"\begin{adjustbox}{max width=\linewidth, max totalheight=0.75\textheight}",
         rf"\begin{{tabular}}{{{alignment}}}",
         r"\toprule",
         *_latex_headings(panel),
@@ -87,8 +87,8 @@ def as_latex(panel: Panel, label: str) -> str:
         r"\bottomrule",
         r"\end{tabular}",
         r"\end{adjustbox}",
-        *_latex_notes(panel.notes),
         r"\end{table}",
+        *_latex_notes(panel.notes),
     ]
     return "\n".join(lines) + "\n"
 

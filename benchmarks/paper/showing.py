@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from .entries import Entries, Entry, difference
 from .panels import NONE, Cell, Group
-from .study import VERSIONS, Version
+from .study import EXACT, PAPER, VERSIONS, Version
 
 #: Differences from print above this, in per cent, are marked.
 FAR = 8.0
@@ -52,10 +54,10 @@ def per_cent(value: float | None) -> str:
     return f"{text.lstrip('+−') if text[1:] == '0.0' else text} %"
 
 
-def difference_cell(entry: Entry, key: str, mark: bool = True) -> Cell:
-    """How far a value is from print; with ``mark`` it stands out when it is far."""
+def difference_cell(entry: Entry, key: str) -> Cell:
+    """How far a value is from print, marked where it is far."""
     off = difference(entry, key)
-    return Cell(per_cent(off), "off" if mark and off is not None and abs(off) > FAR else "")
+    return Cell(per_cent(off), "off" if off is not None and abs(off) > FAR else "")
 
 
 def known_versions(entries: Entries, versions: tuple[Version, ...] = VERSIONS) -> tuple[Version, ...]:
@@ -63,26 +65,40 @@ def known_versions(entries: Entries, versions: tuple[Version, ...] = VERSIONS) -
     return tuple(version for version in versions if any(version.name in entry.values for entry in entries))
 
 
-def beside_print(title: str, versions: tuple[Version, ...]) -> Group:
-    """Headings of one quantity: printed, then each version, the first two with their distance from print."""
-    columns = ["printed"]
-    for version in versions:
-        columns.append(TITLES[version.name])
-        if version.constant == "paper":
-            columns.append("±")
-    return Group(title, tuple(columns))
+@dataclass(frozen=True)
+class BesidePrint:
+    """The columns of one quantity: printed, then each version; with the paper's constants also the distance from print.
 
-
-def beside_print_cells(
-    entry: Entry, versions: tuple[Version, ...], decimals: int = 5, best: str = "", mark: bool = True
-) -> list[Cell]:
-    """The cells below :func:`beside_print`; ``best`` names the version to be set in bold.
-
-    ``mark`` makes far differences stand out: of bounds, not of test errors, which come from another random test part.
+    Test errors come from another random test part than the paper's. Their distance says little, and is not given.
     """
-    cells = [Cell(entry.printed or NONE, "printed")]
-    for version in versions:
-        cells.append(Cell(shown(entry.values.get(version.name), decimals), "best" if version.name == best else ""))
-        if version.constant == "paper":
-            cells.append(difference_cell(entry, version.name, mark))
-    return cells
+
+    versions: tuple[Version, ...]
+    decimals: int = 5
+    with_difference: bool = True
+
+    @classmethod
+    def of(cls, quantity: str, entries: Entries) -> BesidePrint:
+        """For the table's bounds or its test errors."""
+        if quantity == "bound":
+            return cls(known_versions(entries))
+        return cls(known_versions(entries, (PAPER, EXACT)), with_difference=False)
+
+    def group(self, title: str) -> Group:
+        """The headings."""
+        columns = ["printed"]
+        for version in self.versions:
+            columns += [TITLES[version.name], "±"] if self._compared(version) else [TITLES[version.name]]
+        return Group(title, tuple(columns))
+
+    def cells(self, entry: Entry, best: str = "") -> list[Cell]:
+        """The cells below them; ``best`` names a version to be set in bold."""
+        cells = [Cell(entry.printed or NONE, "printed")]
+        for version in self.versions:
+            text = shown(entry.values.get(version.name), self.decimals)
+            cells.append(Cell(text, "best" if version.name == best else ""))
+            if self._compared(version):
+                cells.append(difference_cell(entry, version.name))
+        return cells
+
+    def _compared(self, version: Version) -> bool:
+        return self.with_difference and version.constant == "paper"

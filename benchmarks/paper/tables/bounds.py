@@ -11,7 +11,7 @@ from ...problems import PAPER_DATASETS
 from ..entries import Collector, Entries
 from ..item import Results, TableItem, table_result
 from ..panels import Cell, Group, Panel
-from ..showing import NAMES, beside_print, beside_print_cells, known_versions
+from ..showing import NAMES, BesidePrint
 from ..study import ALL_CLASSIFIERS, DISTANCES, LEAK_FREE, VERSIONS, Study
 
 
@@ -35,23 +35,22 @@ def compute(study: Study, results: Results) -> dict[str, Any]:
 
 
 def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
-    versions = known_versions(entries)
     return [
-        _panel(entries, versions, "bound", "Optimal bounds, H = 1990, δ = 0.01 (Table 3)", _bound_notes()),
-        _panel(entries, versions, "test_error", "Average test errors of the same posteriors (Table 3)", _test_notes()),
+        _panel(entries, "bound", "Optimal bounds, H = 1990, δ = 0.01 (Table 3)", _bound_notes()),
+        _panel(entries, "test_error", "Average test errors of the same posteriors (Table 3)", _test_notes()),
     ]
 
 
-def _panel(entries: Entries, versions: tuple, quantity: str, title: str, notes: tuple[str, ...]) -> Panel:
-    groups = (Group("", ("data set",)), *(beside_print(distance, versions) for distance in DISTANCES))
+def _panel(entries: Entries, quantity: str, title: str, notes: tuple[str, ...]) -> Panel:
+    beside = BesidePrint.of(quantity, entries)
+    groups = (Group("", ("data set",)), *(beside.group(distance) for distance in DISTANCES))
     rows = []
     for dataset in (*PAPER_DATASETS, LEAK_FREE):
         smallest = tightest(entries, dataset, quantity, "exact")
         row = [Cell(NAMES[dataset])]
         for distance in DISTANCES:
-            entry = entries.get(dataset, f"{quantity}_{distance}")
             best = "exact" if distance == smallest else ""
-            row += beside_print_cells(entry, versions, best=best, mark=quantity == "bound")
+            row += beside.cells(entries.get(dataset, f"{quantity}_{distance}"), best)
         rows.append(tuple(row))
     return Panel(f"bounds-{quantity.replace('_', '-')}", title, groups, tuple(rows), notes=notes)
 

@@ -17,7 +17,7 @@ from ...problems import PAPER_DATASETS
 from ..entries import Collector, Entries
 from ..item import Results, TableItem, table_result
 from ..panels import NONE, Cell, Group, Panel
-from ..showing import NAMES, difference_cell, known_versions, shown
+from ..showing import NAMES, BesidePrint, known_versions, shown
 from ..study import BOTH_HALVES, EXACT, PAPER, VERSIONS, Study, Version
 
 SIZE = 50
@@ -104,41 +104,34 @@ def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
 
 
 def _panel(entries: Entries, quantity: str, version: Version, title: str, starts: int) -> Panel:
-    beside = version.constant == "paper"
-    groups = [Group("", ("data set",))]
-    groups.append(Group("fixed point", ("printed", "ours", "±") if beside else ("ours",)))
-    if beside:
-        groups.append(Group("CCP, printed", ("range", "mean ± sd")))
-    groups += [Group(f"{name}, ours", ("range", "mean ± sd")) for name in METHODS.values()]
-    rows = [_row(entries, dataset, quantity, version) for dataset in PAPER_DATASETS]
+    fixed_point = BesidePrint((version,), with_difference=quantity == "bound")
+    summaries = ["CCP, printed", *(f"{name}, ours" for name in METHODS.values())]
+    groups = (
+        Group("", ("data set",)),
+        fixed_point.group("fixed point"),
+        *(Group(summary, ("range", "mean ± sd")) for summary in summaries),
+    )
+    rows = []
+    for dataset in PAPER_DATASETS:
+        row = [Cell(NAMES[dataset]), *fixed_point.cells(entries.get(dataset, f"{quantity}_fp"))]
+        rows.append((*row, *_summaries(entries, dataset, quantity, version)))
     place = " (Table 8)" if version == PAPER else ""
     name = f"fp-vs-ccp-{quantity.replace('_', '-')}-{version.name.replace('_', '-')}"
     full_title = f"{title} with {_with(version)}, H = 50, {starts} random starts{place}"
-    return Panel(name, full_title, tuple(groups), tuple(rows), notes=_notes(entries, quantity, version))
+    return Panel(name, full_title, groups, tuple(rows), notes=_notes(entries, quantity, version))
 
 
 def _with(version: Version) -> str:
     return f"paper's constants, risks on {version.title}" if version == BOTH_HALVES else version.title
 
 
-def _row(entries: Entries, dataset: str, quantity: str, version: Version) -> tuple[Cell, ...]:
-    fixed_point = entries.get(dataset, f"{quantity}_fp")
-    ours = Cell(shown(fixed_point.values.get(version.name)))
-    row = [Cell(NAMES[dataset])]
-    if version.constant == "paper":
-        row += [
-            Cell(fixed_point.printed, "printed"),
-            ours,
-            difference_cell(fixed_point, version.name, quantity == "bound"),
-        ]
-        texts = {name: entries.printed(dataset, f"{quantity}_ccp_{name}") for name in STATISTICS}
-        row += [Cell(text, "printed") for text in _range_and_mean(texts)]
-    else:
-        row.append(ours)
+def _summaries(entries: Entries, dataset: str, quantity: str, version: Version) -> list[Cell]:
+    texts = {name: entries.printed(dataset, f"{quantity}_ccp_{name}") for name in STATISTICS}
+    cells = [Cell(text, "printed") for text in _range_and_mean(texts)]
     for method in METHODS:
         numbers = {name: entries.value(dataset, f"{quantity}_{method}_{name}", version.name) for name in STATISTICS}
-        row += [Cell(text) for text in _range_and_mean({name: shown(value) for name, value in numbers.items()})]
-    return tuple(row)
+        cells += [Cell(text) for text in _range_and_mean({name: shown(value) for name, value in numbers.items()})]
+    return cells
 
 
 def _range_and_mean(texts: dict[str, str]) -> tuple[str, str]:

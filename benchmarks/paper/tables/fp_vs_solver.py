@@ -14,7 +14,7 @@ from .. import ipopt_from_zero
 from ..entries import Collector, Entries, Entry
 from ..item import Results, TableItem, table_result
 from ..panels import NONE, Cell, Group, Panel
-from ..showing import NAMES, beside_print, beside_print_cells, known_versions, shown
+from ..showing import NAMES, BesidePrint, known_versions, shown
 from ..study import BOTH_HALVES, EXACT, PAPER, VERSIONS, Study
 
 SIZES = (50, 200, 500, 1000, 1990)
@@ -116,10 +116,10 @@ def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
 
 
 def _panel(entries: Entries, quantity: str, title: str, notes: tuple[str, ...]) -> Panel:
-    versions = known_versions(entries)
+    beside = BesidePrint.of(quantity, entries)
     groups = (
         Group("", ("data set", "H")),
-        beside_print("fixed point", versions),
+        beside.group("fixed point"),
         Group("Ipopt, printed", ("value", "letter")),
         Group("Ipopt, lifted", ("paper's const.", "exact const.", "letter")),
         Group("Ipopt, direct, defaults", ("value", "letter")),
@@ -131,9 +131,7 @@ def _panel(entries: Entries, quantity: str, title: str, notes: tuple[str, ...]) 
         for size in SIZES:
             label = NAMES[dataset] if size == SIZES[0] else ""
             row = [Cell(label), Cell(str(size))]
-            row += beside_print_cells(
-                as_meant(entries, dataset, f"{quantity}_fp_H{size}"), versions, mark=quantity == "bound"
-            )
+            row += beside.cells(as_meant(entries, dataset, f"{quantity}_fp_H{size}"))
             row += _ipopt_cells(entries, dataset, quantity, size)
             rows.append(tuple(row))
     return Panel(f"fp-vs-solver-{quantity.replace('_', '-')}", title, groups, tuple(rows), labels=2, notes=notes)

@@ -11,7 +11,7 @@ import pacb_models as pm
 from ..entries import Collector, Entries
 from ..item import Results, TableItem, table_result
 from ..panels import Cell, Group, Panel
-from ..showing import NAMES, beside_print, beside_print_cells, known_versions
+from ..showing import NAMES, BesidePrint, known_versions
 from ..study import DELTA, DISTANCES, VERSIONS, Study
 
 SIZE = 1000
@@ -68,14 +68,14 @@ def compute(study: Study, results: Results) -> dict[str, Any]:
 
 def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
     versions = known_versions(entries)
-    groups = (Group("", ("data set", "measure")), *(beside_print(distance, versions) for distance in DISTANCES))
+    groups = (Group("", ("data set", "measure")), *(BesidePrint(versions).group(distance) for distance in DISTANCES))
     rows = []
     for dataset in DATASETS:
         for measure, pattern, decimals in _measures():
             label = NAMES[dataset] if measure == "N(0.8)" else ""
             row = [Cell(label), Cell(measure)]
             for distance in DISTANCES:
-                row += beside_print_cells(entries.get(dataset, pattern.format(distance)), versions, decimals)
+                row += BesidePrint(versions, decimals).cells(entries.get(dataset, pattern.format(distance)))
             rows.append(tuple(row))
     return [
         Panel(
