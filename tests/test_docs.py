@@ -35,6 +35,28 @@ def test_code_of_the_page_runs(page, tmp_path, data_dir):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("Text\n\n```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n", "line 3: --- shown"),
+        ("```python\nraise KeyError('x')\n```\n", "KeyError: 'x'"),
+        ("```console\n$ pacb constants --m 1\nnothing\n```\n", "line 1: --- shown"),
+        ("```console\n$ pacb constants --m 0\n```\n", "exit status 2"),
+        ("```sh\nfalse\ntrue\n```\n", "exit status 1"),
+        ("```sh\nmake coffee\n```\n", "No rule to make target"),
+        ("```perl\nprint 1\n```\n", "'perl' is not run by anything"),
+    ],
+)
+def test_a_page_that_is_wrong_is_noticed(text, complaint, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text(text)
+    done = subprocess.run(
+        [sys.executable, ROOT / "tests" / "run_page.py", page, tmp_path], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert complaint in done.stderr
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page):
     for link in _LINK.findall(_FENCED.sub("", page.read_text())):
@@ -64,7 +86,7 @@ def test_the_site_builds_without_warning(tmp_path):
     assert done.returncode == 0, done.stderr
     home = (tmp_path / "site" / "index.html").read_text()
     assert not re.findall(r'(?:src|href)="(https?://[^"]*\.(?:js|css|woff2?)[^"]*)', home), "a page fetches something"
-    frontier = (tmp_path / "site" / "api" / "solvers" / "index.html").read_text()
-    assert "<math" in frontier
-    assert ":math:" not in frontier
-    assert "arithmatex" not in frontier
+    references = [page.read_text() for page in (tmp_path / "site" / "api").glob("*/index.html")]
+    assert any("<math" in page for page in references)
+    for page in references:
+        assert not re.search(r":(math|class|func|meth|mod|data):|\.\. math::|arithmatex", page)
