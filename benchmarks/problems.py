@@ -12,23 +12,13 @@ import numpy as np
 
 from pacb_models import BoundProblem
 
-from .risks import load_risk_table
+from .risks import available, load_risk_table
 
 #: Entry-point group for third parties: a function without arguments that returns a list of problems.
 GROUP = "pacb_models.problems"
 
 #: The paper's nine data sets, in its order.
-PAPER_DATASETS = (
-    "spambase",
-    "bupa",
-    "mammographic",
-    "wdbc",
-    "banknote",
-    "mushroom",
-    "ionosphere",
-    "waveform",
-    "haberman",
-)
+PAPER_DATASETS = tuple(name for name in available() if name != "bupa-no-leak")
 
 
 @dataclass(frozen=True)
