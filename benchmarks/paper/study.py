@@ -43,8 +43,8 @@ VERSIONS = (PAPER, BOTH_HALVES, EXACT)
 Report = Callable[[str, int, int], None]
 
 
-def _silent(what: str, done: int, total: int) -> None:
-    pass
+def silent(what: str, done: int, total: int) -> None:
+    """Tell nobody."""
 
 
 @dataclass
@@ -78,7 +78,7 @@ class Study:
     with_cv: bool = False
     data_dir: str | None = None
     training_seconds: Mapping[str, float] = field(default_factory=dict)
-    report: Report = _silent
+    report: Report = silent
 
     def risks(self, dataset: str, count: int, version: Version) -> np.ndarray | None:
         """The risks of the first ``count`` classifiers, or None where this version of them is unknown."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import time
+from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from pacb_models.ensembles.risks import train_risks
 from pacb_models.files import write_atomically
 
 from ..problems import PAPER_DATASETS
-from .study import LEAK_FREE, Report
+from .study import LEAK_FREE, Report, silent
 
 #: Processor seconds by data set; beside the tables themselves.
 TIMES = "training_seconds.csv"
@@ -27,16 +28,23 @@ def embedded_times() -> dict[str, float]:
 
 
 def train_tables(
-    directory: Path, data_dir: str | None, *, seed: int, jobs: int, resume: bool, report: Report
+    directory: Path,
+    data_dir: str | None,
+    *,
+    seed: int = 0,
+    jobs: int = 1,
+    resume: bool = False,
+    report: Report = silent,
+    names: Sequence[str] = (*PAPER_DATASETS, LEAK_FREE),
 ) -> tuple[dict[str, RiskTable], dict[str, float]]:
-    """Train the paper's SVMs on every data set; with ``resume``, keep what an interrupted run has finished.
+    """Train the paper's SVMs on each data set; with ``resume``, keep what an interrupted run has finished.
 
     Tables and times are kept in ``directory``. The time of a table that was made in more than one go is left out.
     """
     times_file = directory / TIMES
     times = _from_csv(times_file.read_text()) if resume and times_file.exists() else {}
     tables = {}
-    for name in (*PAPER_DATASETS, LEAK_FREE):
+    for name in names:
         path, partial = directory / f"{name}.csv", directory / f"{name}.csv.partial"
         command = f"pacb train {name} --grid paper --count 1990 --protocol paper --seed {seed}"
         if resume and path.exists() and (table := RiskTable.read(path)).command == command:

@@ -195,7 +195,7 @@ def e_rule(entries: Entries, key: str) -> int:
     return agree
 
 
-def early_breaks(entries: Entries, key: str, tolerance: float = 1e-6) -> list[tuple[str, int]]:
+def early_breaks(entries: Entries, key: str, tolerance: float = 1e-9) -> list[tuple[str, int]]:
     """The cells where Algorithm 1 stops before it reaches the minimum."""
     return [
         (dataset, size)
@@ -204,6 +204,11 @@ def early_breaks(entries: Entries, key: str, tolerance: float = 1e-6) -> list[tu
         if entries.value(dataset, f"bound_fp_H{size}", key)
         > entries.value(dataset, f"bound_minimum_H{size}", key) + tolerance
     ]
+
+
+def _missed_by(entries: Entries, dataset: str, size: int, key: str) -> str:
+    gap = entries.value(dataset, f"bound_fp_H{size}", key) - entries.value(dataset, f"bound_minimum_H{size}", key)
+    return f"{NAMES[dataset]}, H = {size}, by {gap:.1e}"
 
 
 def printed_letters(entries: Entries, column: str) -> int:
@@ -234,8 +239,8 @@ def _notes(entries: Entries, facts: dict[str, Any]) -> tuple[str, ...]:
     for key, title in ((PAPER.name, "the paper's"), (EXACT.name, "exact")):
         missed = early_breaks(entries, key)
         if missed:
-            places = ", ".join(f"{NAMES[dataset]} H = {size}" for dataset, size in missed)
-            notes.append(f"With {title} constants Algorithm 1 stops before the minimum in: {places}.")
+            places = ", ".join(_missed_by(entries, dataset, size, key) for dataset, size in missed)
+            notes.append(f"With {title} constants Algorithm 1 stops before it reaches the minimum: {places}.")
         else:
             notes.append(f"With {title} constants Algorithm 1 reaches the minimum in every cell.")
     return tuple(notes)

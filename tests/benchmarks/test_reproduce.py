@@ -1,0 +1,495 @@
+"""The reproduction against the printed numbers, against independent computations, and as a command."""
+
+import csv
+import json
+import re
+
+import numpy as np
+import pytest
+
+import pacb_models as pm
+from benchmarks.paper import ipopt_from_zero
+from benchmarks.paper.cache import Cache
+from benchmarks.paper.catalogue import FIGURES, ITEMS, TABLES
+from benchmarks.paper.document import as_html, compose
+from benchmarks.paper.entries import Entries, difference, number
+from benchmarks.paper.fidelity import compared_bounds, far_panel, same_order
+from benchmarks.paper.figures import moments, support_against_delta
+from benchmarks.paper.figures.linear_supports import components
+from benchmarks.paper.item import entries_of
+from benchmarks.paper.latex import latex_text
+from benchmarks.paper.printed import printed, printed_value
+from benchmarks.paper.reproduce_command import compute
+from benchmarks.paper.study import BOTH_HALVES, DISTANCES, EXACT, PAPER, Study, embedded_tables
+from benchmarks.paper.tables import fp_vs_ccp, fp_vs_solver
+from benchmarks.paper.tables.cross_validation import significantly_lower
+from benchmarks.paper.tables.sparsity import classifiers_for, concentration
+from benchmarks.paper.training import train_tables
+from benchmarks.problems import PAPER_DATASETS
+from benchmarks.report.figures import styled
+from benchmarks.risks import load_risk_table
+from pacb_models.cli import main
+
+needs_ipopt = pytest.mark.skipif(not pm.available_solvers()["ipopt"].available, reason="Ipopt is not installed")
+
+
+@pytest.fixture(scope="module")
+def study():
+    return Study(embedded_tables(), starts=3)
+
+
+@pytest.fixture(scope="module")
+def bounds(study):
+    return entries_of(ITEMS["bounds"].compute(study, {}))
+
+
+def missing_cells(name, entries, ignore=lambda row, column: False):
+    """Printed cells without a value of ours."""
+    cells = printed(name)
+    return [
+        (cell.row, cell.column)
+        for cell in cells.itertuples()
+        if not ignore(cell.row, cell.column) and not entries[cell.row, cell.column].values
+    ]
+
+
+# Every row and cell of the paper
+
+
+@pytest.mark.parametrize("name", ["constants", "bounds", "sparsity", "divergences", "data"])
+def test_every_printed_cell_has_a_counterpart(name, study, bounds):
+    entries = bounds if name == "bounds" else entries_of(ITEMS[name].compute(study, {}))
+    assert missing_cells(name, entries) == []
+    assert [entry.printed for entry in entries if entry.printed] == printed(name).value.tolist()
+
+
+def test_every_cell_of_the_cross_validation(study):
+    result = ITEMS["cross-validation"].compute(study, {})
+    unknown = result["facts"]["missing"]
+
+    def no_counterpart(row, column):
+        # A cross-validation that is not stored yet; or no relative difference where its test error is zero.
+        zero = column == "relative_test_error" and printed_value("cross-validation", row, column) == "NA"
+        timed = column in ("speed_up_claimed",) and not study.training_seconds
+        return row in unknown or zero or timed
+
+    entries = entries_of(result)
+    assert missing_cells("cross-validation", entries, no_counterpart) == []
+    for dataset in set(PAPER_DATASETS) - set(unknown):
+        for key in ("paper", "exact"):
+            errors = [
+                entries.value(dataset, "cv_test_error", "ours"),
+                entries.value(dataset, "pac_bayes_test_error", key),
+            ]
+            assert entries.value(dataset, "delta_test_error", key) == pytest.approx(errors[0] - errors[1], abs=1e-15)
+
+
+@needs_ipopt
+def test_every_cell_of_fixed_point_against_solver(study, monkeypatch):
+    """The two smaller sizes; the others differ from them only in H, and in time."""
+    monkeypatch.setattr(fp_vs_solver, "SIZES", (50, 200))
+    monkeypatch.setattr(fp_vs_solver, "LARGEST_FROM_ZERO", 0)
+    result = ITEMS["fp-vs-solver"].compute(study, {})
+    entries = entries_of(result)
+    sizes_not_run = re.compile("_H(500|1000|1990)$")
+    assert missing_cells("fp-vs-solver", entries, lambda row, column: sizes_not_run.search(column)) == []
+    for dataset in PAPER_DATASETS:
+        for size in (50, 200):
+            for key in ("paper", "exact"):
+                fixed_point, ipopt, minimum = (
+                    entries.value(dataset, f"bound_{column}_H{size}", key) for column in ("fp", "solver", "minimum")
+                )
+                assert ipopt == pytest.approx(minimum, abs=1e-7) and fixed_point == pytest.approx(minimum, abs=1e-6)
+                assert entries.value(dataset, f"status_solver_H{size}", key) == "none"
+            # No start has a risk above one yet, so that the paper's formulation is solved too.
+            assert entries.value(dataset, f"start_risk_H{size}", "paper") < 1.0
+            assert entries.value(dataset, f"status_direct_H{size}", "paper") == "none"
+    # Algorithm 1's early break misses a minimum once.
+    assert fp_vs_solver.early_breaks(entries, "paper") == []
+    assert fp_vs_solver.early_breaks(entries, "exact") == [("mushroom", 200)]
+    panels = ITEMS["fp-vs-solver"].show(entries, result["facts"])
+    assert [len(panel.rows) for panel in panels] == [18, 18]
+    figure = ITEMS["bound-against-h"]
+    monkeypatch.setattr("benchmarks.paper.figures.bound_against_h.SIZES", (50, 200))
+    drawn = figure.compute(study, {"fp-vs-solver": result})
+    for dataset, panel in drawn["panels"].items():
+        assert panel["one-sided CCP"] == pytest.approx(panel["fixed point"], abs=1e-7), dataset
+    with styled():
+        assert len(figure.draw(drawn).axes) == 9
+
+
+def test_every_cell_of_fixed_point_against_ccp(study):
+    result = ITEMS["fp-vs-ccp"].compute(study, {})
+    entries = entries_of(result)
+    assert missing_cells("fp-vs-ccp", entries) == []
+    for dataset in PAPER_DATASETS:
+        for statistic in ("min", "max", "mean", "sd"):
+            for version in ("paper", "both_halves", "exact"):
+                ours, random = (
+                    entries.value(dataset, f"bound_{method}_{statistic}", version) for method in ("ccp", "random")
+                )
+                # The paper's procedure does not move.
+                assert ours == pytest.approx(random, abs=1e-9)
+        lowest, largest = (entries.value(dataset, f"bound_one_sided_{end}", "exact") for end in ("min", "max"))
+        assert largest - lowest < 1e-8
+        assert lowest == pytest.approx(entries.value(dataset, "bound_fp", "exact"), abs=1e-8)
+    assert len(ITEMS["fp-vs-ccp"].show(entries, result["facts"])) == 5
+
+
+# How close to print
+
+
+def test_optimal_bounds_are_close_to_print(bounds):
+    for dataset in PAPER_DATASETS:
+        assert same_order(bounds, dataset)
+        for distance in DISTANCES:
+            entry = bounds.get(dataset, f"bound_{distance}")
+            assert abs(difference(entry, "paper")) <= 8.0
+            assert abs(difference(entry, "both_halves")) <= 5.0
+
+
+def test_table_6_fits_risks_on_both_halves(study):
+    off = {PAPER: [], BOTH_HALVES: []}
+    for dataset in PAPER_DATASETS:
+        for size in fp_vs_solver.SIZES:
+            # Waveform's cells at H = 200 are in the other table.
+            swapped = fp_vs_solver.is_swapped(dataset, f"bound_fp_H{size}")
+            column = f"{'test_error' if swapped else 'bound'}_fp_H{size}"
+            for version in off:
+                bound = pm.solve(study.problem(dataset, size, "kl", version), "subset-search").bound
+                off[version].append(100.0 * (bound / printed_value("fp-vs-solver", dataset, column) - 1.0))
+    assert max(map(abs, off[PAPER])) < 16.0 and np.mean(off[PAPER]) > 4.0
+    assert max(map(abs, off[BOTH_HALVES])) < 7.0 and abs(np.mean(off[BOTH_HALVES])) < 1.5
+
+
+def test_printed_constants_are_reproduced_to_their_last_digit(study):
+    entries = entries_of(ITEMS["constants"].compute(study, {}))
+    for cell in printed("constants").query("column == 'I_kl'").itertuples():
+        ours = entries.value(cell.row, "I_kl", "paper")
+        if cell.row == "500":
+            assert f"{ours:.8f}" == "0.00073697" and cell.value == "0.0007369"  # cut, not rounded
+        else:
+            assert f"{ours:.7f}".rstrip("0") == f"{float(cell.value):.7f}".rstrip("0")
+        if cell.row.isdigit():
+            assert entries.value(cell.row, "l_star", "paper") == float(entries.printed(cell.row, "l_star"))
+
+
+def test_far_cells_come_with_a_reason(bounds):
+    result = {"entries": [entry.as_dict() for entry in bounds], "facts": {}}
+    assert len(compared_bounds({"bounds": result})) == 27
+    assert far_panel({"bounds": result}) is None
+    moved = json.loads(json.dumps(result))
+    cell = next(entry for entry in moved["entries"] if (entry["row"], entry["column"]) == ("bupa", "bound_kl"))
+    cell["values"]["paper"] *= 1.1
+    (row,) = far_panel({"bounds": moved}).rows
+    assert row[1].text == "Bupa" and row[3].text.startswith("print fits risks on both halves")
+
+
+# Against independent computations
+
+#: From a scan of the one-parameter family of stationary posteriors, written for the errata and not part of the package.
+SCANNED = {
+    "paper": {
+        "spambase": (0.39062, 0.32878, 0.58113),
+        "ionosphere": (0.66816, 0.40438, 0.71004),
+        "mushroom": (0.10812, 0.06476, 0.18755),
+        "haberman": (0.72978, 0.54068, 0.77165),
+    },
+    "exact": {
+        "spambase": (0.39062, 0.28987, 0.27827),
+        "ionosphere": (0.66816, 0.30672, 0.26158),
+        "mushroom": (0.10812, 0.04659, 0.00937),
+        "haberman": (0.72978, 0.46143, 0.46586),
+    },
+}
+
+
+@pytest.mark.parametrize("key", SCANNED)
+def test_bounds_against_a_scan(bounds, key):
+    for dataset, expected in SCANNED[key].items():
+        found = [bounds.value(dataset, f"bound_{distance}", key) for distance in DISTANCES]
+        assert found == pytest.approx(expected, abs=6e-6)
+
+
+def test_components_of_the_linear_bound_are_those_of_algorithm_1(study):
+    problem = study.problem("ionosphere", 1990, "linear", EXACT, delta=0.1)
+    details = pm.solve(problem, "subset-search", early_break=False).details
+    mean, root = components(problem.risks, problem.coefficient)
+    feasible = details["feasible"]
+    assert feasible[:720].all() and not feasible[720:].any()
+    assert mean[feasible] == pytest.approx(details["components"][0][feasible], rel=1e-12)
+    assert (mean + root)[feasible] == pytest.approx(details["bounds"][feasible], rel=1e-12)
+
+
+def test_concentration_by_counting():
+    random = np.random.default_rng(0)
+    risks, weights = random.random(40), random.dirichlet(np.ones(40))
+    pairs = sorted(zip(risks, weights))
+    for level in (0.5, 0.8, 0.95):
+        mass, count = 0.0, 0
+        for _, weight in pairs:
+            mass, count = mass + weight, count + 1
+            if mass >= level:
+                break
+        assert classifiers_for(weights, risks, level) == count
+    assert classifiers_for(np.full(10, 0.1), risks[:10], 0.8) == 8
+    assert concentration(np.full(16, 1 / 16)) == 0.25
+
+
+def test_the_papers_moment_peaks_at_its_constant():
+    for m in (50, 1000):
+        (peak,) = moments.paper_squared_curve(m, np.array([0.5]))
+        assert peak == pytest.approx((12 * m - 11) / (16 * m**3), rel=1e-12)
+
+
+def test_random_posteriors_are_the_starts_of_the_solver(study):
+    problem = study.problem("wdbc", 50, "kl", PAPER)
+    found = fp_vs_ccp.run_method(problem, np.zeros(50), "random", 4, 7)
+    details = pm.solve(problem, "ccp", starts=5, seed=7).details
+    assert found["bound"] == pytest.approx(details["start_bounds"][1:], rel=1e-14)
+    summary = fp_vs_ccp.summary(np.array([1.0, 2.0, 4.0]))
+    assert summary == pytest.approx({"min": 1.0, "max": 4.0, "mean": 7 / 3, "sd": np.sqrt(7 / 3)}, rel=1e-14)
+
+
+def test_what_the_paper_calls_significant():
+    for dataset in PAPER_DATASETS:
+        rows = printed("cross-validation")
+        cells = dict(zip(rows.column[rows.row == dataset], rows.value[rows.row == dataset]))
+        expected = cells["significantly_lower"]
+        verdict = significantly_lower(float(cells["delta_test_error"]), number(cells["relative_test_error"]))
+        # Banknote and Mushroom have no relative difference, and carry no mark in print.
+        assert verdict == expected or cells["cv_test_error"] == "0.0"
+
+
+@needs_ipopt
+def test_what_makes_ipopt_fail(study):
+    problem = study.problem("bupa", 500, "kl", PAPER)
+    assert fp_vs_solver.PUSH * problem.risks.sum() > 1.0
+    direct = pm.solve(problem, "ipopt", formulation="direct", defaults=True)
+    assert fp_vs_solver.LETTERS[direct.status] == "E" and direct.iterations == 0
+    push = {"bound_push": 1e-8, "bound_frac": 1e-8}
+    pushed = pm.solve(problem, "ipopt", formulation="direct", defaults=True, options=push)
+    assert pushed.status == "optimal"
+    assert pushed.bound == pytest.approx(pm.solve(problem, "frontier").bound, abs=1e-6)
+
+
+@pytest.mark.skipif(not ipopt_from_zero.available(), reason="cyipopt or PyNumero's library is not installed")
+def test_ipopt_from_zero_is_locally_infeasible(study):
+    assert ipopt_from_zero.status_from_zero(study.problem("mammographic", 50, "kl", PAPER)) == "infeasible"
+    assert ipopt_from_zero.status_from_zero(study.problem("banknote", 50, "kl", PAPER)) == "optimal"
+
+
+# Figures
+
+
+def test_headline_tells_the_finding(study, bounds):
+    item = ITEMS["headline"]
+    result = item.compute(study, {"bounds": {"entries": [entry.as_dict() for entry in bounds]}})
+    tightest = {name: panel["tightest"] for name, panel in result["datasets"].items()}
+    assert all(keys["paper"] == "squared" for keys in tightest.values())
+    assert [name for name, keys in tightest.items() if keys["exact"] != "kl"] == ["bupa", "haberman"]
+    assert "tightest on 7 of nine" in item.caption(result)
+
+
+@pytest.mark.parametrize("name", [item.name for item in FIGURES if not item.needs])
+def test_figures_are_drawn(name, study, monkeypatch):
+    monkeypatch.setattr(moments, "GRID", np.linspace(0, 1, 41))
+    monkeypatch.setattr(support_against_delta, "DELTAS", np.array([0.01, 0.1]))
+    item = ITEMS[name]
+    result = json.loads(json.dumps(item.compute(study, {}), allow_nan=False))
+    with styled():
+        figure = item.draw(result)
+    assert all(axis.get_lines() for axis in figure.axes) and item.caption(result)
+
+
+def test_support_shrinks_as_delta_grows(study):
+    result = ITEMS["linear-weights"].compute(study, {})
+    for panel in result["panels"]:
+        supports = [curve["support"] for curve in panel["curves"]]
+        assert supports == sorted(supports, reverse=True) and supports[-1] < 1990
+        # At the linear optimum the support is the set of risks below the bound.
+        for curve in panel["curves"]:
+            assert curve["last_risk"] < curve["bound"]
+
+
+# The command
+
+
+def run(*arguments):
+    return main(["reproduce", *map(str, arguments)])
+
+
+def files_below(directory):
+    return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
+
+
+def test_names_are_those_of_the_help(capsys):
+    with pytest.raises(SystemExit):
+        run("--help")
+    text = capsys.readouterr().out
+    names = text.split("tables:")[1].split("positional")[0].replace("figures:", "")
+    assert re.findall(r"[\w-]+", names) == list(ITEMS)
+    assert [item.name for item in TABLES] == list(printed_tables())
+
+
+def printed_tables():
+    from benchmarks.paper.printed import TABLES as names
+
+    return [name for name in names if name != "examples"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["tables"], "NAME is 'tables'; it must be 'all' or one of constants, bounds"),
+        (["data", "--starts", "0"], "--starts is 0; it must be a whole number of at least 1"),
+        (["data", "--seed", "-1"], "--seed is -1"),
+        (["data", "--jobs", "0"], "--jobs is 0"),
+    ],
+)
+def test_bad_input_is_one_line(arguments, sentence, tmp_path, capsys):
+    assert run(*arguments, "--out", tmp_path / "out") == 2
+    error = capsys.readouterr().err
+    assert sentence in error and error.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_output_must_be_a_directory(tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert run("data", "--out", tmp_path / "file") == 2
+    assert "which is a file" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stopped:
+        run("data")
+    assert stopped.value.code == 2
+
+
+def test_same_seed_same_files(tmp_path, capsys):
+    names = ["bounds", "data", "headline", "ccp-iterates"]
+    for out in ("one", "two"):
+        assert run(*names, "--out", tmp_path / out) == 0
+    one, two = files_below(tmp_path / "one"), files_below(tmp_path / "two")
+    assert one == two
+    expected = {"paper.html", "paper.md", "paper.tex"} | {f"results/{name}.json" for name in names}
+    expected |= {f"tables/{name}.{suffix}" for name in names[:2] for suffix in ("csv", "md", "tex")}
+    expected |= {f"figures/{name}.{suffix}" for name in names[2:] for suffix in ("svg", "pdf", "png")}
+    assert set(one) == expected
+    assert capsys.readouterr().out.splitlines()[-1].endswith("paper.tex")
+
+
+def test_results_do_not_depend_on_the_jobs(study):
+    arguments = [
+        (study.problem(dataset, 50, "kl", EXACT), study.tables[dataset].test_risks(50), method, 3, 0)
+        for dataset, method in (("bupa", "ccp"), ("wdbc", "one_sided"))
+    ]
+    one, two = (Study(study.tables, jobs=jobs).map("test", fp_vs_ccp.run_method, arguments) for jobs in (1, 2))
+    for serial, parallel in zip(one, two):
+        assert {name: values.tolist() for name, values in serial.items()} == {
+            name: values.tolist() for name, values in parallel.items()
+        }
+
+
+def test_interrupted_runs_go_on(tmp_path, monkeypatch, capsys):
+    def interrupt(study, results):
+        raise KeyboardInterrupt
+
+    names = ("bounds", "data", "headline")
+    with monkeypatch.context() as patched:
+        patched.setitem(ITEMS, "data", type(ITEMS["data"])(**{**vars(ITEMS["data"]), "compute": interrupt}))
+        assert run(*names, "--out", tmp_path) == 130
+    assert "the same command with --resume goes on from there" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "results").iterdir()] == ["bounds.json"]
+
+    # A finished result is read, not computed again: change one and it comes back changed.
+    kept = json.loads((tmp_path / "results/bounds.json").read_text())
+    kept["result"]["entries"][0]["values"]["exact"] = 0.123456
+    (tmp_path / "results/bounds.json").write_text(json.dumps(kept))
+    assert run(*names, "--out", tmp_path, "--resume") == 0
+    assert "0.123456" in (tmp_path / "tables/bounds.csv").read_text()
+    assert run(*names, "--out", tmp_path) == 0
+    assert "0.123456" not in (tmp_path / "tables/bounds.csv").read_text()
+
+
+def test_results_of_other_settings_are_not_resumed(tmp_path, study):
+    few = Study(study.tables, starts=2)
+    item = ITEMS["ccp-iterates"]
+    first = compute([item], few, tmp_path, resume=False)
+    path = tmp_path / "results/ccp-iterates.json"
+    stamp = path.read_bytes()
+    assert compute([item], few, tmp_path, resume=True) == first
+    # It does not depend on the number of starts, but on the seed.
+    compute([item], Study(study.tables, starts=9), tmp_path, resume=True)
+    assert path.read_bytes() == stamp
+    assert compute([item], Study(study.tables, seed=1), tmp_path, resume=True) != first
+    path.write_text("{")
+    assert Cache(tmp_path / "results").load(item, "") is None
+    assert compute([item], few, tmp_path, resume=True) == first
+
+
+def test_tables_without_training_errors(study, bounds):
+    """Risk tables that were written before training errors were counted have no third version."""
+    tables = {name: type(table)(**{**vars(table), "training_errors": None}) for name, table in study.tables.items()}
+    result = ITEMS["bounds"].compute(Study(tables), {})
+    entries = entries_of(result)
+    assert not any("both_halves" in entry.values for entry in entries)
+    assert entries.value("bupa", "bound_kl", "exact") == bounds.value("bupa", "bound_kl", "exact")
+    panel = ITEMS["bounds"].show(entries, result["facts"])[0]
+    assert "both halves" not in panel.columns and len(panel.rows[0]) == len(panel.columns)
+
+
+def test_from_data_gives_the_embedded_tables(tmp_path, data_dir):
+    tables, times = train_tables(tmp_path, data_dir, names=["haberman"])
+    assert set(times) == {"haberman"} and times["haberman"] > 0.0
+    embedded = load_risk_table("haberman")
+    for column in ("validation_errors", "test_errors", "training_errors"):
+        assert getattr(tables["haberman"], column).tolist() == getattr(embedded, column).tolist()
+    again, same_times = train_tables(tmp_path, data_dir, names=["haberman"], resume=True)
+    assert again["haberman"].to_csv() == tables["haberman"].to_csv() and same_times == times
+
+
+# The document
+
+
+@pytest.fixture(scope="module")
+def document(study, bounds):
+    results = {"bounds": {"entries": [entry.as_dict() for entry in bounds], "facts": {}}}
+    items = [ITEMS[name] for name in ("bounds", "sparsity", "divergences", "cross-validation", "data")]
+    for item in items[1:]:
+        results[item.name] = item.compute(study, results)
+    return compose(items, results, study)
+
+
+def test_page_is_self_contained(document):
+    page = as_html(document)
+    assert not re.search(r"(src|href)=\"(?!data:|#)", page) and "<script" not in page
+    assert page.count("<table>") == sum(len(section.panels) for section in document.sections)
+
+
+def test_every_row_of_a_panel_has_every_column(document):
+    for section in document.sections:
+        for panel in section.panels:
+            assert {len(row) for row in panel.rows} == {len(panel.columns)}
+
+
+def test_latex_is_ascii(document):
+    for section in document.sections:
+        for text in (section.title, section.source, section.caption):
+            assert latex_text(text).isascii()
+        for panel in section.panels:
+            texts = [panel.title, *panel.columns, *panel.notes, *(cell.text for row in panel.rows for cell in row)]
+            assert all(latex_text(text).isascii() for text in texts)
+    assert all(latex_text(text).isascii() for text in (*document.introduction, *document.summary, document.title))
+
+
+def test_csv_has_every_cell_in_full(document, bounds):
+    section = next(section for section in document.sections if section.name == "bounds")
+    rows = list(csv.DictReader(section.csv.splitlines()))
+    assert len(rows) == len(bounds)
+    for row in rows:
+        entry = bounds[row["row"], row["column"]]
+        assert row["printed"] == entry.printed
+        assert {key: float(row[key]) for key in entry.values} == entry.values
+
+
+def test_entries_without_a_cell_are_empty():
+    entries = Entries(())
+    assert entries.printed("bupa", "bound_kl") == "" and entries.value("bupa", "bound_kl", "exact") is None
