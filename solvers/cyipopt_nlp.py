@@ -20,12 +20,12 @@ import numpy as np
 
 from pacb_models.algebraic.scaling import scaling
 from pacb_models.constants import DISTANCES
-from pacb_models.errors import InputError
 from pacb_models.problem import BoundProblem, Outer
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 
-from .interior_point import Run, Search, Start, check_settings, deadline_after, first_start, options_for
+from .interior_point import Run, Search, Start, check_settings, first_start, options_for, set_options
+from .limits import deadline_after
 
 
 class LiftedProblem:
@@ -184,17 +184,6 @@ def _solve(nlp: LiftedProblem, start: Start, options: dict[str, Any]) -> Run:
     finally:
         ipopt.close()
     return Run(x[:-2], info["status"], nlp.iterations, time.perf_counter() - started)
-
-
-def set_options(ipopt: Any, options: dict[str, Any]) -> None:
-    """Hand options to a cyipopt problem; one that Ipopt does not know is an input error."""
-    for name, value in options.items():
-        try:
-            ipopt.add_option(name, value)
-        except TypeError:
-            raise InputError(
-                f"options[{name!r}] is {value!r}, which Ipopt refuses; see Ipopt's list of options."
-            ) from None
 
 
 SOLVER = CyIpopt()

@@ -141,13 +141,14 @@ def check_settings(options: dict[str, Any] | None, max_iterations: int, defaults
     return ours | {"max_iter": check_count("max_iterations", max_iterations, least=0)} | (options or {})
 
 
-def deadline_after(seconds: float | None) -> float:
-    """The moment, on the monotonic clock, when a time limit given in seconds from now runs out."""
-    if seconds is None:
-        return math.inf
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not seconds > 0.0:
-        raise InputError(f"time_limit is {seconds!r}; it must be a positive number of seconds.")
-    return time.monotonic() + seconds
+def set_options(ipopt: Any, options: dict[str, Any]) -> None:
+    """Hand options to a cyipopt problem; one that Ipopt does not know is an input error."""
+    for name, value in options.items():
+        try:
+            ipopt.add_option(name, value)
+        except TypeError:
+            message = f"options[{name!r}] is {value!r}, which Ipopt refuses; see Ipopt's list of options."
+            raise InputError(message) from None
 
 
 def first_start(problem: BoundProblem) -> Start:
@@ -156,7 +157,7 @@ def first_start(problem: BoundProblem) -> Start:
     return min(trials, key=lambda start: problem.bound(start.posterior))
 
 
-def random_starts(problem: BoundProblem, seed: int) -> Iterator[Start]:
+def random_starts(problem: BoundProblem, seed: int, barrier: float | None = RANDOM_BARRIER) -> Iterator[Start]:
     """Random starts without end.
 
     The classifiers are weighed by the prior times exponential variables times a Gibbs factor of random
@@ -166,7 +167,7 @@ def random_starts(problem: BoundProblem, seed: int) -> Iterator[Start]:
     rng = np.random.default_rng(seed)
     while True:
         noise = rng.standard_exponential(problem.size)
-        yield Start(_tilted(problem, 10.0 ** rng.uniform(-1.0, 3.0), noise), RANDOM_BARRIER)
+        yield Start(_tilted(problem, 10.0 ** rng.uniform(-1.0, 3.0), noise), barrier)
 
 
 def _tilted(problem: BoundProblem, tilt: float, noise: np.ndarray | float = 1.0) -> np.ndarray:
@@ -185,11 +186,12 @@ def is_vacuous(problem: BoundProblem, start: Start) -> bool:
 
 @dataclass
 class Search:
-    """How many starts there are to be, from which seed, and until when."""
+    """How many starts there are to be, from which seed, until when, and with which barrier the random ones begin."""
 
     starts: int
     seed: int
     deadline: float
+    barrier: float | None = RANDOM_BARRIER
 
     def __post_init__(self) -> None:
         check_count("starts", self.starts)
@@ -201,7 +203,8 @@ class Search:
             message = "the bound rounds to 1 at every start that was tried, where it is flat; Ipopt was not started."
             return Outcome(first.posterior, "acceptable", message, 0, setup_seconds)
         runs = []
-        for start in islice(chain([first], random_starts(problem, self.seed)), self.starts):
+        others = random_starts(problem, self.seed, self.barrier)
+        for start in islice(chain([first], others), self.starts):
             left = self.deadline - time.monotonic()
             if left <= 0.0:
                 break

@@ -31,19 +31,20 @@ from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 from pacb_models.validation import check_choice
 
-from .cyipopt_nlp import set_options
 from .interior_point import (
+    RANDOM_BARRIER,
     STATUS_MAP,
     Run,
     Search,
     SolveFrom,
     Start,
     check_settings,
-    deadline_after,
     first_start,
     is_vacuous,
     options_for,
+    set_options,
 )
+from .limits import deadline_after
 
 INTERFACES = ("auto", "cyipopt", "executable")
 
@@ -109,7 +110,7 @@ class PyomoIpopt(Solver):
         Outcome
             ``details`` lists, per start, Ipopt's return code, status, bound, iterations and seconds.
         """
-        search = Search(starts, seed, deadline_after(time_limit))
+        search = Search(starts, seed, deadline_after(time_limit), None if defaults else RANDOM_BARRIER)
         check_choice("formulation", formulation, FORMULATIONS)
         settings = check_settings(options, max_iterations, defaults)
         prepare = _choose_interface(interface)

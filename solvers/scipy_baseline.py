@@ -18,7 +18,7 @@ from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 from pacb_models.validation import check_choice, check_count
 
-from .interior_point import deadline_after
+from .limits import deadline_after
 from .weights import without_negligible
 
 METHODS = ("SLSQP", "trust-constr")
