@@ -17,7 +17,7 @@ from pacb_models.constants import DISTANCES
 from pacb_models.native import use_environment_folders
 
 PAIRS = [(divergence, distance) for divergence, names in DISTANCES.items() for distance in names]
-RISKS = np.array([0.0, 0.1, 0.1, 0.25, 0.5, 1.0])
+RISKS = np.array([0.0, 0.1, 0.1, 0.25, 0.5, 0.9])
 PRIOR = np.array([0.1, 0.2, 0.3, 0.15, 0.2, 0.05])
 
 
