@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _study(options: argparse.Namespace, directory: Path, report: Any) -> Any:
-    from .study import Study, check_tables, embedded_tables
+    from .study import Study, embedded_tables
     from .training import embedded_times, train_tables
 
     if options.from_data:
@@ -83,7 +83,6 @@ def _study(options: argparse.Namespace, directory: Path, report: Any) -> Any:
         )
     else:
         tables, times = embedded_tables(), embedded_times()
-    check_tables(tables)
     return Study(
         tables,
         starts=options.starts,

@@ -10,7 +10,6 @@ import numpy as np
 
 from pacb_models import BoundProblem
 from pacb_models.ensembles.risk_table import RiskTable
-from pacb_models.errors import InputError
 
 from ..problems import PAPER_DATASETS
 from ..risks import load_risk_table
@@ -132,12 +131,3 @@ def _on_one_thread(function: Callable[..., Any], *arguments: Any) -> Any:
 def embedded_tables() -> dict[str, RiskTable]:
     """The embedded risk tables of the paper's data sets and the leak-free Bupa."""
     return {name: load_risk_table(name) for name in (*PAPER_DATASETS, LEAK_FREE)}
-
-
-def check_tables(tables: Mapping[str, RiskTable]) -> None:
-    """Every table must hold the paper's 1990 classifiers."""
-    for name, table in tables.items():
-        if len(table) != ALL_CLASSIFIERS:
-            raise InputError(
-                f"the risk table of {name!r} has {len(table)} classifiers; the paper has {ALL_CLASSIFIERS}."
-            )

@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -29,6 +30,8 @@ from benchmarks.problems import PAPER_DATASETS
 from benchmarks.report.figures import styled
 from benchmarks.risks import load_risk_table
 from pacb_models.cli import main
+from pacb_models.ensembles.cross_validation import cross_validate
+from pacb_models.ensembles.datasets import load_dataset
 
 needs_ipopt = pytest.mark.skipif(not pm.available_solvers()["ipopt"].available, reason="Ipopt is not installed")
 
@@ -444,6 +447,20 @@ def test_from_data_gives_the_embedded_tables(tmp_path, data_dir):
         assert getattr(tables["haberman"], column).tolist() == getattr(embedded, column).tolist()
     again, same_times = train_tables(tmp_path, data_dir, names=["haberman"], resume=True)
     assert again["haberman"].to_csv() == tables["haberman"].to_csv() and same_times == times
+
+
+def test_cross_validation_anew(study, data_dir, monkeypatch):
+    """One data set and the first twenty values of λ."""
+    few = partial(cross_validate, count=20)
+    monkeypatch.setattr("benchmarks.paper.tables.cross_validation.cross_validate", few)
+    monkeypatch.setattr("benchmarks.paper.tables.cross_validation.PAPER_DATASETS", ("haberman",))
+    reports = []
+    again = Study(study.tables, with_cv=True, seed=1, data_dir=data_dir, report=lambda *report: reports.append(report))
+    entries = entries_of(ITEMS["cross-validation"].compute(again, {}))
+    expected = few(load_dataset("haberman", data_dir), seed=1)
+    assert entries.value("haberman", "best_lambda", "ours") == expected.best_lambda
+    assert entries.value("haberman", "cv_test_error", "ours") == expected.test_risk
+    assert reports[-1] == ("cross-validation of haberman", 100, 100)
 
 
 # The document
