@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 #: without.
 LARGEST_PARAMETRISED = 2000
 
+#: Multipliers below this share of the largest are a solver's noise around zero. Slopes are off by no more than that
+#: without them; weights are, when the order is large and the noise is raised to a small power.
+MULTIPLIER_NOISE = 1e-7
+
 
 @dataclass
 class ConvexModel:
@@ -66,7 +70,8 @@ class ConvexModel:
             logarithms = -np.ravel(self.cone.dual_value[1])
             weights = np.exp(logarithms - logarithms.max())
         else:
-            multiplier = np.maximum(-np.ravel(self.cone.dual_value[-1]), 0.0)
+            multiplier = -np.ravel(self.cone.dual_value[-1])
+            multiplier = np.where(multiplier > MULTIPLIER_NOISE * multiplier.max(), multiplier, 0.0)
             weights = multiplier ** (1.0 / (problem.order - 1.0)) / conic_data(problem)["penalty"]
         return weights / weights.sum()
 

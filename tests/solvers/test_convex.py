@@ -54,6 +54,18 @@ def test_ten_thousand_classifiers_are_stationary():
     assert solution.kkt_residual <= 1e-7
 
 
+@pytest.mark.parametrize("order", [1.2, 1.5, 3.0, 5.0, 8.0])
+def test_orders(order):
+    """At high orders weights are roots of multipliers, and noise must not become weight."""
+    rng = np.random.default_rng(1)
+    problem = pm.BoundProblem(
+        rng.binomial(1000, rng.beta(4, 6, 150)) / 1000, 1000, 0.05, "linear", "renyi", order=order
+    )
+    solution = pm.solve(problem, "cvxpy")
+    assert solution.status == "optimal"
+    assert -1e-12 <= solution.bound - pm.solve(problem, "frontier").bound <= 1e-8
+
+
 @pytest.mark.parametrize("divergence", DIVERGENCES)
 def test_problems_of_one_size_are_compiled_once(divergence, monkeypatch):
     """Other risks, prior, sample size and confidence: the model and its compilation are those of the first problem."""
