@@ -15,7 +15,7 @@ from benchmarks.paper.catalogue import FIGURES, ITEMS, TABLES
 from benchmarks.paper.document import as_html, compose
 from benchmarks.paper.entries import Entries, difference, number
 from benchmarks.paper.fidelity import compared_bounds, far_panel, same_order
-from benchmarks.paper.figures import moments, support_against_delta
+from benchmarks.paper.figures import moments, support_against_delta, weights
 from benchmarks.paper.figures.linear_supports import components
 from benchmarks.paper.item import entries_of
 from benchmarks.paper.latex import latex_text
@@ -226,15 +226,15 @@ def test_components_of_the_linear_bound_are_those_of_algorithm_1(study):
 
 def test_concentration_by_counting():
     random = np.random.default_rng(0)
-    risks, weights = random.random(40), random.dirichlet(np.ones(40))
-    pairs = sorted(zip(risks, weights))
+    risks, posterior = random.random(40), random.dirichlet(np.ones(40))
+    pairs = sorted(zip(risks, posterior))
     for level in (0.5, 0.8, 0.95):
         mass, count = 0.0, 0
         for _, weight in pairs:
             mass, count = mass + weight, count + 1
             if mass >= level:
                 break
-        assert classifiers_for(weights, risks, level) == count
+        assert classifiers_for(posterior, risks, level) == count
     assert classifiers_for(np.full(10, 0.1), risks[:10], 0.8) == 8
     assert concentration(np.full(16, 1 / 16)) == 0.25
 
@@ -298,6 +298,7 @@ def test_headline_tells_the_finding(study, bounds):
 def test_figures_are_drawn(name, study, monkeypatch):
     monkeypatch.setattr(moments, "GRID", np.linspace(0, 1, 41))
     monkeypatch.setattr(support_against_delta, "DELTAS", np.array([0.01, 0.1]))
+    monkeypatch.setattr(weights, "COMPARED", {"subset-search": "Algorithm 1"})
     item = ITEMS[name]
     result = json.loads(json.dumps(item.compute(study, {}), allow_nan=False))
     with styled():
@@ -313,6 +314,7 @@ def test_support_shrinks_as_delta_grows(study):
         # At the linear optimum the support is the set of risks below the bound.
         for curve in panel["curves"]:
             assert curve["last_risk"] < curve["bound"]
+            assert max(curve["differences"].values()) < 1e-6
 
 
 # The command
