@@ -11,6 +11,7 @@ import numpy as np
 from pacb_models import BoundProblem
 from pacb_models.ensembles.risk_table import RiskTable
 
+from ..cross_validation import Baseline, load_cross_validation
 from ..problems import PAPER_DATASETS
 from ..risks import load_risk_table
 
@@ -61,9 +62,11 @@ class Study:
     jobs : int
         Processes. Results do not depend on it.
     with_cv : bool
-        Whether to run the cross-validation again instead of reading the stored results.
+        Whether to run the cross-validation again instead of using the stored results.
     data_dir : str, optional
         Directory of the raw files, for the cross-validation.
+    baselines : mapping
+        The stored cross-validations.
     training_seconds : mapping
         Processor time in which each table's SVMs were trained, where it was measured.
     report : callable
@@ -76,6 +79,7 @@ class Study:
     jobs: int = 1
     with_cv: bool = False
     data_dir: str | None = None
+    baselines: Mapping[str, Baseline] = field(default_factory=load_cross_validation)
     training_seconds: Mapping[str, float] = field(default_factory=dict)
     report: Report = silent
 
