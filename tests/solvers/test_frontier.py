@@ -667,3 +667,13 @@ def test_more_examples_or_less_confidence_lower_the_minimum(risks, bound, m, del
     smallest = solve(problem).bound
     assert solve(problem.replace(delta=1.5 * delta)).bound <= smallest + 1e-13
     assert solve(problem.replace(m=2 * m)).bound <= smallest + 1e-13
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.2])
+def test_a_turn_that_rounding_hides_is_no_error_and_no_certificate(delta):
+    # The second smallest risk is 1/m, where the end of the Gibbs path is just stationary.
+    risks = np.random.default_rng(5).binomial(10**6, 1e-6, 400) / 1e6
+    problem = pm.BoundProblem(risks, m=10**6, delta=delta, distance="kl", divergence="kl")
+    solution = pm.solve(problem, "frontier")
+    assert solution.status == "optimal"
+    assert solution.bound <= pm.solve(problem, "fixed-point").bound + 1e-12
