@@ -43,7 +43,8 @@ FIGURES = (
     ccp_iterates.ITEM,
 )
 
-ITEMS: dict[str, Item] = {item.name: item for item in (*TABLES, *FIGURES)}
+#: The headline picture opens the document.
+ITEMS: dict[str, Item] = {item.name: item for item in (headline.ITEM, *TABLES, *FIGURES)}
 
 
 def chosen(names: Iterable[str]) -> list[Item]:

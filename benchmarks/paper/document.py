@@ -176,11 +176,15 @@ def _markdown(document: Document) -> str:
 
 _PREAMBLE = r"""\documentclass[a4paper,10pt]{article}
 \usepackage[T1]{fontenc}
-\usepackage[landscape,margin=15mm]{geometry}
-\usepackage{booktabs,graphicx,adjustbox,float}
+\usepackage[margin=15mm]{geometry}
+\usepackage{booktabs,graphicx,adjustbox,float,pdflscape}
 \usepackage[hidelinks]{hyperref}
 \setlength{\tabcolsep}{3pt}
 """
+
+
+#: Tables with more columns are set across the page.
+_WIDE = 10
 
 
 def _latex(document: Document) -> str:
@@ -193,21 +197,39 @@ def _latex(document: Document) -> str:
         if document.far is not None:
             lines.append(as_latex(document.far, document.far.name))
     for section in document.sections:
-        lines += [r"\clearpage", rf"\section{{{latex_text(section.title)}}}", rf"{latex_text(section.source)}.", ""]
-        if section.illustration is None:
-            lines.append(rf"\input{{tables/{section.name}.tex}}")
-        else:
-            lines += [
-                r"\begin{figure}[H]",
-                r"\centering",
-                r"\begin{adjustbox}{max width=\linewidth, max totalheight=0.75\textheight}",
-                rf"\includegraphics{{figures/{section.name}.pdf}}",
-                r"\end{adjustbox}",
-                rf"\caption{{{latex_text(section.caption)}}}",
-                r"\end{figure}",
-            ]
+        lines += _latex_section(section)
     lines.append(r"\end{document}")
     return "\n".join(lines) + "\n"
+
+
+def _latex_section(section: Section) -> list[str]:
+    lines = [rf"\section{{{latex_text(section.title)}}}", rf"{latex_text(section.source)}.", ""]
+    if section.illustration is not None:
+        # A heading must not stay behind when its figure moves to the next page.
+        return [
+            r"\noindent\begin{minipage}{\linewidth}",
+            *lines,
+            *_latex_figure(section),
+            r"\end{minipage}",
+            r"\bigskip",
+            "",
+        ]
+    lines.append(rf"\input{{tables/{section.name}.tex}}")
+    if any(len(panel.columns) > _WIDE for panel in section.panels):
+        return [r"\begin{landscape}", *lines, r"\end{landscape}"]
+    return [r"\clearpage", *lines]
+
+
+def _latex_figure(section: Section) -> list[str]:
+    return [
+        r"\begin{figure}[H]",
+        r"\centering",
+        r"\begin{adjustbox}{max width=\linewidth, max totalheight=0.75\textheight}",
+        rf"\includegraphics{{figures/{section.name}.pdf}}",
+        r"\end{adjustbox}",
+        rf"\caption{{{latex_text(section.caption)}}}",
+        r"\end{figure}",
+    ]
 
 
 def _paragraphs(texts: Iterable[str]) -> list[str]:

@@ -16,6 +16,7 @@ from .tables.fp_vs_solver import as_meant, is_swapped
 class Compared(NamedTuple):
     """A printed optimal bound beside ours with the paper's constants."""
 
+    #: The name of ours.
     table: str
     entry: Entry
     off: float
@@ -64,18 +65,31 @@ def reason(compared: Compared) -> str:
     return "another random split"
 
 
+_PRINTED_IN = {"bounds": "Table 3", "fp-vs-solver": "Table 6", "fp-vs-ccp": "Table 8"}
+
+
+def _in_words(column: str) -> str:
+    """The bound in a column.
+
+    >>> _in_words("bound_solver_H50"), _in_words("bound_kl")
+    ('Ipopt, H = 50', 'kl')
+    """
+    _, *words = column.replace("_H", "_H = ").split("_")
+    return ", ".join({"fp": "fixed point", "solver": "Ipopt"}.get(word, word) for word in words)
+
+
 def far_panel(results: Results) -> Panel | None:
     """The bounds that differ from print by more than 8 %, with the reason of each."""
     rows = []
     for compared in compared_bounds(results):
         if abs(compared.off) > FAR:
             entry = compared.entry
-            texts = (compared.table, NAMES[entry.row], entry.column, reason(compared))
+            texts = (_PRINTED_IN[compared.table], NAMES[entry.row], _in_words(entry.column), reason(compared))
             numbers = (entry.printed, shown(entry.values["paper"]), per_cent(compared.off))
             rows.append(tuple(Cell(text) for text in texts + numbers))
     if not rows:
         return None
-    groups = (Group("", ("table", "data set", "cell", "why", "printed", "paper's const.", "±")),)
+    groups = (Group("", ("table", "data set", "bound", "why", "printed", "paper's const.", "±")),)
     return Panel("far-cells", f"Optimal bounds more than {FAR:g} % from print", groups, tuple(rows), labels=4)
 
 

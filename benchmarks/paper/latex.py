@@ -5,6 +5,9 @@ from __future__ import annotations
 from ..report.tables import latex_text as _latex_text
 
 _MARKS = {
+    r"I\_kl": r"$I_{\mathrm{kl}}$",
+    r"I\_sq": r"$I_{\mathrm{sq}}$",
+    r"φ\_CH": r"$\varphi_{\mathrm{CH}}$",
     "l\u0302": r"$\hat{l}$",
     "α": r"$\alpha$",
     "φ": r"$\varphi$",

@@ -333,7 +333,8 @@ def test_names_are_those_of_the_help(capsys):
         run("--help")
     text = capsys.readouterr().out
     names = text.split("tables:")[1].split("positional")[0].replace("figures:", "")
-    assert re.findall(r"[\w-]+", names) == list(ITEMS)
+    assert re.findall(r"[\w-]+", names) == [item.name for item in (*TABLES, *FIGURES)]
+    assert {*TABLES, *FIGURES} == {*ITEMS.values()}
     assert [item.name for item in TABLES] == list(printed_tables())
 
 
@@ -346,7 +347,7 @@ def printed_tables():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["tables"], "NAME is 'tables'; it must be 'all' or one of constants, bounds"),
+        (["tables"], "NAME is 'tables'; it must be 'all' or one of headline, constants, bounds"),
         (["data", "--starts", "0"], "--starts is 0; it must be a whole number of at least 1"),
         (["data", "--seed", "-1"], "--seed is -1"),
         (["data", "--jobs", "0"], "--jobs is 0"),
@@ -402,7 +403,7 @@ def test_interrupted_runs_go_on(tmp_path, monkeypatch, capsys):
         patched.setitem(ITEMS, "data", type(ITEMS["data"])(**{**vars(ITEMS["data"]), "compute": interrupt}))
         assert run(*names, "--out", tmp_path) == 130
     assert "the same command with --resume goes on from there" in capsys.readouterr().err
-    assert [path.name for path in (tmp_path / "results").iterdir()] == ["bounds.json"]
+    assert {path.name for path in (tmp_path / "results").iterdir()} == {"bounds.json", "headline.json"}
 
     # A finished result is read, not computed again: change one and it comes back changed.
     kept = json.loads((tmp_path / "results/bounds.json").read_text())

@@ -122,12 +122,13 @@ def _errors(entries: Entries, facts: dict[str, Any]) -> Panel:
         for column, decimals in (
             ("pac_bayes_test_error", 5),
             ("delta_test_error", 5),
-            ("relative_test_error", 1),
+            ("relative_test_error", 2),
             ("bound_squared", 5),
         ):
             entry = entries.get(dataset, column)
             values = [shown(entry.values.get(key), decimals).replace("-", "−") for key in ("paper", "exact")]
-            row += [Cell(entry.printed.replace("-", "−") or NONE, "printed"), *map(Cell, values)]
+            printed = entry.printed.replace("-", "−").removesuffix("%")
+            row += [Cell(printed or NONE, "printed"), *map(Cell, values)]
         rows.append(tuple(row))
     return Panel(
         "cross-validation",
