@@ -20,8 +20,14 @@ from .validation import check_choice
 SIDES = ("upper", "lower")
 
 _SCALAR = SimpleNamespace(
-    exp=math.exp, expm1=math.expm1, log1p=math.log1p, sqrt=math.sqrt, spacing=math.ulp,
-    minimum=min, maximum=max, where=lambda condition, yes, no: yes if condition else no,
+    exp=math.exp,
+    expm1=math.expm1,
+    log1p=math.log1p,
+    sqrt=math.sqrt,
+    spacing=math.ulp,
+    minimum=min,
+    maximum=max,
+    where=lambda condition, yes, no: yes if condition else no,
 )
 _BLOCK = 4096  # elements whose dozen temporaries stay in the processor's cache
 _SMALLEST_MASS = 1e-300  # stands for probability 0: too small to move a root, large enough to divide by

@@ -73,7 +73,8 @@ def log_coefficient(m: int, k: np.ndarray) -> np.ndarray:
     inside = (k > 0) & (k < m)
     k = np.where(inside, k, 0.5 * m)
     value = -0.5 * np.log(2 * math.pi * k * ((m - k) / m)) + (
-        _stirling_error(np.array(float(m))) - (_stirling_error(k) + _stirling_error(m - k)))
+        _stirling_error(np.array(float(m))) - (_stirling_error(k) + _stirling_error(m - k))
+    )
     return np.where(inside, value, 0.0)
 
 

@@ -25,8 +25,10 @@ def check_names(distance: object, divergence: object, constant: object) -> None:
     check_choice("constant", constant, CONSTANTS)
     if distance not in DISTANCES[divergence]:
         combinations = "; ".join(f"{name}: {', '.join(distances)}" for name, distances in DISTANCES.items())
-        raise InputError(f"distance is {distance!r}, which divergence {divergence!r} does not have; "
-                         f"the combinations are {combinations}.")
+        raise InputError(
+            f"distance is {distance!r}, which divergence {divergence!r} does not have; "
+            f"the combinations are {combinations}."
+        )
     if constant == "paper" and divergence == "renyi":
         raise InputError("constant is 'paper', which exists only for the divergences 'chi2' and 'kl', not for 'renyi'.")
 

@@ -57,6 +57,7 @@ def _lobe(quantity: str, m: int, mean: float, power: float, inner: int, outer: i
 
     On either side of the mean it rises to one peak and falls.
     """
+
     def divergence(k: float) -> float:
         rest = m - k
         value = (k * math.log(k / mean) if k > 0 else 0.0) + (rest * math.log(rest / (m - mean)) if rest > 0 else 0.0)

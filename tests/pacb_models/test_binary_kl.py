@@ -72,10 +72,13 @@ def test_scalar_roots_lie_just_outside_the_true_ones(side, q, budget):
 def test_array_roots_lie_just_outside_the_true_ones(side):
     generator = np.random.default_rng(5)
     size = 600
-    q = np.choose(np.arange(size) % 3, [
-        generator.random(size), 10 ** generator.uniform(-300, 0, size), 1 - 10 ** generator.uniform(-15, 0, size)])
-    budget = np.where(generator.random(size) < 0.5, 10 ** generator.uniform(-20, 3, size),
-                      q * 10 ** generator.uniform(-6, 2.8, size))
+    q = np.choose(
+        np.arange(size) % 3,
+        [generator.random(size), 10 ** generator.uniform(-300, 0, size), 1 - 10 ** generator.uniform(-15, 0, size)],
+    )
+    budget = np.where(
+        generator.random(size) < 0.5, 10 ** generator.uniform(-20, 3, size), q * 10 ** generator.uniform(-6, 2.8, size)
+    )
     roots = kl_inverse(q, budget, side)
     for values in zip(q.tolist(), budget.tolist(), roots.tolist()):
         assert_just_outside(*values, side)
@@ -163,17 +166,20 @@ def test_divergence_term_keeps_relative_accuracy_at_its_double_zero(a, b):
         assert abs(float(value) - expected) <= 2e-15 * expected
 
 
-@pytest.mark.parametrize(("arguments", "sentence"), [
-    ((1.5, 0.1), "q is 1.5; a probability must lie in [0, 1]."),
-    (([0.1, -0.25], 0.1), "q[1] is -0.25; a probability must lie in [0, 1]."),
-    (([[0.1, 0.2], [0.3, math.nan]], 0.1), "q[1, 1] is nan; a probability must lie in [0, 1]."),
-    ((math.nan, 0.1), "q is nan; a probability must lie in [0, 1]."),
-    ((0.1, -1.0), "budget is -1.0; it must be at least 0."),
-    ((0.1, [1.0, math.nan]), "budget[1] is nan; it must be at least 0."),
-    (("half", 0.1), "q is 'half'; it must be a number or an array of numbers."),
-    ((0.1, None, "upper"), "budget is nan; it must be at least 0."),
-    ((0.1, 0.1, "both"), "side is 'both'; it must be one of 'upper', 'lower'."),
-])
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((1.5, 0.1), "q is 1.5; a probability must lie in [0, 1]."),
+        (([0.1, -0.25], 0.1), "q[1] is -0.25; a probability must lie in [0, 1]."),
+        (([[0.1, 0.2], [0.3, math.nan]], 0.1), "q[1, 1] is nan; a probability must lie in [0, 1]."),
+        ((math.nan, 0.1), "q is nan; a probability must lie in [0, 1]."),
+        ((0.1, -1.0), "budget is -1.0; it must be at least 0."),
+        ((0.1, [1.0, math.nan]), "budget[1] is nan; it must be at least 0."),
+        (("half", 0.1), "q is 'half'; it must be a number or an array of numbers."),
+        ((0.1, None, "upper"), "budget is nan; it must be at least 0."),
+        ((0.1, 0.1, "both"), "side is 'both'; it must be one of 'upper', 'lower'."),
+    ],
+)
 def test_bad_input_is_refused_in_one_sentence(arguments, sentence):
     with pytest.raises(InputError) as caught:
         kl_inverse(*arguments)

@@ -156,8 +156,9 @@ def test_kl_constant_against_fifty_digits(m):
 
 @pytest.mark.parametrize("m", [8, 30, 300, 10**4, 10**8])
 def test_kl_curve_has_no_higher_peak(m):
-    means = np.unique(np.concatenate([np.geomspace(1e-6, 0.5, 60), np.linspace(0.5, 15, 150),
-                                      np.geomspace(15, 10**9, 300)]))
+    means = np.unique(
+        np.concatenate([np.geomspace(1e-6, 0.5, 60), np.linspace(0.5, 15, 150), np.geomspace(15, 10**9, 300)])
+    )
     means = means[means < m / 2]
     curve = moment_curve("kl", m, np.append(means / m, 0.5))
     assert curve.max() <= moment_constant("kl", m)
@@ -171,8 +172,9 @@ def test_kl_constant_decreases_towards_its_poisson_limit():
     assert np.all(np.diff(scaled) < 1e-12)
 
     def poisson(mean):
-        terms = ((mean - k + (k * mpmath.log(k / mean) if k else 0)) ** 2 * mean**k / mpmath.factorial(k)
-                 for k in range(120))
+        terms = (
+            (mean - k + (k * mpmath.log(k / mean) if k else 0)) ** 2 * mean**k / mpmath.factorial(k) for k in range(120)
+        )
         return mpmath.exp(-mean) * mpmath.fsum(terms)
 
     with mpmath.workdps(25):
@@ -181,8 +183,15 @@ def test_kl_constant_decreases_towards_its_poisson_limit():
 
 
 def test_figures_printed_in_the_paper():
-    printed = {50: "0.0074799", 100: "0.0037092", 200: "0.0018470", 500: "0.0007369", 1000: "0.0003682",
-               1020: "0.0003609", 1028: "0.0003580"}
+    printed = {
+        50: "0.0074799",
+        100: "0.0037092",
+        200: "0.0018470",
+        500: "0.0007369",
+        1000: "0.0003682",
+        1020: "0.0003609",
+        1028: "0.0003580",
+    }
     for m, figure in printed.items():
         # one unit of the last printed digit
         assert moment_constant("kl", m, "paper") == pytest.approx(float(figure), abs=1e-7)
@@ -255,8 +264,12 @@ def test_renyi_deviation_constant_at_a_billion():
     """Ripples are below 1e-11 there: a few phases of the lattice hold the supremum to 1e-12."""
     m, power = 10**9, 1.5
     reach = int(10.5 * math.sqrt(m) / 2)
-    moments = [extended_log_mean(lambda x, kl: power * np.log(np.abs(x)), m, (extended(m) / 2 - phase) / m,
-                                 m // 2 - reach, m // 2 + reach) for phase in (0.45, 0.5)]
+    moments = [
+        extended_log_mean(
+            lambda x, kl: power * np.log(np.abs(x)), m, (extended(m) / 2 - phase) / m, m // 2 - reach, m // 2 + reach
+        )
+        for phase in (0.45, 0.5)
+    ]
     assert 0 <= float(log_moment_constant("linear", m, divergence="renyi", order=3.0) - max(moments)) <= RELATIVE
 
 
@@ -309,9 +322,11 @@ def test_one_observation_and_a_large_power(power):
     """E = (1-l) f(1-l) + l f(l): one of the two terms is negligible at the supremum."""
     order = power / (power - 1)
     p = mpmath.mpf(order / (order - 1))
-    exact = {"linear": mpmath.log(1 / (1 + p)) + p * mpmath.log(p / (1 + p)),
-             "squared": mpmath.log(1 / (1 + 2 * p)) + 2 * p * mpmath.log(2 * p / (1 + 2 * p)),
-             "kl": p * (mpmath.log(p) - 1)}
+    exact = {
+        "linear": mpmath.log(1 / (1 + p)) + p * mpmath.log(p / (1 + p)),
+        "squared": mpmath.log(1 / (1 + 2 * p)) + 2 * p * mpmath.log(2 * p / (1 + 2 * p)),
+        "kl": p * (mpmath.log(p) - 1),
+    }
     for distance, expected in exact.items():
         error = log_moment_constant(distance, 1, divergence="renyi", order=order) - expected
         assert 0 <= error <= (mpmath.log(2) + 1e-9 if distance == "kl" and power > 600 else 4e-12)
@@ -433,8 +448,13 @@ def test_ch_at_a_billion_is_an_integral():
 
         def integrand(u):
             k = m * l + u * scale
-            log_probability = (mpmath.loggamma(m + 1) - mpmath.loggamma(k + 1) - mpmath.loggamma(m - k + 1)
-                               + k * log_l + (m - k) * log_rest)
+            log_probability = (
+                mpmath.loggamma(m + 1)
+                - mpmath.loggamma(k + 1)
+                - mpmath.loggamma(m - k + 1)
+                + k * log_l
+                + (m - k) * log_rest
+            )
             return mpmath.exp(log_probability + (2 * m - 1) * phi_ch(k / m - l))
 
         return scale * mpmath.quad(integrand, [-3, -1, 0, 1, 2, 3, 5])
@@ -470,8 +490,13 @@ def test_paper_kl_formulas():
 
 
 def moment_by_definition(distance, m, l, divergence, power):
-    phis = {"linear": lambda x, kl: -x if divergence == "kl" else abs(x), "squared": lambda x, kl: x * x,
-            "kl": lambda x, kl: kl, "pinsker": lambda x, kl: 2 * x * x, "ch": lambda x, kl: phi_ch(x)}
+    phis = {
+        "linear": lambda x, kl: -x if divergence == "kl" else abs(x),
+        "squared": lambda x, kl: x * x,
+        "kl": lambda x, kl: kl,
+        "pinsker": lambda x, kl: 2 * x * x,
+        "ch": lambda x, kl: phi_ch(x),
+    }
     phi = phis[distance]
     if divergence == "kl":
         n = 2 * m - 1 if distance == "ch" else m
@@ -550,15 +575,18 @@ def test_lattice_rule_sums_a_singular_function():
     assert points.size < 700
 
 
-@pytest.mark.parametrize(("function", "grid", "largest"), [
-    (lambda x: -((x - 0.3) ** 2), np.linspace(0, 1, 5), 0.0),
-    (lambda x: 2 * math.log(x) - x, np.linspace(0.5, 8, 9), 2 * math.log(2) - 2),
-    # the first of five peaks; its top is 7e-6 before 2 pi/12
-    (lambda x: math.cos(12 * x) - 0.001 * x, np.linspace(0.2, 3, 120), 1 - 0.001 * math.pi / 6 + 0.001**2 / 288),
-    (lambda x: x, np.linspace(0, 1, 7), 1.0),
-    (lambda x: -(abs(x - 0.123456) ** 1.5), np.linspace(0, 1, 7), 0.0),
-    (lambda x: 0.25, np.linspace(0, 1, 7), 0.25),
-])
+@pytest.mark.parametrize(
+    ("function", "grid", "largest"),
+    [
+        (lambda x: -((x - 0.3) ** 2), np.linspace(0, 1, 5), 0.0),
+        (lambda x: 2 * math.log(x) - x, np.linspace(0.5, 8, 9), 2 * math.log(2) - 2),
+        # the first of five peaks; its top is 7e-6 before 2 pi/12
+        (lambda x: math.cos(12 * x) - 0.001 * x, np.linspace(0.2, 3, 120), 1 - 0.001 * math.pi / 6 + 0.001**2 / 288),
+        (lambda x: x, np.linspace(0, 1, 7), 1.0),
+        (lambda x: -(abs(x - 0.123456) ** 1.5), np.linspace(0, 1, 7), 0.0),
+        (lambda x: 0.25, np.linspace(0, 1, 7), 0.25),
+    ],
+)
 def test_largest_value_of_known_functions(function, grid, largest):
     assert largest_value(function, grid.tolist()) == pytest.approx(largest, abs=1e-10)
 
@@ -566,8 +594,12 @@ def test_largest_value_of_known_functions(function, grid, largest):
 def test_coefficients_against_exact_integers():
     for m in (1, 2, 17, 40, 333):
         k = np.arange(m + 1)
-        exact = [mpmath.log(mpmath.mpf(math.comb(m, j)) * mpmath.mpf(j) ** j * mpmath.mpf(m - j) ** (m - j)
-                            / mpmath.mpf(m) ** m) for j in range(m + 1)]
+        exact = [
+            mpmath.log(
+                mpmath.mpf(math.comb(m, j)) * mpmath.mpf(j) ** j * mpmath.mpf(m - j) ** (m - j) / mpmath.mpf(m) ** m
+            )
+            for j in range(m + 1)
+        ]
         np.testing.assert_allclose(log_coefficient(m, k.astype(float)), np.array(exact, dtype=float), atol=1e-15)
 
 
@@ -597,26 +629,33 @@ def test_every_constant_is_positive_for_the_smallest_and_largest_sample():
 COMBINATIONS = "chi2: linear, squared, kl; renyi: linear, squared, kl; kl: linear, squared, kl, pinsker, ch"
 
 
-@pytest.mark.parametrize(("arguments", "sentence"), [
-    (("cubic", 10), "distance is 'cubic'; it must be one of 'linear', 'squared', 'kl', 'pinsker', 'ch'."),
-    (("kl", 10, "rough"), "constant is 'rough'; it must be one of 'exact', 'paper'."),
-    (("kl", 10, "exact", "tv"), "divergence is 'tv'; it must be one of 'chi2', 'renyi', 'kl'."),
-    (("ch", 10), f"distance is 'ch', which divergence 'chi2' does not have; the combinations are {COMBINATIONS}."),
-    (("pinsker", 10, "exact", "renyi"),
-     f"distance is 'pinsker', which divergence 'renyi' does not have; the combinations are {COMBINATIONS}."),
-    (("kl", 10, "paper", "renyi"),
-     "constant is 'paper', which exists only for the divergences 'chi2' and 'kl', not for 'renyi'."),
-    (("kl", 0), "m is 0; a sample size must be a whole number from 1 to 1000000000."),
-    (("kl", -3), "m is -3; a sample size must be a whole number from 1 to 1000000000."),
-    (("kl", 10.5), "m is 10.5; a sample size must be a whole number from 1 to 1000000000."),
-    (("kl", True), "m is True; a sample size must be a whole number from 1 to 1000000000."),
-    (("kl", "ten"), "m is 'ten'; a sample size must be a whole number from 1 to 1000000000."),
-    (("kl", 10**9 + 1), "m is 1000000001; a sample size must be a whole number from 1 to 1000000000."),
-    (("kl", [5, 2.0]), "m[1] is 2.0; a sample size must be a whole number from 1 to 1000000000."),
-    (("kl", [[5, 6], [7, False]]), "m[1, 1] is False; a sample size must be a whole number from 1 to 1000000000."),
-    (("kl", 10, "exact", "renyi", 1.0), "order is 1.0; a Rényi order must be a finite number above 1."),
-    (("kl", 10, "exact", "renyi", math.inf), "order is inf; a Rényi order must be a finite number above 1."),
-])
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("cubic", 10), "distance is 'cubic'; it must be one of 'linear', 'squared', 'kl', 'pinsker', 'ch'."),
+        (("kl", 10, "rough"), "constant is 'rough'; it must be one of 'exact', 'paper'."),
+        (("kl", 10, "exact", "tv"), "divergence is 'tv'; it must be one of 'chi2', 'renyi', 'kl'."),
+        (("ch", 10), f"distance is 'ch', which divergence 'chi2' does not have; the combinations are {COMBINATIONS}."),
+        (
+            ("pinsker", 10, "exact", "renyi"),
+            f"distance is 'pinsker', which divergence 'renyi' does not have; the combinations are {COMBINATIONS}.",
+        ),
+        (
+            ("kl", 10, "paper", "renyi"),
+            "constant is 'paper', which exists only for the divergences 'chi2' and 'kl', not for 'renyi'.",
+        ),
+        (("kl", 0), "m is 0; a sample size must be a whole number from 1 to 1000000000."),
+        (("kl", -3), "m is -3; a sample size must be a whole number from 1 to 1000000000."),
+        (("kl", 10.5), "m is 10.5; a sample size must be a whole number from 1 to 1000000000."),
+        (("kl", True), "m is True; a sample size must be a whole number from 1 to 1000000000."),
+        (("kl", "ten"), "m is 'ten'; a sample size must be a whole number from 1 to 1000000000."),
+        (("kl", 10**9 + 1), "m is 1000000001; a sample size must be a whole number from 1 to 1000000000."),
+        (("kl", [5, 2.0]), "m[1] is 2.0; a sample size must be a whole number from 1 to 1000000000."),
+        (("kl", [[5, 6], [7, False]]), "m[1, 1] is False; a sample size must be a whole number from 1 to 1000000000."),
+        (("kl", 10, "exact", "renyi", 1.0), "order is 1.0; a Rényi order must be a finite number above 1."),
+        (("kl", 10, "exact", "renyi", math.inf), "order is inf; a Rényi order must be a finite number above 1."),
+    ],
+)
 def test_bad_input_is_refused_in_one_sentence(arguments, sentence):
     for function in (moment_constant, log_moment_constant):
         with pytest.raises(InputError) as caught:

@@ -104,5 +104,9 @@ def test_minorants_of_kl_give_larger_bounds(L, budget):
 
 def test_exponents():
     assert {name: distances.BY_NAME[name].exponent(7) for name in NAMES} == {
-        "linear": 7, "squared": 7, "kl": 7, "pinsker": 7, "ch": 13
+        "linear": 7,
+        "squared": 7,
+        "kl": 7,
+        "pinsker": 7,
+        "ch": 13,
     }

@@ -25,9 +25,7 @@ class Relative(Distance):
 
     def derivatives(self, L, budget):
         b, s = budget, math.sqrt(budget * (budget + 2.0 * L))
-        return Inverse(
-            L + b + s, 1.0 + b / s, 1.0 + (b + L) / s, -(b * b) / s**3, b * L / s**3, -(L * L) / s**3
-        )
+        return Inverse(L + b + s, 1.0 + b / s, 1.0 + (b + L) / s, -(b * b) / s**3, b * L / s**3, -(L * L) / s**3)
 
     def log_constant(self, m, divergence, order, constant):
         return log_moment_constant("kl", m, constant, divergence, order)

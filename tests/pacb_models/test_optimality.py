@@ -76,9 +76,7 @@ def test_residual_is_positive_off_the_optimum(divergence, order, distance):
     random = np.random.default_rng(3)
     for _ in range(20):
         risks, prior = random.random(6), random.dirichlet(np.full(6, 3.0))
-        problem = pm.BoundProblem(
-            risks, m=200, distance=distance, divergence=divergence, prior=prior, order=order
-        )
+        problem = pm.BoundProblem(risks, m=200, distance=distance, divergence=divergence, prior=prior, order=order)
         posterior = random.dirichlet(np.ones(6))
         slopes = problem.gradient(posterior)
         decrease = slopes @ posterior - slopes.min()

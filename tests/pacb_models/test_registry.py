@@ -244,8 +244,16 @@ def test_weights_are_normalised():
 
 def test_status_words_of_the_contract():
     assert set(STATUSES) == {
-        "optimal", "acceptable", "iteration_limit", "time_limit", "infeasible", "restoration_failed", "numerical_error",
-        "not_converged", "unavailable", "error",
+        "optimal",
+        "acceptable",
+        "iteration_limit",
+        "time_limit",
+        "infeasible",
+        "restoration_failed",
+        "numerical_error",
+        "not_converged",
+        "unavailable",
+        "error",
     }
 
 

@@ -325,7 +325,7 @@ def test_large_set():
 
 @pytest.mark.parametrize("options", [{"max_sweeps": 0}, {"tolerance": -1.0}])
 def test_bad_options(options):
-    (name, value), = options.items()
+    ((name, value),) = options.items()
     with pytest.raises(pm.InputError, match=f"{name} is {value}"):
         search(pm.BoundProblem([0.1, 0.2], m=10), **options)
 
