@@ -118,7 +118,9 @@ class BinaryKL(Distance):
         slope_b = variance / excess
         if L <= 0.0:
             return Inverse(r, math.inf, slope_b, -math.inf, math.inf, -slope_b)
-        d = math.log(r / L) + math.log((1.0 - L) / (1.0 - r))
+        # r/L overflows for the smallest L; elsewhere the quotient keeps more digits than the difference of logarithms.
+        d = math.log(r / L) if L > 1e-300 else math.log(r) - math.log(L)
+        d += math.log((1.0 - L) / (1.0 - r))
         slope_L = d * slope_b
         kl_rr = (variance - excess * (1.0 - 2.0 * r)) / variance**2
         LL = -slope_b * (1.0 / (L * (1.0 - L)) - 2.0 * slope_L / variance + kl_rr * slope_L**2)

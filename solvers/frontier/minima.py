@@ -56,8 +56,6 @@ def outcome(
     evaluations: int,
 ) -> Outcome:
     """The best candidate as posterior, the others as local minima, and whether the best is certified to be global."""
-    if not candidates:
-        return _better_end(problem, evaluations)
     if len(candidates) == 1 and not undecided:
         posterior = path.posterior(candidates[0].place)
         return Outcome(posterior, "optimal", "the only local minimum along the path", evaluations, is_global=True)
@@ -80,14 +78,6 @@ def outcome(
         is_global=certified,
         local_minima=others,
     )
-
-
-def _better_end(problem: BoundProblem, evaluations: int) -> Outcome:
-    """The better end of the path, without a certificate, for when rounding hides every turn of the bound along it."""
-    end = np.where(problem.risks == problem.risks.min(), problem.prior, 0.0)
-    ends = [problem.prior.copy(), end / end.sum()]
-    message = "rounding hides every turn of the bound along the path; this is its better end"
-    return Outcome(min(ends, key=problem.bound), "optimal", message, evaluations)
 
 
 def _distinct(

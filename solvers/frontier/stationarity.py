@@ -44,7 +44,7 @@ from typing import NamedTuple
 import numpy as np
 
 Numbers = float | np.ndarray
-#: exp overflows beyond; from here on ln(1 - L + L e^d) grows like d.
+#: exp overflows beyond.
 _LARGEST_RATE = 700.0
 
 
@@ -173,12 +173,12 @@ class BinaryKL(Stationarity):
     r""":math:`kl(L, r) = b`."""
 
     def target(self, L: Numbers, d: Numbers) -> Numbers:
-        if isinstance(d, float):
-            capped = min(d, _LARGEST_RATE)
-            return math.log1p(L * math.expm1(capped)) + (d - capped) * (L > 0.0) - L * d
-        capped = np.minimum(d, _LARGEST_RATE)
-        value = np.log1p(L * np.expm1(capped))
-        value += (d - capped) * (L > 0.0)
+        if isinstance(d, float) and d <= _LARGEST_RATE:
+            return math.log1p(L * math.expm1(d)) - L * d
+        value = np.log1p(L * np.expm1(np.minimum(d, _LARGEST_RATE)))
+        beyond = d > _LARGEST_RATE
+        if np.any(beyond):
+            value = np.where(beyond, np.logaddexp(0.0, np.log(L) + d), value)
         value -= L * d
         return value
 

@@ -670,10 +670,30 @@ def test_more_examples_or_less_confidence_lower_the_minimum(risks, bound, m, del
 
 
 @pytest.mark.parametrize("delta", [0.01, 0.2])
-def test_a_turn_that_rounding_hides_is_no_error_and_no_certificate(delta):
-    # The second smallest risk is 1/m, where the end of the Gibbs path is just stationary.
+def test_the_narrowest_minimum_is_certified(delta):
+    # The second smallest risk is 1/m, where the end of the Gibbs path is just stationary and e^d overflows before it.
     risks = np.random.default_rng(5).binomial(10**6, 1e-6, 400) / 1e6
     problem = pm.BoundProblem(risks, m=10**6, delta=delta, distance="kl", divergence="kl")
     solution = pm.solve(problem, "frontier")
-    assert solution.status == "optimal"
+    assert solution.status == "optimal" and solution.is_global
     assert solution.bound <= pm.solve(problem, "fixed-point").bound + 1e-12
+
+
+@pytest.mark.parametrize("d", [1e-8, 0.3, 50.0, 699.9, 700.1, 800.0, 3000.0])
+def test_budget_at_which_kl_turns(d):
+    # ln(1 - L + L e^d) - L d: e^d overflows, and the difference rounds like its terms.
+    with mp.workdps(400):
+        for L in (5e-324, 1e-311, 1e-304, 1e-200, 1e-20, 0.3, 1.0 - 2.0**-53):
+            exact = mp.log(1 - mpf(L) + mpf(L) * mp.exp(d)) - mpf(L) * d
+            arrays = STATIONARITY["kl"].target(np.array([L]), np.array([d]))
+            for value in (STATIONARITY["kl"].target(L, d), arrays[0]):
+                assert float(value) == pytest.approx(float(exact), rel=1e-12, abs=2.0**-51 * (1.0 + L * d))
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.floats(5e-324, 1e-290), st.integers(1, 10**8), st.floats(1e-9, 0.9))
+def test_the_smallest_risks_there_are(risk, m, delta):
+    problem = pm.BoundProblem([0.0, risk, risk], m=m, delta=delta, distance="kl", divergence="kl")
+    solution = pm.solve(problem, "frontier")
+    assert solution.is_global and solution.status == "optimal"
+    assert solution.bound == pytest.approx(problem.bound(problem.prior), rel=1e-12)
