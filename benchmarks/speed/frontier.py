@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import time
 import tracemalloc
 from collections.abc import Callable
 
@@ -29,18 +28,9 @@ import numpy as np
 import pacb_models as pm
 from solvers.frontier import SOLVER
 
+from .timing import best_seconds
+
 DISTANCES = ("linear", "squared", "kl")
-
-
-def best_seconds(actions: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """The shortest of ``repeats`` alternating runs of each action."""
-    best = dict.fromkeys(actions, float("inf"))
-    for _ in range(repeats):
-        for name, action in actions.items():
-            start = time.perf_counter()
-            action()
-            best[name] = min(best[name], time.perf_counter() - start)
-    return best
 
 
 def peak_arrays(action: Callable[[], object], size: int) -> float:

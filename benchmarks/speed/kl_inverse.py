@@ -10,22 +10,12 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
 
 import numpy as np
 
 from pacb_models.binary_kl import SIDES, kl_inverse
 
-
-def best_seconds(actions: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """The shortest of ``repeats`` alternating runs of each action."""
-    best = dict.fromkeys(actions, float("inf"))
-    for _ in range(repeats):
-        for name, action in actions.items():
-            start = time.perf_counter()
-            action()
-            best[name] = min(best[name], time.perf_counter() - start)
-    return best
+from .timing import best_seconds
 
 
 def main() -> None:

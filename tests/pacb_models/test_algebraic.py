@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +13,8 @@ from pacb_models.algebraic.pyomo_models import FORMULATIONS, set_start
 from pacb_models.algebraic.scaling import SMALLEST_SHARE, scaling
 from pacb_models.constants import DISTANCES
 from pacb_models.native import use_environment_folders
+
+from ..foreign import Doubled
 
 PAIRS = [(divergence, distance) for divergence, names in DISTANCES.items() for distance in names]
 RISKS = np.array([0.0, 0.1, 0.1, 0.25, 0.5, 0.9])
@@ -116,20 +116,6 @@ def test_formulations_by_name():
 
 
 def test_foreign_distances_have_no_model():
-    from pacb_models.distances import Distance, Inverse
-
-    class Doubled(Distance):
-        name = "doubled"
-
-        def derivatives(self, L, budget):
-            return Inverse(L + 2.0 * budget, 1.0, 2.0, 0.0, 0.0, 0.0)
-
-        def log_constant(self, m, divergence, order, constant):
-            return -math.log(4 * m)
-
-        def constant(self, m, divergence, order, constant):
-            return 1 / (4 * m)
-
     problem = pm.BoundProblem(RISKS, 150, 0.05, Doubled(), "chi2")
     with pytest.raises(pm.UnsupportedProblemError, match="the doubled distance has no Pyomo model; linear, squared"):
         problem.pyomo_model()
