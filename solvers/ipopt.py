@@ -219,9 +219,11 @@ def _run_program(solver: Any, model: Any, seconds: float) -> tuple[str, Any]:
     """What the program printed, and Pyomo's results; None where it ended without any, or had to be stopped."""
     from pyomo.common.errors import ApplicationError
     from pyomo.common.log import LoggingIntercept
+    from pyomo.common.tempfiles import TempfileManager
 
     complaints = io.StringIO()
-    with tempfile.TemporaryDirectory() as folder, LoggingIntercept(complaints, "pyomo"):
+    # Pyomo itself leaves the files of a run behind when it raises.
+    with tempfile.TemporaryDirectory() as folder, LoggingIntercept(complaints, "pyomo"), TempfileManager:
         log = Path(folder) / "ipopt.log"
         # Ipopt looks at its own limit between iterations; Pyomo stops a program that takes a second longer.
         limit = {"timelimit": seconds} if math.isfinite(seconds) else {}

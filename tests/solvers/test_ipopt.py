@@ -174,10 +174,13 @@ def test_program_that_hangs(ipopt_program):
     assert solution.status == "time_limit"
 
 
-def test_program_that_crashes(ipopt_program):
+def test_program_that_crashes(ipopt_program, tmp_path, monkeypatch):
     ipopt_program.write_text("#!/bin/sh\necho no licence\nexit 1\n")
+    (tmp_path / "files").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "files"))
     with pytest.raises(RuntimeError, match=r"did not run to its end; it printed: .*no licence"):
         pm.solve(TWO_MINIMA, "ipopt", interface="executable")
+    assert list((tmp_path / "files").iterdir()) == []
 
 
 def test_program_is_used_when_the_library_is_missing(nothing_compiled, ipopt_program):
