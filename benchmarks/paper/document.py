@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -137,7 +138,7 @@ def as_html(document: Document) -> str:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["data_uri"] = _data_uri
+    environment.filters |= {"data_uri": _data_uri, "subscripts": _subscripts}
     template = environment.from_string((files(__package__) / "paper.html").read_text(encoding="utf-8"))
     style = "".join(
         (files(package) / name).read_text(encoding="utf-8")
@@ -154,6 +155,11 @@ def _group_starts(panel: Panel) -> set[int]:
             starts.add(position)
         position += len(group.columns)
     return starts
+
+
+def _subscripts(html: str) -> str:
+    """I_kl(m) and φ_CH as they are set in formulas."""
+    return re.sub(r"(?<!\w)([Iφ])_(\w+)", r"\1<sub>\2</sub>", str(html))
 
 
 def _data_uri(svg: bytes) -> str:

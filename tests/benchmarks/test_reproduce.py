@@ -482,6 +482,7 @@ def test_page_is_self_contained(document):
     page = as_html(document)
     assert not re.search(r"(src|href)=\"(?!data:|#)", page) and "<script" not in page
     assert page.count("<table>") == sum(len(section.panels) for section in document.sections)
+    assert "φ<sub>CH</sub>" in page and "&lt;" not in page
 
 
 def test_every_row_of_a_panel_has_every_column(document):
