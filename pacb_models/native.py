@@ -6,10 +6,14 @@ conda into ``lib``; neither is on ``PATH`` when the environment's Python is star
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 ASL_LIBRARY = "libpynumero_ASL.dylib" if sys.platform == "darwin" else "libpynumero_ASL.so"
 
@@ -45,3 +49,32 @@ def find_ipopt_executable() -> Path | None:
     bin_folder = str(environment_folders()[0])
     found = shutil.which("ipopt") or shutil.which("ipopt", path=bin_folder)
     return Path(found) if found else None
+
+
+def pynumero_problem(model: Any) -> Any:
+    """A Pyomo model as PyNumero's ``PyomoNLP``, read by the ASL library."""
+    use_environment_folders()
+    from pyomo.contrib.pynumero.interfaces.pyomo_nlp import PyomoNLP
+
+    with float_environment_kept():
+        return PyomoNLP(model)
+
+
+@contextmanager
+def float_environment_kept() -> Iterator[None]:
+    """Restore the processor's floating-point environment afterwards.
+
+    The ASL library sets the x87 unit to double precision, and leaves it so: ``numpy.longdouble`` would have 53 bits
+    instead of 64 in the rest of the process.
+    """
+    library = ctypes.CDLL(None) if sys.platform != "win32" else None
+    if not hasattr(library, "fegetenv"):
+        yield
+        return
+    # fenv_t has 32 bytes on x86-64 and fewer elsewhere.
+    environment = ctypes.create_string_buffer(128)
+    library.fegetenv(environment)
+    try:
+        yield
+    finally:
+        library.fesetenv(environment)

@@ -25,7 +25,7 @@ import numpy as np
 from pacb_models.algebraic.pyomo_models import FORMULATIONS, pyomo_model, set_start
 from pacb_models.constants import DISTANCES
 from pacb_models.errors import InputError, SolverUnavailableError
-from pacb_models.native import find_asl_library, find_ipopt_executable, use_environment_folders
+from pacb_models.native import find_asl_library, find_ipopt_executable, pynumero_problem, use_environment_folders
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
@@ -149,11 +149,10 @@ def _cyipopt_missing() -> str | None:
 def _through_cyipopt(problem: BoundProblem, first: Start, formulation: str, settings: dict[str, Any]) -> SolveFrom:
     """The model, written once and read by PyNumero; every run starts from its own point."""
     from pyomo.contrib.pynumero.interfaces.cyipopt_interface import CyIpoptNLP
-    from pyomo.contrib.pynumero.interfaces.pyomo_nlp import PyomoNLP
 
     model = pyomo_model(problem, formulation)
     set_start(model, problem, first.posterior)
-    nlp = PyomoNLP(model)
+    nlp = pynumero_problem(model)
     variables = nlp.get_pyomo_variables()
     weights = nlp.get_primal_indices(list(model.q.values()))
     counter = _IterationCounter()

@@ -9,7 +9,7 @@ import numpy as np
 
 from pacb_models import BoundProblem
 from pacb_models.algebraic.pyomo_models import pyomo_model
-from pacb_models.native import find_asl_library, use_environment_folders
+from pacb_models.native import find_asl_library, pynumero_problem, use_environment_folders
 from solvers.cyipopt_nlp import set_options
 from solvers.interior_point import QUIET, ending
 
@@ -24,11 +24,9 @@ def available() -> bool:
 
 def status_from_zero(problem: BoundProblem) -> str:
     """How Ipopt ends from there."""
-    use_environment_folders()
     from pyomo.contrib.pynumero.interfaces.cyipopt_interface import CyIpoptNLP
-    from pyomo.contrib.pynumero.interfaces.pyomo_nlp import PyomoNLP
 
-    nlp = PyomoNLP(pyomo_model(problem, "direct"))
+    nlp = pynumero_problem(pyomo_model(problem, "direct"))
     ipopt = CyIpoptNLP(nlp)
     try:
         set_options(ipopt, QUIET)

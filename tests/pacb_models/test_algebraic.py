@@ -12,7 +12,7 @@ from pacb_models.algebraic import convex
 from pacb_models.algebraic.pyomo_models import FORMULATIONS, set_start
 from pacb_models.algebraic.scaling import SMALLEST_SHARE, scaling
 from pacb_models.constants import DISTANCES
-from pacb_models.native import use_environment_folders
+from pacb_models.native import pynumero_problem
 
 from ..foreign import Doubled
 
@@ -90,13 +90,10 @@ def test_no_errors_at_all(divergence, formulation):
 
 @pytest.mark.parametrize("divergence, distance", PAIRS)
 def test_hessian_is_sparse_when_lifted_and_dense_when_direct(divergence, distance):
-    from pyomo.contrib.pynumero.interfaces.pyomo_nlp import PyomoNLP
-
-    use_environment_folders()
     size = 30
     problem = make(distance, divergence, risks=np.linspace(0.1, 0.5, size), prior=None)
-    lifted = PyomoNLP(problem.pyomo_model("lifted")).nnz_hessian_lag()
-    direct = PyomoNLP(problem.pyomo_model("direct")).nnz_hessian_lag()
+    lifted = pynumero_problem(problem.pyomo_model("lifted")).nnz_hessian_lag()
+    direct = pynumero_problem(problem.pyomo_model("direct")).nnz_hessian_lag()
     assert lifted <= size + 9
     # The KL divergence is a sum over the weights: where nothing else is curved, nothing couples them.
     separable = divergence == "kl" and distance in ("linear", "ch")

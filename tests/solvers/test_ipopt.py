@@ -211,3 +211,10 @@ def test_log_of_every_ending(code):
 
 def test_log_of_an_unknown_ending():
     assert read_log("EXIT: Gone fishing.\n") == (-199, None)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).eps >= 2.0**-52, reason="long double is double here: nothing to keep")
+def test_long_doubles_keep_their_digits():
+    # The ASL library sets the x87 unit to double precision.
+    pm.solve(TWO_MINIMA, "ipopt", interface="cyipopt")
+    assert np.longdouble(1.0) + np.finfo(np.longdouble).eps > 1.0
