@@ -129,8 +129,9 @@ def invert(distance: str, L: mpf, budget: mpf) -> mpf:
             if abs(step) < mpf(10) ** -38 * y:
                 break
         return L + sqrt(y)
-    if L == 1:
-        return L
+    if L >= 1:
+        # Weights that are doubles, such as 0.8 and 0.2, may sum to a little more than one.
+        return mpf(1)
     # Newton's method in s = -ln(1 - r), in which the left side is convex, from the right of the root.
     s = -log(1 - L) + budget / (1 - L) + 2 * sqrt(budget / (1 - L)) + 1
     for _ in range(60):
