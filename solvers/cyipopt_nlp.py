@@ -24,7 +24,7 @@ from pacb_models.problem import BoundProblem, Outer
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 
-from .interior_point import Run, Search, Start, check_settings, first_start, options_for, set_options
+from .interior_point import Run, Search, SolveFrom, Start, check_settings, first_start, options_for, set_options
 from .limits import deadline_after
 
 
@@ -147,14 +147,12 @@ class CyIpopt(Solver):
         """
         search = Search(starts, seed, deadline_after(time_limit))
         settings = check_settings(options, max_iterations)
-        started = time.perf_counter()
-        nlp = LiftedProblem(problem)
-        setup_seconds = time.perf_counter() - started
 
-        def solve_from(start: Start, seconds: float) -> Run:
-            return _solve(nlp, start, options_for(start, seconds, settings))
+        def prepare() -> SolveFrom:
+            nlp = LiftedProblem(problem)
+            return lambda start, seconds: _solve(nlp, start, options_for(start, seconds, settings))
 
-        return search.run(problem, first_start(problem), solve_from, setup_seconds)
+        return search.run(problem, first_start(problem), prepare)
 
 
 def _solve(nlp: LiftedProblem, start: Start, options: dict[str, Any]) -> Run:

@@ -121,6 +121,8 @@ class Run:
 
 #: Runs Ipopt from a start with an allowance of seconds (infinite when there is no limit).
 SolveFrom = Callable[[Start, float], Run]
+#: Builds the model that it runs on.
+Prepare = Callable[[], SolveFrom]
 
 
 def options_for(start: Start, seconds: float, settings: dict[str, Any]) -> dict[str, Any]:
@@ -179,11 +181,6 @@ def _tilted(problem: BoundProblem, tilt: float, noise: np.ndarray | float = 1.0)
     return mixed / mixed.sum()
 
 
-def is_vacuous(problem: BoundProblem, start: Start) -> bool:
-    """Whether the kl bound rounds to one: it is flat there, and its models have no point inside their domain."""
-    return problem.distance == "kl" and problem.bound(start.posterior) >= 1.0
-
-
 @dataclass
 class Search:
     """How many starts there are to be, from which seed, until when, and with which barrier the random ones begin."""
@@ -197,11 +194,15 @@ class Search:
         check_count("starts", self.starts)
         check_count("seed", self.seed, least=0)
 
-    def run(self, problem: BoundProblem, first: Start, solve_from: SolveFrom, setup_seconds: float) -> Outcome:
+    def run(self, problem: BoundProblem, first: Start, prepare: Prepare) -> Outcome:
         """Run Ipopt from every start, until the time is up, and report the best point and the other local minima."""
-        if is_vacuous(problem, first):
+        if problem.distance == "kl" and problem.bound(first.posterior) >= 1.0:
+            # It is flat there, and its models have no point inside their domain.
             message = "the bound rounds to 1 at every start that was tried, where it is flat; Ipopt was not started."
-            return Outcome(first.posterior, "acceptable", message, 0, setup_seconds)
+            return Outcome(first.posterior, "acceptable", message, 0)
+        started = time.perf_counter()
+        solve_from = prepare()
+        setup_seconds = time.perf_counter() - started
         runs = []
         others = random_starts(problem, self.seed, self.barrier)
         for start in islice(chain([first], others), self.starts):

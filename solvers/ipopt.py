@@ -40,7 +40,6 @@ from .interior_point import (
     Start,
     check_settings,
     first_start,
-    is_vacuous,
     options_for,
     set_options,
 )
@@ -66,7 +65,7 @@ class PyomoIpopt(Solver):
             return without_pyomo
         if find_ipopt_executable() is not None:
             return None
-        return _cyipopt_missing()
+        return cyipopt_missing()
 
     def run(
         self,
@@ -115,15 +114,13 @@ class PyomoIpopt(Solver):
         settings = check_settings(options, max_iterations, defaults)
         prepare = _choose_interface(interface)
         first = Start(problem.prior, None) if defaults else first_start(problem)
-        started = time.perf_counter()
-        solve_from = None if is_vacuous(problem, first) else prepare(problem, first, formulation, settings)
-        return search.run(problem, first, solve_from, time.perf_counter() - started)
+        return search.run(problem, first, lambda: prepare(problem, first, formulation, settings))
 
 
 def _choose_interface(interface: str) -> Any:
     check_choice("interface", interface, INTERFACES)
     use_environment_folders()
-    absent = _cyipopt_missing()
+    absent = cyipopt_missing()
     if interface == "executable" or (interface == "auto" and absent is not None):
         if find_ipopt_executable() is None:
             raise SolverUnavailableError("interface is 'executable', but there is no program ipopt on PATH.")
@@ -133,7 +130,7 @@ def _choose_interface(interface: str) -> Any:
     return _through_cyipopt
 
 
-def _cyipopt_missing() -> str | None:
+def cyipopt_missing() -> str | None:
     """What keeps Pyomo models from Ipopt without an ``ipopt`` program; looks without importing native code."""
     absent = [module for module in ("cyipopt", "packaging") if importlib.util.find_spec(module) is None]
     if find_asl_library() is None:

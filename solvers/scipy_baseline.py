@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from pacb_models.constants import DISTANCES
-from pacb_models.errors import InputError
 from pacb_models.optimality import gradient
 from pacb_models.problem import BoundProblem
 from pacb_models.registry import onto_simplex
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
-from pacb_models.validation import check_choice, check_count
+from pacb_models.validation import check_choice, check_count, check_positive
 
 from .limits import deadline_after
 from .weights import without_negligible
@@ -176,8 +175,8 @@ class SciPy(Solver):
 
 
 def _options(method: str, max_iterations: int, tol: float | None) -> dict[str, Any]:
-    if tol is not None and (isinstance(tol, bool) or not isinstance(tol, (int, float)) or not tol > 0.0):
-        raise InputError(f"tol is {tol!r}; it must be a positive number.")
+    if tol is not None:
+        check_positive("tol", tol)
     if method == "SLSQP":
         return {"maxiter": max_iterations, "ftol": tol or 1e-15}
     return {"maxiter": max_iterations, "gtol": tol or 1e-11, "xtol": 1e-14, "barrier_tol": 1e-12}

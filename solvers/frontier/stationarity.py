@@ -209,8 +209,7 @@ class SixthDegree(Stationarity):
     r""":math:`r = L + \sqrt y`, :math:`R(y) = y + \tfrac29 y^2 + \tfrac{16}{135} y^3 = b`."""
 
     def target(self, L: Numbers, d: Numbers) -> Numbers:
-        y = self._root(d) ** 2
-        return y * (1.0 + y * (2.0 / 9.0 + y * (16.0 / 135.0)))
+        return self._target(self._root(d) ** 2)
 
     def threshold(self, L: Numbers, d: Numbers) -> Numbers:
         return self._threshold(self._root(d) ** 2)
@@ -218,8 +217,11 @@ class SixthDegree(Stationarity):
     def ends(self, L: np.ndarray, b: np.ndarray, d: np.ndarray) -> Ends:
         # The same as for every distance, with one root for both numbers.
         y = self._root(d) ** 2
-        target = y * (1.0 + y * (2.0 / 9.0 + y * (16.0 / 135.0)))
-        return Ends(L, b, d, target - b, self._threshold(y))
+        return Ends(L, b, d, self._target(y) - b, self._threshold(y))
+
+    @staticmethod
+    def _target(y: Numbers) -> Numbers:
+        return y * (1.0 + y * (2.0 / 9.0 + y * (16.0 / 135.0)))
 
     @staticmethod
     def _threshold(y: Numbers) -> Numbers:

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
-from benchmarks.risks import available, load_risk_table
+from benchmarks.problems import PAPER_DATASETS
+from benchmarks.risks import load_risk_table
 from pacb_models.registry import get_solver
 from solvers.interior_point import STATUS_MAP
 from solvers.ipopt import read_log
@@ -23,7 +24,6 @@ RISKS = np.append(RNG.binomial(200, 0.2, 25) / 200, [0.0, 0.0])
 PRIOR = RNG.dirichlet(np.ones(27))
 TWO_MINIMA = pm.BoundProblem([0.05, 0.10] + 48 * [0.30], m=50, delta=0.05, distance="squared")
 #: The paper's nine data sets.
-DATASETS = [name for name in available() if name != "bupa-no-leak"]
 
 
 @pytest.mark.parametrize("formulation", ["lifted", "direct"])
@@ -40,7 +40,7 @@ def test_agrees_with_frontier(divergence, distance, formulation):
 
 
 @pytest.mark.parametrize("constant", ["exact", "paper"])
-@pytest.mark.parametrize("name", DATASETS)
+@pytest.mark.parametrize("name", PAPER_DATASETS)
 def test_kl_grid_of_the_paper(name, constant):
     """The paper's Ipopt failed in 34 of these 45 cells."""
     table = load_risk_table(name)
