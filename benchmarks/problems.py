@@ -17,8 +17,9 @@ from .risks import available, load_risk_table
 #: Entry-point group for third parties: a function without arguments that returns a list of problems.
 GROUP = "pacb_models.problems"
 
-#: The paper's nine data sets, in its order.
-PAPER_DATASETS = tuple(name for name in available() if name != "bupa-no-leak")
+#: Bupa without the feature that determines its class, beside the paper's nine data sets, which are in its order.
+LEAK_FREE = "bupa-no-leak"
+PAPER_DATASETS = tuple(name for name in available() if name != LEAK_FREE)
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def fingerprint(item: Item, study: Study, needed: Results) -> str:
     settings = [item.name, *(str(getattr(study, name)) for name in item.uses)]
     for text in (
         *settings,
-        *(table.to_csv() for table in study.tables.values()),
+        study.tables_digest,
         json.dumps([needed[n] for n in item.needs]),
     ):
         digest.update(text.encode())

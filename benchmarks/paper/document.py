@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pacb_models.files import write_atomically
 
 from ..report.figures import as_pdf, as_svg, styled
+from ..report.html import read_file, render_page
 from . import fidelity
 from .entries import to_csv
 from .item import FigureItem, Item, Results, TableItem, entries_of
@@ -135,16 +134,9 @@ def _latex_tables(section: Section) -> str:
 
 def as_html(document: Document) -> str:
     """One page with styles and figures inside."""
-    from jinja2 import Environment, StrictUndefined
-
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters |= {"data_uri": _data_uri, "subscripts": _subscripts}
-    template = environment.from_string((files(__package__) / "paper.html").read_text(encoding="utf-8"))
-    style = "".join(
-        (files(package) / name).read_text(encoding="utf-8")
-        for package, name in (("benchmarks.report", "report.css"), (__package__, "paper.css"))
-    )
-    return template.render(document=document, style=style, starts=_group_starts)
+    style = read_file("benchmarks.report", "report.css") + read_file(__package__, "paper.css")
+    template = read_file(__package__, "paper.html")
+    return render_page(template, {"subscripts": _subscripts}, document=document, style=style, starts=_group_starts)
 
 
 def _group_starts(panel: Panel) -> set[int]:
@@ -160,10 +152,6 @@ def _group_starts(panel: Panel) -> set[int]:
 def _subscripts(html: str) -> str:
     """I_kl(m) and φ_CH as they are set in formulas."""
     return re.sub(r"(?<!\w)([Iφ])_(\w+)", r"\1<sub>\2</sub>", str(html))
-
-
-def _data_uri(svg: bytes) -> str:
-    return "data:image/svg+xml;base64," + base64.b64encode(svg).decode()
 
 
 def _markdown(document: Document) -> str:

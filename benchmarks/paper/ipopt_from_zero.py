@@ -9,17 +9,14 @@ import numpy as np
 
 from pacb_models import BoundProblem
 from pacb_models.algebraic.pyomo_models import pyomo_model
-from pacb_models.native import find_asl_library, pynumero_problem, use_environment_folders
-from solvers.cyipopt_nlp import set_options
-from solvers.interior_point import QUIET, ending
+from pacb_models.native import pynumero_problem
+from solvers.interior_point import QUIET, ending, set_options
+from solvers.ipopt import cyipopt_missing
 
 
 def available() -> bool:
     """Whether cyipopt and PyNumero's library are here (an ``ipopt`` program alone will not do)."""
-    from importlib.util import find_spec
-
-    use_environment_folders()
-    return find_spec("cyipopt") is not None and find_asl_library() is not None
+    return cyipopt_missing() is None
 
 
 def status_from_zero(problem: BoundProblem) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..report.tables import pipes
 from .latex import latex_text
 
 #: No value.
@@ -55,18 +56,14 @@ def as_markdown(panel: Panel) -> str:
     """A pipe table. Markdown has one line of headings, so a group's title goes before each of its columns."""
     titles = [f"{group.title} {column}".strip() for group in panel.groups for column in group.columns]
     marks = ["---" if position < panel.labels else "---:" for position in range(len(titles))]
-    lines = [f"**{panel.title}**", "", _pipes(titles), _pipes(marks)]
-    lines += [_pipes([_emphasised(cell) for cell in row]) for row in panel.rows]
+    lines = [f"**{panel.title}**", "", pipes(titles), pipes(marks)]
+    lines += [pipes([_emphasised(cell) for cell in row]) for row in panel.rows]
     lines += ["", *(f"* {note}" for note in panel.notes)]
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _emphasised(cell: Cell) -> str:
     return f"**{cell.text}**" if cell.kind == "best" else cell.text
-
-
-def _pipes(texts: Sequence[str]) -> str:
-    return "| " + " | ".join(text.replace("|", r"\|") for text in texts) + " |"
 
 
 def as_latex(panel: Panel, label: str) -> str:

@@ -37,7 +37,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--from-data", action="store_true", help="train the SVMs anew instead of using embedded tables")
     parser.add_argument("--data", metavar="DIR", help="directory of the raw UCI files (the variable PACB_DATA)")
     parser.add_argument("--starts", type=int, default=1000, help="random starts of the convex–concave procedures")
-    parser.add_argument("--with-cv", action="store_true", help="run the cross-validation anew (most of an hour)")
+    parser.add_argument("--with-cv", action="store_true", help="run the cross-validation anew (27 CPU minutes)")
     parser.add_argument("--seed", type=int, default=0, help="determines all that is random")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes")
     parser.add_argument("--resume", action="store_true", help="keep what an earlier run in DIR has finished")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,15 +14,12 @@ from pacb_models import BoundProblem
 from pacb_models.ensembles.risk_table import RiskTable
 
 from ..cross_validation import Baseline, load_cross_validation
-from ..problems import PAPER_DATASETS
+from ..problems import LEAK_FREE, PAPER_DATASETS
 from ..risks import load_risk_table
 
 #: The paper's confidence parameter and its largest set of classifiers.
 DELTA = 0.01
 ALL_CLASSIFIERS = 1990
-
-#: Beside the paper's nine: Bupa without the feature that determines its class.
-LEAK_FREE = "bupa-no-leak"
 
 DISTANCES = ("linear", "squared", "kl")
 
@@ -82,6 +81,14 @@ class Study:
     baselines: Mapping[str, Baseline] = field(default_factory=load_cross_validation)
     training_seconds: Mapping[str, float] = field(default_factory=dict)
     report: Report = silent
+
+    @cached_property
+    def tables_digest(self) -> str:
+        """Identifies the risk tables."""
+        digest = hashlib.sha256()
+        for table in self.tables.values():
+            digest.update(table.to_csv().encode() + b"\0")
+        return digest.hexdigest()
 
     def risks(self, dataset: str, count: int, version: Version) -> np.ndarray | None:
         """The risks of the first ``count`` classifiers, or None where this version of them is unknown."""

@@ -14,8 +14,8 @@ from pacb_models.ensembles.risk_table import RiskTable
 from pacb_models.ensembles.risks import train_risks
 from pacb_models.files import write_atomically
 
-from ..problems import PAPER_DATASETS
-from .study import LEAK_FREE, Report, silent
+from ..problems import LEAK_FREE, PAPER_DATASETS
+from .study import Report, silent
 
 #: Processor seconds by data set; beside the tables themselves.
 TIMES = "training_seconds.csv"

@@ -232,12 +232,13 @@ def _flat(environment: dict[str, Any]) -> list[tuple[str, Any]]:
 def as_markdown(table: Table) -> str:
     """A pipe table under its caption."""
     marks = [" ---: " if numeric else " --- " for numeric in table.numeric]
-    lines = [f"{table.caption}\n", _pipes(table.titles), f"|{'|'.join(marks)}|"]
-    lines += [_pipes([cell.text for cell in row]) for row in table.rows]
+    lines = [f"{table.caption}\n", pipes(table.titles), f"|{'|'.join(marks)}|"]
+    lines += [pipes([cell.text for cell in row]) for row in table.rows]
     return "\n".join(lines) + "\n"
 
 
-def _pipes(texts: Sequence[str]) -> str:
+def pipes(texts: Sequence[str]) -> str:
+    """A line of a Markdown table."""
     return "| " + " | ".join(text.replace("|", r"\|") for text in texts) + " |"
 
 

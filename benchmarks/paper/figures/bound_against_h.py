@@ -12,7 +12,7 @@ from ..item import FigureItem, Results, entries_of
 from ..showing import NAMES
 from ..study import PAPER, Study
 from ..tables.fp_vs_solver import SIZES, as_meant
-from .style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILION, grid_of_axes, legend_below
+from .style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILION, grid_of_axes, label_outside, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,10 +54,7 @@ def draw(result: dict[str, Any]) -> Figure:
     for axis, (dataset, panel) in zip(axes, result["panels"].items()):
         _draw_panel(axis, result["sizes"], panel)
         axis.set_title(NAMES[dataset])
-    for axis in axes[6:]:
-        axis.set_xlabel("number of classifiers H")
-    for axis in axes[::3]:
-        axis.set_ylabel("kl bound")
+    label_outside(axes, 3, "number of classifiers H", "kl bound")
     legend_below(figure, axes[0], 3)
     return figure
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 import pacb_models as pm
 
 from ..item import FigureItem, Results
 from ..showing import NAMES
 from ..study import DISTANCES, EXACT, PAPER, Study
-from ..tables.sparsity import SIZE
+from ..tables.sparsity import SIZE, mass_by_risk
 from .style import grid_of_axes, legend_below, line
 
 if TYPE_CHECKING:
@@ -36,7 +34,7 @@ def compute(study: Study, results: Results) -> dict[str, Any]:
 def _distribution(study: Study, dataset: str, distance: str, version: Any) -> list[float]:
     problem = study.problem(dataset, SIZE, distance, version)
     posterior = pm.solve(problem, "frontier").posterior
-    return np.cumsum(posterior[np.argsort(problem.risks, kind="stable")]).tolist()
+    return mass_by_risk(posterior, problem.risks).tolist()
 
 
 def draw(result: dict[str, Any]) -> Figure:

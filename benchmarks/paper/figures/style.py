@@ -42,6 +42,14 @@ def grid_of_axes(rows: int, columns: int, width: float, height: float, **options
     return figure, list(figure.subplots(rows, columns, squeeze=False, **options).ravel())
 
 
+def label_outside(axes: list[Axes], columns: int, xlabel: str, ylabel: str) -> None:
+    """Label the axes below the last row and left of the first column."""
+    for axis in axes[-columns:]:
+        axis.set_xlabel(xlabel)
+    for axis in axes[::columns]:
+        axis.set_ylabel(ylabel)
+
+
 def legend_below(figure: Figure, axes: Axes, columns: int) -> None:
     """One legend for all panels, from the entries of one."""
     handles, labels = axes.get_legend_handles_labels()

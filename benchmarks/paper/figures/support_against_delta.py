@@ -12,7 +12,7 @@ from ...problems import PAPER_DATASETS
 from ..item import FigureItem, Results
 from ..showing import NAMES
 from ..study import ALL_CLASSIFIERS, DISTANCES, EXACT, PAPER, Study
-from .style import DISTANCE_LOOK, grid_of_axes, legend_below
+from .style import DISTANCE_LOOK, grid_of_axes, label_outside, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -52,10 +52,7 @@ def draw(result: dict[str, Any]) -> Figure:
                     label=f"{distance}, paper's constant",
                 )
         axis.set(xscale="log", title=NAMES[dataset], ylim=(0, 1.05 * ALL_CLASSIFIERS))
-    for axis in axes[6:]:
-        axis.set_xlabel("δ")
-    for axis in axes[::3]:
-        axis.set_ylabel("support size")
+    label_outside(axes, 3, "δ", "support size")
     legend_below(figure, axes[0], 3)
     return figure
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pacb_models as pm
 
-from ...problems import PAPER_DATASETS
+from ...problems import LEAK_FREE, PAPER_DATASETS
 from ..entries import Collector, Entries
 from ..item import Results, TableItem, table_result
 from ..panels import Cell, Group, Panel
 from ..showing import NAMES, BesidePrint
-from ..study import ALL_CLASSIFIERS, DISTANCES, LEAK_FREE, VERSIONS, Study
+from ..study import ALL_CLASSIFIERS, DISTANCES, VERSIONS, Study
 
 
 def compute(study: Study, results: Results) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def compute(study: Study, results: Results) -> dict[str, Any]:
         cells.add(dataset, "seconds_posterior", "ours", min(seconds))
         if baseline is not None and training is not None:
             speed_ups.append(baseline.cpu_seconds / (training + min(seconds)))
-    _add_sentences(cells, baselines, study, speed_ups)
+    _add_sentences(cells, baselines, speed_ups)
     return table_result(cells.entries(), missing=[name for name in PAPER_DATASETS if name not in baselines])
 
 
@@ -81,7 +81,7 @@ def significantly_lower(delta: float, relative: float | None) -> str:
     return "cv" if delta < 0.0 else "pac-bayes"
 
 
-def _add_sentences(cells: Collector, baselines: dict[str, Baseline], study: Study, speed_ups: list[float]) -> None:
+def _add_sentences(cells: Collector, baselines: dict[str, Baseline], speed_ups: list[float]) -> None:
     """What the text says of times."""
     hours = [baseline.cpu_seconds / 3600.0 for name, baseline in baselines.items() if name in PAPER_DATASETS]
     if hours:

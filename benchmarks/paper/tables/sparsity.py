@@ -31,9 +31,14 @@ def classifiers_for(posterior: np.ndarray, risks: np.ndarray, level: float) -> i
     >>> classifiers_for(np.array([0.5, 0.2, 0.3]), np.array([0.1, 0.3, 0.2]), 0.8)
     2
     """
-    mass = np.cumsum(posterior[np.argsort(risks, kind="stable")])
+    mass = mass_by_risk(posterior, risks)
     # A share that is reached exactly must not be missed by rounding.
     return int(np.searchsorted(mass, level * (1.0 - 1e-12)) + 1)
+
+
+def mass_by_risk(posterior: np.ndarray, risks: np.ndarray) -> np.ndarray:
+    """The weight of the first one, two, … classifiers by increasing risk."""
+    return np.cumsum(posterior[np.argsort(risks, kind="stable")])
 
 
 def concentration(posterior: np.ndarray) -> float:
