@@ -1,6 +1,6 @@
 """The cross-validation baseline of the paper: one λ per data set, its test errors, and the time to find it.
 
-    python -m benchmarks.cross_validation [DATASET ...] [--data DIR] [--jobs N] --out FILE
+    python -m pacb_models.benchmarks.cross_validation [DATASET ...] [--data DIR] [--jobs N] --out FILE
 
 made ``benchmarks/risks/cross_validation.csv``; :func:`load_cross_validation` reads that. Rows of data sets that are not
 named stay as they are in FILE.
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from benchmarks.risks import available
+from pacb_models.benchmarks.risks import available
 from pacb_models.ensembles.cross_validation import CrossValidation, cross_validate
 from pacb_models.ensembles.datasets import load_dataset
 from pacb_models.files import write_atomically
@@ -53,7 +53,7 @@ class Baseline:
 
 def load_cross_validation() -> dict[str, Baseline]:
     """The embedded results by data set."""
-    return _from_csv((files("benchmarks.risks") / "cross_validation.csv").read_text())
+    return _from_csv((files("pacb_models.benchmarks.risks") / "cross_validation.csv").read_text())
 
 
 def _from_csv(text: str) -> dict[str, Baseline]:
@@ -65,7 +65,7 @@ def _from_csv(text: str) -> dict[str, Baseline]:
 
 def _to_csv(baselines: dict[str, Baseline]) -> str:
     text = io.StringIO()
-    text.write("# command: python -m benchmarks.cross_validation\n# folds: 5\n# grid: paper\n# seed: 0\n")
+    text.write("# command: python -m pacb_models.benchmarks.cross_validation\n# folds: 5\n# grid: paper\n# seed: 0\n")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(Baseline.__annotations__)
     writer.writerows(vars(baselines[name]).values() for name in available() if name in baselines)

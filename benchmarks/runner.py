@@ -41,7 +41,7 @@ class Worker:
         path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
         limits = {name: str(threads) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.worker", str(child_in), str(child_out), str(os.getpid())],
+            [sys.executable, "-m", "pacb_models.benchmarks.worker", str(child_in), str(child_out), str(os.getpid())],
             pass_fds=(child_in, child_out),
             env={**os.environ, "PYTHONPATH": path, **limits},
             stdin=subprocess.DEVNULL,

@@ -8,8 +8,8 @@ A test of validity that could not fail would be worth nothing, so the same count
 shrunk. :func:`breaking_factor` computes exactly how small it must be before the guarantee fails for a single
 classifier.
 
-    python -m benchmarks.simulation                    a table in under a minute
-    python -m benchmarks.simulation --draws 1000000    the full version
+    python -m pacb_models.benchmarks.simulation                    a table in under a minute
+    python -m pacb_models.benchmarks.simulation --draws 1000000    the full version
 """
 
 from __future__ import annotations

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import html
 import re
+import runpy
 import textwrap
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 import griffe
@@ -27,6 +29,11 @@ _FORMULA = re.compile(
     r'|<div class="arithmatex">\s*\\\[(?P<block>.*?)\\\]\s*</div>',
     re.DOTALL,
 )
+
+
+def on_startup(**_: Any) -> None:
+    """Lay out the one import namespace where mkdocstrings looks for modules (mkdocs.yml, ``paths``)."""
+    runpy.run_path(str(Path(__file__).parents[1] / "tools" / "namespace.py"))["link_namespace"]()
 
 
 class SphinxDocstrings(griffe.Extension):

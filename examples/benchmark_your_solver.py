@@ -13,8 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 import pacb_models as pm
-from benchmarks.problems import PAPER_DATASETS
-from benchmarks.risks import load_risk_table
+from pacb_models.benchmarks.problems import PAPER_DATASETS
+from pacb_models.benchmarks.risks import load_risk_table
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 

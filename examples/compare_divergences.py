@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 
 import pacb_models as pm
-from benchmarks.risks import load_risk_table
+from pacb_models.benchmarks.risks import load_risk_table
 from pacb_models.risk_file import read_risk_file
 
 #: (label, arguments of the problem)

@@ -23,10 +23,14 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+#: -P: a script's folder comes first on the path, and tests/pacb_models is not the package.
+RUN_PAGE = [sys.executable, "-P", ROOT / "tests" / "run_page.py"]
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if "```" in page.read_text()], ids=name_of)
 def test_code_of_the_page_runs(page, tmp_path, data_dir):
     done = subprocess.run(
-        [sys.executable, ROOT / "tests" / "run_page.py", page, tmp_path],
+        [*RUN_PAGE, page, tmp_path],
         env={**os.environ, "PACB_DATA": str(data_dir)},
         capture_output=True,
         text=True,
@@ -50,9 +54,7 @@ def test_code_of_the_page_runs(page, tmp_path, data_dir):
 def test_a_page_that_is_wrong_is_noticed(text, complaint, tmp_path):
     page = tmp_path / "page.md"
     page.write_text(text)
-    done = subprocess.run(
-        [sys.executable, ROOT / "tests" / "run_page.py", page, tmp_path], capture_output=True, text=True
-    )
+    done = subprocess.run([*RUN_PAGE, page, tmp_path], capture_output=True, text=True)
     assert done.returncode == 1
     assert complaint in done.stderr
 

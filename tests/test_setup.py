@@ -95,6 +95,11 @@ def test_declared_entry_points_can_be_loaded(entry):
         assert target.name == entry.name
 
 
+def in_namespace(path):
+    """A file's path inside the one import namespace: solvers/weights.py is pacb_models/solvers/weights.py."""
+    return path if path.parts[0] == "pacb_models" else Path("pacb_models") / path
+
+
 def sources(*folders):
     return [path for folder in folders for path in sorted((ROOT / folder).rglob("*.py"))]
 
@@ -130,6 +135,32 @@ def test_every_third_party_import_is_declared(declared, folder):
     assert not list(undeclared_imports(folder, allowed))
 
 
+def imported_modules(path):
+    """Full names of the modules of ours that a file imports, relative imports resolved in the one namespace."""
+    package = in_namespace(path.relative_to(ROOT)).parent.parts
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
+            module = ".".join(filter(None, (base, node.module)))
+            yield module
+            yield from (f"{module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("folder, forbidden", [("pacb_models", ["solvers", "benchmarks"]), ("solvers", ["benchmarks"])])
+def test_imports_point_one_way(folder, forbidden):
+    """benchmarks → solvers → pacb_models; the models find solvers through the registry only."""
+    wrong = tuple(f"pacb_models.{name}." for name in forbidden)
+    found = [
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in sources(folder)
+        for name in imported_modules(path)
+        if f"{name}.".startswith(wrong)
+    ]
+    assert not found
+
+
 def test_set_up_scripts_need_only_the_standard_library():
     own = {path.stem for path in (ROOT / "tools").glob("*.py")}
     for path in sources("tools"):
@@ -141,8 +172,9 @@ def test_every_file_of_the_packages_gets_into_the_wheel(setup_cfg):
     tracked = subprocess.run(["git", "ls-files", *PACKAGES], cwd=ROOT, capture_output=True, text=True)
     if tracked.returncode:
         pytest.skip("not a git checkout")
+    packages = setup_cfg["options"]["packages"].split()
     patterns = [
-        f"{package}/{pattern}"
+        f"{package.replace('.', '/')}/{pattern}"
         for package, text in setup_cfg["options.package_data"].items()
         for pattern in text.split()
     ]
@@ -151,16 +183,16 @@ def test_every_file_of_the_packages_gets_into_the_wheel(setup_cfg):
         if any(path.is_relative_to(folder) for folder in CHECKOUT_ONLY):
             continue
         if path.suffix == ".py":
-            is_packaged = all((ROOT / folder / "__init__.py").is_file() for folder in list(path.parents)[:-1])
+            is_packaged = ".".join(in_namespace(path).parent.parts) in packages
         else:
-            is_packaged = any(path.match(pattern) for pattern in patterns)
+            is_packaged = any(in_namespace(path).match(pattern) for pattern in patterns)
         if not is_packaged and path.suffix != ".md":
             missing.append(str(path))
     assert not missing
 
 
 def test_test_folders_are_no_packages():
-    """tests/solvers/__init__.py would make pytest import our tests as the package solvers."""
+    """Tests are found by path; as packages they would need names of their own."""
     assert not list((ROOT / "tests").rglob("__init__.py"))
 
 

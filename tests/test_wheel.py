@@ -8,7 +8,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import zipfile
 from pathlib import Path
@@ -52,7 +51,7 @@ def installed(dist, tmp_path_factory):
     # A line in a .pth file puts a folder on the path and leaves the .pth files in it alone, the checkout's among them.
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     packages = folder / "env" / "lib" / version / "site-packages"
-    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    (packages / "dependencies.pth").write_text("\n".join(path for path in sys.path if "site-packages" in path))
     shutil.copytree(ROOT / "examples", folder / "examples")
     return python
 
@@ -71,15 +70,23 @@ def test_the_wheel_holds_the_packages_and_nothing_else(dist):
     [wheel] = dist.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.partition("/")[0] for name in names}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {"pacb_models", "solvers", "benchmarks"}
-    assert not [name for name in names if name.startswith(("benchmarks/speed", "benchmarks/benchopt"))]
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"pacb_models"}
+    scripts = ("pacb_models/benchmarks/speed", "pacb_models/benchmarks/benchopt")
+    assert not [name for name in names if name.startswith(scripts)]
 
 
 def test_packages_come_from_the_wheel(installed):
-    code = "import pacb_models, solvers, benchmarks; print(pacb_models.__file__, solvers.__file__, benchmarks.__file__)"
+    code = "import pacb_models as pm, pacb_models.benchmarks as b, pacb_models.solvers as s; "
+    code += "print(*pm.__path__, *b.__path__, *s.__path__)"
     home = installed.parent.parent
     printed = run(installed, "-c", code, cwd=home.parent)
     assert all(Path(path).is_relative_to(home) for path in printed.split())
+
+
+@pytest.mark.parametrize("name", ["solvers", "benchmarks"])
+def test_nothing_is_installed_beside_other_packages(installed, name):
+    code = f"import importlib.util; print(importlib.util.find_spec({name!r}))"
+    assert run(installed, "-c", code, cwd=installed.parents[2]) == "None\n"
 
 
 def test_solve(installed):
@@ -103,8 +110,8 @@ def test_doctor(installed):
 
 def test_embedded_tables(installed):
     code = (
-        "from benchmarks.risks import available, load_risk_table\n"
-        "from benchmarks.paper.printed import printed\n"
+        "from pacb_models.benchmarks.risks import available, load_risk_table\n"
+        "from pacb_models.benchmarks.paper.printed import printed\n"
         "print(len(available()), len(load_risk_table('wdbc')), len(printed('bounds')) > 0)"
     )
     assert run(installed, "-c", code, cwd=installed.parents[2]) == "10 1990 True\n"

@@ -58,10 +58,10 @@ def fingerprint(item: Item, study: Study, needed: Results) -> str:
 def _code() -> str:
     """A digest of every file that can change any result: the three packages' modules and the printed numbers."""
     digest = hashlib.sha256()
-    for package in ("pacb_models", "solvers", "benchmarks.paper"):
+    for package in ("pacb_models", "pacb_models.solvers", "pacb_models.benchmarks.paper"):
         for path in _modules(files(package)):
             digest.update(path.read_bytes())
-    digest.update((files("benchmarks.paper") / "printed.csv").read_bytes())
+    digest.update((files("pacb_models.benchmarks.paper") / "printed.csv").read_bytes())
     return digest.hexdigest()
 
 

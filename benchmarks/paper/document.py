@@ -134,7 +134,7 @@ def _latex_tables(section: Section) -> str:
 
 def as_html(document: Document) -> str:
     """One page with styles and figures inside."""
-    style = read_file("benchmarks.report", "report.css") + read_file(__package__, "paper.css")
+    style = read_file("pacb_models.benchmarks.report", "report.css") + read_file(__package__, "paper.css")
     template = read_file(__package__, "paper.html")
     return render_page(template, {"subscripts": _subscripts}, document=document, style=style, starts=_group_starts)
 

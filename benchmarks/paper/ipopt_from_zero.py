@@ -10,8 +10,8 @@ import numpy as np
 from pacb_models import BoundProblem
 from pacb_models.algebraic.pyomo_models import pyomo_model
 from pacb_models.native import pynumero_problem
-from solvers.interior_point import QUIET, ending, set_options
-from solvers.ipopt import cyipopt_missing
+from pacb_models.solvers.nonlinear.interior_point import QUIET, ending, set_options
+from pacb_models.solvers.nonlinear.ipopt import cyipopt_missing
 
 
 def available() -> bool:

@@ -23,7 +23,7 @@ TIMES = "training_seconds.csv"
 
 def embedded_times() -> dict[str, float]:
     """Processor time in which the SVMs of each embedded table were trained."""
-    file = files("benchmarks.risks") / TIMES
+    file = files("pacb_models.benchmarks.risks") / TIMES
     return _from_csv(file.read_text()) if file.is_file() else {}
 
 

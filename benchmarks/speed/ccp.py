@@ -2,7 +2,7 @@
 
 Both sides run the same iteration with the same stopping rule from the same random starts, one process, one thread:
 
-    python -m benchmarks.speed.ccp [--dataset spambase] [--count 50] [--starts 1000] [--rebuilt-starts 50]
+    python -m pacb_models.benchmarks.speed.ccp [--dataset spambase] [--count 50] [--starts 1000] [--rebuilt-starts 50]
 
 The rebuilt side is what one would write first: a new CVXPY problem, with the numbers in it, at every step. It gets
 fewer starts, and the ratio is that of the times per start. Compiling is part of the compiled side's time, once for all
@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.risks import load_risk_table
 from pacb_models.algebraic.ccp_subproblems import CONIC_OPTIONS, Point, Step, tangent_ratio
+from pacb_models.benchmarks.risks import load_risk_table
 from pacb_models.problem import BoundProblem
-from solvers.ccp import Descent, Subproblem, descend, one_sided
+from pacb_models.solvers.convex.ccp import Descent, Subproblem, descend, one_sided
 
 
 def rebuilt(problem: BoundProblem) -> Subproblem:

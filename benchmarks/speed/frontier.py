@@ -1,6 +1,6 @@
 """How long the frontier solver takes: in units of ``numpy.argsort`` of the same risks, of other solvers, and in µs.
 
-    python -m benchmarks.speed.frontier [--sizes 1000000 10000000] [--repeats 5] [--without-solvers]
+    python -m pacb_models.benchmarks.speed.frontier [--sizes 1000000 10000000] [--repeats 5] [--without-solvers]
 
 Three tables from one run, every time the shortest of several alternating repeats, so that both sides of a ratio see the
 machine in the same state:
@@ -26,7 +26,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import pacb_models as pm
-from solvers.frontier import SOLVER
+from pacb_models.solvers.exact.frontier import SOLVER
 
 from .timing import best_seconds
 

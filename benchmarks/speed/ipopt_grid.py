@@ -1,6 +1,6 @@
 """The paper's kl grid with Ipopt: nine risk sets × H = 50, 200, 500, 1000, 1990, both constants, against ``frontier``.
 
-    python -m benchmarks.speed.ipopt_grid [--direct-defaults] [--large 100000] [--verbose]
+    python -m pacb_models.benchmarks.speed.ipopt_grid [--direct-defaults] [--large 100000] [--verbose]
 
 The paper's Ipopt failed in 34 of its 45 cells. ``--direct-defaults`` repeats the grid the paper's way, direct
 formulation and Ipopt's default options, each cell limited to ``--time-limit`` seconds; ``--large`` adds one lifted
@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 import pacb_models as pm
-from benchmarks.problems import PAPER_DATASETS
-from benchmarks.risks import load_risk_table
+from pacb_models.benchmarks.problems import PAPER_DATASETS
+from pacb_models.benchmarks.risks import load_risk_table
 
 SIZES = (50, 200, 500, 1000, 1990)
 CONSTANTS = ("exact", "paper")

@@ -1,6 +1,6 @@
 """How long a million kl inversions take, in units of ``numpy.log`` on a million numbers, measured in one run.
 
-    python -m benchmarks.speed.kl_inverse [--size 1000000] [--repeats 7]
+    python -m pacb_models.benchmarks.speed.kl_inverse [--size 1000000] [--repeats 7]
 
 Each time is the best of several alternating repeats, so that both sides see the machine in the same state. The budgets
 spread over sixteen decades: every branch of the inverse is taken.

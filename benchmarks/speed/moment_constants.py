@@ -1,6 +1,6 @@
 """How long each moment constant takes when it is not in the cache yet.
 
-    python -m benchmarks.speed.moment_constants [--order 3]
+    python -m pacb_models.benchmarks.speed.moment_constants [--order 3]
 
 Prints the slowest of several sample sizes from 1 to 10^9 for every divergence and distance, in processor time (other
 programs on the machine do not count).

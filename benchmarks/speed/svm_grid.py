@@ -2,7 +2,7 @@
 
 Both sides train the same SVMs on the same halves with the same kernel width and the same number of threads, in one run:
 
-    python -m benchmarks.speed.svm_grid [--dataset spambase] [--count 100] [--jobs 1] [--data DIR]
+    python -m pacb_models.benchmarks.speed.svm_grid [--dataset spambase] [--count 100] [--jobs 1] [--data DIR]
 
 The λ values are spread evenly over the paper's 1990. The time of the shared side includes its Gram matrix, made once
 however many SVMs follow: the ratio grows with ``--count``.

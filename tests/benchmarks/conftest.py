@@ -13,8 +13,8 @@ MODULE = '''
 import os
 import time
 
-from benchmarks.problems import Problem
-from benchmarks.suites import Cell, Suite
+from pacb_models.benchmarks.problems import Problem
+from pacb_models.benchmarks.suites import Cell, Suite
 from pacb_models import BoundProblem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.results import ResultLog, load_results, write_environment
+from pacb_models.benchmarks.results import ResultLog, load_results, write_environment
 
 _numbers = itertools.count()
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-import benchmarks
 import pacb_models as pm
-from benchmarks.problems import synthetic, table_problem
+import pacb_models.benchmarks
+from pacb_models.benchmarks.problems import synthetic, table_problem
 
-ADAPTER = Path(benchmarks.__file__).parent / "benchopt"
+ADAPTER = Path(pacb_models.benchmarks.__path__[0]) / "benchopt"
 
 SOLVERS = ("frontier", "subset-search", "ccp")
 

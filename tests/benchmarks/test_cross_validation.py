@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from benchmarks.cross_validation import load_cross_validation
-from benchmarks.risks import load_risk_table
+from pacb_models.benchmarks.cross_validation import load_cross_validation
+from pacb_models.benchmarks.risks import load_risk_table
 from pacb_models.ensembles.cross_validation import cross_validate
 from pacb_models.ensembles.datasets import load_dataset
 

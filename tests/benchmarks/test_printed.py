@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from benchmarks.paper.printed import TABLES, printed, printed_value
+from pacb_models.benchmarks.paper.printed import TABLES, printed, printed_value
 from pacb_models.errors import InputError
 
 DATA_SETS = (

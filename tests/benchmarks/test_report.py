@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
-from benchmarks.report import analysis, findings, posteriors, tables, write_report
-from benchmarks.risks import load_risk_table
+from pacb_models.benchmarks.report import analysis, findings, posteriors, tables, write_report
+from pacb_models.benchmarks.risks import load_risk_table
 from pacb_models.errors import InputError
 
 from .browser import Browser, executable

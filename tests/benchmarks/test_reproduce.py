@@ -9,26 +9,26 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
-from benchmarks.paper import ipopt_from_zero
-from benchmarks.paper.cache import Cache
-from benchmarks.paper.catalogue import FIGURES, ITEMS, TABLES
-from benchmarks.paper.document import as_html, compose
-from benchmarks.paper.entries import Entries, difference, number
-from benchmarks.paper.fidelity import compared_bounds, far_panel, same_order
-from benchmarks.paper.figures import moments, support_against_delta, weights
-from benchmarks.paper.figures.linear_supports import components
-from benchmarks.paper.item import entries_of
-from benchmarks.paper.latex import latex_text
-from benchmarks.paper.printed import printed, printed_value
-from benchmarks.paper.reproduce_command import compute
-from benchmarks.paper.study import BOTH_HALVES, DISTANCES, EXACT, PAPER, Study, embedded_tables
-from benchmarks.paper.tables import fp_vs_ccp, fp_vs_solver
-from benchmarks.paper.tables.cross_validation import significantly_lower
-from benchmarks.paper.tables.sparsity import classifiers_for, concentration
-from benchmarks.paper.training import train_tables
-from benchmarks.problems import PAPER_DATASETS
-from benchmarks.report.figures import styled
-from benchmarks.risks import load_risk_table
+from pacb_models.benchmarks.paper import ipopt_from_zero
+from pacb_models.benchmarks.paper.cache import Cache
+from pacb_models.benchmarks.paper.catalogue import FIGURES, ITEMS, TABLES
+from pacb_models.benchmarks.paper.document import as_html, compose
+from pacb_models.benchmarks.paper.entries import Entries, difference, number
+from pacb_models.benchmarks.paper.fidelity import compared_bounds, far_panel, same_order
+from pacb_models.benchmarks.paper.figures import moments, support_against_delta, weights
+from pacb_models.benchmarks.paper.figures.linear_supports import components
+from pacb_models.benchmarks.paper.item import entries_of
+from pacb_models.benchmarks.paper.latex import latex_text
+from pacb_models.benchmarks.paper.printed import printed, printed_value
+from pacb_models.benchmarks.paper.reproduce_command import compute
+from pacb_models.benchmarks.paper.study import BOTH_HALVES, DISTANCES, EXACT, PAPER, Study, embedded_tables
+from pacb_models.benchmarks.paper.tables import fp_vs_ccp, fp_vs_solver
+from pacb_models.benchmarks.paper.tables.cross_validation import significantly_lower
+from pacb_models.benchmarks.paper.tables.sparsity import classifiers_for, concentration
+from pacb_models.benchmarks.paper.training import train_tables
+from pacb_models.benchmarks.problems import PAPER_DATASETS
+from pacb_models.benchmarks.report.figures import styled
+from pacb_models.benchmarks.risks import load_risk_table
 from pacb_models.cli import main
 from pacb_models.ensembles.cross_validation import cross_validate
 from pacb_models.ensembles.datasets import load_dataset
@@ -113,7 +113,7 @@ def test_every_cell_of_fixed_point_against_solver(study, monkeypatch):
     panels = ITEMS["fp-vs-solver"].show(entries, result["facts"])
     assert [len(panel.rows) for panel in panels] == [18, 18]
     figure = ITEMS["bound-against-h"]
-    monkeypatch.setattr("benchmarks.paper.figures.bound_against_h.SIZES", (50, 200))
+    monkeypatch.setattr("pacb_models.benchmarks.paper.figures.bound_against_h.SIZES", (50, 200))
     drawn = figure.compute(study, {"fp-vs-solver": result})
     for dataset, panel in drawn["panels"].items():
         assert panel["one-sided CCP"] == pytest.approx(panel["fixed point"], abs=1e-7), dataset
@@ -339,7 +339,7 @@ def test_names_are_those_of_the_help(capsys):
 
 
 def printed_tables():
-    from benchmarks.paper.printed import TABLES as names
+    from pacb_models.benchmarks.paper.printed import TABLES as names
 
     return [name for name in names if name != "examples"]
 
@@ -455,8 +455,8 @@ def test_from_data_gives_the_embedded_tables(tmp_path, data_dir):
 def test_cross_validation_anew(study, data_dir, monkeypatch):
     """One data set and the first twenty values of λ."""
     few = partial(cross_validate, count=20)
-    monkeypatch.setattr("benchmarks.paper.tables.cross_validation.cross_validate", few)
-    monkeypatch.setattr("benchmarks.paper.tables.cross_validation.PAPER_DATASETS", ("haberman",))
+    monkeypatch.setattr("pacb_models.benchmarks.paper.tables.cross_validation.cross_validate", few)
+    monkeypatch.setattr("pacb_models.benchmarks.paper.tables.cross_validation.PAPER_DATASETS", ("haberman",))
     reports = []
     again = Study(study.tables, with_cv=True, seed=1, data_dir=data_dir, report=lambda *report: reports.append(report))
     entries = entries_of(ITEMS["cross-validation"].compute(again, {}))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from benchmarks.risks import available, load_risk_table
+from pacb_models.benchmarks.risks import available, load_risk_table
 from pacb_models.ensembles.datasets import load_dataset
 from pacb_models.ensembles.grids import GRIDS
 from pacb_models.ensembles.risks import Experiment

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from benchmarks.results import FIELDS, LOG, load_results, read_rows
+from pacb_models.benchmarks.results import FIELDS, LOG, load_results, read_rows
 
 
 def rows_by_problem(directory):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from benchmarks.simulation import (
+from pacb_models.benchmarks.simulation import (
     BOUNDS,
     Tally,
     breaking_factor,

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks import summary
-from benchmarks.compare import compare
+from pacb_models.benchmarks import summary
+from pacb_models.benchmarks.compare import compare
 from pacb_models.errors import InputError
 
 from .made_up_log import frame, row, write_log

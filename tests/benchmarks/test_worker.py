@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.worker import PeakMemory
+from pacb_models.benchmarks.worker import PeakMemory
 
 
 def test_peak_memory_is_that_since_the_start_alone():

@@ -14,9 +14,9 @@ from scipy.optimize import minimize_scalar
 from scipy.stats import ks_2samp
 
 import pacb_models as pm
-from benchmarks.risks import load_risk_table
 from pacb_models.algebraic.ccp_subproblems import OneSidedSubproblem, TwoSidedSubproblem, evaluate, tangent_ratio
-from solvers.ccp import descend, one_sided
+from pacb_models.benchmarks.risks import load_risk_table
+from pacb_models.solvers.convex.ccp import descend, one_sided
 
 #: Two local minima each: one good classifier that the prior trusts little, among poor ones.
 TWO_MINIMA = {

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import pacb_models as pm
 from pacb_models.algebraic.convex import LARGEST_PARAMETRISED
 from pacb_models.solution import STATUSES
-from solvers import convex
-from solvers.convex import BACKENDS, LIMITS, SETTINGS, STATUS_MAP
+from pacb_models.solvers.convex import conic as convex
+from pacb_models.solvers.convex.conic import BACKENDS, LIMITS, SETTINGS, STATUS_MAP
 
 from .solver_checks import make
 

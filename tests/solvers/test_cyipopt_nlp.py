@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import pacb_models as pm
 from pacb_models.solution import STATUSES
-from solvers.cyipopt_nlp import LiftedProblem
-from solvers.interior_point import SETTINGS, STATUS_MAP, ending, first_start, random_starts
+from pacb_models.solvers.nonlinear.cyipopt_nlp import LiftedProblem
+from pacb_models.solvers.nonlinear.interior_point import SETTINGS, STATUS_MAP, ending, first_start, random_starts
 
 from ..foreign import Doubled
 from .solver_checks import PAIRS, make

@@ -11,8 +11,8 @@ from mpmath import atanh, exp, findroot, log, mp, mpf, sqrt
 
 import pacb_models as pm
 from pacb_models.binary_kl import kl, kl_inverse
-from solvers.fixed_point import FixedPoint
-from solvers.logit_gap import logit_gap
+from pacb_models.solvers.fixed_points.fixed_point import FixedPoint
+from pacb_models.solvers.fixed_points.logit_gap import logit_gap
 
 EVERY_BOUND = [
     *(("chi2", distance) for distance in ("linear", "squared", "kl")),

@@ -12,8 +12,8 @@ from mpmath import mp, mpf
 from scipy.special import softmax
 
 import pacb_models as pm
-from solvers.frontier import chi_squared, gibbs, renyi
-from solvers.frontier.stationarity import STATIONARITY, Point
+from pacb_models.solvers.exact.frontier import chi_squared, gibbs, renyi
+from pacb_models.solvers.exact.frontier.stationarity import STATIONARITY, Point
 
 from .path_reference import Reference, best, scan
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
-from benchmarks.problems import PAPER_DATASETS
-from benchmarks.risks import load_risk_table
+from pacb_models.benchmarks.problems import PAPER_DATASETS
+from pacb_models.benchmarks.risks import load_risk_table
 from pacb_models.registry import get_solver
-from solvers.interior_point import STATUS_MAP
-from solvers.ipopt import read_log
+from pacb_models.solvers.nonlinear.interior_point import STATUS_MAP
+from pacb_models.solvers.nonlinear.ipopt import read_log
 
 from .solver_checks import PAIRS, make
 

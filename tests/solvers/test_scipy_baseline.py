@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pacb_models as pm
 from pacb_models.solution import STATUSES
-from solvers.scipy_baseline import METHODS, STATUS_MAP, Logits, Shares
+from pacb_models.solvers.nonlinear.scipy_baseline import METHODS, STATUS_MAP, Logits, Shares
 
 from .solver_checks import PAIRS, make
 

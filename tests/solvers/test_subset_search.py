@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 import pacb_models as pm
 from pacb_models.binary_kl import kl_inverse
-from solvers.ordered_supports import OrderedSupports, bounds_at, stationary_slope
+from pacb_models.solvers.fixed_points.ordered_supports import OrderedSupports, bounds_at, stationary_slope
 
 #: Two good classifiers and many that are not, m = 50: a few supports in between have no feasible fixed point.
 TWO_GROUPS = np.array([0.05, 0.10] + 48 * [0.30])

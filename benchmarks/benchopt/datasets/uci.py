@@ -2,8 +2,8 @@
 
 from benchopt import BaseDataset
 
-from benchmarks.problems import PAPER_DATASETS
-from benchmarks.risks import load_risk_table
+from pacb_models.benchmarks.problems import PAPER_DATASETS
+from pacb_models.benchmarks.risks import load_risk_table
 
 
 class Dataset(BaseDataset):

@@ -1,7 +1,7 @@
 r"""Finding every turn of a bound from falling to rising along a path: interval exclusion, then cutting what is left.
 
 A path is cut into intervals. Three facts settle an interval without looking inside (``h`` is the excess of
-:mod:`~solvers.frontier.stationarity`, ``T`` its threshold, ``e`` the elasticity of the path):
+:mod:`~pacb_models.solvers.exact.frontier.stationarity`, ``T`` its threshold, ``e`` the elasticity of the path):
 
 * ``h`` cannot be zero in it: the enclosure of ``h`` from the two end points excludes zero;
 * ``h`` falls throughout (:math:`e \ge T`): it holds no turn from falling to rising;

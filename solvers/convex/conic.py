@@ -20,8 +20,8 @@ from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 from pacb_models.validation import check_choice, check_count
 
-from .limits import deadline_after
-from .weights import without_negligible
+from ..limits import deadline_after
+from ..weights import without_negligible
 
 BACKENDS = ("CLARABEL", "SCS")
 

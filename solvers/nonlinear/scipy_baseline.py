@@ -17,8 +17,8 @@ from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 from pacb_models.validation import check_choice, check_count, check_positive
 
-from .limits import deadline_after
-from .weights import without_negligible
+from ..limits import deadline_after
+from ..weights import without_negligible
 
 METHODS = ("SLSQP", "trust-constr")
 

@@ -1,8 +1,8 @@
 """Ipopt on the Pyomo models: through cyipopt and PyNumero, or through an ``ipopt`` program.
 
-The lifted formulation with our options (:data:`~solvers.interior_point.SETTINGS`) and scaling is the one to use. The
-direct formulation and ``defaults=True``, which leaves every option at Ipopt's default, are there to show what
-happens without: together they are the set-up with which the paper reports failures for most kl problems.
+The lifted formulation with our options (:data:`~pacb_models.solvers.nonlinear.interior_point.SETTINGS`) and scaling is
+the one to use. The direct formulation and ``defaults=True``, which leaves every option at Ipopt's default, are there to
+show what happens without: together they are the set-up with which the paper reports failures for most kl problems.
 
 Pyomo's own ``SolverFactory("cyipopt")`` is not used, since it reports a time limit as an iteration limit (and cannot
 report the wall-clock limit at all): return codes are read from Ipopt itself.
@@ -31,6 +31,7 @@ from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 from pacb_models.validation import check_choice
 
+from ..limits import deadline_after
 from .interior_point import (
     RANDOM_BARRIER,
     STATUS_MAP,
@@ -43,7 +44,6 @@ from .interior_point import (
     options_for,
     set_options,
 )
-from .limits import deadline_after
 
 INTERFACES = ("auto", "cyipopt", "executable")
 

@@ -17,7 +17,7 @@ from pacb_models.registry import OPTIMAL_RESIDUAL, onto_simplex
 from pacb_models.solution import LocalMinimum, Outcome
 from pacb_models.validation import check_count
 
-from .weights import without_negligible
+from ..weights import without_negligible
 
 #: Options for bound minimisations, in place of Ipopt's defaults.
 SETTINGS: dict[str, Any] = {

@@ -24,8 +24,8 @@ from pacb_models.problem import BoundProblem, Outer
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 
+from ..limits import deadline_after
 from .interior_point import Run, Search, SolveFrom, Start, check_settings, first_start, options_for, set_options
-from .limits import deadline_after
 
 
 class LiftedProblem:
