@@ -17,6 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import rel_entr
 
+from .immutable import Immutable
+
 
 class Budget(NamedTuple):
     """The budget as a function of the statistic, with two derivatives."""
@@ -66,7 +68,7 @@ class Divergence:
         return f"{type(self).__name__}()"
 
 
-class Renyi(Divergence):
+class Renyi(Immutable, Divergence):
     r"""Rényi order :math:`\alpha > 1`: :math:`D = \sum_i p_i (q_i/p_i)^\alpha` (Bégin et al., 2016).
 
     Its ``value`` is :math:`D - 1`, which is χ² at order two and a monotone function of the Rényi divergence
@@ -77,7 +79,7 @@ class Renyi(Divergence):
     moments = "renyi"
 
     def __init__(self, order: float):
-        self.order = float(order)
+        self._set(order=float(order))
 
     def statistic(self, q: np.ndarray, p: np.ndarray) -> float:
         if self.order == 2.0:

@@ -21,6 +21,7 @@ from . import distances, divergences, optimality
 from .constants import check_names, check_sample_size
 from .distances import Distance
 from .divergences import Divergence
+from .immutable import Immutable
 from .validation import check_delta, check_order, check_posterior, check_prior, check_risks
 
 if TYPE_CHECKING:
@@ -39,8 +40,10 @@ class Outer(NamedTuple):
     DD: float
 
 
-class BoundProblem:
+class BoundProblem(Immutable):
     """Minimise a PAC-Bayesian bound over the posteriors on a finite set of classifiers.
+
+    A problem never changes: :meth:`replace` makes another one.
 
     Parameters
     ----------
@@ -69,6 +72,16 @@ class BoundProblem:
     0.2162
     """
 
+    risks: np.ndarray
+    m: int
+    delta: float
+    prior: np.ndarray
+    #: True when the prior was left out, so that every weight is the same number.
+    uniform_prior: bool
+    distance_function: Distance
+    divergence_function: Divergence
+    constant: str
+
     def __init__(
         self,
         risks: object,
@@ -80,16 +93,18 @@ class BoundProblem:
         constant: str = "exact",
         order: float = 2.0,
     ) -> None:
-        self.risks = check_risks(risks)
-        self.m = check_sample_size(m)
-        self.delta = check_delta(delta)
-        self.prior = check_prior(prior, self.risks.size)
-        #: True when the prior was left out, so that every weight is the same number.
-        self.uniform_prior = prior is None
-        self.distance_function, self.divergence_function = _resolve(distance, divergence, constant, order)
-        self.constant = constant
-        self.risks.setflags(write=False)
-        self.prior.setflags(write=False)
+        checked = check_risks(risks)
+        distance_function, divergence_function = _resolve(distance, divergence, constant, order)
+        self._set(
+            risks=checked,
+            m=check_sample_size(m),
+            delta=check_delta(delta),
+            prior=check_prior(prior, checked.size),
+            uniform_prior=prior is None,
+            distance_function=distance_function,
+            divergence_function=divergence_function,
+            constant=constant,
+        )
 
     @property
     def distance(self) -> str:
@@ -205,9 +220,14 @@ class BoundProblem:
             "prior": None if self.uniform_prior else self.prior,
             "constant": self.constant,
         }
+        if self.order > 1.0:
+            arguments["order"] = self.order
         if "divergence" not in changes and "order" in changes:
             changes["divergence"] = self.divergence
         return BoundProblem(**(arguments | changes))
+
+    def _another(self) -> str:
+        return "a problem never changes; problem.replace(...) makes another one"
 
     def __repr__(self) -> str:
         order = f", order={self.order:g}" if self.divergence == "renyi" else ""

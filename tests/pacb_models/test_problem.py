@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -135,6 +138,38 @@ def test_arrays_are_copies_that_cannot_be_changed():
         problem.prior[0] = 0.5
 
 
+def test_a_problem_never_changes():
+    """The constant is computed once: another m, δ or order under it would be a false guarantee."""
+    problem = pm.BoundProblem([0.1, 0.2], m=1000, divergence="renyi", order=3.0)
+    before = problem.constant_value
+    for name in [*vars(problem), "size", "order", "distance", "divergence", "not_an_attribute"]:
+        with pytest.raises(AttributeError, match=f"{name} of a BoundProblem cannot be set.*replace"):
+            setattr(problem, name, 10)
+        with pytest.raises(AttributeError, match=f"{name} of a BoundProblem cannot be deleted"):
+            delattr(problem, name)
+    with pytest.raises(AttributeError, match="order of a Renyi cannot be set"):
+        problem.divergence_function.order = 1.5
+    assert (problem.m, problem.order, problem.constant_value) == (1000, 3.0, before)
+
+
+@pytest.mark.parametrize("evaluated", [False, True])
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda problem: pickle.loads(pickle.dumps(problem))])
+def test_copies_never_change_either(duplicate, evaluated):
+    problem = pm.BoundProblem([0.1, 0.2], m=30, divergence="renyi", order=3.0, prior=[0.3, 0.7])
+    if evaluated:
+        problem.bound(problem.prior)
+    other = duplicate(problem)
+    assert repr(other) == repr(problem)
+    assert other.bound(other.prior) == problem.bound(problem.prior)
+    with pytest.raises(AttributeError, match="cannot be set"):
+        other.m = 10
+    with pytest.raises(AttributeError, match="cannot be set"):
+        other.divergence_function.order = 10
+    for array in (other.risks, other.prior):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0.5
+
+
 class TestReplace:
     problem = pm.BoundProblem([0.1, 0.3], m=20, delta=0.1, distance="squared", prior=[0.3, 0.7], constant="paper")
 
@@ -153,6 +188,9 @@ class TestReplace:
         renyi = pm.BoundProblem([0.1, 0.3], m=20, divergence="renyi", order=3.5)
         assert renyi.replace(m=30).order == 3.5
         assert renyi.replace(order=1.5).order == 1.5
+        assert renyi.replace(divergence="renyi").order == 3.5
+        assert renyi.replace(divergence="chi2").order == 2.0
+        assert renyi.replace(divergence="kl").replace(divergence="renyi").order == 2.0
 
     def test_uniform_prior_follows_the_number_of_risks(self):
         assert pm.BoundProblem([0.1, 0.3], m=20).replace(risks=[0.1, 0.2, 0.3]).prior.tolist() == [1 / 3] * 3

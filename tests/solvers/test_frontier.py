@@ -206,7 +206,7 @@ class Rescaled(pm.BoundProblem):
 
     def __init__(self, coefficient: float, *arguments, **keywords):
         super().__init__(*arguments, **keywords)
-        self.coefficient = coefficient
+        self._set(coefficient=coefficient)
 
 
 @pytest.mark.parametrize("distance", ["linear", "squared", "kl"])

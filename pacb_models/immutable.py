@@ -1,0 +1,34 @@
+"""Objects that never change, so that what was computed from them once stays right."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+
+class Immutable:
+    """Attributes are set once, by :meth:`_set` in ``__init__``; arrays among them become read-only.
+
+    That holds for copies and unpickled objects too, and a :func:`functools.cached_property` can be relied on.
+    """
+
+    def _set(self, **attributes: Any) -> None:
+        for value in attributes.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+        vars(self).update(attributes)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # NumPy's arrays forget that they are read-only when they are pickled or copied deeply.
+        self._set(**state)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{name} of a {type(self).__name__} cannot be set: {self._another()}.")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{name} of a {type(self).__name__} cannot be deleted: {self._another()}.")
+
+    def _another(self) -> str:
+        """What to do instead, as a clause."""
+        return "it never changes; make another one"
