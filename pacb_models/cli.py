@@ -179,6 +179,7 @@ def _describe(problem: BoundProblem, solution: Any, names: list[str], top: int) 
         f"divergence       {solution.divergence:.6g}   ({problem.divergence})",
         f"support          {solution.support_size} of {problem.size} classifiers",
         f"status           {solution.status}, {scope}" + (f": {solution.message}" if solution.message else ""),
+        *_proven(solution),
         f"solver           {solution.solver}, {_effort(solution)}, KKT residual {solution.kkt_residual:.1e}",
         f"constant         I(m) = {problem.constant_value:.6g} ({problem.constant}), distance {problem.distance}",
     ]
@@ -193,6 +194,12 @@ def _describe(problem: BoundProblem, solution: Any, names: list[str], top: int) 
         if solution.support_size > top:
             lines.append(f"... and {solution.support_size - top} more (--top N or --json)")
     return "\n".join(lines)
+
+
+def _proven(solution: Any) -> list[str]:
+    if solution.lower_bound is None:
+        return []
+    return [f"lower bound      {solution.lower_bound:.10f}   (no posterior has a smaller bound, as the solver proves)"]
 
 
 def _effort(solution: Any) -> str:

@@ -9,11 +9,25 @@ from typing import Any
 
 from .errors import SolverUnavailableError
 from .problem import BoundProblem
-from .registry import capable_solvers, get_solver, solve
+from .registry import ROUNDING, capable_solvers, get_solver, solve
 from .solution import Solution
 from .solver import Solver
 
-_COLUMNS = ("solver", "status", "bound", "gap", "kkt_residual", "iterations", "setup_seconds", "seconds", "verdict")
+_COLUMNS = (
+    "solver",
+    "status",
+    "bound",
+    "gap",
+    "lower_bound",
+    "kkt_residual",
+    "iterations",
+    "setup_seconds",
+    "seconds",
+    "verdict",
+)
+
+
+REFUTED = "its lower bound is refuted"
 
 
 @dataclass(frozen=True)
@@ -24,6 +38,8 @@ class CheckRow:
     status: str
     bound: float
     gap: float
+    #: What the solver proves to be below the bound of every posterior; None when it proves nothing.
+    lower_bound: float | None
     kkt_residual: float
     iterations: int | None
     setup_seconds: float
@@ -34,6 +50,11 @@ class CheckRow:
     def agrees(self) -> bool:
         """True when the solver found the reference bound and was right about it."""
         return self.verdict == "agrees"
+
+    @property
+    def refuted(self) -> bool:
+        """True when another solver found a bound below what this one proves to be the least."""
+        return self.verdict.startswith(REFUTED)
 
 
 @dataclass(frozen=True)
@@ -50,6 +71,13 @@ class CrossCheck:
         """True when every solver that can run here agrees."""
         return all(row.agrees for row in self.rows if row.status != "unavailable")
 
+    @property
+    def lower_bound(self) -> float | None:
+        """The largest lower bound that a solver proved and no other's bound refutes; None when none proved any."""
+        return max(
+            (row.lower_bound for row in self.rows if row.lower_bound is not None and not row.refuted), default=None
+        )
+
     def to_frame(self) -> Any:
         """The rows as a pandas DataFrame."""
         import pandas
@@ -62,23 +90,31 @@ class CrossCheck:
         return {
             "reference": self.reference,
             "reference_bound": _finite(self.reference_bound),
+            "lower_bound": self.lower_bound,
             "tol": self.tol,
             "agree": self.agree,
             "rows": rows,
         }
 
     def __str__(self) -> str:
-        cells = [_COLUMNS] + [tuple(_show(column, getattr(row, column)) for column in _COLUMNS) for row in self.rows]
-        widths = [max(len(line[k]) for line in cells) for k in range(len(_COLUMNS))]
-        numeric = {"bound", "gap", "kkt_residual", "iterations", "setup_seconds", "seconds"}
+        proven = any(row.lower_bound is not None for row in self.rows)
+        columns = [column for column in _COLUMNS if proven or column != "lower_bound"]
+        cells = [columns] + [[_show(column, getattr(row, column)) for column in columns] for row in self.rows]
+        widths = [max(len(line[k]) for line in cells) for k in range(len(columns))]
+        numeric = {"bound", "gap", "lower_bound", "kkt_residual", "iterations", "setup_seconds", "seconds"}
         lines = [
             "  ".join(
                 cell.rjust(width) if column in numeric else cell.ljust(width)
-                for column, cell, width in zip(_COLUMNS, line, widths, strict=True)
+                for column, cell, width in zip(columns, line, widths, strict=True)
             ).rstrip()
             for line in cells
         ]
         lines.append(f"reference: {self.reference}, bound {self.reference_bound:.12g}; tolerance {self.tol:g}")
+        if self.lower_bound is not None:
+            below = self.reference_bound - self.lower_bound
+            lines.append(
+                f"proven: no bound is below {self.lower_bound:.12g}, {max(below, 0.0):.1e} below the reference"
+            )
         return "\n".join(lines)
 
 
@@ -89,7 +125,7 @@ def _finite(value: Any) -> Any:
 def _show(column: str, value: Any) -> str:
     if value is None or value != value:
         return "-"
-    if column == "bound":
+    if column in ("bound", "lower_bound"):
         return f"{value:.10f}"
     if column in ("gap", "kkt_residual"):
         return f"{value:.1e}"
@@ -107,7 +143,9 @@ def cross_check(
 ) -> CrossCheck:
     """Run every capable solver and compare its bound with the reference.
 
-    The reference is the solution of an exact solver when one applies, else the smallest bound found.
+    The reference is the solution of an exact solver when one applies, else the smallest bound found. Where solvers
+    prove lower bounds, every one of them has to be below every bound that was found: a certified minimum is confirmed
+    from below by an unrelated method, or one of the two proofs is wrong.
 
     Parameters
     ----------
@@ -124,15 +162,17 @@ def cross_check(
     Returns
     -------
     CrossCheck
-        One row per solver with a verdict: ``agrees``, ``worse by …``, ``failed: …``, ``claims optimal but is not``, or
-        ``below the reference by …``, which would mean that the reference is wrong.
+        One row per solver with a verdict: ``agrees``, ``worse by …``, ``failed: …``, ``claims optimal but is not``,
+        ``below the reference by …``, which would mean that the reference is wrong, or ``its lower bound is refuted, by
+        …``, which would mean that the solver's proof is.
     """
     chosen = capable_solvers(problem) if solvers is None else solvers
     named = {each.name if isinstance(each, Solver) else each: each for each in chosen}
     found = {name: _attempt(problem, each, (options or {}).get(name, {}), time_limit) for name, each in named.items()}
     solved = {name: result for name, result in found.items() if isinstance(result, Solution)}
     reference = _reference(problem, solved)
-    rows = tuple(_row(name, result, reference, tol) for name, result in found.items())
+    smallest = min((solution.bound for solution in [*solved.values(), reference] if solution), default=math.inf)
+    rows = tuple(_row(name, result, reference, smallest, tol) for name, result in found.items())
     if reference is None:
         return CrossCheck(rows, "none", float("nan"), tol)
     return CrossCheck(rows, reference.solver, reference.bound, tol)
@@ -165,27 +205,35 @@ def _reference(problem: BoundProblem, solved: dict[str, Solution]) -> Solution |
     return min(candidates, key=lambda solution: solution.bound, default=None)
 
 
-def _row(name: str, result: Solution | tuple[str, str], reference: Solution | None, tol: float) -> CheckRow:
+def _row(
+    name: str, result: Solution | tuple[str, str], reference: Solution | None, smallest: float, tol: float
+) -> CheckRow:
     nan = float("nan")
     if not isinstance(result, Solution):
         status, reason = result
-        return CheckRow(name, status, nan, nan, nan, None, nan, nan, f"failed: {reason}")
+        return CheckRow(name, status, nan, nan, None, nan, None, nan, nan, f"failed: {reason}")
     gap = result.bound - reference.bound
     return CheckRow(
         name,
         result.status,
         result.bound,
         gap,
+        result.lower_bound,
         result.kkt_residual,
         result.iterations,
         result.setup_seconds,
         result.seconds,
-        verdict(result, gap, tol),
+        verdict(result, gap, tol, smallest),
     )
 
 
-def verdict(solution: Solution, gap: float, tol: float) -> str:
-    """What to say of a solution whose bound differs from the reference by ``gap``."""
+def verdict(solution: Solution, gap: float, tol: float, smallest: float = math.inf) -> str:
+    """What to say of a solution whose bound differs from the reference by ``gap``.
+
+    ``smallest`` is the smallest bound that any solver found.
+    """
+    if solution.lower_bound is not None and solution.lower_bound > smallest + ROUNDING:
+        return f"{REFUTED}, by {solution.lower_bound - smallest:.1e}"
     if gap < -tol:
         return f"below the reference by {-gap:.1e}"
     if solution.status not in ("optimal", "acceptable"):

@@ -27,6 +27,9 @@ OPTIMAL_RESIDUAL = 1e-6
 #: ... and above this not even as "acceptable".
 ACCEPTABLE_RESIDUAL = 1e-4
 
+#: A lower bound may exceed the bound of the solver's own posterior by rounding, up to this. More refutes it.
+ROUNDING = 1e-12
+
 #: Order in which solvers are listed; others follow by name.
 _ORDER = ("frontier", "fixed-point", "subset-search", "cvxpy", "ipopt", "cyipopt", "ccp", "scipy")
 
@@ -220,6 +223,12 @@ def assess(problem: BoundProblem, outcome: Outcome, solver: str, seconds: float)
         if held != status:
             message = f"the solver said {status!r}, but the KKT residual is {residual:.1e}. {message}".strip()
             status = held
+    lower_bound = outcome.lower_bound
+    refuted = lower_bound is not None and not lower_bound <= bound + ROUNDING
+    if refuted:
+        message = (
+            f"the solver's lower bound, {lower_bound:.10g}, is above the bound of its own weights. {message}".strip()
+        )
     return Solution(
         posterior=posterior,
         bound=float(bound),
@@ -232,10 +241,11 @@ def assess(problem: BoundProblem, outcome: Outcome, solver: str, seconds: float)
         seconds=seconds,
         setup_seconds=outcome.setup_seconds,
         kkt_residual=float(residual),
-        is_global=outcome.is_global and status == "optimal",
+        is_global=outcome.is_global and status == "optimal" and not refuted,
         solver=solver,
         local_minima=outcome.local_minima,
         details={**outcome.details, "simplex_violation": violation},
+        lower_bound=None if lower_bound is None or refuted else min(float(lower_bound), float(bound)),
     )
 
 

@@ -43,6 +43,8 @@ class Outcome:
     #: Seconds spent building or compiling a model, apart from solving it.
     setup_seconds: float = 0.0
     is_global: bool = False
+    #: A number that no posterior's bound is below, as the method proves, rounding and its tolerances taken off.
+    lower_bound: float | None = None
     local_minima: tuple[LocalMinimum, ...] = ()
     #: Anything particular to the solver: traces, histories, distinct points of a multi-start.
     details: dict[str, Any] = field(default_factory=dict)
@@ -69,6 +71,8 @@ class Solution:
         :meth:`BoundProblem.kkt_residual` of the posterior.
     is_global : bool
         True when the method certifies the global minimum.
+    lower_bound : float or None
+        Below this is the bound of no posterior, as the method proves; None when it proves nothing.
     solver : str
     local_minima : tuple of LocalMinimum
         Other local minima found, best first.
@@ -91,6 +95,7 @@ class Solution:
     solver: str
     local_minima: tuple[LocalMinimum, ...] = ()
     details: dict[str, Any] = field(default_factory=dict, repr=False)
+    lower_bound: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Fields as JSON-ready values (``details`` left out; infinities and NaN become None)."""
@@ -109,8 +114,9 @@ class Solution:
         return record
 
     def __repr__(self) -> str:
+        proven = "" if self.lower_bound is None else f", lower_bound={self.lower_bound:.10g}"
         return (
             f"Solution(bound={self.bound:.10g}, empirical_risk={self.empirical_risk:.6g}, "
             f"divergence={self.divergence:.6g}, support_size={self.support_size}, status={self.status!r}, "
-            f"solver={self.solver!r}, is_global={self.is_global})"
+            f"solver={self.solver!r}, is_global={self.is_global}{proven})"
         )

@@ -9,7 +9,8 @@ import pytest
 
 import pacb_models as pm
 from pacb_models.cross_check import verdict
-from pacb_models.solution import Solution
+from pacb_models.solution import Outcome, Solution
+from pacb_models.solver import Solver
 
 NUMPY_SOLVERS = ["frontier", "fixed-point", "subset-search"]
 PROBLEM = pm.BoundProblem(np.linspace(0.1, 0.4, 12), m=300, delta=0.05, distance="kl")
@@ -17,7 +18,7 @@ PROBLEM = pm.BoundProblem(np.linspace(0.1, 0.4, 12), m=300, delta=0.05, distance
 TWO_MINIMA = pm.BoundProblem([0.05, 0.10] + 48 * [0.30], m=50, delta=0.05, distance="squared")
 
 
-def solution(bound: float, status: str = "optimal", residual: float = 0.0, message: str = "") -> Solution:
+def solution(bound: float, status: str = "optimal", residual: float = 0.0, message: str = "", lower=None) -> Solution:
     return Solution(
         posterior=np.ones(1),
         bound=bound,
@@ -32,6 +33,7 @@ def solution(bound: float, status: str = "optimal", residual: float = 0.0, messa
         kkt_residual=residual,
         is_global=False,
         solver="s",
+        lower_bound=lower,
     )
 
 
@@ -53,6 +55,51 @@ def solution(bound: float, status: str = "optimal", residual: float = 0.0, messa
 )
 def test_verdicts(found, gap, expected):
     assert verdict(found, gap, 1e-7) == expected
+
+
+@pytest.mark.parametrize(
+    "lower, smallest, expected",
+    [
+        (0.3, 0.3, "agrees"),
+        (0.2, 0.3, "agrees"),
+        (0.3 + 1e-13, 0.3, "agrees"),
+        (0.3, 0.2, "its lower bound is refuted, by 1.0e-01"),
+        (0.3, 0.3 - 1e-9, "its lower bound is refuted, by 1.0e-09"),
+    ],
+)
+def test_lower_bounds_have_to_be_below_every_bound(lower, smallest, expected):
+    assert verdict(solution(0.3, lower=lower), 0.0, 1e-7, smallest) == expected
+
+
+class Proves(Solver):
+    """Returns the prior and claims that no bound is below a number."""
+
+    def __init__(self, name: str, lower_bound: float | None):
+        self.name, self.lower_bound = name, lower_bound
+
+    handles = {"chi2": ("kl", "squared")}
+
+    def run(self, problem):
+        return Outcome(problem.prior, "not_converged", lower_bound=self.lower_bound)
+
+
+def test_certified_minimum_between_lower_and_upper_bounds():
+    certified = pm.solve(PROBLEM, "frontier").bound
+    low, high = Proves("low", certified - 1e-3), Proves("high", certified + 1e-3)
+    check = pm.cross_check(PROBLEM, ["frontier", low, high])
+    rows = {row.solver: row for row in check.rows}
+    assert rows["frontier"].agrees
+    assert rows["low"].lower_bound == certified - 1e-3 and not rows["low"].refuted
+    assert rows["high"].verdict == "its lower bound is refuted, by 1.0e-03" and rows["high"].refuted
+    assert not check.agree
+    assert check.lower_bound >= certified - 1e-3
+    assert check.as_dict()["rows"][1]["lower_bound"] == certified - 1e-3
+    assert "lower_bound" in str(check) and "proven: no bound is below" in str(check)
+
+
+def test_reference_that_was_not_asked_for_refutes_a_lower_bound():
+    certified = pm.solve(PROBLEM, "frontier").bound
+    assert pm.cross_check(PROBLEM, [Proves("high", certified + 1e-3)]).rows[0].refuted
 
 
 @pytest.mark.parametrize("distance", ["linear", "squared", "kl"])

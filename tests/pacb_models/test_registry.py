@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
@@ -240,6 +241,30 @@ def test_weights_are_normalised():
     assert (posterior.tolist(), violation) == ([0.5, 0.25, 0.25], 3.0)
     exact = np.array([0.5, 0.5])
     assert onto_simplex(exact) == (exact, 0.0)
+
+
+def test_lower_bound_is_handed_on():
+    bound = PROBLEM.bound(OPTIMUM)
+    assert judged(OPTIMUM).lower_bound is None
+    assert judged(OPTIMUM, lower_bound=bound - 1e-3).lower_bound == bound - 1e-3
+    # Above by rounding only: as much as is true.
+    assert judged(OPTIMUM, lower_bound=bound + 1e-14).lower_bound == bound
+    assert judged(None, "error", lower_bound=0.1).lower_bound == 0.1
+
+
+@pytest.mark.parametrize("excess", [1e-9, math.inf, math.nan])
+def test_lower_bound_that_the_weights_refute(excess):
+    solution = judged(OPTIMUM, is_global=True, lower_bound=PROBLEM.bound(OPTIMUM) + excess)
+    assert solution.lower_bound is None
+    assert not solution.is_global
+    assert "above the bound of its own weights" in solution.message
+
+
+def test_lower_bound_is_shown_where_there_is_one():
+    assert "lower_bound" not in repr(judged(OPTIMUM))
+    assert "lower_bound=0.125)" in repr(judged(OPTIMUM, lower_bound=0.125))
+    assert judged(OPTIMUM).as_dict()["lower_bound"] is None
+    assert judged(OPTIMUM, lower_bound=0.125).as_dict()["lower_bound"] == 0.125
 
 
 def test_status_words_of_the_contract():
