@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
-from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.model_selection import ParameterGrid
-from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_method_params,
-    _num_samples,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ..errors import InputError
 from ..problem import BoundProblem
 from ..registry import solve
 from .certificate import Certificate
-
-_WEIGHTS_REFUSED = (
-    "sample_weight is not supported: the certificate is for validation examples that are i.i.d. and count alike, "
-    "and weights would break that."
-)
+from .members import EnsembleClassifier, refuse_weights
 
 
-class StochasticClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+class StochasticClassifier(EnsembleClassifier):
     """Weigh a finite set of classifiers by the posterior that minimises a PAC-Bayesian bound.
 
     ``fit`` trains the classifiers on one part of the data, measures their errors on the rest, and minimises the bound
@@ -138,8 +121,7 @@ class StochasticClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         ``fit_params`` go to the classifiers' ``fit`` (arrays with one entry per example are split along), or are
         routed when scikit-learn's metadata routing is on. ``sample_weight`` is refused.
         """
-        if fit_params.get("sample_weight") is not None:
-            raise InputError(_WEIGHTS_REFUSED)
+        refuse_weights(fit_params)
         if self.prefit:
             return self.calibrate(X, y)
         X, y = self._check_data(X, y, reset=True)
@@ -164,17 +146,11 @@ class StochasticClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         the validation part of ``fit``. If any classifier was trained on these examples the certificate is worthless.
         """
         if self.prefit:
-            self.names_, self.estimators_ = _named(self._given())
-            for name, estimator in zip(self.names_, self.estimators_, strict=True):
-                try:
-                    check_is_fitted(estimator)
-                except Exception as reason:
-                    raise InputError(f"estimators: {name!r} is not fitted, but prefit=True; {reason}") from None
+            self.names_, self.estimators_ = self._fitted_members()
         else:
             check_is_fitted(self, "estimators_")
         X, y = self._check_data(X, y, reset=self.prefit)
-        known = [np.asarray(estimator.classes_) for estimator in self.estimators_ if hasattr(estimator, "classes_")]
-        self.classes_ = np.unique(np.concatenate([*known, y])) if known else np.unique(y)
+        self.classes_ = self._known_classes(y)
         self._certify(X, y)
         return self
 
@@ -189,99 +165,15 @@ class StochasticClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def predict_gibbs(self, X: Any, random_state: Any = None) -> np.ndarray:
         """Draw a classifier from the posterior for each row: the stochastic classifier that ``bound_`` is about."""
-        ballots = self._ballots(X)
+        ballots = self._support_ballots(X)
         random = check_random_state(random_state)
         drawn = random.choice(len(self.support_), size=ballots.shape[1], p=self.posterior_[self.support_])
         return self.classes_[ballots[drawn, np.arange(ballots.shape[1])]]
 
-    def get_metadata_routing(self) -> MetadataRouter:
-        """How fit parameters reach the classifiers."""
-        router = MetadataRouter(owner=self)
-        mapping = MethodMapping().add(caller="fit", callee="fit")
-        for name, estimator in zip(*_named(self._given()), strict=True):
-            router.add(**{name: estimator}, method_mapping=mapping)
-        return router
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        members = [get_tags(estimator) for estimator in _named(self._given())[1]]
-        tags.input_tags.sparse = all(member.input_tags.sparse for member in members)
-        tags.input_tags.allow_nan = all(member.input_tags.allow_nan for member in members)
-        tags.classifier_tags.multi_class = all(
-            member.classifier_tags is None or member.classifier_tags.multi_class for member in members
-        )
-        return tags
-
-    def _given(self) -> list[Any]:
-        """The classifiers as the caller described them, unfitted unless ``prefit``."""
-        if self.estimators is not None:
-            if self.estimator is not None or self.param_grid is not None:
-                raise InputError("estimators and estimator (or param_grid) are both given; give one of the two.")
-            members = list(self.estimators)
-            if not members:
-                raise InputError("estimators is empty; it must hold at least one classifier.")
-            return members
-        return self._expanded_grid()
-
-    def _expanded_grid(self) -> list[Any]:
-        from sklearn.tree import DecisionTreeClassifier
-
-        if self.prefit:
-            raise InputError("prefit is True; it needs fitted classifiers in estimators.")
-        if self.estimator is None:
-            return [(f"max_depth={depth}", DecisionTreeClassifier(max_depth=depth)) for depth in range(1, 9)]
-        if self.param_grid is None:
-            return [self.estimator]
-        points = list(ParameterGrid(self.param_grid))
-        return [
-            (", ".join(f"{key}={value}" for key, value in point.items()), clone(self.estimator).set_params(**point))
-            for point in points
-        ]
-
-    def _candidates(self, X_training: Any, random: np.random.RandomState) -> tuple[list[str], list[Any]]:
-        """Unfitted classifiers with their own random states; a subclass may look at the training part to make them."""
-        names, members = _named(self._given())
-        return names, [_seeded(clone(member), random) for member in members]
-
-    def _check_data(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
-        """Feature names and counts recorded, X passed on as it is: the classifiers check what is in it."""
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        if y is None:
-            raise InputError("y is None; this estimator requires y to be passed, but the target y is None.")
-        X, y = indexable(X, y)
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
-        return X, y
-
-    def _split(self, examples: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-        kept = _validation_count(self.validation_size, examples)
-        order = random.permutation(examples)
-        return np.sort(order[kept:]), np.sort(order[:kept])
-
-    def _member_parameters(self, fit_params: dict[str, Any]) -> list[dict[str, Any]]:
-        """The fit parameters of each classifier: routed where routing is on, else the same for all."""
-        if not fit_params:
-            return [{} for _ in self.names_]
-        if not get_config()["enable_metadata_routing"]:
-            return [fit_params for _ in self.names_]
-        routed = process_routing(self, "fit", **fit_params)
-        return [routed[name].fit for name in self.names_]
-
-    def _train(
-        self, candidates: list[Any], X: Any, y: np.ndarray, rows: np.ndarray, parameters: list[dict[str, Any]]
-    ) -> list[Any]:
-        X_rows, y_rows = _safe_indexing(X, rows), y[rows]
-        return list(
-            Parallel(n_jobs=self.n_jobs)(
-                delayed(_fitted)(candidate, X_rows, y_rows, _check_method_params(X, own, indices=rows))
-                for candidate, own in zip(candidates, parameters, strict=True)
-            )
-        )
-
     def _certify(self, X: Any, y: np.ndarray) -> None:
         """Measure the risks, minimise the bound, and record what it guarantees."""
-        predictions = Parallel(n_jobs=self.n_jobs)(delayed(_predicted)(member, X) for member in self.estimators_)
-        errors = np.array([np.count_nonzero(prediction != y) for prediction in predictions])
+        ballots = self._ballots(X, range(len(self.estimators_)))
+        errors = np.count_nonzero(ballots != np.searchsorted(self.classes_, y), axis=1)
         self.n_validation_ = len(y)
         self.risks_ = errors / len(y)
         self.problem_ = BoundProblem(
@@ -305,67 +197,16 @@ class StochasticClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.divergence_ = solution.divergence
         self.certificate_ = Certificate.of(self.problem_, solution)
 
-    def _ballots(self, X: Any) -> np.ndarray:
+    def _support_ballots(self, X: Any) -> np.ndarray:
         """The class index that each classifier of the support gives each row."""
         check_is_fitted(self)
-        if hasattr(self, "n_features_in_") and getattr(X, "ndim", 2) == 1:
-            raise InputError("X is one-dimensional; it must have a row per example. Reshape your data: reshape(1, -1).")
-        validate_data(self, X, reset=False, skip_check_array=True)
-        voters = [self.estimators_[index] for index in self.support_]
-        predictions = Parallel(n_jobs=self.n_jobs)(delayed(_predicted)(voter, X) for voter in voters)
-        return np.searchsorted(self.classes_, np.asarray(predictions))
+        self._check_rows(X)
+        return self._ballots(X, self.support_)
 
     def _votes(self, X: Any) -> np.ndarray:
-        ballots = self._ballots(X)
+        ballots = self._support_ballots(X)
         votes = np.zeros((ballots.shape[1], len(self.classes_)))
         rows = np.arange(ballots.shape[1])
         for weight, ballot in zip(self.posterior_[self.support_], ballots, strict=True):
             votes[rows, ballot] += weight
         return votes / votes.sum(axis=1, keepdims=True)
-
-
-def _fitted(estimator: Any, X: Any, y: np.ndarray, params: dict[str, Any]) -> Any:
-    return estimator.fit(X, y, **params)
-
-
-def _predicted(estimator: Any, X: Any) -> np.ndarray:
-    return np.asarray(estimator.predict(X))
-
-
-def _named(members: list[Any]) -> tuple[list[str], list[Any]]:
-    """Names and estimators of a list with or without names."""
-    pairs = [
-        member if isinstance(member, tuple) else (f"{type(member).__name__.lower()}-{position}", member)
-        for position, member in enumerate(members)
-    ]
-    return [name for name, _ in pairs], [estimator for _, estimator in pairs]
-
-
-def _seeded(estimator: Any, random: np.random.RandomState) -> Any:
-    """Give every ``random_state`` that was left open a number of its own, so that a seed fixes the whole ensemble."""
-    parameters = estimator.get_params(deep=True)
-    open_states = {
-        key: random.randint(np.iinfo(np.int32).max)
-        for key in sorted(parameters)
-        if (key == "random_state" or key.endswith("__random_state")) and parameters[key] is None
-    }
-    return estimator.set_params(**open_states)
-
-
-def _validation_count(size: Any, examples: int) -> int:
-    """Number of validation examples; both parts must keep at least one."""
-    if isinstance(size, numbers.Integral) and not isinstance(size, bool) and size >= 1:
-        count = int(size)
-    elif isinstance(size, numbers.Real) and not isinstance(size, bool) and 0.0 < size < 1.0:
-        count = round(size * examples)
-    else:
-        raise InputError(f"validation_size is {size!r}; it must be a share strictly between 0 and 1 or a whole number.")
-    if examples < 2:
-        raise InputError(
-            f"n_samples={examples}; at least two examples are needed, one to train on and one to certify with."
-        )
-    if not 1 <= count < examples:
-        raise InputError(
-            f"validation_size is {size!r}, which is {count} of {examples} examples; both parts need at least one."
-        )
-    return count

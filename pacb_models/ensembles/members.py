@@ -1,0 +1,231 @@
+"""What the ensemble estimators share: members from a list or a grid, the split, training, checked predictions."""
+
+from __future__ import annotations
+
+import numbers
+import reprlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_method_params,
+    _num_samples,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from ..errors import InputError
+
+_WEIGHTS_REFUSED = (
+    "sample_weight is not supported: the certificate is for validation examples that are i.i.d. and count alike, "
+    "and weights would break that."
+)
+
+
+def refuse_weights(fit_params: dict[str, Any]) -> None:
+    """Weighted examples are not the sample of the theorems."""
+    if fit_params.get("sample_weight") is not None:
+        raise InputError(_WEIGHTS_REFUSED)
+
+
+class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """A classifier made of members: ``estimators``, or ``estimator`` at every point of ``param_grid``.
+
+    Subclasses have these three parameters and ``validation_size``, ``prefit`` and ``n_jobs``.
+    """
+
+    estimators: Any
+    estimator: Any
+    param_grid: Any
+    validation_size: Any
+    prefit: bool
+    n_jobs: int | None
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """How fit parameters reach the classifiers."""
+        router = MetadataRouter(owner=self)
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        for name, estimator in zip(*named(self._given()), strict=True):
+            router.add(**{name: estimator}, method_mapping=mapping)
+        return router
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        members = [get_tags(estimator) for estimator in named(self._given())[1]]
+        tags.input_tags.sparse = all(member.input_tags.sparse for member in members)
+        tags.input_tags.allow_nan = all(member.input_tags.allow_nan for member in members)
+        tags.classifier_tags.multi_class = all(
+            member.classifier_tags is None or member.classifier_tags.multi_class for member in members
+        )
+        return tags
+
+    def _given(self) -> list[Any]:
+        """The classifiers as the caller described them, unfitted unless ``prefit``."""
+        if self.estimators is not None:
+            if self.estimator is not None or self.param_grid is not None:
+                raise InputError("estimators and estimator (or param_grid) are both given; give one of the two.")
+            members = list(self.estimators)
+            if not members:
+                raise InputError("estimators is empty; it must hold at least one classifier.")
+            return members
+        return self._expanded_grid()
+
+    def _expanded_grid(self) -> list[Any]:
+        from sklearn.tree import DecisionTreeClassifier
+
+        if self.prefit:
+            raise InputError("prefit is True; it needs fitted classifiers in estimators.")
+        if self.estimator is None:
+            return [(f"max_depth={depth}", DecisionTreeClassifier(max_depth=depth)) for depth in range(1, 9)]
+        if self.param_grid is None:
+            return [self.estimator]
+        points = list(ParameterGrid(self.param_grid))
+        return [
+            (", ".join(f"{key}={value}" for key, value in point.items()), clone(self.estimator).set_params(**point))
+            for point in points
+        ]
+
+    def _candidates(self, X_training: Any, random: np.random.RandomState) -> tuple[list[str], list[Any]]:
+        """Unfitted classifiers with their own random states; a subclass may look at the training part to make them."""
+        names, members = named(self._given())
+        return names, [seeded(clone(member), random) for member in members]
+
+    def _check_data(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
+        """Feature names and counts recorded, X passed on as it is: the classifiers check what is in it."""
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if y is None:
+            raise InputError("y is None; this estimator requires y to be passed, but the target y is None.")
+        X, y = indexable(X, y)
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        return X, y
+
+    def _check_rows(self, X: Any) -> None:
+        if hasattr(self, "n_features_in_") and getattr(X, "ndim", 2) == 1:
+            raise InputError("X is one-dimensional; it must have a row per example. Reshape your data: reshape(1, -1).")
+        validate_data(self, X, reset=False, skip_check_array=True)
+
+    def _fitted_members(self) -> tuple[list[str], list[Any]]:
+        """Names and classifiers of ``prefit=True``, each seen to be fitted."""
+        names, members = named(self._given())
+        for name, member in zip(names, members, strict=True):
+            try:
+                check_is_fitted(member)
+            except Exception as reason:
+                raise InputError(f"estimators: {name!r} is not fitted, but prefit=True; {reason}") from None
+        return names, members
+
+    def _known_classes(self, y: np.ndarray) -> np.ndarray:
+        """The classes that the members know or ``y`` holds."""
+        known = [np.asarray(member.classes_) for member in self.estimators_ if hasattr(member, "classes_")]
+        return np.unique(np.concatenate([*known, y]))
+
+    def _split(self, examples: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+        kept = _validation_count(self.validation_size, examples)
+        order = random.permutation(examples)
+        return np.sort(order[kept:]), np.sort(order[:kept])
+
+    def _member_parameters(self, fit_params: dict[str, Any]) -> list[dict[str, Any]]:
+        """The fit parameters of each classifier: routed where routing is on, else the same for all."""
+        if not fit_params:
+            return [{} for _ in self.names_]
+        if not get_config()["enable_metadata_routing"]:
+            return [fit_params for _ in self.names_]
+        routed = process_routing(self, "fit", **fit_params)
+        return [routed[name].fit for name in self.names_]
+
+    def _train(
+        self, candidates: list[Any], X: Any, y: np.ndarray, rows: np.ndarray, parameters: list[dict[str, Any]]
+    ) -> list[Any]:
+        X_rows, y_rows = _safe_indexing(X, rows), y[rows]
+        return list(
+            Parallel(n_jobs=self.n_jobs)(
+                delayed(_fitted)(candidate, X_rows, y_rows, _check_method_params(X, own, indices=rows))
+                for candidate, own in zip(candidates, parameters, strict=True)
+            )
+        )
+
+    def _ballots(self, X: Any, which: Sequence[int] | np.ndarray) -> np.ndarray:
+        """The class index that each of these members gives each row."""
+        chosen = [self.estimators_[index] for index in which]
+        predictions = Parallel(n_jobs=self.n_jobs)(delayed(_predicted)(member, X) for member in chosen)
+        rows = _num_samples(X)
+        return np.array(
+            [
+                _class_indices(self.names_[index], prediction, self.classes_, rows)
+                for index, prediction in zip(which, predictions, strict=True)
+            ]
+        )
+
+
+def _fitted(estimator: Any, X: Any, y: np.ndarray, params: dict[str, Any]) -> Any:
+    return estimator.fit(X, y, **params)
+
+
+def _predicted(estimator: Any, X: Any) -> np.ndarray:
+    return np.asarray(estimator.predict(X))
+
+
+def _class_indices(name: str, prediction: np.ndarray, classes: np.ndarray, rows: int) -> np.ndarray:
+    """A classifier's labels as indices into ``classes``; labels that are not among these are refused."""
+    if prediction.shape != (rows,):
+        raise InputError(
+            f"estimators: {name!r} predicts an array of shape {prediction.shape} for {rows} examples; it must predict "
+            "one label for each."
+        )
+    indices = np.minimum(np.searchsorted(classes, prediction), len(classes) - 1)
+    strange = np.flatnonzero(classes[indices] != prediction)
+    if strange.size:
+        raise InputError(
+            f"estimators: {name!r} predicts the label {prediction[strange[0]]!r}, which is not one of the classes "
+            f"{reprlib.repr(classes.tolist())}."
+        )
+    return indices
+
+
+def named(members: list[Any]) -> tuple[list[str], list[Any]]:
+    """Names and estimators of a list with or without names."""
+    pairs = [
+        member if isinstance(member, tuple) else (f"{type(member).__name__.lower()}-{position}", member)
+        for position, member in enumerate(members)
+    ]
+    return [name for name, _ in pairs], [estimator for _, estimator in pairs]
+
+
+def seeded(estimator: Any, random: np.random.RandomState) -> Any:
+    """Give every ``random_state`` that was left open a number of its own, so that a seed fixes the whole ensemble."""
+    parameters = estimator.get_params(deep=True)
+    open_states = {
+        key: random.randint(np.iinfo(np.int32).max)
+        for key in sorted(parameters)
+        if (key == "random_state" or key.endswith("__random_state")) and parameters[key] is None
+    }
+    return estimator.set_params(**open_states)
+
+
+def _validation_count(size: Any, examples: int) -> int:
+    """Number of validation examples; both parts must keep at least one."""
+    if isinstance(size, numbers.Integral) and not isinstance(size, bool) and size >= 1:
+        count = int(size)
+    elif isinstance(size, numbers.Real) and not isinstance(size, bool) and 0.0 < size < 1.0:
+        count = round(size * examples)
+    else:
+        raise InputError(f"validation_size is {size!r}; it must be a share strictly between 0 and 1 or a whole number.")
+    if examples < 2:
+        raise InputError(
+            f"n_samples={examples}; at least two examples are needed, one to train on and one to certify with."
+        )
+    if not 1 <= count < examples:
+        raise InputError(
+            f"validation_size is {size!r}, which is {count} of {examples} examples; both parts need at least one."
+        )
+    return count
