@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pacb_models.errors import InputError
-from pacb_models.registry import OPTIMAL_RESIDUAL, get_solver
+from pacb_models.registry import get_solver, supported_claim
 
 from . import environment
 from .results import LOG, ResultLog, export, read_rows, write_environment
@@ -23,8 +24,6 @@ from .worker import TwoPipes
 
 #: Largest difference from the certified optimum that counts as correct.
 CORRECT_GAP = 1e-7
-#: Largest violation of the simplex by the solver's own weights that counts as success.
-SIMPLEX_TOLERANCE = 1e-6
 #: Seconds for building a problem and importing a solver's software, before its clock starts, and for the certified
 #: optimum after it has stopped.
 PREPARATION_LIMIT = 300.0
@@ -148,11 +147,8 @@ def complete(cell: Cell, row: dict[str, Any], suite: str, time_limit: float, par
     bound, reference = row.get("bound"), row.get("reference_bound")
     gap = bound - reference if bound is not None and reference is not None else None
     claims = row.get("status") == "optimal"
-    success = (
-        claims
-        and row.get("kkt_residual", float("inf")) <= OPTIMAL_RESIDUAL
-        and (row.get("simplex_residual") or 0.0) <= SIMPLEX_TOLERANCE
-    )
+    residuals = (row.get("kkt_residual", math.inf), row.get("simplex_residual", math.inf))
+    success = claims and supported_claim("optimal", *residuals) == "optimal"
     spent = row.get("seconds", 0.0) + row.get("setup_seconds", 0.0)
     return {
         "key": cell.key,

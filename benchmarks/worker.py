@@ -72,7 +72,7 @@ def measure(cell: Cell, problem: BoundProblem, time_limit: float) -> dict[str, A
         options.setdefault("time_limit", time_limit)
     started = time.perf_counter()
     try:
-        return _outcome(solve(problem, cell.solver, **options))
+        return outcome(solve(problem, cell.solver, **options))
     except SolverUnavailableError as reason:
         return {"status": "unavailable", "message": str(reason)}
     except MemoryError:
@@ -82,7 +82,8 @@ def measure(cell: Cell, problem: BoundProblem, time_limit: float) -> dict[str, A
         return {"status": "error", "message": message, "seconds": time.perf_counter() - started}
 
 
-def _outcome(solution: Solution) -> dict[str, Any]:
+def outcome(solution: Solution) -> dict[str, Any]:
+    """The columns of a row that a solution fills."""
     return {
         "status": solution.status,
         "message": solution.message,

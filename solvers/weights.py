@@ -17,7 +17,8 @@ def without_negligible(problem: BoundProblem, weights: np.ndarray) -> np.ndarray
 
     A small weight is dropped exactly where the optimality conditions want it to be zero: where the slope of the
     bound at weight zero is not below the mean slope of the posterior. With the KL divergence, whose slope there is
-    minus infinity, that leaves all but weights too small for a floating-point number.
+    minus infinity, that leaves all but weights too small for a floating-point number. The others take over what was
+    dropped: how far the weights are off the simplex is the solver's doing, and stays to be seen.
     """
     q, _ = onto_simplex(weights)
     if q is None:
@@ -28,4 +29,8 @@ def without_negligible(problem: BoundProblem, weights: np.ndarray) -> np.ndarray
     divergence = problem.divergence_function
     mean = float(np.dot(q, outer.L * problem.risks + outer.D * divergence.gradient(q, problem.prior)))
     slopes_at_zero = outer.L * problem.risks + outer.D * divergence.gradient(np.zeros_like(q), problem.prior)
-    return np.where((q < NEGLIGIBLE * problem.prior) & (slopes_at_zero >= mean), 0.0, weights)
+    dropped = (q > 0.0) & (q < NEGLIGIBLE * problem.prior) & (slopes_at_zero >= mean)
+    if not dropped.any():
+        return weights
+    kept = np.where(dropped, 0.0, weights)
+    return kept * (float(weights.sum()) / float(kept.sum()))

@@ -12,6 +12,10 @@ import pytest
 
 import pacb_models as pm
 from pacb_models import registry
+from pacb_models.benchmarks.problems import Problem
+from pacb_models.benchmarks.runner import complete
+from pacb_models.benchmarks.suites import Cell
+from pacb_models.benchmarks.worker import outcome
 from pacb_models.registry import (
     ACCEPTABLE_RESIDUAL,
     OPTIMAL_RESIDUAL,
@@ -208,6 +212,21 @@ def test_claims_by_residual(claim):
             assert solution.status == "not_converged"
         seen.add(solution.status)
     assert seen == {claim, "acceptable", "not_converged"}
+
+
+@pytest.mark.parametrize(
+    ("off", "held"),
+    [(5e-7, "optimal"), (-5e-7, "optimal"), (5e-6, "acceptable"), (-5e-6, "acceptable"), (5e-3, "not_converged")],
+)
+def test_claims_by_distance_from_the_simplex(off, held):
+    """The harness must not reject what is called optimal here: normalising hides weights that sum to something else."""
+    solution = judged((1.0 + off) * OPTIMUM, is_global=True)
+    assert solution.kkt_residual <= 1e-10
+    assert solution.status == held and solution.is_global == (held == "optimal")
+    assert ("off the simplex by" in solution.message) == (held != "optimal")
+    cell = Cell(Problem("one", "made up", pm.BoundProblem), "anything")
+    row = complete(cell, outcome(solution), "suite", 1.0, False)
+    assert row["claims"] == row["success"] == (held == "optimal")
 
 
 @pytest.mark.parametrize("status", sorted(set(STATUSES) - {"optimal", "acceptable"}))
