@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import SolverUnavailableError
-from .problem import BoundProblem
+from .problem import Problem
 from .registry import ROUNDING, capable_solvers, get_solver, solve
 from .solution import Solution
 from .solver import Solver
@@ -135,7 +135,7 @@ def _show(column: str, value: Any) -> str:
 
 
 def cross_check(
-    problem: BoundProblem,
+    problem: Problem,
     solvers: Sequence[str | Solver] | None = None,
     tol: float = 1e-7,
     options: dict[str, dict[str, Any]] | None = None,
@@ -149,7 +149,7 @@ def cross_check(
 
     Parameters
     ----------
-    problem : BoundProblem
+    problem : BoundProblem or DirectProblem
     solvers : list of str or Solver, optional
         Which ones, by name or as objects; by default every registered solver that can handle the problem.
     tol : float
@@ -179,7 +179,7 @@ def cross_check(
 
 
 def _attempt(
-    problem: BoundProblem, solver: str | Solver, options: dict[str, Any], time_limit: float | None
+    problem: Problem, solver: str | Solver, options: dict[str, Any], time_limit: float | None
 ) -> Solution | tuple[str, str]:
     """A solution, or (status, reason). One solver's exception must not hide what the others found."""
     try:
@@ -193,7 +193,7 @@ def _attempt(
         return "error", f"{type(reason).__name__}: {reason}"
 
 
-def _reference(problem: BoundProblem, solved: dict[str, Solution]) -> Solution | None:
+def _reference(problem: Problem, solved: dict[str, Solution]) -> Solution | None:
     certified = [solution for solution in solved.values() if solution.is_global]
     if not certified:
         certified = [

@@ -13,7 +13,7 @@ nothing of solvers.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -40,37 +40,22 @@ class Outer(NamedTuple):
     DD: float
 
 
-class BoundProblem(Immutable):
-    """Minimise a PAC-Bayesian bound over the posteriors on a finite set of classifiers.
+class Judgement(NamedTuple):
+    """What is recomputed from a solver's weights."""
 
-    A problem never changes: :meth:`replace` makes another one.
+    bound: float
+    kkt_residual: float
 
-    Parameters
-    ----------
-    risks : array of shape (H,)
-        Empirical risks in [0, 1], each measured on ``m`` i.i.d. examples that were not used to train the classifier.
-    m : int
-        Number of those examples, 1 to 10⁹.
-    delta : float
-        The bound holds with probability at least ``1 - delta``.
-    distance : {"linear", "squared", "kl", "pinsker", "ch"} or Distance
-        How empirical and true risk are compared; the last two exist for the KL divergence only.
-    divergence : {"chi2", "kl", "renyi"} or Divergence
-        How posterior and prior are compared.
-    prior : array of shape (H,), optional
-        Positive weights that sum to one and were fixed before seeing the sample; uniform by default.
-    constant : {"exact", "paper"}
-        The moment constant: exact (never below the supremum), or as printed in the paper, to reproduce its figures.
-    order : float
-        Rényi order above one; read when ``divergence="renyi"``.
 
-    Examples
-    --------
-    >>> import pacb_models as pm
-    >>> problem = pm.BoundProblem([0.1, 0.2, 0.4], m=500, delta=0.05, distance="kl")
-    >>> round(problem.bound([0.6, 0.3, 0.1]), 4)
-    0.2162
+class Problem(Immutable):
+    """What every minimisation is made of: (risks, m, δ, prior) × a distance × a divergence × a constant.
+
+    :class:`BoundProblem` and :class:`~pacb_models.DirectProblem` take the same arguments and differ in the function of
+    the posterior that they minimise. A problem never changes: :meth:`replace` makes another one.
     """
+
+    #: Which function is minimised: "bound" or "direct". Solvers list the kinds they can handle.
+    kind: str
 
     risks: np.ndarray
     m: int
@@ -147,6 +132,99 @@ class BoundProblem(Immutable):
         """The divisor of the budget of a KL-divergence bound."""
         return self.distance_function.exponent(self.m)
 
+    def empirical_risk(self, posterior: np.ndarray) -> float:
+        """The empirical risk ``L`` of the stochastic classifier."""
+        # Weights that sum to one average the risks; rounding must not carry the average out of their range.
+        return min(max(float(np.dot(posterior, self.risks)), 0.0), 1.0)
+
+    def statistic(self, posterior: np.ndarray) -> float:
+        """The separable sum ``D`` of the divergence."""
+        return self.divergence_function.statistic(posterior, self.prior)
+
+    def bound(self, posterior: object) -> float:
+        """The bound at a posterior given in the order of ``risks``."""
+        return self.judge(check_posterior(posterior, self.size)).bound
+
+    def kkt_residual(self, posterior: object) -> float:
+        """How far a posterior is from stationarity on the simplex, in units of the bound; zero at a KKT point."""
+        return self.judge(check_posterior(posterior, self.size)).kkt_residual
+
+    def gradient(self, posterior: object) -> np.ndarray:
+        """The derivatives of the bound with respect to the posterior weights."""
+        raise NotImplementedError
+
+    def judge(self, q: np.ndarray) -> Judgement:
+        """Bound and KKT residual of weights on the simplex, which are not checked: what a solution is judged by."""
+        raise NotImplementedError
+
+    def replace(self, **changes: object) -> Self:
+        """The same problem with some arguments changed, for instance ``problem.replace(delta=0.01)``."""
+        arguments = {
+            "risks": self.risks,
+            "m": self.m,
+            "delta": self.delta,
+            "distance": self.distance_function,
+            "divergence": self.divergence_function,
+            "prior": None if self.uniform_prior else self.prior,
+            "constant": self.constant,
+        }
+        if self.order > 1.0:
+            arguments["order"] = self.order
+        if "divergence" not in changes and "order" in changes:
+            changes["divergence"] = self.divergence
+        return type(self)(**(arguments | changes))
+
+    def _another(self) -> str:
+        return "a problem never changes; problem.replace(...) makes another one"
+
+    def describe(self) -> str:
+        """The problem's kind, distance and divergence in words, for messages."""
+        kind = "" if self.kind == "bound" else f"the {self.kind} bound of "
+        return f"{kind}the {self.distance} distance with the {self.divergence} divergence"
+
+    def __repr__(self) -> str:
+        order = f", order={self.order:g}" if self.divergence == "renyi" else ""
+        prior = "uniform" if self.uniform_prior else "given"
+        return (
+            f"{type(self).__name__}(H={self.size}, m={self.m}, delta={self.delta:g}, distance={self.distance!r}, "
+            f"divergence={self.divergence!r}{order}, prior={prior}, constant={self.constant!r})"
+        )
+
+
+class BoundProblem(Problem):
+    """Minimise a PAC-Bayesian bound over the posteriors on a finite set of classifiers.
+
+    A problem never changes: :meth:`replace` makes another one.
+
+    Parameters
+    ----------
+    risks : array of shape (H,)
+        Empirical risks in [0, 1], each measured on ``m`` i.i.d. examples that were not used to train the classifier.
+    m : int
+        Number of those examples, 1 to 10⁹.
+    delta : float
+        The bound holds with probability at least ``1 - delta``.
+    distance : {"linear", "squared", "kl", "pinsker", "ch"} or Distance
+        How empirical and true risk are compared; the last two exist for the KL divergence only.
+    divergence : {"chi2", "kl", "renyi"} or Divergence
+        How posterior and prior are compared.
+    prior : array of shape (H,), optional
+        Positive weights that sum to one and were fixed before seeing the sample; uniform by default.
+    constant : {"exact", "paper"}
+        The moment constant: exact (never below the supremum), or as printed in the paper, to reproduce its figures.
+    order : float
+        Rényi order above one; read when ``divergence="renyi"``.
+
+    Examples
+    --------
+    >>> import pacb_models as pm
+    >>> problem = pm.BoundProblem([0.1, 0.2, 0.4], m=500, delta=0.05, distance="kl")
+    >>> round(problem.bound([0.6, 0.3, 0.1]), 4)
+    0.2162
+    """
+
+    kind = "bound"
+
     def outer(self, L: float, D: float) -> float:
         """The bound as a function of the empirical risk and the statistic."""
         budget = self.divergence_function.budget(D, self.coefficient, self.exponent)
@@ -165,29 +243,16 @@ class BoundProblem(Immutable):
             r.bb * budget.slope**2 + r.b * budget.bend,
         )
 
-    def empirical_risk(self, posterior: np.ndarray) -> float:
-        """The empirical risk ``L`` of the stochastic classifier."""
-        # Weights that sum to one average the risks; rounding must not carry the average out of their range.
-        return min(max(float(np.dot(posterior, self.risks)), 0.0), 1.0)
-
-    def statistic(self, posterior: np.ndarray) -> float:
-        """The separable sum ``D`` of the divergence."""
-        return self.divergence_function.statistic(posterior, self.prior)
-
     def bound(self, posterior: object) -> float:
-        """The bound at a posterior given in the order of ``risks``."""
         q = check_posterior(posterior, self.size)
         return self.outer(self.empirical_risk(q), self.statistic(q))
 
     def gradient(self, posterior: object) -> np.ndarray:
-        """The derivatives of the bound with respect to the posterior weights."""
         q = check_posterior(posterior, self.size)
         return optimality.gradient(self, q)
 
-    def kkt_residual(self, posterior: object) -> float:
-        """How far a posterior is from stationarity on the simplex, in units of the bound; zero at a KKT point."""
-        q = check_posterior(posterior, self.size)
-        return optimality.kkt_residual(self, q)
+    def judge(self, q: np.ndarray) -> Judgement:
+        return Judgement(self.outer(self.empirical_risk(q), self.statistic(q)), optimality.kkt_residual(self, q))
 
     def classify(self, posterior: object, tol: float = 1e-8) -> str:
         """``"local minimum"``, ``"saddle"`` or ``"not stationary"``, by the bordered Hessian on its support."""
@@ -208,34 +273,6 @@ class BoundProblem(Immutable):
         from .algebraic.convex import cvxpy_problem
 
         return cvxpy_problem(self)
-
-    def replace(self, **changes: object) -> BoundProblem:
-        """The same problem with some arguments changed, for instance ``problem.replace(delta=0.01)``."""
-        arguments = {
-            "risks": self.risks,
-            "m": self.m,
-            "delta": self.delta,
-            "distance": self.distance_function,
-            "divergence": self.divergence_function,
-            "prior": None if self.uniform_prior else self.prior,
-            "constant": self.constant,
-        }
-        if self.order > 1.0:
-            arguments["order"] = self.order
-        if "divergence" not in changes and "order" in changes:
-            changes["divergence"] = self.divergence
-        return BoundProblem(**(arguments | changes))
-
-    def _another(self) -> str:
-        return "a problem never changes; problem.replace(...) makes another one"
-
-    def __repr__(self) -> str:
-        order = f", order={self.order:g}" if self.divergence == "renyi" else ""
-        prior = "uniform" if self.uniform_prior else "given"
-        return (
-            f"BoundProblem(H={self.size}, m={self.m}, delta={self.delta:g}, distance={self.distance!r}, "
-            f"divergence={self.divergence!r}{order}, prior={prior}, constant={self.constant!r})"
-        )
 
 
 def _resolve(

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError, SolverUnavailableError, UnsupportedProblemError
-from .optimality import kkt_residual
-from .problem import BoundProblem
+from .problem import Problem
 from .solution import STATUSES, Outcome, Solution
 from .solver import Solver
 
@@ -68,7 +67,7 @@ class _Unloadable(Solver):
     def missing(self) -> str:
         return f"its module cannot be imported ({self.reason})"
 
-    def unsupported(self, problem: BoundProblem) -> None:
+    def unsupported(self, problem: Problem) -> None:
         """Nothing is known of what it handles; :meth:`missing` has the reason that counts."""
         return None
 
@@ -81,7 +80,7 @@ class Availability(str):
         return not self
 
 
-def available_solvers(problem: BoundProblem | None = None) -> dict[str, Availability]:
+def available_solvers(problem: Problem | None = None) -> dict[str, Availability]:
     """Every registered solver with what keeps it from running here (or on ``problem``); empty when nothing does.
 
     >>> import pacb_models as pm
@@ -98,17 +97,17 @@ def available_solvers(problem: BoundProblem | None = None) -> dict[str, Availabi
     return table
 
 
-def capable_solvers(problem: BoundProblem) -> list[str]:
+def capable_solvers(problem: Problem) -> list[str]:
     """Names of the solvers that can handle the problem, installed or not."""
     return [name for name in solver_names() if get_solver(name).unsupported(problem) is None]
 
 
-def solve(problem: BoundProblem, solver: str | Solver = "auto", **options: Any) -> Solution:
+def solve(problem: Problem, solver: str | Solver = "auto", **options: Any) -> Solution:
     """Minimise a bound.
 
     Parameters
     ----------
-    problem : BoundProblem
+    problem : BoundProblem or DirectProblem
     solver : str or Solver
         A registered name, or a solver object that is not registered; ``"auto"`` takes the exact global solver where it
         applies, else the first that can.
@@ -151,7 +150,7 @@ def _check_options(method: Solver, options: dict[str, Any]) -> None:
             raise InputError(f"option {name!r} is unknown to solver {method.name!r}; its options are {valid}.")
 
 
-def _choose(problem: BoundProblem, solver: str | Solver) -> Solver:
+def _choose(problem: Problem, solver: str | Solver) -> Solver:
     if solver == "auto":
         return _automatic(problem)
     method = solver if isinstance(solver, Solver) else get_solver(solver)
@@ -159,8 +158,7 @@ def _choose(problem: BoundProblem, solver: str | Solver) -> Solver:
     if reason is not None:
         able = ", ".join(capable_solvers(problem)) or "no registered solver"
         raise UnsupportedProblemError(
-            f"solver {method.name!r} cannot minimise the {problem.distance} distance "
-            f"with the {problem.divergence} divergence ({reason}); {able} can."
+            f"solver {method.name!r} cannot minimise {problem.describe()} ({reason}); {able} can."
         )
     missing = method.missing()
     if missing is not None:
@@ -168,7 +166,7 @@ def _choose(problem: BoundProblem, solver: str | Solver) -> Solver:
     return method
 
 
-def _automatic(problem: BoundProblem) -> Solver:
+def _automatic(problem: Problem) -> Solver:
     """The first exact solver that can, else the first that can. Exact ones are listed first, so few are imported."""
     fallback = None
     for name in solver_names():
@@ -179,10 +177,7 @@ def _automatic(problem: BoundProblem) -> Solver:
             return method
         fallback = fallback or method
     if fallback is None:
-        raise UnsupportedProblemError(
-            f"no solver that can run here minimises the {problem.distance} distance "
-            f"with the {problem.divergence} divergence."
-        )
+        raise UnsupportedProblemError(f"no solver that can run here minimises {problem.describe()}.")
     return fallback
 
 
@@ -202,7 +197,7 @@ def onto_simplex(weights: np.ndarray) -> tuple[np.ndarray | None, float]:
     return (q if total == 1.0 else q / total), violation
 
 
-def assess(problem: BoundProblem, outcome: Outcome, solver: str, seconds: float) -> Solution:
+def assess(problem: Problem, outcome: Outcome, solver: str, seconds: float) -> Solution:
     """Turn a solver's outcome into a solution: recompute everything, and correct a claim that does not hold."""
     if outcome.status not in STATUSES:
         raise ValueError(f"solver {solver!r} returned the unknown status {outcome.status!r}.")
@@ -211,10 +206,8 @@ def assess(problem: BoundProblem, outcome: Outcome, solver: str, seconds: float)
     bound, risk, divergence, residual, support = math.inf, math.nan, math.nan, math.inf, 0
     if posterior is not None:
         risk = problem.empirical_risk(posterior)
-        statistic = problem.statistic(posterior)
-        bound = problem.outer(risk, statistic)
-        divergence = problem.divergence_function.value(statistic)
-        residual = kkt_residual(problem, posterior)
+        divergence = problem.divergence_function.value(problem.statistic(posterior))
+        bound, residual = problem.judge(posterior)
         support = int(np.count_nonzero(posterior))
     elif status in ("optimal", "acceptable"):
         message = f"no usable weights were returned; the solver said {status!r}. {message}".strip()

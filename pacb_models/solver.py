@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import Any
 
-from .problem import BoundProblem
+from .problem import Problem
 from .solution import Outcome
 
 
@@ -20,6 +20,11 @@ class Solver:
     name: str
     #: (divergence, distance) pairs it can minimise, as ``{"chi2": ("linear", …), …}``.
     handles: dict[str, tuple[str, ...]] = {}
+    #: True when it can minimise any pair, those of other packages' distances and divergences too.
+    any_pair: bool = False
+    #: Kinds of problem it can minimise: "bound" (:class:`~pacb_models.BoundProblem`), "direct"
+    #: (:class:`~pacb_models.DirectProblem`), or both.
+    kinds: tuple[str, ...] = ("bound",)
     #: Modules that must be importable.
     requires: tuple[str, ...] = ()
     #: How to get them, as a command or a sentence.
@@ -36,15 +41,16 @@ class Solver:
             return None
         return f"{', '.join(absent)} not installed: {self.install or 'pip install ' + ' '.join(absent)}"
 
-    def unsupported(self, problem: BoundProblem) -> str | None:
+    def unsupported(self, problem: Problem) -> str | None:
         """None when the problem is in reach of this method, else a clause that says why not."""
-        distances = self.handles.get(problem.divergence, ())
-        if problem.distance in distances:
+        if problem.kind not in self.kinds:
+            return f"it handles {' and '.join(self.kinds)} problems, not {problem.kind} ones"
+        if self.any_pair or problem.distance in self.handles.get(problem.divergence, ()):
             return None
         pairs = "; ".join(f"{divergence}: {', '.join(names)}" for divergence, names in self.handles.items())
         return f"it handles {pairs}"
 
-    def run(self, problem: BoundProblem, **options: Any) -> Outcome:
+    def run(self, problem: Problem, **options: Any) -> Outcome:
         """Minimise the bound. ``options`` are the method's own keyword arguments."""
         raise NotImplementedError
 

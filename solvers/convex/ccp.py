@@ -33,7 +33,7 @@ from pacb_models.algebraic.ccp_subproblems import (
 )
 from pacb_models.errors import InputError
 from pacb_models.optimality import kkt_residual
-from pacb_models.problem import BoundProblem
+from pacb_models.problem import BoundProblem, Problem
 from pacb_models.registry import OPTIMAL_RESIDUAL
 from pacb_models.solution import LocalMinimum, Outcome
 from pacb_models.solver import Solver
@@ -102,8 +102,8 @@ class ConvexConcave(Solver):
     install = "pip install cvxpy"
     keeps_time_limit = True
 
-    def unsupported(self, problem: BoundProblem) -> str | None:
-        if problem.divergence == "chi2" and problem.distance == "linear":
+    def unsupported(self, problem: Problem) -> str | None:
+        if problem.kind == "bound" and problem.divergence == "chi2" and problem.distance == "linear":
             return "that bound is convex and has no concave part to linearise"
         return super().unsupported(problem)
 

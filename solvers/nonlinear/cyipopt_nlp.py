@@ -106,12 +106,10 @@ class CyIpopt(Solver):
 
     name = "cyipopt"
     handles = DISTANCES
+    any_pair = True
     requires = ("cyipopt",)
     install = "`make setup` builds it on the Ipopt inside casadi's wheel, or `conda install -c conda-forge cyipopt`"
     keeps_time_limit = True
-
-    def unsupported(self, problem: BoundProblem) -> str | None:
-        return None
 
     def run(
         self,

@@ -137,10 +137,8 @@ class SciPy(Solver):
 
     name = "scipy"
     handles = DISTANCES
+    any_pair = True
     keeps_time_limit = True
-
-    def unsupported(self, problem: BoundProblem) -> str | None:
-        return None
 
     def run(
         self,
