@@ -21,7 +21,7 @@ help:               ## this list
 bench: .venv/ready-run    ## the main job: every solver on every problem of a suite, and a report in results/
 	$(BIN)/pacb bench --suite $(SUITE) $(ARGS)
 
-test: .venv/ready-dev     ## the whole test suite, one process per core
+test: lint                ## lint, then the whole test suite, one process per core
 	$(BIN)/python -m pytest -n auto $(ARGS)
 
 docs: .venv/ready-dev     ## the documentation as a site in build/docs, warnings as errors
@@ -31,8 +31,11 @@ wheel: .venv/ready-dev    ## sdist and wheel in dist/
 	$(BIN)/python -m build --no-isolation --outdir dist .
 	@rm -rf *.egg-info  # left by building; Python would read it in place of the installed package's metadata
 
-lint: .venv/ready-dev     ## ruff
+lint: .venv/ready-dev     ## rules, format and types: ruff and mypy
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/python tools/namespace.py > /dev/null
+	$(BIN)/python -m mypy
 
 setup:              ## try again what set-up could not install
 	@sh tools/setup.sh

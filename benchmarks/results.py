@@ -70,8 +70,8 @@ class ResultLog:
 
     def __init__(self, directory: str | Path):
         self.directory = Path(directory)
-        self._lock: IO[str] | None = None
-        self._file: IO[str] | None = None
+        self._lock: IO[str]
+        self._file: IO[str]
 
     def __enter__(self) -> ResultLog:
         self.directory.mkdir(parents=True, exist_ok=True)

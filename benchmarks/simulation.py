@@ -20,6 +20,7 @@ import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.stats import beta, binom
@@ -80,7 +81,7 @@ def shrunken(distance: str, factor: float) -> Distance:
     ours = BY_NAME[distance]
     if factor == 1.0:
         return ours
-    changed = copy.copy(ours)
+    changed: Any = copy.copy(ours)
     changed.constant = lambda *arguments: factor * ours.constant(*arguments)
     changed.log_constant = lambda *arguments: math.log(factor) + ours.log_constant(*arguments)
     return changed

@@ -10,14 +10,18 @@ from __future__ import annotations
 
 import math
 from types import SimpleNamespace
+from typing import Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .errors import InputError
 from .validation import check_choice
 
 SIDES = ("upper", "lower")
+
+#: A float with ``math`` or an array with ``numpy`` as the library: the formulas are the same.
+Numbers = Any
 
 _SCALAR = SimpleNamespace(
     exp=math.exp,
@@ -53,15 +57,19 @@ def divergence_term(a: np.ndarray, b: np.ndarray, difference: np.ndarray) -> np.
     return np.where(difference == 0, 0.0, np.where(np.abs(v) <= 1 / 3, _near_term(a, difference, v, np), far))
 
 
-def _near_term(a, difference, v, lib):
+def _near_term(a: Numbers, difference: Numbers, v: Numbers, lib: Any) -> Numbers:
     square = lib.minimum(v * v, 1 / 9)
-    series = _ODD_RECIPROCALS[0]
+    series: Numbers = _ODD_RECIPROCALS[0]
     for reciprocal in _ODD_RECIPROCALS[1:]:
         series = series * square + reciprocal
     return difference * v + 2.0 * a * (v * v * v) * series
 
 
-def kl(a: ArrayLike, b: ArrayLike) -> float | np.ndarray:
+@overload
+def kl(a: float, b: float) -> float: ...
+@overload
+def kl(a: ArrayLike, b: ArrayLike) -> Any: ...
+def kl(a: ArrayLike, b: ArrayLike) -> Any:
     """kl(a, b) elementwise, to a few units in the last place also when a and b nearly agree.
 
     0 ln 0 = 0; the value is inf where b rules out an outcome that a allows. Scalars give a float.
@@ -72,7 +80,13 @@ def kl(a: ArrayLike, b: ArrayLike) -> float | np.ndarray:
     return float(value) if value.ndim == 0 else value
 
 
-def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = "upper") -> float | np.ndarray:
+@overload
+def kl_inverse(q: float, budget: float, side: str = ...) -> float: ...
+@overload
+def kl_inverse(q: NDArray[np.float64], budget: ArrayLike, side: str = ...) -> NDArray[np.float64]: ...
+@overload
+def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = ...) -> Any: ...
+def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = "upper") -> Any:
     """The end of the set of all r with kl(q, r) <= budget: its largest ("upper") or smallest ("lower") element.
 
     Elementwise with broadcasting; scalars give a float. ``budget`` runs from 0 (the root is q itself) to inf.
@@ -113,7 +127,7 @@ def _block_inverse(q: np.ndarray, budget: np.ndarray, lower: bool) -> np.ndarray
     return np.where((budget == 0.0) | (q == (0.0 if lower else 1.0)), q, root)
 
 
-def _outward(root, lower, lib):
+def _outward(root: Numbers, lower: bool, lib: Any) -> Numbers:
     """The root moved away from q by more than the rounding error of _root can be, within [0, 1]."""
     if lower:
         unit = lib.spacing(root * (1.0 - 2.0**-53))  # below a power of two it is half of what it is above
@@ -121,7 +135,7 @@ def _outward(root, lower, lib):
     return lib.minimum(root + _UPPER_MARGIN * lib.spacing(root), 1.0)
 
 
-def _root(q, budget, lower, lib):
+def _root(q: Numbers, budget: Numbers, lower: bool, lib: Any) -> Numbers:
     """The root to three or four units in the last place, by formulas that ``math`` and ``numpy`` share through ``lib``.
 
     Moving r away from q takes the probability p of one outcome down to p exp(-d); d solves
@@ -160,14 +174,14 @@ def _root(q, budget, lower, lib):
     return q + (moved + (p - moved) * lost)
 
 
-def _halley(excess, decay, p, rest, moved, lib):
+def _halley(excess: Numbers, decay: Numbers, p: Numbers, rest: Numbers, moved: Numbers, lib: Any) -> Numbers:
     newton = excess * ((rest + moved) / moved)
     # where rounding noise asks for more than this, decay is too small to be seen in the root
     newton = lib.minimum(lib.maximum(newton, -0.25 * decay), 0.25 * decay)
     return decay - newton / (1.0 - 0.5 * (newton / moved) * (rest / (rest + moved)) * (p - moved))
 
 
-def _spent_budget(decay, p, rest, moved, lib):
+def _spent_budget(decay: Numbers, p: Numbers, rest: Numbers, moved: Numbers, lib: Any) -> Numbers:
     """p decay - rest ln(1 + moved/rest) as a sum of two divergence terms, in which nothing cancels."""
     v, w = moved / (2.0 * p - moved), moved / (2.0 * rest + moved)
     loss = lib.where(3.0 * v <= 1.0, _near_term(p, moved, v, lib), p * decay - moved)
@@ -175,14 +189,14 @@ def _spent_budget(decay, p, rest, moved, lib):
     return loss + gain
 
 
-def _product_error(x, y, product):
+def _product_error(x: Numbers, y: Numbers, product: Numbers) -> Numbers:
     """x y - product exactly (Dekker)."""
     x_high, y_high = _leading_half(x), _leading_half(y)
     x_low, y_low = x - x_high, y - y_high
     return ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
 
 
-def _leading_half(x):
+def _leading_half(x: Numbers) -> Numbers:
     shifted = _SPLITTER * x
     return shifted - (shifted - x)
 

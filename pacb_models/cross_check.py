@@ -212,7 +212,7 @@ def _row(
     if not isinstance(result, Solution):
         status, reason = result
         return CheckRow(name, status, nan, nan, None, nan, None, nan, nan, f"failed: {reason}")
-    gap = result.bound - reference.bound
+    gap = result.bound - reference.bound if reference is not None else nan
     return CheckRow(
         name,
         result.status,

@@ -67,7 +67,7 @@ def float_environment_kept() -> Iterator[None]:
     The ASL library sets the x87 unit to double precision, and leaves it so: ``numpy.longdouble`` would have 53 bits
     instead of 64 in the rest of the process.
     """
-    library = ctypes.CDLL(None) if sys.platform != "win32" else None
+    library: Any = ctypes.CDLL(None) if sys.platform != "win32" else None
     if not hasattr(library, "fegetenv"):
         yield
         return

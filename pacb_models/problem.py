@@ -13,7 +13,7 @@ nothing of solvers.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -157,9 +157,9 @@ class Problem(Immutable):
         """Bound and KKT residual of weights on the simplex, which are not checked: what a solution is judged by."""
         raise NotImplementedError
 
-    def replace(self, **changes: object) -> Self:
+    def replace(self, **changes: Any) -> Self:
         """The same problem with some arguments changed, for instance ``problem.replace(delta=0.01)``."""
-        arguments = {
+        arguments: dict[str, Any] = {
             "risks": self.risks,
             "m": self.m,
             "delta": self.delta,

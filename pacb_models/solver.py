@@ -50,7 +50,7 @@ class Solver:
         pairs = "; ".join(f"{divergence}: {', '.join(names)}" for divergence, names in self.handles.items())
         return f"it handles {pairs}"
 
-    def run(self, problem: Problem, **options: Any) -> Outcome:
+    def run(self, problem: Any, *args: Any, **options: Any) -> Outcome:
         """Minimise the bound. ``options`` are the method's own keyword arguments."""
         raise NotImplementedError
 

@@ -13,6 +13,7 @@ import numbers
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .errors import InputError, UnsupportedProblemError
 from .problem import BoundProblem
@@ -27,7 +28,7 @@ class Inequality(NamedTuple):
     holds: bool
 
 
-def first_order_convexity(posterior: object, other: object, prior: object = None) -> Inequality:
+def first_order_convexity(posterior: ArrayLike, other: ArrayLike, prior: object = None) -> Inequality:
     r"""The first-order condition of convexity of the squared bound, for one pair of posteriors:
 
     .. math:: X(q)^{3/4}\, X(q')^{1/4} \ge \tfrac12\Big(\sum_i \frac{q_i q'_i}{p_i} + X(q)\Big),

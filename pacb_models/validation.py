@@ -63,7 +63,7 @@ def check_risks(risks: object) -> np.ndarray:
 
 def check_delta(delta: object) -> float:
     """The confidence parameter: a real number strictly between 0 and 1."""
-    if isinstance(delta, bool) or not isinstance(delta, numbers.Real) or not 0.0 < delta < 1.0:
+    if isinstance(delta, bool) or not isinstance(delta, numbers.Real) or not 0.0 < float(delta) < 1.0:
         raise InputError(f"delta is {delta!r}; it must be a number strictly between 0 and 1.")
     return float(delta)
 
@@ -105,14 +105,14 @@ def check_posterior(posterior: object, size: int, name: str = "posterior") -> np
 
 def check_order(order: object) -> float:
     """The Rényi order: a finite real number above one."""
-    if isinstance(order, bool) or not isinstance(order, numbers.Real) or not 1.0 < order < math.inf:
+    if isinstance(order, bool) or not isinstance(order, numbers.Real) or not 1.0 < float(order) < math.inf:
         raise InputError(f"order is {order!r}; a Rényi order must be a finite number above 1.")
     return float(order)
 
 
 def check_positive(name: str, value: object) -> float:
     """A finite real number above zero: a tolerance, a time limit."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0.0 < value < math.inf:
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0.0 < float(value) < math.inf:
         raise InputError(f"{name} is {value!r}; it must be a positive number.")
     return float(value)
 

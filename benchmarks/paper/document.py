@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pacb_models.files import write_atomically
 
@@ -88,7 +88,7 @@ def _introduction(study: Study) -> tuple[str, ...]:
     )
 
 
-def _section(item: Item, result: dict) -> Section:
+def _section(item: Item, result: dict[str, Any]) -> Section:
     if isinstance(item, TableItem):
         entries = entries_of(result)
         return Section(

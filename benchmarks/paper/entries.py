@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +13,8 @@ from .printed import printed
 #: What a cell can hold beside the printed value, in the order of the files; ``ours`` is what depends on no constant.
 KEYS = ("ours", "paper", "both_halves", "exact")
 
-Value = float | int | str | None
+#: A number, a text or None; which one, the column says.
+Value = Any
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Entries:
     def __init__(self, entries: Iterable[Entry]):
         self._entries = {(entry.row, entry.column): entry for entry in entries}
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Entry]:
         return iter(self._entries.values())
 
     def __len__(self) -> int:

@@ -118,7 +118,7 @@ class Study:
         """The average test error of a posterior over the first classifiers."""
         return float(posterior @ self.tables[dataset].test_risks(len(posterior)))
 
-    def map(self, what: str, function: Callable[..., Any], arguments: Sequence[tuple]) -> list[Any]:
+    def map(self, what: str, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """``[function(*each) for each in arguments]``, in ``jobs`` processes, with progress."""
         from joblib import Parallel, delayed
 

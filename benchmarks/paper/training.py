@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import time
 from collections.abc import Sequence
@@ -58,7 +59,7 @@ def train_tables(
             n_jobs=jobs,
             partial=partial,
             resume=resume,
-            progress=lambda done, total, name=name: report(f"SVMs of {name}", done, total),
+            progress=functools.partial(report, f"SVMs of {name}"),
             command=command,
         )
         times.pop(name, None)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from .. import summary
 from . import analysis, figures, findings, posteriors, tables
 from .figures import Style
 from .findings import Finding
@@ -120,7 +121,7 @@ def _limits(runs: pd.DataFrame) -> Iterator[str]:
         "that fail often therefore depend on that limit."
     )
     yield (
-        f"Mean times are shifted geometric means with a shift of {tables.summary.SHIFT:g} s: differences well below "
+        f"Mean times are shifted geometric means with a shift of {summary.SHIFT:g} s: differences well below "
         "the shift hardly show in them. The performance profiles have no shift."
     )
     yield (

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -50,7 +51,7 @@ class Style:
     def __init__(self, names: Sequence[str]):
         self._position = {name: position for position, name in enumerate(names)}
 
-    def __getitem__(self, name: str) -> dict[str, object]:
+    def __getitem__(self, name: str) -> dict[str, Any]:
         position = self._position[name]
         # With more than eight the colours start again beside other line styles.
         turn = position // len(COLOURS)
@@ -76,7 +77,7 @@ def _log_axis(axis: Axis, show: Callable[[float], str]) -> None:
     """A logarithmic axis with plain labels: matplotlib's own, set as formulas, would take a third of all drawing."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})  # type: ignore[attr-defined]
     low, high = axis.get_view_interval()
     labels = FuncFormatter(lambda value, _: show(value))
     axis.set_major_formatter(labels)
@@ -162,7 +163,7 @@ def gap_distributions(runs: pd.DataFrame, style: Style) -> Figure:
             look = {"marker": marker, "facecolors": face, "edgecolors": colour, "linewidths": 0.8}
             axes.scatter(sizes[chosen], heights[chosen], s=16, **look)
     axes.axvline(CORRECT_GAP, color="#444444", lw=1.0, ls="--")
-    place = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}
+    place: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points", "va": "top"}
     axes.annotate("1e-7", (CORRECT_GAP, 1.0), xytext=(3, -2), **place)
     axes.set_yticks(range(len(methods)), methods)
     _log_axis(axes.xaxis, "{:.0e}".format)
@@ -200,7 +201,7 @@ def cumulative_weights(each: DataSetPosteriors, style: Style) -> Figure:
     return figure
 
 
-def styled() -> object:
+def styled() -> AbstractContextManager[None]:
     """The context in which figures are made and saved."""
     from matplotlib import rc_context
 

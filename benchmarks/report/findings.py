@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from .. import summary
+from ..runner import CORRECT_GAP
 from . import analysis
 from .wording import counted, duration, listed, scientific, significant, status_text
 
@@ -62,7 +63,7 @@ def _misses(rows: pd.DataFrame, tried: int) -> str:
     reasons = []
     for outcome, group in rows.groupby("outcome", sort=False):
         gap = group["largest_gap"].max()
-        worst = f", gap up to {scientific(gap)}" if np.isfinite(gap) and gap > analysis.CORRECT_GAP else ""
+        worst = f", gap up to {scientific(gap)}" if np.isfinite(gap) and gap > CORRECT_GAP else ""
         reasons.append(f"{group['runs'].sum()} × {status_text(outcome)} ({_places(group)}{worst})")
     return f"missed the optimum in {rows['runs'].sum()} of {counted(tried, 'run')}: {'; '.join(reasons)}."
 

@@ -29,6 +29,7 @@ class Posterior:
         Under a uniform prior the optimal weight depends on the risk alone.
         """
         risks, first, group = np.unique(self.problem.risks, return_index=True, return_inverse=True)
+        assert self.solution.posterior is not None  # the exact solver always returns one
         mass = np.bincount(group, weights=self.solution.posterior)
         return risks, self.solution.posterior[first], np.cumsum(mass)
 

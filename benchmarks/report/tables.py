@@ -223,7 +223,7 @@ def environment_table(environment: dict[str, Any]) -> Table:
 
 
 def _flat(environment: dict[str, Any]) -> list[tuple[str, Any]]:
-    entries = []
+    entries: list[tuple[str, Any]] = []
     for name, value in environment.items():
         entries += value.items() if isinstance(value, dict) else [(name.removesuffix("_bytes"), value)]
     return entries

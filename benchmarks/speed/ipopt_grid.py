@@ -39,7 +39,8 @@ def cells(constant: str) -> Iterator[tuple[str, pm.BoundProblem]]:
 def run_grid(title: str, solver: str, verbose: bool, **options: Any) -> None:
     """Solve the grid, and print how many cells end optimal at the reference's bound."""
     for constant in CONSTANTS:
-        statuses, gaps, residuals, iterations = Counter(), [], [], []
+        statuses: Counter[str] = Counter()
+        gaps, residuals, iterations = [], [], []
         agree, seconds, setup_seconds = 0, 0.0, 0.0
         for name, problem in cells(constant):
             reference = pm.solve(problem, "frontier")
@@ -51,7 +52,7 @@ def run_grid(title: str, solver: str, verbose: bool, **options: Any) -> None:
             if solution.status == "optimal":
                 gaps.append(abs(gap))
                 residuals.append(solution.kkt_residual)
-                iterations.append(solution.iterations)
+                iterations.append(solution.iterations or 0)
             seconds += solution.seconds
             setup_seconds += solution.setup_seconds
             if verbose or not right:

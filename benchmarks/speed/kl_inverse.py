@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -27,8 +29,8 @@ def main() -> None:
     generator = np.random.default_rng(0)
     q = generator.random(options.size)
     budget = 10.0 ** generator.uniform(-14, 2, options.size)
-    actions = {"numpy.log": lambda: np.log(q)}
-    actions |= {f"kl_inverse {side}": lambda side=side: kl_inverse(q, budget, side) for side in SIDES}
+    actions: dict[str, Callable[[], object]] = {"numpy.log": lambda: np.log(q)}
+    actions |= {f"kl_inverse {side}": partial(kl_inverse, q, budget, side) for side in SIDES}
     seconds = best_seconds(actions, options.repeats)
     for name, value in seconds.items():
         print(f"{name:18s} {options.size} numbers  {value:8.4f} s  {value / seconds['numpy.log']:6.1f} x numpy.log")

@@ -36,7 +36,7 @@ def main() -> None:
         for distance in distances:
             for constant in ("exact",) if divergence == "renyi" else ("exact", "paper"):
                 times = {m: seconds(distance, m, constant, divergence, options.order) for m in SIZES}
-                slowest = max(times, key=times.get)
+                slowest = max(times, key=times.__getitem__)
                 name = f"{divergence:5s} {distance:7s} {constant:5s}"
                 print(f"{name}  slowest {1000 * times[slowest]:7.2f} ms at m = {slowest}")
 

@@ -41,11 +41,11 @@ def plain_loop(dataset: Dataset, experiment: Experiment, indices: np.ndarray, jo
     return Parallel(n_jobs=jobs)(delayed(plain_errors)(dataset, experiment, index) for index in indices)
 
 
-def shared_loop(experiment: Experiment, indices: np.ndarray, jobs: int) -> list[tuple[int, int]]:
-    batches = [indices[start : start + BATCH] for start in range(0, len(indices), BATCH)]
-    found = {}
+def shared_loop(experiment: Experiment, indices: np.ndarray, jobs: int) -> list[tuple[int, ...]]:
+    batches = [indices[start : start + BATCH].tolist() for start in range(0, len(indices), BATCH)]
+    found: dict[int, tuple[int, ...]] = {}
     for batch, errors in run_batches(experiment.errors, batches, jobs, prepare=lambda: experiment.gram):
-        found.update(zip(batch.tolist(), (result.counts[:2] for result in errors)))
+        found.update(zip(batch, (result.counts[:2] for result in errors)))
     return [found[index] for index in indices.tolist()]
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 
-def best_seconds(actions: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+def best_seconds(actions: Mapping[str, Callable[..., object]], repeats: int) -> dict[str, float]:
     """The shortest of ``repeats`` alternating runs of each action."""
     best = dict.fromkeys(actions, float("inf"))
     for _ in range(repeats):

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..distances import Squared
 from ..errors import UnsupportedProblemError
 from ..validation import check_choice
 from .scaling import scaling
@@ -150,6 +151,7 @@ def _add_bound(model: pyo.ConcreteModel, problem: BoundProblem, risk: Any, budge
     elif problem.distance == "linear":
         objective = risk + budget
     else:
+        assert isinstance(problem.distance_function, Squared)
         objective = risk + (budget / problem.distance_function.scale) ** 0.5
     model.bound = pyo.Objective(expr=objective)
 

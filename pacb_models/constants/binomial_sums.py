@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -63,7 +64,7 @@ def lattice_rule(
     return np.concatenate(points), np.concatenate(weights)
 
 
-def deviance(m: int, mean: float | np.ndarray, k: np.ndarray, difference: np.ndarray) -> np.ndarray:
+def deviance(m: int, mean: Any, k: np.ndarray, difference: np.ndarray) -> np.ndarray:
     """D(k) = m kl(k/m, l) for l = mean/m with 0 < mean < m; ``difference`` is k - mean, to full accuracy."""
     return divergence_term(k, mean, difference) + divergence_term(m - k, m - mean, -difference)
 
@@ -78,7 +79,7 @@ def log_coefficient(m: int, k: np.ndarray) -> np.ndarray:
     return np.where(inside, value, 0.0)
 
 
-def _stirling_series(n):
+def _stirling_series(n: Any) -> Any:
     square = 1 / (n * n)
     tail = 1 / 1680 - square * (1 / 1188 - square * (691 / 360360 - square / 156))
     return (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * tail))) / n

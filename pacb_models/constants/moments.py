@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,9 +29,15 @@ MARGIN = 5e-14
 MARGIN_PER_POWER = 1e-15
 
 
+@overload
+def moment_constant(distance: str, m: int, constant: str = ..., divergence: str = ..., order: float = ...) -> float: ...
+@overload
+def moment_constant(
+    distance: str, m: ArrayLike, constant: str = ..., divergence: str = ..., order: float = ...
+) -> Any: ...
 def moment_constant(
     distance: str, m: ArrayLike, constant: str = "exact", divergence: str = "chi2", order: float = 2.0
-) -> float | np.ndarray:
+) -> Any:
     r"""The moment constant I(m) of a bound; the exact one is never below the supremum.
 
     .. math:: I(m) = \sup_l E[\phi(k/m, l)^{\alpha'}] \quad\text{or, for the KL divergence,}\quad
@@ -70,16 +77,24 @@ def moment_constant(
     return _for_each_sample_size(0, distance, m, constant, divergence, order)
 
 
+@overload
+def log_moment_constant(
+    distance: str, m: int, constant: str = ..., divergence: str = ..., order: float = ...
+) -> float: ...
+@overload
+def log_moment_constant(
+    distance: str, m: ArrayLike, constant: str = ..., divergence: str = ..., order: float = ...
+) -> Any: ...
 def log_moment_constant(
     distance: str, m: ArrayLike, constant: str = "exact", divergence: str = "chi2", order: float = 2.0
-) -> float | np.ndarray:
+) -> Any:
     """ln I(m), rounded up, also where I(m) itself overflows or underflows; arguments as ``moment_constant``."""
     return _for_each_sample_size(1, distance, m, constant, divergence, order)
 
 
 def moment_curve(
     distance: str, m: int, l: ArrayLike, constant: str = "exact", divergence: str = "chi2", order: float = 2.0
-) -> float | np.ndarray:
+) -> Any:
     """The moment at each true risk l, whose supremum over l is I(m); right to rounding error, for plots.
 
     ``constant="paper"`` differs only for chi-squared's kl distance: the paper's sum, with its boundary terms unsquared.
@@ -92,7 +107,7 @@ def moment_curve(
     return float(values[0]) if risks.ndim == 0 else values.reshape(risks.shape)
 
 
-def _for_each_sample_size(part, distance, m, constant, divergence, order):
+def _for_each_sample_size(part: int, distance: str, m: ArrayLike, constant: str, divergence: str, order: float) -> Any:
     check_names(distance, divergence, constant)
     power = _conjugate(divergence, order)
     if np.ndim(m) == 0:

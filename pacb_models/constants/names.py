@@ -18,7 +18,7 @@ CONSTANTS = ("exact", "paper")
 LARGEST_SAMPLE_SIZE = 10**9
 
 
-def check_names(distance: object, divergence: object, constant: object) -> None:
+def check_names(distance: str, divergence: str, constant: str) -> None:
     """Raise InputError unless the three names exist and go together."""
     check_choice("divergence", divergence, tuple(DISTANCES))
     check_choice("distance", distance, DISTANCES["kl"])  # the divergence that has them all
@@ -35,6 +35,6 @@ def check_names(distance: object, divergence: object, constant: object) -> None:
 
 def check_sample_size(m: object, name: str = "m") -> int:
     """A sample size: a whole number from 1 to 10^9."""
-    if isinstance(m, bool) or not isinstance(m, numbers.Integral) or not 1 <= m <= LARGEST_SAMPLE_SIZE:
+    if isinstance(m, bool) or not isinstance(m, numbers.Integral) or not 1 <= int(m) <= LARGEST_SAMPLE_SIZE:
         raise InputError(f"{name} is {m!r}; a sample size must be a whole number from 1 to 1000000000.")
     return int(m)

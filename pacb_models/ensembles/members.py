@@ -214,10 +214,10 @@ def seeded(estimator: Any, random: np.random.RandomState) -> Any:
 
 def _validation_count(size: Any, examples: int) -> int:
     """Number of validation examples; both parts must keep at least one."""
-    if isinstance(size, numbers.Integral) and not isinstance(size, bool) and size >= 1:
+    if isinstance(size, numbers.Integral) and not isinstance(size, bool) and int(size) >= 1:
         count = int(size)
-    elif isinstance(size, numbers.Real) and not isinstance(size, bool) and 0.0 < size < 1.0:
-        count = round(size * examples)
+    elif isinstance(size, numbers.Real) and not isinstance(size, bool) and 0.0 < float(size) < 1.0:
+        count = round(float(size) * examples)
     else:
         raise InputError(f"validation_size is {size!r}; it must be a share strictly between 0 and 1 or a whole number.")
     if examples < 2:

@@ -92,7 +92,7 @@ class PartialResults:
         self.fingerprint = fingerprint
         self.errors: dict[int, Errors] = {}
         if resume and self.path is not None and self.path.exists():
-            self._read()
+            self._read(self.path)
 
     def add(self, indices: Sequence[int], errors: Sequence[Errors]) -> None:
         self.errors.update(zip(indices, errors))
@@ -100,11 +100,11 @@ class PartialResults:
             rows = [[index, *found.counts, found.converged] for index, found in sorted(self.errors.items())]
             write_atomically(self.path, json.dumps({"fingerprint": self.fingerprint, "errors": rows}))
 
-    def _read(self) -> None:
+    def _read(self, path: Path) -> None:
         try:
-            content = json.loads(self.path.read_text())
+            content = json.loads(path.read_text())
             fingerprint, rows = content["fingerprint"], content["errors"]
-            errors = {int(index): _three_counts(*counts, converged) for index, *counts, converged in rows}
+            errors = {int(index): _three_counts(*counts) for index, *counts in rows}
         except (OSError, ValueError, KeyError, TypeError) as reason:
             raise InputError(f"cannot resume from {str(self.path)!r}: {reason}; delete it to start anew.") from None
         if fingerprint != self.fingerprint:

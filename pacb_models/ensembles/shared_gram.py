@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -137,7 +138,7 @@ def gaussian_gram(X: np.ndarray, pool: int, gamma: float) -> np.ndarray:
     return gram
 
 
-def _pairwise(machine, support: np.ndarray, pool: int) -> tuple[np.ndarray, np.ndarray]:
+def _pairwise(machine: Any, support: np.ndarray, pool: int) -> tuple[np.ndarray, np.ndarray]:
     """The one-against-one decision functions over the pool's rows."""
     classes = len(machine.classes_)
     if classes == 2:

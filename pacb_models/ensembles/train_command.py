@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ..errors import InputError
 from .datasets import Dataset, available_datasets, load_dataset
@@ -24,7 +25,7 @@ _EXAMPLES = """examples:
 """
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> argparse.ArgumentParser:
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the command to ``pacb``."""
     parser = subparsers.add_parser(
         "train",
@@ -98,7 +99,7 @@ def _train_one(name: str, options: argparse.Namespace, out: Path | None) -> None
         if partial is not None and partial.exists():
             print(f"{partial} keeps what is done; the same command with --resume goes on from there.", file=sys.stderr)
         raise
-    if out is None:
+    if out is None or partial is None:
         sys.stdout.write(table.to_csv(risk_column=options.risk_column))
         return
     table.write(out, risk_column=options.risk_column)

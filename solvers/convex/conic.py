@@ -176,7 +176,12 @@ def _posterior(model: ConvexModel, problem: BoundProblem) -> np.ndarray | None:
         return None
     readings = [model.posterior.value, model.multiplier_weights(problem)]
     usable = [without_negligible(problem, weights) for weights in readings if onto_simplex(weights)[0] is not None]
-    return min(usable, key=lambda weights: kkt_residual(problem, onto_simplex(weights)[0]), default=None)
+    return min(usable, key=lambda weights: _residual(problem, weights), default=None)
+
+
+def _residual(problem: BoundProblem, weights: np.ndarray) -> float:
+    q, _ = onto_simplex(weights)
+    return math.inf if q is None else kkt_residual(problem, q)
 
 
 def _own_status(backend: str, raw: Any) -> tuple[str, int]:

@@ -29,7 +29,8 @@ secant step takes their place.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+import sys
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -100,6 +101,10 @@ class _WeightsMap:
         self.problem = problem
         self.least = float(problem.risks.min())
         self.excess = problem.risks - self.least
+
+    def update(self, L: float, D: float) -> float:
+        """The next coordinate from a point; a subclass knows it."""
+        raise NotImplementedError
 
     def point(self, x: float) -> tuple[float, float]:
         q = self.weights(x)
@@ -173,7 +178,7 @@ class _Safeguard:
 
     def exhausted(self) -> bool:
         """True when the interval has shrunk to rounding level."""
-        return math.isfinite(self.high) and self.high - self.low <= 4.0 * np.finfo(float).eps * abs(self.high)
+        return math.isfinite(self.high) and self.high - self.low <= 4.0 * sys.float_info.epsilon * abs(self.high)
 
     def next(self, x: float, step: float) -> float:
         plain = x + step
@@ -313,7 +318,7 @@ def _outcome(
 ) -> Outcome:
     converged = [run for run in runs if run.converged]
     best = min(converged or runs, key=lambda run: run.bound)
-    details = {"safeguarded_steps": best.interventions}
+    details: dict[str, Any] = {"safeguarded_steps": best.interventions}
     if trace:
         details["trace"] = best.trace
     local_minima: tuple[LocalMinimum, ...] = ()

@@ -253,7 +253,7 @@ def _other_minima(problem: BoundProblem, found: list[np.ndarray]) -> list[LocalM
     distinct: list[np.ndarray] = []
     for weights in found:
         q, _ = onto_simplex(weights)
-        if all(0.5 * np.abs(q - other).sum() > SAME_POINT for other in distinct):
+        if q is not None and all(0.5 * np.abs(q - other).sum() > SAME_POINT for other in distinct):
             distinct.append(q)
     return [
         LocalMinimum(

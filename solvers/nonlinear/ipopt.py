@@ -176,7 +176,9 @@ class _IterationCounter:
     iterations = 0
 
     # PyNumero looks at the number of parameters, so they have to be spelled out.
-    def count(self, nlp, mode, iteration, objective, inf_pr, inf_du, mu, norm, regularization, dual, primal, trials):
+    def count(  # type: ignore[no-untyped-def]
+        self, nlp, mode, iteration, objective, inf_pr, inf_du, mu, norm, regularization, dual, primal, trials
+    ):
         self.iterations = iteration
         return True
 

@@ -42,7 +42,7 @@ def draw(result: dict[str, Any]) -> Figure:
             # A procedure that rests stays where it is.
             values = np.array(history + [history[-1]] * (last + 1 - len(history)))
             label = f"{'the paper’s' if variant == 'paper' else variant} CCP" if number == 0 else None
-            style = {"color": colour, "ls": look, "marker": ".", "lw": 1.0, "alpha": 0.8}
+            style: dict[str, Any] = {"color": colour, "ls": look, "marker": ".", "lw": 1.0, "alpha": 0.8}
             bounds.plot(values, label=label, **style)
             gaps.plot(np.maximum(values - result["minimum"], FLOOR), **style)
     bounds.axhline(result["minimum"], color=BLACK, lw=1.0, ls=":", label="minimum")

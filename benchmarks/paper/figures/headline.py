@@ -72,7 +72,7 @@ def draw(result: dict[str, Any]) -> Figure:
         Line2D([], [], color=look["color"], marker=look["marker"], ms=6, label=distance)
         for distance, look in DISTANCE_LOOK.items()
     ]
-    grey = {"color": "#555555", "ls": "none", "ms": 6}
+    grey: dict[str, Any] = {"color": "#555555", "ls": "none", "ms": 6}
     handles += [
         Line2D([], [], marker="o", mfc="white", label="paper's constant", **grey),
         Line2D([], [], marker="o", label="exact constant", **grey),

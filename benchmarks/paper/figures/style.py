@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...report.figures import COLOURS
 
@@ -20,7 +20,7 @@ DISTANCE_LOOK = {
 }
 
 #: Line styles for values of m or δ, dark to light.
-SERIES = (
+SERIES: tuple[dict[str, Any], ...] = (
     {"color": BLACK, "linestyle": "-"},
     {"color": BLUE, "linestyle": "--"},
     {"color": VERMILION, "linestyle": "-."},
@@ -28,13 +28,13 @@ SERIES = (
 )
 
 
-def line(distance: str) -> dict[str, object]:
+def line(distance: str) -> dict[str, Any]:
     """A distance's line without marks."""
     look = DISTANCE_LOOK[distance]
     return {"color": look["color"], "linestyle": look["linestyle"]}
 
 
-def grid_of_axes(rows: int, columns: int, width: float, height: float, **options: object) -> tuple[Figure, list[Axes]]:
+def grid_of_axes(rows: int, columns: int, width: float, height: float, **options: Any) -> tuple[Figure, list[Axes]]:
     """A figure with rows × columns axes, listed row by row."""
     from matplotlib.figure import Figure
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import Any
 
@@ -51,7 +52,7 @@ def _baselines(study: Study) -> dict[str, Baseline]:
             load_dataset(name, study.data_dir),
             seed=study.seed,
             n_jobs=study.jobs,
-            progress=lambda done, total, name=name: study.report(f"cross-validation of {name}", done, total),
+            progress=functools.partial(study.report, f"cross-validation of {name}"),
         )
         found[name] = Baseline.of(result)
     return found

@@ -117,7 +117,7 @@ def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
 
 def _panel(entries: Entries, quantity: str, title: str, notes: tuple[str, ...]) -> Panel:
     beside = BesidePrint.of(quantity, entries)
-    groups = (
+    groups: tuple[Group, ...] = (
         Group("", ("data set", "H")),
         beside.group("fixed point"),
         Group("Ipopt, printed", ("value", "letter")),

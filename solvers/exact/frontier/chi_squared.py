@@ -24,7 +24,7 @@ the buckets, whatever the arrangement of the risks inside them. Those that are l
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -87,7 +87,7 @@ class Segment:
         """The part of an interval on which the excess rises; None when there is none."""
         first = self._start_of_rise(stationarity, low, high)
         last = None if first is None else self._start_of_rise(stationarity, high, first)
-        return None if last is None else (first, last)
+        return None if first is None or last is None else (first, last)
 
     def _start_of_rise(self, stationarity: Stationarity, z: float, other: float) -> float | None:
         r"""The first coordinate from ``z`` towards the other end where :math:`T \ge e`; None if there is none between.
@@ -142,6 +142,8 @@ class ChiSquaredPath:
     def sweep(self) -> None:
         """Find every local minimum."""
         y, p = self.y, self.p
+        lowest: Any
+        others: Any
         if y.size <= _SMALL:
             y, p = _sorted(y, p)
             count = int(y.searchsorted(NEGLIGIBLE, side="right"))

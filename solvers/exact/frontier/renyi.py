@@ -248,6 +248,7 @@ class Segment:
         return Point(z, path.floor + y, path.c * w, d, e, speed, np.array(moments).T)
 
     def elasticity_range(self, start: Point, end: Point) -> tuple[np.ndarray, np.ndarray]:
+        assert start.memory is not None and end.memory is not None
         top, bottom = Moments(*start.memory.T), Moments(*end.memory.T)
         # The weights x^(β-1) are smallest at one end and largest at the other.
         few, many = (bottom, top) if self.path.beta >= 1.0 else (top, bottom)

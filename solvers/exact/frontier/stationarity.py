@@ -39,11 +39,12 @@ The methods take numbers or arrays.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-Numbers = float | np.ndarray
+#: A float or an array of them; every formula here holds elementwise.
+Numbers = Any
 #: exp overflows beyond.
 _LARGEST_RATE = 700.0
 

@@ -15,7 +15,7 @@ shrink, so that atoms of a continuous coordinate stay open only where ``h`` and 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -43,7 +43,7 @@ class Path(Protocol):
         """Which intervals are not to be cut."""
 
 
-class SmoothPath(Path, Protocol):
+class SmoothPath(Protocol):
     """A path on which a turn can be computed by Newton's method."""
 
     def evaluate_one(self, z: float) -> Point:
@@ -118,7 +118,7 @@ def find_turns(path: Path, stationarity: Stationarity, grid: np.ndarray) -> Turn
     last_excess = float(ends.excess[-1])
     # Indices of the first and last points of the intervals; slices, while they are neighbours, save copies.
     first, last = np.arange(grid.size - 1), np.arange(1, grid.size)
-    window: tuple = slice(-1), slice(1, None)
+    window: tuple[Any, Any] = slice(-1), slice(1, None)
     brackets: list[Interval] = []
     atoms: list[Interval] = []
     while first.size:
