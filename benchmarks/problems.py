@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import lru_cache
-from importlib.metadata import entry_points
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
 from pacb_models import BoundProblem
+from pacb_models.plugins import load_all
+from pacb_models.risk_file import RiskFile
 
 from .risks import available, load_risk_table
 
@@ -37,6 +41,17 @@ class Problem:
     def build(self) -> BoundProblem:
         """The problem itself."""
         return self.make(**self.arguments)
+
+    @cached_property
+    def identity(self) -> str:
+        """A digest of the name, the function and the arguments themselves: risks that changed are another problem."""
+        parts = [self.name, _digest(self.make), self.arguments]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True, default=_digest).encode()).hexdigest()
+
+
+def _digest(value: Any) -> str:
+    """For what JSON cannot hold. Not its text, which leaves out most of a long array."""
+    return hashlib.sha256(pickle.dumps(value, protocol=4)).hexdigest()
 
 
 @lru_cache(maxsize=32)
@@ -65,11 +80,8 @@ def synthetic(count: int, m: int = 1000, seed: int = 0, prior: str = "uniform", 
     return BoundProblem(risks, m=m, prior=weights, **bound)
 
 
-def from_file(path: str, m: int, **bound: Any) -> BoundProblem:
-    """A user's risk file."""
-    from pacb_models.risk_file import read_risk_file
-
-    content = read_risk_file(path)
+def from_content(content: RiskFile, m: int, **bound: Any) -> BoundProblem:
+    """A user's risk file, by its content: a worker may be elsewhere, and the file may change."""
     return BoundProblem(content.risks, m=m, prior=content.prior, **bound)
 
 
@@ -82,7 +94,4 @@ def table_problem(dataset: str, count: int, distance: str, constant: str = "exac
 
 def outside_problems() -> list[Problem]:
     """Problems that other packages register."""
-    found: list[Problem] = []
-    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-        found.extend(entry.load()())
-    return found
+    return [problem for problems in load_all(GROUP, lambda make: list(make())).values() for problem in problems]

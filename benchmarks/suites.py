@@ -6,13 +6,15 @@ import hashlib
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
+from functools import cached_property
 from typing import Any
 
 from pacb_models.errors import InputError
+from pacb_models.plugins import load, registered
 from pacb_models.registry import capable_solvers, get_solver
+from pacb_models.risk_file import read_risk_file
 
-from .problems import PAPER_DATASETS, Problem, from_file, outside_problems, synthetic, table_problem
+from .problems import PAPER_DATASETS, Problem, from_content, outside_problems, synthetic, table_problem
 
 #: Entry-point group for third parties: a function without arguments that returns a suite.
 GROUP = "pacb_models.suites"
@@ -30,10 +32,10 @@ class Cell:
     settings: dict[str, Any] = field(default_factory=dict)
     seed: int | None = None
 
-    @property
+    @cached_property
     def key(self) -> str:
         """A short name for exactly this measurement, the same in every run."""
-        parts = [self.problem.name, self.problem.arguments, self.solver, self.settings, self.seed]
+        parts = [self.problem.identity, self.solver, self.settings, self.seed]
         return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
     @property
@@ -136,9 +138,10 @@ def from_files(paths: Iterable[str], m: int, distances: Iterable[str], **bound: 
     """A user's own risk files, every solver."""
     cells: list[Cell] = []
     for path in paths:
+        content = read_risk_file(path)
         for distance in distances:
-            arguments = {"path": str(path), "m": m, "distance": distance, **bound}
-            cells += cells_for(Problem(f"{path}-{distance}", str(path), from_file, arguments))
+            arguments = {"content": content, "m": m, "distance": distance, **bound}
+            cells += cells_for(Problem(f"{path}-{distance}", str(path), from_content, arguments))
     return Suite("files", "risk files: " + ", ".join(map(str, paths)), tuple(cells), time_limit=60.0)
 
 
@@ -147,14 +150,21 @@ _OURS = {"quick": quick, "paper": paper, "scaling": scaling, "outside": outside}
 
 def suite_names() -> list[str]:
     """Names of all suites, ours and registered ones."""
-    return [*_OURS, *sorted(entry.name for entry in entry_points(group=GROUP))]
+    return [*_OURS, *(entry.name for entry in registered(GROUP))]
 
 
 def suite(name: str) -> Suite:
     """The suite of that name."""
     if name in _OURS:
         return _OURS[name]()
-    for entry in entry_points(group=GROUP):
+    for entry in registered(GROUP):
         if entry.name == name:
-            return entry.load()()
+            return load(entry, _made)
     raise InputError(f"suite is {name!r}; it must be one of {', '.join(map(repr, suite_names()))}.")
+
+
+def _made(make: Any) -> Suite:
+    made = make()
+    if not isinstance(made, Suite):
+        raise TypeError(f"it returned {made!r}, not a Suite")
+    return made

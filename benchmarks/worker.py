@@ -57,7 +57,7 @@ class References:
 
     def bound(self, recipe: Problem, problem: BoundProblem) -> float:
         """The smallest possible bound; NaN where no exact solver applies."""
-        identity = f"{recipe.name} {recipe.arguments}"
+        identity = recipe.identity
         if identity not in self._bounds:
             exact = [name for name in capable_solvers(problem) if get_solver(name).exact]
             bounds = [solution.bound for name in exact if (solution := solve(problem, name)).is_global]

@@ -13,13 +13,12 @@ where ``load_sonar(data_dir=None)`` returns a :class:`Dataset`; then ``pacb trai
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import entry_points
 
 import numpy as np
 
 from ..errors import InputError
+from ..plugins import load, registered
 from .protocols import Sizes
 
 #: Entry-point group: name -> a function ``loader(data_dir=None)`` that returns a :class:`Dataset`.
@@ -66,19 +65,18 @@ def load_dataset(name: str, data_dir: str | os.PathLike[str] | None = None) -> D
         Wdbc comes from scikit-learn, Waveform from its generator, and the others from a cache that is filled from
         the UCI repository.
     """
-    loaders = _loaders()
-    if name not in loaders:
-        raise InputError(f"dataset is {name!r}; it must be one of {', '.join(loaders)}.")
-    return loaders[name](data_dir)
+    from .uci import LOADERS
+
+    if name in LOADERS:
+        return LOADERS[name](data_dir)
+    for entry in registered(GROUP):
+        if entry.name == name:
+            return load(entry, lambda loader: loader(data_dir))
+    raise InputError(f"dataset is {name!r}; it must be one of {', '.join(available_datasets())}.")
 
 
 def available_datasets() -> list[str]:
-    """Names that :func:`load_dataset` knows: the built-in ones first."""
-    return list(_loaders())
-
-
-def _loaders() -> dict[str, Callable[..., Dataset]]:
+    """Names that :func:`load_dataset` knows: the built-in ones first. Nothing of other packages is imported for it."""
     from .uci import LOADERS
 
-    registered = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
-    return LOADERS | {entry.name: entry.load() for entry in registered if entry.name not in LOADERS}
+    return list(dict.fromkeys([*LOADERS, *(entry.name for entry in registered(GROUP))]))
