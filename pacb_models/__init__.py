@@ -22,7 +22,7 @@ from .solution import Solution
 if TYPE_CHECKING:
     from .ensembles import StochasticClassifier, StochasticSVC
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "BoundProblem",

@@ -15,6 +15,8 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import pacb_models
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("pacb_models", "solvers", "benchmarks")
 #: Scripts that are run from a checkout and are no part of the wheel.
@@ -75,7 +77,7 @@ def test_every_requirement_has_a_lower_bound_and_a_reason(declared, setup_cfg):
 def test_installed_metadata_is_that_of_setup_cfg(declared, setup_cfg):
     """A stale environment would test other entry points than the ones declared."""
     installed = metadata.distribution("pacb-models")
-    assert installed.version == setup_cfg["metadata"]["version"]
+    assert installed.version == pacb_models.__version__, "run make setup"
     for group, text in setup_cfg["options.entry_points"].items():
         expected = dict(map(str.strip, line.split("=", 1)) for line in text.split("\n") if line)
         found = {entry.name: entry.value for entry in installed.entry_points if entry.group == group}
