@@ -24,6 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from pacb_models import StochasticClassifier
 from pacb_models.ensembles.tables import load_table
+from pacb_models.wording import at_most
 
 # Scaling is part of a classifier, so that it is learnt from the training part only.
 CLASSIFIERS = [
@@ -64,8 +65,8 @@ def main() -> None:
         gibbs += weight * test
         print(f"{name:<13} {validation:>10.4f} {test:>7.4f} {weight:>7.3f}")
     certificate, vote = model.certificate_, 1 - model.score(X_test, y_test)
-    print(f"\ntest error of the random classifier {gibbs:.4f}, certified {certificate.bound:.4f}")
-    print(f"test error of the weighted vote     {vote:.4f}, certified {certificate.vote_bound:.4f}")
+    print(f"\ntest error of the random classifier {gibbs:.4f}, certified {at_most(certificate.bound)}")
+    print(f"test error of the weighted vote     {vote:.4f}, certified {at_most(certificate.vote_bound)}")
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import argparse
 import pacb_models as pm
 from pacb_models.benchmarks.risks import load_risk_table
 from pacb_models.risk_file import read_risk_file
+from pacb_models.wording import at_most
 
 #: (label, arguments of the problem)
 BOUNDS = [
@@ -47,13 +48,16 @@ def main() -> None:
     print(f"{'bound':<14}" + "".join(f"{'δ = ' + str(delta):>18}" for delta in DELTAS))
     for label, bound in BOUNDS:
         solutions = [pm.solve(problem.replace(delta=delta, **bound)) for delta in DELTAS]
-        cells = [f"{solution.bound:.4f} ({solution.support_size})" for solution in solutions]
+        cells = [f"{at_most(solution.bound)} ({solution.support_size})" for solution in solutions]
         print(f"{label:<14}" + "".join(f"{cell:>18}" for cell in cells))
     print("\nIn brackets, the number of classifiers with weight.")
 
     count = len(BOUNDS)
     smallest = min(pm.solve(problem.replace(delta=0.05 / count, **bound)).bound for _, bound in BOUNDS)
-    print(f"With probability 0.95 all {count} hold together at δ = 0.05/{count}; the smallest is {smallest:.4f}.")
+    print(
+        f"With probability at least 0.95 all {count} hold together at δ = 0.05/{count}; "
+        f"the smallest is {at_most(smallest)}."
+    )
 
 
 if __name__ == "__main__":

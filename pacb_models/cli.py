@@ -18,6 +18,7 @@ from . import __version__
 from .constants import CONSTANTS, DISTANCES
 from .errors import InputError, SolverUnavailableError
 from .problem import BoundProblem
+from .wording import at_least, at_most, confidence_text
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2
 
@@ -98,7 +99,7 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_bound_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments that describe a bound."""
-    parser.add_argument("--delta", type=float, default=0.05, help="the bound holds with probability 1 - delta")
+    parser.add_argument("--delta", type=float, default=0.05, help="the bound holds with probability at least 1 - delta")
     parser.add_argument("--distance", default="kl", help=f"one of {', '.join(_DISTANCE_NAMES)}")
     parser.add_argument("--divergence", default="chi2", help=f"one of {', '.join(DISTANCES)}")
     parser.add_argument("--order", type=float, default=2.0, help="Rényi order, with --divergence renyi")
@@ -174,7 +175,8 @@ def _describe(problem: BoundProblem, solution: Any, names: list[str], top: int) 
     """A solution for reading."""
     scope = "the global minimum" if solution.is_global else "not certified as global"
     lines = [
-        f"bound            {solution.bound:.10f}   (true risk at most this, with probability {1 - problem.delta:g})",
+        f"bound            {at_most(solution.bound, 10)}   (true risk at most this, with probability at least "
+        f"{confidence_text(problem.delta)})",
         f"empirical risk   {solution.empirical_risk:.10f}   on {problem.m} examples",
         f"divergence       {solution.divergence:.6g}   ({problem.divergence})",
         f"support          {solution.support_size} of {problem.size} classifiers",
@@ -184,7 +186,7 @@ def _describe(problem: BoundProblem, solution: Any, names: list[str], top: int) 
         f"constant         I(m) = {problem.constant_value:.6g} ({problem.constant}), distance {problem.distance}",
     ]
     if len(solution.local_minima):
-        others = ", ".join(f"{minimum.bound:.6f}" for minimum in solution.local_minima[:5])
+        others = ", ".join(at_most(minimum.bound, 6) for minimum in solution.local_minima[:5])
         lines.append(f"local minima     {len(solution.local_minima)} more, with bounds {others}")
     if solution.posterior is not None and top > 0:
         order = (-solution.posterior).argsort(kind="stable")[: min(top, solution.support_size)]
@@ -199,7 +201,8 @@ def _describe(problem: BoundProblem, solution: Any, names: list[str], top: int) 
 def _proven(solution: Any) -> list[str]:
     if solution.lower_bound is None:
         return []
-    return [f"lower bound      {solution.lower_bound:.10f}   (no posterior has a smaller bound, as the solver proves)"]
+    proven = at_least(solution.lower_bound, 10)
+    return [f"lower bound      {proven}   (no posterior has a smaller bound, as the solver proves)"]
 
 
 def _effort(solution: Any) -> str:

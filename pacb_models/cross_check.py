@@ -12,6 +12,7 @@ from .problem import Problem
 from .registry import ROUNDING, capable_solvers, get_solver, solve
 from .solution import Solution
 from .solver import Solver
+from .wording import at_least, at_most
 
 _COLUMNS = (
     "solver",
@@ -109,11 +110,11 @@ class CrossCheck:
             ).rstrip()
             for line in cells
         ]
-        lines.append(f"reference: {self.reference}, bound {self.reference_bound:.12g}; tolerance {self.tol:g}")
+        lines.append(f"reference: {self.reference}, bound {at_most(self.reference_bound, 12)}; tolerance {self.tol:g}")
         if self.lower_bound is not None:
             below = self.reference_bound - self.lower_bound
             lines.append(
-                f"proven: no bound is below {self.lower_bound:.12g}, {max(below, 0.0):.1e} below the reference"
+                f"proven: no bound is below {at_least(self.lower_bound, 12)}, {max(below, 0.0):.1e} below the reference"
             )
         return "\n".join(lines)
 
@@ -125,8 +126,10 @@ def _finite(value: Any) -> Any:
 def _show(column: str, value: Any) -> str:
     if value is None or value != value:
         return "-"
-    if column in ("bound", "lower_bound"):
-        return f"{value:.10f}"
+    if column == "bound":
+        return at_most(value, 10)
+    if column == "lower_bound":
+        return at_least(value, 10)
     if column in ("gap", "kkt_residual"):
         return f"{value:.1e}"
     if column in ("seconds", "setup_seconds"):

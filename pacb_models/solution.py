@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .wording import at_least, at_most
+
 #: Every status a solution can have, with its meaning.
 STATUSES: dict[str, str] = {
     "optimal": "a stationary point to full accuracy (the global optimum where the solution says so)",
@@ -114,9 +116,9 @@ class Solution:
         return record
 
     def __repr__(self) -> str:
-        proven = "" if self.lower_bound is None else f", lower_bound={self.lower_bound:.10g}"
+        proven = "" if self.lower_bound is None else f", lower_bound={at_least(self.lower_bound, 10)}"
         return (
-            f"Solution(bound={self.bound:.10g}, empirical_risk={self.empirical_risk:.6g}, "
+            f"Solution(bound={at_most(self.bound, 10)}, empirical_risk={self.empirical_risk:.6g}, "
             f"divergence={self.divergence:.6g}, support_size={self.support_size}, status={self.status!r}, "
             f"solver={self.solver!r}, is_global={self.is_global}{proven})"
         )

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from ...wording import at_most
 from .. import summary
 from . import analysis
 from .wording import percent, scientific, significant, status_text
@@ -200,7 +201,7 @@ def posteriors_table(records: pd.DataFrame) -> Table:
         Column("distance", "kind", numeric=False),
         Column("H", "H", _integer),
         Column("m", "m", _integer),
-        Column("bound", "bound", lambda value: f"{value:.5f}"),
+        Column("bound", "bound", at_most),
         Column("validation risk", "empirical_risk", lambda value: f"{value:.5f}"),
         Column("test risk", "test_risk", lambda value: f"{value:.5f}"),
         Column("support", "support_size", _integer),

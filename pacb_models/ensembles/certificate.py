@@ -7,6 +7,7 @@ from typing import Any
 
 from ..problem import BoundProblem
 from ..solution import Solution
+from ..wording import at_most, confidence, confidence_text
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,8 @@ class Certificate:
         The same for the weighted majority vote, :math:`\min(1, 2 \cdot bound)`: where the vote errs, classifiers with
         at least half of the weight err, with any number of classes.
     confidence : float
+        The probability ``1 - delta``, never rounded up.
+    delta : float
     validation_examples : int
         Size ``m`` of the sample that certifies.
     empirical_risk, divergence : float
@@ -38,6 +41,7 @@ class Certificate:
     bound: float
     vote_bound: float
     confidence: float
+    delta: float
     validation_examples: int
     empirical_risk: float
     divergence: float
@@ -56,7 +60,8 @@ class Certificate:
         return cls(
             bound=bound,
             vote_bound=min(2.0 * bound, 1.0),
-            confidence=1.0 - problem.delta,
+            confidence=confidence(problem.delta),
+            delta=problem.delta,
             validation_examples=problem.m,
             empirical_risk=solution.empirical_risk,
             divergence=solution.divergence,
@@ -76,9 +81,10 @@ class Certificate:
     def __str__(self) -> str:
         kind = f"{self.distance} distance, {self.divergence_name} divergence, {self.constant} constant"
         lines = [
-            f"With probability at least {self.confidence:g} over the {self.validation_examples} validation examples,",
-            f"  a classifier drawn at random from the posterior errs with probability at most {_up(self.bound)};",
-            f"  the weighted majority vote errs with probability at most {_up(self.vote_bound)} (twice that).",
+            f"With probability at least {confidence_text(self.delta)} over the {self.validation_examples} validation "
+            "examples,",
+            f"  a classifier drawn at random from the posterior errs with probability at most {at_most(self.bound)};",
+            f"  the weighted majority vote errs with probability at most {at_most(self.vote_bound)} (twice that).",
             f"Validation error of the random classifier {self.empirical_risk:.4f}; "
             f"{self.support} of {self.classifiers} classifiers have weight; {kind}.",
             "It assumes that the validation examples are i.i.d. from the distribution of new examples, and that they "
@@ -93,10 +99,3 @@ class Certificate:
                 "It is about the classifiers before refit=True trained them again; it does not cover the refitted."
             )
         return "\n".join(lines)
-
-
-def _up(value: float) -> str:
-    """Four decimals, rounded up: a printed guarantee must not be smaller than the computed one."""
-    from decimal import ROUND_CEILING, Decimal
-
-    return str(Decimal(value).quantize(Decimal("0.0001"), rounding=ROUND_CEILING))

@@ -39,9 +39,22 @@ def test_solve_prints_one_json_object_with_the_solution(risk_file, distance, cap
 def test_solve_for_reading(risk_file, capsys):
     assert main(["solve", risk_file, "--m", "549", "--top", "2"]) == 0
     out = capsys.readouterr().out
-    assert "true risk at most this, with probability 0.95" in out
+    assert "true risk at most this, with probability at least 0.95" in out
     assert "the global minimum" in out
     assert "svm1" in out and "svm3" in out and "svm2" not in out
+
+
+def test_what_solve_prints_as_a_guarantee_is_rounded_to_the_safe_side(tmp_path, capsys):
+    path = tmp_path / "risks.csv"
+    path.write_text("0\n0.5\n")
+    arguments = ["solve", str(path), "--m", "1000000000", "--delta", "4e-7", "--divergence", "kl"]
+    assert main([*arguments, "--json"]) == 0
+    bound = json.loads(capsys.readouterr().out)["bound"]
+    assert 0 < bound < 1e-7
+    assert main(arguments) == 0
+    line = capsys.readouterr().out.splitlines()[0]
+    assert bound <= float(line.split()[1]) <= bound * (1 + 1e-9)
+    assert line.endswith("with probability at least 0.9999996)")
 
 
 def test_solve_reads_standard_input_and_priors():

@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import pacb_models as pm
 from pacb_models import StochasticClassifier, StochasticSVC
+from pacb_models.ensembles import Certificate
 from pacb_models.errors import InputError
 
 #: The only check that is not run needs an environment variable set before SciPy is imported; the estimators make no
@@ -83,6 +84,13 @@ def test_attributes_belong_together(fitted):
     certificate = model.certificate_
     assert certificate.bound == model.bound_ and certificate.vote_bound == min(1, 2 * model.bound_)
     assert certificate.confidence == 0.95 and certificate.validation_examples == model.n_validation_
+
+
+def test_confidence_of_a_certificate_is_below_one(fitted):
+    problem = fitted.problem_.replace(delta=1e-20)
+    certificate = Certificate.of(problem, fitted.solution_)
+    assert certificate.confidence < 1.0 and certificate.delta == 1e-20
+    assert "With probability at least 1 - 1e-20 over" in str(certificate)
 
 
 def test_printed_certificate_is_never_below_the_bound(fitted):
