@@ -13,16 +13,19 @@ export PACB_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help bench test docs wheel lint setup clean
+.PHONY: help bench test test-cpus docs wheel lint setup clean
 
 help:               ## this list
-	@sed -n 's/^\([a-z]*\): .*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' Makefile | expand -t 12
 
 bench: .venv/ready-run    ## the main job: every solver on every problem of a suite, and a report in results/
 	$(BIN)/pacb bench --suite $(SUITE) $(ARGS)
 
 test: lint                ## lint, then the whole test suite, one process per core
 	$(BIN)/python -m pytest -n auto $(ARGS)
+
+test-cpus: .venv/ready-dev  ## the test suite as on processors with AVX2 only and SSE only, and on this one
+	$(BIN)/python -P tests/run_on_cpus.py $(ARGS)
 
 docs: .venv/ready-dev     ## the documentation as a site in build/docs, warnings as errors
 	$(BIN)/mkdocs build --strict --site-dir build/docs

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,14 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no data sets in {folder}: set PACB_DATA to the directory with the raw UCI files")
     return folder
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT reaches the programs that the test starts, also where a shell started pytest with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def fail_when_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:

@@ -104,7 +104,7 @@ def test_second_run_into_one_directory_is_refused(pacb, tmp_path):
         stuck.wait()
 
 
-def test_interrupt_leaves_a_usable_result_and_says_how_to_go_on(pacb, tmp_path):
+def test_interrupt_leaves_a_usable_result_and_says_how_to_go_on(pacb, tmp_path, interruptible):
     out = tmp_path / "out"
     running = pacb("bench", "--suite", "many", "--out", out, "--no-report", wait=False)
     wait_for_rows(out, 2)
