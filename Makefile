@@ -13,7 +13,7 @@ export PACB_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help bench test test-cpus docs wheel lint setup clean
+.PHONY: help bench test test-cpus coverage mutants docs wheel lint setup clean
 
 help:               ## this list
 	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' Makefile | expand -t 12
@@ -26,6 +26,12 @@ test: lint                ## lint, then the whole test suite, one process per co
 
 test-cpus: .venv/ready-dev  ## the test suite as on processors with AVX2 only and SSE only, and on this one
 	$(BIN)/python -P tests/run_on_cpus.py $(ARGS)
+
+coverage: .venv/ready-dev ## the tests with branch coverage; the report in build/coverage
+	$(BIN)/python -m pytest -n auto --cov --cov-branch --cov-report=html:build/coverage --cov-report=term:skip-covered $(ARGS)
+
+mutants: .venv/ready-dev  ## a sample of mutants of the formulas, and which of them the tests notice
+	$(BIN)/python tools/mutants.py $(ARGS)
 
 docs: .venv/ready-dev     ## the documentation as a site in build/docs, warnings as errors
 	$(BIN)/mkdocs build --strict --site-dir build/docs

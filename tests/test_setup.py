@@ -166,6 +166,8 @@ def test_imports_point_one_way(folder, forbidden):
 def test_set_up_scripts_need_only_the_standard_library():
     own = {path.stem for path in (ROOT / "tools").glob("*.py")}
     for path in sources("tools"):
+        if path.name == "mutants.py":  # run by developers, once everything is installed
+            continue
         assert set(imported_names(path)) <= own | set(sys.stdlib_module_names), path
 
 

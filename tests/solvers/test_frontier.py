@@ -464,6 +464,20 @@ def test_enclosures_hold_between_their_ends(seed, bound):
         assert np.all(np.diff(points.d) >= -1e-13 * points.d[1:])
 
 
+@given(st.floats(0.001, 0.999), st.floats(0.001, 0.999))
+@settings(max_examples=60)
+def test_the_kl_threshold_range_holds_across_one_half(first, second):
+    """L (1 - L) has its peak inside an interval of empirical risks that crosses 1/2: no end of it shows that."""
+    high, low = max(first, second), min(first, second)
+    kl = STATIONARITY["kl"]
+    ones = np.ones(1)
+    start, end = kl.ends(high * ones, ones, ones), kl.ends(low * ones, ones, ones)
+    least, most = kl.threshold_range(start, end)
+    inside = np.linspace(low, high, 101)
+    inside = inside * (1.0 - inside)
+    assert least[0] <= inside.min() * (1.0 + 1e-15) and inside.max() <= most[0] * (1.0 + 1e-15)
+
+
 @pytest.mark.parametrize("bound", EVERY_BOUND, ids=lambda bound: "-".join(map(str, bound)))
 def test_excess_and_elasticity_are_derivatives(bound):
     """The sign of h is that of dB along the path; its slope, e, d and the speed are derivatives: by differences."""
