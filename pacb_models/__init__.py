@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .binary_kl import kl_inverse
+from .certificates import Certificate, certify, clopper_pearson
 from .constants import moment_constant
 from .cross_check import cross_check
 from .errors import InputError, SolverUnavailableError, UnsupportedProblemError
@@ -26,6 +27,7 @@ __version__ = "0.2.0"
 
 __all__ = [
     "BoundProblem",
+    "Certificate",
     "InputError",
     "Solution",
     "SolverUnavailableError",
@@ -33,6 +35,8 @@ __all__ = [
     "StochasticSVC",
     "UnsupportedProblemError",
     "available_solvers",
+    "certify",
+    "clopper_pearson",
     "cross_check",
     "kl_inverse",
     "moment_constant",

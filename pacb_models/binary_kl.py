@@ -54,10 +54,10 @@ def divergence_term(a: np.ndarray, b: np.ndarray, difference: np.ndarray) -> np.
         ratio = a / b
         log_ratio = np.where((ratio > 0) & (ratio < np.inf), np.log(ratio), np.log(a) - np.log(b))
         far = np.where(a > 0, a * log_ratio, 0.0) - difference
-    return np.where(difference == 0, 0.0, np.where(np.abs(v) <= 1 / 3, _near_term(a, difference, v, np), far))
+    return np.where(difference == 0, 0.0, np.where(np.abs(v) <= 1 / 3, near_term(a, difference, v, np), far))
 
 
-def _near_term(a: Numbers, difference: Numbers, v: Numbers, lib: Any) -> Numbers:
+def near_term(a: Numbers, difference: Numbers, v: Numbers, lib: Any) -> Numbers:
     square = lib.minimum(v * v, 1 / 9)
     series: Numbers = _ODD_RECIPROCALS[0]
     for reciprocal in _ODD_RECIPROCALS[1:]:
@@ -164,12 +164,12 @@ def _root(q: Numbers, budget: Numbers, lower: bool, lib: Any) -> Numbers:
     decay = scaled + recoil
     # d may be in the hundreds, where one rounding error of d is hundreds of the root's: carry what is lost
     product = scaled * p
-    lost = ((budget - product) - _product_error(scaled, p, product)) / p
+    lost = ((budget - product) - product_error(scaled, p, product)) / p
     lost = lost + ((lib.maximum(scaled, recoil) - decay) + lib.minimum(scaled, recoil))
     if lower:
         survival = lib.exp(-decay)
         root = q * survival
-        return root + (_product_error(q, survival, root) - root * lost)
+        return root + (product_error(q, survival, root) - root * lost)
     moved = -p * lib.expm1(-decay)
     return q + (moved + (p - moved) * lost)
 
@@ -184,12 +184,12 @@ def _halley(excess: Numbers, decay: Numbers, p: Numbers, rest: Numbers, moved: N
 def _spent_budget(decay: Numbers, p: Numbers, rest: Numbers, moved: Numbers, lib: Any) -> Numbers:
     """p decay - rest ln(1 + moved/rest) as a sum of two divergence terms, in which nothing cancels."""
     v, w = moved / (2.0 * p - moved), moved / (2.0 * rest + moved)
-    loss = lib.where(3.0 * v <= 1.0, _near_term(p, moved, v, lib), p * decay - moved)
-    gain = lib.where(3.0 * w <= 1.0, _near_term(rest, -moved, -w, lib), moved - rest * lib.log1p(moved / rest))
+    loss = lib.where(3.0 * v <= 1.0, near_term(p, moved, v, lib), p * decay - moved)
+    gain = lib.where(3.0 * w <= 1.0, near_term(rest, -moved, -w, lib), moved - rest * lib.log1p(moved / rest))
     return loss + gain
 
 
-def _product_error(x: Numbers, y: Numbers, product: Numbers) -> Numbers:
+def product_error(x: Numbers, y: Numbers, product: Numbers) -> Numbers:
     """x y - product exactly (Dekker)."""
     x_high, y_high = _leading_half(x), _leading_half(y)
     x_low, y_low = x - x_high, y - y_high
@@ -204,12 +204,12 @@ def _leading_half(x: Numbers) -> Numbers:
 def check_probabilities(name: str, value: ArrayLike) -> np.ndarray:
     """Numbers in [0, 1], of any shape."""
     array = _floats(name, value)
-    return _all_or_refuse(name, array, (array >= 0) & (array <= 1), "a probability must lie in [0, 1]")
+    return all_or_refuse(name, array, (array >= 0) & (array <= 1), "a probability must lie in [0, 1]")
 
 
 def _budgets(value: ArrayLike) -> np.ndarray:
     array = _floats("budget", value)
-    return _all_or_refuse("budget", array, array >= 0, "it must be at least 0")
+    return all_or_refuse("budget", array, array >= 0, "it must be at least 0")
 
 
 def _floats(name: str, value: ArrayLike) -> np.ndarray:
@@ -219,7 +219,7 @@ def _floats(name: str, value: ArrayLike) -> np.ndarray:
         raise InputError(f"{name} is {value!r}; it must be a number or an array of numbers.") from None
 
 
-def _all_or_refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str) -> np.ndarray:
+def all_or_refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str) -> np.ndarray:
     if not good.all():
         index = tuple(np.argwhere(~good)[0].tolist())
         where = f"[{', '.join(map(str, index))}]" if index else ""

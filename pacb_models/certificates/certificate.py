@@ -1,0 +1,191 @@
+"""A risk certificate: what is guaranteed, for what, with which confidence, on how many examples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..immutable import Immutable
+from ..validation import check_posterior
+from ..wording import at_most, confidence_text
+from .confidence_sets import ConfidenceSet
+from .scores import Array
+
+_ASSUMPTION = (
+    "It assumes that the examples are i.i.d. from the distribution of new examples, and that they were not used to "
+    "train or choose the classifiers."
+)
+
+
+class Certificate(Immutable):
+    r"""What is guaranteed with probability at least ``1 - delta`` over the ``m`` examples, all at once.
+
+    Attributes
+    ----------
+    bound : float
+        A classifier drawn at random from ``posterior`` errs on a new example with probability at most this.
+    posterior : array of shape (H,)
+    single : int
+        The classifier with the smallest bound of its own, ``single_bound``.
+    single_bound : float
+    single_bounds : array of shape (H,)
+        A bound for each classifier.
+    vote_bound : float
+        For the majority vote weighted by ``posterior``, :math:`\min(1, 2 \cdot bound)`: where the vote errs,
+        classifiers with at least half of the weight err, with any number of classes.
+    errors : array of shape (H,)
+        Error counts, or sums of losses.
+    m : int
+    delta : float
+    prior : array of shape (H,)
+    names : list of str
+    method : str
+        Which bound: "tie split", "spread 3", "losses", or the names of a PAC-Bayes bound.
+    empirical_risk : float
+        Of the posterior.
+    support_size : int
+        Number of classifiers with positive weight.
+    notes : tuple of str
+        What a reader should know beside the numbers.
+    """
+
+    confidence_set: ConfidenceSet
+    errors: NDArray[Any]
+    m: int
+    delta: float
+
+    def __init__(
+        self,
+        confidence_set: ConfidenceSet,
+        errors: NDArray[Any],
+        m: int,
+        delta: float,
+        prior: Array | None = None,
+        names: Sequence[str] | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self._set(
+            confidence_set=confidence_set, errors=errors, m=m, delta=delta, _prior=prior, _names=names, _notes=notes
+        )
+
+    @property
+    def bound(self) -> float:
+        """The bound of the random classifier; at most one."""
+        return self.confidence_set.bound
+
+    @property
+    def posterior(self) -> Array:
+        """The weights of the random classifier."""
+        return self.confidence_set.posterior
+
+    @property
+    def single(self) -> int:
+        """The classifier with the smallest bound of its own."""
+        return self.confidence_set.single
+
+    @property
+    def single_bound(self) -> float:
+        """The bound of that classifier."""
+        return self.confidence_set.single_bound
+
+    @property
+    def single_bounds(self) -> Array:
+        """The bound of each classifier."""
+        return self.confidence_set.single_bounds
+
+    def bound_of(self, posterior: ArrayLike) -> float:
+        """The bound of any posterior, valid together with all others."""
+        return self.confidence_set.bound_of(check_posterior(posterior, self.errors.size))
+
+    @property
+    def vote_bound(self) -> float:
+        """The bound of the weighted majority vote."""
+        return min(2.0 * self.bound, 1.0)
+
+    @property
+    def method(self) -> str:
+        """Which bound."""
+        return self.confidence_set.method
+
+    @cached_property
+    def prior(self) -> Array:
+        """The prior weights; uniform when none were given."""
+        given: Array | None = vars(self)["_prior"]
+        return np.full(self.errors.size, 1.0 / self.errors.size) if given is None else given
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The classifiers' names; their positions when none were given."""
+        given: Sequence[str] | None = vars(self)["_names"]
+        return [str(position) for position in range(self.errors.size)] if given is None else list(given)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know beside the numbers."""
+        of_set = self.confidence_set.note
+        vacuous = "The bound is vacuous: more examples or fewer classifiers are needed." if self.bound >= 1.0 else None
+        return tuple(note for note in (of_set, vacuous) if note) + vars(self)["_notes"]
+
+    @property
+    def empirical_risk(self) -> float:
+        """The error rate of the random classifier on the examples."""
+        return float(self.posterior @ self.errors) / self.m
+
+    @property
+    def support_size(self) -> int:
+        """Number of classifiers with positive weight."""
+        return int(np.count_nonzero(self.posterior))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields as JSON-ready values."""
+        return {
+            "bound": self.bound,
+            "vote_bound": self.vote_bound,
+            "single": self.single,
+            "single_name": self.names[self.single],
+            "single_bound": self.single_bound,
+            "delta": self.delta,
+            "m": self.m,
+            "method": self.method,
+            "empirical_risk": self.empirical_risk,
+            "support_size": self.support_size,
+            "notes": list(self.notes),
+            "names": self.names,
+            "errors": self.errors.tolist(),
+            "prior": self.prior.tolist(),
+            "posterior": self.posterior.tolist(),
+            "single_bounds": self.single_bounds.tolist(),
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Certificate) and self.as_dict() == other.as_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return (
+            f"Certificate(bound={self.bound:.6g}, single={self.single}, single_bound={self.single_bound:.6g}, "
+            f"m={self.m}, delta={self.delta:g}, method={self.method!r})"
+        )
+
+    def __str__(self) -> str:
+        size, rate = self.errors.size, self.errors[self.single] / self.m
+        own = f"{self.names[self.single]} errs with probability at most {at_most(self.single_bound)}"
+        lines = [f"With probability at least {confidence_text(self.delta)} over the {self.m} examples, all at once:"]
+        if self.support_size > 1:
+            random, vote = at_most(self.bound), at_most(self.vote_bound)
+            lines += [
+                f"  a classifier drawn at random from the posterior errs with probability at most {random};",
+                f"  the majority vote weighted by the posterior errs with probability at most {vote} (twice that);",
+            ]
+        lines += [
+            f"  {own}, the smallest bound of one classifier (observed: {rate:.4f}).",
+            f"{self.support_size} of {size} classifiers have weight; {self.method}.",
+            _ASSUMPTION,
+            *self.notes,
+        ]
+        return "\n".join(lines)

@@ -1,0 +1,187 @@
+"""What is known of all risks at once with probability 1 - delta, and the bounds that follow from it.
+
+A confidence set gives the smallest bound and its posterior, a bound for each classifier alone, and one for any
+posterior; all of them hold together, because they hold wherever the true risks lie in the set.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..immutable import Immutable
+from .binomial import EPSILON
+from .common_risk import CommonRisk, common_risk
+from .limits import limit
+from .scores import Array, Spread, TieSplit
+
+#: Levels delta * p_i are rounded down by more than the product's rounding.
+_BELOW_ONE = 1.0 - 4.0 * EPSILON
+
+
+class ConfidenceSet(Immutable):
+    """A set that holds the true risks of all classifiers with probability at least 1 - delta."""
+
+    #: Which set, in words.
+    method: str
+
+    @property
+    @abstractmethod
+    def bound(self) -> float:
+        """The smallest bound of a posterior."""
+
+    @property
+    @abstractmethod
+    def posterior(self) -> Array:
+        """The posterior that has it."""
+
+    @property
+    @abstractmethod
+    def single(self) -> int:
+        """The classifier with the smallest bound of its own."""
+
+    @property
+    @abstractmethod
+    def single_bound(self) -> float:
+        """Its bound."""
+
+    @property
+    @abstractmethod
+    def single_bounds(self) -> Array:
+        """The bound of each classifier."""
+
+    @abstractmethod
+    def bound_of(self, posterior: Array) -> float:
+        """The bound of any posterior."""
+
+    @property
+    def note(self) -> str | None:
+        """What a reader should know beside the numbers."""
+        return None
+
+
+class CountSet(ConfidenceSet):
+    """From error counts, with a score for each classifier; ``levels`` is None for a uniform prior."""
+
+    def __init__(
+        self, errors: NDArray[np.int64], m: int, delta: float, prior: Array | None, scoring: TieSplit | Spread
+    ) -> None:
+        self._set(errors=errors, m=m, delta=delta, prior=prior, scoring=scoring)
+
+    errors: NDArray[np.int64]
+    m: int
+    delta: float
+    prior: Array | None
+    scoring: TieSplit | Spread
+
+    @property
+    def method(self) -> str:  # type: ignore[override]
+        """Which score."""
+        return f"spread {self.scoring.spread:g}" if isinstance(self.scoring, Spread) else "tie split"
+
+    @cached_property
+    def levels(self) -> Array:
+        """delta p_i, rounded down."""
+        if self.prior is None:
+            return np.full(self.errors.size, self._uniform_level)
+        return self.delta * self.prior * _BELOW_ONE
+
+    @property
+    def _uniform_level(self) -> float:
+        return self.delta / self.errors.size * (1.0 if self.errors.size == 1 else _BELOW_ONE)
+
+    @cached_property
+    def _smallest(self) -> CommonRisk:
+        if self.prior is not None:
+            return common_risk(self.scoring, self.errors, self.m, self.levels)
+        if isinstance(self.scoring, TieSplit):
+            return _shared_minimum(self.errors, self.m, self._uniform_level)
+        counts, first, places, multiplicity = np.unique(
+            self.errors, return_index=True, return_inverse=True, return_counts=True
+        )
+        found = common_risk(
+            self.scoring, counts, self.m, np.full(counts.size, self._uniform_level), multiplicity.astype(np.float64)
+        )
+        weights = np.zeros(counts.size)
+        weights[found.chosen] = found.weights
+        chosen = np.flatnonzero(weights[places])
+        return found._replace(chosen=chosen, weights=weights[places[chosen]], single=int(first[found.single]))
+
+    @property
+    def bound(self) -> float:
+        """The common risk at which the scores add up to one."""
+        return self._smallest.bound
+
+    @cached_property
+    def posterior(self) -> Array:
+        """Weights proportional to the scores' slopes there."""
+        found = self._smallest
+        posterior = np.zeros(self.errors.size)
+        if found.chosen.size == 0:
+            posterior[self.errors == self.errors[found.single]] = found.weights
+        else:
+            posterior[found.chosen] = found.weights
+        posterior.setflags(write=False)
+        return posterior
+
+    @property
+    def single(self) -> int:
+        """The classifier with the smallest limit."""
+        return self._smallest.single
+
+    @property
+    def single_bound(self) -> float:
+        """Its limit."""
+        return self._smallest.single_bound
+
+    @cached_property
+    def single_bounds(self) -> Array:
+        """The box around the set: Clopper and Pearson's limits at the levels delta p_i for the tie split."""
+        counts = self.errors.astype(np.float64)
+        if self.prior is not None:
+            return _frozen(self.scoring.box(counts, float(self.m), self.levels))
+        distinct, places = np.unique(counts, return_inverse=True)
+        return _frozen(self.scoring.box(distinct, float(self.m), np.full(distinct.size, self._uniform_level))[places])
+
+    def bound_of(self, posterior: Array) -> float:
+        """The largest risk of the posterior over the set; see :func:`~.support_function.support_function`."""
+        from .support_function import support_function
+
+        return support_function(self.scoring, self.errors, self.m, self.levels, self.single_bounds, posterior)
+
+    @property
+    def note(self) -> str | None:
+        """Says where the box had to do."""
+        if self._smallest.convex:
+            return None
+        return (
+            "Ties could not be split for every classifier, because delta times its prior weight is too large for that; "
+            "for those the bound is their own."
+        )
+
+
+def _frozen(array: Array) -> Array:
+    array.setflags(write=False)
+    return array
+
+
+def _shared_minimum(errors: NDArray[np.int64], m: int, level: float) -> CommonRisk:
+    """The tie split for a uniform prior: only the classifiers with the fewest errors count, and they share alike.
+
+    ``chosen`` is left empty, for "all with the fewest errors".
+    """
+    single = int(np.argmin(errors))
+    k = float(errors[single])
+    box = limit(k, float(m), level)
+    ties = int(np.count_nonzero(errors == errors[single]))
+    found = CommonRisk(box, np.array([single]), np.array([1.0]), single, box, True)
+    if ties == 1 or box >= 1.0:
+        return found
+    if level > float(TieSplit().convex_level(np.array([k]), float(m))[0]):
+        return found._replace(convex=False)
+    bound = limit(k, float(m), level, 1.0 / ties) * (1.0 + 2.0 * EPSILON)
+    everyone = np.array([], dtype=np.intp)
+    return found._replace(bound=min(bound, box), chosen=everyone, weights=np.array(1.0 / ties))

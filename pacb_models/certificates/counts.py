@@ -1,0 +1,45 @@
+"""Checks of error counts, sample sizes and sums of losses."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..binary_kl import all_or_refuse
+from ..constants.names import LARGEST_SAMPLE_SIZE
+from ..errors import InputError
+
+_SAMPLE_SIZES = "a sample size must be a whole number from 1 to 1000000000"
+_WHAT_TO_DO = (
+    "pass the numbers of errors themselves, not rounded rates (a risk k/m is the count k); "
+    "for losses between 0 and 1 pass their sums as losses="
+)
+
+
+def whole_numbers(name: str, values: object, expected: str) -> NDArray[np.int64]:
+    """Integers of any shape; floating-point numbers pass when they are whole."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise InputError(f"{name} is ragged; {expected}.") from None
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise InputError(f"{name} is a masked array; every entry must be known.")
+    if array.dtype.kind in "iu":
+        return array.astype(np.int64, copy=False)
+    if array.dtype.kind != "f":
+        raise InputError(f"{name} is of type {array.dtype}; {expected}.")
+    with np.errstate(invalid="ignore"):
+        integers = np.where(np.abs(array) < 2.0**62, array, -1.0).astype(np.int64)
+    all_or_refuse(name, array, integers == array, expected)
+    return integers
+
+
+def check_counts(errors: object, m: object) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Error counts and sample sizes that go together: 0 <= errors <= m, 1 <= m <= 10^9."""
+    k = whole_numbers("errors", errors, f"error counts are whole numbers: {_WHAT_TO_DO}")
+    sizes = whole_numbers("m", m, _SAMPLE_SIZES)
+    all_or_refuse("m", sizes, (sizes >= 1) & (sizes <= LARGEST_SAMPLE_SIZE), _SAMPLE_SIZES)
+    if k.size and (k.min() < 0 or bool((k > sizes).any())):
+        k, sizes = np.broadcast_arrays(k, sizes)
+        all_or_refuse("errors", k, (k >= 0) & (k <= sizes), "a number of errors lies between 0 and m")
+    return k, sizes

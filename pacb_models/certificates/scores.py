@@ -1,0 +1,144 @@
+r"""The scores of a confidence set of risks: convex functions of each risk that must not add up to one.
+
+Let :math:`g(k, l) \ge 0` have mean at most one under Binomial(m, l), whatever l. By Markov's inequality the true risks
+satisfy :math:`\sum_i p_i g(k_i, l_i) < 1/\delta` with probability at least :math:`1-\delta`, however the classifiers'
+errors depend on each other. A score is :math:`\delta p_i g(k_i, l_i)`. The two here have mean exactly
+:math:`e = \delta p_i`, the level of the classifier: they are averages over U of functions of
+:math:`P_U = P_l(B < k) + U P_l(B = k)`, which is uniformly distributed when U is.
+
+In the derivatives Q is P(B < k)/P(B = k), A is k/l, and B is (m - k)/(1 - l); dQ/dl = Q (B - A) - A.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .binomial import ARRAY, EPSILON, Tail, tail, tails_at
+from .limits import limits
+
+Array = NDArray[np.float64]
+
+_MOST_STEPS = 100
+_SMALLEST = 1e-300  # stands for risk 0, which only classifiers without errors can have, where it divides 0
+
+
+class Score(NamedTuple):
+    """Scores, their first two derivatives with respect to the risk, and limits to the rounding of the first two."""
+
+    value: Array
+    slope: Array
+    bend: Array
+    rounding: Array
+    slope_rounding: Array
+
+
+class TieSplit:
+    r"""The rejection probability of the randomised test of Clopper and Pearson,
+
+    .. math:: \psi(l) = \frac{e - P_l(B < k)}{P_l(B = k)}, \quad \text{kept between 0 and 1}.
+
+    It is one from CP(k; e) on, where a classifier alone is rejected: the set lies in Bonferroni's box. Inside,
+    :math:`\psi' = (1-\psi) A + \psi B`, and :math:`\psi''` is linear in :math:`\psi` and not negative at both ends
+    where (m + 1) l >= k + 1.
+    """
+
+    #: The score is positive where P(B < k) is below ``scale`` times the level.
+    scale = 1.0
+
+    def score(self, at: Tail, k: Array, m: float, l: Array, level: Array) -> Score:
+        """The score where it is positive and the risk not beyond :meth:`box`."""
+        l = np.maximum(l, _SMALLEST)
+        a, b = k / l, (m - k) / (1.0 - l)
+        whole = level * np.exp(-at.log_mass)
+        value = whole - at.below
+        slope = (1.0 - value) * a + value * b
+        bend = value * b / (1.0 - l) - (1.0 - value) * a / l + slope * (b - a)
+        rounding = (whole + at.below) * (at.rounding + 4.0 * EPSILON)
+        return Score(value, slope, bend, rounding, rounding * np.abs(b - a) + 8.0 * EPSILON * slope)
+
+    def box(self, k: Array, m: float, level: Array) -> Array:
+        """The risk at which the score of a classifier alone is one, rounded up: Clopper and Pearson's limit."""
+        return limits(k, np.full(k.size, m), level)
+
+    def convex_level(self, k: Array, m: float) -> Array:
+        """Up to this level the score is convex: P(B < k) at (k + 1)/(m + 1), so that it is zero up to there.
+
+        Without errors the score is e/(1 - l)^m, always convex; with nothing but errors it is concave.
+        """
+        inner = np.clip(k, 1.0, max(m - 1.0, 1.0))
+        at = tail(inner, np.full(k.size, m), (inner + 1.0) / (m + 1.0), (m - inner) / (m + 1.0), ARRAY)
+        level = at.below * np.exp(at.log_mass - 2.0 * at.rounding)
+        return np.where(k == 0.0, 1.0, np.where(k == m, 0.0, level))
+
+
+class Spread:
+    r"""A score that grows with the logarithm of :math:`P_U`, for many classifiers that are nearly as good as the best,
+
+    .. math:: e^{-d} \int_0^1 \bigl(\ln(e^d e) - \ln P_U\bigr)_+ dU.
+
+    The mean of :math:`(c' - \ln P)_+` for uniform P is :math:`e^{c'}` where c' <= 0, so its own is e. The integrand is
+    convex in l, since :math:`P_U` is a logarithmically concave function of it, and so is the integral:
+    :math:`e^{-d} (u y + u - Q \ln(1 + u/Q))`, where u is the share of U with a positive integrand, y its value there.
+    """
+
+    def __init__(self, spread: float) -> None:
+        self.spread = spread
+        self.scale = math.exp(spread)
+
+    def score(self, at: Tail, k: Array, m: float, l: Array, level: Array) -> Score:
+        """As for :class:`TieSplit`."""
+        l = np.maximum(l, _SMALLEST)
+        a, b = k / l, (m - k) / (1.0 - l)
+        q = np.maximum(at.below, 1e-300)
+        reached = self.scale * level * np.exp(-at.log_mass)
+        share = np.minimum(reached - at.below, 1.0)
+        whole = share >= 1.0
+        height = np.where(whole, np.log(np.maximum(reached, 1.0) / (q + 1.0)), 0.0)
+        log_ratio = np.log1p(share / q)
+        rest = share - at.below * log_ratio
+        q_slope = at.below * (b - a) - a
+        share_slope = np.where(whole, 0.0, a + share * (b - a))
+        ratio_slope = (share_slope + q_slope) / (share + q) - np.where(k == 0.0, 0.0, q_slope / q)
+        rest_slope = share_slope - q_slope * log_ratio - at.below * ratio_slope
+        log_ratio = np.where(k == 0.0, 0.0, log_ratio)
+        slope = a * log_ratio + (b - a) * rest
+        bend = a * (ratio_slope - log_ratio / l) + (b - a) * rest_slope + (b / (1.0 - l) + a / l) * rest
+        rounding = (1.0 + height) * (np.minimum(reached, at.below + 1.0) + at.below) * (at.rounding + 8.0 * EPSILON)
+        rounding = rounding / self.scale
+        return Score(
+            (height + rest) / self.scale,
+            slope / self.scale,
+            bend / self.scale,
+            rounding,
+            rounding * (a + b) + 8.0 * EPSILON * slope / self.scale,
+        )
+
+    def box(self, k: Array, m: float, level: Array) -> Array:
+        """As for :class:`TieSplit`; a root by Newton's method, from beyond it."""
+        box = np.ones(k.size)
+        exponent = np.log(level) + self.spread - self.scale
+        without = k == 0.0
+        box[without] = np.minimum(-np.expm1((exponent[without] + 1.0) / m) * (1.0 + 8.0 * EPSILON), 1.0)
+        # P_U <= P(B <= k) everywhere: beyond this limit the integral is larger than exp(spread).
+        between = np.flatnonzero(~without & (k < m) & (exponent > -700.0))
+        box[between] = self._roots(k[between], m, level[between], np.exp(exponent[between]))
+        return box
+
+    def _roots(self, k: Array, m: float, level: Array, beyond: Array) -> Array:
+        l = limits(k, np.full(k.size, m), beyond)
+        for _ in range(_MOST_STEPS):
+            inside = np.minimum(l, 1.0 - EPSILON)
+            at = self.score(tails_at(k, m, inside), k, m, inside, level)
+            new = np.minimum(l, inside + (1.0 - at.value + at.rounding) / at.slope)
+            if np.all(l - new <= 4.0 * EPSILON * l):
+                break
+            l = new
+        return np.minimum(l * (1.0 + 8.0 * EPSILON), 1.0)
+
+    def convex_level(self, k: Array, m: float) -> Array:
+        """The score is convex at every level."""
+        return np.ones(k.size)
