@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from . import distances, divergences, optimality
+from . import distances, divergences, merging, optimality
 from .constants import check_names, check_sample_size
 from .distances import Distance
 from .divergences import Divergence
 from .immutable import Immutable
-from .validation import check_delta, check_order, check_posterior, check_prior, check_risks
+from .validation import check_delta, check_error_counts, check_order, check_posterior, check_prior, check_risks
 
 if TYPE_CHECKING:
     import cvxpy
@@ -66,6 +66,8 @@ class Problem(Immutable):
     distance_function: Distance
     divergence_function: Divergence
     constant: str
+    #: The error counts, when the problem was given by them.
+    errors: np.ndarray | None = None
 
     def __init__(
         self,
@@ -90,6 +92,20 @@ class Problem(Immutable):
             divergence_function=divergence_function,
             constant=constant,
         )
+
+    @classmethod
+    def from_counts(cls, errors: object, m: int, **arguments: Any) -> Self:
+        """The problem of classifiers that erred so many times on ``m`` examples; the other arguments are the same.
+
+        >>> import pacb_models as pm
+        >>> problem = pm.BoundProblem.from_counts([50, 100, 200], m=500, distance="linear")
+        >>> problem.risks.tolist()
+        [0.1, 0.2, 0.4]
+        """
+        counts = check_error_counts(errors, check_sample_size(m))
+        problem = cls(counts / m, m, **arguments)
+        problem._set(errors=counts)
+        return problem
 
     @property
     def distance(self) -> str:
@@ -172,7 +188,26 @@ class Problem(Immutable):
             arguments["order"] = self.order
         if "divergence" not in changes and "order" in changes:
             changes["divergence"] = self.divergence
-        return type(self)(**(arguments | changes))
+        problem = type(self)(**(arguments | changes))
+        if self.errors is not None and not {"risks", "m"} & changes.keys():
+            problem._set(errors=self.errors)
+        return problem
+
+    def merged(self) -> merging.Merged[Self]:
+        """The problem in which classifiers of equal risk are one, and how to share out its posteriors.
+
+        It has the same minimum and the same local minima, whatever the prior (see :mod:`pacb_models.merging`), and at
+        most ``m + 1`` classifiers when risks are error counts over ``m``.
+
+        >>> import pacb_models as pm
+        >>> problem = pm.BoundProblem([0.3, 0.1, 0.3], m=500, distance="linear")
+        >>> merged = problem.merged()
+        >>> merged.problem.size
+        2
+        >>> merged.expand([0.5, 0.5]).tolist()
+        [0.25, 0.5, 0.25]
+        """
+        return merging.merge(self)
 
     def _another(self) -> str:
         return "a problem never changes; problem.replace(...) makes another one"

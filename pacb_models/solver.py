@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 from typing import Any
 
+from .merging import Merged
 from .problem import Problem
 from .solution import Outcome
 
@@ -33,6 +34,8 @@ class Solver:
     exact: bool = False
     #: True when a ``time_limit`` option is honoured inside :meth:`run`.
     keeps_time_limit: bool = False
+    #: Options that hold a posterior; a problem is not merged for a method that is given one.
+    posterior_options: tuple[str, ...] = ()
 
     def missing(self) -> str | None:
         """None when the solver can run here, else what to install. Looks without importing."""
@@ -53,6 +56,12 @@ class Solver:
     def run(self, problem: Any, *args: Any, **options: Any) -> Outcome:
         """Minimise the bound. ``options`` are the method's own keyword arguments."""
         raise NotImplementedError
+
+    def expand_details(self, details: dict[str, Any], merged: Merged) -> dict[str, Any]:
+        """``details`` of a run on a merged problem in terms of the original one; as they are, if they hold no weights
+        and no sizes of supports.
+        """
+        return details
 
     def __repr__(self) -> str:
         return f"<solver {self.name!r}>"

@@ -61,6 +61,15 @@ def check_risks(risks: object) -> np.ndarray:
     return array
 
 
+def check_error_counts(errors: object, m: int) -> np.ndarray:
+    """Numbers of errors among ``m`` examples: a non-empty vector of whole numbers from 0 to ``m``."""
+    array = _vector("errors", errors)
+    if array.min() < 0.0 or array.max() > m or (np.rint(array) != array).any():
+        bad = (array < 0.0) | (array > m) | (np.rint(array) != array)
+        _refuse_first("errors", array, bad, f"every count must be a whole number from 0 to m = {m}")
+    return array.astype(np.intp)
+
+
 def check_delta(delta: object) -> float:
     """The confidence parameter: a real number strictly between 0 and 1."""
     if isinstance(delta, bool) or not isinstance(delta, numbers.Real) or not 0.0 < float(delta) < 1.0:

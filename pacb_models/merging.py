@@ -1,0 +1,177 @@
+r"""Classifiers of equal risk are one classifier.
+
+Every statistic is :math:`D(q) = \sum_i p_i f(q_i/p_i)` with ``f`` convex. Replacing the ratios :math:`q_i/p_i` of
+classifiers with the same risk by their mean (weighted with ``p``) leaves the empirical risk as it is and, by Jensen's
+inequality, does not raise ``D``. An optimum therefore has equal ratios within each group of equal risks, and the bound
+of such a posterior is that of the problem in which each group is one classifier with the group's prior weight. So the
+merged problem has the same minimum, and the same local minima, whatever the prior; a posterior is shared out within
+the groups in proportion to the prior. Risks are counts over ``m``: at most ``m + 1`` groups are left. The proof, also for
+bounds without change of measure, is in ``docs/mathematics.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+#: Classifiers that are looked at to learn whether risks repeat at all.
+_SAMPLE = 4096
+#: Sets up to this size are looked through in a Python set, faster than NumPy starts.
+_FEW = 64
+#: Elements handled at a time, so that temporary arrays stay in the processor's cache.
+_BLOCK = 32_768
+
+
+AnyProblem = TypeVar("AnyProblem", bound="Problem")
+
+
+@dataclass(frozen=True, eq=False)
+class Merged(Generic[AnyProblem]):
+    """A problem with its classifiers of equal risk merged, and the way back.
+
+    Attributes
+    ----------
+    problem
+        One classifier per risk, in increasing order; the original problem itself when nothing was merged.
+    original
+        The problem before.
+    groups : Groups or None
+        Which classifiers were merged; None when all risks differ.
+    """
+
+    problem: AnyProblem
+    original: AnyProblem
+    groups: Groups | None = None
+
+    @property
+    def counts(self) -> np.ndarray:
+        """How many classifiers each one of ``problem`` stands for."""
+        return np.ones(self.problem.risks.size, dtype=np.intp) if self.groups is None else self.groups.counts
+
+    def expand(self, posterior: ArrayLike) -> np.ndarray:
+        """A posterior of the merged problem as one of the original: shared out in proportion to the prior."""
+        posterior = np.asarray(posterior, dtype=np.float64)
+        if self.groups is None:
+            return posterior
+        if self.original.uniform_prior:
+            return self.groups.lookup(posterior / self.groups.counts)
+        expanded = self.groups.lookup(posterior / self.problem.prior)
+        expanded *= self.original.prior
+        return expanded
+
+    def restrict(self, posterior: ArrayLike) -> np.ndarray:
+        """A posterior of the original as one of the merged problem, whose bound is not larger: sums over the groups."""
+        posterior = np.asarray(posterior, dtype=np.float64)
+        return posterior if self.groups is None else self.groups.sums(posterior)
+
+    def support_size(self, posterior: np.ndarray) -> int:
+        """How many classifiers of the original have weight in a posterior of the merged problem."""
+        return int(self.counts[posterior > 0.0].sum())
+
+    @property
+    def support_sizes(self) -> np.ndarray:
+        """How many classifiers of the original have the one, two, … smallest risks."""
+        return np.cumsum(self.counts)
+
+
+class Groups(NamedTuple):
+    """Classifiers of equal risk."""
+
+    #: The different risks in increasing order, and the number of classifiers with each.
+    risks: np.ndarray
+    counts: np.ndarray
+    #: Each classifier's key, and the key that belongs to each of ``risks``. Keys are whole numbers from zero.
+    keys: np.ndarray
+    labels: np.ndarray
+
+    def lookup(self, values: np.ndarray) -> np.ndarray:
+        """For every classifier, the value of its group."""
+        table = np.zeros(self.labels[-1] + 1)
+        table[self.labels] = values
+        return table[self.keys]
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """For every group, the sum of the values of its classifiers; by blocks, which keeps long sums accurate."""
+        return _sums(self.keys, values, self.labels[-1] + 1)[self.labels]
+
+
+def merge(problem: AnyProblem) -> Merged[AnyProblem]:
+    """Merge classifiers of equal risk. A large set in which a sample of the risks has no two alike is left alone."""
+    if not _repeats(problem.risks):
+        return Merged(problem, problem)
+    groups = _by_count(problem) or _by_value(problem.risks)
+    counts = groups.counts
+    if problem.uniform_prior:
+        prior = None if (counts == counts[0]).all() else counts / problem.risks.size
+    else:
+        prior = groups.sums(problem.prior)
+    return Merged(problem.replace(risks=groups.risks, prior=prior), problem, groups)
+
+
+def _repeats(risks: np.ndarray) -> bool:
+    """Whether risks occur twice: among all of them, or in a sample of a large set, which costs next to nothing."""
+    if risks.size <= _FEW:
+        return len(set(risks.tolist())) < risks.size
+    sample = np.sort(risks[:: -(-risks.size // _SAMPLE)])
+    return bool((sample[1:] == sample[:-1]).any())
+
+
+def _by_count(problem: Problem) -> Groups | None:
+    """Groups by the number of errors, without sorting.
+
+    None when there are more possible counts than classifiers, or when one count has different risks. Risks need not be
+    ``k/m`` exactly: those that were computed as one minus an accuracy are not, and are equal all the same.
+    """
+    m = problem.m
+    if m > problem.risks.size:
+        return None
+    if problem.errors is not None:
+        keys, table = problem.errors, np.arange(m + 1) / m
+    else:
+        keys, table = _nearest_counts(problem.risks, m), np.arange(m + 1) / m
+        if not _agree(table, keys, problem.risks):
+            table[keys] = problem.risks
+            if not _agree(table, keys, problem.risks):
+                return None
+    counts = _sums(keys, None, m + 1)
+    labels = np.flatnonzero(counts)
+    return Groups(table[labels], counts[labels], keys, labels)
+
+
+def _by_value(risks: np.ndarray) -> Groups:
+    """Groups by exact equality, with a sort."""
+    values, keys, counts = np.unique(risks, return_inverse=True, return_counts=True)
+    return Groups(values, counts, keys, np.arange(values.size))
+
+
+def _nearest_counts(risks: np.ndarray, m: int) -> np.ndarray:
+    """The whole numbers next to ``m`` times the risks."""
+    keys = np.empty(risks.size, dtype=np.intp)
+    for part in _blocks(risks.size):
+        product = risks[part] * m
+        keys[part] = np.rint(product, out=product)
+    return keys
+
+
+def _agree(table: np.ndarray, keys: np.ndarray, risks: np.ndarray) -> bool:
+    """Whether every risk is the one that the table has for its key."""
+    return all((table[keys[part]] == risks[part]).all() for part in _blocks(risks.size))
+
+
+def _sums(keys: np.ndarray, weights: np.ndarray | None, size: int) -> np.ndarray:
+    """Sums of weights, or numbers of items, by key."""
+    total = np.zeros(size, dtype=np.intp if weights is None else np.float64)
+    for part in _blocks(keys.size):
+        total += np.bincount(keys[part], None if weights is None else weights[part], size)
+    return total
+
+
+def _blocks(size: int) -> Iterator[slice]:
+    return (slice(i, i + _BLOCK) for i in range(0, size, _BLOCK))
