@@ -67,7 +67,8 @@ class References:
 
 def measure(cell: Cell, problem: BoundProblem, time_limit: float) -> dict[str, Any]:
     """Solve and describe what came out; an exception becomes the status "error"."""
-    options = dict(cell.options)
+    # Solvers are compared on the problem as it is, with all its classifiers, unless the cell's settings say otherwise.
+    options = {"merge": False, **cell.options}
     if get_solver(cell.solver).keeps_time_limit:
         options.setdefault("time_limit", time_limit)
     started = time.perf_counter()

@@ -5,15 +5,15 @@ classifiers with the same risk by their mean (weighted with ``p``) leaves the em
 inequality, does not raise ``D``. An optimum therefore has equal ratios within each group of equal risks, and the bound
 of such a posterior is that of the problem in which each group is one classifier with the group's prior weight. So the
 merged problem has the same minimum, and the same local minima, whatever the prior; a posterior is shared out within
-the groups in proportion to the prior. Risks are counts over ``m``: at most ``m + 1`` groups are left. The proof, also for
-bounds without change of measure, is in ``docs/mathematics.md``.
+the groups in proportion to the prior. Risks are counts over ``m``: at most ``m + 1`` groups are left. The proof, also
+for bounds without change of measure, is in ``docs/mathematics.md``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +30,8 @@ _BLOCK = 32_768
 
 
 AnyProblem = TypeVar("AnyProblem", bound="Problem")
+#: A named tuple with a field ``support_size``, such as :class:`~pacb_models.solution.LocalMinimum`.
+Point = TypeVar("Point", bound=Any)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +73,18 @@ class Merged(Generic[AnyProblem]):
         posterior = np.asarray(posterior, dtype=np.float64)
         return posterior if self.groups is None else self.groups.sums(posterior)
 
-    def support_size(self, posterior: np.ndarray) -> int:
-        """How many classifiers of the original have weight in a posterior of the merged problem."""
-        return int(self.counts[posterior > 0.0].sum())
-
     @property
     def support_sizes(self) -> np.ndarray:
         """How many classifiers of the original have the one, two, … smallest risks."""
         return np.cumsum(self.counts)
+
+    def expand_points(self, points: Sequence[Point]) -> tuple[Point, ...]:
+        """Stationary points of the merged problem with their supports counted in classifiers of the original.
+
+        The support of a stationary point consists of the smallest risks, or of all.
+        """
+        sizes = self.support_sizes
+        return tuple(point._replace(support_size=int(sizes[point.support_size - 1])) for point in points)
 
 
 class Groups(NamedTuple):

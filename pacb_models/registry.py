@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import math
 import time
+from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.metadata import entry_points
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InputError, SolverUnavailableError, UnsupportedProblemError
+from .merging import Merged
 from .problem import Problem
 from .solution import STATUSES, Outcome, Solution
 from .solver import Solver
@@ -102,7 +104,7 @@ def capable_solvers(problem: Problem) -> list[str]:
     return [name for name in solver_names() if get_solver(name).unsupported(problem) is None]
 
 
-def solve(problem: Problem, solver: str | Solver = "auto", **options: Any) -> Solution:
+def solve(problem: Problem, solver: str | Solver = "auto", *, merge: str | bool = "auto", **options: Any) -> Solution:
     """Minimise a bound.
 
     Parameters
@@ -111,6 +113,12 @@ def solve(problem: Problem, solver: str | Solver = "auto", **options: Any) -> So
     solver : str or Solver
         A registered name, or a solver object that is not registered; ``"auto"`` takes the exact global solver where it
         applies, else the first that can.
+    merge : {"auto", True, False}
+        Whether classifiers of equal risk are made one for the solver, which is exact (see :meth:`Problem.merged`) and
+        leaves at most ``m + 1`` of them. The solution is that of the problem as given: weights are shared out again and
+        supports counted in its classifiers. ``"auto"`` hands the problem over as it is only where the answer could
+        depend on it: to the paper's Algorithm 1 and its convex–concave procedure, and when there is a starting
+        posterior. False always does. ``details["merged_size"]`` is the number of classifiers that the solver saw.
     **options
         Passed to the solver; see its documentation.
 
@@ -131,9 +139,35 @@ def solve(problem: Problem, solver: str | Solver = "auto", **options: Any) -> So
     method = _choose(problem, solver)
     _check_options(method, options)
     started = time.perf_counter()
-    outcome = method.run(problem, **options)
-    seconds = time.perf_counter() - started - outcome.setup_seconds
-    return assess(problem, outcome, method.name, max(seconds, 0.0))
+    merged = problem.merged() if _may_merge(merge, method, options) else Merged(problem, problem)
+    ready = time.perf_counter()
+    outcome = method.run(merged.problem, **options)
+    seconds = time.perf_counter() - ready - outcome.setup_seconds
+    outcome.setup_seconds += ready - started
+    outcome.details["merged_size"] = merged.problem.size
+    solution = assess(merged.problem, outcome, method.name, max(seconds, 0.0))
+    return solution if merged.groups is None else _of_original(solution, merged, method)
+
+
+def _may_merge(merge: str | bool, method: Solver, options: dict[str, Any]) -> bool:
+    """Whether the solver is to see a merged problem."""
+    if merge == "auto":
+        return method.merges(options)
+    if not isinstance(merge, bool):
+        raise InputError(f"merge is {merge!r}; it must be 'auto', True or False.")
+    return merge
+
+
+def _of_original(solution: Solution, merged: Merged, method: Solver) -> Solution:
+    """A solution of the merged problem as one of the original. Bound, divergence and KKT residual are the same."""
+    posterior = None if solution.posterior is None else merged.expand(solution.posterior)
+    return replace(
+        solution,
+        posterior=posterior,
+        support_size=0 if posterior is None else int(np.count_nonzero(posterior)),
+        local_minima=merged.expand_points(solution.local_minima),
+        details=method.expand_details(solution.details, merged),
+    )
 
 
 def _check_options(method: Solver, options: dict[str, Any]) -> None:

@@ -34,8 +34,6 @@ class Solver:
     exact: bool = False
     #: True when a ``time_limit`` option is honoured inside :meth:`run`.
     keeps_time_limit: bool = False
-    #: Options that hold a posterior; a problem is not merged for a method that is given one.
-    posterior_options: tuple[str, ...] = ()
 
     def missing(self) -> str | None:
         """None when the solver can run here, else what to install. Looks without importing."""
@@ -56,6 +54,12 @@ class Solver:
     def run(self, problem: Any, *args: Any, **options: Any) -> Outcome:
         """Minimise the bound. ``options`` are the method's own keyword arguments."""
         raise NotImplementedError
+
+    def merges(self, options: dict[str, Any]) -> bool:
+        """False when, with these options, the answer depends on how many classifiers share a risk: then they are not
+        merged unless :func:`pacb_models.solve` is asked to.
+        """
+        return True
 
     def expand_details(self, details: dict[str, Any], merged: Merged) -> dict[str, Any]:
         """``details`` of a run on a merged problem in terms of the original one; as they are, if they hold no weights

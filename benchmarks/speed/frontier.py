@@ -102,7 +102,7 @@ def other_solvers(repeats: int) -> None:
             print(f"{distance:8s} {name}: {reason}")
             continue
         ours = best_seconds({"ours": lambda problem=problem: pm.solve(problem, "frontier")}, repeats)["ours"]
-        theirs = pm.solve(problem, name)
+        theirs = pm.solve(problem, name, merge=False)
         total, gap = theirs.seconds + theirs.setup_seconds, theirs.bound - pm.solve(problem, "frontier").bound
         print(
             f"{distance:8s} frontier {ours:.4f} s, {name} {theirs.seconds:.2f} + {theirs.setup_seconds:.2f} s to build "

@@ -44,7 +44,7 @@ def run_grid(title: str, solver: str, verbose: bool, **options: Any) -> None:
         agree, seconds, setup_seconds = 0, 0.0, 0.0
         for name, problem in cells(constant):
             reference = pm.solve(problem, "frontier")
-            solution = pm.solve(problem, solver, **options)
+            solution = pm.solve(problem, solver, merge=False, **options)
             gap = solution.bound - reference.bound
             right = solution.status == "optimal" and abs(gap) <= TOLERANCE
             agree += right
@@ -77,7 +77,7 @@ def run_large(size: int) -> None:
     reference = pm.solve(problem, "frontier")
     for solver in ("ipopt", "cyipopt"):
         began, processor = time.perf_counter(), time.process_time()
-        solution = pm.solve(problem, solver)
+        solution = pm.solve(problem, solver, merge=False)
         print(
             f"{solver}, H={size}: {solution.status}, {solution.iterations} iterations, gap "
             f"{solution.bound - reference.bound:.1e}, KKT residual {solution.kkt_residual:.1e}; set-up "

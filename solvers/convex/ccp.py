@@ -32,6 +32,7 @@ from pacb_models.algebraic.ccp_subproblems import (
     tangent_ratio,
 )
 from pacb_models.errors import InputError
+from pacb_models.merging import Merged
 from pacb_models.optimality import kkt_residual
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.registry import OPTIMAL_RESIDUAL
@@ -101,6 +102,17 @@ class ConvexConcave(Solver):
     requires = ("cvxpy", "clarabel")
     install = "pip install cvxpy"
     keeps_time_limit = True
+
+    def merges(self, options: dict[str, Any]) -> bool:
+        return options.get("start") is None and options.get("variant") != "paper"
+
+    def expand_details(self, details: dict[str, Any], merged: Merged) -> dict[str, Any]:
+        posteriors = np.array([merged.expand(posterior) for posterior in details["posteriors"]])
+        return {
+            **details,
+            "posteriors": posteriors,
+            "distinct_points": merged.expand_points(details["distinct_points"]),
+        }
 
     def unsupported(self, problem: Problem) -> str | None:
         if problem.kind == "bound" and problem.divergence == "chi2" and problem.distance == "linear":

@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pacb_models.merging import Merged
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import LocalMinimum, Outcome
 from pacb_models.solver import Solver
@@ -250,6 +251,14 @@ class FixedPointSolver(Solver):
         "renyi": ("linear", "squared", "kl"),
         "kl": ("linear", "squared", "kl", "pinsker", "ch"),
     }
+
+    def merges(self, options: dict[str, Any]) -> bool:
+        return options.get("start") is None
+
+    def expand_details(self, details: dict[str, Any], merged: Merged) -> dict[str, Any]:
+        if "distinct_points" not in details:
+            return details
+        return {**details, "distinct_points": merged.expand_points(details["distinct_points"])}
 
     def run(
         self,

@@ -22,11 +22,12 @@ The early break is not safe for squared and kl: supports that fail may lie betwe
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pacb_models.errors import InputError
+from pacb_models.merging import Merged
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
@@ -54,14 +55,27 @@ class SubsetSearchSolver(Solver):
     tolerance : float
         Largest relative change of the slope in a sweep for a support to count as settled.
 
-    ``details`` holds arrays over ``H' = 1, …, H``: ``bounds`` with :math:`B^*(H')`, ``components`` with its two
-    terms (mean risk and root for the linear distance, as in the paper's figure; empirical risk and remainder for
-    the others), NaN where a support is infeasible or was not visited; ``feasible``, ``visited``; and the sizes
-    ``best_size``, ``broke_at`` (None without a break) and ``warm_start_size``.
+    ``details`` holds arrays over the supports, whose sizes ``H' = 1, …, H`` are in ``sizes``: ``bounds`` with
+    :math:`B^*(H')`, ``components`` with its two terms (mean risk and root for the linear distance, as in the paper's
+    figure; empirical risk and remainder for the others), NaN where a support is infeasible or was not visited;
+    ``feasible``, ``visited``; and the sizes ``best_size``, ``broke_at`` (None without a break) and ``warm_start_size``.
+
+    Sizes are numbers of classifiers, and every ``H'`` is visited, as in the paper, also those whose support parts
+    classifiers of equal risk. No minimum has such a support, but the early break may happen there. With ``merge=True``
+    these are left out, and ``sizes`` lists the others.
     """
 
     name = "subset-search"
     handles = {"chi2": ("linear", "squared", "kl")}
+
+    def merges(self, options: dict[str, Any]) -> bool:
+        return False
+
+    def expand_details(self, details: dict[str, Any], merged: Merged) -> dict[str, Any]:
+        sizes = merged.support_sizes
+        named = {name: details[name] for name in ("best_size", "broke_at", "warm_start_size")}
+        named = {name: None if size is None else int(sizes[size - 1]) for name, size in named.items()}
+        return {**details, **named, "sizes": sizes}
 
     def run(
         self,
@@ -261,6 +275,7 @@ def _outcome(problem: BoundProblem, supports: OrderedSupports, search: _Search) 
         iterations=search.iterations,
         is_global=search.complete,
         details={
+            "sizes": np.arange(1, supports.size + 1),
             "bounds": bounds,
             "components": (first, second),
             "feasible": search.feasible,

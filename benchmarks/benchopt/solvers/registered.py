@@ -29,7 +29,7 @@ class Solver(BaseSolver):
 
     def run(self, _):
         """Minimise the bound."""
-        self.solution = pm.solve(self.problem, self.method)
+        self.solution = pm.solve(self.problem, self.method, merge=False)
 
     def get_result(self):
         """The posterior."""

@@ -46,7 +46,7 @@ def compute(study: Study, results: Results) -> dict[str, Any]:
 
 
 def _one_sided(problem: pm.BoundProblem) -> float:
-    return pm.solve(problem, "ccp").bound
+    return pm.solve(problem, "ccp", merge=False).bound
 
 
 def draw(result: dict[str, Any]) -> Figure:

@@ -28,7 +28,7 @@ def compute(study: Study, results: Results) -> dict[str, Any]:
     problem = study.problem(DATASET, SIZE, "kl", PAPER)
     histories, displacements = {}, {}
     for variant in ("paper", "one-sided"):
-        details = pm.solve(problem, "ccp", variant=variant, starts=STARTS + 1, seed=study.seed).details
+        details = pm.solve(problem, "ccp", merge=False, variant=variant, starts=STARTS + 1, seed=study.seed).details
         histories[variant] = details["histories"][1:]
         displacements[variant] = float(np.nanmax(details["displacements"][1:]))
     return {"minimum": pm.solve(problem, "frontier").bound, "histories": histories, "displacements": displacements}

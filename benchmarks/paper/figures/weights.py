@@ -55,7 +55,8 @@ def _curve(problem: pm.BoundProblem) -> dict[str, Any]:
         "risks": risks.tolist(),
         "weights": solution.posterior[first].tolist(),
         "differences": {
-            name: float(np.abs(pm.solve(problem, name).posterior - solution.posterior).max()) for name in others
+            name: float(np.abs(pm.solve(problem, name, merge=False).posterior - solution.posterior).max())
+            for name in others
         },
     }
 

@@ -80,7 +80,7 @@ def _ipopt(
 ) -> list[tuple[str, str, Any]]:
     if not pm.available_solvers()["ipopt"].available:
         return [(f"status_{column}", name, LETTERS["unavailable"])]
-    solution = pm.solve(problem, "ipopt", **options)
+    solution = pm.solve(problem, "ipopt", merge=False, **options)
     letter = LETTERS.get(solution.status, solution.status)
     return [
         (f"bound_{column}", name, solution.bound),

@@ -1,0 +1,298 @@
+"""Equal risks as one classifier: the groups against a dictionary, the theorem by its consequences, every solver."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pacb_models as pm
+from pacb_models import merging
+from pacb_models.registry import capable_solvers
+
+from ..solvers.path_reference import scan
+from ..solvers.solver_checks import PAIRS
+
+#: Solvers that compute to the last digits; the others stop at a tolerance of their own.
+EXACT = ("frontier", "fixed-point", "subset-search")
+
+
+def dirichlet(size: int, seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).dirichlet(np.ones(size))
+
+
+def tied(seed: int, size: int = 30, m: int = 40, random_prior: bool = True, **arguments) -> pm.BoundProblem:
+    """Few error counts, 0 and ``m`` among them, for many classifiers."""
+    generator = np.random.default_rng(seed)
+    errors = np.append(generator.choice([0, 3, 4, 7, 11, 20], size - 1), m)
+    prior = dirichlet(size, seed) if random_prior else None
+    return pm.BoundProblem.from_counts(errors, m, prior=prior, order=1.5, **arguments)
+
+
+def expected_groups(risks: np.ndarray) -> dict[float, list[int]]:
+    members = defaultdict(list)
+    for index, risk in enumerate(risks.tolist()):
+        members[risk].append(index)
+    return dict(sorted(members.items()))
+
+
+def check_groups(problem: pm.BoundProblem) -> None:
+    """Risks, prior weights, counts and both directions of the translation, by definition."""
+    merged, members = problem.merged(), expected_groups(problem.risks)
+    smaller = merged.problem
+    if len(members) == problem.size:
+        assert smaller is problem and merged.groups is None
+        return
+    assert smaller.risks.tolist() == list(members)
+    assert merged.counts.tolist() == [len(group) for group in members.values()]
+    assert smaller.prior == pytest.approx([problem.prior[group].sum() for group in members.values()], rel=1e-13)
+    assert (smaller.m, smaller.delta, smaller.coefficient) == (problem.m, problem.delta, problem.coefficient)
+    shares = dirichlet(smaller.size, 1)
+    expanded = merged.expand(shares)
+    for share, group in zip(shares, members.values()):
+        wanted = share * problem.prior[group] / problem.prior[group].sum()
+        np.testing.assert_allclose(expanded[group], wanted, rtol=1e-13, atol=0)
+    assert merged.restrict(expanded) == pytest.approx(shares, rel=1e-13)
+
+
+# --- the groups ------------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    m=st.integers(1, 12),
+    errors=st.lists(st.integers(0, 12), min_size=1, max_size=60),
+    random_prior=st.booleans(),
+    how=st.sampled_from(["counts", "quotients", "one minus accuracy", "single precision", "mixed", "no counts"]),
+)
+def test_groups_are_those_of_equal_risks(m, errors, random_prior, how):
+    errors = np.minimum(errors, m)
+    prior = dirichlet(errors.size, 0) if random_prior else None
+    if how == "counts":
+        return check_groups(pm.BoundProblem.from_counts(errors, m, distance="linear", prior=prior))
+    quotients = errors / m
+    complements = 1.0 - (m - errors) / m
+    risks = {
+        "quotients": quotients,
+        "one minus accuracy": complements,
+        "single precision": quotients.astype(np.float32),
+        "mixed": np.where(np.arange(errors.size) % 2, quotients, complements),
+        "no counts": np.sqrt(quotients),
+    }[how]
+    check_groups(pm.BoundProblem(risks, m, distance="linear", prior=prior))
+
+
+@pytest.mark.parametrize("m", [1000, 10**9])
+@pytest.mark.parametrize("how", ["quotients", "one minus accuracy", "no counts"])
+def test_groups_of_a_large_set(how, m):
+    errors = np.random.default_rng(0).integers(0, 900, 20_000)
+    risks = {
+        "quotients": errors / m,
+        "one minus accuracy": 1.0 - (m - errors) / m,
+        "no counts": errors / 1777,
+    }[how]
+    check_groups(pm.BoundProblem(risks, m, distance="linear", prior=dirichlet(errors.size, 3)))
+
+
+def test_large_set_of_different_risks_is_left_alone():
+    problem = pm.BoundProblem(np.random.default_rng(0).random(100_000), 1000)
+    assert problem.merged().problem is problem
+
+
+def test_risks_that_differ_in_the_last_digit_are_different():
+    risks = np.array([0.1, np.nextafter(0.1, 1.0), 0.1, 0.3])
+    assert pm.BoundProblem(risks, 10).merged().problem.risks.tolist() == sorted(set(risks.tolist()))
+
+
+def test_equal_groups_keep_the_uniform_prior():
+    merged = pm.BoundProblem([0.3, 0.1, 0.1, 0.3], 10).merged()
+    assert merged.problem.uniform_prior and merged.problem.prior.tolist() == [0.5, 0.5]
+
+
+def test_long_sums_are_accurate():
+    """A million weights in one group; the sum of numbers that are not dyadic, to the last digits."""
+    prior = np.full(10**6, 0.5 / (10**6 - 1))
+    prior[0] = 0.5
+    merged = pm.BoundProblem(np.append(0.3, np.full(10**6 - 1, 0.1)), 10, prior=prior).merged()
+    assert merged.problem.prior == pytest.approx([0.5, 0.5], rel=1e-14)
+
+
+# --- counts ----------------------------------------------------------------------------------------------------------
+
+
+def test_from_counts_is_the_problem_of_the_risks():
+    problem = pm.BoundProblem.from_counts([3, 0, 10], 10, delta=0.01, distance="squared", prior=[0.2, 0.3, 0.5])
+    assert problem.risks.tolist() == [0.3, 0.0, 1.0]
+    assert problem.errors.tolist() == [3, 0, 10] and not problem.errors.flags.writeable
+    assert (problem.m, problem.delta, problem.distance) == (10, 0.01, "squared")
+    assert problem.replace(delta=0.1).errors.tolist() == [3, 0, 10]
+    assert problem.replace(m=20).errors is None
+    assert problem.replace(risks=[0.1], prior=None).errors is None
+
+
+@pytest.mark.parametrize(
+    "errors, sentence",
+    [
+        ([1, -1], r"errors\[1\] is -1.0; every count must be a whole number from 0 to m = 10."),
+        ([11, 12], r"errors\[0\] is 11.0 \(and 1 more\); every count .* m = 10."),
+        ([0.5], r"errors\[0\] is 0.5; every count must be a whole number"),
+        ([], "errors must hold at least one number, but it is empty."),
+        ([1, "many"], r"errors\[1\] is 'many'; every entry must be a number."),
+        ([[1]], "errors must be one-dimensional"),
+        ([float("nan")], r"errors\[0\] is nan"),
+        ([float("inf")], r"errors\[0\] is inf"),
+    ],
+)
+def test_counts_that_are_none(errors, sentence):
+    with pytest.raises(pm.InputError, match=sentence):
+        pm.BoundProblem.from_counts(errors, 10)
+
+
+# --- the theorem -----------------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(pair=st.sampled_from(PAIRS), seed=st.integers(0, 10**6), random_prior=st.booleans())
+def test_averaging_within_groups_never_raises_the_bound(pair, seed, random_prior):
+    """Jensen's inequality, at any posterior; and the two problems agree on what is averaged."""
+    problem = tied(seed, 8, 20, random_prior, divergence=pair[0], distance=pair[1])
+    merged = problem.merged()
+    posterior = np.random.default_rng(seed + 1).dirichlet(np.full(problem.size, 0.3))
+    shares = merged.restrict(posterior)
+    averaged = merged.expand(shares)
+    assert problem.bound(averaged) <= problem.bound(posterior) * (1 + 1e-13)
+    assert problem.bound(averaged) == pytest.approx(merged.problem.bound(shares), rel=1e-14)
+    assert problem.kkt_residual(averaged) == pytest.approx(merged.problem.kkt_residual(shares), rel=1e-9, abs=1e-14)
+    assert problem.classify(averaged, 1e9) == merged.problem.classify(shares, 1e9)
+
+
+@pytest.mark.parametrize("random_prior", [False, True], ids=["uniform", "random"])
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+def test_merged_minimum_is_that_of_brute_force(divergence, distance, random_prior):
+    """Every minimum of the raw problem, found by comparing bounds in fifty digits."""
+    problem = tied(5, 9, 40, random_prior, divergence=divergence, distance=distance)
+    solution = pm.solve(problem)
+    assert solution.details["merged_size"] < problem.size
+    assert solution.is_global
+    found = [solution.bound, *(minimum.bound for minimum in solution.local_minima)]
+    expected = [float(bound) for bound, _ in scan(problem, count=4000)]
+    assert found[0] == pytest.approx(expected[0], abs=1e-12)
+    assert all(min(abs(bound - number) for number in found) <= 1e-12 for bound in expected)
+
+
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+def test_every_solver_with_and_without_merging(divergence, distance):
+    problem = tied(2, divergence=divergence, distance=distance)
+    minimum = pm.solve(problem).bound
+    for name in capable_solvers(problem):
+        raw, merged = (pm.solve(problem, name, merge=merge) for merge in (False, True))
+        assert raw.details["merged_size"] == problem.size
+        assert merged.details["merged_size"] == len(set(problem.risks.tolist()))
+        assert merged.status in ("optimal", "acceptable"), (name, merged.message)
+        exact = name in EXACT
+        assert merged.bound == pytest.approx(raw.bound, rel=1e-13 if exact else 1e-7), name
+        assert merged.posterior == pytest.approx(raw.posterior, abs=1e-12 if exact else 1e-3), name
+        assert merged.bound >= minimum * (1 - 1e-13)
+        assert merged.bound == pytest.approx(problem.bound(merged.posterior), rel=1e-14)
+        assert problem.kkt_residual(merged.posterior) == pytest.approx(merged.kkt_residual, abs=1e-12)
+        assert merged.support_size == np.count_nonzero(merged.posterior)
+        assert merged.support_size == raw.support_size or not exact
+
+
+@settings(max_examples=40, deadline=None)
+@given(pair=st.sampled_from(PAIRS), seed=st.integers(0, 10**6), random_prior=st.booleans(), size=st.integers(2, 400))
+def test_certified_minima_do_not_depend_on_merging(pair, seed, random_prior, size):
+    problem = tied(seed, size, 50, random_prior, divergence=pair[0], distance=pair[1])
+    raw, merged = pm.solve(problem, "frontier", merge=False), pm.solve(problem, "frontier")
+    assert raw.is_global and merged.is_global
+    assert merged.bound == pytest.approx(raw.bound, rel=1e-13)
+    assert merged.posterior == pytest.approx(raw.posterior, abs=1e-12)
+    assert len(merged.local_minima) == len(raw.local_minima)
+    for ours, other in zip(merged.local_minima, raw.local_minima):
+        assert ours == pytest.approx(other, rel=1e-9)
+        assert ours.support_size == other.support_size
+
+
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+@pytest.mark.parametrize("errors", [[7] * 5, [0] * 5, [20] * 5, [0, 20, 0, 20], [4]], ids=str)
+def test_degenerate_sets(errors, divergence, distance):
+    """All equal, two values at the ends of the range, a single classifier: the raw minimum again."""
+    problem = pm.BoundProblem.from_counts(errors, 20, distance=distance, divergence=divergence, order=3.0)
+    for name in ("auto", "fixed-point"):
+        merged, raw = pm.solve(problem, name), pm.solve(problem, name, merge=False)
+        assert merged.details["merged_size"] == len(set(errors))
+        assert merged.bound == pytest.approx(raw.bound, rel=1e-14)
+        assert merged.posterior == pytest.approx(raw.posterior, abs=1e-13)
+
+
+# --- what solve does with it -----------------------------------------------------------------------------------------
+
+
+def test_a_starting_posterior_is_taken_as_it_is():
+    """The paper's CCP returns its start; were the problem merged, the start would be averaged."""
+    problem = pm.BoundProblem.from_counts([3, 1, 3, 4, 1, 7], 40, prior=dirichlet(6, 1))
+    start = dirichlet(6, 4)
+    solution = pm.solve(problem, "ccp", variant="paper", start=start, max_iterations=1)
+    assert solution.details["merged_size"] == 6
+    assert solution.posterior == pytest.approx(start, abs=1e-4)
+    assert pm.solve(problem, "fixed-point", start=start).details["merged_size"] == 6
+    assert pm.solve(problem, "fixed-point", start=None).details["merged_size"] < 6
+
+
+def test_details_are_about_the_classifiers_of_the_problem():
+    problem = tied(3, 20, divergence="chi2", distance="kl")
+    sizes = np.cumsum(list(Counter(sorted(problem.risks.tolist())).values()))
+    search = pm.solve(problem, "subset-search", merge=True, early_break=False)
+    raw = pm.solve(problem, "subset-search", early_break=False)
+    assert search.details["sizes"].tolist() == sizes.tolist()
+    assert raw.details["sizes"].tolist() == list(range(1, 21))
+    assert search.details["bounds"] == pytest.approx(raw.details["bounds"][sizes - 1], rel=1e-12, nan_ok=True)
+    assert search.details["best_size"] == raw.details["best_size"] == search.support_size
+    ccp = pm.solve(problem, "ccp", starts=2).details
+    assert ccp["posteriors"].shape == (2, 20)
+    for posterior, bound in zip(ccp["posteriors"], ccp["bounds"]):
+        assert problem.bound(posterior) == pytest.approx(bound, rel=1e-12)
+    assert {point.support_size for point in ccp["distinct_points"]} <= set(sizes.tolist())
+    points = pm.solve(problem, "fixed-point", starts=3).details["distinct_points"]
+    assert points[0].support_size == search.support_size
+
+
+def test_paper_algorithm_sees_every_classifier():
+    """Its early break may fall between classifiers of equal risk; merged, it would go on."""
+    problem = pm.BoundProblem([0.05, 0.10] + [0.30] * 48, m=50, distance="squared")
+    assert pm.solve(problem, "subset-search").details["broke_at"] == 3
+    merged = pm.solve(problem, "subset-search", merge=True)
+    assert merged.details["broke_at"] is None and merged.details["best_size"] == 50
+    assert merged.bound == pytest.approx(pm.solve(problem).bound, rel=1e-13)
+
+
+def test_paper_break_is_counted_in_classifiers():
+    problem = tied(3, 20, divergence="chi2", distance="linear", delta=0.9)
+    merged = pm.solve(problem, "subset-search", merge=True)
+    sizes = merged.details["sizes"].tolist()
+    broke_at = merged.details["broke_at"]
+    assert broke_at in sizes
+    assert merged.details["best_size"] == sizes[sizes.index(broke_at) - 1]
+
+
+def test_set_up_includes_merging(monkeypatch):
+    problem = tied(1, divergence="chi2", distance="linear")
+    original = merging.merge
+
+    def slowly(argument):
+        import time
+
+        time.sleep(0.05)
+        return original(argument)
+
+    monkeypatch.setattr(merging, "merge", slowly)
+    assert pm.solve(problem).setup_seconds >= 0.05
+
+
+@pytest.mark.parametrize("merge", ["yes", None, 1, "False"])
+def test_merge_must_be_a_choice(merge):
+    with pytest.raises(pm.InputError, match=r"merge is .*; it must be 'auto', True or False\."):
+        pm.solve(tied(1), merge=merge)
