@@ -158,7 +158,7 @@ def _may_merge(merge: str | bool, method: Solver, options: dict[str, Any]) -> bo
     return merge
 
 
-def _of_original(solution: Solution, merged: Merged, method: Solver) -> Solution:
+def _of_original(solution: Solution, merged: Merged[Any], method: Solver) -> Solution:
     """A solution of the merged problem as one of the original. Bound, divergence and KKT residual are the same."""
     posterior = None if solution.posterior is None else merged.expand(solution.posterior)
     return replace(

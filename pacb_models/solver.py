@@ -61,7 +61,7 @@ class Solver:
         """
         return True
 
-    def expand_details(self, details: dict[str, Any], merged: Merged) -> dict[str, Any]:
+    def expand_details(self, details: dict[str, Any], merged: Merged[Any]) -> dict[str, Any]:
         """``details`` of a run on a merged problem in terms of the original one; as they are, if they hold no weights
         and no sizes of supports.
         """

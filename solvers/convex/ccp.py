@@ -106,7 +106,7 @@ class ConvexConcave(Solver):
     def merges(self, options: dict[str, Any]) -> bool:
         return options.get("start") is None and options.get("variant") != "paper"
 
-    def expand_details(self, details: dict[str, Any], merged: Merged) -> dict[str, Any]:
+    def expand_details(self, details: dict[str, Any], merged: Merged[Any]) -> dict[str, Any]:
         posteriors = np.array([merged.expand(posterior) for posterior in details["posteriors"]])
         return {
             **details,

@@ -255,7 +255,7 @@ class FixedPointSolver(Solver):
     def merges(self, options: dict[str, Any]) -> bool:
         return options.get("start") is None
 
-    def expand_details(self, details: dict[str, Any], merged: Merged) -> dict[str, Any]:
+    def expand_details(self, details: dict[str, Any], merged: Merged[Any]) -> dict[str, Any]:
         if "distinct_points" not in details:
             return details
         return {**details, "distinct_points": merged.expand_points(details["distinct_points"])}

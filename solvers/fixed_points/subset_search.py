@@ -71,7 +71,7 @@ class SubsetSearchSolver(Solver):
     def merges(self, options: dict[str, Any]) -> bool:
         return False
 
-    def expand_details(self, details: dict[str, Any], merged: Merged) -> dict[str, Any]:
+    def expand_details(self, details: dict[str, Any], merged: Merged[Any]) -> dict[str, Any]:
         sizes = merged.support_sizes
         named = {name: details[name] for name in ("best_size", "broke_at", "warm_start_size")}
         named = {name: None if size is None else int(sizes[size - 1]) for name, size in named.items()}
