@@ -41,7 +41,7 @@ def test_benchmark_your_solver(tmp_path):
 
 def test_certify_your_classifiers(tmp_path):
     printed = run("certify_your_classifiers.py", cwd=tmp_path)
-    assert "With probability at least 0.95 over the 228 validation examples" in printed
+    assert "With probability at least 0.95 over the 228 examples" in printed
     found = re.search(r"random classifier ([\d.]+), certified ([\d.]+)", printed.splitlines()[-2])
     assert float(found[1]) < float(found[2]) < 0.2
 

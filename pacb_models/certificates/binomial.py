@@ -38,6 +38,7 @@ SCALAR = SimpleNamespace(
     spacing=math.ulp,
     where=lambda condition, yes, no: yes if condition else no,
     column=lambda x: x,
+    result=float,
     table=lambda values, index: values[int(index)],
 )
 ARRAY = SimpleNamespace(
@@ -51,6 +52,7 @@ ARRAY = SimpleNamespace(
     spacing=np.spacing,
     where=np.where,
     column=lambda x: x[..., None],
+    result=lambda x: x,
     table=lambda values, index: np.asarray(values)[np.asarray(index).astype(np.intp)],
 )
 
@@ -180,7 +182,7 @@ def _sum_over_last(j: Numbers, m: Numbers, odds: Numbers, lib: Any) -> Numbers:
         end = end - excess / (1.0 - j * odds * left / (rest * growth))
     v = lib.column(end) * _NODES
     exponent = lib.column(j) * np.log1p(lib.column(-odds) * np.expm1(v / lib.column(-rest))) - v
-    return end * (np.exp(exponent) @ _WEIGHTS)
+    return lib.result(end * (np.exp(exponent) @ _WEIGHTS))
 
 
 def tails_at(k: Numbers, m: float, l: Numbers) -> Tail:

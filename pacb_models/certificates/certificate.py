@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..immutable import Immutable
+from ..problem import Problem
+from ..solution import Solution
 from ..validation import check_posterior
 from ..wording import at_most, confidence_text
 from .confidence_sets import ConfidenceSet
+from .pac_bayes import PacBayesSet
 from .scores import Array
 
 _ASSUMPTION = (
@@ -72,6 +75,19 @@ class Certificate(Immutable):
             confidence_set=confidence_set, errors=errors, m=m, delta=delta, _prior=prior, _names=names, _notes=notes
         )
 
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        solution: Solution,
+        errors: NDArray[Any] | None = None,
+        names: Sequence[str] | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> Certificate:
+        """The certificate of a PAC-Bayes bound: a problem and one of its solutions."""
+        counts = problem.risks * problem.m if errors is None else errors
+        return cls(PacBayesSet(problem, solution), counts, problem.m, problem.delta, problem.prior, names, notes)
+
     @property
     def bound(self) -> float:
         """The bound of the random classifier; at most one."""
@@ -100,6 +116,12 @@ class Certificate(Immutable):
     def bound_of(self, posterior: ArrayLike) -> float:
         """The bound of any posterior, valid together with all others."""
         return self.confidence_set.bound_of(check_posterior(posterior, self.errors.size))
+
+    def with_note(self, note: str) -> Certificate:
+        """The same certificate with one more sentence."""
+        copy = Certificate.__new__(Certificate)
+        copy._set(**{**vars(self), "_notes": (*vars(self)["_notes"], note)})
+        return copy
 
     @property
     def vote_bound(self) -> float:
@@ -184,6 +206,7 @@ class Certificate(Immutable):
             ]
         lines += [
             f"  {own}, the smallest bound of one classifier (observed: {rate:.4f}).",
+            f"Observed error rate of the random classifier {self.empirical_risk:.4f}; "
             f"{self.support_size} of {size} classifiers have weight; {self.method}.",
             _ASSUMPTION,
             *self.notes,

@@ -25,8 +25,10 @@ _BELOW_ONE = 1.0 - 4.0 * EPSILON
 class ConfidenceSet(Immutable):
     """A set that holds the true risks of all classifiers with probability at least 1 - delta."""
 
-    #: Which set, in words.
-    method: str
+    @property
+    @abstractmethod
+    def method(self) -> str:
+        """Which set, in words."""
 
     @property
     @abstractmethod
@@ -78,7 +80,7 @@ class CountSet(ConfidenceSet):
     scoring: TieSplit | Spread
 
     @property
-    def method(self) -> str:  # type: ignore[override]
+    def method(self) -> str:
         """Which score."""
         return f"spread {self.scoring.spread:g}" if isinstance(self.scoring, Spread) else "tie split"
 
@@ -124,8 +126,7 @@ class CountSet(ConfidenceSet):
             posterior[self.errors == self.errors[found.single]] = found.weights
         else:
             posterior[found.chosen] = found.weights
-        posterior.setflags(write=False)
-        return posterior
+        return frozen(posterior)
 
     @property
     def single(self) -> int:
@@ -142,9 +143,9 @@ class CountSet(ConfidenceSet):
         """The box around the set: Clopper and Pearson's limits at the levels delta p_i for the tie split."""
         counts = self.errors.astype(np.float64)
         if self.prior is not None:
-            return _frozen(self.scoring.box(counts, float(self.m), self.levels))
+            return frozen(self.scoring.box(counts, float(self.m), self.levels))
         distinct, places = np.unique(counts, return_inverse=True)
-        return _frozen(self.scoring.box(distinct, float(self.m), np.full(distinct.size, self._uniform_level))[places])
+        return frozen(self.scoring.box(distinct, float(self.m), np.full(distinct.size, self._uniform_level))[places])
 
     def bound_of(self, posterior: Array) -> float:
         """The largest risk of the posterior over the set; see :func:`~.support_function.support_function`."""
@@ -163,7 +164,8 @@ class CountSet(ConfidenceSet):
         )
 
 
-def _frozen(array: Array) -> Array:
+def frozen(array: Array) -> Array:
+    """The array, read-only from now on."""
     array.setflags(write=False)
     return array
 

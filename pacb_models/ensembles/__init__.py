@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .certificate import Certificate
     from .estimators import StochasticClassifier
     from .svc import StochasticSVC
 
-__all__ = ["Certificate", "StochasticClassifier", "StochasticSVC"]
+__all__ = ["StochasticClassifier", "StochasticSVC"]
 
 
 def __getattr__(name: str) -> Any:
@@ -22,8 +21,4 @@ def __getattr__(name: str) -> Any:
         from .svc import StochasticSVC
 
         return StochasticSVC
-    if name == "Certificate":
-        from .certificate import Certificate
-
-        return Certificate
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

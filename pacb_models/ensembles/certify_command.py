@@ -103,7 +103,7 @@ def _text(options: argparse.Namespace, classifier: Any, table: Any) -> str:
     rows, features = table.X.shape
     heading = (
         f"{table.name}: {rows} rows, {features} features, classes {', '.join(map(str, classifier.classes_))}; "
-        f"{classifier.certificate_.classifiers} SVMs trained on {rows - classifier.n_validation_} rows"
+        f"{len(classifier.names_)} SVMs trained on {rows - classifier.n_validation_} rows"
     )
     saved = [f"saved {path}" for path in (options.model, options.out) if path]
     return "\n".join([heading, str(classifier.certificate_), *saved])

@@ -10,10 +10,13 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from ..certificates import Certificate
 from ..problem import BoundProblem
 from ..registry import solve
-from .certificate import Certificate
 from .members import EnsembleClassifier, refuse_weights
+
+#: What a certificate says of classifiers that were trained again.
+REFITTED = "It is about the classifiers before refit=True trained them again; it does not cover the refitted."
 
 
 class StochasticClassifier(EnsembleClassifier):
@@ -136,7 +139,7 @@ class StochasticClassifier(EnsembleClassifier):
         if self.refit:
             everything = np.arange(_num_samples(X))
             self.estimators_ = self._train([clone(e) for e in candidates], X, y, everything, parameters)
-            self.certificate_ = Certificate.of(self.problem_, self.solution_, refitted=True)
+            self.certificate_: Certificate = self.certificate_.with_note(REFITTED)
         return self
 
     def calibrate(self, X: Any, y: Any) -> StochasticClassifier:
@@ -195,7 +198,7 @@ class StochasticClassifier(EnsembleClassifier):
         self.bound_ = solution.bound
         self.empirical_risk_ = solution.empirical_risk
         self.divergence_ = solution.divergence
-        self.certificate_ = Certificate.of(self.problem_, solution)
+        self.certificate_ = Certificate.of(self.problem_, solution, errors, self.names_)
 
     def _support_ballots(self, X: Any) -> np.ndarray:
         """The class index that each classifier of the support gives each row."""

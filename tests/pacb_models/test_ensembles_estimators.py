@@ -18,8 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import pacb_models as pm
-from pacb_models import StochasticClassifier, StochasticSVC
-from pacb_models.ensembles import Certificate
+from pacb_models import Certificate, StochasticClassifier, StochasticSVC
 from pacb_models.errors import InputError
 
 #: The only check that is not run needs an environment variable set before SciPy is imported; the estimators make no
@@ -83,13 +82,13 @@ def test_attributes_belong_together(fitted):
     assert model.solution_.is_global
     certificate = model.certificate_
     assert certificate.bound == model.bound_ and certificate.vote_bound == min(1, 2 * model.bound_)
-    assert certificate.confidence == 0.95 and certificate.validation_examples == model.n_validation_
+    assert certificate.delta == 0.05 and certificate.m == model.n_validation_
 
 
-def test_confidence_of_a_certificate_is_below_one(fitted):
+def test_printed_confidence_of_a_certificate_is_below_one(fitted):
     problem = fitted.problem_.replace(delta=1e-20)
     certificate = Certificate.of(problem, fitted.solution_)
-    assert certificate.confidence < 1.0 and certificate.delta == 1e-20
+    assert certificate.delta == 1e-20
     assert "With probability at least 1 - 1e-20 over" in str(certificate)
 
 
@@ -97,7 +96,7 @@ def test_printed_certificate_is_never_below_the_bound(fitted):
     text = str(fitted.certificate_)
     printed = float(text.split("errs with probability at most ")[1].split(";")[0])
     assert fitted.bound_ <= printed <= fitted.bound_ + 1e-4
-    for phrase in ("0.95", f"{fitted.n_validation_} validation examples", "i.i.d.", "majority vote"):
+    for phrase in ("0.95", f"{fitted.n_validation_} examples", "i.i.d.", "majority vote"):
         assert phrase in text
 
 
@@ -198,7 +197,7 @@ def test_prefit_certifies_on_new_examples_only(cancer):
     model = StochasticClassifier(members, prefit=True).calibrate(X_new, y_new)
     np.testing.assert_array_equal(model.risks_, [np.mean(e.predict(X_new) != y_new) for e in members])
     assert model.estimators_[0] is members[0]
-    assert model.certificate_.validation_examples == len(y_new)
+    assert model.certificate_.m == len(y_new)
     same = StochasticClassifier(members, prefit=True).fit(X_new, y_new)
     np.testing.assert_array_equal(same.posterior_, model.posterior_)
 
@@ -206,7 +205,7 @@ def test_prefit_certifies_on_new_examples_only(cancer):
 def test_calibrate_again_replaces_the_certificate(fitted, cancer):
     X, y = cancer
     model = pickle.loads(pickle.dumps(fitted)).calibrate(X[:100], y[:100])
-    assert model.certificate_.validation_examples == 100
+    assert model.certificate_.m == 100
     assert model.certificate_ != fitted.certificate_
 
 
@@ -214,7 +213,7 @@ def test_refit_trains_on_everything_and_the_certificate_says_what_it_covers(canc
     X, y = cancer
     model = StochasticClassifier(refit=True, random_state=0).fit(X, y)
     assert model.estimators_[0].tree_.n_node_samples[0] == len(y)
-    assert model.certificate_.refitted and "does not cover the refitted" in str(model.certificate_)
+    assert "does not cover the refitted" in str(model.certificate_)
     assert model.bound_ == StochasticClassifier(random_state=0).fit(X, y).bound_
 
 
