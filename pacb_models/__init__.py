@@ -15,6 +15,7 @@ from .binary_kl import kl_inverse
 from .certificates import Certificate, certify, clopper_pearson
 from .constants import moment_constant
 from .cross_check import cross_check
+from .direct import DirectProblem
 from .errors import InputError, SolverUnavailableError, UnsupportedProblemError
 from .problem import BoundProblem
 from .registry import available_solvers, solve
@@ -28,6 +29,7 @@ __version__ = "0.2.0"
 __all__ = [
     "BoundProblem",
     "Certificate",
+    "DirectProblem",
     "InputError",
     "Solution",
     "SolverUnavailableError",

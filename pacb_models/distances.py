@@ -7,7 +7,8 @@ the inversion
 .. math:: r(L, b) = \sup\{r \ge L : \phi(L, r) \le b\}.
 
 A :class:`Distance` knows that inverse and its derivatives, and nothing else; how the budget depends on the posterior
-is the divergence's business. A new distance is one subclass with ``derivatives`` and ``log_constant``.
+is the divergence's business. A new distance is one subclass with ``derivatives`` and ``log_constant``; with
+``forward``, the distance itself, it has direct bounds (:class:`~pacb_models.DirectProblem`) too.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from . import constants
-from .binary_kl import kl_inverse
+from .binary_kl import divergence_term, kl_inverse
 from .constants.rounding import ceil_exp
 
 
@@ -31,6 +34,14 @@ class Inverse(NamedTuple):
     bb: float
 
 
+class Forward(NamedTuple):
+    """The distance itself with its first and second derivative in the true risk, elementwise."""
+
+    value: np.ndarray
+    slope: np.ndarray
+    bend: np.ndarray
+
+
 class Distance:
     """What every distance offers."""
 
@@ -38,6 +49,16 @@ class Distance:
     name: str
     #: True when ``r(L, b) = L + g(b)``.
     additive: bool = True
+    #: True when the distance is finite for true risks below one only, as that of the binary kl.
+    below_one: bool = False
+
+    def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
+        r"""The distance :math:`\phi(\hat l, l)` of true risks ``l`` above the empirical ones.
+
+        Given are :math:`\hat l`, the excess :math:`x = l - \hat l > 0` and the remainder :math:`1 - l`, each to full
+        relative accuracy.
+        """
+        raise NotImplementedError
 
     def invert(self, L: float, budget: float) -> float:
         """The largest true risk compatible with empirical risk ``L`` and the budget."""
@@ -73,6 +94,9 @@ class Linear(Distance):
     def derivatives(self, L: float, budget: float) -> Inverse:
         return Inverse(L + budget, 1.0, 1.0, 0.0, 0.0, 0.0)
 
+    def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
+        return Forward(excess, np.ones_like(excess), np.zeros_like(excess))
+
 
 class Squared(Distance):
     r""":math:`\phi = s\,(l - \hat l)^2` with :math:`s = 1`, hence :math:`r = L + \sqrt{b/s}`."""
@@ -84,6 +108,10 @@ class Squared(Distance):
         root = math.sqrt(budget / self.scale)
         slope = 0.5 * root / budget if budget > 0.0 else math.inf
         return Inverse(L + root, 1.0, slope, 0.0, 0.0, -0.5 * slope / budget if budget > 0.0 else -math.inf)
+
+    def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
+        slope = (2.0 * self.scale) * excess
+        return Forward(0.5 * slope * excess, slope, np.full_like(excess, 2.0 * self.scale))
 
 
 class Pinsker(Squared):
@@ -102,6 +130,18 @@ class BinaryKL(Distance):
 
     name = "kl"
     additive = False
+    below_one = True
+
+    def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
+        r"""With :math:`l = \hat l + x`: :math:`\phi' = x/(l(1-l))`, :math:`\phi'' = (x^2 + \hat l(1-\hat
+        l))/(l(1-l))^2`."""
+        rest, true = 1.0 - empirical, empirical + excess
+        variance = true * remainder
+        return Forward(
+            divergence_term(empirical, true, -excess) + divergence_term(rest, remainder, excess),
+            excess / variance,
+            (excess * excess + empirical * rest) / (variance * variance),
+        )
 
     def invert(self, L: float, budget: float) -> float:
         return kl_inverse(L, budget)
@@ -153,6 +193,14 @@ class SixthDegree(Distance):
         # d²√y/db² with y' = 1/first and y'' = -second/first³.
         bend = -0.25 / (root * y * first**2) - 0.5 * second / (root * first**3)
         return Inverse(L + root, 1.0, slope, 0.0, 0.0, bend)
+
+    def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
+        y = excess * excess
+        return Forward(
+            y * (1.0 + y * (2.0 / 9.0 + y * (16.0 / 135.0))),
+            excess * (2.0 + y * (8.0 / 9.0 + y * (32.0 / 45.0))),
+            2.0 + y * (8.0 / 3.0 + y * (32.0 / 9.0)),
+        )
 
 
 def _ch_root(budget: float) -> float:

@@ -1,0 +1,169 @@
+r"""What a true risk ``l`` above an empirical one costs: the summand of the confidence set of a direct bound.
+
+With the distance :math:`\phi_+` (φ above the empirical risk, zero below) the set is
+:math:`\sum_i p_i G(\hat l_i, l_i) \le I/\delta` with
+
+* order α: :math:`G = \phi_+^{\alpha'}`, :math:`\alpha' = \alpha/(\alpha-1)`;
+* Kullback–Leibler: :math:`G = e^{n\phi_+}`. The linear distance is not cut there: :math:`G = e^{n(l - \hat l)}` is
+  increasing and convex for all ``l``, and its constant is the smaller one.
+
+``G`` is convex and non-decreasing in ``l``. It overflows where the bounds do not, so everything is in logarithms, as a
+function of the excess :math:`x = l - \hat l`.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from ..distances import Distance, Linear
+from ..errors import UnsupportedProblemError
+from ..problem import Problem
+
+#: A coordinate this low stands for no excess at all: squares of excesses do not underflow above it.
+LEAST = -340.0
+#: Where coordinates end above: at one, or where sixth powers of an excess would overflow.
+MOST = {True: 340.0, False: 50.0}
+#: Numbers whose dozen temporaries stay in the processor's cache.
+BLOCK = 8192
+
+
+class LogPenalty(NamedTuple):
+    """ln G, ln G' and the derivative of ln G' with respect to the excess, elementwise."""
+
+    value: np.ndarray
+    slope: np.ndarray
+    growth: np.ndarray
+
+
+class Place(NamedTuple):
+    """True risks: their excess over the empirical ones, what remains to one, and the derivative of both (but for its
+    sign) in the coordinate."""
+
+    excess: np.ndarray
+    remainder: np.ndarray
+    growth: np.ndarray
+
+
+class Penalty(ABC):
+    """A penalty as a function of empirical risk and excess; see the module."""
+
+    #: ln G of a classifier whose true risk is not above its empirical one.
+    at_rest: float
+
+    def __init__(self, distance: Distance):
+        self.distance = distance
+
+    def logarithms(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> LogPenalty:
+        """The penalty of true risks above the empirical ones; arguments as :meth:`Distance.forward`."""
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore", under="ignore"):
+            if empirical.size <= BLOCK:
+                return self._logarithms(empirical, excess, remainder)
+            remainder = np.broadcast_to(remainder, empirical.shape)
+            result = LogPenalty(*(np.empty_like(empirical) for _ in LogPenalty._fields))
+            for start in range(0, empirical.size, BLOCK):
+                part = slice(start, start + BLOCK)
+                for whole, block in zip(result, self._logarithms(empirical[part], excess[part], remainder[part])):
+                    whole[part] = block
+            return result
+
+    @abstractmethod
+    def _logarithms(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> LogPenalty:
+        """The same for arrays of any size, at once."""
+
+    # Newton's method finds the excess of a given ln G' in a coordinate in which ln G' is nearly straight.
+
+    def coordinate(self, empirical: np.ndarray, excess: np.ndarray) -> np.ndarray:
+        """ln x, or the logit of x in the range that is left to it below one."""
+        with np.errstate(divide="ignore"):
+            logarithm = np.log(excess)
+            if self.distance.below_one:
+                logarithm = logarithm - np.log((1.0 - empirical) - excess)
+        return self.within(logarithm)
+
+    def within(self, coordinate: np.ndarray) -> np.ndarray:
+        """The coordinate, kept to where nothing overflows."""
+        return np.clip(coordinate, LEAST, MOST[self.distance.below_one])
+
+    def place(self, empirical: np.ndarray, coordinate: np.ndarray) -> Place:
+        """The true risk at a coordinate."""
+        if not self.distance.below_one:
+            x = np.exp(coordinate)
+            return Place(x, (1.0 - empirical) - x, x)
+        # The logistic function and its complement, each to full relative accuracy.
+        small = np.exp(-np.abs(coordinate))
+        larger, smaller = 1.0 / (1.0 + small), small / (1.0 + small)
+        up, rest = coordinate > 0.0, 1.0 - empirical
+        share, complement = np.where(up, larger, smaller), np.where(up, smaller, larger)
+        x = rest * share
+        return Place(x, rest * complement, x * complement)
+
+
+class Power(Penalty):
+    r""":math:`G = \phi_+^p`."""
+
+    at_rest = -math.inf
+
+    def __init__(self, distance: Distance, power: float):
+        super().__init__(distance)
+        self.power = power
+
+    def _logarithms(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> LogPenalty:
+        phi = self.distance.forward(empirical, excess, remainder)
+        log_phi = np.log(phi.value)
+        return LogPenalty(
+            self.power * log_phi,
+            (self.power - 1.0) * log_phi + np.log(self.power * phi.slope),
+            (self.power - 1.0) * phi.slope / phi.value + phi.bend / phi.slope,
+        )
+
+
+class Exponential(Penalty):
+    r""":math:`G = e^{n\phi_+}`."""
+
+    at_rest = 0.0
+
+    def __init__(self, distance: Distance, factor: float):
+        super().__init__(distance)
+        self.factor = factor
+
+    def _logarithms(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> LogPenalty:
+        phi = self.distance.forward(empirical, excess, remainder)
+        value = self.factor * phi.value
+        return LogPenalty(
+            value,
+            value + np.log(self.factor * phi.slope),
+            self.factor * phi.slope + phi.bend / phi.slope,
+        )
+
+
+class SignedExponential(Exponential):
+    r""":math:`G = e^{n x}` for excesses of either sign: the linear distance with the KL divergence."""
+
+    at_rest = -math.inf
+
+    def coordinate(self, empirical: np.ndarray, excess: np.ndarray) -> np.ndarray:
+        return self.factor * excess
+
+    def within(self, coordinate: np.ndarray) -> np.ndarray:
+        return coordinate
+
+    def place(self, empirical: np.ndarray, coordinate: np.ndarray) -> Place:
+        x = coordinate / self.factor
+        return Place(x, (1.0 - empirical) - x, np.full_like(x, 1.0 / self.factor))
+
+
+def penalty_of(problem: Problem) -> Penalty:
+    """The penalty of a problem's distance and divergence."""
+    distance, moments = problem.distance_function, problem.divergence_function.moments
+    if type(distance).forward is Distance.forward:
+        raise UnsupportedProblemError(
+            f"the {distance.name} distance has no direct bound: its class {type(distance).__name__} lacks `forward`."
+        )
+    if moments == "kl":
+        signed = isinstance(distance, Linear)
+        return (SignedExponential if signed else Exponential)(distance, float(problem.exponent))
+    return Power(distance, problem.order / (problem.order - 1.0))

@@ -1,0 +1,115 @@
+r"""The direct bound: the largest true risk of a posterior over the confidence set itself.
+
+With probability at least :math:`1-\delta` the true risks ``l`` are in the set
+
+.. math:: C = \Big\{l : \sum_i p_i G(\hat l_i, l_i) \le I/\delta\Big\}
+
+(Markov's inequality; :mod:`~pacb_models.direct.penalties` has ``G``), and then every posterior's true risk is at
+most
+
+.. math:: B^\circ(q) = \max_{l \in C} \sum_i q_i l_i.
+
+A PAC-Bayesian bound with the same distance, divergence and constant is never smaller: change of measure and Jensen's
+inequality bound :math:`\sum_i q_i l_i` at every ``l`` of the set. As a maximum of linear functions the direct
+bound is convex, also where the bound that it tightens has several minima.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..problem import Judgement, Problem
+from ..validation import check_posterior
+from .common_risk import ALMOST_ONE, Root, Sample, common_risk
+from .penalties import Penalty, SignedExponential, penalty_of
+from .worst_case import WorstCase, worst_case
+
+if TYPE_CHECKING:
+    pass
+
+
+class DirectProblem(Problem):
+    """Minimise a bound without change of measure over the posteriors on a finite set of classifiers.
+
+    It takes the arguments of :class:`~pacb_models.BoundProblem`. The bound is valid at the same confidence, never
+    larger than that problem's at any posterior, and convex, so that every minimum is global.
+
+    Examples
+    --------
+    >>> import pacb_models as pm
+    >>> risks, q = [0.1, 0.2, 0.4], [0.6, 0.3, 0.1]
+    >>> relaxed, direct = (kind(risks, m=500, distance="kl") for kind in (pm.BoundProblem, pm.DirectProblem))
+    >>> direct.bound(q) < relaxed.bound(q)
+    True
+    """
+
+    kind = "direct"
+
+    @cached_property
+    def penalty(self) -> Penalty:
+        """What true risks above the empirical ones cost: the summand of the confidence set."""
+        return penalty_of(self)
+
+    @cached_property
+    def log_radius(self) -> float:
+        r""":math:`\ln(I/\delta)`, rounded up: what the penalties may add up to."""
+        radius = self.log_constant - math.log(self.delta)
+        radius += 2.0 * math.ulp(max(abs(self.log_constant), abs(radius)))
+        return max(radius, self.penalty.at_rest)
+
+    def worst_risks(self, posterior: object) -> np.ndarray:
+        """The true risks in the confidence set with the largest average; they are the gradient of the bound.
+
+        Where a weight is zero, the largest risk that costs nothing: the empirical one, the slope towards that
+        classifier.
+        """
+        return self.worst_case(check_posterior(posterior, self.size)).risks
+
+    def gradient(self, posterior: object) -> np.ndarray:
+        return self.worst_risks(posterior)
+
+    def worst_case(self, q: np.ndarray) -> WorstCase:
+        """The bound, rounded up, and the worst risks, of weights on the simplex that are not checked."""
+        return worst_case(self.penalty, self.risks, self.prior, self.log_radius, q, self.common_risk.high)
+
+    @cached_property
+    def common_risk(self) -> Root:
+        """The minimum of the bound, enclosed; see :mod:`pacb_models.direct.common_risk`."""
+        return common_risk(self.penalty, Sample.of(self.risks, self.prior), self.log_radius)
+
+    def weights_at(self, true_risk: float) -> np.ndarray:
+        r"""The posterior :math:`q_i \propto p_i\, \partial G(\hat l_i, t)/\partial t`, optimal where ``t`` is the
+        minimum."""
+        empirical = self.risks
+        least = float(empirical.min())
+        limit = ALMOST_ONE if self.distance_function.below_one else math.inf
+        true_risk = min(max(true_risk, math.nextafter(least, math.inf)), limit)
+        excess = true_risk - empirical
+        inside = excess > 0.0
+        if isinstance(self.penalty, SignedExponential):
+            inside = np.ones(self.size, dtype=bool)
+        if not inside.any():
+            return self.prior
+        logarithms = self.penalty.logarithms(empirical[inside], excess[inside], np.array(1.0 - true_risk)).slope
+        weights = np.zeros(self.size)
+        weights[inside] = self.prior[inside] * np.exp(logarithms - logarithms.max())
+        return weights / weights.sum()
+
+    def bound(self, posterior: object) -> float:
+        return self.worst_case(check_posterior(posterior, self.size)).bound
+
+    def judge(self, q: np.ndarray) -> Judgement:
+        r"""The residual is :math:`\sum_i \max(q_i, \hat q_i)\,|l_i - \bar l|` with the worst risks ``l``, their average
+        :math:`\bar l` and the weights :math:`\hat q_i \propto p_i G'(\hat l_i, \bar l)` that stationarity asks for.
+
+        The worst risk of a classifier is a small power of its weight, so that single slopes say nothing of what is to
+        be gained; weighted, they bound it: :math:`B^\circ(q) - \min B^\circ \le \sum_i (q_i - q^*_i)(l_i - \bar l)`.
+        """
+        bound, risks = self.worst_case(q)
+        mean = float(np.dot(q, risks))
+        wanted = self.weights_at(mean)
+        return Judgement(bound, float(np.dot(np.maximum(q, wanted), np.abs(risks - mean))))

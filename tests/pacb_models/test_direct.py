@@ -1,0 +1,240 @@
+"""Direct bounds against forty digits, the theorems about them, and their edges."""
+
+from __future__ import annotations
+
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import exp, mpf
+
+import pacb_models as pm
+from pacb_models.constants import DISTANCES
+from pacb_models.distances import Distance
+
+from ..foreign import Doubled
+from .direct_reference import DirectReference
+
+PAIRS = [
+    ("chi2", "linear", 2.0),
+    ("chi2", "squared", 2.0),
+    ("chi2", "kl", 2.0),
+    *(("renyi", distance, order) for distance in DISTANCES["renyi"] for order in (1.2, 3.0)),
+    *(("kl", distance, 2.0) for distance in DISTANCES["kl"]),
+]
+
+
+def pair(divergence, distance, order, risks, m, prior=None, delta=0.05, constant="exact"):
+    """The relaxed and the direct problem."""
+    arguments = (risks, m, delta, distance, divergence, prior, constant, order)
+    return pm.BoundProblem(*arguments), pm.DirectProblem(*arguments)
+
+
+@st.composite
+def instances(draw, largest=12):
+    """A pair of problems and two posteriors."""
+    size = draw(st.integers(1, largest))
+    m = draw(st.sampled_from([1, 5, 40, 1000, 10**6]))
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    risks = random.binomial(min(m, 1000), random.uniform(0, 1, size)) / min(m, 1000)
+    prior = None if draw(st.booleans()) else random.dirichlet(np.ones(size))
+    problems = pair(*draw(st.sampled_from(PAIRS)), risks, m, prior, draw(st.sampled_from([0.9, 0.05, 1e-4])))
+    sparse = random.dirichlet(np.ones(size)) * (random.random(size) < 0.6)
+    sparse = sparse / sparse.sum() if sparse.sum() > 0 else np.eye(size)[0]
+    return *problems, random.dirichlet(np.full(size, 0.5)), sparse
+
+
+@pytest.mark.parametrize(("divergence", "distance", "order"), PAIRS)
+@pytest.mark.parametrize("risks", [[0.1, 0.25, 0.4], [0.02, 0.9, 0.3]])
+def test_bound_against_forty_digits(divergence, distance, order, risks):
+    q = np.array([0.5, 0.2, 0.3])
+    _, problem = pair(divergence, distance, order, risks, 30, [0.2, 0.3, 0.5])
+    worst = problem.worst_risks(q)
+    true = DirectReference(problem).bound(q, worst)
+    assert 0 <= problem.bound(q) - true <= 1e-12 * max(1.0, true)
+    assert float(true) == pytest.approx(q @ worst, rel=1e-12)
+
+
+@pytest.mark.parametrize(("divergence", "distance", "order"), PAIRS)
+def test_minimum_is_the_root_in_forty_digits(divergence, distance, order):
+    _, problem = pair(divergence, distance, order, [0.1, 0.25, 0.12, 0.6], 30, [0.1, 0.3, 0.2, 0.4])
+    root = problem.common_risk
+    true = DirectReference(problem).common_risk(root.high)
+    assert true <= root.high <= true + 1e-12
+    # with the package's own constant, which is rounded up, the enclosure is tighter
+    own = DirectReference(problem, exp(mpf(problem.log_radius))).common_risk(root.high)
+    assert root.low <= own <= root.high <= root.low + 1e-14
+    solution = pm.solve(problem)
+    assert (solution.solver, solution.status, solution.is_global) == ("direct", "optimal", True)
+    assert solution.lower_bound <= own
+    assert true <= solution.bound <= true + 1e-12
+
+
+@settings(max_examples=150, deadline=None)
+@given(instances())
+def test_never_above_the_relaxed_bound(instance):
+    relaxed, direct, *posteriors = instance
+    for q in posteriors:
+        above = direct.bound(q) - relaxed.bound(q)
+        assert above <= 1e-13 * max(1.0, relaxed.bound(q))
+        if relaxed.distance == "linear":
+            # Hölder's inequality and that of Donsker and Varadhan are attained, and Jensen's is an equation.
+            assert abs(above) <= 1e-11 * max(1.0, relaxed.bound(q))
+
+
+@settings(max_examples=100, deadline=None)
+@given(instances(), st.floats(0.01, 0.99))
+def test_convex_with_the_worst_risks_as_gradient(instance, share):
+    _, problem, q, other = instance
+    mixture = share * q + (1 - share) * other
+    scale = max(1.0, problem.bound(other), problem.bound(q))
+    assert problem.bound(mixture) <= share * problem.bound(q) + (1 - share) * problem.bound(other) + 1e-12 * scale
+    # the tangent at q is below the bound everywhere
+    assert problem.bound(other) >= problem.bound(q) + problem.gradient(q) @ (other - q) - 1e-11 * scale
+    assert problem.worst_risks(q) @ q == pytest.approx(problem.bound(q), rel=1e-11)
+
+
+@settings(max_examples=100, deadline=None)
+@given(instances())
+def test_no_posterior_is_below_the_minimum(instance):
+    _, problem, *posteriors = instance
+    solution = pm.solve(problem)
+    assert solution.status == "optimal" and solution.is_global
+    assert solution.lower_bound <= solution.bound <= solution.lower_bound + 1e-12 * max(1.0, solution.bound)
+    for q in posteriors:
+        assert problem.bound(q) >= solution.lower_bound
+        # the residual of a convex problem bounds what is left to gain, as the weights that it asks for become optimal
+        assert problem.kkt_residual(q) >= 0.0
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances(), st.randoms(use_true_random=False))
+def test_invariances(instance, random):
+    """The order does not matter; equal classifiers merge; prior weight may be split between equals."""
+    _, problem, q, _ = instance
+    order = list(range(problem.size))
+    random.shuffle(order)
+    shuffled = problem.replace(risks=problem.risks[order], prior=problem.prior[order])
+    assert shuffled.bound(q[order]) == pytest.approx(problem.bound(q), rel=1e-12)
+    assert shuffled.common_risk.high == pytest.approx(problem.common_risk.high, rel=1e-12)
+    split = problem.replace(
+        risks=np.append(problem.risks, problem.risks[0]),
+        prior=np.append(problem.prior * np.r_[0.25, np.ones(problem.size - 1)], 0.75 * problem.prior[0]),
+    )
+    assert split.common_risk.high == pytest.approx(problem.common_risk.high, rel=1e-12)
+    in_proportion = np.append(q * np.r_[0.25, np.ones(problem.size - 1)], 0.75 * q[0])
+    assert split.bound(in_proportion) == pytest.approx(problem.bound(q), rel=1e-12)
+
+
+def test_convex_where_the_relaxed_bound_has_two_minima():
+    relaxed, direct = pair("chi2", "squared", 2.0, [0.0] + [0.5] * 60, 30)
+    minima = pm.solve(relaxed)
+    assert len(minima.local_minima) == 1
+    ends = pm.solve(relaxed).posterior, relaxed.prior
+    shares = np.linspace(0, 1, 41)
+    curves = [[p.bound(s * ends[0] + (1 - s) * ends[1]) for s in shares] for p in (relaxed, direct)]
+    assert np.diff(curves[0], 2).min() < -1e-4
+    assert np.diff(curves[1], 2).min() > -1e-12
+    assert pm.solve(direct).bound < minima.bound
+
+
+@pytest.mark.parametrize("m", [2, 50, 10**6])
+def test_squared_chi2_is_linear_of_order_four_thirds(m):
+    """Both penalise the fourth power of the excess, and their constants are the same fourth moment."""
+    random = np.random.default_rng(m)
+    risks, prior, q = random.uniform(0, 0.6, 9), random.dirichlet(np.ones(9)), random.dirichlet(np.ones(9))
+    squared = pm.DirectProblem(risks, m, prior=prior, distance="squared")
+    linear = pm.DirectProblem(risks, m, prior=prior, distance="linear", divergence="renyi", order=4 / 3)
+    assert squared.bound(q) == pytest.approx(linear.bound(q), rel=1e-12)
+    assert squared.common_risk.high == pytest.approx(linear.common_risk.high, rel=1e-12)
+    # and so the relaxed linear bound of order 4/3 is never above the relaxed squared one
+    assert squared.bound(q) == pytest.approx(
+        pm.BoundProblem(risks, m, prior=prior, distance="linear", divergence="renyi", order=4 / 3).bound(q), rel=1e-12
+    )
+
+
+@pytest.mark.parametrize("risks", [[0.0], [1.0], [0.0, 1.0], [1e-300, 0.2], [0.3, 0.3], [0.0, 1e-9, 0.999999, 1.0]])
+@pytest.mark.parametrize("m", [1, 10**9])
+def test_edges(risks, m):
+    """Risks at the ends of [0, 1], a single classifier, the smallest and the largest sample."""
+    size = len(risks)
+    for divergence, distance, order in [*PAIRS, ("renyi", "kl", 1.01), ("renyi", "kl", 50.0)]:
+        relaxed, direct = pair(divergence, distance, order, risks, m)
+        solution = pm.solve(direct)
+        assert solution.status == "optimal" and solution.is_global
+        for q in (np.full(size, 1 / size), *np.eye(size)):
+            assert np.isfinite(direct.worst_risks(q)).all()
+            assert direct.bound(q) <= relaxed.bound(q) * (1 + 1e-13) + 1e-300
+            assert direct.bound(q) >= solution.lower_bound
+
+
+def test_many_classifiers():
+    """From 100 000 on the root is first sought in a histogram; it has to be the same root."""
+    random = np.random.default_rng(5)
+    risks, prior = random.uniform(0, 1, 100_001), random.exponential(size=100_001)
+    prior /= prior.sum()
+    for divergence, distance, order in PAIRS:
+        problem = pm.DirectProblem(risks, 400, 0.05, distance, divergence, prior, order=order)
+        root, penalty = problem.common_risk, problem.penalty
+        inside = np.ones(risks.size, bool) if (divergence, distance) == ("kl", "linear") else risks < root.high
+        with np.errstate(divide="ignore"):
+            values = penalty.logarithms(risks[inside], root.high - risks[inside], np.array(1 - root.high)).value
+        total = math.fsum(prior[inside] * np.exp(values - problem.log_radius))
+        total += math.fsum(prior[~inside]) * math.exp(penalty.at_rest - problem.log_radius)
+        assert 1.0 <= total <= 1.0 + 1e-9
+        assert root.high - root.low < 1e-13
+
+
+def test_weights_that_are_not_stationary_are_not_called_optimal():
+    problem = pm.DirectProblem([0.1, 0.2, 0.4], 100, distance="squared")
+    assert problem.kkt_residual(problem.prior) > 1e-2
+    best = pm.solve(problem)
+    assert problem.kkt_residual(best.posterior) < 1e-14
+    off = best.posterior + np.array([1e-3, -1e-3, 0.0])
+    assert problem.bound(off) - best.bound <= problem.kkt_residual(off)
+
+
+def test_the_gap_is_not_above_the_residual_near_the_minimum():
+    random = np.random.default_rng(1)
+    for divergence, distance, order in PAIRS:
+        problem = pm.DirectProblem(random.uniform(0, 0.5, 8), 60, 0.05, distance, divergence, order=order)
+        best = pm.solve(problem)
+        for size in (1e-2, 1e-4, 1e-6):
+            q = (1 - size) * best.posterior + size * random.dirichlet(np.ones(8))
+            assert problem.bound(q) - best.bound <= 1.01 * problem.kkt_residual(q) + 1e-14
+
+
+def test_arguments_are_those_of_the_bound_problem():
+    problem = pm.DirectProblem([0.1, 0.3], m=20, delta=0.1, distance="squared", prior=[0.3, 0.7], constant="paper")
+    assert repr(problem) == repr(pm.BoundProblem([0.1, 0.3], 20, 0.1, "squared", "chi2", [0.3, 0.7], "paper")).replace(
+        "BoundProblem", "DirectProblem"
+    )
+    changed = problem.replace(m=30)
+    assert (type(changed), changed.m, changed.kind) == (pm.DirectProblem, 30, "direct")
+    assert pickle.loads(pickle.dumps(problem)).bound([0.5, 0.5]) == problem.bound([0.5, 0.5])
+    with pytest.raises(AttributeError, match="m of a DirectProblem cannot be set"):
+        problem.m = 10
+    with pytest.raises(pm.InputError, match="posterior sums to"):
+        problem.bound([0.5, 0.6])
+
+
+def test_a_distance_without_forward_says_what_it_lacks():
+    assert Doubled.forward is Distance.forward
+    problem = pm.DirectProblem([0.1, 0.2], 50, distance=Doubled())
+    with pytest.raises(pm.UnsupportedProblemError, match="Doubled lacks `forward`"):
+        problem.bound([0.5, 0.5])
+
+
+def test_solvers_of_the_other_kind_say_so():
+    bound, direct = pm.BoundProblem([0.1, 0.2], 50), pm.DirectProblem([0.1, 0.2], 50)
+    with pytest.raises(
+        pm.UnsupportedProblemError, match=r"'frontier' cannot minimise the direct bound of .*direct .*can"
+    ):
+        pm.solve(direct, "frontier")
+    with pytest.raises(pm.UnsupportedProblemError, match="it handles direct problems, not bound ones"):
+        pm.solve(bound, "direct")
+    assert not pm.available_solvers(direct)["direct"]
+    assert "not direct ones" in pm.available_solvers(direct)["frontier"]
