@@ -33,7 +33,7 @@ ACCEPTABLE_RESIDUAL = 1e-4
 ROUNDING = 1e-12
 
 #: Order in which solvers are listed; others follow by name.
-_ORDER = ("frontier", "direct", "fixed-point", "subset-search", "cvxpy", "ipopt", "cyipopt", "ccp", "scipy")
+_ORDER = ("frontier", "fixed-point", "subset-search", "direct", "cvxpy", "ipopt", "cyipopt", "ccp", "scipy")
 
 
 @lru_cache(maxsize=1)

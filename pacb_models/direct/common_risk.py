@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .penalties import BLOCK, Penalty, Power, SignedExponential
+from .penalties import BLOCK, Penalty
 
 #: From this many classifiers on, a histogram of their risks finds the root's neighbourhood.
 _MANY = 100_000
@@ -71,7 +71,7 @@ def total_penalty(penalty: Penalty, sample: Sample, true_risk: float) -> Total:
         block = slice(start, start + BLOCK)
         empirical, prior = sample.risks[block], sample.prior[block]
         excess = true_risk - empirical
-        if not isinstance(penalty, SignedExponential):
+        if not penalty.signed:
             above = excess > 0.0
             if not above.all():
                 penalties.append(float(prior[~above].sum()) * math.exp(penalty.at_rest - shift))
@@ -88,12 +88,9 @@ def common_risk(penalty: Penalty, sample: Sample, log_radius: float) -> Root:
     if sample.risks.size > _MANY:
         coarse = common_risk(penalty, _histogram(sample), log_radius)
         start = min(coarse.high, ALMOST_ONE) if penalty.distance.below_one else coarse.high
-        # Every risk in the histogram is off by less than the width of a bin, and so is the root.
-        sample = (
-            sample
-            if penalty.at_rest == 0.0 or isinstance(penalty, SignedExponential)
-            else sample.below(start + 2.0 / _BINS)
-        )
+        if penalty.at_rest == -math.inf and not penalty.signed:
+            # Every risk in the histogram is off by less than the width of a bin, and so is the root.
+            sample = sample.below(start + 2.0 / _BINS)
     else:
         start = _upper_end(penalty, sample, log_radius)
     return _newton(penalty, sample, log_radius, start)
@@ -106,7 +103,6 @@ def _newton(penalty: Penalty, sample: Sample, log_radius: float, start: float) -
     """
     if start <= sample.least:
         return Root(sample.least, sample.least, 0)
-    power = penalty.power if isinstance(penalty, Power) else None
     t, highest, count = start, math.inf, 0
     while count < 200:
         total = total_penalty(penalty, sample, t)
@@ -116,7 +112,7 @@ def _newton(penalty: Penalty, sample: Sample, log_radius: float, start: float) -
             break
         if t >= ALMOST_ONE and penalty.distance.below_one and excess < 0.0:
             return Root(ALMOST_ONE, 1.0, count)
-        step = excess / total.slope if power is None else -math.expm1(-excess / power) * power / total.slope
+        step = penalty.newton_step(excess, total.slope)
         new = max(t - step, sample.least + 0.5 * (t - sample.least)) if step > 0.0 else t - step
         if abs(step) <= 2.0 * _EPSILON * abs(t) or (step > 0.0 and new >= highest):
             break
@@ -128,8 +124,7 @@ def _newton(penalty: Penalty, sample: Sample, log_radius: float, start: float) -
 
 def _enclose(penalty: Penalty, sample: Sample, log_radius: float, t: float, total: Total, count: int) -> Root:
     """Two numbers beside ``t`` at which the sum is above and below the radius by more than its rounding error."""
-    power = penalty.power if isinstance(penalty, Power) else 1.0
-    error = _EPSILON * (8.0 + 8.0 * power + 2.0 * abs(log_radius) + math.log2(1 + sample.risks.size))
+    error = _EPSILON * (8.0 + 8.0 * penalty.degree + 2.0 * abs(log_radius) + math.log2(1 + sample.risks.size))
     distance = (abs(total.value - log_radius) + error) / total.slope if total.slope > 0.0 else 0.0
     distance += 2.0 * math.ulp(t)
     high = t + distance
@@ -145,8 +140,7 @@ def _upper_end(penalty: Penalty, sample: Sample, log_radius: float) -> float:
     weight = float(sample.prior[sample.risks.argmin()])
 
     def inverse(empirical: float, radius: float) -> float:
-        budget = math.exp(radius / penalty.power) if isinstance(penalty, Power) else radius / penalty.factor
-        return distance.invert(empirical, max(budget, 0.0))
+        return distance.invert(empirical, penalty.budget(radius))
 
     mean = min(float(np.dot(sample.prior, sample.risks)) / float(sample.prior.sum()), 1.0)
     end = min(inverse(mean, log_radius), inverse(sample.least, log_radius - math.log(weight)))

@@ -53,6 +53,10 @@ class Penalty(ABC):
 
     #: ln G of a classifier whose true risk is not above its empirical one.
     at_rest: float
+    #: True when true risks below the empirical ones have a penalty of their own.
+    signed: bool = False
+    #: How many times the relative error of the distance is that of the penalty, at most, where both are of order one.
+    degree: float = 1.0
 
     def __init__(self, distance: Distance):
         self.distance = distance
@@ -73,6 +77,17 @@ class Penalty(ABC):
     @abstractmethod
     def _logarithms(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> LogPenalty:
         """The same for arrays of any size, at once."""
+
+    @abstractmethod
+    def budget(self, log_penalty: float) -> float:
+        """The distance that has a penalty."""
+
+    @abstractmethod
+    def newton_step(self, gap: float, slope: float) -> float:
+        """How far back to a sum of penalties whose logarithm is less by ``gap``, by the tangent of a convex function.
+
+        ``slope`` is the derivative of the logarithm.
+        """
 
     # Newton's method finds the excess of a given ln G' in a coordinate in which ln G' is nearly straight.
 
@@ -109,7 +124,14 @@ class Power(Penalty):
 
     def __init__(self, distance: Distance, power: float):
         super().__init__(distance)
-        self.power = power
+        self.power = self.degree = power
+
+    def budget(self, log_penalty: float) -> float:
+        return math.exp(log_penalty / self.power)
+
+    def newton_step(self, gap: float, slope: float) -> float:
+        # The convex function is the norm, the p-th root of the sum.
+        return -math.expm1(-gap / self.power) * self.power / slope
 
     def _logarithms(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> LogPenalty:
         phi = self.distance.forward(empirical, excess, remainder)
@@ -130,6 +152,12 @@ class Exponential(Penalty):
         super().__init__(distance)
         self.factor = factor
 
+    def budget(self, log_penalty: float) -> float:
+        return max(log_penalty, 0.0) / self.factor
+
+    def newton_step(self, gap: float, slope: float) -> float:
+        return gap / slope
+
     def _logarithms(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> LogPenalty:
         phi = self.distance.forward(empirical, excess, remainder)
         value = self.factor * phi.value
@@ -144,6 +172,7 @@ class SignedExponential(Exponential):
     r""":math:`G = e^{n x}` for excesses of either sign: the linear distance with the KL divergence."""
 
     at_rest = -math.inf
+    signed = True
 
     def coordinate(self, empirical: np.ndarray, excess: np.ndarray) -> np.ndarray:
         return self.factor * excess

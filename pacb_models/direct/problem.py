@@ -25,7 +25,7 @@ import numpy as np
 from ..problem import Judgement, Problem
 from ..validation import check_posterior
 from .common_risk import ALMOST_ONE, Root, Sample, common_risk
-from .penalties import Penalty, SignedExponential, penalty_of
+from .penalties import Penalty, penalty_of
 from .worst_case import WorstCase, worst_case
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ class DirectProblem(Problem):
         true_risk = min(max(true_risk, math.nextafter(least, math.inf)), limit)
         excess = true_risk - empirical
         inside = excess > 0.0
-        if isinstance(self.penalty, SignedExponential):
+        if self.penalty.signed:
             inside = np.ones(self.size, dtype=bool)
         if not inside.any():
             return self.prior

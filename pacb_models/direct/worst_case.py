@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .common_risk import ALMOST_ONE, Sample, common_risk, total_penalty
-from .penalties import LEAST, LogPenalty, Penalty, Place, SignedExponential
+from .penalties import LEAST, LogPenalty, Penalty, Place
 
 _EPSILON = 2.0**-52
 _INNER, _OUTER = 200, 100
@@ -41,7 +41,7 @@ def worst_case(
     if penalty.distance.below_one and start >= 1.0:
         # No posterior's bound is below the common risk: every bound rounds to one.
         return WorstCase(1.0, np.ones_like(risks))
-    signed = isinstance(penalty, SignedExponential)
+    signed = penalty.signed
     # The worst risk of a weight of zero is then minus infinity: as elsewhere, the smallest normal number stands for it.
     weights = np.maximum(q, np.finfo(float).tiny) if signed else q
     inside = weights > 0.0
@@ -130,15 +130,15 @@ class _Maximiser:
         if self.penalty.distance.below_one:
             risk = min(risk, ALMOST_ONE)
         excess = risk - self.empirical
-        if isinstance(self.penalty, SignedExponential):
+        if self.penalty.signed:
             total = total_penalty(self.penalty, sample, risk)
             return total.value + math.log(total.slope), self.penalty.coordinate(self.empirical, excess)
         total = total_penalty(self.penalty, sample, risk)
-        tiny = 1e-2 * (risk - sample.least)
         # A classifier above the common risk: its own worst risk is a little higher still.
+        least = np.full_like(excess, 1e-2 * (risk - sample.least))
         if self.penalty.distance.below_one:
-            tiny = np.minimum(tiny, 0.5 * (1.0 - self.empirical))
-        return total.value + math.log(total.slope), self.penalty.coordinate(self.empirical, np.maximum(excess, tiny))
+            least = np.minimum(least, 0.5 * (1.0 - self.empirical))
+        return total.value + math.log(total.slope), self.penalty.coordinate(self.empirical, np.maximum(excess, least))
 
     def _look(self, z: np.ndarray, price: float) -> tuple[Place, LogPenalty, np.ndarray, np.ndarray]:
         """The places, their penalties, how far each ln G' is from where it should be, and dz/dψ."""
@@ -146,7 +146,7 @@ class _Maximiser:
         terms = self.penalty.logarithms(self.empirical, place.excess, place.remainder)
         lag = (self.log_ratio + price) - terms.slope
         moves = 1.0 / (terms.growth * place.growth)
-        if not isinstance(self.penalty, SignedExponential) and float(z.min()) <= LEAST:
+        if not self.penalty.signed and float(z.min()) <= LEAST:
             # A slope that is positive from the start (no errors, exponential penalty): the risk stays where it is.
             stuck = (z <= LEAST) & (lag <= 0.0)
             lag, moves = np.where(stuck, 0.0, lag), np.where(stuck, 0.0, moves)

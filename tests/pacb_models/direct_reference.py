@@ -6,18 +6,29 @@ slope — is its maximum. It is found by Newton's method from a point that the c
 
 from __future__ import annotations
 
-from mpmath import exp, findroot, log, mp, mpf
+import math
+
+from mpmath import exp, findroot, log, mpf
 
 from .mp_reference import PHI, constant, numbers
+
+PHI_SLOPE = {
+    "linear": lambda a, l: mpf(1),
+    "squared": lambda a, l: 2 * (l - a),
+    "pinsker": lambda a, l: 4 * (l - a),
+    "kl": lambda a, l: (1 - a) / (1 - l) - a / l,
+    "ch": lambda a, l: 2 * (l - a) + mpf(8) / 9 * (l - a) ** 3 + mpf(32) / 45 * (l - a) ** 5,
+}
 
 
 class DirectReference:
     """The direct bound of a problem; the radius of its set is I(m)/δ, from its definition, unless it is given."""
 
     def __init__(self, problem, radius=None):
+        self.problem = problem
         self.risks, self.prior = numbers(problem.risks), numbers(problem.prior)
         self.signed = (problem.distance, problem.divergence) == ("linear", "kl")
-        self.phi = PHI[problem.distance]
+        self.distance, self.phi = problem.distance, PHI[problem.distance]
         self.kl = problem.divergence == "kl"
         self.power = mpf(problem.order) / (mpf(problem.order) - 1) if not self.kl else None
         self.factor = 2 * problem.m - 1 if problem.distance == "ch" else problem.m
@@ -33,26 +44,38 @@ class DirectReference:
         return exp(self.factor * phi) if self.kl else phi**self.power
 
     def slope(self, empirical, risk):
-        return mp.diff(lambda l: self.penalty(empirical, l), risk, h=mpf(10) ** -25)
+        if risk <= empirical and not self.signed:
+            return mpf(0)
+        phi, slope = self.phi(empirical, risk), PHI_SLOPE[self.distance](empirical, risk)
+        if self.kl:
+            return self.factor * slope * exp(self.factor * phi)
+        return self.power * phi ** (self.power - 1) * slope
 
     def total(self, risks):
         return sum(p * self.penalty(a, l) for p, a, l in zip(self.prior, self.risks, risks))
 
-    def bound(self, q, guess):
-        """The largest average risk, at a posterior whose weights are all positive."""
-        q = numbers(q)
-        size = len(q)
+    def bound(self, q, guess=None):
+        """The largest average risk of a posterior; a classifier without weight stays at its empirical risk."""
+        q = [mpf(w) if isinstance(w, mpf) else mpf(float(w)) for w in q]
+        if guess is None:
+            total = math.fsum(float(w) for w in q)
+            guess = self.problem.worst_risks([float(w) / total for w in q])
         guess = numbers(guess)
-        price = log(sum(q) / sum(p * self.slope(a, l) for p, a, l in zip(self.prior, self.risks, guess)))
+        held = [i for i, w in enumerate(q) if w > 0]
+        price = -log(sum(self.prior[i] * self.slope(self.risks[i], guess[i]) for i in held))
 
         def conditions(*unknown):
             *risks, log_price = unknown
-            rows = [log(p * self.slope(a, l) / w) + log_price for p, a, l, w in zip(self.prior, self.risks, risks, q)]
-            return [*rows, log(self.total(risks) / self.radius)]
+            true = list(self.risks)
+            for i, risk in zip(held, risks):
+                true[i] = risk
+            rows = [log(self.prior[i] * self.slope(self.risks[i], true[i]) / q[i]) + log_price for i in held]
+            return [*rows, log(self.total(true) / self.radius)]
 
-        found = findroot(conditions, (*guess, price), tol=mpf(10) ** -50, maxsteps=20, verify=False)
+        found = findroot(conditions, (*(guess[i] for i in held), price), tol=mpf(10) ** -50, maxsteps=20, verify=False)
         assert max(abs(row) for row in conditions(*found)) < mpf(10) ** -20
-        return sum(w * found[i] for i, w in enumerate(q[:size]))
+        others = sum((w * a for w, a in zip(q, self.risks)), mpf(0))
+        return others + sum(q[i] * (found[k] - self.risks[i]) for k, i in enumerate(held))
 
     def common_risk(self, guess):
         """The root of the sum of penalties at one true risk."""

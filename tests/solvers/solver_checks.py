@@ -16,7 +16,9 @@ from mpmath import mpf
 import pacb_models as pm
 from pacb_models.solution import STATUSES, Solution
 
-from .path_reference import GOLDEN, Reference
+from ..pacb_models.direct_reference import DirectReference
+from .path_reference import GOLDEN
+from .path_reference import Reference as BoundReference
 
 #: Every combination of divergence and distance.
 PAIRS = [
@@ -38,41 +40,50 @@ class Known:
     """A problem with its smallest bound, and its optimal posterior where a formula gives it."""
 
     name: str
-    problem: pm.BoundProblem
+    problem: pm.BoundProblem | pm.DirectProblem
     bound: float
     posterior: np.ndarray | None = None
 
 
-def make(risks, distance: str, divergence: str, m: int = 200, prior=None) -> pm.BoundProblem:
-    return pm.BoundProblem(risks, m, 0.05, distance, divergence, prior, order=1.5 if divergence == "renyi" else 2.0)
+KINDS = {"bound": pm.BoundProblem, "direct": pm.DirectProblem}
 
 
-def equal_risks(distance: str, divergence: str) -> Known:
-    """No classifier is better than another: the prior is optimal."""
+def make(risks, distance: str, divergence: str, m: int = 200, prior=None, kind: str = "bound"):
+    order = 1.5 if divergence == "renyi" else 2.0
+    return KINDS[kind](risks, m, 0.05, distance, divergence, prior, order=order)
+
+
+def reference_of(problem):
+    """The bound in many digits, by definition."""
+    return (BoundReference if problem.kind == "bound" else DirectReference)(problem)
+
+
+def equal_risks(distance: str, divergence: str, kind: str = "bound") -> Known:
+    """No classifier is better than another: the prior is optimal, and change of measure costs nothing there."""
     prior = np.array([0.5, 0.2, 0.2, 0.1])
-    problem = make(np.full(4, 0.2), distance, divergence, prior=prior)
-    reference = Reference(problem)
+    problem = make(np.full(4, 0.2), distance, divergence, prior=prior, kind=kind)
+    reference = BoundReference(problem)
     return Known("equal risks", problem, float(reference.bound(reference.prior)), prior)
 
 
-def no_errors(distance: str, divergence: str) -> Known:
+def no_errors(distance: str, divergence: str, kind: str = "bound") -> Known:
     """Every risk is zero: the prior is optimal, and the kl distance is at the edge of its domain."""
-    problem = make(np.zeros(6), distance, divergence)
-    reference = Reference(problem)
+    problem = make(np.zeros(6), distance, divergence, kind=kind)
+    reference = BoundReference(problem)
     return Known("no errors", problem, float(reference.bound(reference.prior)), np.full(6, 1 / 6))
 
 
-def one_classifier(distance: str, divergence: str) -> Known:
+def one_classifier(distance: str, divergence: str, kind: str = "bound") -> Known:
     """Nothing to choose."""
-    problem = make([0.25], distance, divergence)
-    return Known("one classifier", problem, float(Reference(problem).bound([mpf(1)])), np.ones(1))
+    problem = make([0.25], distance, divergence, kind=kind)
+    return Known("one classifier", problem, float(BoundReference(problem).bound([mpf(1)])), np.ones(1))
 
 
 @cache
 def two_classifiers(distance: str, divergence: str) -> Known:
     """Posteriors are the points of an interval, searched by scan and golden section in fifty digits."""
     problem = make([0.15, 0.2], distance, divergence, m=400, prior=[0.3, 0.7])
-    reference = Reference(problem)
+    reference = BoundReference(problem)
 
     def bound(weight: mpf) -> mpf:
         return reference.bound([weight, 1 - weight])
@@ -85,6 +96,16 @@ def two_classifiers(distance: str, divergence: str) -> Known:
         low, high = (low, right) if bound(left) <= bound(right) else (left, high)
     weight = min((low, (low + high) / 2, high), key=bound)
     return Known("two classifiers", problem, float(bound(weight)), np.array([float(weight), float(1 - weight)]))
+
+
+def direct_classifiers(distance: str, divergence: str) -> Known:
+    """Five classifiers, one of them too poor to count: the root of one scalar equation, in forty digits."""
+    prior = np.array([0.1, 0.2, 0.3, 0.3, 0.1])
+    problem = make([0.15, 0.2, 0.17, 0.22, 0.7], distance, divergence, m=60, prior=prior, kind="direct")
+    reference = DirectReference(problem)
+    t = reference.common_risk(0.4)
+    slopes = [float(p * reference.slope(a, t)) for p, a in zip(reference.prior, reference.risks)]
+    return Known("five classifiers", problem, float(t), np.array(slopes) / sum(slopes))
 
 
 def closed_form_chi2() -> Known:
@@ -114,7 +135,10 @@ def known_problems() -> list[Known]:
     """All of them."""
     families = (equal_risks, no_errors, one_classifier, two_classifiers)
     known = [family(distance, divergence) for divergence, distance in PAIRS for family in families]
-    return [*known, closed_form_chi2(), gibbs()]
+    families = (equal_risks, no_errors, one_classifier)
+    direct = [family(distance, divergence, "direct") for divergence, distance in PAIRS for family in families]
+    direct += [direct_classifiers(distance, divergence) for divergence, distance in PAIRS]
+    return [*known, closed_form_chi2(), gibbs(), *direct]
 
 
 def check_feasible(known: Known, solution: Solution) -> None:
@@ -129,7 +153,7 @@ def check_objective(known: Known, solution: Solution) -> None:
     """The bound is that of the posterior, by definition, and the smallest there is; it is never below the true one."""
     weights = [mpf(float(w)) for w in solution.posterior]
     total = sum(weights)
-    true = Reference(known.problem).bound([w / total for w in weights])
+    true = reference_of(known.problem).bound([w / total for w in weights])
     assert abs(float(true) - solution.bound) <= 1e-12
     assert solution.bound >= float(true) - 1e-15
     assert -1e-15 <= solution.bound - known.bound <= AGREEMENT
@@ -137,7 +161,7 @@ def check_objective(known: Known, solution: Solution) -> None:
 
 def gains(known: Known, posterior: np.ndarray, step: mpf) -> list[float]:
     """What the bound loses with a step of that length from a posterior towards each classifier (negative: it rises)."""
-    reference = Reference(known.problem)
+    reference = reference_of(known.problem)
     weights = [mpf(float(w)) for w in posterior]
     total = sum(weights)
     q = [w / total for w in weights]

@@ -24,6 +24,7 @@ class Entry:
 
 ENTRIES = {
     "frontier": Entry(),
+    "direct": Entry(),
     "fixed-point": Entry(),
     "subset-search": Entry(),
     "cvxpy": Entry(),
@@ -35,7 +36,12 @@ ENTRIES = {
 }
 KNOWN = known_problems()
 CASES = [
-    pytest.param(name, known, options, id=f"{name}-{known.problem.divergence}-{known.problem.distance}-{known.name}{k}")
+    pytest.param(
+        name,
+        known,
+        options,
+        id=f"{name}-{known.problem.kind}-{known.problem.divergence}-{known.problem.distance}-{known.name}{k}",
+    )
     for name, entry in ENTRIES.items()
     for known in KNOWN
     if name in solver_names() and get_solver(name).unsupported(known.problem) is None
