@@ -1,0 +1,156 @@
+"""The families: each turns a seed and a parameter for hardness into a problem, the same on every processor.
+
+Errors are whole numbers out of ``m`` unless the family says otherwise, and priors whole weights over their sum;
+:mod:`.draws` has the reason. Every family takes the bound's own arguments (``distance``, ``divergence``, ``order``,
+``delta``) as keywords, and ``count``, the number of classifiers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from pacb_models import BoundProblem
+
+from .draws import Draws
+
+
+def one_good(
+    seed: int, count: int, m: int, good: int, poor: int, spread: int = 0, prior: str = "uniform", **bound: Any
+) -> BoundProblem:
+    """One good classifier among many poor ones: all weight on it, or next to none, are two local minima; how much
+    they differ is tuned by δ.
+    """
+    draws = Draws(seed)
+    errors = np.append(draws.integers(count - 1, poor - spread, poor + spread), good)
+    return _from_errors(errors, m, _prior(draws, prior, count), bound)
+
+
+def staircase(
+    seed: int, count: int, m: int, factor: int, errors: list[int], prior: str = "uniform", **bound: Any
+) -> BoundProblem:
+    """Groups that are ``factor`` times smaller as they get better: several local minima, one for each group that is
+    worth its price.
+    """
+    sizes = [factor**step for step in range(len(errors) - 1)]
+    groups = np.repeat(np.asarray(errors), [*sizes, count - sum(sizes)])
+    return _from_errors(groups, m, _prior(Draws(seed), prior, count), bound)
+
+
+def natural(seed: int, count: int, m: int, worst: int, prior: str = "random", **bound: Any) -> BoundProblem:
+    """Random numbers of errors and a random prior, nothing arranged: a few classifiers with small risk and a lucky
+    prior weight make local minima by chance.
+    """
+    draws = Draws(seed)
+    return _from_errors(draws.integers(count, 0, worst), m, _prior(draws, prior, count), bound)
+
+
+def ties(seed: int, count: int, m: int, levels: int, prior: str = "uniform", **bound: Any) -> BoundProblem:
+    """Few distinct risks among many classifiers: whole clusters enter the support at once."""
+    draws = Draws(seed)
+    values = m // 10 + draws.integers(levels, 0, m // 2)
+    return _from_errors(values[draws.integers(count, 0, levels - 1)], m, _prior(draws, prior, count), bound)
+
+
+def near_ties(seed: int, count: int, m: int, step: float, prior: str = "uniform", **bound: Any) -> BoundProblem:
+    """Risks that agree in all digits down to ``step``: differences drown in rounding unless they are kept exact."""
+    draws = Draws(seed)
+    risks = 0.1 + draws.integers(count, 0, 9) * step
+    return BoundProblem(risks, m=m, prior=_prior(draws, prior, count), **bound)
+
+
+def no_errors(seed: int, count: int, m: int, zeros: int, prior: str = "uniform", **bound: Any) -> BoundProblem:
+    """Some classifiers without any error: at empirical risk zero the slope of a kl bound is infinite."""
+    draws = Draws(seed)
+    errors = draws.integers(count, 1, max(m // 3, 1))
+    errors[:zeros] = 0
+    return _from_errors(errors, m, _prior(draws, prior, count), bound)
+
+
+def extreme_prior(seed: int, count: int, m: int, share: float, unlikely: int = 1, **bound: Any) -> BoundProblem:
+    """The best classifiers have prior weight ``share`` each, down to 10⁻¹⁵: weights differ by as many orders of
+    magnitude, and so do derivatives.
+    """
+    draws = Draws(seed)
+    errors = draws.integers(count, m // 5, m // 2)
+    errors[:unlikely] = draws.integers(unlikely, 0, m // 20)
+    prior = np.full(count, (1.0 - unlikely * share) / (count - unlikely))
+    prior[:unlikely] = share
+    return _from_errors(errors, m, prior, bound)
+
+
+def tiny_sample(seed: int, count: int, m: int, prior: str = "uniform", **bound: Any) -> BoundProblem:
+    """Very few examples: the bound is close to one, where it is flat."""
+    draws = Draws(seed)
+    return _from_errors(draws.integers(count, 0, m), m, _prior(draws, prior, count), bound)
+
+
+def confident(seed: int, count: int, m: int, prior: str = "uniform", **bound: Any) -> BoundProblem:
+    """Confidence up to 1 - 10⁻⁶: the divergence is dear, and the optimum close to the prior."""
+    draws = Draws(seed)
+    return _from_errors(_bell(draws, count, m // 2), m, _prior(draws, prior, count), bound)
+
+
+def many(seed: int, count: int, m: int, prior: str = "uniform", **bound: Any) -> BoundProblem:
+    """Up to a million classifiers: every pass over them counts."""
+    draws = Draws(seed)
+    return _from_errors(_bell(draws, count, m // 2), m, _prior(draws, prior, count), bound)
+
+
+def orders(seed: int, count: int, m: int, prior: str = "random", **bound: Any) -> BoundProblem:
+    """Rényi orders near one, where weights fall below the floating-point range, and large ones, where the optimum is
+    nearly uniform on its support.
+    """
+    draws = Draws(seed)
+    return _from_errors(_bell(draws, count, m // 2), m, _prior(draws, prior, count), bound)
+
+
+def rare_errors(
+    seed: int, count: int, m: int, most: int, least: int = 0, prior: str = "uniform", **bound: Any
+) -> BoundProblem:
+    """No classifier makes more than a few errors: with the KL divergence and risks near 1/m the slopes of risk and
+    divergence are both infinite where the weights vanish.
+    """
+    draws = Draws(seed)
+    return _from_errors(draws.integers(count, least, most), m, _prior(draws, prior, count), bound)
+
+
+def _bell(draws: Draws, count: int, largest: int) -> npt.NDArray[np.int64]:
+    """Numbers of errors from 0 to ``largest`` that cluster in the middle: means of three draws."""
+    return sum(draws.integers(count, 0, largest) for _ in range(3)) // 3
+
+
+def _prior(draws: Draws, kind: str, count: int) -> npt.NDArray[np.float64] | None:
+    """``None`` (uniform), ``"random"`` weights, or ``"skewed"`` ones, a few of which are much larger than most."""
+    return None if kind == "uniform" else draws.prior(count, factors={"random": 1, "skewed": 2}[kind])
+
+
+def _from_errors(
+    errors: npt.NDArray[np.int64], m: int, prior: npt.NDArray[np.float64] | None, bound: dict[str, Any]
+) -> BoundProblem:
+    return BoundProblem(errors / m, m=m, prior=prior, **bound)
+
+
+#: The families by name.
+FAMILIES: dict[str, Callable[..., BoundProblem]] = {
+    "one-good": one_good,
+    "staircase": staircase,
+    "natural": natural,
+    "ties": ties,
+    "near-ties": near_ties,
+    "no-errors": no_errors,
+    "extreme-prior": extreme_prior,
+    "tiny-sample": tiny_sample,
+    "confident": confident,
+    "many": many,
+    "orders": orders,
+    "rare-errors": rare_errors,
+}
+
+
+def sentence(family: str) -> str:
+    """What a family is, in one sentence."""
+    return " ".join((FAMILIES[family].__doc__ or "").split())
