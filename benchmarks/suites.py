@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from pacb_models.plugins import load, registered
 from pacb_models.registry import capable_solvers, get_solver
 from pacb_models.risk_file import read_risk_file
 
+from .families import instance, instances
 from .problems import PAPER_DATASETS, Problem, from_content, outside_problems, synthetic, table_problem
 
 #: Entry-point group for third parties: a function without arguments that returns a suite.
@@ -85,18 +86,84 @@ def cells_for(
     ]
 
 
-def quick() -> Suite:
-    """Nine data sets × three distances × H = 50 and 1990, every solver."""
-    problems = [
+#: Methods that keep dense matrices, or branch: seconds to minutes where the others take milliseconds.
+DENSE = ("slsqp", "trust-constr", "scip")
+
+#: Methods that build an algebraic model first, which takes longer than solving most problems.
+MODELLED = ("cvxpy", "ipopt", "dnlp", "casadi")
+
+#: Instances of ``hard`` in the quick suite: one per way to fail, small enough for every solver.
+QUICK_HARD = (
+    "one-good-07-H50-chi2-squared",
+    "one-good-09-H100-chi2-squared",
+    "one-good-12-H50-chi2-kl",
+    "one-good-17-H20-chi2-kl",
+    "staircase-03-H111-chi2-kl",
+    "no-errors-12-H200-chi2-kl",
+    "natural-01-H2000-renyi3-kl",
+)
+
+
+def without(cells: Iterable[Cell], solvers: Iterable[str]) -> list[Cell]:
+    """The cells of all other solvers."""
+    return [cell for cell in cells if cell.solver not in solvers]
+
+
+def table_problems(*counts: int) -> list[Problem]:
+    """Nine data sets × three distances × some sizes."""
+    return [
         table_problem(dataset, count, distance)
-        for count in (50, 1990)
+        for count in counts
         for dataset in PAPER_DATASETS
         for distance in DISTANCES
     ]
-    cells = [cell for problem in problems for cell in cells_for(problem)]
-    return Suite(
-        "quick", "nine UCI data sets, three distances, H = 50 and 1990, all solvers", tuple(cells), time_limit=3.0
+
+
+def hard_cells(solvers_left_out: Iterable[str] = (), largest: int | None = None) -> list[Cell]:
+    """The frozen collection with every solver but some, up to a size."""
+    cells: list[Cell] = []
+    for frozen in instances():
+        if largest is None or frozen.size <= largest:
+            # Which solvers can handle it does not depend on its size, and the largest take a while to build.
+            small = replace(frozen.problem, arguments={**frozen.arguments, "count": min(frozen.size, 10_000)})
+            cells += [replace(cell, problem=frozen.problem) for cell in cells_for(small)]
+    return without(cells, solvers_left_out)
+
+
+def quick() -> Suite:
+    """Nine data sets × three distances × H = 50 and 1990 and a few hard instances; dense methods at H = 50 only."""
+    cells = [cell for problem in table_problems(50) for cell in cells_for(problem)]
+    cells += [cell for name in QUICK_HARD for cell in cells_for(instance(name).problem)]
+    cells += without([cell for problem in table_problems(1990) for cell in cells_for(problem)], DENSE)
+    description = (
+        "nine UCI data sets, three distances, H = 50 and 1990, and a few hard instances; dense methods not at 1990"
     )
+    return Suite("quick", description, tuple(cells), time_limit=3.0)
+
+
+def hard() -> Suite:
+    """The frozen collection of hard instances, with the solvers that are done in milliseconds."""
+    cells = hard_cells(DENSE + MODELLED)
+    return Suite("hard", "200 hard instances with certified optima, the fast solvers", tuple(cells), time_limit=2.0)
+
+
+def field_suite() -> Suite:
+    """Everything: the quick suite's problems and all hard instances, every solver."""
+    tables = [cell for problem in table_problems(50, 1990) for cell in cells_for(problem)]
+    description = "nine UCI data sets and 200 hard instances, every solver"
+    return Suite("field", description, (*tables, *hard_cells()), time_limit=10.0)
+
+
+def certify_optimum() -> Suite:
+    """SCIP's lower bounds against the certified optima: the nine data sets at H = 50, hard instances up to that size.
+
+    Rényi orders are left out: SCIP does not close them in any time that one would wait.
+    """
+    tables = [cell for problem in table_problems(50) for cell in cells_for(problem)]
+    small = [cell for cell in hard_cells(largest=50) if cell.problem.arguments["divergence"] != "renyi"]
+    cells = [cell for cell in (*tables, *small) if cell.solver in ("frontier", "scip")]
+    description = "the certified optimum against the lower bound of an unrelated global method, H up to 50"
+    return Suite("certify-optimum", description, tuple(cells), time_limit=60.0)
 
 
 def paper() -> Suite:
@@ -145,7 +212,15 @@ def from_files(paths: Iterable[str], m: int, distances: Iterable[str], **bound: 
     return Suite("files", "risk files: " + ", ".join(map(str, paths)), tuple(cells), time_limit=60.0)
 
 
-_OURS = {"quick": quick, "paper": paper, "scaling": scaling, "outside": outside}
+_OURS = {
+    "quick": quick,
+    "hard": hard,
+    "field": field_suite,
+    "certify-optimum": certify_optimum,
+    "paper": paper,
+    "scaling": scaling,
+    "outside": outside,
+}
 
 
 def suite_names() -> list[str]:

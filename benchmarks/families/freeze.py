@@ -112,10 +112,11 @@ def tuned() -> Iterator[Specification]:
     for seed, kind in enumerate(sorted(kinds, key=kinds.index), 1):
         # With the KL divergence the two minima of a bound are never far apart.
         target = next(signs) * next(narrow if kind.divergence == "kl" else gaps)
-        arguments, delta = None, None
-        while delta is None:
+        while True:
             arguments = {"seed": seed, **_random_one_good(draws, kind)}
             delta = _tune(kind, arguments, target)
+            if delta is not None:
+                break
         yield "one-good", kind, {**arguments, "delta": delta}
 
 

@@ -120,7 +120,10 @@ def rare_errors(
 
 def _bell(draws: Draws, count: int, largest: int) -> npt.NDArray[np.int64]:
     """Numbers of errors from 0 to ``largest`` that cluster in the middle: means of three draws."""
-    return sum(draws.integers(count, 0, largest) for _ in range(3)) // 3
+    total = draws.integers(count, 0, largest)
+    for _ in range(2):
+        total += draws.integers(count, 0, largest)
+    return total // 3
 
 
 def _prior(draws: Draws, kind: str, count: int) -> npt.NDArray[np.float64] | None:

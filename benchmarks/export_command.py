@@ -1,0 +1,105 @@
+"""``pacb export``: problems as files for other people's solvers, with their certified optima."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from pacb_models.cli import DONE, add_bound_arguments, add_command
+from pacb_models.constants import CONSTANTS
+from pacb_models.errors import InputError
+
+from .families import instances
+from .problems import PAPER_DATASETS, Problem, from_content, outside_problems, table_problem
+from .suites import DISTANCES, PAPER_SIZES, suite, suite_names
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Add the command ``export``."""
+    from pacb_models.algebraic.pyomo_models import FORMULATIONS
+
+    from .export import FORMATS, LARGEST_MODEL
+
+    parser = add_command(
+        subparsers,
+        "export",
+        run,
+        "problems as .nl, .gms and .bar files with their certified optima",
+        "Write problems as models that other solvers read (.nl for AMPL's solvers, .gms for GAMS, .bar for BARON),\n"
+        "with names and a start, and a JSON file beside each: data, certified optimum, lower bound, posterior, local\n"
+        "minima.\n\n"
+        "  pacb export one-good-01 --out models     an instance of the collection 'hard'\n"
+        "  pacb export wdbc-H50-kl-exact --out models\n"
+        "  pacb export hard --out build/hard --archive dist/hard.tar.xz\n"
+        "  pacb export risks.csv --m 549 --distance squared --out models",
+    )
+    parser.add_argument(
+        "problems",
+        nargs="+",
+        metavar="PROBLEM|SUITE|RISKS.csv",
+        help="a problem by its name or the beginning of it, all problems of a suite, or a risk file (with --m)",
+    )
+    parser.add_argument("--out", required=True, metavar="DIR", help="where the files go")
+    parser.add_argument("--format", action="append", choices=FORMATS, help="repeatable; all three by default")
+    parser.add_argument("--formulation", default="lifted", choices=FORMULATIONS, help="'direct' is the paper's, dense")
+    parser.add_argument(
+        "--largest", type=int, default=LARGEST_MODEL, metavar="H", help="above, only the JSON is written"
+    )
+    parser.add_argument("--archive", metavar="FILE.tar.xz", help="also pack everything that was written")
+    parser.add_argument("--m", type=int, help="sample size of the risk files")
+    add_bound_arguments(parser)
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write every problem asked for, once."""
+    from .export import FORMATS, archive, export
+
+    recipes = {recipe.name: recipe for text in options.problems for recipe in _recipes(text, options)}
+    written: list[Path] = []
+    for recipe in recipes.values():
+        written += export(recipe, options.out, options.format or FORMATS, options.formulation, options.largest)
+    print(f"{len(recipes)} problems, {len(written)} files in {options.out}", file=sys.stderr)
+    if options.archive:
+        archive(options.out, written, options.archive)
+        print(f"packed into {options.archive}", file=sys.stderr)
+    return DONE
+
+
+def _recipes(text: str, options: argparse.Namespace) -> list[Problem]:
+    """The problems that one argument stands for."""
+    if text.endswith(".csv") or Path(text).is_file():
+        return [_from_file(text, options)]
+    if text in suite_names():
+        return list({cell.problem.name: cell.problem for cell in suite(text).cells}.values())
+    named = [recipe for recipe in _known() if recipe.name == text]
+    named = named or [recipe for recipe in _known() if recipe.name.startswith(text)]
+    if not named:
+        raise InputError(
+            f"{text!r} is neither a suite ({', '.join(suite_names())}) nor a risk file, and no problem's name "
+            "begins with it; names are like 'wdbc-H50-kl-exact', or the first column of 'hard.csv'."
+        )
+    return named
+
+
+def _from_file(path: str, options: argparse.Namespace) -> Problem:
+    from pacb_models.risk_file import read_risk_file
+
+    if options.m is None:
+        raise InputError("a risk file needs --m, the number of examples on which the risks were measured.")
+    names = ("m", "delta", "distance", "divergence", "order", "constant")
+    bound = {name: getattr(options, name) for name in names}
+    name = f"{Path(path).stem}-{options.divergence}-{options.distance}"
+    return Problem(name, path, from_content, {"content": read_risk_file(path), **bound})
+
+
+def _known() -> Iterator[Problem]:
+    """Problems that have a name: the hard instances, the embedded tables, and other packages'."""
+    yield from (instance.problem for instance in instances())
+    for dataset, count, distance, constant in product(PAPER_DATASETS, PAPER_SIZES, DISTANCES, CONSTANTS):
+        yield table_problem(dataset, count, distance, constant)
+    yield from outside_problems()
