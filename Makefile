@@ -13,13 +13,16 @@ export PACB_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help bench test test-cpus coverage mutants docs wheel lint setup clean
+.PHONY: help bench instances test test-cpus coverage mutants docs wheel lint setup clean
 
 help:               ## this list
 	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' Makefile | expand -t 12
 
 bench: .venv/ready-run    ## the main job: every solver on every problem of a suite, and a report in results/
 	$(BIN)/pacb bench --suite $(SUITE) $(ARGS)
+
+instances: .venv/ready-run  ## the hard problems as files for other solvers, packed in dist/hard.tar.xz
+	$(BIN)/pacb export hard --out build/hard --archive dist/hard.tar.xz
 
 test: lint                ## lint, then the whole test suite, one process per core
 	$(BIN)/python -m pytest -n auto $(ARGS)

@@ -34,7 +34,7 @@ _FENCE = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE 
 _LANGUAGES = ("python", "console", "sh", "text")
 
 #: Commands that take minutes to hours.
-TOO_LONG = re.compile(r"pacb (bench( --suite (quick|paper|scaling).*)?|reproduce( --out \S+| all .*)?|train all .*)$")
+TOO_LONG = re.compile(r"pacb (bench( --suite (quick|hard|field|certify-optimum|paper|scaling).*)?|reproduce( --out \S+| all .*)?|train all .*)$")
 
 #: What may differ between two runs, and what stands for it.
 _VARIABLE = [
