@@ -33,8 +33,9 @@ ROOT = Path(__file__).resolve().parent.parent
 _FENCE = re.compile(r'^```(\w*)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 _LANGUAGES = ("python", "console", "sh", "text")
 
+_SUITES = "quick|hard|field|certify-optimum|paper|scaling"
 #: Commands that take minutes to hours.
-TOO_LONG = re.compile(r"pacb (bench( --suite (quick|hard|field|certify-optimum|paper|scaling).*)?|reproduce( --out \S+| all .*)?|train all .*)$")
+TOO_LONG = re.compile(rf"pacb (bench( --suite ({_SUITES}).*)?|reproduce( --out \S+| all .*)?|train all .*)$")
 
 #: What may differ between two runs, and what stands for it.
 _VARIABLE = [
