@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
 )
 
 from ..errors import InputError
+from .sharing import predict_members, train_members
 
 _WEIGHTS_REFUSED = (
     "sample_weight is not supported: the certificate is for validation examples that are i.i.d. and count alike, "
@@ -147,6 +148,8 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self, candidates: list[Any], X: Any, y: np.ndarray, rows: np.ndarray, parameters: list[dict[str, Any]]
     ) -> list[Any]:
         X_rows, y_rows = _safe_indexing(X, rows), y[rows]
+        if not any(parameters):
+            return train_members(candidates, X_rows, y_rows, self.n_jobs)
         return list(
             Parallel(n_jobs=self.n_jobs)(
                 delayed(_fitted)(candidate, X_rows, y_rows, _check_method_params(X, own, indices=rows))
@@ -157,7 +160,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _ballots(self, X: Any, which: Sequence[int] | np.ndarray) -> np.ndarray:
         """The class index that each of these members gives each row."""
         chosen = [self.estimators_[index] for index in which]
-        predictions = Parallel(n_jobs=self.n_jobs)(delayed(_predicted)(member, X) for member in chosen)
+        predictions = predict_members(chosen, X, self.n_jobs)
         rows = _num_samples(X)
         return np.array(
             [
@@ -169,10 +172,6 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
 def _fitted(estimator: Any, X: Any, y: np.ndarray, params: dict[str, Any]) -> Any:
     return estimator.fit(X, y, **params)
-
-
-def _predicted(estimator: Any, X: Any) -> np.ndarray:
-    return np.asarray(estimator.predict(X))
 
 
 def _class_indices(name: str, prediction: np.ndarray, classes: np.ndarray, rows: int) -> np.ndarray:

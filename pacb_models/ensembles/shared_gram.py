@@ -77,7 +77,7 @@ class SharedGram:
         decisions = decisions.reshape(len(tasks), -1, len(self.labels))
         results = []
         for task, model, decision in zip(tasks, trained, decisions):
-            wrong = self._vote(decision) != self.labels
+            wrong = vote(decision, len(self.classes)) != self.labels
             results.append(Errors(tuple(int(wrong[rows].sum()) for rows in task.evaluations), model.converged))
         return results
 
@@ -99,15 +99,16 @@ class SharedGram:
         support = machine.support_
         if support_counts_weighted_rows_only():
             support = np.flatnonzero(task.training)[support]
-        return _Trained(*_pairwise(machine, support, self.pool), converged=machine.fit_status_ == 0)
+        return _Trained(*pairwise(machine, support, self.pool), converged=machine.fit_status_ == 0)
 
-    def _vote(self, decisions: np.ndarray) -> np.ndarray:
-        """The class with most wins over the others; among equals the first, as in libsvm."""
-        votes = np.zeros((len(self.classes), decisions.shape[1]), dtype=np.int64)
-        for (first, second), decision in zip(combinations(range(len(self.classes)), 2), decisions):
-            votes[first] += decision > 0
-            votes[second] += decision <= 0
-        return votes.argmax(axis=0)
+
+def vote(decisions: np.ndarray, classes: int) -> np.ndarray:
+    """The class with most wins over the others, one against one; among equals the first, as in libsvm."""
+    votes = np.zeros((classes, decisions.shape[1]), dtype=np.int64)
+    for (first, second), decision in zip(combinations(range(classes), 2), decisions):
+        votes[first] += decision > 0
+        votes[second] += decision <= 0
+    return votes.argmax(axis=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,24 +122,43 @@ class _Trained:
 
 def gaussian_gram(X: np.ndarray, pool: int, gamma: float) -> np.ndarray:
     """The kernel between all rows and the first ``pool``, by libsvm's operations in libsvm's order."""
-    X = np.ascontiguousarray(X, dtype=np.float64)
-    squares = np.vecdot(X, X)
-    gram = np.empty((len(X), pool))
-    for start in range(0, len(X), 256):
+    return gaussian_kernel(X, X[:pool], gamma)
+
+
+def gaussian_kernel(X: Any, Z: Any, gamma: float) -> np.ndarray:
+    """The kernel between the rows of two tables; of dense ones by libsvm's operations in libsvm's order.
+
+    Of sparse ones (CSR) by a sparse product, which adds up in another order: the last digits may differ from libsvm's.
+    """
+    sparse = hasattr(X, "toarray")
+    if not sparse:
+        X, Z = np.ascontiguousarray(X, dtype=np.float64), np.ascontiguousarray(Z, dtype=np.float64)
+    squares, other_squares = _squares(X), _squares(Z)
+    kernel = np.empty((X.shape[0], Z.shape[0]))
+    for start in range(0, X.shape[0], 256):
         rows = slice(start, start + 256)
-        block = gram[rows]
-        # One BLAS dot product per pair: a matrix product would round differently.
-        np.vecdot(X[rows, None], X[None, :pool], out=block)
+        block = kernel[rows]
+        if sparse:
+            block[...] = (X[rows] @ Z.T).toarray()
+        else:
+            # One BLAS dot product per pair: a matrix product would round differently.
+            np.vecdot(X[rows, None], Z[None], out=block)
         block *= -2.0
-        block += squares[rows, None] + squares[None, :pool]
+        block += squares[rows, None] + other_squares
         block *= -gamma
         np.exp(block, out=block)
-    if not np.isfinite(gram).all():
+    if not np.isfinite(kernel).all():
         raise InputError("X holds values that are not finite or too large: their kernel is not a number.")
-    return gram
+    return kernel
 
 
-def _pairwise(machine: Any, support: np.ndarray, pool: int) -> tuple[np.ndarray, np.ndarray]:
+def _squares(X: Any) -> np.ndarray:
+    if hasattr(X, "toarray"):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.vecdot(X, X)
+
+
+def pairwise(machine: Any, support: np.ndarray, pool: int) -> tuple[np.ndarray, np.ndarray]:
     """The one-against-one decision functions over the pool's rows."""
     classes = len(machine.classes_)
     if classes == 2:

@@ -1,0 +1,197 @@
+r"""SVMs that differ in C alone: one kernel matrix to train them all, one kernel product to predict with them all.
+
+A set of SVMs with the same kernel on the same rows evaluates it again for every member when each is an
+:class:`sklearn.svm.SVC` of its own. Here the members are trained on one Gram matrix (see
+:mod:`~pacb_models.ensembles.shared_gram` for why they are the same SVMs), and a :class:`KernelFamily` predicts with any
+number of them by the kernel between the new rows and the union of their support vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn import config_context
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.svm import SVC
+from sklearn.utils.validation import check_array
+
+from ..errors import InputError
+from .shared_gram import gaussian_kernel, pairwise, vote
+
+#: Rows for which the kernel is held at a time while predicting.
+BLOCK = 2048
+#: Numbers in the coefficients of a batch of members while predicting, half a GiB.
+_LARGEST_PRODUCT = 2**26
+#: Parameters of SVC that may have any value, as long as the members agree on them (C: even if they do not).
+_FREE = ("C", "gamma", "tol", "shrinking", "cache_size", "max_iter", "decision_function_shape")
+
+
+def family_key(machine: Any) -> tuple[Any, ...] | None:
+    """What members of one family have in common; None for a classifier that shares no kernel with others.
+
+    A Gaussian-kernel ``SVC`` without class weights or probabilities, itself and no subclass.
+    """
+    if type(machine) is not SVC:
+        return None
+    parameters, defaults = machine.get_params(deep=False), SVC().get_params(deep=False)
+    if any(parameters[name] != defaults[name] for name in parameters if name not in _FREE):
+        return None
+    return tuple(parameters[name] for name in _FREE if name != "C")
+
+
+class KernelFamily:
+    """Fitted SVMs of one kernel: the union of their support vectors, and their coefficients on it.
+
+    Attributes
+    ----------
+    vectors : array or sparse matrix of shape (s, d)
+        Rows of the training data that are a support vector of some member.
+    coefficients : list of sparse matrices of shape (pairs, s)
+        One for each member; a row for each pair of classes, positive decisions being for the first.
+    intercepts : array of shape (members, pairs)
+    classes : array
+    gamma : float
+    """
+
+    def __init__(self, vectors: Any, coefficients: list[Any], intercepts: np.ndarray, classes: Any, gamma: float):
+        self.vectors = vectors
+        self.coefficients = coefficients
+        self.intercepts = intercepts
+        self.classes = classes
+        self.gamma = gamma
+
+    def predict(self, X: Any, members: Sequence[int]) -> np.ndarray:
+        """The labels that these members give the rows, of shape (members, rows).
+
+        The kernel is held for :data:`BLOCK` rows at a time, and decisions for a few members: memory is one label per
+        member and row, whatever their number.
+        """
+        X = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")
+        if X.shape[1] != self.vectors.shape[1]:
+            raise InputError(f"X has {X.shape[1]} features; the SVMs were trained on {self.vectors.shape[1]}.")
+        if hasattr(X, "toarray") != hasattr(self.vectors, "toarray"):
+            X, vectors = _dense(X), _dense(self.vectors)
+        else:
+            vectors = self.vectors
+        batches = self._batches(members)
+        found = np.empty((len(members), X.shape[0]), dtype=np.int32)
+        for start in range(0, X.shape[0], BLOCK):
+            rows = slice(start, start + BLOCK)
+            kernel = gaussian_kernel(X[rows], vectors, self.gamma)
+            for places, coefficients, intercepts in batches:
+                decisions = coefficients @ kernel.T + intercepts
+                for place, decision in zip(places, decisions.reshape(len(places), -1, len(kernel)), strict=True):
+                    found[place, rows] = vote(decision, len(self.classes))
+        return self.classes[found]
+
+    def _batches(self, members: Sequence[int]) -> list[tuple[range, Any, np.ndarray]]:
+        """The coefficients of a few members at a time, dense where that is not too large for one product."""
+        from scipy.sparse import vstack
+
+        pairs, vectors = self.coefficients[0].shape
+        size = max(1, _LARGEST_PRODUCT // (pairs * vectors))
+        batches = []
+        for start in range(0, len(members), size):
+            chosen = members[start : start + size]
+            coefficients = vstack([self.coefficients[index] for index in chosen], format="csr")
+            dense = pairs * vectors * len(chosen) <= _LARGEST_PRODUCT
+            intercepts = self.intercepts[list(chosen)].reshape(-1, 1)
+            matrix = coefficients.toarray() if dense and len(members) <= size else coefficients
+            batches.append((range(start, start + len(chosen)), matrix, intercepts))
+        return batches
+
+
+class FamilySVC(ClassifierMixin, BaseEstimator):
+    """One SVM of a :class:`KernelFamily`, with what ``SVC`` would tell of it.
+
+    Attributes
+    ----------
+    C, gamma : float
+    support_, n_support_, dual_coef_, intercept_, fit_status_
+        As of the ``SVC`` with these parameters; ``support_`` counts the training rows.
+    family_ : KernelFamily
+    index_ : int
+        Its place in the family.
+    """
+
+    def __init__(self, C: float = 1.0, gamma: float = 1.0) -> None:
+        self.C = C
+        self.gamma = gamma
+
+    @classmethod
+    def of(cls, machine: Any, C: float, family: KernelFamily, index: int) -> FamilySVC:
+        """A member from the ``SVC`` that was trained on the kernel matrix."""
+        member = cls(C, family.gamma)
+        for name in ("support_", "n_support_", "dual_coef_", "intercept_", "fit_status_"):
+            setattr(member, name, getattr(machine, name))
+        member.family_, member.index_ = family, index
+        return member
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The labels, sorted."""
+        return self.family_.classes
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features."""
+        return int(self.family_.vectors.shape[1])
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The labels."""
+        return self.family_.predict(X, [self.index_])[0]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "family_")
+
+
+def gram_bytes(rows: int) -> int:
+    """The size of the kernel matrix of so many rows."""
+    return 8 * rows * rows
+
+
+def fit_family(machines: Sequence[SVC], X: Any, y: np.ndarray, n_jobs: int | None) -> list[FamilySVC]:
+    """Train SVMs of one :func:`family_key` on one Gram matrix."""
+    from scipy.sparse import csr_matrix
+
+    X = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")
+    classes, labels = np.unique(y, return_inverse=True)
+    gamma = kernel_width(machines[0].gamma, X)
+    gram = gaussian_kernel(X, X, gamma)
+    # Threads: libsvm does not hold Python's lock, and the matrix is not copied.
+    trained = Parallel(n_jobs=n_jobs, require="sharedmem")(
+        delayed(_fit_on_gram)(machine, gram, labels) for machine in machines
+    )
+    support = np.unique(np.concatenate([machine.support_ for machine in trained]))
+    coefficients, intercepts = [], []
+    for machine in trained:
+        rows, shifts = pairwise(machine, machine.support_, len(labels))
+        coefficients.append(csr_matrix(rows[:, support]))
+        intercepts.append(shifts)
+    family = KernelFamily(X[support], coefficients, np.array(intercepts), classes, gamma)
+    return [
+        FamilySVC.of(machine, asked.C, family, index)
+        for index, (machine, asked) in enumerate(zip(trained, machines, strict=True))
+    ]
+
+
+def _fit_on_gram(machine: SVC, gram: np.ndarray, labels: np.ndarray) -> SVC:
+    parameters = {name: getattr(machine, name) for name in ("C", "tol", "shrinking", "cache_size", "max_iter")}
+    # Parameters are those of an SVC that the caller made; the matrix has just been found finite.
+    with config_context(assume_finite=True):
+        return SVC(kernel="precomputed", **parameters).fit(gram, labels)
+
+
+def kernel_width(gamma: Any, X: Any) -> float:
+    """``gamma`` as a number: "scale" is one over features times variance, "auto" one over features, as in ``SVC``."""
+    if gamma == "scale":
+        variance = X.multiply(X).mean() - X.mean() ** 2 if hasattr(X, "toarray") else X.var()
+        return 1.0 / (X.shape[1] * variance) if variance != 0.0 else 1.0
+    return 1.0 / X.shape[1] if gamma == "auto" else float(gamma)
+
+
+def _dense(X: Any) -> np.ndarray:
+    return X.toarray() if hasattr(X, "toarray") else X

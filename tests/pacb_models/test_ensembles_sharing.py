@@ -1,0 +1,187 @@
+"""Shared kernels and preprocessing: the same classifiers as one by one, with the common work done once."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.datasets import load_digits, load_iris
+from sklearn.decomposition import TruncatedSVD
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import SVC
+
+from pacb_models import StochasticClassifier, StochasticSVC
+from pacb_models.ensembles import kernel_family, sharing
+from pacb_models.ensembles.datasets import load_dataset
+from pacb_models.ensembles.kernel_family import FamilySVC, family_key
+from pacb_models.ensembles.sharing import predict_members, train_members
+
+CS = (0.05, 0.3, 1.0, 4.0, 20.0)
+
+
+class PlainSVC(SVC):
+    """An SVC that shares nothing: families are of SVC itself."""
+
+
+def machines(kind=SVC, **parameters):
+    return [kind(C=C, **parameters) for C in CS]
+
+
+def compare(members, X, y, X_new, dense=True):
+    """Members trained together against clones trained one by one."""
+    together = train_members([clone(member) for member in members], X, y, None)
+    alone = [clone(member).fit(X, y) for member in members]
+    found = predict_members(together, X_new, None)
+    for ours, plain, labels in zip(together, alone, found, strict=True):
+        np.testing.assert_array_equal(labels, plain.predict(X_new))
+        np.testing.assert_array_equal(ours.predict(X_new), labels)
+        ours, plain = (model[-1] if hasattr(model, "steps") else model for model in (ours, plain))
+        if dense:
+            np.testing.assert_array_equal(ours.support_, plain.support_)
+            np.testing.assert_array_equal(ours.n_support_, plain.n_support_)
+            # The same to the last digit wherever numpy's and libsvm's dot products are.
+            np.testing.assert_allclose(ours.dual_coef_, plain.dual_coef_, rtol=1e-6, atol=1e-9)
+            np.testing.assert_allclose(ours.intercept_, plain.intercept_, rtol=1e-6, atol=1e-9)
+    return together
+
+
+@pytest.mark.parametrize("gamma", ["scale", "auto", 0.03])
+def test_svms_are_those_of_svc(gamma, data_dir):
+    data = load_dataset("haberman", data_dir)
+    rows = np.random.default_rng(0).permutation(len(data.y))
+    training, rest = rows[:150], rows[150:]
+    together = compare(machines(gamma=gamma), data.X[training], data.y[training], data.X[rest])
+    assert all(isinstance(member, FamilySVC) for member in together)
+    assert len({id(member.family_) for member in together}) == 1
+
+
+@pytest.mark.parametrize("load", [load_iris, load_digits])
+def test_many_classes_in_small_batches(load, monkeypatch):
+    X, y = load(return_X_y=True)
+    rows = np.random.default_rng(1).permutation(len(y))[:400]
+    X, y = X[rows], np.array([f"class {label}" for label in y[rows]])
+    monkeypatch.setattr(kernel_family, "BLOCK", 37)
+    half = len(y) // 2
+    compare(machines(), X[:half], y[:half], X)
+    monkeypatch.setattr(kernel_family, "_LARGEST_PRODUCT", 50)
+    compare(machines(), X[:half], y[:half], X)
+
+
+@pytest.mark.parametrize("gamma", ["scale", "auto", 0.03])
+def test_sparse_input(gamma, data_dir):
+    data = load_dataset("mushroom", data_dir)
+    rows = np.random.default_rng(2).permutation(len(data.y))[:500]
+    X, y = csr_matrix(data.X[rows]), data.y[rows]
+    together = compare(machines(gamma=gamma), X[:250], y[:250], X[250:], dense=False)
+    np.testing.assert_array_equal(predict_members(together, X.toarray(), None), predict_members(together, X, None))
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        PlainSVC(),
+        SVC(kernel="linear"),
+        SVC(class_weight="balanced"),
+        SVC(class_weight={0: 2.0}),
+        SVC(break_ties=True),
+        KNeighborsClassifier(),
+    ],
+)
+def test_what_is_no_family(machine):
+    assert family_key(machine) is None
+
+
+def test_families_agree_on_everything_but_c():
+    assert family_key(SVC(C=1.0)) == family_key(SVC(C=7.0))
+    assert len({family_key(SVC(**other)) for other in ({}, {"gamma": 0.5}, {"tol": 1e-2}, {"max_iter": 10})}) == 4
+
+
+class Counting(TransformerMixin, BaseEstimator):
+    """A scaler that counts how often it is fitted and applied."""
+
+    fits = applications = 0
+
+    def __init__(self, factor=2.0):
+        self.factor = factor
+
+    def fit(self, X, y=None):
+        type(self).fits += 1
+        self.fitted_ = True
+        return self
+
+    def transform(self, X):
+        type(self).applications += 1
+        return self.factor * np.asarray(X)
+
+
+def test_preprocessing_is_done_once(monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    members = [make_pipeline(Counting(), StandardScaler(), machine) for machine in machines()]
+    members += [make_pipeline(Counting(), StandardScaler(), KNeighborsClassifier(k)) for k in (1, 5, 9)]
+    monkeypatch.setattr(Counting, "fits", 0)
+    monkeypatch.setattr(Counting, "applications", 0)
+    together = train_members([clone(member) for member in members], X, y, None)
+    assert (Counting.fits, Counting.applications) == (1, 1)
+    found = predict_members(together, X, None)
+    assert Counting.applications == 2
+    for labels, member in zip(found, members, strict=True):
+        np.testing.assert_array_equal(labels, member.fit(X, y).predict(X))
+
+
+def test_preprocessing_with_other_settings_is_not_shared():
+    X, y = load_iris(return_X_y=True)
+    weights = np.ones((2, 5000))
+    weights[1, 2500] = 2.0  # printed, the two arrays look the same
+    first, second = (FunctionTransformer(kw_args={"weights": row}) for row in weights)
+    assert repr(weights[0]) == repr(weights[1])
+    assert sharing._prefix_key(make_pipeline(first, SVC())) != sharing._prefix_key(make_pipeline(second, SVC()))
+    assert sharing._prefix_key(make_pipeline(first, SVC())) == sharing._prefix_key(make_pipeline(first, SVC(C=3.0)))
+    unseeded = make_pipeline(TruncatedSVD(2), SVC())
+    assert sharing._prefix_key(unseeded) is None
+    assert sharing._prefix_key(make_pipeline(StandardScaler(), SVC(), memory="cache")) is None
+    assert sharing._prefix_key(SVC()) is None
+    members = [make_pipeline(StandardScaler(with_mean=mean), SVC(C=C)) for mean in (True, False) for C in CS]
+    together = train_members([clone(member) for member in members], X, y, None)
+    assert len({id(member[0]) for member in together}) == 2
+    for labels, member in zip(predict_members(together, X, None), members, strict=True):
+        np.testing.assert_array_equal(labels, member.fit(X, y).predict(X))
+
+
+def test_a_kernel_matrix_that_is_too_large_is_not_made(monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    monkeypatch.setattr(sharing, "_memory", lambda: 8 * 8 * 100 * 100)
+    with pytest.warns(UserWarning, match=r"150 training rows would take .* GiB.*With at most 100 training rows"):
+        together = train_members(machines(), X, y, None)
+    assert all(type(member) is SVC for member in together)
+    np.testing.assert_array_equal(
+        predict_members(together, X, None), [machine.fit(X, y).predict(X) for machine in machines()]
+    )
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_the_stochastic_svc_is_the_one_of_plain_svcs(scale, data_dir):
+    """The same split and seed, with SVCs that share nothing: error counts, bound and votes, ties included."""
+    data = load_dataset("wdbc", data_dir)
+    shared = StochasticSVC(n_lambdas=40, scale=scale, random_state=3, n_jobs=2).fit(data.X, data.y)
+    plain = [PlainSVC(C=1.0 / value, gamma=shared.gamma_) for value in shared.lambdas_]
+    if scale:
+        plain = [make_pipeline(StandardScaler(with_mean=False), machine) for machine in plain]
+    one_by_one = StochasticClassifier(plain, random_state=3).fit(data.X, data.y)
+    np.testing.assert_array_equal(shared.risks_, one_by_one.risks_)
+    assert shared.bound_ == one_by_one.bound_
+    np.testing.assert_array_equal(shared.predict_proba(data.X), one_by_one.predict_proba(data.X))
+    copy = pickle.loads(pickle.dumps(shared))
+    assert len({sharing._family_of(m[-1] if scale else m) for m in copy.estimators_}) == 1
+    np.testing.assert_array_equal(copy.predict_proba(data.X[:50]), shared.predict_proba(data.X[:50]))
+
+
+def test_rows_of_another_width_are_refused():
+    X, y = load_iris(return_X_y=True)
+    member, *_ = train_members(machines(), X, y, None)
+    with pytest.raises(ValueError, match="X has 3 features; the SVMs were trained on 4"):
+        member.predict(X[:, :3])
