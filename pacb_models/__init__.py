@@ -11,18 +11,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .binary_kl import kl_inverse
-from .certificates import Certificate, certify, clopper_pearson
-from .constants import moment_constant
-from .cross_check import cross_check
-from .direct import DirectProblem
-from .errors import InputError, SolverUnavailableError, UnsupportedProblemError
-from .problem import BoundProblem
-from .registry import available_solvers, solve
-from .solution import Solution
-
 if TYPE_CHECKING:
+    from .binary_kl import kl_inverse
+    from .certificates import Certificate, certify, clopper_pearson
+    from .checking import cross_check
+    from .constants import moment_constant
+    from .direct import DirectProblem
     from .ensembles import StochasticClassifier, StochasticSVC
+    from .errors import InputError, SolverUnavailableError, UnsupportedProblemError
+    from .problem import BoundProblem
+    from .registry import available_solvers, solve
+    from .solution import Solution
 
 __version__ = "0.2.0"
 
@@ -45,13 +44,36 @@ __all__ = [
     "solve",
 ]
 
-# The estimators need scikit-learn, which costs more to import than everything else here.
-_LAZY = ("StochasticClassifier", "StochasticSVC")
+#: Where the public names live. A module is imported when a name of it is first used: nobody waits for NumPy or
+#: scikit-learn who does not need them, and ``pacb`` can be interrupted while they load.
+_HOME = {
+    "BoundProblem": "problem",
+    "Certificate": "certificates",
+    "DirectProblem": "direct",
+    "InputError": "errors",
+    "Solution": "solution",
+    "SolverUnavailableError": "errors",
+    "StochasticClassifier": "ensembles",
+    "StochasticSVC": "ensembles",
+    "UnsupportedProblemError": "errors",
+    "available_solvers": "registry",
+    "certify": "certificates",
+    "clopper_pearson": "certificates",
+    "cross_check": "checking",
+    "kl_inverse": "binary_kl",
+    "moment_constant": "constants",
+    "solve": "registry",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        from . import ensembles
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
 
-        return getattr(ensembles, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -11,16 +11,18 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from importlib.metadata import entry_points
 from typing import Any, NoReturn
 
-from . import __version__
+from . import __version__, streams
 from .constants import CONSTANTS, DISTANCES
 from .errors import InputError, SolverUnavailableError
 from .problem import BoundProblem
 from .wording import at_least, at_most, confidence_text
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2
+
+#: The entry-point group of further commands.
+GROUP = "pacb_models.commands"
 
 _DISTANCE_NAMES = tuple(dict.fromkeys(name for names in DISTANCES.values() for name in names))
 
@@ -47,26 +49,40 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefau
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0: done, 1: a solver failed or solvers disagree, 2: bad input."""
-    options = build_parser().parse_args(arguments)
+    streams.prepare()
+    arguments = sys.argv[1:] if arguments is None else arguments
+    command = next((f" {word}" for word in arguments if not word.startswith("-")), "")
     try:
-        return options.run(options)
+        try:
+            return _run(arguments, command.strip())
+        finally:
+            streams.flush_output()
     except InputError as reason:
-        print(f"pacb {options.command}: {reason}", file=sys.stderr)
-        return BAD_INPUT
+        return _complain(command, reason, BAD_INPUT)
     except SolverUnavailableError as reason:
-        print(f"pacb {options.command}: {reason}", file=sys.stderr)
-        return FAILED
+        return _complain(command, reason, FAILED)
     except BrokenPipeError:
-        # The reader of our output (head, less) left; pointing stdout at nothing keeps the interpreter's exit quiet.
-        sys.stdout = None
-        return DONE
+        return DONE  # the reader of our output (head, less) left
+    except OSError as reason:
+        where = f": {reason.filename}" if reason.filename else ""
+        return _complain(command, f"{reason.strerror or reason}{where}", FAILED)
     except KeyboardInterrupt:
-        print(f"pacb {options.command}: interrupted", file=sys.stderr)
-        return 130
+        return _complain(command, "interrupted", 130)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The parser with all commands, ours and plugged in."""
+def _run(arguments: Sequence[str], command: str) -> int:
+    options = build_parser(command).parse_args(arguments)
+    return options.run(options)
+
+
+def _complain(command: str, reason: object, status: int) -> int:
+    # One line, whatever the message quotes.
+    print(f"pacb{command}: {' '.join(str(reason).split())}", file=sys.stderr)
+    return status
+
+
+def build_parser(command: str = "") -> argparse.ArgumentParser:
+    """The parser with our commands and those that are plugged in; of the latter only ``command``, when that is one."""
     parser = Parser(
         prog="pacb",
         description="Minimise PAC-Bayesian bounds over a finite set of classifiers.",
@@ -74,11 +90,22 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pacb {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for add in (_add_solve, _add_check, _add_constants, _add_doctor):
+    for add in _COMMANDS.values():
         add(subparsers)
-    for entry in sorted(entry_points(group="pacb_models.commands"), key=lambda entry: entry.name):
-        entry.load()(subparsers)
+    if command not in _COMMANDS:
+        _add_plugged_in(subparsers, command)
     return parser
+
+
+def _add_plugged_in(subparsers: Any, command: str) -> None:
+    # Here and not above: reading the metadata of all installed packages takes longer than solving a problem.
+    from .plugins import load, load_all, registered
+
+    entry = next((entry for entry in registered(GROUP) if entry.name == command), None)
+    if entry is None:
+        load_all(GROUP, lambda add: add(subparsers))
+    else:
+        load(entry, lambda add: add(subparsers))
 
 
 def add_command(subparsers: Any, name: str, run: Any, summary: str, description: str = "") -> argparse.ArgumentParser:
@@ -232,7 +259,7 @@ def _add_check(subparsers: Any) -> None:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from .cross_check import cross_check
+    from .checking import cross_check
     from .registry import get_solver
 
     problem, _ = problem_from(options)
@@ -306,5 +333,5 @@ def _doctor(options: argparse.Namespace) -> int:
     return DONE
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+#: The commands that need no look at what is installed.
+_COMMANDS = {"solve": _add_solve, "check": _add_check, "constants": _add_constants, "doctor": _add_doctor}

@@ -15,7 +15,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import rel_entr
 
 from .immutable import Immutable
 
@@ -140,6 +139,8 @@ class KullbackLeibler(Divergence):
     steep = True
 
     def statistic(self, q: np.ndarray, p: np.ndarray) -> float:
+        from scipy.special import rel_entr
+
         return float(rel_entr(q, p).sum())
 
     def gradient(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import inspect
 import math
+import reprlib
 import time
 from dataclasses import replace
 from functools import cache, lru_cache
-from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,10 @@ _ORDER = ("frontier", "fixed-point", "subset-search", "direct", "cvxpy", "ipopt"
 
 @lru_cache(maxsize=1)
 def _entry_points() -> dict[str, Any]:
-    found = {entry.name: entry for entry in entry_points(group=GROUP)}
+    # Here and not above: reading the metadata of all installed packages is for who looks for a solver.
+    from .plugins import registered
+
+    found = {entry.name: entry for entry in registered(GROUP)}
     rank = {name: position for position, name in enumerate(_ORDER)}
     return {name: found[name] for name in sorted(found, key=lambda name: (rank.get(name, len(rank)), name))}
 
@@ -54,20 +57,29 @@ def get_solver(name: str) -> Solver:
     points = _entry_points()
     if name not in points:
         raise InputError(f"solver is {name!r}; it must be 'auto' or one of {', '.join(map(repr, points))}.")
+    from .plugins import PluginError, load
+
     try:
-        return points[name].load()
-    except (ImportError, AttributeError) as reason:
-        return _Unloadable(name, reason)
+        return load(points[name], _solver)
+    except PluginError as reason:
+        return _Unloadable(name, str(reason).rstrip("."))
+
+
+def _solver(found: object) -> Solver:
+    """What an entry point names, when it is a solver."""
+    if not isinstance(found, Solver):
+        raise TypeError(f"it is {reprlib.repr(found)}, not an instance of pacb_models.solver.Solver")
+    return found
 
 
 class _Unloadable(Solver):
-    """Stands for an entry point that cannot be imported, so that one broken package does not take the others along."""
+    """Stands for an entry point that cannot be used, so that one broken package does not take the others along."""
 
-    def __init__(self, name: str, reason: Exception) -> None:
+    def __init__(self, name: str, reason: str) -> None:
         self.name, self.reason = name, reason
 
     def missing(self) -> str:
-        return f"its module cannot be imported ({self.reason})"
+        return self.reason
 
     def unsupported(self, problem: Problem) -> None:
         """Nothing is known of what it handles; :meth:`missing` has the reason that counts."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
-import sys
+import io
+import reprlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import InputError
+from .streams import read_standard_input
 
 
 @dataclass(frozen=True)
@@ -24,56 +26,67 @@ def read_risk_file(path: str | Path) -> RiskFile:
 
     Blank lines and lines that start with ``#`` are passed over. Without a header every line holds one number.
     """
-    if str(path) == "-":
-        return parse_risks(sys.stdin.read(), "standard input")
+    source = "standard input" if str(path) == "-" else str(path)
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as reason:
-        detail = reason.strerror if isinstance(reason, OSError) else "it is not a text file"
-        raise InputError(f"cannot read the risk file {str(path)!r}: {detail}.") from None
-    return parse_risks(text, str(path))
+        text = read_standard_input() if str(path) == "-" else Path(path).read_text(encoding="utf-8")
+    except (OSError, ValueError) as reason:
+        detail = reason.strerror if isinstance(reason, OSError) else "it is not a text file in UTF-8"
+        raise InputError(f"cannot read the risk file {source!r}: {detail}.") from None
+    return parse_risks(text, source)
 
 
 def parse_risks(text: str, source: str) -> RiskFile:
     """Parse the text of a risk file; ``source`` names it in error messages."""
-    lines = [
-        (number, line)
-        for number, line in enumerate(text.splitlines(), 1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
-    if not lines:
+    rows = _rows(text.removeprefix("\ufeff"), source)
+    if not rows:
         raise InputError(f"{source} holds no risks; it must have one number per line or a CSV column 'risk'.")
-    header = [cell.strip().lower() for cell in next(csv.reader([lines[0][1]]))]
+    header = [cell.strip().lower() for cell in rows[0][1]]
     if "risk" in header:
-        return _with_header(lines[1:], header, source)
-    if len(header) > 1:
-        raise InputError(
-            f"{source}, line {lines[0][0]}: a file with several columns needs a header with a column 'risk'."
-        )
-    risks = [_number(line, "risk", source, number) for number, line in lines]
+        return _with_header(rows[1:], header, source)
+    for line, cells in rows:
+        if len(cells) > 1:
+            raise InputError(f"{source}, line {line}: a file with several columns needs a header with a column 'risk'.")
+    risks = [_number(cells[0], "risk", source, line) for line, cells in rows]
     return RiskFile(risks, None, [str(k) for k in range(len(risks))])
 
 
-def _with_header(lines: list[tuple[int, str]], header: list[str], source: str) -> RiskFile:
-    columns: dict[str, list[str]] = {name: [] for name in header}
-    for number, line in lines:
-        cells = next(csv.reader([line]))
-        if len(cells) != len(header):
-            raise InputError(f"{source}, line {number}: {len(cells)} cells, but the header has {len(header)}.")
-        for name, cell in zip(header, cells, strict=True):
-            columns[name].append(cell)
-    if not lines:
+def _rows(text: str, source: str) -> list[tuple[int, list[str]]]:
+    """Line number and cells of what is neither blank nor a comment."""
+    # A comment becomes a blank line, so that quotes in it mean nothing and lines keep their numbers.
+    lines = ("\n" if line.lstrip().startswith("#") else line for line in io.StringIO(text, newline=""))
+    reader = csv.reader(lines, strict=True)
+    try:
+        return [(reader.line_num, cells) for cells in reader if "".join(cells).strip()]
+    except csv.Error as reason:
+        raise InputError(f"{source}, line {reader.line_num}: {reason}.") from None
+
+
+def _with_header(rows: list[tuple[int, list[str]]], header: list[str], source: str) -> RiskFile:
+    for name in ("risk", "prior", "name"):
+        if header.count(name) > 1:
+            raise InputError(f"{source} has {header.count(name)} columns {name!r}; there must be one.")
+    if not rows:
         raise InputError(f"{source} has a header but no risks below it.")
+    for line, cells in rows:
+        if len(cells) != len(header):
+            raise InputError(f"{source}, line {line}: {len(cells)} cells, but the header has {len(header)}.")
+
+    def column(name: str) -> list[str]:
+        return [cells[header.index(name)] for _, cells in rows]
 
     def numbers(name: str) -> list[float]:
-        return [_number(cell, name, source, line[0]) for cell, line in zip(columns[name], lines, strict=True)]
+        return [_number(cell, name, source, line) for cell, (line, _) in zip(column(name), rows, strict=True)]
 
-    names = columns.get("name") or [str(k) for k in range(len(lines))]
-    return RiskFile(numbers("risk"), numbers("prior") if "prior" in columns else None, names)
+    names = column("name") if "name" in header else [str(k) for k in range(len(rows))]
+    return RiskFile(numbers("risk"), numbers("prior") if "prior" in header else None, names)
 
 
 def _number(cell: str, name: str, source: str, line: int) -> float:
     try:
+        if "_" in cell:  # Python's float takes 1_000
+            raise ValueError
         return float(cell)
     except ValueError:
-        raise InputError(f"{source}, line {line}: {name} is {cell.strip()!r}; it must be a number.") from None
+        raise InputError(
+            f"{source}, line {line}: {name} is {reprlib.repr(cell.strip())}; it must be a number."
+        ) from None

@@ -98,7 +98,7 @@ def pacb(plugin: Path):
 
     def run(*arguments: str, wait: bool = True):
         environment = {**os.environ, "PYTHONPATH": str(plugin)}
-        command = [sys.executable, "-m", "pacb_models.cli", *map(str, arguments)]
+        command = [sys.executable, "-m", "pacb_models", *map(str, arguments)]
         if wait:
             return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -21,7 +21,7 @@ def risk_file(tmp_path):
 
 def run(*arguments, text=None):
     return subprocess.run(
-        [sys.executable, "-m", "pacb_models.cli", *arguments], capture_output=True, text=True, input=text, check=False
+        [sys.executable, "-m", "pacb_models", *arguments], capture_output=True, text=True, input=text, check=False
     )
 
 

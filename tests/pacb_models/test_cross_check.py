@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
-from pacb_models.cross_check import verdict
+from pacb_models.checking import verdict
 from pacb_models.solution import Outcome, Solution
 from pacb_models.solver import Solver
 

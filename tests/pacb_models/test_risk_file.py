@@ -57,3 +57,48 @@ def test_unreadable_files(tmp_path):
     binary.write_bytes(b"\xff\xfe\x00\x01")
     with pytest.raises(InputError, match="it is not a text file"):
         read_risk_file(binary)
+
+
+@pytest.mark.parametrize(
+    ("text", "risks", "prior", "names"),
+    [
+        ("\ufeffrisk\n0.1\n", [0.1], None, ["0"]),
+        ("\ufeff0.1\r\n\r\n 0.2 \r\n", [0.1, 0.2], None, ["0", "1"]),
+        ("Name, Risk ,PRIOR\na,0.1,0.25\nb,0.2,0.75", [0.1, 0.2], [0.25, 0.75], ["a", "b"]),
+        ('# of "today\nrisk,name\n0.1,"a, the ""first"""\n0.2,"two\nlines"\n', [0.1, 0.2], None, None),
+        ("risk,note,note\n0.1,x,y\n", [0.1], None, ["0"]),
+    ],
+)
+def test_what_is_read(text, risks, prior, names):
+    found = parse_risks(text, "it")
+    assert (found.risks, found.prior) == (risks, prior)
+    assert found.names == (names or ['a, the "first"', "two\nlines"])
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("# only this\n\n", "it holds no risks"),
+        ("risk,risk\n0.1,0.9\n", "it has 2 columns 'risk'"),
+        ("name,risk,Name\na,0.1,b\n", "it has 2 columns 'name'"),
+        ("risk,prior,prior\n0.1,0.5,0.5\n", "it has 2 columns 'prior'"),
+        ("0.1\n0.2,0.3\n", "it, line 2: a file with several columns needs a header"),
+        ("# c\n\nrisk\nhigh\n", "it, line 4: risk is 'high'"),
+        ("0_1\n", "it, line 1: risk is '0_1'"),
+        ('name,risk\n"a,0.1\n', "it, line 2: unexpected end of data"),
+        ("name,risk\n" + "a" * 200_000 + ",0.1\n", "it, line 2: field larger than field limit"),
+        ("x" * 100_000, "it must be a number"),
+    ],
+)
+def test_what_is_refused(text, complaint):
+    with pytest.raises(InputError, match=complaint) as refusal:
+        parse_risks(text, "it")
+    assert len(str(refusal.value)) < 200
+
+
+@pytest.mark.parametrize("name", ["folder", "latin.csv", "nul\0.csv"])
+def test_files_that_cannot_be_read(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "latin.csv").write_bytes("name,risk\ngrün,0.1\n".encode("latin-1"))
+    with pytest.raises(InputError, match="cannot read the risk file"):
+        read_risk_file(tmp_path / name)

@@ -1,0 +1,21 @@
+"""The program ``pacb``; also ``python -m pacb_models``.
+
+Imports take a moment in which Ctrl-C may be pressed already, so none comes before that is provided for.
+"""
+
+import sys
+
+
+def main() -> int:
+    """Run the command line; the exit code."""
+    try:
+        from .cli import main as run
+
+        return run()
+    except KeyboardInterrupt:
+        print("pacb: interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+"""``pacb`` as a process: its streams, interrupts, what it imports, and other packages' commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pacb_models as pm
+
+PACB = [sys.executable, "-m", "pacb_models"]
+
+
+def pacb(*arguments: str, path: Path | None = None, **keywords) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **keywords.pop("env", {})}
+    if path is not None:
+        environment["PYTHONPATH"] = str(path)
+    keywords = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **keywords}
+    return subprocess.run([*PACB, *arguments], text=True, env=environment, timeout=300, check=False, **keywords)
+
+
+def complains_in_one_line(done: subprocess.CompletedProcess[str], status: int, phrase: str) -> bool:
+    return done.returncode == status and done.stderr.count("\n") == 1 and phrase in done.stderr
+
+
+# --- imports ---------------------------------------------------------------------------------------------------------
+
+
+def imported_by(program: str) -> set[str]:
+    code = f"import sys; {program}; print(*sys.modules)"
+    return set(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("program", "absent"),
+    [
+        ("import pacb_models", {"numpy", "importlib.metadata"}),
+        (
+            "from pacb_models import BoundProblem, cross_check, solve",
+            {"scipy", "importlib.metadata", "pandas", "cvxpy", "pyomo"},
+        ),
+        (
+            "import pacb_models.cli as cli; cli.build_parser()",
+            {"scipy", "sklearn", "pandas", "joblib", "matplotlib", "cvxpy", "pyomo", "rich", "dask"},
+        ),
+    ],
+)
+def test_nothing_is_imported_before_it_is_used(program, absent):
+    assert not imported_by(program) & absent
+
+
+def test_every_public_name_is_found_and_none_is_a_module():
+    """A module of the same name would take its place as soon as somebody imports the module."""
+    assert set(pm._HOME) == set(pm.__all__)
+    assert set(pm.__all__) <= set(dir(pm))
+    for name in pm.__all__:
+        assert getattr(pm, name).__name__ == name
+    assert not set(pm.__all__) & {module.name for module in pkgutil.iter_modules(pm.__path__)}
+    with pytest.raises(AttributeError, match="nonsense"):
+        _ = pm.nonsense
+
+
+# --- interrupts ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("moment", ["numpy", "command"])
+def test_an_interrupt_while_modules_are_imported_leaves_no_traceback(tmp_path, moment):
+    interrupting = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nwhile True: pass\n"
+    if moment == "numpy":
+        (tmp_path / "numpy.py").write_text(interrupting)
+    else:
+        install(tmp_path, "slow = interrupting:add_parser")
+        (tmp_path / "interrupting.py").write_text(interrupting)
+    done = pacb("slow", path=tmp_path)
+    assert complains_in_one_line(done, 130, "interrupted")
+    assert done.stdout == ""
+
+
+# --- streams ---------------------------------------------------------------------------------------------------------
+
+
+def test_standard_output_may_be_full():
+    with open("/dev/full", "w") as full:
+        assert complains_in_one_line(pacb("constants", "--m", "9", stdout=full), 1, "No space left on device")
+
+
+def test_the_reader_may_leave():
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = pacb("constants", "--m", "9", stdout=writing)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_output_in_an_encoding_without_our_letters(tmp_path):
+    risks = tmp_path / "risks.csv"
+    risks.write_text("name,risk\nε-SVM,0.1\n", encoding="utf-8")
+    done = pacb("solve", str(risks), "--m", "9", env={"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0 and done.stderr == ""
+    assert r"\u03b5-SVM" in done.stdout
+    assert pacb("train", "--help", env={"PYTHONIOENCODING": "ascii"}).returncode == 0
+
+
+def test_standard_input_may_be_unreadable():
+    closed = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m pacb_models solve - --m 9 <&-"], capture_output=True, text=True, check=False
+    )
+    assert complains_in_one_line(closed, 2, "cannot read the risk file 'standard input'")
+    undecodable = subprocess.run([*PACB, "solve", "-", "--m", "9"], input=b"0.1\n\xff\n", capture_output=True)
+    assert undecodable.returncode == 2 and b"not a text file in UTF-8" in undecodable.stderr
+
+
+def test_standard_input_with_a_byte_order_mark():
+    text = "\ufeffname,risk\na,0.1\n".encode()
+    done = subprocess.run([*PACB, "solve", "-", "--m", "9", "--json"], input=text, capture_output=True, check=True)
+    assert json.loads(done.stdout)["empirical_risk"] == 0.1
+
+
+# --- commands of other packages --------------------------------------------------------------------------------------
+
+
+def install(folder: Path, *entries: str) -> None:
+    """The metadata of a package with these commands, as pip would write it."""
+    metadata = folder / "theirs-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[pacb_models.commands]\n" + "\n".join(entries) + "\n")
+
+
+def test_a_broken_command_is_named_in_one_line_and_keeps_no_other_from_working(tmp_path):
+    install(tmp_path, "absent = no_such_module:f", "leaves = leaving:f", "solve = theirs:solve", "fine = theirs:fine")
+    (tmp_path / "leaving.py").write_text("raise SystemExit('bye')\n")
+    (tmp_path / "theirs.py").write_text(
+        "from pacb_models.cli import add_command\n"
+        "def solve(subparsers): add_command(subparsers, 'solve', None, 'ours, not theirs')\n"
+        "def fine(subparsers): add_command(subparsers, 'fine', lambda options: print('fine') or 0, 'their command')\n"
+    )
+    shown = pacb("--help", path=tmp_path)
+    assert shown.returncode == 0 and "their command" in shown.stdout and "ours, not theirs" not in shown.stdout
+    lines = shown.stderr.splitlines()
+    assert len(lines) == 3
+    for line, name in zip(lines, ("absent", "leaves", "solve"), strict=True):
+        assert f"pacb_models.commands {name!r} of the package theirs cannot be used" in line
+    done = pacb("fine", path=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "fine\n", "")
+    assert pacb("constants", "--m", "9", path=tmp_path).stderr == ""
+    assert complains_in_one_line(pacb("absent", path=tmp_path), 2, "No module named 'no_such_module'")
