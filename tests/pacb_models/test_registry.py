@@ -121,14 +121,14 @@ def test_missing_software(installed):
 
 
 @pytest.mark.usefixtures("installed")
-@pytest.mark.parametrize("target", ["no_such_module:SOLVER", "math:SOLVER"])
+@pytest.mark.parametrize("target", ["no_such_module:SOLVER", "math:SOLVER", "math:pi"])
 def test_broken_entry_point_is_reported_and_harms_nobody(monkeypatch, target):
     broken = EntryPoint(name="broken", value=target, group=registry.GROUP)
     table = registry._entry_points() | {"broken": broken}
     monkeypatch.setattr(registry, "_entry_points", lambda: table)
-    assert "cannot be imported" in pm.available_solvers()["broken"]
+    assert "cannot be used" in pm.available_solvers()["broken"]
     assert pm.solve(PROBLEM).status == "optimal"
-    with pytest.raises(pm.SolverUnavailableError, match=r"'broken' cannot run here: its module cannot be imported"):
+    with pytest.raises(pm.SolverUnavailableError, match=r"'broken' cannot run here: .* cannot be used"):
         pm.solve(PROBLEM, "broken")
     check = pm.cross_check(PROBLEM, ["fixed-point", "broken"])
     assert [row.status for row in check.rows] == ["optimal", "unavailable"]
