@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pacb_models.cli import DONE, FAILED, add_command
 from pacb_models.errors import InputError
 
-from .runner import Progress, run_suite
-from .suites import DISTANCES, Suite, from_files, suite, suite_names
+# The runner and the suites are imported where they are used: ``pacb --help`` must not wait for NumPy.
+if TYPE_CHECKING:
+    from .runner import Progress
+    from .suites import Suite
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -33,7 +35,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "  pacb bench --report results/paper        the report on an unfinished run\n"
         "  pacb bench --compare results/old results/new",
     )
-    parser.add_argument("--suite", default="quick", help=f"one of {', '.join(suite_names())}")
+    parser.add_argument(
+        "--suite", default="quick", help="'quick', 'paper', 'scaling' or another package's; an unknown name lists all"
+    )
     parser.add_argument("--risks", nargs="+", metavar="FILE", help="risk files to use instead of a suite (with --m)")
     parser.add_argument("--m", type=int, help="sample size of the risk files")
     parser.add_argument("--delta", type=float, default=0.05, help="confidence parameter for the risk files")
@@ -66,6 +70,8 @@ def run(options: argparse.Namespace) -> int:
         return DONE if comparison.newly_wrong.empty else FAILED
     if options.report:
         return _summarise(Path(options.report), with_report=True)
+    from .runner import run_suite
+
     chosen = _suite(options)
     directory = _directory(options, chosen)
     print(f"{chosen.name}: {chosen.description}; {len(chosen.cells)} cells into {directory}", file=sys.stderr)
@@ -103,6 +109,8 @@ def _summarise(directory: Path, with_report: bool) -> int:
 
 
 def _suite(options: argparse.Namespace) -> Suite:
+    from .suites import DISTANCES, from_files, suite
+
     if options.jobs < 1:
         raise InputError(f"--jobs is {options.jobs}; it must be at least 1.")
     if options.time_limit is not None and not options.time_limit > 0:

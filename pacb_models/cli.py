@@ -11,13 +11,15 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import __version__, streams
-from .constants import CONSTANTS, DISTANCES
 from .errors import InputError, SolverUnavailableError
-from .problem import BoundProblem
-from .wording import at_least, at_most, confidence_text
+from .names import CONSTANTS, DISTANCES
+from .wording import at_least, at_most, confidence_text, one_line
+
+if TYPE_CHECKING:
+    from .problem import BoundProblem
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2
 
@@ -137,6 +139,7 @@ def add_bound_arguments(parser: argparse.ArgumentParser) -> None:
 
 def problem_from(options: argparse.Namespace) -> tuple[BoundProblem, list[str]]:
     """The problem that the arguments describe, and the classifiers' names."""
+    from .problem import BoundProblem
     from .risk_file import read_risk_file
 
     content = read_risk_file(options.risks)
@@ -188,7 +191,9 @@ def _add_solve(subparsers: Any) -> None:
 
 def _solve(options: argparse.Namespace) -> int:
     from .registry import solve
+    from .validation import check_count
 
+    check_count("--top", options.top, least=0)
     problem, names = problem_from(options)
     solution = solve(problem, options.solver, **parse_options(options.option))
     if options.json:
@@ -217,9 +222,11 @@ def _describe(problem: BoundProblem, solution: Any, names: list[str], top: int) 
         lines.append(f"local minima     {len(solution.local_minima)} more, with bounds {others}")
     if solution.posterior is not None and top > 0:
         order = (-solution.posterior).argsort(kind="stable")[: min(top, solution.support_size)]
-        width = max((len(names[i]) for i in order), default=4)
+        shown = {i: one_line(names[i]) for i in order.tolist()}
+        width = max(len(name) for name in ["name", *shown.values()])
         lines.append(f"\n{'name'.ljust(width)}  {'weight':>10}  {'risk':>8}")
-        lines += [f"{names[i].ljust(width)}  {solution.posterior[i]:10.6f}  {problem.risks[i]:8.5f}" for i in order]
+        for i, name in shown.items():
+            lines.append(f"{name.ljust(width)}  {solution.posterior[i]:10.6f}  {problem.risks[i]:8.5f}")
         if solution.support_size > top:
             lines.append(f"... and {solution.support_size - top} more (--top N or --json)")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Guarantees in print: rounded to the side on which they stay true, to significant digits."""
+"""What is printed: guarantees rounded to the side on which they stay true, and other people's names in one line."""
 
 from __future__ import annotations
 
@@ -51,6 +51,15 @@ def confidence_text(delta: float, digits: int = 4) -> str:
         return f"1 - {_written(Context(prec=digits, rounding=ROUND_CEILING).plus(decimal))}"
     places = digits if delta > 0.5 else digits - 1 - decimal.adjusted()
     return _written(Context(prec=places, rounding=ROUND_FLOOR).subtract(Decimal(1), decimal))
+
+
+def one_line(text: str) -> str:
+    r"""A text with line breaks, tabs and control characters as escapes, so that it breaks no table and no terminal.
+
+    >>> print(one_line("a\nb"))
+    a\nb
+    """
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 def _rounded(bound: float, context: Context) -> str:

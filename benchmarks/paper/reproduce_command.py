@@ -13,7 +13,6 @@ from typing import Any
 
 from pacb_models.cli import DONE, add_command
 from pacb_models.errors import InputError
-from pacb_models.validation import check_count
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -46,6 +45,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Compute what is asked for and write the document."""
+    from pacb_models.validation import check_count
+
     from .catalogue import chosen
     from .document import compose, write
 

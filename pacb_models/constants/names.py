@@ -1,20 +1,13 @@
-"""Which distances, divergences and constants exist, and what is said to who asks for another."""
+"""What is said to who asks for a distance, divergence, constant or sample size that does not exist."""
 
 from __future__ import annotations
 
 import numbers
 
 from ..errors import InputError
+from ..names import CONSTANTS, DISTANCES
 from ..validation import check_choice
 
-#: The distances that have a bound, for each divergence.
-DISTANCES = {
-    "chi2": ("linear", "squared", "kl"),
-    "renyi": ("linear", "squared", "kl"),
-    "kl": ("linear", "squared", "kl", "pinsker", "ch"),
-}
-#: The true supremum, or the figure the paper (for KL its companion) uses.
-CONSTANTS = ("exact", "paper")
 LARGEST_SAMPLE_SIZE = 10**9
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import InputError
 from ..files import write_atomically
 from ..validation import check_count
+from ..wording import one_line
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +78,7 @@ class RiskTable:
 
     def to_csv(self, *, risk_column: bool = True) -> str:
         """The table as text: ``# key: value`` lines, then a CSV that ``pacb solve`` reads if it has the risk column."""
-        lines = [f"# {key}: {getattr(self, key)}\n" for key in _HEADER if getattr(self, key) != ""]
+        lines = [f"# {key}: {one_line(str(getattr(self, key)))}\n" for key in _HEADER if getattr(self, key) != ""]
         if not self.converged.all():
             lines.append(f"# unconverged: {' '.join(map(str, np.flatnonzero(~self.converged)))}\n")
         columns = {"lambda": self.lambdas, "validation_errors": self.validation_errors, "test_errors": self.test_errors}

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".csv", ".parquet")
 
+#: What to do with rows that lack a value.
+MISSING = ("refuse", "drop")
+
 #: A target with more classes than this is taken for a measurement.
 MOST_CLASSES = 100
 
@@ -45,7 +48,7 @@ def load_table(
     ignore : sequence of str
         Columns to leave out, such as identifiers.
     """
-    check_choice("missing", missing, ("refuse", "drop"))
+    check_choice("missing", missing, MISSING)
     path = Path(path)
     frame = _read(path)
     for role, column in [("target", target)] + [("ignore", column) for column in ignore]:

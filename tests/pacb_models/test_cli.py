@@ -44,6 +44,18 @@ def test_solve_for_reading(risk_file, capsys):
     assert "svm1" in out and "svm3" in out and "svm2" not in out
 
 
+def test_names_of_any_length_and_kind_keep_the_table_in_columns(tmp_path, capsys):
+    path = tmp_path / "risks.csv"
+    path.write_text('name,risk\na,0.2\n"two\nlines",0.2\n')
+    assert main(["solve", str(path), "--m", "50"]) == 0
+    table = capsys.readouterr().out.partition("\n\n")[2].splitlines()
+    assert [line.split()[0] for line in table] == ["name", "a", r"two\nlines"]
+    assert len({len(line) for line in table}) == 1
+    path.write_text("name,risk\na,0.2\nb,0.2\n")
+    assert main(["solve", str(path), "--m", "50"]) == 0
+    assert len({len(line) for line in capsys.readouterr().out.partition("\n\n")[2].splitlines()}) == 1
+
+
 def test_what_solve_prints_as_a_guarantee_is_rounded_to_the_safe_side(tmp_path, capsys):
     path = tmp_path / "risks.csv"
     path.write_text("0\n0.5\n")

@@ -110,3 +110,34 @@ def test_killed_runs_go_on(data_dir, tmp_path):
 def test_bad_input(words, sentence, data_dir):
     with pytest.raises(InputError, match=sentence):
         train(*words, "--data", data_dir)
+
+
+def test_tables_overwrite_neither_each_other_nor_the_data(tmp_path):
+    text = "x,label\n" + "".join(f"{k},{k % 2}\n" for k in range(40))
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.csv").write_text(text)
+    options = ("--target", "label", "--count", 2, "--out")
+    with pytest.raises(InputError, match=r"a/x\.csv' and '.*b/x\.csv' would both go to '.*out/x\.csv'"):
+        train(tmp_path / "a" / "x.csv", tmp_path / "b" / "x.csv", *options, tmp_path / "out")
+    for out in (tmp_path / "a", tmp_path / "b" / ".." / "a" / "x.csv"):
+        with pytest.raises(InputError, match="would overwrite the data"):
+            train(tmp_path / "a" / "x.csv", *options, out)
+    assert (tmp_path / "a" / "x.csv").read_text() == text
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_name_with_a_line_break_keeps_the_header_in_lines(tmp_path):
+    own = tmp_path / "two\nlines.csv"
+    own.write_text("x,label\n" + "".join(f"{k},{k % 2}\n" for k in range(40)))
+    out = tmp_path / "risks.csv"
+    assert train(own, "--target", "label", "--count", 2, "--out", out) == 0
+    table = RiskTable.read(out)
+    assert table.name == r"two\nlines" and len(table) == 2
+    assert train(own, "--target", "label", "--count", 2, "--out", out, "--resume") == 0
+
+
+@pytest.mark.parametrize("option", ["--grid", "--protocol", "--missing"])
+def test_unknown_choices(option):
+    with pytest.raises(InputError, match=f"{option} is 'x'; it must be one of"):
+        train("wdbc", option, "x")

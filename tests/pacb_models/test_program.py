@@ -46,7 +46,7 @@ def imported_by(program: str) -> set[str]:
         ),
         (
             "import pacb_models.cli as cli; cli.build_parser()",
-            {"scipy", "sklearn", "pandas", "joblib", "matplotlib", "cvxpy", "pyomo", "rich", "dask"},
+            {"numpy", "rich"},  # and so nothing that needs NumPy
         ),
     ],
 )
@@ -77,7 +77,7 @@ def test_an_interrupt_while_modules_are_imported_leaves_no_traceback(tmp_path, m
     else:
         install(tmp_path, "slow = interrupting:add_parser")
         (tmp_path / "interrupting.py").write_text(interrupting)
-    done = pacb("slow", path=tmp_path)
+    done = pacb(*(["constants", "--m", "9"] if moment == "numpy" else ["slow"]), path=tmp_path)
     assert complains_in_one_line(done, 130, "interrupted")
     assert done.stdout == ""
 
