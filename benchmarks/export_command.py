@@ -7,23 +7,18 @@ import sys
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pacb_models.cli import DONE, add_bound_arguments, add_command
-from pacb_models.constants import CONSTANTS
 from pacb_models.errors import InputError
 
-from .families import instances
-from .problems import PAPER_DATASETS, Problem, from_content, outside_problems, table_problem
-from .suites import DISTANCES, PAPER_SIZES, suite, suite_names
+# Problems and suites are imported where they are used: ``pacb --help`` must not wait for NumPy.
+if TYPE_CHECKING:
+    from .problems import Problem
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the command ``export``."""
-    from pacb_models.algebraic.pyomo_models import FORMULATIONS
-
-    from .export import FORMATS, LARGEST_MODEL
-
     parser = add_command(
         subparsers,
         "export",
@@ -44,11 +39,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="a problem by its name or the beginning of it, all problems of a suite, or a risk file (with --m)",
     )
     parser.add_argument("--out", required=True, metavar="DIR", help="where the files go")
-    parser.add_argument("--format", action="append", choices=FORMATS, help="repeatable; all three by default")
-    parser.add_argument("--formulation", default="lifted", choices=FORMULATIONS, help="'direct' is the paper's, dense")
-    parser.add_argument(
-        "--largest", type=int, default=LARGEST_MODEL, metavar="H", help="above, only the JSON is written"
-    )
+    parser.add_argument("--format", action="append", help="'nl', 'gms' or 'bar'; repeatable, all three by default")
+    parser.add_argument("--formulation", default="lifted", help="'lifted', or 'direct', which is the paper's and dense")
+    parser.add_argument("--largest", type=int, metavar="H", help="above, only the JSON is written (default 10000)")
     parser.add_argument("--archive", metavar="FILE.tar.xz", help="also pack everything that was written")
     parser.add_argument("--m", type=int, help="sample size of the risk files")
     add_bound_arguments(parser)
@@ -57,12 +50,18 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Write every problem asked for, once."""
-    from .export import FORMATS, archive, export
+    from pacb_models.algebraic.pyomo_models import FORMULATIONS
+    from pacb_models.validation import check_choice
 
+    from .export import FORMATS, LARGEST_MODEL, archive, export
+
+    formats = [check_choice("--format", name, FORMATS) for name in options.format or FORMATS]
+    formulation = check_choice("--formulation", options.formulation, FORMULATIONS)
+    largest = LARGEST_MODEL if options.largest is None else options.largest
     recipes = {recipe.name: recipe for text in options.problems for recipe in _recipes(text, options)}
     written: list[Path] = []
     for recipe in recipes.values():
-        written += export(recipe, options.out, options.format or FORMATS, options.formulation, options.largest)
+        written += export(recipe, options.out, formats, formulation, largest)
     print(f"{len(recipes)} problems, {len(written)} files in {options.out}", file=sys.stderr)
     if options.archive:
         archive(options.out, written, options.archive)
@@ -72,6 +71,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _recipes(text: str, options: argparse.Namespace) -> list[Problem]:
     """The problems that one argument stands for."""
+    from .suites import suite, suite_names
+
     if text.endswith(".csv") or Path(text).is_file():
         return [_from_file(text, options)]
     if text in suite_names():
@@ -89,6 +90,8 @@ def _recipes(text: str, options: argparse.Namespace) -> list[Problem]:
 def _from_file(path: str, options: argparse.Namespace) -> Problem:
     from pacb_models.risk_file import read_risk_file
 
+    from .problems import Problem, from_content
+
     if options.m is None:
         raise InputError("a risk file needs --m, the number of examples on which the risks were measured.")
     names = ("m", "delta", "distance", "divergence", "order", "constant")
@@ -99,6 +102,12 @@ def _from_file(path: str, options: argparse.Namespace) -> Problem:
 
 def _known() -> Iterator[Problem]:
     """Problems that have a name: the hard instances, the embedded tables, and other packages'."""
+    from pacb_models.names import CONSTANTS
+
+    from .families import instances
+    from .problems import PAPER_DATASETS, outside_problems, table_problem
+    from .suites import DISTANCES, PAPER_SIZES
+
     yield from (instance.problem for instance in instances())
     for dataset, count, distance, constant in product(PAPER_DATASETS, PAPER_SIZES, DISTANCES, CONSTANTS):
         yield table_problem(dataset, count, distance, constant)
