@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .binary_kl import kl_inverse
-    from .certificates import Certificate, certify, clopper_pearson
+    from .certificates import Certificate, clopper_pearson
+    from .certificates.certify import certify
     from .checking import cross_check
     from .constants import moment_constant
     from .direct import DirectProblem
