@@ -105,8 +105,12 @@ def _statistic(problem: BoundProblem, weights: list[Any]) -> Any:
     prior = problem.prior.tolist()
     if problem.divergence == "kl":
         return pyo.quicksum(q * pyo.log(q / p) for q, p in zip(weights, prior))
-    factors = (problem.prior ** (1.0 - problem.order)).tolist()
-    return pyo.quicksum(factor * q**problem.order for factor, q in zip(factors, weights))
+    with np.errstate(over="ignore"):
+        factors = problem.prior ** (1.0 - problem.order)
+    if not np.isfinite(factors).all():
+        # At large orders the factors exceed the floating-point range, though the terms do not.
+        return pyo.quicksum(p * (q / p) ** problem.order for q, p in zip(weights, prior))
+    return pyo.quicksum(factor * q**problem.order for factor, q in zip(factors.tolist(), weights))
 
 
 def _lift(model: pyo.ConcreteModel, problem: BoundProblem, risk: Any, statistic: Any) -> tuple[Any, Any]:

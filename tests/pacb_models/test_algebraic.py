@@ -193,3 +193,13 @@ def test_scaling_does_not_depend_on_the_number_of_classifiers():
     twice = scaling(make("kl", "chi2", risks=np.repeat(RISKS, 2), prior=np.repeat(PRIOR / 2, 2)))
     assert twice.weights[::2] / 2 == pytest.approx(once.weights)
     assert np.array(twice[1:]) / 2 == pytest.approx(np.array(once[1:]))
+
+
+def test_large_orders_have_finite_coefficients():
+    """prior ** (1 - order) overflows where prior * (q / prior) ** order does not."""
+    problem = pm.BoundProblem(
+        [0.1, 0.2, 0.3], m=100, distance="squared", divergence="renyi", order=100.0, prior=[1e-5, 0.5, 0.49999]
+    )
+    model = problem.pyomo_model()
+    set_start(model, problem, np.array([1e-5, 0.6, 0.39999]))
+    assert largest_violation(model) <= 1e-12 * model.X.value

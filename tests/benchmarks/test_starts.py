@@ -1,0 +1,72 @@
+"""Starts of local methods: counted by minima, the same in every run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import pacb_models as pm
+from pacb_models.benchmarks.families import instance
+from pacb_models.benchmarks.starts import CONCENTRATIONS, ends, local_methods, random_starts, telling_instances
+from pacb_models.cli import main
+
+#: Two minima a thousandth apart; the lone classifier's is the better one.
+TWO_MINIMA = "one-good-17-H20-chi2-kl"
+
+
+def test_local_methods_are_those_that_take_a_start():
+    methods = local_methods(instance(TWO_MINIMA).build())
+    assert {"fixed-point", "ccp"} <= set(methods)
+    assert not {"frontier", "subset-search", "cvxpy"} & set(methods)
+
+
+@pytest.mark.parametrize("concentration", CONCENTRATIONS)
+def test_random_starts_are_dirichlet_posteriors_with_every_weight_positive(concentration):
+    problem = instance(TWO_MINIMA).build()
+    drawn = np.array(list(random_starts(problem, concentration, 400)))
+    assert (drawn > 0.0).all()
+    assert drawn.sum(axis=1) == pytest.approx(1.0, abs=1e-14)
+    # A weight has mean 1/H and variance (1/H)(1 - 1/H)/(H a + 1).
+    size = problem.size
+    variance = (1.0 - 1.0 / size) / size / (size * concentration + 1.0)
+    assert drawn.var() == pytest.approx(variance, rel=0.2)
+    assert np.array_equal(drawn, list(random_starts(problem, concentration, 400)))
+
+
+def test_ends_are_counted_by_minimum():
+    """The fixed point ends in the crowd's minimum from the prior, and in the best one from the lone classifier."""
+    frozen = instance(TWO_MINIMA)
+    counted = {record.start: record for record in ends(frozen, "fixed-point", 20)}
+    assert (counted["prior"].best, counted["prior"].other) == (0, 1)
+    for record in counted.values():
+        assert record.best + record.other + record.nowhere == record.starts
+    # Nearly uniform starts are near the prior; of those on few classifiers some are on the good one.
+    assert counted["10"].best == 0
+    assert 0 < counted["0.01"].best < 20
+    problem = frozen.build()
+    good = np.full(problem.size, 1e-6)
+    good[problem.risks.argmin()] = 1.0
+    assert pm.solve(problem, "fixed-point", start=good / good.sum()).bound == pytest.approx(frozen.optimum, abs=1e-9)
+
+
+def test_every_family_is_represented():
+    chosen = telling_instances(each=2, largest=200)
+    assert {frozen.family for frozen in chosen} >= {"one-good", "staircase", "natural", "ties", "no-errors"}
+    assert all(frozen.size <= 200 for frozen in chosen)
+    assert sum(frozen.minima > 1 for frozen in chosen) >= len(chosen) / 2
+
+
+def test_the_command_writes_tables_and_a_picture(tmp_path, capsys):
+    arguments = ["starts", TWO_MINIMA, "--starts", "5", "--solvers", "fixed-point", "--out", str(tmp_path)]
+    assert main(arguments) == 0
+    assert "| one-good | fixed-point | 0 |" in capsys.readouterr().out
+    records = pd.read_csv(tmp_path / "starts.csv")
+    assert len(records) == 1 + len(CONCENTRATIONS)
+    assert "| one-good | 1 |" in (tmp_path / "starts.md").read_text()
+    assert (tmp_path / "starts.svg").read_bytes().lstrip().startswith(b"<?xml")
+
+
+def test_no_local_method_is_an_error(tmp_path, capsys):
+    assert main(["starts", TWO_MINIMA, "--solvers", "frontier", "--out", str(tmp_path)]) == 2
+    assert "none of them is a local method" in capsys.readouterr().err
