@@ -135,7 +135,7 @@ def _optimum(problem: BoundProblem) -> dict[str, Any]:
 def archive(directory: str | Path, files: Iterable[Path], path: str | Path) -> None:
     """Pack files of a directory into a ``.tar.xz``: the same bytes from the same files, without dates and owners."""
     buffer = io.BytesIO()
-    # Level 1: ten times faster than the default, and the file hardly larger.
+    # Level 1: the default takes minutes for a collection of 150 MB, which this level makes 17 MB.
     with tarfile.open(fileobj=buffer, mode="w:xz", preset=1) as packed:
         for file in sorted(files):
             entry = tarfile.TarInfo(f"{Path(path).name.removesuffix('.tar.xz')}/{file.relative_to(directory)}")
