@@ -43,7 +43,7 @@ class ExponentiatedGradient(Solver):
 
 def main() -> None:
     """Compare, and print one line per solver and distance."""
-    solvers = ["frontier", "fixed-point", "scipy", ExponentiatedGradient()]
+    solvers = ["frontier", "fixed-point", "slsqp", ExponentiatedGradient()]
     print(f"{'distance':<9} {'solver':<23} {'optimal':>8} {'correct':>8} {'worst gap':>10} {'seconds':>8}")
     for distance in ("linear", "squared", "kl"):
         tables = []

@@ -33,7 +33,29 @@ ACCEPTABLE_RESIDUAL = 1e-4
 ROUNDING = 1e-12
 
 #: Order in which solvers are listed; others follow by name.
-_ORDER = ("frontier", "fixed-point", "subset-search", "direct", "cvxpy", "ipopt", "cyipopt", "ccp", "scipy")
+_ORDER = (
+    "frontier",
+    "fixed-point",
+    "subset-search",
+    "direct",
+    "cvxpy",
+    "ipopt",
+    "cyipopt",
+    "ccp",
+    "mirror",
+    "spg",
+    "lbfgsb",
+    "frank-wolfe",
+    "softmax",
+    "casadi",
+    "dnlp",
+    "slsqp",
+    "trust-constr",
+    "scip",
+)
+
+#: Names that solvers had, and those of today.
+_RENAMED = {"scipy": "'slsqp' and 'trust-constr'"}
 
 
 @lru_cache(maxsize=1)
@@ -55,6 +77,8 @@ def solver_names() -> list[str]:
 def get_solver(name: str) -> Solver:
     """The registered solver of that name."""
     points = _entry_points()
+    if name in _RENAMED and name not in points:
+        raise InputError(f"solver is {name!r}, which is called {_RENAMED[name]} now.")
     if name not in points:
         raise InputError(f"solver is {name!r}; it must be 'auto' or one of {', '.join(map(repr, points))}.")
     from .plugins import PluginError, load

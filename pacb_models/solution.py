@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -34,6 +35,39 @@ class LocalMinimum(NamedTuple):
     support_size: int
 
 
+class TracePoint(NamedTuple):
+    """The bound after an iteration, and the seconds since the method began."""
+
+    bound: float
+    seconds: float
+
+
+class Trace:
+    """The way down: one point per iteration, the start included. One that is off records nothing.
+
+    >>> trace = Trace(True)
+    >>> trace.add(0.5)
+    >>> trace.details()["trace"][0].bound
+    0.5
+    >>> Trace(False).details()
+    {}
+    """
+
+    def __init__(self, on: bool) -> None:
+        self.on = bool(on)
+        self.points: list[TracePoint] = []
+        self._began = time.perf_counter()
+
+    def add(self, bound: float) -> None:
+        """Record the bound that the method has reached."""
+        if self.on:
+            self.points.append(TracePoint(float(bound), time.perf_counter() - self._began))
+
+    def details(self) -> dict[str, list[TracePoint]]:
+        """The entry for the details of an outcome: ``{"trace": points}``, empty when the trace is off."""
+        return {"trace": self.points} if self.on else {}
+
+
 @dataclass
 class Outcome:
     """What a solver returns: weights and what it claims of them. Nothing in it is trusted before it is recomputed."""
@@ -48,7 +82,8 @@ class Outcome:
     #: A number that no posterior's bound is below, as the method proves, rounding and its tolerances taken off.
     lower_bound: float | None = None
     local_minima: tuple[LocalMinimum, ...] = ()
-    #: Anything particular to the solver: traces, histories, distinct points of a multi-start.
+    #: Anything particular to the solver: histories, distinct points of a multi-start. By the same name wherever a
+    #: solver has it: ``function_evaluations``, ``gradient_evaluations`` and ``trace``, a list of :class:`TracePoint`.
     details: dict[str, Any] = field(default_factory=dict)
 
 

@@ -26,6 +26,10 @@ class Solver:
     #: Kinds of problem it can minimise: "bound" (:class:`~pacb_models.BoundProblem`), "direct"
     #: (:class:`~pacb_models.DirectProblem`), or both.
     kinds: tuple[str, ...] = ("bound",)
+    #: What it asks of a problem beyond its value: "gradient" (the bound's slopes, which every problem has), "hessian"
+    #: (also the second derivatives of ``F`` and ``D``), "model" (an algebraic model for a modelling system), "path"
+    #: (the divergence's curve of optimal posteriors), "penalty" (a direct bound's, of each classifier).
+    needs: tuple[str, ...] = ()
     #: Modules that must be importable.
     requires: tuple[str, ...] = ()
     #: How to get them, as a command or a sentence.

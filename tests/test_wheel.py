@@ -105,7 +105,7 @@ def test_doctor(installed):
     report = json.loads(run(installed.parent / "pacb", "doctor", "--json", cwd=installed.parents[2]))
     found = {finding["name"]: finding["found"] for finding in report["solvers"]}
     assert found["frontier"] == "available"
-    assert {"fixed-point", "subset-search", "cvxpy", "ipopt", "cyipopt", "ccp", "scipy"} <= set(found)
+    assert {"fixed-point", "subset-search", "cvxpy", "ipopt", "cyipopt", "ccp", "mirror", "slsqp"} <= set(found)
 
 
 def test_embedded_tables(installed):

@@ -98,6 +98,7 @@ class ConvexConcave(Solver):
     """
 
     name = "ccp"
+    needs = ("model",)
     handles = {"chi2": ("squared", "kl")}
     requires = ("cvxpy", "clarabel")
     install = "pip install cvxpy"

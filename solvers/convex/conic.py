@@ -75,6 +75,7 @@ class Conic(Solver):
     """Clarabel or SCS on the CVXPY form of a convex bound minimisation."""
 
     name = "cvxpy"
+    needs = ("model",)
     handles = {"chi2": ("linear",), "renyi": ("linear",), "kl": ("linear",)}
     requires = ("cvxpy",)
     install = "pip install cvxpy"

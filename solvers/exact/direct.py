@@ -35,6 +35,7 @@ class CommonRisk(Solver):
 
     name = "direct"
     kinds = ("direct",)
+    needs = ("penalty",)
     handles = DISTANCES
     any_pair = True
     exact = True

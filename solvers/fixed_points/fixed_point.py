@@ -246,6 +246,7 @@ class FixedPointSolver(Solver):
     """
 
     name = "fixed-point"
+    needs = ("path",)
     handles = {
         "chi2": ("linear", "squared", "kl"),
         "renyi": ("linear", "squared", "kl"),

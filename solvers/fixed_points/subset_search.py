@@ -66,6 +66,7 @@ class SubsetSearchSolver(Solver):
     """
 
     name = "subset-search"
+    needs = ("path",)
     handles = {"chi2": ("linear", "squared", "kl")}
 
     def merges(self, options: dict[str, Any]) -> bool:

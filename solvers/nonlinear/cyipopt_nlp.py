@@ -107,6 +107,7 @@ class CyIpopt(Solver):
     name = "cyipopt"
     handles = DISTANCES
     any_pair = True
+    needs = ("gradient", "hessian")
     requires = ("cyipopt",)
     install = "`make setup` builds it on the Ipopt inside casadi's wheel, or `conda install -c conda-forge cyipopt`"
     keeps_time_limit = True
@@ -115,6 +116,7 @@ class CyIpopt(Solver):
         self,
         problem: BoundProblem,
         *,
+        start: object = None,
         starts: int = 1,
         seed: int = 0,
         time_limit: float | None = None,
@@ -126,6 +128,8 @@ class CyIpopt(Solver):
         Parameters
         ----------
         problem : BoundProblem
+        start : array of shape (H,), optional
+            The first posterior to start from; by default the best of the prior and a few Gibbs posteriors.
         starts : int
             Number of starting posteriors; the best point found is the solution, other local minima are listed beside
             it.
@@ -150,7 +154,7 @@ class CyIpopt(Solver):
             nlp = LiftedProblem(problem)
             return lambda start, seconds: _solve(nlp, start, options_for(start, seconds, settings))
 
-        return search.run(problem, first_start(problem), prepare)
+        return search.run(problem, first_start(problem, start), prepare)
 
 
 def _solve(nlp: LiftedProblem, start: Start, options: dict[str, Any]) -> Run:

@@ -15,8 +15,9 @@ from pacb_models.errors import InputError
 from pacb_models.problem import BoundProblem
 from pacb_models.registry import OPTIMAL_RESIDUAL, onto_simplex
 from pacb_models.solution import LocalMinimum, Outcome
-from pacb_models.validation import check_count
+from pacb_models.validation import check_count, check_posterior
 
+from ..starts import best_start, tilted
 from ..weights import without_negligible
 
 #: Options for bound minimisations, in place of Ipopt's defaults.
@@ -45,8 +46,8 @@ RANDOM_BARRIER = 1e-5
 #: Two points are the same local minimum when their posteriors differ by less than this in total variation.
 SAME_POINT = 1e-3
 
-#: Concentrations of the Gibbs posteriors that are tried as first start, in units of one over the spread of the risks.
-TILTS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+#: The prior's share in a start that has weights of zero.
+INTERIOR = 1e-4
 
 
 class Ending(NamedTuple):
@@ -153,10 +154,16 @@ def set_options(ipopt: Any, options: dict[str, Any]) -> None:
             raise InputError(message) from None
 
 
-def first_start(problem: BoundProblem) -> Start:
-    """The best of the prior and a few Gibbs posteriors."""
-    trials = [Start(problem.prior, None)] + [Start(_tilted(problem, tilt), FIRST_BARRIER) for tilt in TILTS]
-    return min(trials, key=lambda start: problem.bound(start.posterior))
+def first_start(problem: BoundProblem, start: object = None) -> Start:
+    """The posterior that the caller wants to start from, else the best of the prior and a few Gibbs posteriors.
+
+    An interior-point method needs full support: of weights that are zero, a little becomes the prior's.
+    """
+    if start is not None:
+        q = check_posterior(start, problem.size, "start")
+        return Start(q if q.all() else (1.0 - INTERIOR) * q + INTERIOR * problem.prior, RANDOM_BARRIER)
+    q = best_start(problem)
+    return Start(q, None if q is problem.prior else FIRST_BARRIER)
 
 
 def random_starts(problem: BoundProblem, seed: int, barrier: float | None = RANDOM_BARRIER) -> Iterator[Start]:
@@ -169,16 +176,7 @@ def random_starts(problem: BoundProblem, seed: int, barrier: float | None = RAND
     rng = np.random.default_rng(seed)
     while True:
         noise = rng.standard_exponential(problem.size)
-        yield Start(_tilted(problem, 10.0 ** rng.uniform(-1.0, 3.0), noise), barrier)
-
-
-def _tilted(problem: BoundProblem, tilt: float, noise: np.ndarray | float = 1.0) -> np.ndarray:
-    """Weights proportional to prior × noise × exp(−tilt × risk), risks scaled to [0, 1], plus a little of the prior."""
-    lowest = problem.risks.min()
-    spread = float(problem.risks.max() - lowest) or 1.0
-    weights = problem.prior * noise * np.exp(-tilt * (problem.risks - lowest) / spread)
-    mixed = weights / weights.sum() + 1e-4 * problem.prior
-    return mixed / mixed.sum()
+        yield Start(tilted(problem, 10.0 ** rng.uniform(-1.0, 3.0), noise), barrier)
 
 
 @dataclass

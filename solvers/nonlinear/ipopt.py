@@ -56,6 +56,7 @@ class PyomoIpopt(Solver):
 
     name = "ipopt"
     handles = DISTANCES
+    needs = ("model",)
     requires = ("pyomo",)
     keeps_time_limit = True
 
@@ -72,6 +73,7 @@ class PyomoIpopt(Solver):
         problem: BoundProblem,
         *,
         formulation: str = "lifted",
+        start: object = None,
         starts: int = 1,
         seed: int = 0,
         time_limit: float | None = None,
@@ -87,6 +89,8 @@ class PyomoIpopt(Solver):
         problem : BoundProblem
         formulation : {"lifted", "direct"}
             See :mod:`pacb_models.algebraic.pyomo_models`; the direct one has a dense Hessian and is for small H.
+        start : array of shape (H,), optional
+            The first posterior to start from; by default the best of the prior and a few Gibbs posteriors.
         starts : int
             Number of starting posteriors; the best point found is the solution, other local minima are listed beside
             it.
@@ -113,7 +117,7 @@ class PyomoIpopt(Solver):
         check_choice("formulation", formulation, FORMULATIONS)
         settings = check_settings(options, max_iterations, defaults)
         prepare = _choose_interface(interface)
-        first = Start(problem.prior, None) if defaults else first_start(problem)
+        first = Start(problem.prior, None) if defaults and start is None else first_start(problem, start)
         return search.run(problem, first, lambda: prepare(problem, first, formulation, settings))
 
 

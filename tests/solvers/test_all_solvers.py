@@ -32,7 +32,13 @@ ENTRIES = {
     "cyipopt": Entry(options=({}, {"starts": 2, "seed": 1})),
     "ccp": Entry(),
     # Asked for the last digit, SciPy's methods often end because they find no better point, and say so.
-    "scipy": Entry(statuses=("optimal", "acceptable")),
+    "slsqp": Entry(statuses=("optimal", "acceptable")),
+    "trust-constr": Entry(statuses=("optimal", "acceptable")),
+    "mirror": Entry(),
+    "spg": Entry(),
+    "lbfgsb": Entry(),
+    "frank-wolfe": Entry(),
+    "softmax": Entry(),
 }
 KNOWN = known_problems()
 CASES = [

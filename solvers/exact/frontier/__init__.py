@@ -62,6 +62,7 @@ class Frontier(Solver):
     """
 
     name = "frontier"
+    needs = ("path",)
     handles = {
         "chi2": ("linear", "squared", "kl"),
         "renyi": ("linear", "squared", "kl"),

@@ -1,0 +1,87 @@
+"""The bound as a function of variables that a general-purpose minimiser can move freely, or within simple bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pacb_models.registry import onto_simplex
+
+from .oracle import Oracle
+
+
+class Coordinates:
+    """Variables that stand for a posterior."""
+
+    def __init__(self, oracle: Oracle):
+        self.oracle = oracle
+        self._last: tuple[np.ndarray, np.ndarray] | None = None
+
+    def point(self, posterior: np.ndarray) -> np.ndarray:
+        """The variables of a posterior."""
+        raise NotImplementedError
+
+    def posterior(self, x: np.ndarray) -> np.ndarray:
+        """The weights on the simplex that the variables stand for; for the same variables the same array."""
+        if self._last is None or not np.array_equal(x, self._last[0]):
+            self._last = x.copy(), self._posterior(x)
+        return self._last[1]
+
+    def _posterior(self, x: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def value(self, x: np.ndarray) -> float:
+        """The bound."""
+        return self.oracle.value(self.posterior(x))
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        """The derivatives of the bound with respect to the variables."""
+        raise NotImplementedError
+
+
+class Scaled(Coordinates):
+    r"""Variables :math:`x_i = q_i/s_i \ge 0`.
+
+    Minimisers ask for values off the simplex, where a bound need not exist: the weights :math:`s_i x_i` are normalised
+    first, which changes nothing on the simplex.
+    """
+
+    def __init__(self, oracle: Oracle, scale: np.ndarray):
+        super().__init__(oracle)
+        self.scale = scale
+
+    def point(self, posterior: np.ndarray) -> np.ndarray:
+        return posterior / self.scale
+
+    def _posterior(self, x: np.ndarray) -> np.ndarray:
+        q, _ = onto_simplex(self.scale * x)
+        return self.oracle.problem.prior if q is None else q
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        total = np.dot(self.scale, np.maximum(x, 0.0)) or 1.0
+        return self.scale * self.oracle.slopes(self.posterior(x)) / total
+
+
+class Logits(Coordinates):
+    r"""Variables :math:`x_i`, free, with :math:`q_i \propto p_i e^{x_i/s_i}`.
+
+    For the KL divergence, whose slope is infinite at weight zero: no method that moves along the bounds copes with
+    that, and no optimum has a weight of zero. With :math:`s_i = \sqrt{p_i}` the divergence's part of the Hessian at the
+    prior is a multiple of the unit matrix, with which quasi-Newton methods begin.
+    """
+
+    def __init__(self, oracle: Oracle, scale: np.ndarray | float):
+        super().__init__(oracle)
+        self.scale = scale
+
+    def point(self, posterior: np.ndarray) -> np.ndarray:
+        logarithms = np.log(np.maximum(posterior, np.finfo(float).tiny) / self.oracle.problem.prior)
+        return self.scale * logarithms
+
+    def _posterior(self, x: np.ndarray) -> np.ndarray:
+        exponents = x / self.scale
+        weights = self.oracle.problem.prior * np.exp(exponents - exponents.max())
+        return weights / weights.sum()
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        q = self.posterior(x)
+        return q * self.oracle.slopes(q) / self.scale

@@ -1,0 +1,1 @@
+"""Methods that ask of a bound only its value and its slopes."""

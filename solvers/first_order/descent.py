@@ -1,0 +1,137 @@
+"""What the first-order methods share: their options, the loop over iterations, and which steps are accepted."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from pacb_models.problem import Problem
+from pacb_models.solution import Outcome
+from pacb_models.solver import Solver
+from pacb_models.validation import check_count, check_positive, check_posterior
+
+from ..limits import deadline_after
+from ..oracle import Oracle, TimeUp
+from ..starts import best_start
+
+#: A step has to gain this share of what the slopes promise (Armijo) ...
+SUFFICIENT = 1e-4
+#: ... against the largest of so many last values (Grippo, Lampariello and Lucidi, 1986) ...
+MEMORY = 10
+#: ... but for rounding: close to a minimum the gain is smaller than the bound's last digit.
+ROUNDING = 4.0 * sys.float_info.epsilon
+#: A step that has been shortened so often leads nowhere.
+SHORTENINGS = 60
+#: A Barzilai–Borwein step is at most so many times the one before; where the bound bends down it would be infinite.
+GROWTH = 1e3
+
+#: Why a method that moves along the bounds of the simplex does not take the KL divergence.
+STEEP = "it needs slopes that are finite at weight zero, where those of the KL divergence are not"
+
+
+class FirstOrder(Solver):
+    """A method that knows of a bound its value and its slopes: :meth:`minimise` is the method, the rest is shared."""
+
+    needs = ("gradient",)
+    kinds = ("bound", "direct")
+    keeps_time_limit = True
+
+    def run(
+        self,
+        problem: Problem,
+        *,
+        start: object = None,
+        tolerance: float = 1e-9,
+        max_iterations: int = 100_000,
+        time_limit: float | None = None,
+        trace: bool = False,
+    ) -> Outcome:
+        """Go down from a start until the KKT residual is at most the tolerance.
+
+        Parameters
+        ----------
+        problem : BoundProblem or DirectProblem
+        start : array of shape (H,), optional
+            The posterior to start from; by default the best of the prior and a few Gibbs posteriors, as for Ipopt.
+        tolerance : float
+            Largest KKT residual, in units of the bound.
+        max_iterations : int
+        time_limit : float, optional
+            Seconds of wall-clock time, looked at whenever the bound is evaluated.
+        trace : bool
+            True puts the bound after each iteration, with the seconds, into ``details["trace"]``.
+
+        Returns
+        -------
+        Outcome
+            ``details`` has ``function_evaluations`` and ``gradient_evaluations``.
+        """
+        oracle, first = prepare(problem, start, tolerance, time_limit, trace)
+        return self.minimise(oracle, first, tolerance, check_count("max_iterations", max_iterations))
+
+    def minimise(self, oracle: Oracle, start: np.ndarray, tolerance: float, max_iterations: int) -> Outcome:
+        """The method itself."""
+        raise NotImplementedError
+
+
+def prepare(
+    problem: Problem, start: object, tolerance: float, time_limit: float | None, trace: bool
+) -> tuple[Oracle, np.ndarray]:
+    """The oracle, whose time begins, and the posterior to start from."""
+    oracle = Oracle(problem, deadline_after(time_limit), trace)
+    check_positive("tolerance", tolerance)
+    return oracle, best_start(problem) if start is None else check_posterior(start, problem.size, "start")
+
+
+class Point(NamedTuple):
+    """An iterate: weights, their bound, and the bound's slope from there towards each classifier."""
+
+    q: np.ndarray
+    bound: float
+    slopes: np.ndarray
+
+
+class Stepper(Protocol):
+    """The state of a descent between its steps."""
+
+    def step(self, oracle: Oracle, point: Point, ceiling: float) -> Point | None:
+        """The next iterate, whose bound has to be below the ceiling by what is sufficient; None: there is none."""
+
+
+def descend(oracle: Oracle, stepper: Stepper, start: np.ndarray, tolerance: float, max_iterations: int) -> Outcome:
+    """Take steps until the point is stationary, no step is accepted any more, or a limit is reached."""
+    iterations = 0
+    recent: deque[float] = deque(maxlen=MEMORY)
+    try:
+        point = Point(start, oracle.value(start), oracle.slopes(start))
+        while True:
+            oracle.trace.add(point.bound)
+            if oracle.stationary(point.q, tolerance):
+                return oracle.met_tolerance(point.q, iterations)
+            if iterations == max_iterations:
+                return oracle.reached_iterations(iterations)
+            recent.append(point.bound)
+            ceiling = max(recent)
+            following = stepper.step(oracle, point, ceiling + ROUNDING * ceiling)
+            if following is None:
+                return oracle.found_nothing_better(oracle.best_posterior, iterations)
+            point = following
+            iterations += 1
+    except TimeUp:
+        return oracle.reached_deadline(iterations)
+
+
+def first_step(slopes: np.ndarray) -> float:
+    """The length that changes the ratio of posterior and prior, or the logarithm of a weight, by at most one."""
+    steepest = float(np.abs(slopes).max())
+    return 1.0 / steepest if steepest > 0.0 else 1.0
+
+
+def barzilai_borwein(length: float, moved: float, bend: float) -> float:
+    r"""The next step :math:`\langle\Delta x, \Delta x\rangle / \langle\Delta x, \Delta g\rangle` (Barzilai and Borwein,
+    1988), from the one before (``length``), its squared norm (``moved``) and the inner product (``bend``).
+    """
+    return moved / bend if bend * GROWTH * length > moved else GROWTH * length

@@ -1,0 +1,111 @@
+"""What a method may ask of any bound: its value and its slopes at a posterior, counted, until the time is up."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+
+from pacb_models import optimality
+from pacb_models.problem import BoundProblem, Problem
+from pacb_models.solution import Outcome, Trace
+
+from .weights import without_negligible
+
+#: Slopes are cut off here: with the kl distance they are infinite where the empirical risk is zero.
+STEEPEST = 1e6
+
+
+class TimeUp(Exception):
+    """Raised by an :class:`Oracle` whose deadline has passed, to leave a method that knows no time limit."""
+
+
+class Oracle:
+    """Value and slopes of a bound at weights on the simplex.
+
+    It counts what it is asked, remembers the best posterior it has seen, and raises :class:`TimeUp` after the deadline
+    (a reading of :func:`time.monotonic`). Weights are taken as they are, unchecked: a method stays on the simplex.
+    """
+
+    def __init__(self, problem: Problem, deadline: float = math.inf, trace: bool = False):
+        self.problem = problem
+        self.deadline = deadline
+        self.function_evaluations = 0
+        self.gradient_evaluations = 0
+        self.best, self.best_posterior = math.inf, problem.prior
+        self.trace = Trace(trace)
+        #: True for bounds whose slopes are minus infinity at weight zero.
+        self.steep = is_steep(problem)
+        self._known: tuple[np.ndarray, np.ndarray] | None = None
+
+    def value(self, q: np.ndarray) -> float:
+        """The bound."""
+        if time.monotonic() > self.deadline:
+            raise TimeUp
+        self.function_evaluations += 1
+        if isinstance(self.problem, BoundProblem):
+            bound = self.problem.outer(self.problem.empirical_risk(q), self.problem.statistic(q))
+        else:
+            bound = self.problem.bound(q)
+        if bound < self.best:
+            self.best, self.best_posterior = bound, q
+        return bound
+
+    def slopes(self, q: np.ndarray) -> np.ndarray:
+        """The gradient less its mean under ``q``, which on the simplex is the slope towards each classifier.
+
+        Asked again for the same array, it gives the same answer without counting.
+        """
+        if self._known is not None and self._known[0] is q:
+            return self._known[1]
+        self.gradient_evaluations += 1
+        problem = self.problem
+        slopes = optimality.gradient(problem, q) if isinstance(problem, BoundProblem) else problem.gradient(q)
+        if not np.isfinite(slopes.sum()):
+            slopes = np.clip(slopes, -STEEPEST, STEEPEST)
+        slopes = slopes - np.dot(q, slopes)
+        self._known = q, slopes
+        return slopes
+
+    def stationary(self, q: np.ndarray, tolerance: float) -> bool:
+        """True when the KKT residual is at most the tolerance; computed in full only where its larger part is."""
+        slopes = self.slopes(q)
+        larger_part = float(np.dot(q, np.abs(slopes))) if self.steep else -float(slopes.min())
+        return larger_part <= tolerance and self.problem.judge(q).kkt_residual <= tolerance
+
+    def outcome(self, posterior: np.ndarray, status: str, message: str, iterations: int | None) -> Outcome:
+        """The outcome with what was counted and traced."""
+        details = {
+            "function_evaluations": self.function_evaluations,
+            "gradient_evaluations": self.gradient_evaluations,
+            **self.trace.details(),
+        }
+        return Outcome(posterior, status, message, iterations, details=details)
+
+    def met_tolerance(self, posterior: np.ndarray, iterations: int) -> Outcome:
+        """The residual is small enough."""
+        return self.outcome(posterior, "optimal", "the KKT residual is within tolerance.", iterations)
+
+    def found_nothing_better(self, posterior: np.ndarray, iterations: int) -> Outcome:
+        """No step lowers the bound: to rounding it is flat around a minimum. Whether it is one, the residual shows."""
+        message = "no step lowers the bound any more; rounding hides what is left to gain."
+        return self.outcome(self.cleaned(posterior), "optimal", message, iterations)
+
+    def reached_iterations(self, iterations: int) -> Outcome:
+        """The iterations are used up."""
+        message = "max_iterations was reached; allow more of them, or a larger tolerance."
+        return self.outcome(self.cleaned(self.best_posterior), "iteration_limit", message, iterations)
+
+    def reached_deadline(self, iterations: int | None) -> Outcome:
+        """The time is up."""
+        return self.outcome(self.best_posterior, "time_limit", "the time limit was reached.", iterations)
+
+    def cleaned(self, posterior: np.ndarray) -> np.ndarray:
+        """The weights without those that a method which never reaches zero left."""
+        return without_negligible(self.problem, posterior) if isinstance(self.problem, BoundProblem) else posterior
+
+
+def is_steep(problem: Problem) -> bool:
+    """True for bounds whose slopes are minus infinity at weight zero: those of the KL divergence."""
+    return isinstance(problem, BoundProblem) and problem.divergence_function.steep

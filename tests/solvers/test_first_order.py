@@ -1,0 +1,268 @@
+"""Methods that ask of a bound only its value and its slopes."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mp, mpf
+
+import pacb_models as pm
+from pacb_models import optimality
+from pacb_models.divergences import Budget, ChiSquared
+from pacb_models.registry import get_solver, solver_names
+from pacb_models.solvers.coordinates import Logits, Scaled
+from pacb_models.solvers.first_order.mirror import level
+from pacb_models.solvers.first_order.spectral import onto_weighted_simplex
+from pacb_models.solvers.oracle import Oracle
+
+from ..foreign import Doubled
+from .solver_checks import PAIRS, make
+
+FIRST_ORDER = ("mirror", "spg", "lbfgsb", "frank-wolfe", "softmax")
+#: Every solver that needs no more than slopes.
+GRADIENT = [name for name in solver_names() if get_solver(name).needs == ("gradient",)]
+RNG = np.random.default_rng(6)
+RISKS = RNG.binomial(200, 0.2, 12) / 200
+PRIOR = RNG.dirichlet(np.full(12, 5.0))
+#: Two minima; the better one is near the prior, the other one rests on the first two classifiers.
+TWO_MINIMA = pm.BoundProblem([0.05, 0.10] + 48 * [0.30], m=50, delta=0.05, distance="squared")
+#: A start near the second one.
+CONCENTRATED = np.array([0.6, 0.39] + 48 * [0.01 / 48])
+
+
+def able(problem: pm.BoundProblem, names=FIRST_ORDER) -> list[str]:
+    return [name for name in names if get_solver(name).unsupported(problem) is None]
+
+
+# --- the parts --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+@pytest.mark.parametrize("coordinates", ["ratios", "roots", "logits"])
+@settings(max_examples=5)
+@given(seed=st.integers(0, 2**32))
+def test_gradient_against_finite_differences(divergence, distance, coordinates, seed):
+    rng = np.random.default_rng(seed)
+    oracle = Oracle(make(RISKS, distance, divergence, prior=PRIOR))
+    variables = {
+        "ratios": Scaled(oracle, PRIOR),
+        "roots": Scaled(oracle, np.sqrt(PRIOR / 12)),
+        "logits": Logits(oracle, np.sqrt(PRIOR)),
+    }[coordinates]
+    x = variables.point(PRIOR) * rng.uniform(0.5, 1.5, 12) + (
+        rng.uniform(-0.5, 0.5, 12) if coordinates == "logits" else 0
+    )
+    step = 1e-4
+
+    def difference(h):
+        return variables.value(x + h) - variables.value(x - h)
+
+    quotients = [(8 * difference(h) - difference(2 * h)) / (12 * step) for h in step * np.eye(12)]
+    assert variables.gradient(x) == pytest.approx(quotients, rel=1e-6, abs=1e-9)
+
+
+@given(seed=st.integers(0, 2**32), order=st.sampled_from([1.05, 1.5, 2.0, 3.0, 8.0]), spread=st.floats(1e-3, 1e3))
+def test_level_of_the_power_mirror(seed, order, spread):
+    """The weights that belong to the level sum to one, computed in fifty digits."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 30))
+    prior = rng.dirichlet(np.full(size, 0.5)) + 1e-9
+    prior /= prior.sum()
+    u = spread * rng.normal(size=size)
+    exponent = 1.0 / (order - 1.0)
+    theta = level(u, prior, exponent)
+    with mp.workdps(50):
+
+        def total(t):
+            return sum(mpf(p) * max(mpf(v) - t, 0) ** mpf(exponent) for p, v in zip(prior, u))
+
+        # Where powers are high the sum depends strongly on the level: the level has to be right to rounding.
+        slack = mpf(1e-12) * (float(np.abs(u).max()) + abs(theta) + 1.0)
+        assert total(mpf(theta) - slack) >= 1 >= total(mpf(theta) + slack)
+
+
+@given(seed=st.integers(0, 2**32), spread=st.floats(1e-3, 1e3))
+def test_projection_in_the_metric_of_the_prior(seed, spread):
+    """No point of the simplex is nearer: the condition of optimality, and the level by the general method."""
+    rng = np.random.default_rng(seed)
+    size = int(rng.integers(1, 30))
+    prior = rng.dirichlet(np.full(size, 0.5)) + 1e-9
+    prior /= prior.sum()
+    ratios = spread * rng.normal(size=size)
+    q = onto_weighted_simplex(ratios, prior)
+    assert q.min() >= 0.0 and q.sum() == pytest.approx(1.0, abs=1e-14)
+    # The slope of the squared distance towards every vertex is non-negative at the nearest point.
+    slopes = q / prior - ratios
+    assert (slopes - q @ slopes).min() >= -1e-9 * (1.0 + spread)
+    assert q == pytest.approx(prior * np.maximum(ratios - level(ratios, prior, 1.0), 0.0), abs=1e-9 * (1.0 + spread))
+
+
+# --- the methods ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+def test_they_agree_with_frontier(divergence, distance):
+    """Gaps below 1e-9 with many classifiers and an uneven prior; softmax comes slowly to weights of zero."""
+    rng = np.random.default_rng(PAIRS.index((divergence, distance)))
+    problem = make(
+        rng.binomial(300, 0.2, 150) / 300, distance, divergence, m=300, prior=rng.dirichlet(np.full(150, 2.0))
+    )
+    minimum = pm.solve(problem, "frontier").bound
+    names = able(problem)
+    assert {"mirror", "softmax"} <= set(names)
+    for name in names:
+        solution = pm.solve(problem, name)
+        gap = solution.bound - minimum
+        assert -1e-12 <= gap <= (1e-5 if name == "softmax" else 1e-9), (name, gap)
+        if name != "softmax":
+            assert solution.status == "optimal", name
+
+
+@pytest.mark.parametrize("order", [1.02, 1.1, 6.0, 40.0])
+def test_mirror_at_extreme_orders(order):
+    problem = pm.BoundProblem(RISKS, 200, 0.05, "kl", "renyi", PRIOR, order=order)
+    solution = pm.solve(problem, "mirror")
+    assert solution.status == "optimal"
+    assert solution.bound - pm.solve(problem, "frontier").bound <= 1e-9
+
+
+@pytest.mark.parametrize("name", ["mirror", "spg", "lbfgsb"])
+def test_few_iterations_whatever_the_number_of_classifiers(name):
+    rng = np.random.default_rng(1)
+    problem = make(rng.binomial(1000, 0.1, 20_000) / 1000, "kl", "chi2", m=1000)
+    solution = pm.solve(problem, name)
+    assert solution.bound - pm.solve(problem, "frontier").bound <= 1e-12
+    assert solution.details["gradient_evaluations"] <= 100
+
+
+@pytest.mark.parametrize("name", [*GRADIENT, "ipopt", "cyipopt"])
+def test_the_start_decides_which_minimum(name):
+    certified = pm.solve(TWO_MINIMA, "frontier")
+    other = certified.local_minima[0].bound
+    assert other - certified.bound > 0.03
+    assert pm.solve(TWO_MINIMA, name, start=TWO_MINIMA.prior).bound == pytest.approx(certified.bound, abs=1e-7)
+    found = pm.solve(TWO_MINIMA, name, start=CONCENTRATED).bound
+    # The barrier of trust-constr pulls every start to the centre of the simplex first.
+    assert found == pytest.approx(certified.bound if name == "trust-constr" else other, abs=1e-7)
+
+
+@pytest.mark.parametrize("name", GRADIENT)
+def test_start_is_checked(name):
+    with pytest.raises(pm.InputError, match="start sums to"):
+        pm.solve(TWO_MINIMA, name, start=np.ones(50))
+
+
+@pytest.mark.parametrize("name", GRADIENT)
+def test_evaluations_are_counted(name, monkeypatch):
+    """Every gradient that is computed is counted, and no other."""
+    computed = 0
+    gradient = optimality.gradient
+
+    def counting(problem, q):
+        nonlocal computed
+        computed += 1
+        return gradient(problem, q)
+
+    problem = make(RISKS, "kl", "chi2", prior=PRIOR)
+    monkeypatch.setattr(optimality, "gradient", counting)
+    details = pm.solve(problem, name).details
+    assert details["gradient_evaluations"] == computed > 1
+    assert details["function_evaluations"] >= 2
+
+
+@pytest.mark.parametrize("name", GRADIENT)
+def test_trace(name):
+    """From the start to the solution, a point per iteration, the seconds in order."""
+    problem = make(RISKS, "kl", "chi2", prior=PRIOR)
+    assert "trace" not in pm.solve(problem, name).details
+    solution = pm.solve(problem, name, start=problem.prior, trace=True)
+    trace = solution.details["trace"]
+    assert trace[0].bound == pytest.approx(problem.bound(problem.prior), abs=1e-14)
+    assert trace[-1].bound == pytest.approx(solution.bound, abs=1e-9)
+    assert len(trace) - 1 - solution.iterations in (0, -1)
+    seconds = [point.seconds for point in trace]
+    assert seconds == sorted(seconds) and 0.0 <= seconds[0] and seconds[-1] <= solution.seconds
+
+
+def test_adam_ends_short_of_the_minimum_and_says_so():
+    rng = np.random.default_rng(0)
+    problem = make(rng.binomial(549, 0.08, 500) / 549, "kl", "chi2", m=549)
+    solution = pm.solve(problem, "softmax", method="adam")
+    assert (solution.status, solution.iterations) == ("iteration_limit", 2000)
+    assert 0.0 < solution.bound - pm.solve(problem, "frontier").bound < 1e-3
+    assert solution.details["gradient_evaluations"] == 2000
+
+
+@pytest.mark.parametrize("name", FIRST_ORDER)
+def test_iteration_limit(name):
+    problem = make(RISKS, "squared", "chi2", prior=PRIOR)
+    solution = pm.solve(problem, name, max_iterations=1, start=problem.prior)
+    assert solution.status == "iteration_limit"
+    assert solution.iterations == 1
+    assert solution.bound <= problem.bound(problem.prior)
+
+
+@pytest.mark.parametrize(
+    "options, complaint",
+    [
+        ({"tolerance": 0.0}, "tolerance is 0.0"),
+        ({"max_iterations": 0}, "max_iterations is 0"),
+        ({"start": [1.0]}, "start has 1 entries"),
+    ],
+)
+@pytest.mark.parametrize("name", FIRST_ORDER)
+def test_bad_options(name, options, complaint):
+    with pytest.raises(pm.InputError, match=complaint):
+        pm.solve(make(RISKS, "kl", "chi2"), name, **options)
+
+
+def test_bad_options_of_softmax():
+    with pytest.raises(pm.InputError, match="method is 'sgd'; it must be one of 'lbfgs', 'adam'"):
+        pm.solve(TWO_MINIMA, "softmax", method="sgd")
+    with pytest.raises(pm.InputError, match="learning_rate is -1"):
+        pm.solve(TWO_MINIMA, "softmax", method="adam", learning_rate=-1)
+
+
+# --- other people's bounds --------------------------------------------------------------------------------------------
+
+
+class TangentChiSquared(ChiSquared):
+    """χ² with the budget c (X + 1)/2, which is at least c √X."""
+
+    name = "tangent-chi2"
+
+    def budget(self, statistic, coefficient, exponent):
+        return Budget(0.5 * coefficient * (statistic + 1.0), 0.5 * coefficient, 0.0)
+
+
+@pytest.mark.parametrize("name", GRADIENT)
+def test_a_third_party_s_distance(name):
+    """Twice the budget is the budget of a quarter of the sample: a problem whose minimum is known."""
+    problem = pm.BoundProblem(RISKS, 400, 0.05, Doubled(), "chi2", PRIOR)
+    known = pm.solve(pm.BoundProblem(RISKS, 100, 0.05, "linear", "chi2", PRIOR), "frontier").bound
+    assert pm.solve(problem, name).bound == pytest.approx(known, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", GRADIENT)
+def test_a_third_party_s_divergence(name):
+    r"""Linear distance: minimising :math:`q\cdot l + \tfrac c2 X` leads to :math:`q_i = p_i (\mu - l_i)_+/c`."""
+    problem = pm.BoundProblem(RISKS, 2000, 0.05, "linear", TangentChiSquared(), PRIOR)
+    c = math.sqrt(1 / (4 * 2000) / 0.05)
+    low, high = RISKS.min(), RISKS.max() + c
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if PRIOR @ np.maximum(middle - RISKS, 0.0) < c else (low, middle)
+    q = PRIOR * np.maximum(middle - RISKS, 0.0) / c
+    known = q @ RISKS + 0.5 * c * (np.sum(q**2 / PRIOR) + 1.0)
+    assert pm.solve(problem, name).bound == pytest.approx(known, abs=1e-9)
+
+
+def test_steep_slopes_are_refused_where_they_are_not_understood():
+    problem = make(RISKS, "kl", "kl")
+    for name in ("spg", "lbfgsb", "frank-wolfe"):
+        with pytest.raises(pm.UnsupportedProblemError, match="finite at weight zero"):
+            pm.solve(problem, name)
