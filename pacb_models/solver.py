@@ -61,9 +61,9 @@ class Solver:
 
     def merges(self, options: dict[str, Any]) -> bool:
         """False when, with these options, the answer depends on how many classifiers share a risk: then they are not
-        merged unless :func:`pacb_models.solve` is asked to.
+        merged unless :func:`pacb_models.solve` is asked to. A start has a weight for each of them.
         """
-        return True
+        return options.get("start") is None
 
     def expand_details(self, details: dict[str, Any], merged: Merged[Any]) -> dict[str, Any]:
         """``details`` of a run on a merged problem in terms of the original one; as they are, if they hold no weights

@@ -105,7 +105,7 @@ class ConvexConcave(Solver):
     keeps_time_limit = True
 
     def merges(self, options: dict[str, Any]) -> bool:
-        return options.get("start") is None and options.get("variant") != "paper"
+        return super().merges(options) and options.get("variant") != "paper"
 
     def expand_details(self, details: dict[str, Any], merged: Merged[Any]) -> dict[str, Any]:
         posteriors = np.array([merged.expand(posterior) for posterior in details["posteriors"]])

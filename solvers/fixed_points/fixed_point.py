@@ -253,9 +253,6 @@ class FixedPointSolver(Solver):
         "kl": ("linear", "squared", "kl", "pinsker", "ch"),
     }
 
-    def merges(self, options: dict[str, Any]) -> bool:
-        return options.get("start") is None
-
     def expand_details(self, details: dict[str, Any], merged: Merged[Any]) -> dict[str, Any]:
         if "distinct_points" not in details:
             return details
