@@ -266,3 +266,12 @@ def test_steep_slopes_are_refused_where_they_are_not_understood():
     for name in ("spg", "lbfgsb", "frank-wolfe"):
         with pytest.raises(pm.UnsupportedProblemError, match="finite at weight zero"):
             pm.solve(problem, name)
+
+
+@pytest.mark.parametrize("name", GRADIENT)
+def test_direct_bounds(name):
+    """A bound without change of measure has slopes too, and an exact minimum to compare with."""
+    problem = pm.DirectProblem(RISKS, 200, 0.05, "squared", "chi2", PRIOR)
+    certified = pm.solve(problem, "direct")
+    found = pm.solve(problem, name)
+    assert certified.lower_bound - 1e-12 <= found.bound <= certified.bound + 1e-9
