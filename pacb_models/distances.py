@@ -162,10 +162,10 @@ class BinaryKL(Distance):
         d = math.log(r / L) if L > 1e-300 else math.log(r) - math.log(L)
         d += math.log((1.0 - L) / (1.0 - r))
         slope_L = d * slope_b
-        kl_rr = (variance - excess * (1.0 - 2.0 * r)) / variance**2
-        LL = -slope_b * (1.0 / (L * (1.0 - L)) - 2.0 * slope_L / variance + kl_rr * slope_L**2)
-        Lb = -(slope_b**2) * (-1.0 / variance + kl_rr * slope_L)
-        return Inverse(r, slope_L, slope_b, LL, Lb, -kl_rr * slope_b**3)
+        kl_rr = (variance - excess * (1.0 - 2.0 * r)) / (variance * variance)
+        LL = -slope_b * (1.0 / (L * (1.0 - L)) - 2.0 * slope_L / variance + kl_rr * slope_L * slope_L)
+        Lb = -slope_b * slope_b * (-1.0 / variance + kl_rr * slope_L)
+        return Inverse(r, slope_L, slope_b, LL, Lb, -kl_rr * slope_b * slope_b * slope_b)
 
 
 class SixthDegree(Distance):

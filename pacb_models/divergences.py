@@ -83,7 +83,8 @@ class Renyi(Immutable, Divergence):
     def statistic(self, q: np.ndarray, p: np.ndarray) -> float:
         if self.order == 2.0:
             return float(np.dot(q / p, q))
-        return float(np.dot(p, (q / p) ** self.order))
+        with np.errstate(over="ignore"):
+            return float(np.dot(p, (q / p) ** self.order))
 
     def gradient(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
         if self.order < 2.0:

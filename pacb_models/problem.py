@@ -275,7 +275,7 @@ class BoundProblem(Problem):
             r.b * budget.slope,
             r.LL,
             r.Lb * budget.slope,
-            r.bb * budget.slope**2 + r.b * budget.bend,
+            r.bb * budget.slope * budget.slope + r.b * budget.bend,
         )
 
     def bound(self, posterior: object) -> float:

@@ -128,6 +128,8 @@ def _invert(distance: str, L: mpf, budget: mpf) -> mpf:
         return L + sqrt(y)
     if L == 0:
         return 1 - exp(-budget)
+    if L >= 1:
+        return mpf(1)
     # r = 1 - (1 - L) e^-s: convex and increasing in s, so that Newton's method from above is monotone.
     s = (budget - L * log(L)) / (1 - L)
     for _ in range(200):

@@ -412,7 +412,8 @@ def paths(random: np.random.Generator, problem: pm.BoundProblem):
         k = int(random.integers(1, y.size))
         below, prior = y[:k], problem.prior[np.argsort(problem.risks)][:k]
         P, W, Q = (float(np.sum(prior * (y[k] - below) ** j)) for j in range(3))
-        ramp = chi_squared.Ramp(float(y[k]), P, W, Q, Q - W * W / P)
+        S, R = (float(np.sum(prior * below * (y[k] - below) ** j)) for j in range(2))
+        ramp = chi_squared.Ramp(float(y[k]), P, W, Q, Q - W * W / P, S, R)
         if W > 0.0:
             yield (
                 ChiSquaredSegment(ramp, problem.coefficient, float(problem.risks.min())),
@@ -547,7 +548,7 @@ def test_two_turns_inside_one_segment():
     problem = pm.BoundProblem([0.0] + [0.5] * 60, 30, 0.05, "squared")
     path = chi_squared.ChiSquaredPath(problem)
     P, W, Q = 1 / 61, 0.5 / 61, 0.25 / 61
-    segment = chi_squared.Segment(chi_squared.Ramp(0.5, 1.0, W, Q, P * (1 - P) * 0.25), path.c, 0.0)
+    segment = chi_squared.Segment(chi_squared.Ramp(0.5, 1.0, W, Q, P * (1 - P) * 0.25, 30 / 61, 0.0), path.c, 0.0)
     ends = [segment.evaluate_one(z) for z in (-math.log(W + 1.0), -math.log(W))]
     assert all(path.stationarity.excess(point.L, point.b, point.d) < 0.0 for point in ends)
     assert len(solve(problem).local_minima) == 1
@@ -566,7 +567,8 @@ def test_rising_part_of_a_segment(seed, distance):
     position = float(below[1] + 10.0 ** random.uniform(-4, -1))
     weights *= P / weights.sum()
     W, Q = (float(np.sum(weights * (position - below) ** k)) for k in (1, 2))
-    ramp = chi_squared.Ramp(position, P, W, Q, Q - W * W / P)
+    S, R = (float(np.sum(weights * below * (position - below) ** k)) for k in (0, 1))
+    ramp = chi_squared.Ramp(position, P, W, Q, Q - W * W / P, S, R)
     floor, c = random.uniform(0.0, 0.6), 10.0 ** random.uniform(-6, 1)
     segment = chi_squared.Segment(ramp, c, floor)
     low, high = -math.log(W + P * 10.0 ** random.uniform(-3, 0)), -math.log(W)

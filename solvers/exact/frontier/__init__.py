@@ -40,7 +40,7 @@ from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 
-from . import chi_squared, gibbs, renyi
+from . import chi_squared, gibbs, minima, renyi
 
 
 class Frontier(Solver):
@@ -72,6 +72,8 @@ class Frontier(Solver):
 
     def run(self, problem: BoundProblem) -> Outcome:
         """Minimise the bound; there are no options."""
+        if minima.is_vacuous(problem):
+            return minima.prior_is_optimal(problem, "the bound rounds to one at every posterior")
         if problem.divergence == "kl":
             return gibbs.minimise(problem)
         if problem.order == 2.0:

@@ -1,13 +1,16 @@
 r"""The χ² path: :math:`q_i \propto p_i (\mu - l_i)_+`, piece by piece.
 
-Measured from the smallest risk, let :math:`P, W, Q` be the sums of :math:`p_i (\mu - l_i)_+^k` for :math:`k = 0, 1, 2`.
+Measured from the smallest risk :math:`l_0`, :math:`y_i = l_i - l_0`, let :math:`P, W, Q` be the sums of :math:`p_i (\mu
+- y_i)_+^k` for :math:`k = 0, 1, 2`, and :math:`S, R` those of :math:`p_i y_i (\mu - y_i)_+^k` for :math:`k = 0, 1`.
 
-.. math:: q_i = p_i (\mu - l_i)_+/W, \quad L = \mu - Q/W, \quad X = Q/W^2, \quad b = c\sqrt X, \quad d = c/\sqrt Q ,
+.. math:: q_i = p_i (\mu - y_i)_+/W, \quad L = l_0 + R/W, \quad X = Q/W^2, \quad b = c\sqrt X, \quad d = c/\sqrt Q ,
 
 and :math:`t = 1/W` is the parameter of the paper's closed form. From one risk to the next, a gap ``g`` away, :math:`W
-\to W + Pg` and :math:`Q \to Q + g(2W + Pg)`: sums of positive terms, so that neither risks that agree in eleven
-digits nor risks near one cost accuracy. Between two neighbouring risks, on a *segment*, the support is fixed,
-:math:`V = Q - W^2/P` is a constant, and the elasticity is :math:`e = V P X^{3/2}/c`.
+\to W + Pg`, :math:`Q \to Q + g(2W + Pg)` and :math:`R \to R + Sg`: sums of positive terms, so that neither risks that
+agree in eleven digits nor risks near one nor risks next to zero cost accuracy. (:math:`L = \mu - Q/W`, which would save
+two sums, loses the digits of an ``L`` below :math:`10^{-10}`, and the kl distance sees its logarithm.) Between two
+neighbouring risks, on a *segment*, the support is fixed, :math:`V = Q - W^2/P` is a constant, and the elasticity is
+:math:`e = V P X^{3/2}/c`.
 
 *At most one turn per segment.* As functions of ``t``, :math:`X = 1/P + t^2 V` and ``L`` is linear. So ``e`` is convex
 and increasing, while the threshold is constant (squared) or :math:`L(1-L)`, which is concave (kl): :math:`T - e` is a
@@ -19,6 +22,11 @@ of :math:`T - e`, which Newton's method finds from either end of the segment, mo
 *Large sets.* Sorting is not needed to know where minima are not. The risks are counted into equal buckets, the sums
 of the buckets give the path at their edges, and the enclosure of the excess between two edges excludes nearly all of
 the buckets, whatever the arrangement of the risks inside them. Those that are left are cut again, or sorted.
+
+*Prior weights next to nothing.* :math:`q_i^2/p_i \le X`, and where the bound is not vacuous :math:`X \le (745/c)^2 <
+10^{24}` (kl; the others are above one long before). A classifier with :math:`p_i < 10^{-100}` then has :math:`q_i <
+10^{-38}`. Such classifiers are left out of the search, so that nothing underflows, and get the weight that belongs to
+the level μ found.
 """
 
 from __future__ import annotations
@@ -47,19 +55,27 @@ _DEEPEST = 4
 _BLOCK = 32_768
 #: What an enclosure must exceed, relative to the budget, to settle a bucket: far above rounding, far below its width.
 _MARGIN = 1e-9
+#: Steps back from the end of a rise, relative to the coordinate.
+_STEPS_BACK = (0.0, 1e-15, 1e-14, 1e-12)
+#: Rounding error of the empirical risk at the edges of buckets, relative to the position.
+_ROUNDING = 1e-14
+#: Classifiers with a smaller prior weight have no part in where a minimum is.
+_LEAST_PRIOR = 1e-100
 
 #: Prior weights: an array, or one number for equal weights.
 Prior = np.ndarray | float
 
 
 class Ramp(NamedTuple):
-    r"""The sums :math:`\sum p (\mu - y)_+^k`, ``k = 0, 1, 2``, at μ = ``position``, and ``V`` of the risks below."""
+    """The sums ``P, W, Q, S, R`` at μ = ``position``, and ``V`` of the risks below."""
 
     position: float
     P: float
     W: float
     Q: float
     V: float
+    S: float
+    R: float
 
 
 class Segment:
@@ -73,13 +89,13 @@ class Segment:
         return self.ramp.position + (math.exp(-z) - self.ramp.W) / self.ramp.P
 
     def evaluate_one(self, z: float) -> Point:
-        position, P, W0, Q0, V = self.ramp
+        _, P, W0, Q0, V, S, R0 = self.ramp
         W = math.exp(-z)
-        gap = (W - W0) / P
+        gap = max(W - W0, 0.0) / P
         Q = Q0 + gap * (W0 + W)
         root = math.sqrt(Q)
         w = root / W
-        L = self.floor + max(position + gap - Q / W, 0.0)
+        L = min(self.floor + (R0 + S * gap) / W, 1.0)
         d = self.c / root
         return Point(z, L, self.c * w, d, (V * w) * (P * w) * w / self.c, d * W * W / (P * Q))
 
@@ -115,7 +131,7 @@ class Segment:
 def minimise(problem: BoundProblem) -> Outcome:
     """The global minimum of a χ² bound, and every other local one."""
     path = ChiSquaredPath(problem)
-    if path.spread <= NEGLIGIBLE:
+    if float(path.all_y.max() - path.all_y.min()) <= NEGLIGIBLE:
         return prior_is_optimal(problem)
     # Overflow and 0/0 occur where a prior weight or a gap is next to nothing; no comparison with their results holds.
     with np.errstate(all="ignore"):
@@ -128,10 +144,16 @@ class ChiSquaredPath:
 
     def __init__(self, problem: BoundProblem):
         self.problem = problem
-        self.floor = float(problem.risks.min())
-        self.y = problem.risks - self.floor
+        self.all_p: Prior = 1.0 / problem.size if problem.uniform_prior else problem.prior
+        self.p, risks = self.all_p, problem.risks
+        if not problem.uniform_prior and float(problem.prior.min()) < _LEAST_PRIOR:
+            kept = problem.prior >= _LEAST_PRIOR
+            self.p, risks = problem.prior[kept], risks[kept]
+        self.floor = float(risks.min())
+        #: All risks and those that have a part in the search, measured from the smallest of the latter.
+        self.all_y = problem.risks - self.floor
+        self.y = self.all_y if risks is problem.risks else risks - self.floor
         self.spread = float(self.y.max())
-        self.p: Prior = 1.0 / problem.size if problem.uniform_prior else problem.prior
         self.c = problem.coefficient
         self.stationarity = STATIONARITY[problem.distance]
         self.candidates: list[Candidate] = []
@@ -153,12 +175,26 @@ class ChiSquaredPath:
             count, others = int(np.count_nonzero(lowest)), ~lowest
         mass, y, p = _mass(p, lowest, count), y[others], _select(p, others)
         root = math.sqrt(mass)
+        if not y.size:
+            self.add_end(mass)
+            return
         if self.stationarity.excess(self.floor, self.c / root, self.c / (root * float(y.min()))) < 0.0:
-            self.candidates.append(Candidate(self.floor, self.c / root, 1.0 / mass, None))
+            self.add_end(mass)
         # With μ this far above the largest risk, √Q is as large; hence d <= 1, or Φ <= d²/4 <= c/4 < b: the bound
         # falls.
         reach = 1.001 * (self.c if isinstance(self.stationarity, Linear) else math.sqrt(self.c))
-        self.search(y, p, Ramp(0.0, mass, 0.0, 0.0, 0.0), self.spread + reach, 0)
+        self.search(y, p, Ramp(0.0, mass, 0.0, 0.0, 0.0, 0.0, 0.0), self.spread + reach, 0)
+
+    def add_end(self, mass: float) -> None:
+        """Keep the end of the path, all weight on the smallest risk, as a candidate.
+
+        The level at which it is stationary says what classifiers with next to no prior weight are to have.
+        """
+        budget = self.c / math.sqrt(mass)
+        r = self.problem.distance_function.derivatives(self.floor, budget)
+        level = budget * r.b / r.L if r.L > 0.0 else 0.0
+        place = level if NEGLIGIBLE < level < math.inf else None
+        self.candidates.append(Candidate(self.floor, budget, 1.0 / mass, place))
 
     def search(self, y: np.ndarray, p: Prior, base: Ramp, upper: float, depth: int) -> None:
         """Find the turns between ``base.position`` and ``upper``; ``y`` are the risks between the two, in any order."""
@@ -182,27 +218,28 @@ class ChiSquaredPath:
         position = np.empty(n + 2)
         position[0], position[1:-1], position[-1] = base.position, y, upper
         gap = position[1:] - position[:-1]
-        # P and V belong to the n + 1 segments, W and Q to the n + 2 positions.
-        P, V, W, Q = np.empty(n + 1), np.empty(n + 1), np.empty(n + 2), np.empty(n + 2)
-        P[0], V[0], W[0], Q[0] = base.P, base.V, base.W, base.Q
+        # P, V and S belong to the n + 1 segments, W, Q and R to the n + 2 positions.
+        P, V, S, W, Q, R = (np.empty(n + more) for more in (1, 1, 1, 2, 2, 2))
+        P[0], V[0], S[0], W[0], Q[0], R[0] = base.P, base.V, base.S, base.W, base.Q, base.R
         P[1:] = p * np.arange(1, n + 1) if isinstance(p, float) else p.cumsum()
         P[1:] += base.P
+        (p * y).cumsum(out=S[1:])
+        S[1:] += base.S
+        (S * gap).cumsum(out=R[1:])
+        R[1:] += base.R
         (P * gap).cumsum(out=W[1:])
         W[1:] += base.W
         (gap * (W[1:] + W[:-1])).cumsum(out=Q[1:])
         Q[1:] += base.Q
         (p * (W[1:-1] / P[:-1]) * (W[1:-1] / P[1:])).cumsum(out=V[1:])
         V[1:] += base.V
-        last = Ramp(upper, float(P[-1]), float(W[-1]), float(Q[-1]), float(V[-1]))
-        at_end = base.W == 0.0
-        if at_end:
+        last = Ramp(upper, *(float(values[-1]) for values in (P, W, Q, V, S, R)))
+        if base.W == 0.0:
             # Below the second smallest risk the path stands still.
-            position, P, V, W, Q = position[1:], P[1:], V[1:], W[1:], Q[1:]
+            position, P, V, S, W, Q, R = (values[1:] for values in (position, P, V, S, W, Q, R))
         root = np.sqrt(Q)
         w = root / W
-        L = self.floor + np.maximum(position - Q / W, 0.0)
-        if at_end:
-            L[0] = self.floor
+        L = np.minimum(self.floor + R / W, 1.0)
         ends = self.stationarity.ends(L, self.c * w, self.c / root)
         variation, cube = V * P / self.c, w * w * w
         # The path runs towards smaller positions.
@@ -210,12 +247,11 @@ class ChiSquaredPath:
         verdict = judge(self.stationarity, ends.take(slice(1, None)), ends.take(slice(-1)), elasticity, single=True)
         self.evaluations += position.size
         for i in (verdict.turning | verdict.open).nonzero()[0].tolist():
-            ramp = Ramp(*(float(values[i]) for values in (position, P, W, Q, V)))
-            if ramp.Q > 0.0:
-                columns = (W[i + 1], W[i], ends.excess[i + 1], ends.excess[i], ends.L[i], ends.b[i + 1])
-                start, end, *rest = (float(number) for number in columns)
-                interval = Interval(-math.log(start), -math.log(end), *rest)
-                self.settle(Segment(ramp, self.c, self.floor), interval, bool(verdict.turning[i]))
+            ramp = Ramp(*(float(values[i]) for values in (position, P, W, Q, V, S, R)))
+            columns = (W[i + 1], W[i], ends.excess[i + 1], ends.excess[i], ends.L[i], ends.b[i + 1])
+            start, end, *rest = (float(number) for number in columns)
+            interval = Interval(-math.log(start), -math.log(end), *rest)
+            self.settle(Segment(ramp, self.c, self.floor), interval, bool(verdict.turning[i]))
         return last
 
     def settle(self, segment: Segment, interval: Interval, turning: bool) -> None:
@@ -224,12 +260,21 @@ class ChiSquaredPath:
             rising = segment.rising_part(self.stationarity, interval.low, interval.high)
             if rising is None:
                 return
-            points = [segment.evaluate_one(z) for z in rising]
-            excess = [self.stationarity.excess(point.L, point.b, point.d) for point in points]
-            if not excess[0] < 0.0 <= excess[1]:
+            first, last = rising
+            lowest = self.excess_at(segment, first)
+            # The excess is largest at the end of the rise; where that end is within rounding of the segment's own, at
+            # which a tiny L may vanish and the excess with it, it shows a step before.
+            tops = [last - step * max(1.0, abs(last)) for step in _STEPS_BACK]
+            highest, last = max((self.excess_at(segment, z), z) for z in tops if z >= first)
+            if not lowest < 0.0 <= highest:
                 return
-            interval = interval._replace(low=rising[0], high=rising[1], excess_low=excess[0], excess_high=excess[1])
+            interval = interval._replace(low=first, high=last, excess_low=lowest, excess_high=highest)
         self.add(segment, interval)
+
+    def excess_at(self, segment: Segment, z: float) -> float:
+        """The excess at a coordinate of a segment."""
+        point = segment.evaluate_one(z)
+        return float(self.stationarity.excess(point.L, point.b, point.d))
 
     def add(self, segment: Segment, bracket: Interval) -> None:
         """Solve for the turn in a bracket and keep it as a candidate."""
@@ -249,18 +294,17 @@ class ChiSquaredPath:
         width = (high - low) / _BUCKETS
         keys, sums = _bucket_sums(y, p, low, width)
         position = np.concatenate(([base.position], low + width * np.arange(_BUCKETS), [high, upper]))
-        ramps = _accumulate(base, position, sums)
-        _, _, W, Q, _ = ramps
+        W, Q = _accumulate(base, position, sums)
         root = np.sqrt(Q)
-        L = self.floor + np.maximum(position - Q / W, 0.0)
-        at_end = base.W == 0.0
-        if at_end:
-            L[1] = self.floor
-        ends = self.stationarity.ends(L, self.c * root / W, self.c / root)
-        least, most = self.stationarity.excess_range(ends.take(slice(1, None)), ends.take(slice(-1)))
-        margin = _MARGIN * self.stationarity.size(ends.b[:-1])
+        # The sums of the buckets do without R; what that costs an L next to zero widens the enclosures.
+        L, off = self.floor + (position - Q / W), _ROUNDING * position
+        b, d = self.c * root / W, self.c / root
+        upper_ends = self.stationarity.ends(np.clip(L + off, 0.0, 1.0), b, d)
+        lower_ends = self.stationarity.ends(np.clip(L - off, 0.0, 1.0), b, d)
+        least, most = self.stationarity.excess_range(upper_ends.take(slice(1, None)), lower_ends.take(slice(-1)))
+        margin = _MARGIN * self.stationarity.size(b[:-1])
         is_open = ~((least > margin) | (most < -margin))
-        if at_end:
+        if base.W == 0.0:
             # Below the second smallest risk the path stands still.
             is_open[0] = False
         self.evaluations += position.size
@@ -268,7 +312,8 @@ class ChiSquaredPath:
         for i, j in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
             # Intervals i to j - 1; interval k holds bucket k - 1.
             inside = np.flatnonzero((keys >= max(i - 1, 0)) & (keys < max(j - 1, 0)))
-            lower = Ramp(*(float(values[i]) for values in ramps))
+            below = np.flatnonzero(keys < max(i - 1, 0))
+            lower = _raised(base, float(position[i]), y[below], _select(p, below))
             self.search(y[inside], _select(p, inside), lower, float(position[j]), depth + 1)
 
     # -- Posteriors --------------------------------------------------------------------------------------------------
@@ -276,21 +321,21 @@ class ChiSquaredPath:
     def posterior(self, place: float | None) -> np.ndarray:
         """The weights at a position; None is the end of the path."""
         if place is None:
-            weights = np.where(self.y <= NEGLIGIBLE, self.problem.prior, 0.0)
+            weights = np.where(self.all_y <= NEGLIGIBLE, self.problem.prior, 0.0)
         else:
-            weights = np.subtract(place if self.y.size <= _SHORT else self.polish(place), self.y)
+            weights = np.subtract(place if self.y.size <= _SHORT else self.polish(place), self.all_y)
             np.maximum(weights, 0.0, out=weights)
-            weights *= self.p
+            weights *= self.all_p
         weights /= weights.sum()
         return weights
 
     def support_size(self, place: float | None) -> int:
-        return int(np.count_nonzero(self.y <= NEGLIGIBLE if place is None else self.y < place))
+        return int(np.count_nonzero(self.all_y <= NEGLIGIBLE if place is None else self.all_y < place))
 
     def polish(self, position: float) -> float:
         """A Newton step on sums that are formed afresh, pairwise, at the position itself."""
-        P, W, Q = self.moments(position)
-        segment = Segment(Ramp(position, P, W, Q, max(Q - W * W / P, 0.0)), self.c, self.floor)
+        P, W, Q, R = self.moments(position)
+        segment = Segment(Ramp(position, P, W, Q, max(Q - W * W / P, 0.0), 0.0, R), self.c, self.floor)
         point = segment.evaluate_one(-math.log(W))
         slope = self.stationarity.excess_slope(point.L, point.d, point.e) * point.speed
         if not slope > 0.0:
@@ -299,9 +344,9 @@ class ChiSquaredPath:
         step = self.stationarity.excess(point.L, point.b, point.d) / slope * W / P
         return position + step if abs(step) <= 1e-6 * position else position
 
-    def moments(self, position: float) -> tuple[float, float, float]:
-        """The sums P, W and Q at a position."""
-        P = W = Q = 0.0
+    def moments(self, position: float) -> tuple[float, float, float, float]:
+        """The sums P, W, Q and R at a position."""
+        P = W = Q = R = 0.0
         for i in range(0, self.y.size, _BLOCK):
             part = slice(i, i + _BLOCK)
             p = _select(self.p, part)
@@ -311,9 +356,10 @@ class ChiSquaredPath:
             P += p * int(np.count_nonzero(inside)) if isinstance(p, float) else float((p * inside).sum())
             weighted = ramp * p
             W += float(weighted.sum())
+            R += float(np.dot(weighted, self.y[part]))
             weighted *= ramp
             Q += float(weighted.sum())
-        return P, W, Q
+        return P, W, Q, R
 
 
 def _sorted(y: np.ndarray, p: Prior) -> tuple[np.ndarray, Prior]:
@@ -345,7 +391,7 @@ def _closed_form(stationarity: Stationarity, segment: Segment) -> float | None:
     .. math:: \tau^2 = \frac VP \frac s{1-s}, \qquad
               \frac{s}{1-s} = \frac{\sin^2((\pi - A)/3)}{\sin((2\pi - A)/3)\,\sin(A/3)} .
     """
-    _, P, W, Q, V = segment.ramp
+    _, P, W, Q, V, _, _ = segment.ramp
     c = segment.c
     if isinstance(stationarity, Linear):
         short = c * c - Q
@@ -384,16 +430,29 @@ def _bucket_sums(y: np.ndarray, p: Prior, low: float, width: float) -> tuple[np.
     return keys, sums * np.array([[1.0], [width], [width**2]])
 
 
-def _accumulate(base: Ramp, position: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The fields of the ramps at the edges of the buckets; two empty intervals surround the buckets."""
+def _accumulate(base: Ramp, position: np.ndarray, sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """W and Q at the edges of the buckets; two empty intervals surround the buckets."""
     mass, first, second = np.pad(sums, ((0, 0), (1, 1)))
     gap = np.diff(position)
     P = base.P + np.append(0.0, np.cumsum(mass))
     W = base.W + np.append(0.0, np.cumsum(P[:-1] * gap + first))
     Q = base.Q + np.append(0.0, np.cumsum(gap * (2.0 * W[:-1] + P[:-1] * gap) + second))
-    # V of two groups of risks: their own, and that of their means.
-    filled = mass > 0.0
-    within = np.where(filled, np.maximum(second - first * first / mass, 0.0), 0.0)
-    apart = np.where(filled, W[:-1] / P[:-1] + gap - first / mass, 0.0)
-    V = base.V + np.append(0.0, np.cumsum(within + P[:-1] * mass / P[1:] * apart**2))
-    return position, P, W, Q, V
+    return W, Q
+
+
+def _raised(base: Ramp, position: float, y: np.ndarray, p: Prior) -> Ramp:
+    """The ramp at a higher position; ``y`` are the risks between the two."""
+    gap = position - base.position
+    above = position - y
+    weights = np.full(y.size, p) if isinstance(p, float) else p
+    mass, moment = float(weights.sum()), float((weights * y).sum())
+    P, S = base.P + mass, base.S + moment
+    W = base.W + base.P * gap + float((weights * above).sum())
+    Q = base.Q + gap * (2.0 * base.W + base.P * gap) + float((weights * above * above).sum())
+    R = base.R + base.S * gap + float((weights * y * above).sum())
+    V = base.V
+    if mass > 0.0:
+        # V of two groups of risks: their own, and that of their means.
+        mean, base_mean = moment / mass, base.S / base.P
+        V += float((weights * (y - mean) ** 2).sum()) + base.P * mass / P * (mean - base_mean) ** 2
+    return Ramp(position, P, W, Q, V, S, R)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from pacb_models.binary_kl import kl_inverse
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import LocalMinimum, Outcome
 
@@ -15,6 +17,9 @@ from .sweep import Interval
 NEGLIGIBLE = 1e-100
 #: A piece of path that could not be settled does no harm when nothing in it is better than the best by more than this.
 _CERTIFIED_GAP = 1e-12
+#: The relative error of a computed minimum: sums are accurate to 1e-13 and a bound is no more sensitive to them than
+#: they are themselves, as L r_L <= r and b r_b <= r; the place of a minimum is of second order.
+_ROUNDING = 1e-12
 #: Minima whose empirical risks differ by less than this part of the range of the risks are one minimum, seen twice.
 _SAME_RISK = 1e-12
 
@@ -43,9 +48,19 @@ class Posteriors(Protocol):
         """How many of them are positive."""
 
 
-def prior_is_optimal(problem: BoundProblem) -> Outcome:
-    """The outcome when all risks are equal: only the divergence counts, and the prior has none."""
-    return Outcome(problem.prior.copy(), "optimal", "all risks are equal: the prior is optimal", 0, is_global=True)
+def is_vacuous(problem: BoundProblem) -> bool:
+    """Whether a kl bound rounds to one everywhere: at the smallest risk, with the prior's divergence, it does."""
+    least = float(problem.risks.min())
+    budget = problem.coefficient / (problem.exponent if problem.divergence == "kl" else 1.0)
+    # 1 - r is about exp(-budget/(1 - L)); most problems are far from it, and need no root.
+    return problem.distance == "kl" and budget > 30.0 * (1.0 - least) and kl_inverse(least, budget) >= 1.0
+
+
+def prior_is_optimal(problem: BoundProblem, reason: str = "all risks are equal") -> Outcome:
+    """The outcome when only the divergence counts, as all risks are equal: the prior has none."""
+    smallest = problem.outer(problem.empirical_risk(problem.prior), problem.statistic(problem.prior))
+    message = f"{reason}: the prior is optimal"
+    return Outcome(problem.prior.copy(), "optimal", message, 0, is_global=True, lower_bound=_below(smallest))
 
 
 def outcome(
@@ -55,14 +70,29 @@ def outcome(
     undecided: list[Interval],
     evaluations: int,
 ) -> Outcome:
-    """The best candidate as posterior, the others as local minima, and whether the best is certified to be global."""
-    if len(candidates) == 1 and not undecided:
-        posterior = path.posterior(candidates[0].place)
-        return Outcome(posterior, "optimal", "the only local minimum along the path", evaluations, is_global=True)
+    """The best candidate as posterior, the others as local minima, and whether the best is certified to be global.
+
+    The lower bound is the smaller of the best and of what undecided pieces of the path could hold, less what rounding
+    may have done to it.
+    """
     invert = problem.distance_function.invert
+    if not candidates:
+        # Numbers left the range of floating point all along the path; nothing is claimed.
+        message = "no local minimum was found along the path: its numbers are out of range"
+        return Outcome(problem.prior.copy(), "acceptable", message, evaluations)
+    if len(candidates) == 1 and not undecided:
+        only = candidates[0]
+        return Outcome(
+            posterior=path.posterior(only.place),
+            status="optimal",
+            message="the only local minimum along the path",
+            iterations=evaluations,
+            is_global=True,
+            lower_bound=_below(invert(only.L, only.b)),
+        )
     ranked = _distinct(sorted((invert(c.L, c.b), i) for i, c in enumerate(candidates)), candidates, path.spread)
-    smallest = ranked[0][0] - _CERTIFIED_GAP
-    certified = all(invert(piece.least_risk, piece.least_budget) >= smallest for piece in undecided)
+    smallest = min((invert(piece.least_risk, piece.least_budget) for piece in undecided), default=math.inf)
+    certified = smallest >= ranked[0][0] - _CERTIFIED_GAP
     value = problem.divergence_function.value
     others = tuple(LocalMinimum(bound, c.L, value(c.D), path.support_size(c.place)) for bound, c in ranked[1:])
     message = (
@@ -76,8 +106,14 @@ def outcome(
         message=message,
         iterations=evaluations,
         is_global=certified,
+        lower_bound=_below(min(smallest, ranked[0][0])),
         local_minima=others,
     )
+
+
+def _below(bound: float) -> float:
+    """A bound less what rounding can have added to it."""
+    return bound * (1.0 - _ROUNDING)
 
 
 def _distinct(

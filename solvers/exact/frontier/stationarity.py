@@ -177,10 +177,13 @@ class BinaryKL(Stationarity):
         if isinstance(d, float) and d <= _LARGEST_RATE:
             return math.log1p(L * math.expm1(d)) - L * d
         value = np.log1p(L * np.expm1(np.minimum(d, _LARGEST_RATE)))
+        value -= L * d
         beyond = d > _LARGEST_RATE
         if np.any(beyond):
-            value = np.where(beyond, np.logaddexp(0.0, np.log(L) + d), value)
-        value -= L * d
+            # Where e^d overflows: ln(1 - L + L e^d) = u + ln(1 + (1 - L) e^-u), u = ln L + d.
+            u = np.log(L) + d
+            large = (1.0 - L) * d + np.log(L) + np.log1p((1.0 - L) * np.exp(-np.maximum(u, 0.0)))
+            value = np.where(beyond, np.where(u > 0.0, large, np.log1p(np.exp(np.minimum(u, 0.0))) - L * d), value)
         return value
 
     def threshold(self, L: Numbers, d: Numbers) -> Numbers:
