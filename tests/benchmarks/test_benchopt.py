@@ -76,5 +76,5 @@ def test_every_solver_has_a_file():
     files = {path.stem.replace("_", "-") for path in (ADAPTER / "solvers").glob("*.py")}
     ours = {entry.name for entry in entry_points(group=GROUP) if entry.value.startswith("pacb_models.")}
     for_bounds = {name for name in ours if "bound" in get_solver(name).kinds}
-    assert for_bounds - {"scipy"} <= files
+    assert for_bounds <= files
     assert set(SOLVERS) <= files
