@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import InputError
-from .validation import check_choice
+from .validation import check_choice, real_numbers
 
 SIDES = ("upper", "lower")
 
@@ -203,20 +203,13 @@ def _leading_half(x: Numbers) -> Numbers:
 
 def check_probabilities(name: str, value: ArrayLike) -> np.ndarray:
     """Numbers in [0, 1], of any shape."""
-    array = _floats(name, value)
+    array = real_numbers(name, value)
     return all_or_refuse(name, array, (array >= 0) & (array <= 1), "a probability must lie in [0, 1]")
 
 
 def _budgets(value: ArrayLike) -> np.ndarray:
-    array = _floats("budget", value)
+    array = real_numbers("budget", value)
     return all_or_refuse("budget", array, array >= 0, "it must be at least 0")
-
-
-def _floats(name: str, value: ArrayLike) -> np.ndarray:
-    try:
-        return np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"{name} is {value!r}; it must be a number or an array of numbers.") from None
 
 
 def all_or_refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str) -> np.ndarray:

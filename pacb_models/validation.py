@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import reprlib
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -14,12 +15,26 @@ from .errors import InputError
 SUM_TOLERANCE = 1e-9
 
 
+def real_numbers(name: str, values: object, expected: str = "a number or an array of numbers") -> np.ndarray:
+    """``values`` of any shape as float64 (a copy unless it is that already); only real numbers, all of them known."""
+    if np.ma.is_masked(values):
+        raise InputError(f"{name} is a masked array; every entry must be known.")
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "biufO" or any(isinstance(entry, str | bytes | None) for entry in _objects(array)):
+            raise TypeError
+        return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(_not_numbers(name, values, expected)) from None
+
+
+def _objects(array: np.ndarray) -> Iterable[object]:
+    return array.flat if array.dtype.kind == "O" else ()
+
+
 def _vector(name: str, values: object) -> np.ndarray:
     """A one-dimensional, non-empty, NaN-free float64 copy of ``values``."""
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(_not_numbers(name, values)) from None
+    array = np.array(real_numbers(name, values, "a sequence of numbers"))
     if array.ndim != 1:
         raise InputError(f"{name} must be one-dimensional, but its shape is {array.shape}.")
     if array.size == 0:
@@ -34,15 +49,23 @@ def _vector(name: str, values: object) -> np.ndarray:
     return array
 
 
-def _not_numbers(name: str, values: object) -> str:
+def _not_numbers(name: str, values: object, expected: str) -> str:
     """The sentence about the first entry that is no number, or about the whole when it has no entries."""
-    if isinstance(values, (list, tuple, np.ndarray)):
+    if isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and values.ndim > 0):
         for index, value in enumerate(values):
-            try:
-                float(value)
-            except (TypeError, ValueError):
+            if not _is_number(value):
                 return f"{name}[{index}] is {reprlib.repr(value)}; every entry must be a number."
-    return f"{name} is {reprlib.repr(values)}; it must be a sequence of numbers."
+    return f"{name} is {reprlib.repr(values)}; it must be {expected}."
+
+
+def _is_number(value: object) -> bool:
+    if isinstance(value, str | bytes | np.complexfloating | np.timedelta64 | np.datetime64):
+        return False
+    try:
+        float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
 
 
 def _refuse_first(name: str, array: np.ndarray, bad: np.ndarray, expected: str) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..binary_kl import all_or_refuse, kl_inverse
+from ..validation import real_numbers
 from .binomial import ARRAY, SCALAR, Numbers, tail
 from .counts import check_counts
 
@@ -41,7 +42,7 @@ def clopper_pearson(errors: ArrayLike, m: ArrayLike, delta: ArrayLike) -> float 
     [0.0547, 0.0589, 1.0]
     """
     counts, sizes = check_counts(errors, m)
-    levels = np.asarray(delta, dtype=np.float64)
+    levels = real_numbers("delta", delta)
     all_or_refuse("delta", levels, (levels > 0.0) & (levels < 1.0), "it must lie strictly between 0 and 1")
     k, n, e = np.broadcast_arrays(counts.astype(np.float64), sizes.astype(np.float64), levels)
     return limit(float(k), float(n), float(e)) if k.ndim == 0 else limits(k, n, e)

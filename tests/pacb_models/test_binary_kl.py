@@ -176,7 +176,7 @@ def test_divergence_term_keeps_relative_accuracy_at_its_double_zero(a, b):
         ((0.1, -1.0), "budget is -1.0; it must be at least 0."),
         ((0.1, [1.0, math.nan]), "budget[1] is nan; it must be at least 0."),
         (("half", 0.1), "q is 'half'; it must be a number or an array of numbers."),
-        ((0.1, None, "upper"), "budget is nan; it must be at least 0."),
+        ((0.1, None, "upper"), "budget is None; it must be a number or an array of numbers."),
         ((0.1, 0.1, "both"), "side is 'both'; it must be one of 'upper', 'lower'."),
     ],
 )

@@ -28,7 +28,7 @@ BAD = [
     ({"risks": [0.1, [0.2, 0.3]]}, [r"risks\[1\] is \[0\.2, 0\.3\]", "number"]),
     ({"risks": {"a": 0.1}}, ["risks is {'a': 0.1}", "sequence of numbers"]),
     ({"risks": "0.1 0.2"}, ["risks is '0.1 0.2'", "sequence of numbers"]),
-    ({"risks": None}, ["risks", "one-dimensional"]),
+    ({"risks": None}, ["risks is None", "sequence of numbers"]),
     # m
     ({"m": 0}, [r"\bm\b", r"\b0\b"]),
     ({"m": -3}, [r"\bm\b", "-3"]),
@@ -142,3 +142,50 @@ def test_good_counts_and_choices():
     assert validation.check_choice("side", "upper", ("upper", "lower")) == "upper"
     with pytest.raises(pm.InputError, match=r"side is 'left'; it must be one of 'upper', 'lower'\."):
         validation.check_choice("side", "left", ("upper", "lower"))
+
+
+NO_REAL_NUMBERS = [
+    np.ma.masked_array([0.1, 0.9, 0.4], mask=[False, True, False]),
+    np.array([0.1, 0.9, 0.4 + 0j]),
+    [0.1, 0.9, 0.4j],
+    np.array([1, 0, 0], dtype="timedelta64[s]"),
+    np.array([0, 1, 2], dtype="datetime64[D]"),
+    ["0.1", "0.9", "0.4"],
+    np.array([0.1, "0.9", 0.4], dtype=object),
+    [0.1, 10**400, 0.2],
+    [0.1, None, 0.2],
+    [[0.1, 0.2], [0.3]],
+]
+
+
+@pytest.mark.parametrize("values", NO_REAL_NUMBERS, ids=repr)
+@pytest.mark.filterwarnings("error")
+def test_only_real_numbers_that_are_known(values):
+    problem = pm.BoundProblem(**GOOD)
+    for refused in (
+        lambda: pm.BoundProblem(values, 50),
+        lambda: pm.BoundProblem([0.1, 0.2, 0.3], 50, prior=values),
+        lambda: problem.bound(values),
+        lambda: pm.kl_inverse(values, 0.1),
+        lambda: pm.kl_inverse(0.1, values),
+        lambda: pm.clopper_pearson(1, 50, values),
+    ):
+        with pytest.raises(
+            pm.InputError, match=r"(must be a number|must be known|array of numbers|sequence of numbers)"
+        ) as caught:
+            refused()
+        assert_one_sentence(str(caught.value), [])
+
+
+def test_unusual_arrays_of_known_real_numbers():
+    from decimal import Decimal
+    from fractions import Fraction
+
+    expected = [0.125, 0.25, 1.0]
+    for values in (
+        np.ma.masked_array(expected),
+        [Fraction(1, 8), Decimal("0.25"), True],
+        np.array(expected, dtype=np.float32),
+        np.array([*expected, 9.0])[:3],
+    ):
+        assert pm.BoundProblem(values, 50).risks.tolist() == expected
