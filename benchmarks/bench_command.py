@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import math
+import re
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +35,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "  pacb bench --suite paper --jobs 2 --out results/paper\n"
         "  pacb bench --out results/paper --suite paper --resume\n"
         "  pacb bench --risks mine.csv --m 500      your own risk file\n"
+        "  pacb bench --repeat 5 --out results/five  every cell five times: medians and intervals\n"
         "  pacb bench --report results/paper        the report on an unfinished run\n"
         "  pacb bench --compare results/old results/new",
     )
@@ -47,6 +51,12 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--solvers", metavar="A,B,...", help="only these solvers")
     parser.add_argument("--problems", metavar="TEXT", help="only problems whose name contains this")
     parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="per cell, instead of the suite's")
+    parser.add_argument(
+        "--memory-limit",
+        metavar="SIZE",
+        help="per cell, such as 800M or 4G, or 'none'; half of the machine's memory by default, divided by --jobs",
+    )
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="measure every cell N times")
     parser.add_argument(
         "--jobs", type=int, default=1, metavar="N", help="cells at the same time (timings are then marked)"
     )
@@ -70,13 +80,14 @@ def run(options: argparse.Namespace) -> int:
         return DONE if comparison.newly_wrong.empty else FAILED
     if options.report:
         return _summarise(Path(options.report), with_report=True)
-    from .runner import run_suite
+    from .runner import RunStopped, run_suite
 
     chosen = _suite(options)
+    memory_limit = _memory_limit(options.memory_limit)
     directory = _directory(options, chosen)
     print(f"{chosen.name}: {chosen.description}; {len(chosen.cells)} cells into {directory}", file=sys.stderr)
     try:
-        with _progress(len(chosen.cells)) as progress:
+        with _progress(options.repeat * len(chosen.cells)) as progress:
             run_suite(
                 chosen,
                 directory,
@@ -85,13 +96,49 @@ def run(options: argparse.Namespace) -> int:
                 resume=options.resume,
                 retry_failed=options.retry_failed,
                 time_limit=options.time_limit,
+                memory_limit=memory_limit,
+                repeats=options.repeat,
                 progress=progress,
+                tell=lambda words: print(f"pacb bench: {words}", file=sys.stderr, flush=True),
             )
-    except KeyboardInterrupt:
-        again = f"pacb bench --suite {chosen.name} --out {directory} --resume"
-        print(f"\ninterrupted; what was measured is in {directory}. To go on: {again}", file=sys.stderr)
-        return 130
+    except (KeyboardInterrupt, RunStopped) as reason:
+        interrupted = isinstance(reason, KeyboardInterrupt)
+        cause = "\ninterrupted" if interrupted else f"pacb bench: {reason}"
+        again = _again(options, directory)
+        print(f"{cause}; what was measured is in {directory}. To go on: {again}", file=sys.stderr)
+        return 130 if interrupted else FAILED
     return _summarise(directory, with_report=not options.no_report)
+
+
+def _again(options: argparse.Namespace, directory: Path) -> str:
+    """The command that goes on with a run that was stopped."""
+    words = ["pacb", "bench"]
+    if options.risks:
+        words += ["--risks", *options.risks, "--m", str(options.m), "--delta", repr(options.delta)]
+        words += [word for distance in options.distance or () for word in ("--distance", distance)]
+    else:
+        words += ["--suite", options.suite]
+    given = {"--jobs": None if options.jobs == 1 else options.jobs, "--repeat": None}
+    given["--repeat"] = None if options.repeat == 1 else options.repeat
+    for name in ("solvers", "problems", "time_limit", "memory_limit", "dask"):
+        given[f"--{name.replace('_', '-')}"] = getattr(options, name)
+    # With an equals sign, a value may begin with a hyphen.
+    words += [f"{name}={value}" for name, value in given.items() if value is not None]
+    words += ["--no-report"] if options.no_report else []
+    return shlex.join([*words, f"--out={directory}", "--resume"])
+
+
+def _memory_limit(text: str | None) -> int | None:
+    """Bytes; None for the default, 0 for none."""
+    if text is None or text == "none":
+        return None if text is None else 0
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", text.strip(), re.IGNORECASE)
+    size = int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " ")) if found else 0
+    if size < 2**20:
+        raise InputError(
+            f"--memory-limit is {text!r}; it must be a size of at least a megabyte, such as 4G, or 'none'."
+        )
+    return size
 
 
 def _summarise(directory: Path, with_report: bool) -> int:
@@ -113,8 +160,10 @@ def _suite(options: argparse.Namespace) -> Suite:
 
     if options.jobs < 1:
         raise InputError(f"--jobs is {options.jobs}; it must be at least 1.")
-    if options.time_limit is not None and not options.time_limit > 0:
-        raise InputError(f"--time-limit is {options.time_limit}; it must be a positive number of seconds.")
+    if options.repeat < 1:
+        raise InputError(f"--repeat is {options.repeat}; it must be at least 1.")
+    if options.time_limit is not None and not 0 < options.time_limit < math.inf:
+        raise InputError(f"--time-limit is {options.time_limit}; it must be a positive, finite number of seconds.")
     if options.retry_failed and not options.resume:
         raise InputError("--retry-failed goes with --resume.")
     if options.risks:

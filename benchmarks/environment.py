@@ -1,14 +1,23 @@
-"""The machine and the software that a run's figures belong to."""
+"""The machines and the software that a directory's figures belong to."""
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import subprocess
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
+
+from pacb_models.errors import InputError
+from pacb_models.files import write_atomically
+
+ENVIRONMENT = "environment.json"
 
 _PACKAGES = (
     "pacb-models",
@@ -19,27 +28,104 @@ _PACKAGES = (
     "cvxpy",
     "clarabel",
     "scs",
+    "casadi",
+    "pyscipopt",
     "scikit-learn",
     "joblib",
     "dask",
 )
 
+#: What makes two environments one machine; times of different machines are never compared.
+MACHINE = ("processor", "cores", "memory_bytes", "system")
 
+
+@cache
 def describe() -> dict[str, Any]:
     """Versions, processor, memory, operating system and date, as JSON-ready values."""
-    import psutil
-
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "system": platform.platform(),
         "processor": _processor(),
         "cores": os.cpu_count(),
-        "memory_bytes": psutil.virtual_memory().total,
+        "memory_bytes": memory_bytes(),
         "versions": {name: _version(name) for name in _PACKAGES},
         "ipopt": _ipopt_version(),
         "commit": _commit(),
     }
+
+
+@dataclass
+class Environments:
+    """The environments of a directory, numbered from one as its rows name them, and what is planned there.
+
+    ``environment.json`` holds them. A run adds its own when none of those before equals it, and changes none: rows that
+    were measured elsewhere, or by other versions, keep theirs.
+    """
+
+    listed: list[dict[str, Any]] = field(default_factory=list)
+    #: Name of the suite, number of its cells, repetitions; of the latest run.
+    plan: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, directory: str | Path) -> Environments:
+        """What the directory has; empty when nothing is there."""
+        path = Path(directory) / ENVIRONMENT
+        try:
+            found = json.loads(path.read_bytes())
+        except FileNotFoundError:
+            return cls()
+        except (OSError, ValueError, RecursionError) as reason:
+            detail = reason.strerror if isinstance(reason, OSError) else "it is not JSON"
+            raise InputError(f"cannot read {str(path)!r}: {detail}.") from None
+        entries = found.get("environments") if isinstance(found, dict) else None
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            raise InputError(f"{str(path)!r} holds no list 'environments'; move it away, or repair it.")
+        plan = found.get("plan")
+        return cls(entries, plan if isinstance(plan, dict) else {})
+
+    def number(self, described: dict[str, Any]) -> int:
+        """The number of an environment, added if none equals it but for the date."""
+        for position, known in enumerate(self.listed, 1):
+            if _undated(known) == _undated(described):
+                return position
+        self.listed.append(described)
+        return len(self.listed)
+
+    def machines(self, numbers: Iterable[Any]) -> dict[Any, int]:
+        """The machine of each environment's number, numbered from one as they appear."""
+        facts = {number: tuple(self.entry(number).get(name) for name in MACHINE) for number in numbers}
+        order = {fact: position for position, fact in enumerate(dict.fromkeys(facts.values()), 1)}
+        return {number: order[fact] for number, fact in facts.items()}
+
+    def entry(self, number: Any) -> dict[str, Any]:
+        """The environment of that number; empty for one that is not listed."""
+        known = isinstance(number, int) and 1 <= number <= len(self.listed)
+        return self.listed[number - 1] if known else {}
+
+    def as_dict(self) -> dict[str, Any]:
+        """The content of the file."""
+        return {"plan": self.plan, "environments": self.listed}
+
+    def write(self, directory: str | Path) -> None:
+        """Write ``environment.json``."""
+        write_atomically(Path(directory) / ENVIRONMENT, json.dumps(self.as_dict(), indent=2) + "\n")
+
+
+def _undated(described: dict[str, Any]) -> str:
+    return json.dumps({name: value for name, value in described.items() if name != "date"}, sort_keys=True)
+
+
+def memory_bytes() -> int:
+    """The machine's memory, or what its control group leaves of it."""
+    import psutil
+
+    total = int(psutil.virtual_memory().total)
+    try:
+        return min(total, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    except (OSError, ValueError):
+        # No such group, or the word "max".
+        return total
 
 
 def _version(package: str) -> str | None:
@@ -68,9 +154,9 @@ def _ipopt_version() -> str | None:
 
 
 def _commit() -> str | None:
-    """The commit of the checkout that this file lies in, when it lies in one."""
+    """The commit of the checkout that this file lies in, when it lies in one; with a mark when the checkout differs."""
     folder = Path(__file__).resolve().parent
-    command = ["git", "-C", str(folder), "rev-parse", "--short", "HEAD"]
+    command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude=*"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
     except (OSError, subprocess.SubprocessError):

@@ -5,154 +5,55 @@ from __future__ import annotations
 import json
 import math
 import os
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from pacb_models.errors import InputError
-from pacb_models.registry import get_solver, supported_claim
+from pacb_models.registry import supported_claim
 
-from . import environment
-from .results import LOG, ResultLog, export, read_rows, write_environment
+from . import environment, measuring
+from .cluster import RunStopped, Task, measured
+from .environment import Environments
+from .measuring import IDLE_LIMIT, Conditions
+from .results import LOG, LogError, ResultLog, export, read_rows
 from .suites import Cell, Suite
-from .worker import TwoPipes
 
 #: Largest difference from the certified optimum that counts as correct.
 CORRECT_GAP = 1e-7
-#: Seconds for building a problem and importing a solver's software, before its clock starts, and for the certified
-#: optimum after it has stopped.
-PREPARATION_LIMIT = 300.0
 
-Progress = Callable[[dict[str, Any], int, int], None]
+Row = dict[str, Any]
+Progress = Callable[[Row, int, int], None]
 
 
-class Worker:
-    """A measuring process and the pipes to it."""
-
-    def __init__(self, threads: int = 1) -> None:
-        child_in, parent_out = os.pipe()
-        parent_in, child_out = os.pipe()
-        path = os.pathsep.join(entry or os.getcwd() for entry in sys.path)
-        limits = {name: str(threads) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "pacb_models.benchmarks.worker", str(child_in), str(child_out), str(os.getpid())],
-            pass_fds=(child_in, child_out),
-            env={**os.environ, "PYTHONPATH": path, **limits},
-            stdin=subprocess.DEVNULL,
-            # Ctrl-C is the runner's to handle: the terminal must not send it to the worker as well.
-            start_new_session=True,
-        )
-        os.close(child_in)
-        os.close(child_out)
-        self._pipes = TwoPipes(parent_in, parent_out)
-
-    def run(self, cell: Cell, time_limit: float, with_memory: bool) -> tuple[dict[str, Any], bool]:
-        """The measurement, and whether the worker is still good for another."""
-        row: dict[str, Any] = {}
-        started = time.perf_counter()
-        try:
-            self._pipes.send((cell, time_limit, with_memory))
-            if not self._pipes.poll(PREPARATION_LIMIT):
-                message = f"building the problem and importing took over {PREPARATION_LIMIT:g} s"
-                return {"status": "error", "message": message}, False
-            row.update(self._pipes.recv()[1])
-            started = time.perf_counter()
-            # A solver that keeps the limit itself gets a moment to say so.
-            patience = 1.1 * time_limit + 1.0 if get_solver(cell.solver).keeps_time_limit else time_limit
-            if not self._pipes.poll(patience):
-                seconds = time.perf_counter() - started
-                return {**row, "status": "time_limit", "message": "ended at the time limit", "seconds": seconds}, False
-            row.update(self._pipes.recv()[1])
-            return row, self._add_reference(row)
-        except (EOFError, OSError):
-            code = self._process.wait()
-            cause = f"signal {-code}" if code < 0 else f"exit code {code}"
-            seconds = time.perf_counter() - started
-            return {**row, "status": "error", "message": f"the process ended with {cause}", "seconds": seconds}, False
-
-    def _add_reference(self, row: dict[str, Any]) -> bool:
-        """Complete a measurement by the certified optimum; without one it still counts, but the worker does not."""
-        try:
-            if self._pipes.poll(PREPARATION_LIMIT):
-                row.update(self._pipes.recv()[1])
-                return True
-        except (EOFError, OSError):
-            pass
-        return False
-
-    def kill(self) -> None:
-        """End the process, whatever it is doing."""
-        self._process.kill()
-        self._process.wait()
-        self._pipes.close()
-
-
-class _Workers(threading.local):
-    """The workers of each thread; kept between cells, replaced when they had to be killed."""
-
-    def __init__(self) -> None:
-        self.by_name: dict[str, Worker] = {}
-
-
-_workers = _Workers()
-_all_workers: set[Worker] = set()
-_stopping = threading.Event()
-
-
-def execute(
-    cell: Cell, suite: str, time_limit: float, with_memory: bool, threads: int, parallel: bool
-) -> dict[str, Any]:
+def execute(cell: Cell, repetition: int, conditions: Conditions) -> Row | None:
     """Measure one cell and complete its row. Runs in the runner, in a thread of it, or on a Dask worker."""
-    if _stopping.is_set():
-        return {}
-    # A worker for each solver: one that is killed does not take along what the others imported. But a single one in
-    # each of several threads, which would need too much memory otherwise, and where every cell gets a new one anyway.
-    name = "any" if parallel or with_memory else cell.solver
-    if with_memory:
-        _dismiss(name)
-    if name not in _workers.by_name:
-        _workers.by_name[name] = Worker(threads)
-        _all_workers.add(_workers.by_name[name])
-    row, usable = _workers.by_name[name].run(cell, time_limit, with_memory)
-    if not usable:
-        _dismiss(name)
-    return complete(cell, row, suite, time_limit, parallel)
+    found = measuring.measure(cell, conditions)
+    return None if found is None else complete(cell, repetition, found, conditions)
 
 
-def _dismiss(name: str) -> None:
-    worker = _workers.by_name.pop(name, None)
-    if worker is not None:
-        worker.kill()
-        _all_workers.discard(worker)
-
-
-def dismiss_all() -> None:
-    """End every worker of this process."""
-    while _all_workers:
-        _all_workers.pop().kill()
-    _workers.by_name.clear()
-
-
-def complete(cell: Cell, row: dict[str, Any], suite: str, time_limit: float, parallel: bool) -> dict[str, Any]:
+def complete(cell: Cell, repetition: int, row: Row, conditions: Conditions) -> Row:
     """Add identity and judgement to a measurement.
 
     Success is a claim of optimality that the recomputed residuals support; correct is a bound within 1e-7 of the
     certified optimum, whatever is claimed. What is not a success is charged the time limit.
     """
     bound, reference = row.get("bound"), row.get("reference_bound")
-    gap = bound - reference if bound is not None and reference is not None else None
+    gap = None
+    if bound is not None and reference is not None and math.isfinite(reference):
+        gap = bound - reference
     claims = row.get("status") == "optimal"
-    residuals = (row.get("kkt_residual", math.inf), row.get("simplex_residual", math.inf))
+    residuals = [math.inf if row.get(name) is None else row[name] for name in ("kkt_residual", "simplex_residual")]
     success = claims and supported_claim("optimal", *residuals) == "optimal"
-    spent = row.get("seconds", 0.0) + row.get("setup_seconds", 0.0)
+    spent = (row.get("seconds") or 0.0) + (row.get("setup_seconds") or 0.0)
+    limit = conditions.time_limit
     return {
         "key": cell.key,
-        "suite": suite,
+        "repetition": repetition,
+        "environment": environment.describe(),
+        "suite": conditions.suite,
         "problem": cell.problem.name,
         "dataset": cell.problem.dataset,
         "solver": cell.solver,
@@ -163,9 +64,10 @@ def complete(cell: Cell, row: dict[str, Any], suite: str, time_limit: float, par
         "claims": claims,
         "success": success,
         "correct": gap is not None and abs(gap) <= CORRECT_GAP,
-        "charged_seconds": min(spent, time_limit) if success else time_limit,
-        "time_limit": time_limit,
-        "parallel": parallel,
+        "charged_seconds": min(spent, limit) if success else limit,
+        "time_limit": limit,
+        "memory_limit_bytes": conditions.memory_limit or None,
+        "parallel": conditions.parallel,
         "timestamp": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
@@ -179,7 +81,10 @@ def run_suite(
     resume: bool = False,
     retry_failed: bool = False,
     time_limit: float | None = None,
+    memory_limit: int | None = None,
+    repeats: int = 1,
     progress: Progress | None = None,
+    tell: Callable[[str], None] = lambda words: None,
 ) -> Path:
     """Measure every cell of a suite that the directory does not hold yet, and export the results.
 
@@ -187,7 +92,7 @@ def run_suite(
     ----------
     suite : Suite
     directory : path
-        Gets ``results.jsonl`` (one row per cell, as it finishes), ``environment.json``, ``results.csv`` and
+        Gets ``results.jsonl`` (one row per measurement, as it finishes), ``environment.json``, ``results.csv`` and
         ``results.parquet``.
     jobs : int
         Cells measured at the same time, with joblib.
@@ -199,82 +104,139 @@ def run_suite(
         With ``resume``: measure cells again that were no success.
     time_limit : float, optional
         Seconds per cell, instead of the suite's.
+    memory_limit : int, optional
+        Bytes that a measuring process may allocate, 0 for any number; by default half of the machine's memory, divided
+        by ``jobs``.
+    repeats : int
+        How often every cell is measured, the whole suite after the whole suite. One that ran out of time is not
+        measured again.
     progress : function, optional
-        Called with (row, cells done, cells in all) after every cell.
+        Called with (row, measurements done, measurements in all) after every one.
+    tell : function, optional
+        Called with a sentence that the user should know at once.
+
+    Raises
+    ------
+    RunStopped
+        When the run cannot go on: the log cannot be written, or the cluster is gone. What is measured is in the log.
     """
     directory = Path(directory)
-    limit = suite.time_limit if time_limit is None else time_limit
+    conditions = Conditions(
+        suite=suite.name,
+        time_limit=suite.time_limit if time_limit is None else time_limit,
+        with_memory=suite.measure_memory,
+        memory_limit=environment.memory_bytes() // (2 * max(jobs, 1)) if memory_limit is None else memory_limit,
+        threads=max(1, (os.cpu_count() or 1) // max(jobs, 1)),
+        parallel=jobs > 1 or dask is not None,
+        idle_limit=IDLE_LIMIT if dask is not None else 0.0,
+    )
     with ResultLog(directory) as log:
         known = _known_rows(directory, resume)
-        settled = {key for key, row in known.items() if row["success"] or not retry_failed}
-        todo = [cell for cell in suite.cells if cell.key not in settled]
-        done = len(suite.cells) - len(todo)
-        write_environment(directory, {"suite": suite.name, "cells": len(suite.cells), **environment.describe()})
-        _stopping.clear()
+        environments = Environments.read(directory)
+        environments.plan = {"suite": suite.name, "cells": len(suite.cells), "repeats": repeats}
+        environments.write(directory)
+        settled = {(row["key"], row["repetition"]) for row in known if row["success"] or not retry_failed}
+        tasks = [(cell, number) for number in range(repeats) for cell in suite.cells]
+        todo = [(cell, number) for cell, number in tasks if (cell.key, number) not in settled]
+        begun = done = len(tasks) - len(todo)
         try:
-            for row in _measured(suite, todo, limit, jobs, dask, list(known.values())):
-                log.append(row)
-                done += 1
-                if progress is not None:
-                    progress(row, done, len(suite.cells))
+            with closing(_measured(suite, todo, conditions, jobs, dask, known, tell)) as rows:
+                for row in rows:
+                    done += 1
+                    if row is not None:
+                        log.append({**row, "environment": _numbered(row["environment"], environments, directory)})
+                        if progress is not None:
+                            progress(row, done, len(tasks))
+            _export(directory)
+        except (LogError, InputError) as reason:
+            if isinstance(reason, InputError) and done == begun:
+                raise
+            # A file that cannot be written any more is a failure of the run, not of the user's words.
+            raise RunStopped(str(reason).rstrip(".")) from None
+        except BaseException:
+            with suppress(InputError):
+                _export(directory)
+            raise
         finally:
-            _stopping.set()
-            dismiss_all()
-            if (directory / LOG).stat().st_size:
-                export(directory)
+            measuring.end(conditions.run)
     return directory
 
 
-def _known_rows(directory: Path, resume: bool) -> dict[str, dict[str, Any]]:
+def _export(directory: Path) -> None:
+    if (directory / LOG).exists() and (directory / LOG).stat().st_size:
+        export(directory)
+
+
+def _numbered(described: dict[str, Any], environments: Environments, directory: Path) -> int:
+    """The number of a row's environment; a new one is on disk before a row names it."""
+    before = len(environments.listed)
+    number = environments.number(described)
+    if number > before:
+        environments.write(directory)
+    return number
+
+
+def _known_rows(directory: Path, resume: bool) -> list[Row]:
     log = directory / LOG
     if not log.exists() or log.stat().st_size == 0:
-        return {}
+        return []
     if not resume:
         raise InputError(
             f"{directory} holds results already; go on with --resume or choose another directory with --out."
         )
-    return {row["key"]: row for row in read_rows(directory)}
+    rows = read_rows(directory)
+    if any(row["source"] is not None for row in rows):
+        raise InputError(f"{directory} holds results merged from several directories; go on in those.")
+    return rows
 
 
 def _measured(
-    suite: Suite, cells: list[Cell], limit: float, jobs: int, dask: str | None, known: list[dict[str, Any]]
-) -> Iterator[dict[str, Any]]:
-    """Rows of the cells as they finish; where asked for, a solver that ran out of time is spared larger problems."""
-    parallel = jobs > 1 or dask is not None
-    threads = max(1, (os.cpu_count() or 1) // max(jobs, 1))
-    arguments = (suite.name, limit, suite.measure_memory, threads, parallel)
-    exhausted = {
-        _kind(row["solver"], row["settings"], row["problem"]) for row in known if row["status"] == "time_limit"
-    }
-    for batch in _batches(suite, cells):
+    suite: Suite,
+    tasks: list[Task],
+    conditions: Conditions,
+    jobs: int,
+    dask: str | None,
+    known: list[Row],
+    tell: Callable[[str], None],
+) -> Generator[Row | None, None, None]:
+    """Rows of the tasks as they finish, None for one that is not repeated.
+
+    Where asked for, a solver that ran out of time is spared larger problems.
+    """
+    slow = [row for row in known if row["status"] == "time_limit"]
+    out_of_time = {row["key"] for row in slow}
+    exhausted = {_kind(row["solver"], row["settings"], row["problem"]) for row in slow}
+    for batch in _batches(suite, tasks):
         ready = []
-        for cell in batch:
-            if suite.stop_at_limit and _kind_of(cell) in exhausted:
+        for cell, repetition in batch:
+            if repetition > 0 and cell.key in out_of_time:
+                yield None
+            elif suite.stop_at_limit and _kind_of(cell) in exhausted:
                 message = "not tried: it ran out of time on a smaller problem"
-                yield complete(cell, _not_tried(cell, message), suite.name, limit, parallel)
+                out_of_time.add(cell.key)
+                yield complete(cell, repetition, _not_tried(cell, message), conditions)
             else:
-                ready.append(cell)
-        for row in _in_parallel(ready, arguments, jobs, dask):
-            if row:
-                if row["status"] == "time_limit":
-                    exhausted.add(_kind(row["solver"], row["settings"], row["problem"]))
-                yield row
+                ready.append((cell, repetition))
+        for row in _in_parallel(ready, conditions, jobs, dask, tell):
+            if row is not None and row["status"] == "time_limit":
+                out_of_time.add(row["key"])
+                exhausted.add(_kind(row["solver"], row["settings"], row["problem"]))
+            yield row
 
 
-def _not_tried(cell: Cell, message: str) -> dict[str, Any]:
+def _not_tried(cell: Cell, message: str) -> Row:
     described = {name: cell.problem.arguments.get(name) for name in ("m", "delta", "distance", "constant")}
     described["divergence"] = cell.problem.arguments.get("divergence", "chi2")
     return {"status": "time_limit", "message": message, "H": cell.problem.arguments.get("count"), **described}
 
 
-def _batches(suite: Suite, cells: list[Cell]) -> list[list[Cell]]:
-    """All at once, or size after size where a failure decides about larger problems."""
-    if not suite.stop_at_limit:
-        return [cells]
-    sizes: dict[Any, list[Cell]] = {}
-    for cell in cells:
-        sizes.setdefault(cell.problem.arguments.get("count"), []).append(cell)
-    return [sizes[size] for size in sorted(sizes)]
+def _batches(suite: Suite, tasks: list[Task]) -> list[list[Task]]:
+    """A batch per repetition; or per size too, where a failure decides about larger problems."""
+    batches: dict[tuple[Any, ...], list[Task]] = {}
+    for cell, repetition in tasks:
+        size = cell.problem.arguments.get("count") if suite.stop_at_limit else 0
+        batches.setdefault((repetition, size), []).append((cell, repetition))
+    return [batches[place] for place in sorted(batches)]
 
 
 def _kind(solver: str, settings: str, problem: str) -> tuple[str, str, str]:
@@ -287,31 +249,21 @@ def _kind_of(cell: Cell) -> tuple[str, str, str]:
 
 
 def _in_parallel(
-    cells: list[Cell], arguments: tuple[Any, ...], jobs: int, dask: str | None
-) -> Iterator[dict[str, Any]]:
+    tasks: Sequence[Task], conditions: Conditions, jobs: int, dask: str | None, tell: Callable[[str], None]
+) -> Iterator[Row | None]:
+    if not tasks:
+        return
     if dask is not None:
-        yield from _with_dask(cells, arguments, dask)
+        with closing(measured(tasks, execute, conditions, dask, tell)) as rows:
+            for (cell, repetition), row in rows:
+                # An error of Dask's own has no identity yet.
+                yield row if row is None or "key" in row else complete(cell, repetition, row, conditions)
     elif jobs == 1:
-        for cell in cells:
-            yield execute(cell, *arguments)
+        for cell, repetition in tasks:
+            yield execute(cell, repetition, conditions)
     else:
         from joblib import Parallel, delayed
 
         # Threads here, a process of its own for each thread's solver: threads only wait.
         pool = Parallel(n_jobs=jobs, backend="threading", return_as="generator_unordered", pre_dispatch=jobs)
-        yield from pool(delayed(execute)(cell, *arguments) for cell in cells)
-
-
-def _with_dask(cells: list[Cell], arguments: tuple[Any, ...], address: str) -> Iterator[dict[str, Any]]:
-    try:
-        from distributed import Client, as_completed
-    except ImportError:
-        raise InputError("--dask needs the package distributed: pip install 'pacb-models[dask]'.") from None
-    try:
-        client = Client(address, timeout="10s")
-    except (OSError, ValueError) as reason:
-        raise InputError(f"--dask is {address!r}; no Dask scheduler answers there ({reason}).") from None
-    with client:
-        futures = [client.submit(execute, cell, *arguments, pure=False) for cell in cells]
-        for _, row in as_completed(futures, with_results=True):
-            yield row
+        yield from pool(delayed(execute)(cell, repetition, conditions) for cell, repetition in tasks)

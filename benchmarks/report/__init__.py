@@ -32,7 +32,8 @@ def write_report(directory: str | Path, progress: Progress | None = None) -> Pat
         That of ``report.html``.
     """
     # Imported here: matplotlib, jinja2 and pandas are heavy, and the tables of a run do without the first two.
-    from ..results import load_results, read_environment
+    from ..environment import Environments
+    from ..results import load_results
     from . import analysis, html, tables
     from .content import describe
 
@@ -41,7 +42,7 @@ def write_report(directory: str | Path, progress: Progress | None = None) -> Pat
     results = load_results(directory)
     if results.empty:
         raise InputError(f"{directory} holds no finished run yet.")
-    content = describe(analysis.prepare(results), read_environment(directory), say)
+    content = describe(analysis.prepare(results), Environments.read(directory), say)
     say("writing tables")
     for table in content.tables():
         write_atomically(directory / "tables" / f"{table.name}.md", tables.as_markdown(table))

@@ -10,11 +10,12 @@ from typing import Any
 import pandas as pd
 
 from .. import summary
+from ..environment import Environments
 from . import analysis, figures, findings, posteriors, tables
 from .figures import Style
 from .findings import Finding
 from .tables import Table
-from .wording import counted
+from .wording import counted, listed
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Content:
             yield from section.illustrations
 
 
-def describe(runs: pd.DataFrame, environment: dict[str, Any], say: Callable[[str], None]) -> Content:
+def describe(runs: pd.DataFrame, environments: Environments, say: Callable[[str], None]) -> Content:
     """Everything the report says about prepared runs (:func:`analysis.prepare`)."""
     say("summary")
     style = Style(list(runs["method"].unique()))
@@ -82,32 +83,43 @@ def describe(runs: pd.DataFrame, environment: dict[str, Any], say: Callable[[str
     suite = " and ".join(map(str, runs["suite"].unique()))
     return Content(
         suite=suite,
-        subtitle=_subtitle(runs, environment),
-        warnings=tuple(_warnings(runs, environment)),
+        subtitle=_subtitle(runs, environments),
+        warnings=tuple(_warnings(runs, environments)),
         winners=tuple(findings.winners(runs)),
         weaknesses=tuple(findings.weaknesses(runs)),
         verdicts=tuple(findings.verdicts(runs)),
         summary_tables=(tables.solvers_table(runs), tables.kinds_table(runs)),
         sections=tuple(section for section in sections if section is not None),
-        environment=tables.environment_table(environment),
+        environment=tables.environment_table(environments, runs),
         limits=tuple(_limits(runs)),
     )
 
 
-def _subtitle(runs: pd.DataFrame, environment: dict[str, Any]) -> str:
+def _subtitle(runs: pd.DataFrame, environments: Environments) -> str:
     problems, methods = runs["problem"].nunique(), runs["method"].nunique()
     parts = [f"{counted(len(runs), 'run')}: {counted(problems, 'problem')}, {counted(methods, 'solver')}"]
-    if environment.get("processor"):
-        parts.append(f"{environment['processor']}, {counted(environment['cores'], 'core')}")
+    used = tables.environments_used(environments, runs)
+    machines = {(entry.get("processor"), entry.get("cores")) for entry in used.values() if entry}
+    if len(machines) > 1:
+        parts.append(f"{len(machines)} machines")
+    for processor, cores in machines if len(machines) == 1 else ():
+        parts.append(f"{processor}, {counted(cores or 1, 'core')}")
     # The day is enough here; the environment has the rest.
-    parts.append(str(environment.get("date") or runs["timestamp"].max())[:10])
+    parts.append(str(runs["timestamp"].max())[:10])
     return " · ".join(parts)
 
 
-def _warnings(runs: pd.DataFrame, environment: dict[str, Any]) -> Iterator[str]:
-    expected = environment.get("cells") or 0
-    if len(runs) < expected:
-        yield f"Unfinished: {len(runs)} of {expected} runs are in the log. Everything below is about those."
+def _warnings(runs: pd.DataFrame, environments: Environments) -> Iterator[str]:
+    expected, finished = environments.plan.get("cells") or 0, runs["key"].nunique()
+    if finished < expected:
+        yield f"Unfinished: {finished} of {expected} runs are in the log. Everything below is about those."
+    used = tables.environments_used(environments, runs)
+    if len(used) > 1:
+        differing = tables.differences(list(used.values()))
+        yield (
+            f"A mixture: these runs were measured in {len(used)} environments, which differ in {listed(differing)}. "
+            "The section Environment has each, and the column “environment” of the results says whose a run is."
+        )
     parallel = int(runs["parallel"].sum())
     if parallel:
         which = "All times" if parallel == len(runs) else f"The times of {counted(parallel, 'run')}"

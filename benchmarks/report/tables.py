@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ import pandas as pd
 
 from ...wording import at_most
 from .. import summary
+from ..environment import Environments
 from . import analysis
 from .wording import percent, scientific, significant, status_text
 
@@ -213,14 +215,36 @@ def posteriors_table(records: pd.DataFrame) -> Table:
     return Table.of("posteriors", caption, columns, records)
 
 
-def environment_table(environment: dict[str, Any]) -> Table:
-    """The machine and the software."""
-    rows = []
-    for name, value in _flat(environment):
-        text = f"{value / 2**30:.1f} GiB" if name == "memory" else "not installed" if value is None else str(value)
-        rows.append((Cell(name, name), Cell(text, text)))
-    caption = "Where these figures come from."
-    return Table("environment", caption, ("what", "value"), (False, False), tuple(rows))
+def environment_table(environments: Environments, runs: pd.DataFrame) -> Table:
+    """The machines and the software, a column for each environment."""
+    used = environments_used(environments, runs)
+    described = {number: dict(_flat(entry)) for number, entry in used.items()}
+    names = dict.fromkeys(name for facts in described.values() for name in facts)
+    rows = [_environment_row("runs", [int((runs["environment"] == number).sum()) for number in used])]
+    rows += [_environment_row(name, [facts.get(name) for facts in described.values()]) for name in names]
+    titles = ("what", *(f"environment {number}" if len(used) > 1 else "value" for number in used))
+    return Table("environment", "Where these figures come from.", titles, (False,) * len(titles), tuple(rows))
+
+
+def _environment_row(name: str, values: Sequence[Any]) -> tuple[Cell, ...]:
+    texts = [
+        "not installed" if value is None else f"{value / 2**30:.1f} GiB" if name == "memory" else str(value)
+        for value in values
+    ]
+    return tuple(Cell(text, text) for text in (name, *texts))
+
+
+def environments_used(environments: Environments, runs: pd.DataFrame) -> dict[int, dict[str, Any]]:
+    """The environments that runs name, by number; all of them, should none be named."""
+    numbers = sorted({int(number) for number in runs["environment"].dropna()})
+    return {number: environments.entry(number) for number in numbers}
+
+
+def differences(entries: Sequence[dict[str, Any]]) -> list[str]:
+    """The facts in which environments differ, the date aside."""
+    flat = [dict(_flat(entry)) for entry in entries]
+    names = dict.fromkeys(name for facts in flat for name in facts if name != "date")
+    return [name for name in names if len({str(facts.get(name)) for facts in flat}) > 1]
 
 
 def _flat(environment: dict[str, Any]) -> list[tuple[str, Any]]:
@@ -233,14 +257,24 @@ def _flat(environment: dict[str, Any]) -> list[tuple[str, Any]]:
 def as_markdown(table: Table) -> str:
     """A pipe table under its caption."""
     marks = [" ---: " if numeric else " --- " for numeric in table.numeric]
-    lines = [f"{table.caption}\n", pipes(table.titles), f"|{'|'.join(marks)}|"]
-    lines += [pipes([cell.text for cell in row]) for row in table.rows]
+    lines = [f"{table.caption}\n", pipes(list(map(markdown_text, table.titles))), f"|{'|'.join(marks)}|"]
+    lines += [pipes([markdown_text(cell.text) for cell in row]) for row in table.rows]
     return "\n".join(lines) + "\n"
 
 
 def pipes(texts: Sequence[str]) -> str:
     """A line of a Markdown table."""
     return "| " + " | ".join(text.replace("|", r"\|") for text in texts) + " |"
+
+
+def markdown_text(text: str) -> str:
+    """Text that Markdown shows as it is, on one line; pipes are left to :func:`pipes`.
+
+    >>> markdown_text("<b>*a*</b>\\n[x](y)")
+    '&lt;b&gt;\\\\*a\\\\*&lt;/b&gt; \\\\[x\\\\](y)'
+    """
+    line = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]~#])", r"\\\1", line)
 
 
 _LATEX = {

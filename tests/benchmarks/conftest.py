@@ -11,7 +11,9 @@ import pytest
 
 MODULE = '''
 import os
+import subprocess
 import time
+from pathlib import Path
 
 from pacb_models.benchmarks.problems import Problem
 from pacb_models.benchmarks.suites import Cell, Suite
@@ -39,6 +41,51 @@ class Sleeper(Solver):
 SOLVER = Sleeper()
 
 
+class Mute(Exception):
+    def __str__(self):
+        raise RuntimeError("not even that")
+
+
+class Hostile(Solver):
+    """Does whatever a plug-in must not do."""
+
+    name = "hostile"
+    handles = {"chi2": ("linear",)}
+
+    def run(self, problem, how="", mark=""):
+        fine = Outcome(problem.prior.copy(), "optimal")
+        if problem.m == 100:
+            return fine
+        if how == "text":
+            fine.iterations = "many"
+        if how == "none":
+            return None
+        if how == "scalar":
+            fine.posterior = 0.5
+        if how == "exit":
+            raise SystemExit(3)
+        if how == "interrupt":
+            raise KeyboardInterrupt
+        if how == "mute":
+            raise Mute
+        if how == "memory":
+            bytearray(4 << 30)
+        if how == "child":
+            child = subprocess.Popen(["sleep", "3600"])
+            Path(mark).write_text(str(child.pid))
+            time.sleep(3600)
+        if how == "fork" and os.fork() == 0:
+            Path(mark).write_text(str(os.getpid()))
+            time.sleep(3600)
+        if how == "fork":
+            time.sleep(0.2)
+            os.abort()
+        return fine
+
+
+HOSTILE = Hostile()
+
+
 def equal_risks(count):
     return BoundProblem([0.25] * count, m=500, distance="linear")
 
@@ -63,6 +110,13 @@ def troubles():
     return Suite("troubles", "fine, stuck, crash, wrong", tuple(cells), time_limit=1.0)
 
 
+def hostile():
+    ways = ("text", "none", "scalar", "exit", "interrupt", "mute", "memory", "child", "fork", "")
+    problem = Problem("equal-H2", "made up", equal_risks, {"count": 2})
+    cells = [Cell(problem, "hostile", {"how": how, "mark": f"{os.environ['MARKS']}/{how}"}) for how in ways]
+    return Suite("hostile", "everything", tuple(cells), time_limit=2.0)
+
+
 def growing():
     cells = [Cell(Problem(f"equal-H{k}", "made up", equal_risks, {"count": k}), "sleeper") for k in (2, 3, 50, 60)]
     return Suite("growing", "stuck at 3", tuple(cells), time_limit=1.0, measure_memory=True, stop_at_limit=True)
@@ -71,12 +125,14 @@ def growing():
 ENTRY_POINTS = """
 [pacb_models.solvers]
 sleeper = sleepy:SOLVER
+hostile = sleepy:HOSTILE
 [pacb_models.problems]
 sleepy = sleepy:problems
 [pacb_models.suites]
 many = sleepy:many
 troubles = sleepy:troubles
 growing = sleepy:growing
+hostile = sleepy:hostile
 """
 
 
@@ -96,11 +152,12 @@ def plugin(tmp_path: Path) -> Path:
 def pacb(plugin: Path):
     """Run (or, with ``wait=False``, start) ``pacb`` with the third party's package installed."""
 
-    def run(*arguments: str, wait: bool = True):
-        environment = {**os.environ, "PYTHONPATH": str(plugin)}
+    def run(*arguments: str, wait: bool = True, **options):
+        environment = {**os.environ, "PYTHONPATH": str(plugin), "MARKS": str(plugin)}
         command = [sys.executable, "-m", "pacb_models", *map(str, arguments)]
+        options = {"env": environment, "text": True} | options
         if wait:
-            return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
-        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            return subprocess.run(command, capture_output=True, check=False, timeout=300, **options)
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
     return run

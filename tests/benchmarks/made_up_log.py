@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pacb_models.benchmarks.results import ResultLog, load_results, write_environment
+from pacb_models.benchmarks.environment import Environments
+from pacb_models.benchmarks.results import ResultLog, load_results
 
 _numbers = itertools.count()
 
@@ -22,6 +23,8 @@ def row(
     claims = status == "optimal"
     made = {
         "key": f"key-{next(_numbers)}",
+        "repetition": 0,
+        "environment": 1,
         "suite": "made up",
         "problem": problem,
         "dataset": "nowhere",
@@ -63,7 +66,7 @@ def write_log(directory: Path, rows: Iterable[dict[str, Any]], **environment: An
         for made in rows:
             log.append(made)
     if environment:
-        write_environment(directory, environment)
+        Environments([environment], {"cells": environment.pop("cells", 0)}).write(directory)
     return directory
 
 

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
+import resource
+import shlex
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
+import psutil
 import pytest
 
-from pacb_models.benchmarks.results import FIELDS, LOG, load_results, read_rows
+from pacb_models.benchmarks.cluster import RunStopped
+from pacb_models.benchmarks.environment import Environments
+from pacb_models.benchmarks.problems import Problem, synthetic
+from pacb_models.benchmarks.results import FIELDS, LOG, SCHEMA, load_results, read_rows
+from pacb_models.benchmarks.runner import run_suite
+from pacb_models.benchmarks.suites import Cell, Suite
+from pacb_models.errors import InputError
 
 
 def rows_by_problem(directory):
@@ -48,14 +59,18 @@ def test_stuck_crashing_and_wrong_solvers_do_not_lose_the_run(pacb, tmp_path):
 
 def test_exports_equal_the_log(pacb, tmp_path):
     import pandas as pd
+    import pyarrow.parquet as pq
 
     out = tmp_path / "out"
     assert pacb("bench", "--suite", "troubles", "--out", out, "--no-report", "--problems", "H2").returncode == 0
     log = load_results(out)
     assert pd.read_csv(out / "results.csv")["bound"].tolist() == log["bound"].tolist()
     assert pd.read_parquet(out / "results.parquet")["key"].tolist() == log["key"].tolist()
-    environment = json.loads((out / "environment.json").read_text())
-    assert environment["versions"]["numpy"] and environment["cores"] >= 1
+    environments = Environments.read(out)
+    assert environments.entry(1)["versions"]["numpy"] and environments.entry(1)["cores"] >= 1
+    assert log["environment"].tolist() == [1] and log["schema"].tolist() == [SCHEMA]
+    # The Parquet file can be passed on alone.
+    assert json.loads(pq.read_schema(out / "results.parquet").metadata[b"pacb"]) == environments.as_dict()
 
 
 def test_a_killed_run_resumes_without_losing_or_repeating(pacb, tmp_path):
@@ -105,15 +120,19 @@ def test_second_run_into_one_directory_is_refused(pacb, tmp_path):
 
 
 def test_interrupt_leaves_a_usable_result_and_says_how_to_go_on(pacb, tmp_path, interruptible):
-    out = tmp_path / "out"
-    running = pacb("bench", "--suite", "many", "--out", out, "--no-report", wait=False)
+    out = tmp_path / "a place with spaces"
+    arguments = ("--suite", "many", "--problems", "-H1", "--solvers", "sleeper", "--out", out, "--no-report")
+    running = pacb("bench", *(f"{a}={b}" for a, b in zip(arguments[:-1:2], arguments[1::2])), "--no-report", wait=False)
     wait_for_rows(out, 2)
     running.send_signal(signal.SIGINT)
     _, messages = running.communicate(timeout=60)
     assert running.returncode == 130
-    assert f"pacb bench --suite many --out {out} --resume" in messages
-    assert 2 <= len(load_results(out)) < 20
+    assert "Traceback" not in messages
+    assert 2 <= len(load_results(out)) < 10
     assert (out / "results.csv").exists()
+    program, *hint = shlex.split(messages.strip().partition("To go on: ")[2])
+    assert program == "pacb" and pacb(*hint).returncode == 0
+    assert len(read_rows(out)) == 10 == len((out / LOG).read_text().splitlines())
 
 
 def test_workers_leave_when_the_runner_is_killed(pacb, tmp_path):
@@ -157,34 +176,100 @@ def test_parallel_run_gives_the_same_rows_and_is_marked(pacb, tmp_path):
     assert len(rows) == 20 and all(row["success"] and row["parallel"] for row in rows)
 
 
+class Cluster:
+    """A real Dask scheduler with two worker processes on loopback, in a directory of their own."""
+
+    def __init__(self, folder, python_path):
+        self._processes = []
+        self._folder = folder
+        self._environment = {**os.environ, "PYTHONPATH": str(python_path)}
+        contact = folder / "scheduler.json"
+        common = ("--no-dashboard", "--scheduler-file", str(contact), "--host", "127.0.0.1")
+        self.scheduler = self._start("dask_scheduler", *common, "--port", "0")
+        self.workers = [self._start("dask_worker", *common, "--no-nanny", "--nthreads", "1") for _ in range(2)]
+        deadline = time.monotonic() + 60
+        while not (contact.exists() and contact.stat().st_size) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.address = json.loads(contact.read_text())["address"]
+
+    def _start(self, program, *arguments):
+        command = [sys.executable, "-m", f"distributed.cli.{program}", *arguments]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        process = subprocess.Popen(command, env=self._environment, cwd=self._folder, **quiet)
+        self._processes.append(process)
+        return process
+
+    def measuring_processes(self):
+        return [child for worker in self.workers for child in psutil.Process(worker.pid).children()]
+
+    def close(self):
+        for process in self._processes:
+            process.kill()
+            process.wait()
+
+
 @pytest.fixture
-def cluster(plugin):
-    """A real Dask scheduler with two worker processes, on loopback."""
-    environment = {**os.environ, "PYTHONPATH": str(plugin)}
-    code = (
-        "from distributed import LocalCluster; import sys, time\n"
-        "if __name__ == '__main__':\n"
-        "    c = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host='127.0.0.1')\n"
-        "    print(c.scheduler_address, flush=True); sys.stdin.read()\n"
-    )
-    script = plugin / "start_cluster.py"
-    script.write_text(code)
-    process = subprocess.Popen(
-        [sys.executable, str(script)], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    yield process.stdout.readline().strip()
-    process.stdin.close()
-    process.wait(timeout=60)
+def cluster(plugin, tmp_path):
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    running = Cluster(folder, plugin)
+    yield running
+    running.close()
 
 
 def test_dask_cluster_measures_the_same_cells(pacb, cluster, tmp_path):
     out = tmp_path / "out"
-    result = pacb("bench", "--suite", "troubles", "--dask", cluster, "--out", out, "--no-report")
+    result = pacb("bench", "--suite", "troubles", "--dask", cluster.address, "--out", out, "--no-report")
     assert result.returncode == 0, result.stderr
     rows = rows_by_problem(out)
     assert rows["equal-H2"]["success"] and rows["equal-H2"]["parallel"]
     assert rows["equal-H3"]["status"] == "time_limit"
     assert rows["equal-H4"]["status"] == "error"
+    # A risk file of the runner's directory, which the workers do not share.
+    (tmp_path / "mine.csv").write_text("0.1\n0.2\n0.3\n")
+    arguments = ("--risks", "mine.csv", "--m", "200", "--solvers", "frontier", "--dask", cluster.address)
+    result = pacb("bench", *arguments, "--out", tmp_path / "mine", "--no-report", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert [row["success"] for row in read_rows(tmp_path / "mine")] == [True] * 3
+    assert cluster.measuring_processes() == []
+
+
+def test_a_cluster_that_falls_apart_stops_the_run_with_a_sentence(cluster, tmp_path, monkeypatch):
+    """Code that the workers lack; then the workers die; then the scheduler."""
+    monkeypatch.setattr("pacb_models.benchmarks.cluster.PATIENCE", 1.0)
+    (tmp_path / "only_here.py").write_text("from pacb_models import BoundProblem as make_it\ndef make(**k): ...\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    make = importlib.import_module("only_here").make
+    lacking = Suite("lacking", "", (Cell(Problem("p", "d", make), "frontier"),), 5.0)
+    with pytest.raises(InputError, match=r"the worker tcp://.* cannot import only_here.make \(ModuleNotFoundError"):
+        run_suite(lacking, tmp_path / "lacking", dask=cluster.address)
+    assert not (tmp_path / "lacking" / LOG).read_bytes()
+
+    recipes = [Problem(f"p{k}", "made up", synthetic, {"count": k, "distance": "linear"}) for k in range(5, 45)]
+    suite = Suite("some", "", tuple(Cell(recipe, "frontier") for recipe in recipes), 5.0)
+    told = []
+
+    def kill_workers(row, done, total):
+        for worker in cluster.workers:
+            worker.kill()
+
+    with pytest.raises(RunStopped, match="had no workers for 1 s"):
+        run_suite(suite, tmp_path / "out", dask=cluster.address, progress=kill_workers, tell=told.append)
+    assert len(told) == 1 and "has no workers; waiting 1 s" in told[0]
+    assert 1 <= len(read_rows(tmp_path / "out")) < 40
+
+    monkeypatch.setattr("pacb_models.benchmarks.cluster.PATIENCE", 60.0)
+    with pytest.raises(RunStopped, match=r"the Dask scheduler at tcp://.* is gone"):
+        run_suite(
+            suite,
+            tmp_path / "out",
+            dask=cluster.address,
+            resume=True,
+            tell=lambda words: cluster.scheduler.kill(),
+        )
+    # Without a cluster the rest is measured here.
+    run_suite(suite, tmp_path / "out", resume=True)
+    assert len(read_rows(tmp_path / "out")) == 40
 
 
 def test_dask_without_a_cluster_is_one_sentence(pacb, tmp_path):
@@ -234,6 +319,13 @@ def test_own_risk_files(pacb, tmp_path):
         (("--problems", "no such problem"), "no cell"),
         (("--jobs", "0"), "--jobs is 0"),
         (("--time-limit", "-1"), "--time-limit is -1"),
+        (("--time-limit", "inf"), "--time-limit is inf"),
+        (("--time-limit", "nan"), "--time-limit is nan"),
+        (("--memory-limit", "lots"), "--memory-limit is 'lots'"),
+        (("--memory-limit", "5"), "--memory-limit is '5'"),
+        (("--repeat", "0"), "--repeat is 0"),
+        (("--out", "/dev/null"), "cannot write to the directory '/dev/null'"),
+        (("--out", "/dev/null/below"), "cannot write to the directory '/dev/null/below'"),
         (("--resume",), "--out"),
         (("--retry-failed",), "--resume"),
         (("--risks", "x.csv"), "--m"),
@@ -262,3 +354,87 @@ def test_compare_tells_what_became_wrong(pacb, tmp_path):
     assert "became wrong: 1" in worse.stdout and "optimal -> time_limit" in worse.stdout
     better = pacb("bench", "--compare", second, first)
     assert better.returncode == 0 and "became right: 1" in better.stdout
+
+
+def test_a_hostile_plugin_costs_its_own_cells(pacb, plugin, tmp_path):
+    out = tmp_path / "out"
+    result = pacb("bench", "--suite", "hostile", "--memory-limit", "1G", "--out", out)
+    assert result.returncode == 0, result.stderr
+    rows = {json.loads(row["settings"])["how"]: row for row in read_rows(out)}
+    assert rows[""]["success"]
+    statuses = {how: row["status"] for how, row in rows.items() if how}
+    assert statuses.pop("child") == "time_limit"
+    assert set(statuses.values()) == {"error"}, statuses
+    for how, words in {
+        "text": "iterations is 'many'; it must be an integer",
+        "exit": "SystemExit: 3",
+        "interrupt": "KeyboardInterrupt",
+        "mute": "Mute",
+        "memory": "out of memory (the limit is 1 GiB)",
+        "fork": f"the process ended with signal {int(signal.SIGABRT)}",
+    }.items():
+        assert rows[how]["message"] == words or words in rows[how]["message"]
+    assert rows["fork"]["seconds"] < 2.0  # not ended at the limit: the fork holds the pipe open
+    assert (out / "results.parquet").exists() and (out / "report.html").exists()
+    for how in ("child", "fork"):
+        assert not _alive(int((plugin / how).read_text()))
+
+
+def test_code_in_the_current_directory_is_not_run(plugin, tmp_path):
+    """By the console script, as users start it: Python's -m would put the directory on the path by itself."""
+    here = tmp_path / "here"
+    here.mkdir()
+    for name in ("random", "solvers", "benchmarks", "numpy", "sleepy", "sitecustomize"):
+        (here / f"{name}.py").write_text(f"open({str(here / 'run')!r}, 'a').write({name!r} + ' ')\nraise SystemExit\n")
+    arguments = ("bench", "--suite", "troubles", "--problems", "H2", "--out", "out", "--no-report")
+    environment = {**os.environ, "PYTHONPATH": str(plugin)}
+    program = Path(sys.executable).with_name("pacb")
+    result = subprocess.run([program, *arguments], cwd=here, env=environment, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert not (here / "run").exists(), (here / "run").read_text()
+    assert [row["success"] for row in read_rows(here / "out")] == [True]
+
+
+def test_a_full_disk_stops_the_run_and_loses_nothing(pacb, tmp_path):
+    """A limit to the size of files stands for the disk: writing fails the same way."""
+    out = tmp_path / "out"
+    arguments = ("bench", "--suite", "many", "--out", out, "--no-report")
+    full = pacb(*arguments, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)))
+    assert full.returncode == 1
+    assert "Traceback" not in full.stderr
+    last = full.stderr.splitlines()[-1]
+    assert f"cannot write '{out / LOG}': File too large; what was measured is in {out}. To go on: pacb bench" in last
+    before = (out / LOG).read_text().splitlines()
+    assert 1 <= len(before) < 20
+    assert pacb(*arguments, "--resume").returncode == 0
+    lines = (out / LOG).read_text().splitlines()
+    assert lines[: len(before)] == before and len(lines) == 20
+
+
+def test_resuming_elsewhere_keeps_the_environments_apart(pacb, tmp_path):
+    out = tmp_path / "out"
+    arguments = ("bench", "--suite", "troubles", "--out", out, "--no-report")
+    assert pacb(*arguments, "--problems", "H2").returncode == 0
+    path = out / "environment.json"
+    content = json.loads(path.read_text())
+    content["environments"][0]["processor"] = "a slide rule"
+    path.write_text(json.dumps(content))
+    assert pacb(*arguments, "--problems", "spread", "--resume").returncode == 0
+    assert [row["environment"] for row in read_rows(out)] == [1, 2]
+    environments = Environments.read(out)
+    assert environments.entry(1)["processor"] == "a slide rule" != environments.entry(2)["processor"]
+    assert pacb("bench", "--report", out).returncode == 0
+    page = (out / "report.html").read_text()
+    assert "A mixture: these runs were measured in 2 environments, which differ in processor." in page
+    assert "a slide rule" in page and "environment 2" in page
+
+
+def test_repetitions_are_rows_of_their_own_and_resumed_one_by_one(pacb, tmp_path):
+    out = tmp_path / "out"
+    arguments = ("bench", "--suite", "troubles", "--problems", "H", "--time-limit", "0.5", "--out", out, "--no-report")
+    assert pacb(*arguments).returncode == 0
+    assert pacb(*arguments, "--repeat", "3", "--resume").returncode == 0
+    rows = read_rows(out)
+    assert sorted(row["repetition"] for row in rows if row["problem"] == "equal-H2") == [0, 1, 2]
+    # What ran out of time is not measured again.
+    assert [row["repetition"] for row in rows if row["problem"] == "equal-H3"] == [0]

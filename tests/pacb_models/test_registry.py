@@ -12,6 +12,7 @@ import pytest
 
 import pacb_models as pm
 from pacb_models import registry
+from pacb_models.benchmarks.measuring import Conditions
 from pacb_models.benchmarks.problems import Problem
 from pacb_models.benchmarks.runner import complete
 from pacb_models.benchmarks.suites import Cell
@@ -225,7 +226,7 @@ def test_claims_by_distance_from_the_simplex(off, held):
     assert solution.status == held and solution.is_global == (held == "optimal")
     assert ("off the simplex by" in solution.message) == (held != "optimal")
     cell = Cell(Problem("one", "made up", pm.BoundProblem), "anything")
-    row = complete(cell, outcome(solution), "suite", 1.0, False)
+    row = complete(cell, 0, outcome(solution), Conditions("suite", 1.0))
     assert row["claims"] == row["success"] == (held == "optimal")
 
 
