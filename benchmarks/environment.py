@@ -156,7 +156,7 @@ def _ipopt_version() -> str | None:
 def _commit() -> str | None:
     """The commit of the checkout that this file lies in, when it lies in one; with a mark when the checkout differs."""
     folder = Path(__file__).resolve().parent
-    command = ["git", "-C", str(folder), "describe", "--always", "--dirty", "--exclude=*"]
+    command = ["git", "--no-optional-locks", "-C", str(folder), "describe", "--always", "--dirty", "--exclude=*"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
     except (OSError, subprocess.SubprocessError):

@@ -123,7 +123,7 @@ def test_times_to_levels_are_shares_of_the_measured_time(monkeypatch):
     from pacb_models.benchmarks import worker
 
     monkeypatch.setattr(worker, "get_solver", lambda name: Traced())
-    monkeypatch.setattr(worker, "solve", lambda problem, name, **options: Traced().run(problem, **options))
+    monkeypatch.setattr(worker, "solve", lambda problem, name, merge, **options: Traced().run(problem, **options))
     shares = worker.Traces().shares(cell(3, "traced"), cell(3).problem.build(), 1.0, 0.25)
     # The bound is within 1e-3 at a quarter, within 1e-6 at three quarters of the traced time.
     assert shares == pytest.approx([0.25, 0.75, 1.0])

@@ -19,6 +19,7 @@ import pytest
 from pacb_models.benchmarks.cluster import RunStopped
 from pacb_models.benchmarks.environment import Environments
 from pacb_models.benchmarks.problems import Problem, synthetic
+from pacb_models.benchmarks.report import write_report
 from pacb_models.benchmarks.results import FIELDS, LOG, SCHEMA, load_results, read_rows
 from pacb_models.benchmarks.runner import run_suite
 from pacb_models.benchmarks.suites import Cell, Suite
@@ -245,8 +246,7 @@ def test_a_cluster_that_falls_apart_stops_the_run_with_a_sentence(cluster, tmp_p
         run_suite(lacking, tmp_path / "lacking", dask=cluster.address)
     assert not (tmp_path / "lacking" / LOG).read_bytes()
 
-    recipes = [Problem(f"p{k}", "made up", synthetic, {"count": k, "distance": "linear"}) for k in range(5, 45)]
-    suite = Suite("some", "", tuple(Cell(recipe, "frontier") for recipe in recipes), 5.0)
+    suite = some_problems(*range(5, 45))
     told = []
 
     def kill_workers(row, done, total):
@@ -324,8 +324,6 @@ def test_own_risk_files(pacb, tmp_path):
         (("--memory-limit", "lots"), "--memory-limit is 'lots'"),
         (("--memory-limit", "5"), "--memory-limit is '5'"),
         (("--repeat", "0"), "--repeat is 0"),
-        (("--out", "/dev/null"), "cannot write to the directory '/dev/null'"),
-        (("--out", "/dev/null/below"), "cannot write to the directory '/dev/null/below'"),
         (("--resume",), "--out"),
         (("--retry-failed",), "--resume"),
         (("--risks", "x.csv"), "--m"),
@@ -411,30 +409,38 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(pacb, tmp_path):
     assert lines[: len(before)] == before and len(lines) == 20
 
 
-def test_resuming_elsewhere_keeps_the_environments_apart(pacb, tmp_path):
-    out = tmp_path / "out"
-    arguments = ("bench", "--suite", "troubles", "--out", out, "--no-report")
-    assert pacb(*arguments, "--problems", "H2").returncode == 0
+def some_problems(*sizes):
+    recipes = [Problem(f"p{k}", "made up", synthetic, {"count": k, "distance": "linear"}) for k in sizes]
+    return Suite("some", "", tuple(Cell(recipe, "frontier") for recipe in recipes), 20.0)
+
+
+@pytest.mark.parametrize("place", ["/dev/null", "/dev/null/below"])
+def test_an_unusable_directory_is_one_sentence(place):
+    with pytest.raises(InputError, match=f"cannot write to the directory '{place}': "):
+        run_suite(some_problems(5), place)
+
+
+def test_resuming_elsewhere_keeps_the_environments_apart(tmp_path):
+    out = run_suite(some_problems(5), tmp_path / "out")
     path = out / "environment.json"
     content = json.loads(path.read_text())
     content["environments"][0]["processor"] = "a slide rule"
     path.write_text(json.dumps(content))
-    assert pacb(*arguments, "--problems", "spread", "--resume").returncode == 0
+    run_suite(some_problems(5, 6), out, resume=True)
     assert [row["environment"] for row in read_rows(out)] == [1, 2]
     environments = Environments.read(out)
     assert environments.entry(1)["processor"] == "a slide rule" != environments.entry(2)["processor"]
-    assert pacb("bench", "--report", out).returncode == 0
-    page = (out / "report.html").read_text()
+    page = write_report(out).read_text()
     assert "A mixture: these runs were measured in 2 environments, which differ in processor." in page
     assert "a slide rule" in page and "environment 2" in page
 
 
-def test_repetitions_are_rows_of_their_own_and_resumed_one_by_one(pacb, tmp_path):
-    out = tmp_path / "out"
-    arguments = ("bench", "--suite", "troubles", "--problems", "H", "--time-limit", "0.5", "--out", out, "--no-report")
-    assert pacb(*arguments).returncode == 0
-    assert pacb(*arguments, "--repeat", "3", "--resume").returncode == 0
-    rows = read_rows(out)
-    assert sorted(row["repetition"] for row in rows if row["problem"] == "equal-H2") == [0, 1, 2]
-    # What ran out of time is not measured again.
-    assert [row["repetition"] for row in rows if row["problem"] == "equal-H3"] == [0]
+def test_repetitions_are_rows_of_their_own_and_resumed_one_by_one(tmp_path):
+    out = run_suite(some_problems(5, 6), tmp_path / "out")
+    # As if one had run out of time: it is not measured again.
+    lines = [json.loads(line) for line in (out / LOG).read_text().splitlines()]
+    lines[1] |= {"status": "time_limit", "success": False}
+    (out / LOG).write_text("".join(json.dumps(line) + "\n" for line in lines))
+    run_suite(some_problems(5, 6), out, resume=True, repeats=3)
+    found = [(row["problem"], row["repetition"]) for row in read_rows(out)]
+    assert found == [("p5", 0), ("p6", 0), ("p5", 1), ("p5", 2)]
