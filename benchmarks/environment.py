@@ -155,9 +155,14 @@ def _ipopt_version() -> str | None:
 
 def _commit() -> str | None:
     """The commit of the checkout that this file lies in, when it lies in one; with a mark when the checkout differs."""
-    folder = Path(__file__).resolve().parent
-    command = ["git", "--no-optional-locks", "-C", str(folder), "describe", "--always", "--dirty", "--exclude=*"]
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+        commit = _git("rev-parse", "--short", "HEAD")
+        return f"{commit}-dirty" if _git("status", "--porcelain", "--untracked-files=no") else commit
     except (OSError, subprocess.SubprocessError):
         return None
+
+
+def _git(*words: str) -> str:
+    """What git says of this checkout. It must not write there, not even the index that it would like to refresh."""
+    command = ["git", "--no-optional-locks", "-C", str(Path(__file__).resolve().parent), *words]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
