@@ -80,7 +80,8 @@ def run(options: argparse.Namespace) -> int:
         return DONE if comparison.newly_wrong.empty else FAILED
     if options.report:
         return _summarise(Path(options.report), with_report=True)
-    from .runner import RunStopped, run_suite
+    from .cluster import RunStopped
+    from .runner import run_suite
 
     chosen = _suite(options)
     memory_limit = _memory_limit(options.memory_limit)
