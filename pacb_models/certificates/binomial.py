@@ -189,7 +189,7 @@ def tails_at(k: Numbers, m: float, l: Numbers) -> Tail:
     """The tails of an array of counts, at one risk or one each; k - 1 < m l for each, k = 0 is allowed, k = m not."""
     without = k == 0.0
     risk = np.where(without, 0.5, l)
-    at = tail(np.maximum(k, 1.0), np.full(risk.shape, m), risk, 1.0 - risk, ARRAY)
+    at = tail(np.maximum(k, 1.0), np.where(without, 3.0, m), risk, 1.0 - risk, ARRAY)
     if not without.any():
         return at
     log_mass = m * np.log1p(-np.asarray(l, dtype=np.float64))

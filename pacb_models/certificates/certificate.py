@@ -195,20 +195,26 @@ class Certificate(Immutable):
         )
 
     def __str__(self) -> str:
-        size, rate = self.errors.size, self.errors[self.single] / self.m
-        own = f"{self.names[self.single]} errs with probability at most {at_most(self.single_bound)}"
-        lines = [f"With probability at least {confidence_text(self.delta)} over the {self.m} examples, all at once:"]
-        if self.support_size > 1:
-            random, vote = at_most(self.bound), at_most(self.vote_bound)
-            lines += [
-                f"  a classifier drawn at random from the posterior errs with probability at most {random};",
-                f"  the majority vote weighted by the posterior errs with probability at most {vote} (twice that);",
+        return "\n".join(
+            [
+                f"With probability at least {confidence_text(self.delta)} over the {self.m} examples, all at once:",
+                *self._statements(),
+                f"{self.method[0].upper()}{self.method[1:]}; {self.support_size} of {self.errors.size} classifiers "
+                "have weight in the posterior.",
+                _ASSUMPTION,
+                *self.notes,
             ]
-        lines += [
-            f"  {own}, the smallest bound of one classifier (observed: {rate:.4f}).",
-            f"Observed error rate of the random classifier {self.empirical_risk:.4f}; "
-            f"{self.support_size} of {size} classifiers have weight; {self.method}.",
-            _ASSUMPTION,
-            *self.notes,
+        )
+
+    def _statements(self) -> list[str]:
+        claim = self.confidence_set.claim
+        own = f"  {self.names[self.single]} {claim} at most {at_most(self.single_bound)}"
+        observed = f"(observed: {self.errors[self.single] / self.m:.4f})"
+        if self.support_size == 1 and self.posterior[self.single] > 0.0:
+            return [f"{own} {observed}."]
+        return [
+            f"  a classifier drawn at random from the posterior {claim} at most {at_most(self.bound)} "
+            f"(observed: {self.empirical_risk:.4f});",
+            f"  the majority vote weighted by the posterior {claim} at most {at_most(self.vote_bound)} (twice that);",
+            f"{own} {observed}, the smallest bound of one classifier.",
         ]
-        return "\n".join(lines)

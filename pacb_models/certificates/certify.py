@@ -14,7 +14,8 @@ from ..errors import InputError
 from ..validation import check_delta, check_prior
 from .certificate import Certificate
 from .confidence_sets import CountSet
-from .counts import check_counts
+from .counts import check_counts, check_sums
+from .losses import LossSet
 from .scores import Spread, TieSplit
 
 
@@ -25,6 +26,8 @@ def certify(
     prior: ArrayLike | None = None,
     names: Sequence[str] | None = None,
     spread: float = 0.0,
+    *,
+    losses: ArrayLike | None = None,
 ) -> Certificate:
     r"""The smallest certificate known for a finite set of classifiers, from their error counts.
 
@@ -49,6 +52,9 @@ def certify(
     spread : float
         0 is the tie split, which shares the bound among the classifiers with the fewest errors. A positive number,
         fixed before seeing the examples, also counts on classifiers that are nearly as good: 3 suits dense grids.
+    losses : array of shape (H,), optional
+        Instead of ``errors``: sums over the examples of losses between 0 and 1. Their certificate is a limit for each
+        classifier; a loss that is 0 or 1 has a smaller one as an error.
 
     Examples
     --------
@@ -59,13 +65,19 @@ def certify(
     >>> pm.certify([4, 4, 9], m=549).posterior.tolist()
     [0.5, 0.5, 0.0]
     """
-    if errors is None or m is None:
-        raise InputError("errors and m are both needed: the numbers of errors, and of examples.")
-    size = check_sample_size(m)
+    size, level = check_sample_size(m), check_delta(delta)
+    if losses is not None:
+        if errors is not None or spread != 0.0:
+            raise InputError("losses is given together with errors or spread; those two are for error counts.")
+        sums = check_sums(losses, size)
+        weights = None if prior is None else check_prior(prior, sums.size)
+        _check_names(names, sums.size)
+        return Certificate(LossSet(sums, size, level, weights), sums, size, level, weights, names)
+    if errors is None:
+        raise InputError("neither errors nor losses is given; certify needs one of the two.")
     counts = np.array(check_counts(errors, size)[0])
     if counts.ndim != 1 or counts.size == 0:
         raise InputError(f"errors must be one-dimensional and not empty, but its shape is {counts.shape}.")
-    level = check_delta(delta)
     weights = None if prior is None else check_prior(prior, counts.size)
     scoring = _scoring(spread, level * (1.0 / counts.size if weights is None else float(weights.max())))
     _check_names(names, counts.size)

@@ -45,7 +45,8 @@ def common_risk(
     best = np.zeros(keys.size)
     np.maximum.at(best, group, levels)
     single, box = _best_single(scoring, keys, group, best, errors, m, levels)
-    alone = CommonRisk(box, np.array([single]), np.array([1.0]), single, box, True)
+    counts = np.ones(levels.size) if multiplicity is None else multiplicity
+    alone = CommonRisk(box, np.array([single]), np.array([1.0 / counts[single]]), single, box, True)
     if box >= 1.0:
         return alone
     near = np.flatnonzero((best > 0.0) & (keys - 1.0 < m * box) & (keys < m))
@@ -58,7 +59,6 @@ def common_risk(
     chosen = reached[levels[reached] <= upper[group[reached]]]
     position = np.zeros(keys.size, dtype=np.intp)
     position[near] = np.arange(near.size)
-    counts = np.ones(levels.size) if multiplicity is None else multiplicity
     found = _newton(scoring, keys[near], position[group[chosen]], chosen, m, levels[chosen], counts[chosen], box)
     convex = chosen.size == reached.size
     if found is None or found.bound >= box:

@@ -17,13 +17,17 @@ from .binomial import EPSILON
 from .common_risk import CommonRisk, common_risk
 from .limits import limit
 from .scores import Array, Spread, TieSplit
+from .support_function import support_function
 
 #: Levels delta * p_i are rounded down by more than the product's rounding.
-_BELOW_ONE = 1.0 - 4.0 * EPSILON
+BELOW_ONE = 1.0 - 4.0 * EPSILON
 
 
 class ConfidenceSet(Immutable):
     """A set that holds the true risks of all classifiers with probability at least 1 - delta."""
+
+    #: What a bound is about, in words.
+    claim = "errs with probability"
 
     @property
     @abstractmethod
@@ -89,11 +93,11 @@ class CountSet(ConfidenceSet):
         """delta p_i, rounded down."""
         if self.prior is None:
             return np.full(self.errors.size, self._uniform_level)
-        return self.delta * self.prior * _BELOW_ONE
+        return self.delta * self.prior * BELOW_ONE
 
     @property
     def _uniform_level(self) -> float:
-        return self.delta / self.errors.size * (1.0 if self.errors.size == 1 else _BELOW_ONE)
+        return self.delta / self.errors.size * (1.0 if self.errors.size == 1 else BELOW_ONE)
 
     @cached_property
     def _smallest(self) -> CommonRisk:
@@ -149,8 +153,6 @@ class CountSet(ConfidenceSet):
 
     def bound_of(self, posterior: Array) -> float:
         """The largest risk of the posterior over the set; see :func:`~.support_function.support_function`."""
-        from .support_function import support_function
-
         return support_function(self.scoring, self.errors, self.m, self.levels, self.single_bounds, posterior)
 
     @property

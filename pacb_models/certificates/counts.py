@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ..binary_kl import all_or_refuse
 from ..constants.names import LARGEST_SAMPLE_SIZE
 from ..errors import InputError
+from ..validation import _vector as vector
 
 _SAMPLE_SIZES = "a sample size must be a whole number from 1 to 1000000000"
 _WHAT_TO_DO = (
@@ -43,3 +44,9 @@ def check_counts(errors: object, m: object) -> tuple[NDArray[np.int64], NDArray[
         k, sizes = np.broadcast_arrays(k, sizes)
         all_or_refuse("errors", k, (k >= 0) & (k <= sizes), "a number of errors lies between 0 and m")
     return k, sizes
+
+
+def check_sums(losses: object, m: int) -> NDArray[np.float64]:
+    """Sums of m losses between 0 and 1: a non-empty vector with entries from 0 to m."""
+    sums = vector("losses", losses)
+    return all_or_refuse("losses", sums, (sums >= 0.0) & (sums <= m), "a sum of losses in [0, 1] lies between 0 and m")

@@ -69,8 +69,9 @@ class TieSplit:
 
         Without errors the score is e/(1 - l)^m, always convex; with nothing but errors it is concave.
         """
-        inner = np.clip(k, 1.0, max(m - 1.0, 1.0))
-        at = tail(inner, np.full(k.size, m), (inner + 1.0) / (m + 1.0), (m - inner) / (m + 1.0), ARRAY)
+        size = max(m, 2.0)
+        inner = np.clip(k, 1.0, size - 1.0)
+        at = tail(inner, np.full(k.size, size), (inner + 1.0) / (size + 1.0), (size - inner) / (size + 1.0), ARRAY)
         level = at.below * np.exp(at.log_mass - 2.0 * at.rounding)
         return np.where(k == 0.0, 1.0, np.where(k == m, 0.0, level))
 

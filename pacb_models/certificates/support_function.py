@@ -27,17 +27,22 @@ def support_function(
     scoring: TieSplit | Spread, errors: NDArray[np.int64], m: int, levels: Array, box: Array, posterior: Array
 ) -> float:
     """The bound of ``posterior``, rounded up; never above the mean of the box."""
-    corner = float(posterior @ box) * (1.0 + 8.0 * EPSILON * (1.0 + np.log2(posterior.size)))
+    corner = mean_of_box(posterior, box)
     counts = errors.astype(np.float64)
     moving = (posterior > 0.0) & (counts < m) & (box < 1.0) & (levels <= scoring.convex_level(counts, float(m)))
     if not moving.any():
-        return min(corner, 1.0)
+        return corner
     # A classifier without errors has a positive score even at risk zero.
     idle = float(levels[~moving & (counts == 0.0)].sum()) * (1.0 - EPSILON * levels.size)
     fixed = float(posterior[~moving] @ box[~moving])
     dual = _Dual(scoring, counts[moving], float(m), levels[moving], box[moving], posterior[moving], idle)
     value = (fixed + dual.minimum()) * (1.0 + 8.0 * EPSILON * (1.0 + np.log2(posterior.size)))
-    return min(value, corner, 1.0)
+    return min(value, corner)
+
+
+def mean_of_box(posterior: Array, box: Array) -> float:
+    """The risk of a posterior at the largest risks of all classifiers, rounded up."""
+    return min(float(posterior @ box) * (1.0 + 8.0 * EPSILON * (1.0 + np.log2(posterior.size))), 1.0)
 
 
 class _Dual:

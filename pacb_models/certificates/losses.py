@@ -1,0 +1,142 @@
+r"""Losses between 0 and 1 that are no errors: a p-value from the sum of losses.
+
+A sum S of m independent losses in [0, 1] with mean l is below B ~ Binomial(m, l) in the convex order (Hoeffding 1963):
+:math:`E f(S) \le E f(B)` for convex f. With :math:`f(x) = (c - x)_+` and Markov's inequality, for every c > s,
+
+.. math:: P(S \le s) \le \frac{E(c - S)_+}{c - s} \le \frac{E_l(c - B)_+}{c - s} =: p_c(s, l).
+
+The smallest over c is non-decreasing in s and non-increasing in l, hence a p-value, and the risk at which it falls to a
+level e is an upper confidence limit at that level (Bentkus 2004). Between integers :math:`p_c` is monotone in c, so
+integers do. With f = P(B = c - 1) and R = P(B < c)/f, de Moivre's identity gives
+:math:`E(c - B)_+ = f [(m - c + 1) l - (m l - c) R]`.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from ..binary_kl import kl_inverse
+from .binomial import EPSILON, Tail, tails_at
+from .confidence_sets import BELOW_ONE, ConfidenceSet, frozen
+from .scores import Array
+from .support_function import mean_of_box
+
+_BLOCK = 1024
+_MOST_STEPS = 100
+
+
+def loss_limits(sums: Array, m: int, levels: Array) -> Array:
+    """Upper confidence limits for the mean losses behind sums of m losses, rounded up."""
+    result = np.empty(sums.size)
+    for start in range(0, sums.size, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        result[block] = _block(sums[block] * (1.0 + 4.0 * EPSILON), float(m), levels[block])
+    return result
+
+
+def _block(s: Array, m: float, e: Array) -> Array:
+    # Chernoff's limit holds for such sums too: where to start, and what is left where no better c exists.
+    limits = np.asarray(kl_inverse(np.minimum(s / m * (1.0 + EPSILON), 1.0), -np.log(e) / m * (1.0 + 2.0 * EPSILON)))
+    active = np.flatnonzero((limits < 1.0) & (np.floor(s) <= m * limits))
+    knots = np.zeros(s.size)
+    while active.size:
+        c = _best_knot(s[active], m, limits[active])
+        limits[active] = _limit(s[active], m, e[active], c, limits[active])
+        moved = c != knots[active]
+        knots[active] = c
+        active = active[moved]
+    return np.minimum(limits * (1.0 + 4.0 * EPSILON), 1.0)
+
+
+def _shortfall(at: Tail, c: Array, m: float, l: Array) -> Array:
+    """E(c - B)_+ / P(B = c - 1)."""
+    return (m - c + 1.0) * l - (m * l - c) * (1.0 + at.below)
+
+
+def _best_knot(s: Array, m: float, l: Array) -> Array:
+    """The integer c in (s, m l + 1] with the smallest p_c, quasi-convex in c: the first where one more is no help."""
+    low, high = np.floor(s) + 1.0, np.maximum(np.minimum(np.floor(m * l) + 1.0, m), np.floor(s) + 1.0)
+    while np.any(low < high):
+        c = np.floor(0.5 * (low + high))
+        at = tails_at(c - 1.0, m, l)
+        next_tail = 1.0 + at.below + (m - c + 1.0) * l / (c * (1.0 - l))
+        enough = next_tail * (c - s) >= _shortfall(at, c, m, l)
+        low, high = np.where(enough, low, c + 1.0), np.where(enough, c, high)
+    return low
+
+
+def _limit(s: Array, m: float, e: Array, c: Array, high: Array) -> Array:
+    """The root of p_c(s, l) = e by bisection below ``high``; its upper end, where p_c is at most e beyond rounding."""
+    target = np.log(e) + np.log(c - s)
+    low = np.minimum(np.maximum(s, c - 1.0) / m, high)
+    for _ in range(_MOST_STEPS):
+        l = 0.5 * (low + high)
+        at = tails_at(c - 1.0, m, l)
+        shortfall = _shortfall(at, c, m, l)
+        lost = 4.0 * (at.rounding + 4.0 * EPSILON) * (1.0 + (m - c + 1.0) * l / shortfall)
+        enough = at.log_mass + np.log(shortfall) + lost <= target
+        low, high = np.where(enough, low, l), np.where(enough, l, high)
+        if np.all(high - low <= 4.0 * EPSILON * high):
+            break
+    return high
+
+
+class LossSet(ConfidenceSet):
+    """From sums of losses: a limit for each mean loss at the level delta p_i. Ties have nothing to share here."""
+
+    sums: Array
+    m: int
+    delta: float
+    prior: Array | None
+
+    claim = "has an expected loss of"
+
+    def __init__(self, sums: Array, m: int, delta: float, prior: Array | None) -> None:
+        self._set(sums=sums, m=m, delta=delta, prior=prior)
+
+    @property
+    def method(self) -> str:
+        """Which set."""
+        return "losses in [0, 1]"
+
+    @property
+    def _uniform_level(self) -> float:
+        return self.delta / self.sums.size * BELOW_ONE
+
+    @property
+    def bound(self) -> float:
+        """The smallest limit."""
+        return self.single_bound
+
+    @cached_property
+    def posterior(self) -> Array:
+        """All the weight on one classifier: no mixture has a smaller bound."""
+        posterior = np.zeros(self.sums.size)
+        posterior[self.single] = 1.0
+        return frozen(posterior)
+
+    @cached_property
+    def single(self) -> int:
+        """The smallest sum of losses; with a prior, the smallest limit."""
+        return int(np.argmin(self.sums if self.prior is None else self.single_bounds))
+
+    @cached_property
+    def single_bound(self) -> float:
+        """The smallest limit."""
+        if self.prior is not None:
+            return float(self.single_bounds[self.single])
+        return float(loss_limits(self.sums[[self.single]], self.m, np.array([self._uniform_level]))[0])
+
+    @cached_property
+    def single_bounds(self) -> Array:
+        """The limit of each classifier."""
+        if self.prior is not None:
+            return frozen(loss_limits(self.sums, self.m, self.delta * self.prior * BELOW_ONE))
+        distinct, places = np.unique(self.sums, return_inverse=True)
+        return frozen(loss_limits(distinct, self.m, np.full(distinct.size, self._uniform_level))[places])
+
+    def bound_of(self, posterior: Array) -> float:
+        """The mean of the limits."""
+        return mean_of_box(posterior, self.single_bounds)

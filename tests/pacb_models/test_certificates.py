@@ -1,0 +1,386 @@
+"""Certificates from counts: the worst case over all couplings, brute force, invariants, and what they say."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from scipy.special import bdtr
+from scipy.stats import binom
+
+import pacb_models as pm
+from pacb_models import InputError
+from pacb_models.benchmarks.problems import PAPER_DATASETS
+from pacb_models.benchmarks.risks import load_risk_table
+from pacb_models.certificates.common_risk import common_risk
+from pacb_models.certificates.scores import TieSplit
+
+from .binomial_reference import log_tail
+
+#: χ²–kl, KL–kl, Occam and tie split of 1990 SVMs at delta 0.05, as computed independently.
+TABLE = {
+    "spambase": (0.2383, 0.1748, 0.1630, 0.1630),
+    "bupa": (0.4449, 0.2895, 0.2506, 0.2506),
+    "mammographic": (0.2888, 0.2579, 0.2324, 0.2324),
+    "wdbc": (0.1489, 0.1387, 0.1258, 0.1211),
+    "banknote": (0.0230, 0.0172, 0.0191, 0.0111),
+    "mushroom": (0.0046, 0.0039, 0.0047, 0.0021),
+    "ionosphere": (0.1815, 0.1404, 0.1192, 0.1150),
+    "waveform": (0.0734, 0.0726, 0.0645, 0.0645),
+    "haberman": (0.3963, 0.3780, 0.3414, 0.3414),
+}
+
+
+# --- validity: the exact worst case over all dependences ------------------------------------------------------------
+
+
+def worst_case(m: int, risks: np.ndarray, violated) -> float:
+    """The largest probability of ``violated(counts)`` over all joint distributions of counts with binomial margins."""
+    outcomes = list(itertools.product(range(m + 1), repeat=risks.size))
+    gain = np.array([float(violated(np.array(counts))) for counts in outcomes])
+    rows, right = [], []
+    for i, risk in enumerate(risks):
+        for k in range(m + 1):
+            rows.append([float(counts[i] == k) for counts in outcomes])
+            right.append(binom.pmf(k, m, risk))
+    done = linprog(-gain, A_eq=np.array(rows), b_eq=np.array(right), bounds=(0, None), method="highs")
+    assert done.status == 0
+    return -done.fun
+
+
+def any_violation(certificate: pm.Certificate, risks: np.ndarray, factor: float = 1.0) -> bool:
+    """Whether one of the statements is false: the random classifier's bound, or that of a single one."""
+    return bool(
+        certificate.posterior @ risks > factor * certificate.bound or np.any(risks > factor * certificate.single_bounds)
+    )
+
+
+def critical(m: int, level: float, k: int) -> float:
+    """Just above Clopper and Pearson's limit at k errors: the smallest risk for which k errors are a violation."""
+    return pm.clopper_pearson(k, m, level) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("m", "size", "delta", "spread"),
+    [(6, 2, 0.05, 0.0), (12, 2, 0.2, 0.0), (4, 3, 0.1, 0.0), (5, 3, 0.3, 0.0), (4, 3, 0.1, 1.0), (2, 4, 0.1, 0.0)],
+)
+def test_worst_case_over_all_couplings(m, size, delta, spread):
+    """At the critical risks the probability of a false statement reaches delta (tie split), and never exceeds it."""
+    made = {
+        counts: pm.certify(counts, m, delta, spread=spread) for counts in itertools.product(range(m + 1), repeat=size)
+    }
+    largest, broken = 0.0, 0.0
+    ties = [made[(k,) * size].bound * (1 + 1e-9) for k in range(m)]
+    singles = [critical(m, delta / size, k) for k in range(m)]
+    candidates = [np.full(size, risk) for risk in (*singles, *ties) if risk < 1.0]
+    candidates += [np.array([*[first] * (size - 1), second]) for first, second in itertools.pairwise(singles)]
+    for risks in candidates:
+        if not np.all(risks < 1.0):
+            continue
+        largest = max(largest, worst_case(m, risks, lambda counts, r=risks: any_violation(made[tuple(counts)], r)))
+        broken = max(
+            broken, worst_case(m, risks, lambda counts, r=risks: any_violation(made[tuple(counts)], r, factor=0.9))
+        )
+    assert largest <= delta * (1 + 1e-7)
+    if spread == 0.0:
+        assert largest >= delta * (1 - 1e-6)
+    assert broken > delta  # a bound that is a tenth smaller is no bound
+
+
+def test_worst_case_with_a_prior():
+    m, delta, prior = 5, 0.2, np.array([0.5, 0.3, 0.2])
+    made = {counts: pm.certify(counts, m, delta, prior=prior) for counts in itertools.product(range(m + 1), repeat=3)}
+    random = np.random.default_rng(0)
+    limits = [[critical(m, delta * p, k) for k in range(m)] for p in prior]
+    worst = []
+    for _ in range(12):
+        risks = np.array([of[random.integers(m)] for of in limits])
+        worst.append(worst_case(m, risks, lambda counts, r=risks: any_violation(made[tuple(counts)], r)))
+    assert max(worst) <= delta * (1 + 1e-7)
+    assert max(worst) >= delta * (1 - 1e-6)
+
+
+def test_scores_have_mean_delta_times_prior():
+    """The tie split's score is a randomised test of exactly its level, the spread's an e-value of mean one."""
+    from pacb_models.certificates.binomial import tails_at
+    from pacb_models.certificates.scores import Spread
+
+    m, level = 30, 0.013
+    for scoring in (TieSplit(), Spread(1.0), Spread(3.0)):
+        for risk in (0.01, 0.1, 0.37, 0.8):
+            total = 0.0
+            for k in range(m + 1):
+                below, mass = binom.cdf(k - 1, m, risk), binom.pmf(k, m, risk)
+                if below >= scoring.scale * level:
+                    continue
+                if k == m:
+                    total = None
+                    break
+                at = tails_at(np.array([float(k)]), m, risk)
+                score = scoring.score(at, np.array([float(k)]), m, np.array([risk]), np.array([level]))
+                value = float(score.value[0])
+                total += mass * (min(value, 1.0) if isinstance(scoring, TieSplit) else value)
+            assert total is None or total == pytest.approx(level, rel=1e-10)
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0, 3.0])
+def test_derivatives_of_the_scores(spread):
+    from pacb_models.certificates.binomial import tails_at
+    from pacb_models.certificates.scores import Spread
+
+    scoring = Spread(spread) if spread else TieSplit()
+    m, level = 200, np.full(5, 1e-3)
+    k = np.array([0.0, 1.0, 7.0, 40.0, 150.0])
+    low = np.array([0.0, *pm.clopper_pearson(k[1:].astype(int) - 1, m, level[0] * scoring.scale)])
+    high = scoring.box(k, m, level)
+    at = lambda l: scoring.score(tails_at(k, m, l), k, m, l, level)  # noqa: E731
+    for part in (0.05, 0.3, 0.6, 0.95):
+        l, step = low + part * (high - low), 1e-6 * (high - low)
+        right, left, middle = at(l + step), at(l - step), at(l)
+        np.testing.assert_allclose((right.value - left.value) / (2 * step), middle.slope, rtol=1e-5)
+        np.testing.assert_allclose((right.slope - left.slope) / (2 * step), middle.bend, rtol=1e-5)
+        assert np.all(middle.bend >= 0.0)
+    np.testing.assert_allclose(at(high).value, 1.0, rtol=1e-11)
+
+
+# --- values ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PAPER_DATASETS)
+def test_the_nine_tables(name):
+    table = load_risk_table(name)
+    errors = np.rint(table.risks() * table.m).astype(int)
+    certificate = pm.certify(errors, table.m)
+    *_, occam, split = TABLE[name]
+    assert round(certificate.single_bound, 4) == occam
+    assert round(certificate.bound, 4) == split
+    if name == "wdbc":
+        assert round(pm.certify(errors, table.m, spread=3).bound, 4) == 0.1171
+
+
+def test_ties_solve_the_printed_equation():
+    for errors, m, delta in (([4, 4, 9], 549, 0.05), ([0, 0, 0, 3], 100, 0.1), ([40] * 10 + [41], 200, 0.01)):
+        certificate = pm.certify(errors, m, delta)
+        k, size = min(errors), len(errors)
+        ties = errors.count(k)
+        with mp.workdps(50):
+            level = mp.mpf(delta) / size
+            at, below = (log_tail(k, m, mp.mpf(certificate.bound) * part, mp.mpf(1) / ties) for part in (1, 1 - 1e-13))
+            assert at <= mp.log(level) < below
+        np.testing.assert_allclose(certificate.posterior, [(e == k) / ties for e in errors])
+    zero = pm.certify([0, 0, 0, 3], 100, 0.1)
+    assert zero.bound == pytest.approx(1 - (3 * 0.1 / 4) ** (1 / 100), rel=1e-13)
+
+
+def test_the_fast_path_for_a_uniform_prior_is_the_general_one():
+    random = np.random.default_rng(1)
+    for _ in range(40):
+        m = int(random.choice([3, 20, 549, 10**5]))
+        errors = random.integers(0, max(2, m // 20), size=int(random.integers(2, 30)))
+        delta = float(random.choice([0.05, 0.01, 1e-6]))
+        fast, general = (
+            pm.certify(errors, m, delta),
+            common_risk(TieSplit(), errors, m, np.full(errors.size, delta / errors.size)),
+        )
+        assert fast.bound == pytest.approx(general.bound, rel=1e-12)
+        assert fast.single_bound == pytest.approx(general.single_bound, rel=1e-12)
+
+
+def brute_force_bound(certificate: pm.Certificate, posterior: np.ndarray) -> float:
+    """The largest posterior risk of two classifiers over the set, by a scan of the boundary."""
+
+    def psi(i: int, l: np.ndarray) -> np.ndarray:
+        k, m, level = int(certificate.errors[i]), certificate.m, certificate.delta * certificate.prior[i]
+        below = bdtr(k - 1, m, l) if k else 0.0 * l
+        return np.clip((level - below) / np.maximum(bdtr(k, m, l) - below, 1e-300), 0.0, 1.0)
+
+    scan = np.linspace(0.0, certificate.single_bounds[0], 6001)[1:]
+    low, high = np.zeros(scan.size), np.full(scan.size, certificate.single_bounds[1])
+    for _ in range(40):
+        middle = 0.5 * (low + high)
+        inside = psi(1, middle) <= 1.0 - psi(0, scan)
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    return float(np.max(posterior[0] * scan + posterior[1] * low))
+
+
+@pytest.mark.parametrize(
+    ("errors", "prior", "posterior"),
+    [
+        ([5, 5], None, [0.5, 0.5]),
+        ([5, 7], None, [0.5, 0.5]),
+        ([5, 7], [0.3, 0.7], [0.8, 0.2]),
+        ([0, 3], None, [0.4, 0.6]),
+    ],
+)
+def test_bound_of_a_posterior_is_the_largest_over_the_set(errors, prior, posterior):
+    certificate = pm.certify(errors, 100, prior=prior)
+    expected = brute_force_bound(certificate, np.array(posterior))
+    assert certificate.bound_of(posterior) == pytest.approx(expected, rel=1e-7)
+
+
+counts = st.integers(2, 2000).flatmap(
+    lambda m: st.tuples(st.just(m), st.lists(st.integers(0, m), min_size=1, max_size=12))
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(case=counts, delta=st.sampled_from([0.5, 0.1, 0.05, 1e-3, 1e-9]), seed=st.integers(0, 1000))
+def test_invariants(case, delta, seed):
+    m, errors = case
+    random = np.random.default_rng(seed)
+    prior = random.dirichlet(np.full(len(errors), 3.0)) if seed % 2 else None
+    certificate = pm.certify(errors, m, delta, prior=prior)
+    levels = delta * certificate.prior
+    occam = np.min(pm.clopper_pearson(errors, m, levels))
+    assert certificate.bound <= certificate.single_bound <= occam * (1 + 1e-13)
+    np.testing.assert_allclose(certificate.single_bounds, pm.clopper_pearson(errors, m, levels), rtol=1e-12)
+    assert certificate.single_bounds[certificate.single] == pytest.approx(certificate.single_bound, rel=1e-13)
+    assert certificate.posterior.sum() == pytest.approx(1.0, abs=1e-12) and certificate.posterior.min() >= 0.0
+    assert certificate.bound_of(certificate.posterior) == pytest.approx(certificate.bound, rel=1e-9)
+    other = random.dirichlet(np.ones(len(errors)))
+    assert certificate.bound * (1 - 1e-12) <= certificate.bound_of(other / other.sum())
+    order = random.permutation(len(errors))
+    shuffled = pm.certify(np.array(errors)[order], m, delta, prior=None if prior is None else prior[order])
+    assert shuffled.bound == pytest.approx(certificate.bound, rel=1e-12)
+
+
+@settings(max_examples=8, deadline=None)
+@given(case=counts, spread=st.floats(0.1, 2.0), seed=st.integers(0, 1000))
+def test_invariants_with_spread(case, spread, seed):
+    m, errors = case
+    errors = (errors * 12)[:12]
+    certificate = pm.certify(errors, m, 0.05, spread=spread)
+    assert certificate.bound <= certificate.single_bound
+    assert certificate.bound_of(certificate.posterior) == pytest.approx(certificate.bound, rel=1e-9)
+    other = np.random.default_rng(seed).dirichlet(np.ones(12))
+    assert certificate.bound * (1 - 1e-12) <= certificate.bound_of(other / other.sum())
+
+
+def test_where_the_score_is_not_convex_the_box_is_used_and_said():
+    """Two classifiers, delta 0.9, one error of two: psi bends the wrong way."""
+    certificate = pm.certify([1, 1], 2, 0.9)
+    assert certificate.bound == certificate.single_bound == pytest.approx(pm.clopper_pearson(1, 2, 0.45), rel=1e-12)
+    assert any("Ties could not be split" in note for note in certificate.notes)
+    assert certificate.bound_of([0.5, 0.5]) == pytest.approx(certificate.single_bound, rel=1e-12)
+    assert not pm.certify([1, 1], 2, 0.2).notes
+
+
+def test_the_convexity_condition_holds_for_levels_up_to_a_ninth():
+    for m in [*range(2, 120), 500, 1000, 20000, 10**6, 10**9]:
+        k = np.arange(1.0, m) if m < 120 else np.unique(np.geomspace(1, m - 1, 200).round())
+        assert TieSplit().convex_level(k, float(m)).min() >= (1 - 1e-13) / 9
+
+
+# --- losses ---------------------------------------------------------------------------------------------------------
+
+
+def p_value(s: float, m: int, risk: float) -> float:
+    outcomes = np.arange(m + 1)
+    mass = binom.pmf(outcomes, m, risk)
+    return min(float(np.maximum(c - outcomes, 0) @ mass) / (c - s) for c in range(int(s) + 1, m + 1))
+
+
+@pytest.mark.parametrize(
+    ("m", "s", "delta"),
+    [
+        (10, 0.0, 0.05),
+        (10, 2.5, 0.05),
+        (100, 7.3, 0.01),
+        (549, 21.7, 1e-3),
+        (549, 0.4, 1e-6),
+        (20, 19.2, 0.05),
+        (1, 0.3, 0.05),
+    ],
+)
+def test_loss_limits_solve_the_equation_of_the_p_value(m, s, delta):
+    bound = pm.certify(losses=[s], m=m, delta=delta).bound
+    assert p_value(s, m, bound) <= delta * (1 + 1e-11)
+    assert p_value(s, m, bound * (1 - 1e-9)) > delta
+
+
+def test_loss_limits_are_above_those_of_errors_and_cover():
+    certificate = pm.certify(losses=[21.0, 30.0, 549.0], m=549)
+    assert certificate.single_bound > pm.certify([21, 30, 549], 549).single_bound
+    assert certificate.single == 0 and certificate.single_bounds[2] == 1.0
+    assert "has an expected loss of at most" in str(certificate)
+    weighted = pm.certify(losses=[21.0, 30.0], m=549, prior=[0.1, 0.9])
+    np.testing.assert_allclose(
+        weighted.single_bounds,
+        [pm.certify(losses=[21.0], m=549, delta=0.005).bound, pm.certify(losses=[30.0], m=549, delta=0.045).bound],
+        rtol=1e-12,
+    )
+    random = np.random.default_rng(0)
+    # Losses of three values: the limit must cover the mean loss in all but delta of the draws.
+    values, chances, delta = np.array([0.0, 0.3, 1.0]), np.array([0.7, 0.2, 0.1]), 0.2
+    sums = random.multinomial(30, chances, size=4000) @ values
+    distinct, places = np.unique(sums.round(9), return_inverse=True)
+    limits = np.array([pm.certify(losses=[s], m=30, delta=delta).bound for s in distinct])[places]
+    failures = int(np.count_nonzero(limits < values @ chances))
+    assert 0 < failures and binom.cdf(failures, 4000, delta) < 0.999
+
+
+# --- words and input ------------------------------------------------------------------------------------------------
+
+
+def test_it_prints_what_is_guaranteed_rounded_up():
+    certificate = pm.certify([25, 23, 21, 35, 50], 549, names=["logistic", "forest", "boosting", "nearest", "tree"])
+    text = str(certificate)
+    assert "boosting errs with probability at most 0.06182 (observed: 0.0383)" in text
+    assert certificate.bound <= 0.06182
+    tied = str(pm.certify([4, 4, 9], 549))
+    assert "2 of 3 classifiers have weight" in tied and "(twice that)" in tied
+    assert "vacuous" in str(pm.certify([3, 3], 3))
+
+
+def test_it_is_a_plain_object():
+    certificate = pm.certify([4, 4, 9], 549, prior=[0.2, 0.3, 0.5], names=["a", "b", "c"])
+    assert pickle.loads(pickle.dumps(certificate)) == certificate
+    with pytest.raises(AttributeError, match="cannot be set"):
+        certificate.delta = 0.5
+    for array in (certificate.posterior, certificate.single_bounds, certificate.errors):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    record = certificate.as_dict()
+    assert record["single_name"] == certificate.names[certificate.single]
+    assert type(record["bound"]) is float and type(record["single_bound"]) is float
+
+
+def test_large_sets_and_samples():
+    random = np.random.default_rng(0)
+    errors = random.binomial(10**9, 0.01, size=10**5)
+    certificate = pm.certify(errors, 10**9, 1e-12)
+    assert 0 < certificate.bound - errors.min() / 10**9 < 1e-4
+    prior = random.dirichlet(np.ones(10**5))
+    weighted = pm.certify(errors, 10**9, 1e-12, prior=prior)
+    assert weighted.bound <= weighted.single_bound
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            {"errors": [0.046, 0.042], "m": 549},
+            r"errors\[0\] is 0.046; error counts are whole numbers: pass",
+        ),
+        ({"errors": [1, 2], "m": 1}, r"errors\[1\] is 2.0; a number of errors lies between 0 and m"),
+        ({"errors": [], "m": 10}, "errors must be one-dimensional and not empty"),
+        ({"errors": [1], "m": 2.5}, "m is 2.5; a sample size"),
+        ({"m": 10}, "neither errors nor losses is given"),
+        ({"errors": [1], "losses": [1.0], "m": 10}, "losses is given together with errors"),
+        ({"losses": [10.5], "m": 10}, r"losses\[0\] is 10.5; a sum of losses"),
+        ({"errors": [1, 2], "m": 10, "names": ["a"]}, "names has 1 entries, but there are 2 classifiers"),
+        ({"errors": [1, 2], "m": 10, "prior": [1.0]}, "prior has 1 entries"),
+        ({"errors": [1, 2], "m": 10, "delta": 1.0}, "delta is 1.0"),
+        ({"errors": [1, 2], "m": 10, "spread": -1}, "spread is -1; it must be a number of at least 0"),
+        ({"errors": [1, 2], "m": 10, "spread": 5}, "spread is 5; with this delta and prior it can be at most 3"),
+    ],
+)
+def test_bad_input_is_one_sentence(arguments, words):
+    with pytest.raises(InputError, match=words):
+        pm.certify(**arguments)
