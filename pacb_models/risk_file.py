@@ -21,33 +21,72 @@ class RiskFile:
     names: list[str]
 
 
+@dataclass(frozen=True)
+class ValueFile:
+    """A value for each classifier, in the order of the lines: which column it came from, and the lines' numbers."""
+
+    kind: str
+    values: list[float]
+    prior: list[float] | None
+    names: list[str]
+    lines: list[int]
+    source: str
+
+
 def read_risk_file(path: str | Path) -> RiskFile:
     """Read a risk file; ``"-"`` is standard input.
 
     Blank lines and lines that start with ``#`` are passed over. Without a header every line holds one number.
     """
+    found = read_value_file(path, ("risk",))
+    return RiskFile(found.values, found.prior, found.names)
+
+
+def read_value_file(path: str | Path, kinds: tuple[str, ...]) -> ValueFile:
+    """Read a file in the form of a risk file with a column of one of these names; without a header it is the first."""
     source = "standard input" if str(path) == "-" else str(path)
     try:
         text = read_standard_input() if str(path) == "-" else Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as reason:
         detail = reason.strerror if isinstance(reason, OSError) else "it is not a text file in UTF-8"
-        raise InputError(f"cannot read the risk file {source!r}: {detail}.") from None
-    return parse_risks(text, source)
+        raise InputError(f"cannot read the {kinds[0]} file {source!r}: {detail}.") from None
+    return _parse(text, source, kinds)
 
 
 def parse_risks(text: str, source: str) -> RiskFile:
     """Parse the text of a risk file; ``source`` names it in error messages."""
+    found = _parse(text, source, ("risk",))
+    return RiskFile(found.values, found.prior, found.names)
+
+
+def _parse(text: str, source: str, kinds: tuple[str, ...]) -> ValueFile:
     rows = _rows(text.removeprefix("\ufeff"), source)
+    column = " or ".join(map(repr, kinds))
     if not rows:
-        raise InputError(f"{source} holds no risks; it must have one number per line or a CSV column 'risk'.")
+        raise InputError(
+            f"{source} holds no {_plural(kinds[0])}; it must have one number per line or a CSV column {column}."
+        )
     header = [cell.strip().lower() for cell in rows[0][1]]
-    if "risk" in header:
-        return _with_header(rows[1:], header, source)
+    present = [kind for kind in kinds if kind in header]
+    if len(present) > 1:
+        raise InputError(f"{source} has columns {' and '.join(map(repr, present))}; there must be one of them.")
+    if present:
+        return _with_header(rows[1:], header, source, present[0])
     for line, cells in rows:
         if len(cells) > 1:
-            raise InputError(f"{source}, line {line}: a file with several columns needs a header with a column 'risk'.")
-    risks = [_number(cells[0], "risk", source, line) for line, cells in rows]
-    return RiskFile(risks, None, [str(k) for k in range(len(risks))])
+            raise InputError(
+                f"{source}, line {line}: a file with several columns needs a header with a column {column}."
+            )
+    values = [_number(cells[0], kinds[0], source, line) for line, cells in rows]
+    return ValueFile(kinds[0], values, None, _positions(rows), [line for line, _ in rows], source)
+
+
+def _plural(kind: str) -> str:
+    return kind if kind.endswith("s") else f"{kind}s"
+
+
+def _positions(rows: list[tuple[int, list[str]]]) -> list[str]:
+    return [str(position) for position in range(len(rows))]
 
 
 def _rows(text: str, source: str) -> list[tuple[int, list[str]]]:
@@ -61,12 +100,12 @@ def _rows(text: str, source: str) -> list[tuple[int, list[str]]]:
         raise InputError(f"{source}, line {reader.line_num}: {reason}.") from None
 
 
-def _with_header(rows: list[tuple[int, list[str]]], header: list[str], source: str) -> RiskFile:
-    for name in ("risk", "prior", "name"):
+def _with_header(rows: list[tuple[int, list[str]]], header: list[str], source: str, kind: str) -> ValueFile:
+    for name in (kind, "prior", "name"):
         if header.count(name) > 1:
             raise InputError(f"{source} has {header.count(name)} columns {name!r}; there must be one.")
     if not rows:
-        raise InputError(f"{source} has a header but no risks below it.")
+        raise InputError(f"{source} has a header but no {_plural(kind)} below it.")
     for line, cells in rows:
         if len(cells) != len(header):
             raise InputError(f"{source}, line {line}: {len(cells)} cells, but the header has {len(header)}.")
@@ -77,8 +116,9 @@ def _with_header(rows: list[tuple[int, list[str]]], header: list[str], source: s
     def numbers(name: str) -> list[float]:
         return [_number(cell, name, source, line) for cell, (line, _) in zip(column(name), rows, strict=True)]
 
-    names = column("name") if "name" in header else [str(k) for k in range(len(rows))]
-    return RiskFile(numbers("risk"), numbers("prior") if "prior" in header else None, names)
+    names = column("name") if "name" in header else _positions(rows)
+    prior = numbers("prior") if "prior" in header else None
+    return ValueFile(kind, numbers(kind), prior, names, [line for line, _ in rows], source)
 
 
 def _number(cell: str, name: str, source: str, line: int) -> float:

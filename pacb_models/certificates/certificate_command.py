@@ -1,0 +1,115 @@
+"""``pacb certificate``: the smallest certificate from error counts."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..cli import DONE, add_command
+from ..errors import InputError
+from ..risk_file import ValueFile, read_value_file
+from ..wording import at_most
+from .certificate import Certificate
+from .certify import certify
+
+#: A risk is a count over m when it differs from one by no more than its own rounding; in units of counts.
+_ROUNDING = 1e-9
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Add the command ``certificate``."""
+    parser = add_command(
+        subparsers,
+        "certificate",
+        run,
+        "the smallest certificate from error counts",
+        "Print what the error counts of a set of classifiers guarantee: a bound for each classifier alone, the best\n"
+        "first, and one for a random choice among them, all valid together with probability 1 - delta.\n\n"
+        "  printf 'name,errors\\nforest,23\\nboosting,21\\n' > counts.csv\n"
+        "  pacb certificate counts.csv --m 549\n"
+        "  pacb certificate counts.csv --m 549 --spread 3 --json\n"
+        "  pacb certificate sums.csv --m 549 --losses",
+    )
+    parser.add_argument(
+        "counts",
+        metavar="COUNTS.csv",
+        help="one error count per line, or a CSV with a column 'errors' (or 'risk', exact multiples of 1/m) and "
+        "optionally 'prior' and 'name'; '-' reads standard input",
+    )
+    parser.add_argument("--m", type=int, required=True, help="number of examples on which the errors were counted")
+    parser.add_argument("--delta", type=float, default=0.05, help="it holds with probability at least 1 - delta")
+    parser.add_argument(
+        "--spread",
+        type=float,
+        default=0.0,
+        help="above 0, to be fixed beforehand: counts on classifiers that are nearly as good as the best (3 for grids)",
+    )
+    parser.add_argument(
+        "--losses", action="store_true", help="the column is 'losses': sums of losses between 0 and 1, not errors"
+    )
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="how many of the best classifiers to print")
+    parser.add_argument("--json", action="store_true", help="print one JSON object with all fields")
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Read, certify, print."""
+    certificate = _certificate(options)
+    print(json.dumps(certificate.as_dict(), allow_nan=False) if options.json else _text(certificate, options.top))
+    return DONE
+
+
+def _certificate(options: argparse.Namespace) -> Certificate:
+    if options.losses:
+        found = read_value_file(options.counts, ("losses",))
+        return certify(
+            losses=found.values,
+            m=options.m,
+            delta=options.delta,
+            prior=found.prior,
+            names=found.names,
+            spread=options.spread,
+        )
+    found = read_value_file(options.counts, ("errors", "risk"))
+    errors = _counts(found, options.m)
+    return certify(errors, options.m, options.delta, prior=found.prior, names=found.names, spread=options.spread)
+
+
+def _counts(found: ValueFile, m: int) -> NDArray[np.float64]:
+    """Whole numbers of errors; the first line that has none is named."""
+    values = np.asarray(found.values)
+    counts = values * m if found.kind == "risk" else values
+    with np.errstate(invalid="ignore"):
+        whole = np.rint(counts)
+        bad = ~(np.abs(counts - whole) <= (_ROUNDING if found.kind == "risk" else 0.0))
+    if not bad.any():
+        return whole
+    first = int(np.argmax(bad))
+    where = f"{found.source}, line {found.lines[first]}"
+    if found.kind == "errors":
+        raise InputError(f"{where}: errors is {found.values[first]!r}; a number of errors is a whole number.")
+    raise InputError(
+        f"{where}: risk is {found.values[first]!r}, which is {counts[first]:.6g} of {m} examples; a rounded risk is no "
+        "count. Give the numbers of errors in a column 'errors', or sums of losses with --losses."
+    )
+
+
+def _text(certificate: Certificate, top: int) -> str:
+    """The certificate and a table of the best classifiers."""
+    order = np.argsort(certificate.single_bounds, kind="stable")[: max(top, 0)]
+    lines = [str(certificate)]
+    if order.size:
+        width = max(4, *(len(certificate.names[i]) for i in order))
+        lines.append(f"\n{'name'.ljust(width)}  {'errors':>8}  {'risk at most':>12}  {'weight':>8}")
+        lines += [
+            f"{certificate.names[i].ljust(width)}  {certificate.errors[i]:>8g}  "
+            f"{at_most(float(certificate.single_bounds[i])):>12}  {certificate.posterior[i]:>8.4f}"
+            for i in order
+        ]
+        if order.size < certificate.errors.size:
+            lines.append(f"... and {certificate.errors.size - order.size} more (--top N or --json)")
+    return "\n".join(lines)
