@@ -37,6 +37,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "  pacb bench --risks mine.csv --m 500      your own risk file\n"
         "  pacb bench --repeat 5 --out results/five  every cell five times: medians and intervals\n"
         "  pacb bench --report results/paper        the report on an unfinished run\n"
+        "  pacb bench --suite field --out results/field --page docs/field.md\n"
         "  pacb bench --compare results/old results/new",
     )
     parser.add_argument(
@@ -66,6 +67,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--retry-failed", action="store_true", help="with --resume: measure failures again")
     parser.add_argument("--no-report", action="store_true", help="write the results only")
     parser.add_argument("--report", metavar="DIR", help="only write the report on what DIR holds, finished or not")
+    parser.add_argument(
+        "--page", metavar="FILE.md", help="also write the report as Markdown, with figures and raw results beside it"
+    )
     parser.add_argument("--compare", nargs=2, metavar=("DIR1", "DIR2"), help="what became faster, slower or wrong")
     return parser
 
@@ -79,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
         print(comparison)
         return DONE if comparison.newly_wrong.empty else FAILED
     if options.report:
-        return _summarise(Path(options.report), with_report=True)
+        return _summarise(Path(options.report), with_report=True, page=options.page)
     from .cluster import RunStopped
     from .runner import run_suite
 
@@ -108,7 +112,7 @@ def run(options: argparse.Namespace) -> int:
         again = _again(options, directory)
         print(f"{cause}; what was measured is in {directory}. To go on: {again}", file=sys.stderr)
         return 130 if interrupted else FAILED
-    return _summarise(directory, with_report=not options.no_report)
+    return _summarise(directory, with_report=not options.no_report, page=options.page)
 
 
 def _again(options: argparse.Namespace, directory: Path) -> str:
@@ -121,7 +125,7 @@ def _again(options: argparse.Namespace, directory: Path) -> str:
         words += ["--suite", options.suite]
     given = {"--jobs": None if options.jobs == 1 else options.jobs, "--repeat": None}
     given["--repeat"] = None if options.repeat == 1 else options.repeat
-    for name in ("solvers", "problems", "time_limit", "memory_limit", "dask"):
+    for name in ("solvers", "problems", "time_limit", "memory_limit", "dask", "page"):
         given[f"--{name.replace('_', '-')}"] = getattr(options, name)
     # With an equals sign, a value may begin with a hyphen.
     words += [f"{name}={value}" for name, value in given.items() if value is not None]
@@ -142,17 +146,17 @@ def _memory_limit(text: str | None) -> int | None:
     return size
 
 
-def _summarise(directory: Path, with_report: bool) -> int:
+def _summarise(directory: Path, with_report: bool, page: str | None) -> int:
     """Write the report, print the summary; a contradiction among the results is a failure."""
     from . import summary
     from .report import write_report
     from .results import load_results
 
     results = load_results(directory)
-    page = write_report(directory) if with_report else None
+    report = write_report(directory, page=page) if with_report else None
     print(summary.text(results))
-    if page is not None:
-        print(f"report: {page}")
+    if report is not None:
+        print(f"report: {report}")
     return DONE if summary.contradictions(results).empty else FAILED
 
 
@@ -165,6 +169,10 @@ def _suite(options: argparse.Namespace) -> Suite:
         raise InputError(f"--repeat is {options.repeat}; it must be at least 1.")
     if options.time_limit is not None and not 0 < options.time_limit < math.inf:
         raise InputError(f"--time-limit is {options.time_limit}; it must be a positive, finite number of seconds.")
+    if options.page is not None and not options.page.endswith(".md"):
+        raise InputError(f"--page is {options.page!r}; it must end in '.md'.")
+    if options.page is not None and options.no_report:
+        raise InputError("--page is a form of the report; it does not go with --no-report.")
     if options.retry_failed and not options.resume:
         raise InputError("--retry-failed goes with --resume.")
     if options.risks:

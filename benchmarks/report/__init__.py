@@ -16,7 +16,7 @@ from pacb_models.files import write_atomically
 Progress = Callable[[str], None]
 
 
-def write_report(directory: str | Path, progress: Progress | None = None) -> Path:
+def write_report(directory: str | Path, progress: Progress | None = None, page: str | Path | None = None) -> Path:
     """Write ``report.html``, ``tables/*.md``, ``tables/*.tex``, ``figures/*.svg`` and ``figures/*.pdf``.
 
     Parameters
@@ -25,6 +25,8 @@ def write_report(directory: str | Path, progress: Progress | None = None) -> Pat
         Holds ``results.jsonl`` and, where the run recorded it, ``environment.json``.
     progress : function, optional
         Called with a few words at every step.
+    page : path, optional
+        A Markdown file to write as well; see :mod:`.page`.
 
     Returns
     -------
@@ -36,6 +38,7 @@ def write_report(directory: str | Path, progress: Progress | None = None) -> Pat
     from ..results import load_results
     from . import analysis, html, tables
     from .content import describe
+    from .page import write_page
 
     directory = Path(directory)
     say = progress or (lambda words: None)
@@ -52,6 +55,8 @@ def write_report(directory: str | Path, progress: Progress | None = None) -> Pat
         write_atomically(directory / "figures" / f"{illustration.name}.svg", illustration.svg)
         write_atomically(directory / "figures" / f"{illustration.name}.pdf", illustration.pdf)
     say("writing report.html")
-    page = directory / "report.html"
-    write_atomically(page, html.render(content))
-    return page
+    report = directory / "report.html"
+    write_atomically(report, html.render(content))
+    if page is not None:
+        write_page(directory, content, Path(page))
+    return report

@@ -11,7 +11,7 @@ import pandas as pd
 
 from .. import summary
 from ..environment import Environments
-from . import analysis, figures, findings, posteriors, tables
+from . import analysis, families, figures, findings, posteriors, tables
 from .figures import Style
 from .findings import Finding
 from .tables import Table
@@ -73,6 +73,7 @@ def describe(runs: pd.DataFrame, environments: Environments, say: Callable[[str]
     style = Style(list(runs["method"].unique()))
     with figures.styled():
         sections = [
+            _hard(runs),
             _failures(runs),
             _agreement(runs),
             _profiles(runs, style, say),
@@ -163,6 +164,12 @@ def _limits(runs: pd.DataFrame) -> Iterator[str]:
     )
     if runs["status"].eq("unavailable").any():
         yield "A solver whose software is missing is listed, with all its runs charged."
+
+
+def _hard(runs: pd.DataFrame) -> Section | None:
+    found = tuple(table for table in (families.families_table(runs), families.lower_bounds_table(runs)) if table)
+    text = "Each family of hard problems is built around one difficulty; what a solver misses says what it cannot do."
+    return Section("hard", "Hard problems", text, found) if found else None
 
 
 def _failures(runs: pd.DataFrame) -> Section:

@@ -1,0 +1,57 @@
+"""What a run says about the families of hard problems, and about the certified optima."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from ..families import FAMILIES
+from .tables import Column, Table
+from .wording import percent, scientific
+
+#: A proven lower bound above a certified minimum by more than this contradicts it.
+ABOVE = 1e-9
+
+
+def families_table(runs: pd.DataFrame) -> Table | None:
+    """The share of the optima of each family that each solver finds; None without hard problems."""
+    hard = runs[runs["dataset"].isin(list(FAMILIES))]
+    if hard.empty:
+        return None
+    shares = hard.pivot_table(index="method", columns="dataset", values="found", aggfunc="mean", sort=False)
+    shares = shares[[family for family in FAMILIES if family in shares]]
+    shares["all"] = hard.groupby("method")["found"].mean()
+    shares = shares.sort_values("all", ascending=False).reset_index()
+    columns = [Column("solver", "method", numeric=False)]
+    columns += [Column(name, name, percent) for name in shares.columns[1:]]
+    caption = "Optima found, family by family, of the problems that the solver can handle."
+    return Table.of("families", caption, columns, shares)
+
+
+def lower_bounds_table(runs: pd.DataFrame) -> Table | None:
+    """Proven lower bounds against the certified minima; None where no solver but the exact one has any."""
+    numbers = runs.assign(lower_bound=pd.to_numeric(runs["lower_bound"]))
+    proven = numbers.dropna(subset=["lower_bound", "reference_bound"])
+    if proven["method"].nunique() < 2:
+        return None
+    proven = proven.assign(below=proven["reference_bound"] - proven["lower_bound"])
+    lines = [
+        {
+            "method": method,
+            "problems": len(rows),
+            "close": (rows["below"].abs() <= 1e-5).mean(),
+            "median": rows["below"].median(),
+            "worst": rows["below"].max(),
+            "above": int((rows["below"] < -ABOVE).sum()),
+        }
+        for method, rows in proven.groupby("method", sort=False)
+    ]
+    columns = [
+        Column("solver", "method", numeric=False),
+        Column("problems", "problems", "{:.0f}".format),
+        Column("within 1e-5", "close", percent),
+        Column("median below", "median", scientific),
+        Column("farthest below", "worst", scientific),
+        Column("above (a contradiction)", "above", "{:.0f}".format),
+    ]
+    caption = "Proven lower bounds below the certified minimum; one above it would contradict the certificate."
+    return Table.of("lower-bounds", caption, columns, pd.DataFrame(lines))

@@ -1,0 +1,85 @@
+"""The report as a page of the documentation: Markdown, with figures and the raw results beside it.
+
+``docs/field.md`` is made this way: the page, a folder of the same name with the figures, ``results.parquet`` and
+``environment.json``. What it shows is what ``report.html`` shows, but for tables too long to read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from pacb_models.files import write_atomically
+
+from ..results import export
+from .content import Content, Section
+from .findings import Finding
+from .tables import Table, as_markdown
+
+#: Files of the run that lie beside the page.
+PARQUET, ENVIRONMENT = "results.parquet", "environment.json"
+
+#: Tables with more rows are left to the raw results.
+LONGEST = 60
+
+
+def write_page(directory: Path, content: Content, page: Path) -> None:
+    """Write the page on the run in a directory, and beside it the folder with its figures and data."""
+    beside = page.with_suffix("")
+    export(directory)
+    for illustration in content.illustrations():
+        write_atomically(beside / f"{illustration.name}.svg", illustration.svg)
+    for name in (PARQUET, ENVIRONMENT):
+        write_atomically(beside / name, (directory / name).read_bytes())
+    _remove_others(beside, {f"{illustration.name}.svg" for illustration in content.illustrations()})
+    write_atomically(page, "\n".join(_lines(content, page)).rstrip() + "\n")
+
+
+def _remove_others(beside: Path, figures: set[str]) -> None:
+    """Figures of an earlier run that this one has not."""
+    for path in beside.glob("*.svg"):
+        if path.name not in figures:
+            path.unlink()
+
+
+def _lines(content: Content, page: Path) -> Iterator[str]:
+    folder = page.stem
+    yield f"# Results of the suite `{content.suite}`\n"
+    yield f"{content.subtitle}\n"
+    yield f"Made by `pacb bench --suite {content.suite} --page {page.name}`.\n"
+    yield f"Raw results: [{PARQUET}]({folder}/{PARQUET}), [{ENVIRONMENT}]({folder}/{ENVIRONMENT}).\n"
+    for warning in content.warnings:
+        yield f"**{warning}**\n"
+    yield from _findings("Who wins", content.winners)
+    yield from _findings("Where each fails", content.weaknesses)
+    yield from _findings("Can it all be true?", content.verdicts)
+    yield from _tables(content.summary_tables)
+    for section in content.sections:
+        yield from _section(section, folder)
+    yield "## Environment\n"
+    yield from _tables([content.environment])
+    yield "## Known limits\n"
+    yield from (f"* {limit}" for limit in content.limits)
+
+
+def _findings(title: str, found: Iterable[Finding]) -> Iterator[str]:
+    yield f"## {title}\n"
+    yield from (f"* **{finding.subject}**: {finding.text}" for finding in found)
+    yield ""
+
+
+def _tables(tables: Iterable[Table]) -> Iterator[str]:
+    for table in tables:
+        if len(table.rows) <= LONGEST:
+            yield as_markdown(table)
+        else:
+            yield f"{table.caption} ({len(table.rows)} rows: in the raw results.)\n"
+
+
+def _section(section: Section, folder: str) -> Iterator[str]:
+    yield f"## {section.title}\n"
+    if section.text:
+        yield f"{section.text}\n"
+    yield from _tables(section.tables)
+    for illustration in section.illustrations:
+        yield f"![{illustration.description}]({folder}/{illustration.name}.svg)\n"

@@ -1,0 +1,75 @@
+"""The report as a page of the documentation, and its tables about hard problems and lower bounds."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import pytest
+
+from pacb_models.benchmarks.report import analysis, write_report
+from pacb_models.benchmarks.report.families import families_table, lower_bounds_table
+from pacb_models.cli import main
+
+from .made_up_log import frame, row, write_log
+
+ROWS = [
+    row("frontier", "one", dataset="one-good", lower_bound=0.25),
+    row("frontier", "two", dataset="ties", lower_bound=0.25),
+    row("mirror", "one", dataset="one-good", gap=1e-3),
+    row("mirror", "two", dataset="ties"),
+    row("scip", "one", dataset="one-good", lower_bound=0.25 - 1e-6),
+    row("scip", "two", dataset="ties", lower_bound=0.25 - 1e-3),
+]
+
+
+def texts(table):
+    return {cells[0].text: [cell.text for cell in cells[1:]] for cells in table.rows}
+
+
+def test_families_are_set_against_solvers(tmp_path):
+    table = families_table(analysis.prepare(frame(tmp_path, ROWS)))
+    assert table.titles == ("solver", "one-good", "ties", "all")
+    assert texts(table)["mirror"] == ["0 %", "100 %", "50 %"]
+    assert texts(table)["frontier"] == ["100 %", "100 %", "100 %"]
+
+
+def test_lower_bounds_are_set_against_the_certified_minimum(tmp_path):
+    table = lower_bounds_table(analysis.prepare(frame(tmp_path, ROWS)))
+    assert texts(table)["scip"] == ["2", "50 %", "5.0e-04", "1.0e-03", "0"]
+
+
+def test_a_lower_bound_above_the_minimum_is_counted(tmp_path):
+    wrong = [*ROWS, row("scip", "three", dataset="ties", lower_bound=0.2501)]
+    table = lower_bounds_table(analysis.prepare(frame(tmp_path, wrong)))
+    assert texts(table)["scip"][-1] == "1"
+
+
+def test_runs_without_hard_problems_have_neither_table(tmp_path):
+    runs = analysis.prepare(frame(tmp_path, [row("frontier", lower_bound=0.25), row("mirror")]))
+    assert families_table(runs) is None and lower_bounds_table(runs) is None
+
+
+def test_the_page_has_its_figures_and_data_beside_it(tmp_path):
+    directory = write_log(tmp_path / "run", ROWS, processor="Abacus", cores=1)
+    page = tmp_path / "docs" / "made.md"
+    (tmp_path / "docs" / "made").mkdir(parents=True)
+    (tmp_path / "docs" / "made" / "stale.svg").write_text("<svg/>")
+    write_report(directory, page=page)
+    text = page.read_text()
+    assert text.startswith("# Results of the suite `made up`\n")
+    assert "Abacus" in text and "| mirror | 0 % | 100 % | 50 % |" in text
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    assert links and all((page.parent / link).exists() for link in links)
+    assert sum(link.endswith(".svg") for link in links) == len(list((page.parent / "made").glob("*.svg")))
+    assert len(pd.read_parquet(page.parent / "made" / "results.parquet")) == len(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [(["--page", "page.html"], "it must end in '.md'"), (["--page", "page.md", "--no-report"], "--no-report")],
+)
+def test_a_page_that_cannot_be_is_refused_before_anything_runs(arguments, complaint, tmp_path, capsys):
+    assert main(["bench", *arguments, "--out", str(tmp_path / "run")]) == 2
+    assert complaint in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
