@@ -13,7 +13,7 @@ export PACB_DATA ?= $(abspath ../shared/data)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help bench field instances test test-cpus coverage mutants docs wheel lint setup clean
+.PHONY: help bench field starts instances test test-cpus coverage mutants docs wheel lint setup clean
 
 help:               ## this list
 	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' Makefile | expand -t 12
@@ -23,6 +23,9 @@ bench: .venv/ready-run    ## the main job: every solver on every problem of a su
 
 field: .venv/ready-run    ## every solver on every problem, and the page docs/field.md (an hour or two on a quiet machine)
 	$(BIN)/pacb bench --suite field --out results/field --resume --page docs/field.md $(ARGS)
+
+starts: .venv/ready-run   ## where local methods end, from 100 random starts of each kind: the page docs/starts
+	$(BIN)/pacb starts --out docs/starts $(ARGS)
 
 instances: .venv/ready-run  ## the hard problems as files for other solvers, packed in dist/hard.tar.xz
 	$(BIN)/pacb export hard --out build/hard --archive dist/hard.tar.xz

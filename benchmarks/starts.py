@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -125,18 +124,20 @@ def telling_instances(each: int, largest: int) -> list[Instance]:
     return chosen
 
 
-def measure(
-    chosen: Iterable[Instance], count: int, solvers: Iterable[str] | None = None, jobs: int = 1
-) -> list[dict[str, Any]]:
-    """Start every local method (or those named) on every instance; one record per problem, method and kind of start."""
-    from joblib import Parallel, delayed
-
+def tasks(chosen: Iterable[Instance], solvers: Iterable[str] | None = None) -> list[tuple[Instance, str]]:
+    """Every instance with every local method, or with those of them that are named."""
     wanted = None if solvers is None else set(solvers)
-    tasks = [
+    return [
         (frozen, solver)
         for frozen in chosen
         for solver in local_methods(frozen.build())
         if wanted is None or solver in wanted
     ]
-    results = Parallel(n_jobs=jobs)(delayed(ends)(frozen, solver, count) for frozen, solver in tasks)
-    return [asdict(record) for records in results for record in records]
+
+
+def measure(todo: Iterable[tuple[Instance, str]], count: int, jobs: int = 1) -> Iterator[list[Ends]]:
+    """The ends of each task, in order, as they become known."""
+    from joblib import Parallel, delayed
+
+    pool = Parallel(n_jobs=jobs, return_as="generator")
+    yield from pool(delayed(ends)(frozen, solver, count) for frozen, solver in todo)

@@ -133,7 +133,8 @@ def hard_cells(solvers_left_out: Iterable[str] = (), largest: int | None = None)
 def quick() -> Suite:
     """Nine data sets × three distances × H = 50 and 1990 and a few hard instances; dense methods at H = 50 only."""
     cells = [cell for problem in table_problems(50) for cell in cells_for(problem)]
-    cells += [cell for name in QUICK_HARD for cell in cells_for(instance(name).problem)]
+    for frozen in map(instance, QUICK_HARD):
+        cells += without(cells_for(frozen.problem), DENSE if frozen.size > 200 else ())
     cells += without([cell for problem in table_problems(1990) for cell in cells_for(problem)], DENSE)
     description = (
         "nine UCI data sets, three distances, H = 50 and 1990, and a few hard instances; dense methods not at 1990"

@@ -1,0 +1,89 @@
+"""What starts of local methods led to, as tables, a picture and a page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .report.tables import pipes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+INTRODUCTION = """# Where local methods end
+
+Several of the bounds have more than one local minimum, and a method that goes down from a start ends in the one below
+it: success is a probability. Here every method that takes a start was started from the prior and from random
+posteriors, on [hard problems](../hard-problems.md), and each end was set against the minima that the exact solver lists.
+Random posteriors are Dirichlet with equal parameters: at 0.01 nearly all weight is on a few classifiers, at 1 posteriors
+are uniform on the simplex, at 10 all weights are about equal.
+
+The paper reports, for uniform priors and its own data, that the fixed-point scheme "identifies a unique stationary point
+even with different initializations" of the kl bound, and Ipopt "a unique (local) minimum" of the squared one. On these
+problems the start decides.
+"""
+
+
+def shares(records: pd.DataFrame) -> pd.DataFrame:
+    """Per family, solver and kind of start: the share of starts that ended in the best minimum, in per cent."""
+    sums = records.groupby(["family", "solver", "start"], sort=False)[["starts", "best"]].sum()
+    return (100.0 * sums["best"] / sums["starts"]).unstack("start")[list(records["start"].unique())]
+
+
+def table(records: pd.DataFrame) -> str:
+    """The shares as a Markdown table."""
+    found = shares(records)
+    kinds = [str(kind) for kind in found.columns]
+    lines = [pipes(["family", "solver", *kinds]), f"| --- | --- |{' ---: |' * len(kinds)}"]
+    for (family, solver), row in zip(found.index, found.itertuples(index=False)):
+        lines.append(pipes([family, solver, *(f"{value:.0f}" for value in row)]))
+    return "\n".join(lines)
+
+
+def basins(records: pd.DataFrame) -> str:
+    """Per family, over all methods and random starts: the shares of the best minimum, others, and none, as Markdown."""
+    random = records[records["start"] != "prior"]
+    lines = [pipes(["family", "instances", "best minimum", "another minimum", "none"]), f"| --- |{' ---: |' * 4}"]
+    for family, rows in random.groupby("family", sort=False):
+        total = rows["starts"].sum()
+        parts = [f"{100.0 * rows[part].sum() / total:.0f} %" for part in ("best", "other", "nowhere")]
+        lines.append(pipes([str(family), str(rows["problem"].nunique()), *parts]))
+    return "\n".join(lines)
+
+
+def page(records: pd.DataFrame, environment: dict[str, Any]) -> str:
+    """The whole page, with the picture and the raw counts beside it."""
+    starts = int(records.loc[records["start"] != "prior", "starts"].max())
+    made = f"{str(environment['date'])[:10]}, {environment['processor']}, {environment['cores']} cores"
+    parts = [
+        INTRODUCTION,
+        f"Measured by `pacb starts --starts {starts}`; {made}; raw counts: [starts.csv](starts.csv).\n",
+        "## Basins\n",
+        "Where random starts end, over all methods and concentrations:\n",
+        basins(records),
+        "\n![The share of random starts that end in the best minimum, by family and method](starts.svg)\n",
+        "## Method by method\n",
+        "Starts, in per cent, that end in the best minimum: from the prior, and from Dirichlet posteriors of four "
+        "concentrations. Families with a single minimum are there for comparison.\n",
+        table(records),
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def picture(records: pd.DataFrame) -> bytes:
+    """The share of random starts that end in the best minimum: a square per family and method."""
+    from matplotlib.figure import Figure
+
+    from .report import figures
+
+    random = records[records["start"] != "prior"]
+    sums = random.groupby(["family", "solver"], sort=False)[["starts", "best"]].sum()
+    grid = (sums["best"] / sums["starts"]).unstack("solver")[list(random["solver"].unique())]
+    with figures.styled():
+        figure = Figure(figsize=(2.6 + 0.5 * grid.shape[1], 1.4 + 0.3 * grid.shape[0]), layout="constrained")
+        axes = figure.add_subplot()
+        image = axes.imshow(grid.to_numpy(), vmin=0.0, vmax=1.0, cmap="viridis", aspect="auto")
+        axes.set_xticks(range(grid.shape[1]), grid.columns, rotation=45, ha="right")
+        axes.set_yticks(range(grid.shape[0]), grid.index)
+        axes.grid(False)
+        figure.colorbar(image, label="starts that end in the best minimum")
+        return figures.as_svg(figure)
