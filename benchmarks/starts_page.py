@@ -13,13 +13,13 @@ INTRODUCTION = """# Where local methods end
 
 Several of the bounds have more than one local minimum, and a method that goes down from a start ends in the one below
 it: success is a probability. Here every method that takes a start was started from the prior and from random
-posteriors, on [hard problems](../hard-problems.md), and each end was set against the minima that the exact solver lists.
-Random posteriors are Dirichlet with equal parameters: at 0.01 nearly all weight is on a few classifiers, at 1 posteriors
-are uniform on the simplex, at 10 all weights are about equal.
+posteriors, on [hard problems](../hard-problems.md), and each end was set against the minima that the exact solver
+lists. Random posteriors are Dirichlet with equal parameters: at 0.01 nearly all weight is on a few classifiers, at 1
+posteriors are uniform on the simplex, at 10 all weights are about equal.
 
-The paper reports, for uniform priors and its own data, that the fixed-point scheme "identifies a unique stationary point
-even with different initializations" of the kl bound, and Ipopt "a unique (local) minimum" of the squared one. On these
-problems the start decides.
+The paper reports, for uniform priors and its own data, that the fixed-point scheme "identifies a unique stationary
+point even with different initializations" of the kl bound, and Ipopt "a unique (local) minimum" of the squared one.
+On these problems the start decides.
 """
 
 
