@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import SolverUnavailableError
+from .plugins import described
 from .problem import Problem
 from .registry import ROUNDING, capable_solvers, get_solver, solve
 from .solution import Solution
 from .solver import Solver
+from .validation import check_positive
 from .wording import at_least, at_most
 
 _COLUMNS = (
@@ -139,7 +141,7 @@ def _show(column: str, value: Any) -> str:
 
 def cross_check(
     problem: Problem,
-    solvers: Sequence[str | Solver] | None = None,
+    solvers: str | Solver | Sequence[str | Solver] | None = None,
     tol: float = 1e-7,
     options: dict[str, dict[str, Any]] | None = None,
     time_limit: float | None = None,
@@ -153,7 +155,7 @@ def cross_check(
     Parameters
     ----------
     problem : BoundProblem or DirectProblem
-    solvers : list of str or Solver, optional
+    solvers : list of str or Solver, or one of them, optional
         Which ones, by name or as objects; by default every registered solver that can handle the problem.
     tol : float
         Largest difference between bounds that counts as agreement.
@@ -169,8 +171,13 @@ def cross_check(
         ``below the reference by …``, which would mean that the reference is wrong, or ``its lower bound is refuted, by
         …``, which would mean that the solver's proof is.
     """
-    chosen = capable_solvers(problem) if solvers is None else solvers
+    check_positive("tol", tol)
+    if time_limit is not None:
+        check_positive("time_limit", time_limit)
+    chosen = [solvers] if isinstance(solvers, str | Solver) else solvers or capable_solvers(problem)
     named = {each.name if isinstance(each, Solver) else each: each for each in chosen}
+    for name in {*named, *(options or {})} - {each.name for each in chosen if isinstance(each, Solver)}:
+        get_solver(name)  # an unknown name is refused before anything is run
     found = {name: _attempt(problem, each, (options or {}).get(name, {}), time_limit) for name, each in named.items()}
     solved = {name: result for name, result in found.items() if isinstance(result, Solution)}
     reference = _reference(problem, solved)
@@ -192,8 +199,9 @@ def _attempt(
         return solve(problem, solver, **options)
     except SolverUnavailableError as reason:
         return "unavailable", str(reason)
-    except (ArithmeticError, RuntimeError, ValueError) as reason:
-        return "error", f"{type(reason).__name__}: {reason}"
+    except (Exception, SystemExit) as reason:
+        # Another package's solver may raise anything.
+        return "error", described(reason)
 
 
 def _reference(problem: Problem, solved: dict[str, Solution]) -> Solution | None:

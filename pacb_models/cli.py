@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from . import __version__, streams
 from .errors import InputError, SolverUnavailableError
 from .names import CONSTANTS, DISTANCES
+from .plugins import load, load_all, registered
 from .wording import at_least, at_most, confidence_text, one_line
 
 if TYPE_CHECKING:
@@ -100,9 +101,6 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
 
 
 def _add_plugged_in(subparsers: Any, command: str) -> None:
-    # Here and not above: reading the metadata of all installed packages takes longer than solving a problem.
-    from .plugins import load, load_all, registered
-
     entry = next((entry for entry in registered(GROUP) if entry.name == command), None)
     if entry is None:
         load_all(GROUP, lambda add: add(subparsers))
@@ -267,12 +265,9 @@ def _add_check(subparsers: Any) -> None:
 
 def _check(options: argparse.Namespace) -> int:
     from .checking import cross_check
-    from .registry import get_solver
 
     problem, _ = problem_from(options)
     names = options.solvers.split(",") if options.solvers else None
-    for name in names or ():
-        get_solver(name)
     table = cross_check(problem, names, options.tol, time_limit=options.time_limit)
     print(json.dumps(table.as_dict(), allow_nan=False) if options.json else table)
     return DONE if table.agree else FAILED

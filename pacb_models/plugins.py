@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .errors import InputError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 class PluginError(InputError):
@@ -16,6 +18,9 @@ class PluginError(InputError):
 
 def registered(group: str) -> list[EntryPoint]:
     """The entry points of a group, by name."""
+    # Imported here: reading the metadata of all installed packages is only for who asks for it.
+    from importlib.metadata import entry_points
+
     return sorted(entry_points(group=group), key=lambda entry: entry.name)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from .errors import InputError, SolverUnavailableError, UnsupportedProblemError
 from .merging import Merged
+from .plugins import PluginError, load, registered
 from .problem import Problem
 from .solution import STATUSES, Outcome, Solution
 from .solver import Solver
@@ -60,9 +61,6 @@ _RENAMED = {"scipy": "'slsqp' and 'trust-constr'"}
 
 @lru_cache(maxsize=1)
 def _entry_points() -> dict[str, Any]:
-    # Here and not above: reading the metadata of all installed packages is for who looks for a solver.
-    from .plugins import registered
-
     found = {entry.name: entry for entry in registered(GROUP)}
     rank = {name: position for position, name in enumerate(_ORDER)}
     return {name: found[name] for name in sorted(found, key=lambda name: (rank.get(name, len(rank)), name))}
@@ -81,8 +79,6 @@ def get_solver(name: str) -> Solver:
         raise InputError(f"solver is {name!r}, which is called {_RENAMED[name]} now.")
     if name not in points:
         raise InputError(f"solver is {name!r}; it must be 'auto' or one of {', '.join(map(repr, points))}.")
-    from .plugins import PluginError, load
-
     try:
         return load(points[name], _solver)
     except PluginError as reason:

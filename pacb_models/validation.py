@@ -15,6 +15,10 @@ from .errors import InputError
 SUM_TOLERANCE = 1e-9
 
 
+#: Below, quotients by delta would leave the floating-point range.
+SMALLEST_DELTA = 1e-300
+
+
 def real_numbers(name: str, values: object, expected: str = "a number or an array of numbers") -> np.ndarray:
     """``values`` of any shape as float64 (a copy unless it is that already); only real numbers, all of them known."""
     if np.ma.is_masked(values):
@@ -97,6 +101,8 @@ def check_delta(delta: object) -> float:
     """The confidence parameter: a real number strictly between 0 and 1."""
     if isinstance(delta, bool) or not isinstance(delta, numbers.Real) or not 0.0 < float(delta) < 1.0:
         raise InputError(f"delta is {delta!r}; it must be a number strictly between 0 and 1.")
+    if float(delta) < SMALLEST_DELTA:
+        raise InputError(f"delta is {delta!r}; it must be at least {SMALLEST_DELTA:g}.")
     return float(delta)
 
 

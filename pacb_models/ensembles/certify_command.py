@@ -46,14 +46,18 @@ def run(options: argparse.Namespace) -> int:
     """Train, certify, print, and save what was asked for."""
     import numpy as np
 
+    from ..validation import check_count
     from .tables import load_table
 
     if options.lambdas not in ("paper", "arithmetic-geometric"):
         raise InputError(f"--lambdas is {options.lambdas!r}; it must be 'paper' or 'arithmetic-geometric'.")
+    check_count("--seed", options.seed, least=0)
+    if options.jobs == 0:
+        raise InputError("--jobs is 0; it must be a number of processes, or -1 for one per core.")
     ignored = [name for name in options.ignore.split(",") if name]
     table = load_table(options.file, options.target, missing=options.missing, ignore=ignored)
     # Classes by name: a saved model must predict what stood in the table.
-    classifier = _estimator(options).fit(table.X, np.asarray(table.class_names)[table.y])
+    classifier = _fit(_estimator(options), table.X, np.asarray(table.class_names)[table.y])
     record = _record(options, classifier, table)
     if options.model:
         _save_model(classifier, options.model)
@@ -61,6 +65,16 @@ def run(options: argparse.Namespace) -> int:
         write_atomically(options.out, json.dumps(record, indent=2, allow_nan=False) + "\n")
     print(json.dumps(record, allow_nan=False) if options.json else _text(options, classifier, table))
     return DONE if classifier.solution_.status in ("optimal", "acceptable") else FAILED
+
+
+def _fit(classifier: Any, X: Any, y: Any) -> Any:
+    """The classifier fitted; what scikit-learn refuses to train on is bad input."""
+    try:
+        return classifier.fit(X, y)
+    except InputError:
+        raise
+    except ValueError as reason:
+        raise InputError(f"the classifiers cannot be trained on this table: {reason}") from None
 
 
 def _estimator(options: argparse.Namespace) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
@@ -71,20 +72,29 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _given(self) -> list[Any]:
         """The classifiers as the caller described them, unfitted unless ``prefit``."""
-        if self.estimators is not None:
-            if self.estimator is not None or self.param_grid is not None:
-                raise InputError("estimators and estimator (or param_grid) are both given; give one of the two.")
-            members = list(self.estimators)
-            if not members:
-                raise InputError("estimators is empty; it must hold at least one classifier.")
-            return members
-        return self._expanded_grid()
+        if self.estimators is None:
+            return self._expanded_grid()
+        if self.estimator is not None or self.param_grid is not None:
+            raise InputError("estimators and estimator (or param_grid) are both given; give one of the two.")
+        # It is looked at more than once: an iterator would be used up.
+        if not isinstance(self.estimators, list | tuple):
+            raise InputError(f"estimators is {reprlib.repr(self.estimators)}; it must be a list of classifiers.")
+        members = list(self.estimators)
+        if not members:
+            raise InputError("estimators is empty; it must hold at least one classifier.")
+        names, _ = named(members)
+        twice = next((name for position, name in enumerate(names) if name in names[:position]), None)
+        if twice is not None:
+            raise InputError(f"estimators holds two classifiers with the name {twice!r}; each needs one of its own.")
+        return members
 
     def _expanded_grid(self) -> list[Any]:
         from sklearn.tree import DecisionTreeClassifier
 
         if self.prefit:
             raise InputError("prefit is True; it needs fitted classifiers in estimators.")
+        if self.estimator is None and self.param_grid is not None:
+            raise InputError("param_grid is given without estimator, the classifier whose parameters these are.")
         if self.estimator is None:
             return [(f"max_depth={depth}", DecisionTreeClassifier(max_depth=depth)) for depth in range(1, 9)]
         if self.param_grid is None:
@@ -126,9 +136,13 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return names, members
 
     def _known_classes(self, y: np.ndarray) -> np.ndarray:
-        """The classes that the members know or ``y`` holds."""
-        known = [np.asarray(member.classes_) for member in self.estimators_ if hasattr(member, "classes_")]
-        return np.unique(np.concatenate([*known, y]))
+        """The classes that the members know or ``y`` holds; all of one kind, for "1" is not 1."""
+        known = [y]
+        for name, member in zip(self.names_, self.estimators_, strict=True):
+            if hasattr(member, "classes_"):
+                known.append(np.asarray(member.classes_))
+                _check_kind(name, known[-1], y)
+        return np.unique(np.concatenate(known))
 
     def _split(self, examples: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
         kept = _validation_count(self.validation_size, examples)
@@ -181,6 +195,7 @@ def _class_indices(name: str, prediction: np.ndarray, classes: np.ndarray, rows:
             f"estimators: {name!r} predicts an array of shape {prediction.shape} for {rows} examples; it must predict "
             "one label for each."
         )
+    _check_kind(name, prediction, classes)
     indices = np.minimum(np.searchsorted(classes, prediction), len(classes) - 1)
     strange = np.flatnonzero(classes[indices] != prediction)
     if strange.size:
@@ -189,6 +204,19 @@ def _class_indices(name: str, prediction: np.ndarray, classes: np.ndarray, rows:
             f"{reprlib.repr(classes.tolist())}."
         )
     return indices
+
+
+def _check_kind(name: str, labels: np.ndarray, others: np.ndarray) -> None:
+    """Labels are numbers or text; compared with the other kind they would all differ, or be converted."""
+    if _is_text(labels) != _is_text(others):
+        raise InputError(
+            f"estimators: {name!r} has labels like {labels.flat[0]!r}, but the classes are like {others.flat[0]!r}; "
+            "they must be of one type."
+        )
+
+
+def _is_text(labels: np.ndarray) -> bool:
+    return labels.dtype.kind in "US" or (labels.dtype.kind == "O" and any(isinstance(label, str) for label in labels))
 
 
 def named(members: list[Any]) -> tuple[list[str], list[Any]]:
@@ -201,7 +229,12 @@ def named(members: list[Any]) -> tuple[list[str], list[Any]]:
 
 
 def seeded(estimator: Any, random: np.random.RandomState) -> Any:
-    """Give every ``random_state`` that was left open a number of its own, so that a seed fixes the whole ensemble."""
+    """Give every ``random_state`` that was left open a number of its own, so that a seed fixes the whole ensemble.
+
+    A frozen classifier is fitted already and stays as it is.
+    """
+    if isinstance(estimator, FrozenEstimator):
+        return estimator
     parameters = estimator.get_params(deep=True)
     open_states = {
         key: random.randint(np.iinfo(np.int32).max)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import reprlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -55,6 +56,7 @@ def load_table(
         if column not in frame.columns:
             raise InputError(f"{role} is {column!r}; the columns of {path} are {', '.join(map(str, frame.columns))}.")
     frame = frame.drop(columns=[column for column in ignore if column != target])
+    _refuse_lists(frame, path)
     frame = _without_missing(frame, path, missing)
     y, class_names = _classes(frame[target], path)
     X, feature_names = _features(frame.drop(columns=target), path)
@@ -70,7 +72,12 @@ def _read(path: Path) -> pd.DataFrame:
     check_choice("the suffix of the table", path.suffix, SUFFIXES)
     try:
         if path.suffix == ".parquet":
-            return pd.read_parquet(path)
+            frame = pd.read_parquet(path).reset_index(drop=True)
+            _refuse_twins(frame.columns.tolist(), path)
+            return frame
+        # pandas would rename the second column of a name, which may be the target again.
+        header = pd.read_csv(path, header=None, nrows=1, skipinitialspace=True, dtype=str).iloc[0].dropna()
+        _refuse_twins(header.tolist(), path)
         # "?" is how the UCI repository marks a missing value.
         return pd.read_csv(path, na_values=["?"], skipinitialspace=True)
     except FileNotFoundError:
@@ -79,6 +86,22 @@ def _read(path: Path) -> pd.DataFrame:
     except (OSError, ValueError, ImportError) as reason:
         first_line = str(reason).strip().splitlines()[0].rstrip(".")
         raise InputError(f"cannot read {str(path)!r}: {first_line}.") from None
+
+
+def _refuse_lists(frame: pd.DataFrame, path: Path) -> None:
+    for name, column in frame.items():
+        for row, value in enumerate(column if column.dtype == object else ()):
+            if isinstance(value, (list, tuple, set, dict, np.ndarray)):
+                raise InputError(
+                    f"column {name!r} of {path} holds {reprlib.repr(value)} in row {row + 1}; a cell must hold one "
+                    "value, so leave the column out with ignore= (--ignore)."
+                )
+
+
+def _refuse_twins(names: list[object], path: Path) -> None:
+    twice = next((name for position, name in enumerate(names) if name in names[:position]), None)
+    if twice is not None:
+        raise InputError(f"{path} has two columns {twice!r}; every column needs a name of its own.")
 
 
 def _without_missing(frame: pd.DataFrame, path: Path, missing: str) -> pd.DataFrame:
@@ -97,7 +120,9 @@ def _without_missing(frame: pd.DataFrame, path: Path, missing: str) -> pd.DataFr
 
 
 def _classes(column: pd.Series, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
-    values, y = np.unique(column.to_numpy(), return_inverse=True)
+    # As text where it is no number: a column of a spreadsheet may hold both.
+    labels = column.to_numpy() if column.dtype != object else column.astype(str).to_numpy(dtype=str)
+    values, y = np.unique(labels, return_inverse=True)
     if len(values) < 2:
         raise InputError(f"target {column.name!r} of {path} has the one value {values[0]}; there must be two classes.")
     if len(values) > min(MOST_CLASSES, len(column) // 2):

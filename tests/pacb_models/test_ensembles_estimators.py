@@ -9,6 +9,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.dummy import DummyClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.naive_bayes import GaussianNB
@@ -297,3 +298,72 @@ def test_lazy_names():
     assert pm.StochasticSVC is StochasticSVC
     with pytest.raises(AttributeError):
         pm.no_such_name  # noqa: B018
+
+
+# --- what must be refused --------------------------------------------------------------------------------------------
+
+
+class Predicts(ClassifierMixin, BaseEstimator):
+    """A fitted classifier that predicts what it is told to."""
+
+    def __init__(self, answer=None):
+        self.answer = answer
+        self.fitted_ = True
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return self.answer(len(X))
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        (lambda n: 0, r"shape \(\)"),
+        (lambda n: None, r"shape \(\)"),
+        (lambda n: np.zeros((n, 1)), r"shape \(\d+, 1\)"),
+        (lambda n: np.zeros(n - 1), "shape"),
+        (lambda n: np.full(n, 7), "label np.int64\\(7\\), which is not one of the classes"),
+        (lambda n: np.full(n, -1), "which is not one of the classes"),
+        (lambda n: np.full(n, 0.5), "which is not one of the classes"),
+        (lambda n: np.full(n, np.nan), "which is not one of the classes"),
+        (lambda n: np.full(n, "1"), "must be of one type"),
+    ],
+)
+def test_predictions_that_are_no_labels_are_refused(answer, complaint):
+    X, y = load_breast_cancer(return_X_y=True)
+    good = DecisionTreeClassifier(max_depth=1).fit(X[:300], y[:300])
+    model = StochasticClassifier([("good", good), ("odd", Predicts(answer))], prefit=True)
+    with pytest.raises(InputError, match=f"'odd'.*{complaint}"):
+        model.fit(X[300:], y[300:])
+
+
+@pytest.mark.parametrize("trained, certified", [(str, int), (int, str), (str, bool)])
+def test_labels_of_another_type_are_refused(trained, certified):
+    X, y = load_breast_cancer(return_X_y=True)
+    members = [("tree", DecisionTreeClassifier(max_depth=1).fit(X[:300], y[:300].astype(trained)))]
+    with pytest.raises(InputError, match=r"'tree' has labels like .* must be of one type"):
+        StochasticClassifier(members, prefit=True).fit(X[300:], y[300:].astype(certified))
+
+
+def test_frozen_classifiers_are_certified_as_they_are():
+    X, y = load_breast_cancer(return_X_y=True)
+    tree = DecisionTreeClassifier(max_depth=2).fit(X[:200], y[:200])
+    model = StochasticClassifier([FrozenEstimator(tree)], random_state=0).fit(X[200:], y[200:])
+    np.testing.assert_array_equal(model.predict(X), tree.predict(X))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"param_grid": {"max_depth": [1, 2]}}, "param_grid is given without estimator"),
+        ({"estimators": iter([DecisionTreeClassifier()])}, "must be a list of classifiers"),
+        ({"estimators": {"tree": DecisionTreeClassifier()}}, "must be a list of classifiers"),
+        ({"estimators": [("a", GaussianNB()), ("a", DecisionTreeClassifier())]}, "two classifiers with the name 'a'"),
+    ],
+)
+def test_members_that_could_be_mistaken_are_refused(arguments, complaint):
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.raises(InputError, match=complaint):
+        StochasticClassifier(**arguments).fit(X, y)

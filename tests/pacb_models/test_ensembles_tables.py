@@ -98,3 +98,37 @@ def test_bad_files_get_a_sentence(table, tmp_path):
         load_table(table(TABLE), "class", ignore=["id"])
     with pytest.raises(InputError, match="missing is 'impute'"):
         load_table(table(TABLE), "class", missing="impute")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_columns_of_one_name_are_refused(tmp_path, suffix):
+    """pandas renames the second one in a CSV, and the target would be among the features."""
+    path = tmp_path / f"twins{suffix}"
+    if suffix == ".csv":
+        path.write_text("x,class,class\n1,a,a\n2,b,b\n")
+    else:
+        pa = pytest.importorskip("pyarrow")
+        import pyarrow.parquet
+
+        columns = [pa.array([1, 2]), pa.array(["a", "b"]), pa.array(["a", "b"])]
+        pyarrow.parquet.write_table(pa.Table.from_arrays(columns, names=["x", "class", "class"]), path)
+    with pytest.raises(InputError, match="class"):
+        load_table(path, "class")
+
+
+@pytest.mark.parametrize("cell", [[1, 2], {"a": 1}])
+def test_cells_that_hold_several_values_are_refused(tmp_path, cell):
+    path = tmp_path / "nested.parquet"
+    pd.DataFrame({"x": [cell, cell] * 4, "y": [0.5, 1.5] * 4, "class": ["a", "b"] * 4}).to_parquet(path)
+    for target in ("class", "x"):
+        with pytest.raises(InputError, match=r"column 'x' of .* in row 1; a cell must hold one value"):
+            load_table(path, target)
+    assert load_table(path, "class", ignore=["x"]).feature_names == ("y",)
+
+
+def test_rows_are_numbered_whatever_the_index(tmp_path):
+    path = tmp_path / "index.parquet"
+    frame = pd.DataFrame({"x": [0.5, np.inf] * 4, "class": ["a", "b"] * 4}, index=list("stuvwxyz"))
+    frame.to_parquet(path)
+    with pytest.raises(InputError, match=r"column 'x' of .* holds inf in row 2"):
+        load_table(path, "class")
