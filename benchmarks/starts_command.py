@@ -11,7 +11,6 @@ from typing import Any
 from pacb_models.cli import DONE, add_command
 from pacb_models.errors import InputError
 from pacb_models.files import write_atomically
-from pacb_models.validation import check_count
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -40,6 +39,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> int:
     """Measure, write, and print the table."""
     import pandas as pd
+
+    from pacb_models.validation import check_count
 
     from .environment import describe
     from .families import instance

@@ -96,8 +96,8 @@ def test_check_compares_the_solvers(risk_file, capsys):
 
 def test_check_exits_one_when_a_solver_disagrees(risk_file, capsys):
     with open(risk_file, "w") as file:
-        file.write("0.0\n" + "0.5\n" * 60)
-    arguments = ["check", risk_file, "--m", "30", "--distance", "squared", "--solvers", "frontier,subset-search"]
+        file.write("0.05\n0.10\n" + "0.30\n" * 48)
+    arguments = ["check", risk_file, "--m", "50", "--distance", "squared", "--solvers", "frontier,subset-search"]
     assert main(arguments) == 1
     assert "worse by" in capsys.readouterr().out  # at another local minimum
 

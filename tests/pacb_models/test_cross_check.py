@@ -153,8 +153,9 @@ def test_table():
     check = pm.cross_check(PROBLEM, NUMPY_SOLVERS)
     lines = str(check).splitlines()
     assert lines[0].split()[:4] == ["solver", "status", "bound", "gap"]
-    assert len(lines) == 5
-    assert lines[-1].startswith("reference: frontier, bound 0.")
+    assert len(lines) == 6
+    assert lines[-2].startswith("reference: frontier, bound 0.")
+    assert lines[-1].startswith("proven: no bound is below 0.")
     frame = check.to_frame()
     assert frame["solver"].tolist() == NUMPY_SOLVERS
     assert frame["verdict"].eq("agrees").all()
