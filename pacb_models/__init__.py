@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .direct import DirectProblem
     from .ensembles import StochasticClassifier, StochasticSVC
     from .errors import InputError, SolverUnavailableError, UnsupportedProblemError
+    from .many import ProblemBatch, SolutionBatch, solve_many
     from .problem import BoundProblem
     from .registry import available_solvers, solve
     from .solution import Solution
@@ -31,7 +32,9 @@ __all__ = [
     "Certificate",
     "DirectProblem",
     "InputError",
+    "ProblemBatch",
     "Solution",
+    "SolutionBatch",
     "SolverUnavailableError",
     "StochasticClassifier",
     "StochasticSVC",
@@ -43,6 +46,7 @@ __all__ = [
     "kl_inverse",
     "moment_constant",
     "solve",
+    "solve_many",
 ]
 
 #: Where the public names live. A module is imported when a name of it is first used: nobody waits for NumPy or
@@ -52,7 +56,9 @@ _HOME = {
     "Certificate": "certificates",
     "DirectProblem": "direct",
     "InputError": "errors",
+    "ProblemBatch": "many",
     "Solution": "solution",
+    "SolutionBatch": "many",
     "SolverUnavailableError": "errors",
     "StochasticClassifier": "ensembles",
     "StochasticSVC": "ensembles",
@@ -64,6 +70,7 @@ _HOME = {
     "kl_inverse": "binary_kl",
     "moment_constant": "constants",
     "solve": "registry",
+    "solve_many": "many",
 }
 
 

@@ -92,7 +92,10 @@ class Renyi(Immutable, Divergence):
             # as with the KL divergence, a weight that underflowed stands at the smallest normal number.
             q = np.maximum(q, np.finfo(float).tiny)
         ratio = q / p
-        return 2.0 * ratio if self.order == 2.0 else self.order * ratio ** (self.order - 1.0)
+        if self.order == 2.0:
+            return 2.0 * ratio
+        with np.errstate(over="ignore"):
+            return self.order * ratio ** (self.order - 1.0)
 
     def curvature(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
         if self.order == 2.0:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .problem import BoundProblem
 
 #: Risks up to this count as zero where the empirical risk is zero: their products with weights may underflow.
-_NO_RISK = 1e-300
+NO_RISK = 1e-300
 
 
 def gradient(problem: BoundProblem, q: np.ndarray) -> np.ndarray:
@@ -25,7 +25,7 @@ def gradient(problem: BoundProblem, q: np.ndarray) -> np.ndarray:
 
 def _gradient(problem: BoundProblem, q: np.ndarray, F_L: float, F_D: float) -> np.ndarray:
     # With the kl distance F_L is infinite at L = 0; a classifier without errors does not feel it.
-    risk_part = F_L * problem.risks if np.isfinite(F_L) else np.where(problem.risks > _NO_RISK, F_L, 0.0)
+    risk_part = F_L * problem.risks if np.isfinite(F_L) else np.where(problem.risks > NO_RISK, F_L, 0.0)
     return risk_part + F_D * problem.divergence_function.gradient(q, problem.prior)
 
 
@@ -47,7 +47,7 @@ def kkt_residual(problem: BoundProblem, q: np.ndarray) -> float:
     if not problem.divergence_function.steep:
         return max(mean - float(slopes.min()), 0.0)
     if not np.isfinite(outer.L):
-        wanted = np.where(problem.risks > _NO_RISK, 0.0, problem.prior)
+        wanted = np.where(problem.risks > NO_RISK, 0.0, problem.prior)
         slopes = np.where(np.isinf(slopes), mean, slopes)
         off_support = _decrease_from_zero_risk(problem, outer.value)
         return off_support + float(np.dot(np.maximum(q, wanted / wanted.sum()), np.abs(slopes - mean)))
@@ -66,7 +66,7 @@ def _decrease_from_zero_risk(problem: BoundProblem, bound: float) -> float:
     has the sign of :math:`l_i - 1/n`, ``n`` the exponent: above, no small weight pays; below, the best weight may
     be a tenth or :math:`10^{-50}`. So the gain itself is measured, at Gibbs posteriors from mild to extreme.
     """
-    positive = problem.risks[problem.risks > _NO_RISK]
+    positive = problem.risks[problem.risks > NO_RISK]
     if positive.size == 0 or positive.min() * problem.exponent >= 1.0:
         return 0.0
     best = bound

@@ -81,7 +81,7 @@ class Problem(Immutable):
         order: float = 2.0,
     ) -> None:
         checked = check_risks(risks)
-        distance_function, divergence_function = _resolve(distance, divergence, constant, order)
+        distance_function, divergence_function = resolve(distance, divergence, constant, order)
         self._set(
             risks=checked,
             m=check_sample_size(m),
@@ -310,7 +310,7 @@ class BoundProblem(Problem):
         return cvxpy_problem(self)
 
 
-def _resolve(
+def resolve(
     distance: str | Distance, divergence: str | Divergence, constant: str, order: float
 ) -> tuple[Distance, Divergence]:
     """The distance and divergence objects, once the names are known to go together."""

@@ -168,7 +168,7 @@ def solve(problem: Problem, solver: str | Solver = "auto", *, merge: str | bool 
     >>> solution.status, solution.is_global
     ('optimal', True)
     """
-    method = _choose(problem, solver)
+    method = choose(problem, solver)
     _check_options(method, options)
     started = time.perf_counter()
     merged = problem.merged() if _may_merge(merge, method, options) else Merged(problem, problem)
@@ -216,7 +216,8 @@ def _check_options(method: Solver, options: dict[str, Any]) -> None:
             raise InputError(f"option {name!r} is unknown to solver {method.name!r}; its options are {valid}.")
 
 
-def _choose(problem: Problem, solver: str | Solver) -> Solver:
+def choose(problem: Problem, solver: str | Solver) -> Solver:
+    """The method for a problem, or an error that says why it cannot run."""
     if solver == "auto":
         return _automatic(problem)
     method = solver if isinstance(solver, Solver) else get_solver(solver)

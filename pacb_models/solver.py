@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .merging import Merged
 from .problem import Problem
 from .solution import Outcome
+
+if TYPE_CHECKING:
+    from .many import BatchOutcome, ProblemBatch
 
 
 class Solver:
@@ -58,6 +61,12 @@ class Solver:
     def run(self, problem: Any, *args: Any, **options: Any) -> Outcome:
         """Minimise the bound. ``options`` are the method's own keyword arguments."""
         raise NotImplementedError
+
+    def run_batch(self, batch: ProblemBatch) -> BatchOutcome | None:
+        """Minimise many bounds together; None when the batch is none for this method, and its problems are for
+        :meth:`run`.
+        """
+        return None
 
     def merges(self, options: dict[str, Any]) -> bool:
         """False when, with these options, the answer depends on how many classifiers share a risk: then they are not

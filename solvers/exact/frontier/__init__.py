@@ -36,11 +36,12 @@ every other risk is at least :math:`1/m`).
 
 from __future__ import annotations
 
+from pacb_models.many import BatchOutcome, ProblemBatch
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 
-from . import chi_squared, gibbs, minima, renyi
+from . import chi_squared, gibbs, many, minima, renyi
 
 
 class Frontier(Solver):
@@ -69,6 +70,10 @@ class Frontier(Solver):
         "kl": ("linear", "squared", "kl", "pinsker", "ch"),
     }
     exact = True
+
+    def run_batch(self, batch: ProblemBatch) -> BatchOutcome | None:
+        """Minimise χ² bounds together (see :mod:`.many`)."""
+        return many.minimise(batch) if many.can_minimise(batch) else None
 
     def run(self, problem: BoundProblem) -> Outcome:
         """Minimise the bound; there are no options."""

@@ -60,7 +60,7 @@ _STEPS_BACK = (0.0, 1e-15, 1e-14, 1e-12)
 #: Rounding error of the empirical risk at the edges of buckets, relative to the position.
 _ROUNDING = 1e-14
 #: Classifiers with a smaller prior weight have no part in where a minimum is.
-_LEAST_PRIOR = 1e-100
+LEAST_PRIOR = 1e-100
 
 #: Prior weights: an array, or one number for equal weights.
 Prior = np.ndarray | float
@@ -146,8 +146,8 @@ class ChiSquaredPath:
         self.problem = problem
         self.all_p: Prior = 1.0 / problem.size if problem.uniform_prior else problem.prior
         self.p, risks = self.all_p, problem.risks
-        if not problem.uniform_prior and float(problem.prior.min()) < _LEAST_PRIOR:
-            kept = problem.prior >= _LEAST_PRIOR
+        if not problem.uniform_prior and float(problem.prior.min()) < LEAST_PRIOR:
+            kept = problem.prior >= LEAST_PRIOR
             self.p, risks = problem.prior[kept], risks[kept]
         self.floor = float(risks.min())
         #: All risks and those that have a part in the search, measured from the smallest of the latter.

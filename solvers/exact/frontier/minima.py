@@ -11,6 +11,7 @@ from pacb_models.binary_kl import kl_inverse
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import LocalMinimum, Outcome
 
+from .stationarity import Numbers
 from .sweep import Interval
 
 #: Risks this close to the smallest count as equal to it: no bound can tell, and products of gaps must not underflow.
@@ -21,7 +22,7 @@ _CERTIFIED_GAP = 1e-12
 #: they are themselves, as L r_L <= r and b r_b <= r; the place of a minimum is of second order.
 _ROUNDING = 1e-12
 #: Minima whose empirical risks differ by less than this part of the range of the risks are one minimum, seen twice.
-_SAME_RISK = 1e-12
+SAME_RISK = 1e-12
 
 
 class Candidate(NamedTuple):
@@ -60,7 +61,7 @@ def prior_is_optimal(problem: BoundProblem, reason: str = "all risks are equal")
     """The outcome when only the divergence counts, as all risks are equal: the prior has none."""
     smallest = problem.outer(problem.empirical_risk(problem.prior), problem.statistic(problem.prior))
     message = f"{reason}: the prior is optimal"
-    return Outcome(problem.prior.copy(), "optimal", message, 0, is_global=True, lower_bound=_below(smallest))
+    return Outcome(problem.prior.copy(), "optimal", message, 0, is_global=True, lower_bound=below(smallest))
 
 
 def outcome(
@@ -88,7 +89,7 @@ def outcome(
             message="the only local minimum along the path",
             iterations=evaluations,
             is_global=True,
-            lower_bound=_below(invert(only.L, only.b)),
+            lower_bound=below(invert(only.L, only.b)),
         )
     ranked = _distinct(sorted((invert(c.L, c.b), i) for i, c in enumerate(candidates)), candidates, path.spread)
     smallest = min((invert(piece.least_risk, piece.least_budget) for piece in undecided), default=math.inf)
@@ -106,12 +107,12 @@ def outcome(
         message=message,
         iterations=evaluations,
         is_global=certified,
-        lower_bound=_below(min(smallest, ranked[0][0])),
+        lower_bound=below(min(smallest, ranked[0][0])),
         local_minima=others,
     )
 
 
-def _below(bound: float) -> float:
+def below(bound: Numbers) -> Numbers:
     """A bound less what rounding can have added to it."""
     return bound * (1.0 - _ROUNDING)
 
@@ -122,6 +123,6 @@ def _distinct(
     """The candidates with their bounds, best first, without repetitions."""
     kept: list[tuple[float, Candidate]] = []
     for bound, i in ranking:
-        if all(abs(candidates[i].L - other.L) > _SAME_RISK * spread for _, other in kept):
+        if all(abs(candidates[i].L - other.L) > SAME_RISK * spread for _, other in kept):
             kept.append((bound, candidates[i]))
     return kept

@@ -1,0 +1,155 @@
+"""Many problems at once: the same answers as one by one, on cases with known minima and on random ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pacb_models as pm
+from pacb_models.solvers.exact.frontier import many
+
+from ..solvers.path_reference import scan
+from ..solvers.solver_checks import PAIRS, known_problems, make
+
+DISTANCES = ("linear", "squared", "kl")
+
+
+def agree(one: pm.Solution, other: pm.Solution) -> None:
+    """Two solutions of a problem, to rounding."""
+    assert other.bound == pytest.approx(one.bound, rel=1e-13)
+    np.testing.assert_allclose(other.posterior, one.posterior, rtol=0, atol=1e-12)
+    assert other.empirical_risk == pytest.approx(one.empirical_risk, rel=1e-11, abs=1e-15)
+    assert other.divergence == pytest.approx(one.divergence, rel=1e-10, abs=1e-12)
+    assert (other.status, other.is_global, other.solver) == (one.status, one.is_global, one.solver)
+    assert other.kkt_residual == pytest.approx(one.kkt_residual, abs=1e-11)
+    assert other.lower_bound == pytest.approx(one.lower_bound, rel=1e-12)
+    assert len(other.local_minima) == len(one.local_minima)
+    for ours, theirs in zip(other.local_minima, one.local_minima):
+        assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-12)
+
+
+def rows(seed: int, kind: str, count: int = 40, size: int = 7) -> np.ndarray:
+    random = np.random.default_rng(seed)
+    return {
+        "uniform": lambda: random.random((count, size)),
+        "counts": lambda: random.binomial(30, random.uniform(0, 0.5, (count, 1)), (count, size)) / 30,
+        "one good": lambda: np.column_stack((random.uniform(0, 0.05, count), np.full((count, size - 1), 0.4))),
+        "zeros": lambda: np.where(random.random((count, size)) < 0.3, 0.0, random.random((count, size))),
+        "equal": lambda: np.repeat(random.random((count, 1)), size, axis=1),
+        "tiny": lambda: 10.0 ** random.uniform(-60, 0, (count, size)),
+        "near one": lambda: 1.0 - 10.0 ** random.uniform(-12, 0, (count, size)),
+    }[kind]()
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    distance=st.sampled_from(DISTANCES),
+    kind=st.sampled_from(["uniform", "counts", "one good", "zeros", "equal", "tiny", "near one"]),
+    seed=st.integers(0, 10**6),
+    prior=st.sampled_from(["uniform", "one", "each"]),
+    m=st.sampled_from([1, 5, 30, 1000, 10**6]),
+    delta=st.sampled_from([0.9, 0.05, 1e-6]),
+)
+def test_batch_is_one_by_one(distance, kind, seed, prior, m, delta):
+    risks = rows(seed, kind, count=6)
+    random = np.random.default_rng(seed)
+    priors = {"uniform": None, "one": random.dirichlet(np.ones(7)), "each": random.dirichlet(np.ones(7) * 0.3, 6)}
+    if prior == "each":
+        priors["each"] = (priors["each"] + 1e-12) / (1 + 7e-12)
+    batch = pm.ProblemBatch(risks, m, delta, distance, prior=priors[prior])
+    solutions = pm.solve_many(batch)
+    for row, problem in enumerate(batch):
+        agree(pm.solve(problem, merge=False), solutions[row])
+        assert solutions.bound[row] == pytest.approx(problem.bound(solutions.posterior[row]), rel=1e-14)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_few_rows_are_solved_alone(distance):
+    """The agreement above is that of two computations: nearly all rows are settled together."""
+    for kind in ("uniform", "counts", "one good", "zeros"):
+        outcome = many.minimise(pm.ProblemBatch(rows(0, kind, 2000, 20), 100, distance=distance))
+        assert np.count_nonzero(outcome.unsettled) <= 20
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_minima_are_those_of_brute_force(distance):
+    """Rows with two minima among them, found by comparing bounds in fifty digits."""
+    risks = np.array([[0.02] + [0.3] * 9, [0.0] + [0.5] * 9, [0.11, 0.13, 0.2, 0.26, 0.34, 0.52] + [0.6] * 4])
+    batch = pm.ProblemBatch(risks, [50, 30, 40], [0.05, 0.1, 0.2], distance)
+    for problem, solution in zip(batch, pm.solve_many(batch)):
+        expected = scan(problem, count=4000)
+        assert solution.is_global
+        assert solution.bound == pytest.approx(float(expected[0][0]), abs=1e-12)
+        found = [solution.bound, *(minimum.bound for minimum in solution.local_minima)]
+        assert all(min(abs(float(value) - number) for number in found) <= 1e-12 for value, _ in expected)
+
+
+def test_known_optima():
+    """Every divergence and distance, in one list of problems of several kinds and sizes, in their order."""
+    known = known_problems()
+    solutions = pm.solve_many([each.problem for each in known])
+    for each, solution in zip(known, solutions, strict=True):
+        assert solution.bound == pytest.approx(each.bound, abs=1e-12)
+        agree(pm.solve(each.problem), solution)
+
+
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+def test_every_divergence_and_distance(divergence, distance):
+    risks = rows(1, "uniform", count=3, size=4)
+    batch = pm.ProblemBatch(risks, 200, distance=distance, divergence=divergence, order=1.5)
+    for row, solution in zip(risks, pm.solve_many(batch)):
+        agree(pm.solve(make(row, distance, divergence)), solution)
+
+
+def test_a_mixture_keeps_its_order():
+    random = np.random.default_rng(3)
+    problems = [
+        pm.BoundProblem(random.random(size), m, distance=distance, divergence=divergence)
+        for size in (3, 5)
+        for m in (10, 100)
+        for distance in DISTANCES
+        for divergence in ("chi2", "kl")
+    ]
+    random.shuffle(problems)
+    for problem, solution in zip(problems, pm.solve_many(iter(problems)), strict=True):
+        agree(pm.solve(problem), solution)
+    assert pm.solve_many([]) == []
+
+
+def test_another_solver():
+    batch = pm.ProblemBatch(rows(0, "uniform", count=3), 100, distance="squared")
+    solutions = pm.solve_many(batch, "fixed-point")
+    assert solutions.solver == "fixed-point" and not solutions.is_global.any()
+    assert solutions.bound == pytest.approx(pm.solve_many(batch).bound, abs=1e-9)
+
+
+def test_batch_is_checked_and_never_changes():
+    batch = pm.ProblemBatch.from_counts([[1, 2], [0, 10]], 10, delta=[0.1, 0.2], distance="linear")
+    assert batch.risks.tolist() == [[0.1, 0.2], [0.0, 1.0]]
+    assert [problem.delta for problem in batch] == [0.1, 0.2]
+    assert batch.coefficient == pytest.approx([problem.coefficient for problem in batch], rel=1e-15)
+    with pytest.raises(AttributeError):
+        batch.m = 3
+    assert not batch.risks.flags.writeable
+
+
+@pytest.mark.parametrize(
+    "arguments, sentence",
+    [
+        ({"risks": [0.1, 0.2]}, r"risks must have the shape \(B, H\), one row per problem, but its shape is \(2,\)"),
+        ({"risks": [[0.1, 2.0]]}, r"risks\[1\] is 2.0"),
+        ({"risks": [[0.1], [0.1, 0.2]]}, r"risks must be an array of numbers of shape \(B, H\)"),
+        ({"risks": []}, r"risks must have the shape \(B, H\)"),
+        ({"m": [1, 2, 3]}, r"m has the shape \(3,\); it must be one number or one for each of 2 rows"),
+        ({"m": [1, 0]}, "m is .*0.*; a sample size must be"),
+        ({"delta": [0.1, 1.0]}, "delta is .*1.0.*; it must be a number strictly between 0 and 1"),
+        ({"prior": [[0.5, 0.5]]}, r"prior has the shape \(1, 2\); it must be \(2,\) or \(2, 2\)"),
+        ({"prior": [[0.5, 0.5], [0.5, 0.6]]}, "prior sums to"),
+        ({"distance": "ch"}, "ch"),
+    ],
+)
+def test_batch_that_is_none(arguments, sentence):
+    with pytest.raises(pm.InputError, match=sentence):
+        pm.ProblemBatch(**({"risks": [[0.1, 0.2], [0.3, 0.4]], "m": 10} | arguments))
