@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+
+from pacb_models.plots.style import Style
 
 from ..runner import CORRECT_GAP
 from . import analysis
@@ -20,46 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-#: Okabe and Ito's colours, with grey in the place of yellow, which is faint on white paper.
-COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F")
-LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 3)))
-MARKERS = "osD^vPX*"
-
 #: Gaps below this are rounding; a logarithmic axis needs an end.
 GAP_FLOOR = 1e-17
-
-_STYLE = {
-    "font.size": 9.0,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "axes.axisbelow": True,
-    "legend.frameon": False,
-    "lines.linewidth": 1.6,
-    "lines.markersize": 4.5,
-    # The same drawing gives the same file.
-    "svg.hashsalt": "pacb",
-    "svg.fonttype": "path",
-}
-
-
-class Style:
-    """A colour, a line style and a marker for each method, the same in every figure."""
-
-    def __init__(self, names: Sequence[str]):
-        self._position = {name: position for position, name in enumerate(names)}
-
-    def __getitem__(self, name: str) -> dict[str, Any]:
-        position = self._position[name]
-        # With more than eight the colours start again beside other line styles.
-        turn = position // len(COLOURS)
-        return {
-            "color": COLOURS[position % len(COLOURS)],
-            "linestyle": LINES[(position + turn) % len(LINES)],
-            "marker": MARKERS[(position + 3 * turn) % len(MARKERS)],
-        }
 
 
 def _new(width: float, height: float) -> tuple[Figure, Axes]:
@@ -199,13 +162,6 @@ def cumulative_weights(each: DataSetPosteriors, style: Style) -> Figure:
     axes.set(xlabel="validation risk", ylabel="mass of classifiers up to that risk", ylim=(-0.02, 1.04))
     _legend_below(figure, columns=4)
     return figure
-
-
-def styled() -> AbstractContextManager[None]:
-    """The context in which figures are made and saved."""
-    from matplotlib import rc_context
-
-    return rc_context(_STYLE)
 
 
 def settle(figure: Figure) -> Figure:

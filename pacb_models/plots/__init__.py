@@ -1,0 +1,14 @@
+"""Pictures in scikit-learn's style: ``SomethingDisplay.from_…(…)`` computes, ``plot(ax=None)`` draws, both return it.
+
+They need matplotlib, which is imported when something is drawn. ``display.save("file.svg")`` writes the picture.
+"""
+
+from __future__ import annotations
+
+from .certificate import CertificateDisplay
+from .convergence import ConvergenceDisplay
+from .divergence import DivergenceDisplay
+from .path import PathDisplay
+from .posterior import PosteriorDisplay
+
+__all__ = ["CertificateDisplay", "ConvergenceDisplay", "DivergenceDisplay", "PathDisplay", "PosteriorDisplay"]

@@ -1,0 +1,107 @@
+"""How methods approach the minimum, by iterations and by seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..problem import Problem
+from ..registry import solve
+from ..solution import Solution
+from ..validation import check_choice
+from .display import Display, by_name
+from .style import Style, new_axes, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+AXES = ("iterations", "seconds")
+#: Gaps below this are rounding; a logarithmic axis needs an end.
+FLOOR = 1e-16
+
+
+class ConvergenceDisplay(Display):
+    """Gap to the certified minimum along the way of each method.
+
+    Parameters
+    ----------
+    minimum : float
+        The certified minimum.
+    solutions : dict of str to Solution
+        Solutions with a trace (``pm.solve(problem, solver, trace=True)``).
+    against : {"iterations", "seconds"}
+
+    Examples
+    --------
+    >>> import pacb_models as pm
+    >>> from pacb_models.plots import ConvergenceDisplay
+    >>> problem = pm.BoundProblem([0.1, 0.12, 0.2, 0.4], m=500)
+    >>> display = ConvergenceDisplay.from_solvers(problem, ["fixed-point", "ccp"])
+    >>> len(display.traces["ccp"]) > 1
+    True
+    """
+
+    def __init__(self, minimum: float, solutions: Mapping[str, Solution], against: str = "iterations") -> None:
+        self.minimum = minimum
+        self.solutions = dict(solutions)
+        self.against = against
+
+    @classmethod
+    def from_solvers(
+        cls,
+        problem: Problem,
+        solvers: Sequence[str] = ("fixed-point", "ccp", "cyipopt"),
+        against: str = "iterations",
+        **options: Any,
+    ) -> ConvergenceDisplay:
+        """Solve with each of the solvers, with a trace; ``options`` go to all of them."""
+        found = {name: solve(problem, name, trace=True, **options) for name in solvers}
+        return cls.from_solutions(problem, found, against)
+
+    @classmethod
+    def from_solutions(
+        cls,
+        problem: Problem,
+        solutions: Solution | Sequence[Solution] | Mapping[str, Solution],
+        against: str = "iterations",
+    ) -> ConvergenceDisplay:
+        """A display of solutions that have a trace."""
+        named = by_name(solutions)
+        for name, solution in named.items():
+            if not solution.details.get("trace"):
+                raise InputError(f"solution {name!r} has no trace; solve with trace=True.")
+        return cls(solve(problem).bound, named, check_choice("against", against, AXES))
+
+    @property
+    def traces(self) -> dict[str, np.ndarray]:
+        """Per solver the rows (iteration, seconds, gap to the minimum)."""
+        found = {}
+        for name, solution in self.solutions.items():
+            points = solution.details["trace"]
+            gaps = [max(point.bound - self.minimum, FLOOR) for point in points]
+            found[name] = np.column_stack([np.arange(len(points)), [point.seconds for point in points], gaps])
+        return found
+
+    def plot(self, ax: Axes | None = None) -> ConvergenceDisplay:
+        """Draw on ``ax``, or on a new figure."""
+        self.ax_ = ax = new_axes(ax)
+        style = Style(list(self.solutions))
+        column = AXES.index(self.against)
+        with styled():
+            for name, trace in self.traces.items():
+                ax.plot(trace[:, column], trace[:, 2], label=name, markevery=max(1, len(trace) // 30), **style[name])
+            ax.set_yscale("log")
+            ax.set(xlabel=self.against, ylabel="gap to the certified minimum", title=self.title())
+            ax.legend(fontsize=8.0)
+        return self
+
+    def title(self) -> str:
+        """What is seen, in one sentence."""
+        final = {name: trace[-1, 2] for name, trace in self.traces.items()}
+        close = [name for name, gap in final.items() if gap <= 1e-9]
+        if len(close) == len(final):
+            return "Every method comes within 1e-9 of the minimum"
+        return f"{len(close)} of {len(final)} methods come within 1e-9 of the minimum"

@@ -1,0 +1,54 @@
+"""What every display has: the axes it was drawn on, and a way to a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
+from ..solution import Solution
+from .style import save
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+class Display:
+    """The result of a plot; ``ax_`` and ``figure_`` are there once it is drawn."""
+
+    ax_: Axes
+
+    @property
+    def figure_(self) -> Figure:
+        """The figure it was drawn in."""
+        figure: Any = self.ax_.get_figure()
+        return figure
+
+    def plot(self, ax: Axes | None = None) -> Any:
+        """Draw; a subclass does."""
+        raise NotImplementedError
+
+    def save(self, path: str | Path) -> None:
+        """Write the picture; its format (svg, pdf, png) by the ending."""
+        if not hasattr(self, "ax_"):
+            self.plot()
+        save(self.figure_, path)
+
+
+def by_name(solutions: Solution | Sequence[Solution] | Mapping[str, Solution] | None) -> dict[str, Solution]:
+    """Solutions under the names they are shown with: their solvers', numbered where two are the same."""
+    if solutions is None:
+        return {}
+    if isinstance(solutions, Mapping):
+        return dict(solutions)
+    found: dict[str, Solution] = {}
+    for solution in [solutions] if isinstance(solutions, Solution) else solutions:
+        if not isinstance(solution, Solution):
+            raise InputError(f"solutions holds {solution!r}; it must hold what pm.solve returned.")
+        name, number = solution.solver, 2
+        while name in found:
+            name, number = f"{solution.solver} ({number})", number + 1
+        found[name] = solution
+    return found

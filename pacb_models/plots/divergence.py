@@ -1,0 +1,103 @@
+"""Minimal bounds against δ, m or the order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..problem import Problem
+from ..registry import solve
+from ..validation import check_choice
+from .display import Display
+from .style import Style, new_axes, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PARAMETERS = ("delta", "m", "order")
+#: The bounds that are drawn when the caller names none: arguments of the problem that change.
+BOUNDS: dict[str, dict[str, Any]] = {
+    "χ², linear": {"divergence": "chi2", "distance": "linear"},
+    "χ², squared": {"divergence": "chi2", "distance": "squared"},
+    "χ², kl": {"divergence": "chi2", "distance": "kl"},
+    "Rényi 3, kl": {"divergence": "renyi", "order": 3.0, "distance": "kl"},
+    "KL, kl": {"divergence": "kl", "distance": "kl"},
+}
+_VALUES = {
+    "delta": np.geomspace(1e-6, 0.3, 25),
+    "m": np.geomspace(20, 20000, 25).astype(int),
+    "order": 1.0 + np.geomspace(0.05, 20.0, 25),
+}
+
+
+class DivergenceDisplay(Display):
+    """The minimum of several bounds as δ, m or the Rényi order changes, the risks staying as they are.
+
+    Parameters
+    ----------
+    parameter : {"delta", "m", "order"}
+    values : array
+    minima : dict of str to array
+        The minimal bound at each value, by the name of the bound.
+
+    Examples
+    --------
+    >>> import pacb_models as pm
+    >>> from pacb_models.plots import DivergenceDisplay
+    >>> problem = pm.BoundProblem([0.1, 0.12, 0.2, 0.4], m=500)
+    >>> display = DivergenceDisplay.from_problem(problem, "delta", [0.01, 0.05])
+    >>> bool(display.minima["χ², kl"][0] > display.minima["χ², kl"][1])
+    True
+    """
+
+    def __init__(self, parameter: str, values: np.ndarray, minima: Mapping[str, np.ndarray]) -> None:
+        self.parameter = parameter
+        self.values = values
+        self.minima = dict(minima)
+
+    @classmethod
+    def from_problem(
+        cls,
+        problem: Problem,
+        parameter: str = "delta",
+        values: Sequence[float] | np.ndarray | None = None,
+        bounds: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> DivergenceDisplay:
+        """Minimise each bound at each value; ``bounds`` are changes for ``problem.replace``, by the names to show."""
+        check_choice("parameter", parameter, PARAMETERS)
+        if bounds is None:
+            bounds = {"Rényi, kl": {"divergence": "renyi", "distance": "kl"}} if parameter == "order" else BOUNDS
+        grid = np.asarray(_VALUES[parameter] if values is None else values)
+        minima = {
+            name: np.array([solve(problem.replace(**{**changes, parameter: value})).bound for value in grid.tolist()])
+            for name, changes in bounds.items()
+        }
+        return cls(parameter, grid, minima)
+
+    def plot(self, ax: Axes | None = None) -> DivergenceDisplay:
+        """Draw on ``ax``, or on a new figure."""
+        self.ax_ = ax = new_axes(ax)
+        style = Style(list(self.minima))
+        with styled():
+            for name, bounds in self.minima.items():
+                ax.plot(self.values, bounds, label=name, markevery=max(1, len(bounds) // 8), **style[name])
+            ax.set_xscale("log")
+            label = {"delta": "δ"}.get(self.parameter, self.parameter)
+            highest = max(float(np.max(bounds)) for bounds in self.minima.values())
+            # Above one a bound says nothing.
+            ax.set(xlabel=label, ylabel="minimal bound", title=self.title(), ylim=(0.0, min(1.1 * highest, 1.1)))
+            ax.legend(fontsize=8.0)
+        return self
+
+    def title(self) -> str:
+        """What is seen, in one sentence."""
+        if len(self.minima) == 1:
+            [(name, bounds)] = self.minima.items()
+            best = self.values[int(np.argmin(bounds))]
+            return f"{name} is smallest at {self.parameter} = {best:.3g}"
+        names = list(self.minima)
+        winners = np.argmin(list(self.minima.values()), axis=0)
+        top = names[int(np.bincount(winners).argmax())]
+        return f"{top} is the smallest at {np.count_nonzero(winners == names.index(top))} of {len(self.values)} values"

@@ -1,0 +1,95 @@
+"""Colours, marks and line styles of every figure, told apart without seeing colour."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from ..errors import InputError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Okabe and Ito's colours, with grey in the place of yellow, which is faint on white paper.
+COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F")
+LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 3)))
+MARKERS = "osD^vPX*"
+BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY = COLOURS
+
+_STYLE = {
+    "font.size": 9.0,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "legend.frameon": False,
+    "lines.linewidth": 1.6,
+    "lines.markersize": 4.5,
+    # The same drawing gives the same file.
+    "svg.hashsalt": "pacb",
+    "svg.fonttype": "path",
+}
+
+
+class Style:
+    """A colour, a line style and a marker for each method, the same in every figure."""
+
+    def __init__(self, names: Sequence[str]):
+        self._position = {name: position for position, name in enumerate(names)}
+
+    def __getitem__(self, name: str) -> dict[str, Any]:
+        position = self._position[name]
+        # With more than eight the colours start again beside other line styles.
+        turn = position // len(COLOURS)
+        return {
+            "color": COLOURS[position % len(COLOURS)],
+            "linestyle": LINES[(position + turn) % len(LINES)],
+            "marker": MARKERS[(position + 3 * turn) % len(MARKERS)],
+        }
+
+
+def styled() -> AbstractContextManager[None]:
+    """The context in which figures are made and saved."""
+    from matplotlib import rc_context
+
+    return rc_context(_STYLE)
+
+
+def new_axes(ax: Axes | None, width: float = 6.4, height: float = 4.2) -> Axes:
+    """The axes that the caller gave, or those of a new figure (which no window shows until it is asked to)."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise InputError("pictures need matplotlib, which is not installed: pip install matplotlib.") from None
+    with styled():
+        return Figure(figsize=(width, height), layout="constrained").add_subplot()
+
+
+#: Endings that a picture's file may have.
+FORMATS = (".svg", ".pdf", ".png")
+
+
+def save(figure: Figure, path: str | Path) -> None:
+    """Write a figure as its ending says; the file appears when it is complete."""
+    import io
+    from pathlib import Path
+
+    from ..files import write_atomically
+
+    target = Path(path)
+    if target.suffix.lower() not in FORMATS:
+        raise InputError(f"the picture's file is {str(path)!r}; it must end in {', '.join(FORMATS)}.")
+    content = io.BytesIO()
+    # Without a date the same drawing gives the same file.
+    metadata: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(target.suffix.lower(), {})
+    with styled():
+        figure.savefig(content, format=target.suffix[1:].lower(), metadata=metadata, dpi=160)
+    write_atomically(target, content.getvalue())
