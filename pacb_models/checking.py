@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import SolverUnavailableError
@@ -68,6 +68,8 @@ class CrossCheck:
     reference: str
     reference_bound: float
     tol: float
+    #: What each solver returned, where it returned anything.
+    solutions: dict[str, Solution] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def agree(self) -> bool:
@@ -184,8 +186,8 @@ def cross_check(
     smallest = min((solution.bound for solution in [*solved.values(), reference] if solution), default=math.inf)
     rows = tuple(_row(name, result, reference, smallest, tol) for name, result in found.items())
     if reference is None:
-        return CrossCheck(rows, "none", float("nan"), tol)
-    return CrossCheck(rows, reference.solver, reference.bound, tol)
+        return CrossCheck(rows, "none", float("nan"), tol, solved)
+    return CrossCheck(rows, reference.solver, reference.bound, tol, solved)
 
 
 def _attempt(

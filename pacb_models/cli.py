@@ -154,6 +154,26 @@ def problem_from(options: argparse.Namespace) -> tuple[BoundProblem, list[str]]:
     return problem, content.names
 
 
+def add_plot_argument(parser: argparse.ArgumentParser, what: str) -> None:
+    """The option that asks for a picture."""
+    parser.add_argument("--plot", metavar="FILE", help=f"draw {what}, into a file that ends in .svg, .pdf or .png")
+
+
+def check_plot(path: str | None) -> None:
+    """Refuse a picture that cannot be written before anything is computed for it."""
+    if path is not None:
+        from .plots.style import check_picture
+
+        check_picture(path)
+
+
+def _draw_path(path: str | None, problem: BoundProblem, solutions: Any) -> None:
+    if path is not None:
+        from .plots import PathDisplay
+
+        PathDisplay.from_problem(problem, solutions).save(path)
+
+
 def parse_options(pairs: Sequence[str]) -> dict[str, Any]:
     """``NAME=VALUE`` pairs as keyword arguments; a value is read as JSON where it is JSON, else as text."""
     options = {}
@@ -185,6 +205,7 @@ def _add_solve(subparsers: Any) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object with all fields and weights")
     parser.add_argument("--top", type=int, default=10, metavar="N", help="how many of the largest weights to print")
+    add_plot_argument(parser, "the bound along the path of optimal posteriors, with this solution on it")
 
 
 def _solve(options: argparse.Namespace) -> int:
@@ -192,12 +213,14 @@ def _solve(options: argparse.Namespace) -> int:
     from .validation import check_count
 
     check_count("--top", options.top, least=0)
+    check_plot(options.plot)
     problem, names = problem_from(options)
     solution = solve(problem, options.solver, **parse_options(options.option))
     if options.json:
         print(json.dumps(solution.as_dict(), allow_nan=False))
     else:
         print(_describe(problem, solution, names, options.top))
+    _draw_path(options.plot, problem, solution)
     return DONE if solution.status in ("optimal", "acceptable") else FAILED
 
 
@@ -261,15 +284,18 @@ def _add_check(subparsers: Any) -> None:
         "--time-limit", type=float, default=60.0, metavar="SECONDS", help="for each solver that keeps one"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_plot_argument(parser, "the bound along the path of optimal posteriors, with every solver's point on it")
 
 
 def _check(options: argparse.Namespace) -> int:
     from .checking import cross_check
 
+    check_plot(options.plot)
     problem, _ = problem_from(options)
     names = options.solvers.split(",") if options.solvers else None
     table = cross_check(problem, names, options.tol, time_limit=options.time_limit)
     print(json.dumps(table.as_dict(), allow_nan=False) if options.json else table)
+    _draw_path(options.plot, problem, table.solutions)
     return DONE if table.agree else FAILED
 
 

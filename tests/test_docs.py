@@ -59,6 +59,14 @@ def test_a_page_that_is_wrong_is_noticed(text, complaint, tmp_path):
     assert complaint in done.stderr
 
 
+def test_the_gallery_shows_what_its_code_writes():
+    """Each picture that the code saves is shown, and nothing else."""
+    page = (ROOT / "docs" / "gallery.md").read_text()
+    saved = set(re.findall(r'save\("(gallery-[a-z]+\.svg)"\)', page))
+    shown = set(re.findall(r"\(images/(gallery-[a-z]+\.svg)\)", page))
+    assert saved == shown == {path.name for path in (ROOT / "docs" / "images").glob("gallery-*")}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page):
     for link in _LINK.findall(_FENCED.sub("", page.read_text())):

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacb_models.files import write_atomically
+from pacb_models.plots.style import styled
 
-from ..report.figures import as_pdf, as_svg, styled
+from ..report.figures import as_pdf, as_svg
 from ..report.html import read_file, render_page
 from . import fidelity
 from .entries import to_csv

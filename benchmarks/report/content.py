@@ -9,10 +9,11 @@ from typing import Any
 
 import pandas as pd
 
+from pacb_models.plots.style import Style, styled
+
 from .. import summary
 from ..environment import Environments
 from . import analysis, families, figures, findings, posteriors, tables
-from .figures import Style
 from .findings import Finding
 from .tables import Table
 from .wording import counted, listed
@@ -71,7 +72,7 @@ def describe(runs: pd.DataFrame, environments: Environments, say: Callable[[str]
     """Everything the report says about prepared runs (:func:`analysis.prepare`)."""
     say("summary")
     style = Style(list(runs["method"].unique()))
-    with figures.styled():
+    with styled():
         sections = [
             _hard(runs),
             _failures(runs),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+from ..files import write_atomically
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,6 +63,9 @@ def styled() -> AbstractContextManager[None]:
     return rc_context(_STYLE)
 
 
+_MISSING = "pictures need matplotlib, which is not installed: pip install matplotlib."
+
+
 def new_axes(ax: Axes | None, width: float = 6.4, height: float = 4.2) -> Axes:
     """The axes that the caller gave, or those of a new figure (which no window shows until it is asked to)."""
     if ax is not None:
@@ -68,7 +73,7 @@ def new_axes(ax: Axes | None, width: float = 6.4, height: float = 4.2) -> Axes:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise InputError("pictures need matplotlib, which is not installed: pip install matplotlib.") from None
+        raise InputError(_MISSING) from None
     with styled():
         return Figure(figsize=(width, height), layout="constrained").add_subplot()
 
@@ -77,19 +82,26 @@ def new_axes(ax: Axes | None, width: float = 6.4, height: float = 4.2) -> Axes:
 FORMATS = (".svg", ".pdf", ".png")
 
 
-def save(figure: Figure, path: str | Path) -> None:
-    """Write a figure as its ending says; the file appears when it is complete."""
-    import io
+def check_picture(path: str | Path) -> Path:
+    """A file that a picture can be written to, with matplotlib there to draw it."""
+    import importlib.util
     from pathlib import Path
-
-    from ..files import write_atomically
 
     target = Path(path)
     if target.suffix.lower() not in FORMATS:
         raise InputError(f"the picture's file is {str(path)!r}; it must end in {', '.join(FORMATS)}.")
-    content = io.BytesIO()
+    if importlib.util.find_spec("matplotlib") is None:
+        raise InputError(_MISSING)
+    return target
+
+
+def save(figure: Figure, path: str | Path) -> None:
+    """Write a figure as its ending says; the file appears when it is complete."""
+    target = check_picture(path)
+    ending = target.suffix.lower()
     # Without a date the same drawing gives the same file.
-    metadata: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(target.suffix.lower(), {})
+    metadata: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(ending, {})
+    content = io.BytesIO()
     with styled():
-        figure.savefig(content, format=target.suffix[1:].lower(), metadata=metadata, dpi=160)
+        figure.savefig(content, format=ending[1:], metadata=metadata, dpi=160)
     write_atomically(target, content.getvalue())

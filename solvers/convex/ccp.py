@@ -36,7 +36,7 @@ from pacb_models.merging import Merged
 from pacb_models.optimality import kkt_residual
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.registry import OPTIMAL_RESIDUAL
-from pacb_models.solution import LocalMinimum, Outcome
+from pacb_models.solution import LocalMinimum, Outcome, Trace
 from pacb_models.solver import Solver
 from pacb_models.validation import check_choice, check_count, check_positive, check_posterior
 
@@ -90,6 +90,8 @@ class ConvexConcave(Solver):
         A start has converged when both the relative decrease of its bound and its KKT residual are at most this.
     time_limit : float, optional
         Seconds for all starts together, set-up included. The point reached is returned, at worst the start itself.
+    trace : bool
+        Record the bound after every subproblem of the best start, with the seconds, in ``details["trace"]``.
 
     Of several starts the best point is returned. ``details`` has ``history``, the bounds r_0, r_1, … of that start; one
     entry per start that was reached in time in ``start_bounds``, ``bounds``, ``iterations``, ``statuses``,
@@ -131,6 +133,7 @@ class ConvexConcave(Solver):
         max_iterations: int = 1000,
         tolerance: float = 1e-8,
         time_limit: float | None = None,
+        trace: bool = False,
     ) -> Outcome:
         began = time.monotonic()
         check_choice("variant", variant, VARIANTS)
@@ -143,6 +146,7 @@ class ConvexConcave(Solver):
             "variant": variant,
             "max_iterations": check_count("max_iterations", max_iterations),
             "tolerance": check_positive("tolerance", tolerance),
+            "trace": trace,
             "deadline": math.inf if time_limit is None else began + check_positive("time_limit", time_limit),
         }
         n_jobs = n_jobs if n_jobs == -1 else check_count("n_jobs", n_jobs)
@@ -158,10 +162,12 @@ class Descent:
     the tangent is at rest.
     """
 
-    def __init__(self, problem: BoundProblem, start: np.ndarray, tolerance: float) -> None:
+    def __init__(self, problem: BoundProblem, start: np.ndarray, tolerance: float, trace: bool = False) -> None:
         self.problem, self.tolerance = problem, tolerance
         self.point = evaluate(problem, start)
         self.history = [self.point.bound]
+        self.trace = Trace(trace)
+        self.trace.add(self.point.bound)
         #: Subproblems solved.
         self.iterations = 0
         #: The largest change of a weight that the last subproblem proposed.
@@ -195,6 +201,7 @@ class Descent:
                 )
             else:
                 self._move(evaluate(self.problem, step.posterior))
+        self.trace.add(self.point.bound)
 
     def _move(self, ahead: Point) -> None:
         behind, decrease = self.point, self.point.bound - ahead.bound
@@ -225,9 +232,10 @@ def descend(
     max_iterations: int = 1000,
     tolerance: float = 1e-8,
     deadline: float = math.inf,
+    trace: bool = False,
 ) -> Descent:
     """Solve subproblems from one start until the descent ends; ``deadline`` is a reading of :func:`time.monotonic`."""
-    descent = Descent(problem, start, tolerance)
+    descent = Descent(problem, start, tolerance, trace)
     while not descent.ended:
         seconds = deadline - time.monotonic()
         if seconds <= 0.0:
@@ -302,6 +310,7 @@ def _outcome(
             "histories": [descent.history for descent in descents],
             "posteriors": np.array([descent.point.posterior for descent in descents]),
             "distinct_points": distinct,
+            **best.trace.details(),
         },
     )
 

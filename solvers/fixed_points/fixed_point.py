@@ -36,7 +36,7 @@ import numpy as np
 
 from pacb_models.merging import Merged
 from pacb_models.problem import BoundProblem
-from pacb_models.solution import LocalMinimum, Outcome
+from pacb_models.solution import LocalMinimum, Outcome, Trace
 from pacb_models.solver import Solver
 from pacb_models.validation import check_count, check_positive, check_posterior
 
@@ -215,7 +215,7 @@ class _Run(NamedTuple):
     converged: bool
     iterations: int
     interventions: int
-    trace: list[float]
+    trace: Trace
 
 
 class FixedPointSolver(Solver):
@@ -242,7 +242,7 @@ class FixedPointSolver(Solver):
     tolerance : float
         Largest relative change of slope, level or inverse temperature at convergence.
     trace : bool
-        True puts the bound at the start and after each step into ``details["trace"]``.
+        True puts the bound at the start and after each step, with the seconds, into ``details["trace"]``.
     """
 
     name = "fixed-point"
@@ -278,7 +278,7 @@ class FixedPointSolver(Solver):
         for number in range(starts):
             q = first if number == 0 else _random_posterior(problem, random, number / starts)
             runs.append(_iterate(problem, fixed_point_map, q, safeguard, max_iterations, tolerance, trace))
-        return _outcome(problem, fixed_point_map, runs, trace)
+        return _outcome(problem, fixed_point_map, runs)
 
 
 def _random_posterior(problem: BoundProblem, random: np.random.Generator, fraction: float) -> np.ndarray:
@@ -298,7 +298,8 @@ def _iterate(
 ) -> _Run:
     """Iterate from one start until the map moves its own result no more."""
     L, D = problem.empirical_risk(start), problem.statistic(start)
-    values = [problem.outer(L, D)] if trace else []
+    way = Trace(trace)
+    way.add(problem.outer(L, D))
     guard = _Safeguard(safeguard)
     x = fixed_point_map.update(L, D)
     converged, iterations = False, 0
@@ -306,7 +307,7 @@ def _iterate(
         iterations += 1
         L, D = fixed_point_map.point(x)
         if trace:
-            values.append(problem.outer(L, D))
+            way.add(problem.outer(L, D))
         new = fixed_point_map.update(L, D)
         # The first comparison is for infinite x: all weight on the smallest risk.
         if new == x or abs(new - x) <= tolerance * abs(x):
@@ -317,17 +318,14 @@ def _iterate(
             converged = True
             break
         x = following
-    return _Run(x, problem.outer(L, D), converged, iterations, guard.interventions, values)
+    return _Run(x, problem.outer(L, D), converged, iterations, guard.interventions, way)
 
 
-def _outcome(
-    problem: BoundProblem, fixed_point_map: _SlopeMap | _LevelMap | _WeightsMap, runs: list[_Run], trace: bool
-) -> Outcome:
+def _outcome(problem: BoundProblem, fixed_point_map: _SlopeMap | _LevelMap | _WeightsMap, runs: list[_Run]) -> Outcome:
     converged = [run for run in runs if run.converged]
     best = min(converged or runs, key=lambda run: run.bound)
     details: dict[str, Any] = {"safeguarded_steps": best.interventions}
-    if trace:
-        details["trace"] = best.trace
+    details.update(best.trace.details())
     local_minima: tuple[LocalMinimum, ...] = ()
     if len(runs) > 1:
         points = _distinct(problem, fixed_point_map, converged)

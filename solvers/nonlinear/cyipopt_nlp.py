@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,11 +22,21 @@ import numpy as np
 from pacb_models.algebraic.scaling import scaling
 from pacb_models.constants import DISTANCES
 from pacb_models.problem import BoundProblem, Outer
-from pacb_models.solution import Outcome
+from pacb_models.solution import Outcome, Trace
 from pacb_models.solver import Solver
 
 from ..limits import deadline_after
-from .interior_point import Run, Search, SolveFrom, Start, check_settings, first_start, options_for, set_options
+from .interior_point import (
+    Run,
+    Search,
+    SolveFrom,
+    Start,
+    bound_at,
+    check_settings,
+    first_start,
+    options_for,
+    set_options,
+)
 
 
 class LiftedProblem:
@@ -34,6 +45,8 @@ class LiftedProblem:
     def __init__(self, problem: BoundProblem):
         self.problem = problem
         self.iterations = 0
+        #: Called with every iterate that Ipopt accepts; set while it runs.
+        self.record: Callable[[], None] = lambda: None
         H = problem.size
         ones, weights = np.ones(H, dtype=int), np.arange(H)
         self._jacobian_rows = np.concatenate((0 * ones, ones, [1], 2 * ones, [2]))
@@ -91,6 +104,7 @@ class LiftedProblem:
     def intermediate(self, algorithm_mode: int, iteration: int, *progress: float) -> bool:
         """Called by Ipopt once per iteration; True means go on."""
         self.iterations = iteration
+        self.record()
         return True
 
     def _outer(self, x: np.ndarray) -> Outer:
@@ -122,6 +136,7 @@ class CyIpopt(Solver):
         time_limit: float | None = None,
         max_iterations: int = 3000,
         options: dict[str, Any] | None = None,
+        trace: bool = False,
     ) -> Outcome:
         """Minimise the bound with Ipopt.
 
@@ -141,6 +156,8 @@ class CyIpopt(Solver):
             Per start.
         options : dict, optional
             Ipopt's own options, for instance ``{"tol": 1e-10, "print_level": 5}``; they override ours.
+        trace : bool
+            Record the bound at every iterate, with the seconds, in ``details["trace"]`` (of the best start).
 
         Returns
         -------
@@ -152,12 +169,12 @@ class CyIpopt(Solver):
 
         def prepare() -> SolveFrom:
             nlp = LiftedProblem(problem)
-            return lambda start, seconds: _solve(nlp, start, options_for(start, seconds, settings))
+            return lambda start, seconds: _solve(nlp, start, options_for(start, seconds, settings), trace)
 
         return search.run(problem, first_start(problem, start), prepare)
 
 
-def _solve(nlp: LiftedProblem, start: Start, options: dict[str, Any]) -> Run:
+def _solve(nlp: LiftedProblem, start: Start, options: dict[str, Any], trace: bool = False) -> Run:
     import cyipopt
 
     started = time.perf_counter()
@@ -178,12 +195,15 @@ def _solve(nlp: LiftedProblem, start: Start, options: dict[str, Any]) -> Run:
         np.array([factors.normalised, factors.empirical_risk, factors.divergence]),
     )
     set_options(ipopt, options)
+    way = Trace(trace)
     nlp.iterations = 0
+    if trace:
+        nlp.record = lambda: way.add(bound_at(nlp.problem, ipopt.get_current_iterate()["x"][:-2]))
     try:
         x, info = ipopt.solve(nlp.point(start.posterior))
     finally:
         ipopt.close()
-    return Run(x[:-2], info["status"], nlp.iterations, time.perf_counter() - started)
+    return Run(x[:-2], info["status"], nlp.iterations, time.perf_counter() - started, way)
 
 
 SOLVER = CyIpopt()

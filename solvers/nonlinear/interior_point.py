@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ import numpy as np
 from pacb_models.errors import InputError
 from pacb_models.problem import BoundProblem
 from pacb_models.registry import OPTIMAL_RESIDUAL, onto_simplex
-from pacb_models.solution import LocalMinimum, Outcome
+from pacb_models.solution import LocalMinimum, Outcome, Trace
 from pacb_models.validation import check_count, check_posterior
 
 from ..starts import best_start, tilted
@@ -118,6 +118,7 @@ class Run:
     code: int
     iterations: int | None
     seconds: float
+    trace: Trace = field(default_factory=lambda: Trace(False))
 
 
 #: Runs Ipopt from a start with an allowance of seconds (infinite when there is no limit).
@@ -216,7 +217,7 @@ class Search:
 
 def _summary(problem: BoundProblem, runs: list[Run], wanted: int, setup_seconds: float) -> Outcome:
     posteriors = [without_negligible(problem, run.weights) for run in runs]
-    bounds = [_bound(problem, weights) for weights in posteriors]
+    bounds = [bound_at(problem, weights) for weights in posteriors]
     claims = [ending(run.code).status for run in runs]
     # Bounds that differ by rounding only are the same; the first start that led there is the one to report.
     order = sorted(range(len(runs)), key=lambda k: (claims[k] not in ("optimal", "acceptable"), round(bounds[k], 12)))
@@ -237,11 +238,13 @@ def _summary(problem: BoundProblem, runs: list[Run], wanted: int, setup_seconds:
             "bounds": bounds,
             "iterations": [run.iterations for run in runs],
             "seconds": [run.seconds for run in runs],
+            **runs[best].trace.details(),
         },
     )
 
 
-def _bound(problem: BoundProblem, weights: np.ndarray) -> float:
+def bound_at(problem: BoundProblem, weights: np.ndarray) -> float:
+    """The bound at Ipopt's weights, put on the simplex; infinite where nothing usable is left."""
     q, _ = onto_simplex(weights)
     return math.inf if q is None else problem.outer(problem.empirical_risk(q), problem.statistic(q))
 

@@ -17,6 +17,7 @@ import re
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from pacb_models.constants import DISTANCES
 from pacb_models.errors import InputError, SolverUnavailableError
 from pacb_models.native import find_asl_library, find_ipopt_executable, pynumero_problem, use_environment_folders
 from pacb_models.problem import BoundProblem
-from pacb_models.solution import Outcome
+from pacb_models.solution import Outcome, Trace
 from pacb_models.solver import Solver
 from pacb_models.validation import check_choice
 
@@ -39,6 +40,7 @@ from .interior_point import (
     Search,
     SolveFrom,
     Start,
+    bound_at,
     check_settings,
     first_start,
     options_for,
@@ -81,6 +83,7 @@ class PyomoIpopt(Solver):
         options: dict[str, Any] | None = None,
         defaults: bool = False,
         interface: str = "auto",
+        trace: bool = False,
     ) -> Outcome:
         """Minimise the bound with Ipopt.
 
@@ -107,6 +110,9 @@ class PyomoIpopt(Solver):
         interface : {"auto", "cyipopt", "executable"}
             How Ipopt is reached. ``auto`` prefers cyipopt, which hands the model over in memory, and takes an
             ``ipopt`` program on ``PATH`` where cyipopt or PyNumero's library is missing.
+        trace : bool
+            Record the bound at every iterate, with the seconds, in ``details["trace"]`` (of the best start); not
+            through a program, which does not tell.
 
         Returns
         -------
@@ -117,8 +123,10 @@ class PyomoIpopt(Solver):
         check_choice("formulation", formulation, FORMULATIONS)
         settings = check_settings(options, max_iterations, defaults)
         prepare = _choose_interface(interface)
+        if trace and prepare is _through_executable:
+            raise InputError("trace is True, but an ipopt program does not tell its iterates; use interface='cyipopt'.")
         first = Start(problem.prior, None) if defaults and start is None else first_start(problem, start)
-        return search.run(problem, first, lambda: prepare(problem, first, formulation, settings))
+        return search.run(problem, first, lambda: prepare(problem, first, formulation, settings, trace))
 
 
 def _choose_interface(interface: str) -> Any:
@@ -147,7 +155,9 @@ def cyipopt_missing() -> str | None:
     )
 
 
-def _through_cyipopt(problem: BoundProblem, first: Start, formulation: str, settings: dict[str, Any]) -> SolveFrom:
+def _through_cyipopt(
+    problem: BoundProblem, first: Start, formulation: str, settings: dict[str, Any], trace: bool
+) -> SolveFrom:
     """The model, written once and read by PyNumero; every run starts from its own point."""
     from pyomo.contrib.pynumero.interfaces.cyipopt_interface import CyIpoptNLP
 
@@ -164,30 +174,37 @@ def _through_cyipopt(problem: BoundProblem, first: Start, formulation: str, sett
         ipopt = CyIpoptNLP(nlp, intermediate_callback=counter.count)
         ipopt.set_problem_scaling(*ipopt.scaling_factors())
         set_options(ipopt, options_for(start, seconds, settings))
-        counter.iterations = 0
+        counter.iterations, way = 0, Trace(trace)
+        if trace:
+            counter.record = lambda: way.add(bound_at(problem, ipopt.get_current_iterate()["x"][weights]))
         try:
             x, info = ipopt.solve(np.array([variable.value for variable in variables]))
         finally:
             ipopt.close()
-        return Run(x[weights], info["status"], counter.iterations, time.perf_counter() - started)
+        return Run(x[weights], info["status"], counter.iterations, time.perf_counter() - started, way)
 
     return solve_from
 
 
 class _IterationCounter:
-    """Remembers the number of the last iteration."""
+    """Remembers the number of the last iteration, and hands every iterate on to be recorded."""
 
-    iterations = 0
+    def __init__(self) -> None:
+        self.iterations = 0
+        self.record: Callable[[], None] = lambda: None
 
     # PyNumero looks at the number of parameters, so they have to be spelled out.
     def count(  # type: ignore[no-untyped-def]
         self, nlp, mode, iteration, objective, inf_pr, inf_du, mu, norm, regularization, dual, primal, trials
     ):
         self.iterations = iteration
+        self.record()
         return True
 
 
-def _through_executable(problem: BoundProblem, first: Start, formulation: str, settings: dict[str, Any]) -> SolveFrom:
+def _through_executable(
+    problem: BoundProblem, first: Start, formulation: str, settings: dict[str, Any], trace: bool
+) -> SolveFrom:
     """The model, written to a file for each run of an ``ipopt`` program."""
     import pyomo.environ as pyo
 

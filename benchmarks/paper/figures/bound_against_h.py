@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pacb_models as pm
+from pacb_models.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILION
 
 from ...problems import PAPER_DATASETS
 from ..entries import number
@@ -12,7 +13,7 @@ from ..item import FigureItem, Results, entries_of
 from ..showing import NAMES
 from ..study import PAPER, Study
 from ..tables.fp_vs_solver import SIZES, as_meant
-from .style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILION, grid_of_axes, label_outside, legend_below
+from .style import grid_of_axes, label_outside, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

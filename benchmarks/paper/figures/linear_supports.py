@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pacb_models as pm
+from pacb_models.plots.style import BLACK, BLUE, GREY, VERMILION
 
 from ..item import FigureItem, Results
 from ..showing import NAMES
 from ..study import ALL_CLASSIFIERS, PAPER, Study
-from .style import BLACK, BLUE, GREY, VERMILION, grid_of_axes, legend_below
+from .style import grid_of_axes, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...report.figures import COLOURS
+from pacb_models.plots.style import BLACK, BLUE, GREEN, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY = COLOURS
 
 #: The same look for a distance in every figure.
 DISTANCE_LOOK = {

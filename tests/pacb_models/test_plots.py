@@ -1,0 +1,151 @@
+"""Pictures: the numbers they show against other computations, the files, and what is refused."""
+
+from __future__ import annotations
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+import pacb_models as pm
+from pacb_models.benchmarks.risks import load_risk_table
+from pacb_models.cli import main
+from pacb_models.plots import (
+    CertificateDisplay,
+    ConvergenceDisplay,
+    DivergenceDisplay,
+    PathDisplay,
+    PosteriorDisplay,
+)
+from pacb_models.plots.path import frontier_curve
+
+TWO_MINIMA = pm.BoundProblem([0.0] + [0.5] * 60, m=30, delta=0.05, distance="squared")
+KINDS = [("chi2", "linear"), ("chi2", "squared"), ("chi2", "kl"), ("renyi", "kl"), ("kl", "kl"), ("kl", "squared")]
+
+
+@pytest.mark.parametrize(("divergence", "distance"), KINDS)
+def test_no_posterior_is_below_the_curve(divergence, distance):
+    """At the empirical risk of any posterior the curve is no higher than its bound."""
+    random = np.random.default_rng(3)
+    prior = random.dirichlet(np.ones(12))
+    problem = pm.BoundProblem(random.random(12), 60, 0.05, distance, divergence, prior, order=3.0)
+    curve = frontier_curve(problem)
+    assert curve.risk[0] == problem.empirical_risk(problem.prior)
+    assert curve.risk[-1] == pytest.approx(problem.risks.min(), abs=1e-12)
+    assert np.all(np.diff(curve.risk) <= 1e-15)
+    for concentration in (0.05, 0.3, 1.0, 5.0):
+        for q in random.dirichlet(concentration * np.ones(12), 40):
+            risk = problem.empirical_risk(q)
+            if curve.risk[-1] <= risk <= curve.risk[0]:
+                on_curve = np.interp(risk, curve.risk[::-1], curve.bound[::-1])
+                assert problem.bound(q) >= on_curve - 2e-4 * np.ptp(curve.bound)
+
+
+def test_the_path_shows_every_minimum_and_every_solver():
+    solutions = [pm.solve(TWO_MINIMA, name) for name in ("fixed-point", "subset-search")]
+    display = PathDisplay.from_problem(TWO_MINIMA, solutions).plot()
+    assert [round(minimum.bound, 4) for minimum in display.minima] == [0.7061, 0.7264]
+    curve = display.curve
+    lowest = [k for k in range(1, len(curve.bound) - 1) if curve.bound[k] < min(curve.bound[k - 1], curve.bound[k + 1])]
+    assert len(lowest) == 1  # the other minimum is the end of the path
+    assert curve.bound[lowest[0]] == pytest.approx(display.minima[1].bound, abs=1e-4)
+    assert curve.bound[-1] == pytest.approx(display.minima[0].bound, abs=1e-12)
+    assert display.title() == "The bound has 2 local minima; fixed-point ended above the best"
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert any(label.startswith("subset-search: the minimum") for label in labels)
+    assert np.diff(curve.risk).min() >= -np.ptp(curve.risk) / 100
+
+
+def test_one_risk_is_one_point():
+    display = PathDisplay.from_problem(pm.BoundProblem([0.2, 0.2, 0.2], m=40)).plot()
+    assert len(display.curve.risk) == 1 and display.title() == "The bound has one minimum"
+
+
+def test_a_direct_problem_has_no_path():
+    with pytest.raises(pm.UnsupportedProblemError, match="not of a DirectProblem"):
+        PathDisplay.from_problem(pm.DirectProblem([0.1, 0.2], m=50))
+
+
+@pytest.mark.parametrize("cumulative", [False, True])
+def test_posteriors_are_drawn_in_the_order_of_their_risks(cumulative):
+    table = load_risk_table("wdbc")
+    problem = pm.BoundProblem(table.risks(80), m=table.m)
+    found = {"one": pm.solve(problem), "two": pm.solve(problem.replace(divergence="kl"))}
+    display = PosteriorDisplay.from_solutions(problem, found, cumulative).plot()
+    order = np.argsort(problem.risks, kind="stable")
+    drawn = {line.get_label(): line for line in display.ax_.get_lines()}
+    for name, solution in found.items():
+        weights = solution.posterior[order]
+        expected = np.cumsum(weights) if cumulative else weights * problem.size
+        np.testing.assert_allclose(drawn[name].get_ydata(), expected, rtol=1e-12)
+        np.testing.assert_array_equal(drawn[name].get_xdata(), problem.risks[order])
+    with pytest.raises(pm.InputError, match="has no posterior over the problem's 3 classifiers"):
+        PosteriorDisplay.from_solutions(pm.BoundProblem([0.1, 0.2, 0.3], m=9), found)
+
+
+def test_certificates_show_the_best_candidates():
+    errors = np.random.default_rng(0).integers(20, 90, 60)
+    certificate = pm.certify(errors, m=500, names=[f"candidate {k}" for k in range(60)])
+    display = CertificateDisplay.from_certificate(certificate, most=7).plot()
+    assert len(display.shown) == 7 and display.shown[0] == certificate.single
+    assert np.all(np.diff(certificate.single_bounds[display.shown]) >= 0.0)
+    names = [text.get_text() for text in display.ax_.get_yticklabels()]
+    assert names == [f"candidate {k}" for k in display.shown]
+    assert "errs with probability at most" in display.title()
+
+
+@pytest.mark.parametrize("against", ["iterations", "seconds"])
+def test_traces_end_at_the_minimum(against):
+    table = load_risk_table("ionosphere")
+    problem = pm.BoundProblem(table.risks(50), m=table.m)
+    display = ConvergenceDisplay.from_solvers(problem, ["fixed-point", "ccp", "cyipopt", "ipopt"], against).plot()
+    for name, trace in display.traces.items():
+        iterations, seconds, gaps = trace.T
+        assert len(trace) == display.solutions[name].iterations + 1, name
+        assert np.all(np.diff(seconds) >= 0.0) and gaps[0] > 1e-5 and gaps[-1] < 1e-9, name
+        np.testing.assert_array_equal(iterations, np.arange(len(trace)))
+    assert display.title() == "Every method comes within 1e-9 of the minimum"
+    assert display.ax_.get_xlabel() == against
+    with pytest.raises(pm.InputError, match="solution 'frontier' has no trace; solve with trace=True"):
+        ConvergenceDisplay.from_solutions(problem, pm.solve(problem))
+
+
+@pytest.mark.parametrize(("parameter", "values"), [("delta", [0.2, 0.01]), ("m", [50, 500]), ("order", [1.5, 2.0])])
+def test_bounds_against_a_parameter(parameter, values):
+    problem = pm.BoundProblem([0.1, 0.12, 0.3], m=100)
+    display = DivergenceDisplay.from_problem(problem, parameter, values).plot()
+    for name, bounds in display.minima.items():
+        changes = {"Rényi, kl": {"divergence": "renyi"}, "χ², kl": {}, "KL, kl": {"divergence": "kl"}}.get(name)
+        if changes is not None:
+            expected = [pm.solve(problem.replace(**changes, **{parameter: value})).bound for value in values]
+            np.testing.assert_array_equal(bounds, expected)
+
+
+def test_axes_of_the_caller_are_used_and_nothing_global_changes():
+    before = dict(matplotlib.rcParams)
+    ax = Figure().add_subplot()
+    assert PathDisplay.from_problem(TWO_MINIMA).plot(ax).ax_ is ax
+    assert dict(matplotlib.rcParams) == before
+
+
+@pytest.mark.parametrize(("ending", "head"), [("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")])
+def test_files(tmp_path, ending, head):
+    path = tmp_path / f"picture.{ending}"
+    PathDisplay.from_problem(TWO_MINIMA).save(path)
+    first = path.read_bytes()
+    assert first.startswith(head)
+    PathDisplay.from_problem(TWO_MINIMA).save(path)
+    assert path.read_bytes() == first
+
+
+def test_the_command_line_draws(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "risks.csv").write_text("risk\n0.0\n" + "0.5\n" * 60)
+    problem = ["risks.csv", "--m", "30", "--distance", "squared"]
+    assert main(["solve", *problem, "--plot", "path.svg"]) == 0
+    assert main(["check", *problem, "--solvers", "frontier,fixed-point", "--plot", "check.png"]) == 1
+    assert (tmp_path / "path.svg").is_file() and (tmp_path / "check.png").is_file()
+    capsys.readouterr()
+    assert main(["solve", *problem, "--plot", "path.docx"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and captured.err.count("\n") == 1 and "'path.docx'" in captured.err
