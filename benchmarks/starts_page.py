@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pacb_models.plots.style import styled
+
 from .report.tables import pipes
 
 if TYPE_CHECKING:
@@ -78,7 +80,7 @@ def picture(records: pd.DataFrame) -> bytes:
     random = records[records["start"] != "prior"]
     sums = random.groupby(["family", "solver"], sort=False)[["starts", "best"]].sum()
     grid = (sums["best"] / sums["starts"]).unstack("solver")[list(random["solver"].unique())]
-    with figures.styled():
+    with styled():
         figure = Figure(figsize=(2.6 + 0.5 * grid.shape[1], 1.4 + 0.3 * grid.shape[0]), layout="constrained")
         axes = figure.add_subplot()
         image = axes.imshow(grid.to_numpy(), vmin=0.0, vmax=1.0, cmap="viridis", aspect="auto")
