@@ -16,8 +16,21 @@ from .figures import (
     support_against_delta,
     weights,
 )
+from .figures import (
+    certificates as certificates_figure,
+)
 from .item import Item
-from .tables import bounds, constants, cross_validation, data, divergences, fp_vs_ccp, fp_vs_solver, sparsity
+from .tables import (
+    bounds,
+    certificates,
+    constants,
+    cross_validation,
+    data,
+    divergences,
+    fp_vs_ccp,
+    fp_vs_solver,
+    sparsity,
+)
 
 TABLES = (
     constants.ITEM,
@@ -28,6 +41,7 @@ TABLES = (
     divergences.ITEM,
     cross_validation.ITEM,
     data.ITEM,
+    certificates.ITEM,
 )
 
 FIGURES = (
@@ -41,6 +55,7 @@ FIGURES = (
     bound_against_h.ITEM,
     support_against_delta.ITEM,
     ccp_iterates.ITEM,
+    certificates_figure.ITEM,
 )
 
 #: The headline picture opens the document.
@@ -53,6 +68,7 @@ def chosen(names: Iterable[str]) -> list[Item]:
     for name in sorted(wanted - {"all"}):
         if name not in ITEMS:
             raise InputError(f"NAME is {name!r}; it must be 'all' or one of {', '.join(ITEMS)}.")
+    wanted |= {also for name in wanted - {"all"} for also in ITEMS[name].also}
     return [item for item in ITEMS.values() if "all" in wanted or item.name in wanted]
 
 

@@ -22,7 +22,8 @@ class Item:
     """A table or a figure.
 
     ``compute`` returns what goes into the result file: plain numbers, texts, lists and dicts. ``uses`` names the
-    settings of the study that it depends on beside the risk tables, and ``needs`` the items it builds upon.
+    settings of the study that it depends on beside the risk tables, ``needs`` the items it builds upon, and ``also``
+    those that are made whenever it is asked for.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Item:
     compute: Callable[[Study, Results], dict[str, Any]]
     uses: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
