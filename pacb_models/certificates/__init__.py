@@ -3,5 +3,6 @@
 from .certificate import Certificate
 from .certify import certify
 from .limits import clopper_pearson
+from .many import Certificates
 
-__all__ = ["Certificate", "certify", "clopper_pearson"]
+__all__ = ["Certificate", "Certificates", "certify", "clopper_pearson"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +17,7 @@ from .certificate import Certificate
 from .confidence_sets import CountSet
 from .counts import check_counts, check_sums
 from .losses import LossSet
+from .many import Certificates
 from .scores import Spread, TieSplit
 
 
@@ -28,7 +30,7 @@ def certify(
     spread: float = 0.0,
     *,
     losses: ArrayLike | None = None,
-) -> Certificate:
+) -> Any:
     r"""The smallest certificate known for a finite set of classifiers, from their error counts.
 
     With probability at least ``1 - delta`` over ``m`` i.i.d. examples that were used neither to train nor to choose the
@@ -41,8 +43,9 @@ def certify(
 
     Parameters
     ----------
-    errors : array of int, shape (H,)
-        Numbers of errors on the examples, the same examples or not.
+    errors : array of int, shape (H,) or (B, H)
+        Numbers of errors on the examples, the same examples or not. A row per sample gives :class:`Certificates`, with
+        the bounds of B samples at once (uniform prior).
     m : int
         Number of examples, 1 to 10⁹.
     delta : float
@@ -76,6 +79,10 @@ def certify(
     if errors is None:
         raise InputError("neither errors nor losses is given; certify needs one of the two.")
     counts = np.array(check_counts(errors, size)[0])
+    if counts.ndim == 2 and counts.size:
+        if prior is not None or names is not None or spread != 0.0:
+            raise InputError("errors has a row per sample; prior, names and spread are for one sample only.")
+        return Certificates(counts, size, level)
     if counts.ndim != 1 or counts.size == 0:
         raise InputError(f"errors must be one-dimensional and not empty, but its shape is {counts.shape}.")
     weights = None if prior is None else check_prior(prior, counts.size)

@@ -97,7 +97,7 @@ class CountSet(ConfidenceSet):
 
     @property
     def _uniform_level(self) -> float:
-        return self.delta / self.errors.size * (1.0 if self.errors.size == 1 else BELOW_ONE)
+        return uniform_level(self.delta, self.errors.size)
 
     @cached_property
     def _smallest(self) -> CommonRisk:
@@ -172,20 +172,28 @@ def frozen(array: Array) -> Array:
     return array
 
 
-def _shared_minimum(errors: NDArray[np.int64], m: int, level: float) -> CommonRisk:
-    """The tie split for a uniform prior: only the classifiers with the fewest errors count, and they share alike.
+def uniform_level(delta: float, size: int) -> float:
+    """delta/H, rounded down."""
+    return delta / size * (1.0 if size == 1 else BELOW_ONE)
 
-    ``chosen`` is left empty, for "all with the fewest errors".
+
+def shared_bound(k: float, ties: int, m: int, level: float) -> tuple[float, float, bool]:
+    """For a uniform prior and ``ties`` classifiers with the fewest errors, k: their common bound, that of one of them
+    alone, and whether the score is convex, so that they can share. Classifiers with more errors have score zero.
     """
-    single = int(np.argmin(errors))
-    k = float(errors[single])
     box = limit(k, float(m), level)
-    ties = int(np.count_nonzero(errors == errors[single]))
-    found = CommonRisk(box, np.array([single]), np.array([1.0]), single, box, True)
     if ties == 1 or box >= 1.0:
-        return found
+        return box, box, True
     if level > float(TieSplit().convex_level(np.array([k]), float(m))[0]):
-        return found._replace(convex=False)
-    bound = limit(k, float(m), level, 1.0 / ties) * (1.0 + 2.0 * EPSILON)
-    everyone = np.array([], dtype=np.intp)
-    return found._replace(bound=min(bound, box), chosen=everyone, weights=np.array(1.0 / ties))
+        return box, box, False
+    return min(limit(k, float(m), level, 1.0 / ties) * (1.0 + 2.0 * EPSILON), box), box, True
+
+
+def _shared_minimum(errors: NDArray[np.int64], m: int, level: float) -> CommonRisk:
+    """The tie split for a uniform prior; ``chosen`` is left empty for "all with the fewest errors"."""
+    single = int(np.argmin(errors))
+    ties = int(np.count_nonzero(errors == errors[single]))
+    bound, box, convex = shared_bound(float(errors[single]), ties, m, level)
+    if bound >= box:
+        return CommonRisk(box, np.array([single]), np.array([1.0]), single, box, convex)
+    return CommonRisk(bound, np.array([], dtype=np.intp), np.array(1.0 / ties), single, box, convex)

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..binary_kl import kl_inverse
 from .binomial import EPSILON, Tail, tails_at
-from .confidence_sets import BELOW_ONE, ConfidenceSet, frozen
+from .confidence_sets import BELOW_ONE, ConfidenceSet, frozen, uniform_level
 from .scores import Array
 from .support_function import mean_of_box
 
@@ -103,7 +103,7 @@ class LossSet(ConfidenceSet):
 
     @property
     def _uniform_level(self) -> float:
-        return self.delta / self.sums.size * BELOW_ONE
+        return uniform_level(self.delta, self.sums.size)
 
     @property
     def bound(self) -> float:

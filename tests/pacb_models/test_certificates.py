@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 from scipy.special import bdtr
 from scipy.stats import binom
 
 import pacb_models as pm
 from pacb_models import InputError
+from pacb_models.benchmarks.couplings import worst_case
 from pacb_models.benchmarks.problems import PAPER_DATASETS
 from pacb_models.benchmarks.risks import load_risk_table
 from pacb_models.certificates.common_risk import common_risk
@@ -39,20 +39,6 @@ TABLE = {
 
 
 # --- validity: the exact worst case over all dependences ------------------------------------------------------------
-
-
-def worst_case(m: int, risks: np.ndarray, violated) -> float:
-    """The largest probability of ``violated(counts)`` over all joint distributions of counts with binomial margins."""
-    outcomes = list(itertools.product(range(m + 1), repeat=risks.size))
-    gain = np.array([float(violated(np.array(counts))) for counts in outcomes])
-    rows, right = [], []
-    for i, risk in enumerate(risks):
-        for k in range(m + 1):
-            rows.append([float(counts[i] == k) for counts in outcomes])
-            right.append(binom.pmf(k, m, risk))
-    done = linprog(-gain, A_eq=np.array(rows), b_eq=np.array(right), bounds=(0, None), method="highs")
-    assert done.status == 0
-    return -done.fun
 
 
 def any_violation(certificate: pm.Certificate, risks: np.ndarray, factor: float = 1.0) -> bool:
@@ -84,10 +70,8 @@ def test_worst_case_over_all_couplings(m, size, delta, spread):
     for risks in candidates:
         if not np.all(risks < 1.0):
             continue
-        largest = max(largest, worst_case(m, risks, lambda counts, r=risks: any_violation(made[tuple(counts)], r)))
-        broken = max(
-            broken, worst_case(m, risks, lambda counts, r=risks: any_violation(made[tuple(counts)], r, factor=0.9))
-        )
+        largest = max(largest, worst_case(m, risks, lambda counts, r=risks: any_violation(made[counts], r)))
+        broken = max(broken, worst_case(m, risks, lambda counts, r=risks: any_violation(made[counts], r, factor=0.9)))
     assert largest <= delta * (1 + 1e-7)
     if spread == 0.0:
         assert largest >= delta * (1 - 1e-6)
@@ -102,7 +86,7 @@ def test_worst_case_with_a_prior():
     worst = []
     for _ in range(12):
         risks = np.array([of[random.integers(m)] for of in limits])
-        worst.append(worst_case(m, risks, lambda counts, r=risks: any_violation(made[tuple(counts)], r)))
+        worst.append(worst_case(m, risks, lambda counts, r=risks: any_violation(made[counts], r)))
     assert max(worst) <= delta * (1 + 1e-7)
     assert max(worst) >= delta * (1 - 1e-6)
 
@@ -276,6 +260,22 @@ def test_the_convexity_condition_holds_for_levels_up_to_a_ninth():
     for m in [*range(2, 120), 500, 1000, 20000, 10**6, 10**9]:
         k = np.arange(1.0, m) if m < 120 else np.unique(np.geomspace(1, m - 1, 200).round())
         assert TieSplit().convex_level(k, float(m)).min() >= (1 - 1e-13) / 9
+
+
+def test_many_samples_are_those_one_by_one():
+    random = np.random.default_rng(3)
+    for m, size, delta in ((10, 4, 0.05), (549, 50, 0.05), (3, 2, 0.9), (100, 1, 0.01)):
+        errors = random.binomial(m, random.uniform(0.01, 0.5, size), size=(60, size))
+        together = pm.certify(errors, m, delta)
+        assert len(together) == 60
+        for row, counts_of_sample in enumerate(errors):
+            alone = pm.certify(counts_of_sample, m, delta)
+            assert together.bound[row] == alone.bound and together.single_bound[row] == alone.single_bound
+            assert together.single[row] == alone.single
+            np.testing.assert_array_equal(together.posterior[row], alone.posterior)
+            np.testing.assert_array_equal(together.single_bounds[row], alone.single_bounds)
+    with pytest.raises(InputError, match="errors has a row per sample; prior"):
+        pm.certify(errors, m, prior=[1.0])
 
 
 # --- losses ---------------------------------------------------------------------------------------------------------
