@@ -273,7 +273,7 @@ def test_many_samples_are_those_one_by_one():
             assert together.bound[row] == alone.bound and together.single_bound[row] == alone.single_bound
             assert together.single[row] == alone.single
             np.testing.assert_array_equal(together.posterior[row], alone.posterior)
-            np.testing.assert_array_equal(together.single_bounds[row], alone.single_bounds)
+            np.testing.assert_allclose(together.single_bounds[row], alone.single_bounds, rtol=1e-14)
     with pytest.raises(InputError, match="errors has a row per sample; prior"):
         pm.certify(errors, m, prior=[1.0])
 

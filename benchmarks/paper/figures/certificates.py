@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pacb_models.plots.style import COLOURS
+
 from ...problems import PAPER_DATASETS
 from ..item import FigureItem, Results, entries_of
 from ..showing import NAMES
 from ..study import ALL_CLASSIFIERS, Study
 from ..tables.certificates import BOUNDS, TITLES, beaten
-from .style import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMILION
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, _, GREY = COLOURS
 
 _DELTA = 0.05
 _LOOK: dict[str, dict[str, Any]] = {
