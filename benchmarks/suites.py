@@ -86,6 +86,12 @@ def cells_for(
     ]
 
 
+def both_ways(cells: list[Cell]) -> list[Cell]:
+    """Each cell on the raw problem, and with classifiers of equal risk merged."""
+    merged = [replace(cell, settings={**cell.settings, "merge": True}) for cell in cells]
+    return [cell for pair in zip(cells, merged, strict=True) for cell in pair]
+
+
 #: Methods that keep dense matrices, or branch: seconds to minutes where the others take milliseconds.
 DENSE = ("slsqp", "trust-constr", "scip")
 
@@ -150,8 +156,8 @@ def hard() -> Suite:
 
 def field_suite() -> Suite:
     """Everything: the quick suite's problems and all hard instances, every solver."""
-    tables = [cell for problem in table_problems(50, 1990) for cell in cells_for(problem)]
-    description = "nine UCI data sets and 200 hard instances, every solver"
+    tables = [cell for problem in table_problems(50, 1990) for cell in both_ways(cells_for(problem))]
+    description = "nine UCI data sets, raw and merged, and 200 hard instances, every solver"
     return Suite("field", description, (*tables, *hard_cells()), time_limit=10.0)
 
 
@@ -191,8 +197,8 @@ def scaling() -> Suite:
             problem = Problem(f"synthetic-H1e{exponent}-{distance}", "synthetic", synthetic, arguments)
             # Which solvers can handle it does not depend on its size; the small one is cheap to build.
             small = Problem("small", "synthetic", synthetic, {**arguments, "count": 10})
-            cells += [Cell(problem, solver) for solver in capable_solvers(small.build())]
-    description = "synthetic risks, H = 10² to 10⁷, each solver as far as the time limit lets it"
+            cells += both_ways([Cell(problem, solver) for solver in capable_solvers(small.build())])
+    description = "synthetic risks, H = 10² to 10⁷, raw and merged, each solver as far as the time limit lets it"
     return Suite("scaling", description, tuple(cells), time_limit=20.0, measure_memory=True, stop_at_limit=True)
 
 
