@@ -26,7 +26,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.stats import beta, binom
 
-from pacb_models import BoundProblem, ProblemBatch, solve_many
+from pacb_models import BoundProblem, DirectProblem, ProblemBatch, solve, solve_many
 from pacb_models.constants import DISTANCES
 from pacb_models.distances import BY_NAME, Distance
 
@@ -121,20 +121,43 @@ class Tally:
 
 
 def tally(
-    scenario: Scenario, distance: str, divergence: str, delta: float, draws: int, seed: int = 0, factor: float = 1.0
+    scenario: Scenario,
+    distance: str,
+    divergence: str,
+    delta: float,
+    draws: int,
+    seed: int = 0,
+    factor: float = 1.0,
+    constant: str = "exact",
+    direct: bool = False,
 ) -> Tally:
     """Draw, minimise all at once, count. Samples with the same counts share one minimisation."""
     random = np.random.default_rng(seed)
     counts = scenario.draw(random, scenario.true_risks, scenario.m, draws)
     different, times = np.unique(counts, axis=0, return_counts=True)
-    batch = ProblemBatch.from_counts(
-        different, scenario.m, delta=delta, distance=shrunken(distance, factor), divergence=divergence
-    )
-    solutions = solve_many(batch)
-    risks = solutions.posterior @ scenario.true_risks
-    violations = int(times[risks > solutions.bound].sum())
-    mean_bound, mean_risk = (float(times @ values) / draws for values in (np.minimum(solutions.bound, 1.0), risks))
+    bound = {
+        "delta": delta,
+        "distance": shrunken(distance, factor),
+        "divergence": divergence,
+        "constant": constant,
+    }
+    bounds, posteriors = (_direct_minima if direct else _minima)(different, scenario.m, bound)
+    risks = posteriors @ scenario.true_risks
+    violations = int(times[risks > bounds].sum())
+    mean_bound, mean_risk = (float(times @ values) / draws for values in (np.minimum(bounds, 1.0), risks))
     return Tally(scenario.name, distance, divergence, delta, factor, draws, violations, mean_bound, mean_risk)
+
+
+def _minima(counts: Counts, m: int, bound: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """The least bound of each sample, and its posterior."""
+    solutions = solve_many(ProblemBatch.from_counts(counts, m, **bound))
+    return solutions.bound, solutions.posterior
+
+
+def _direct_minima(counts: Counts, m: int, bound: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """The same without change of measure."""
+    solutions = [solve(DirectProblem.from_counts(row, m, **bound)) for row in counts]
+    return np.array([each.bound for each in solutions]), np.array([each.posterior for each in solutions])
 
 
 def violation_probability(

@@ -6,5 +6,5 @@ DISTANCES = {
     "renyi": ("linear", "squared", "kl"),
     "kl": ("linear", "squared", "kl", "pinsker", "ch"),
 }
-#: The true supremum, or the figure the paper (for KL its companion) uses.
-CONSTANTS = ("exact", "paper")
+#: The true supremum, that of the one-sided distance, or the figure the paper (for KL its companion) uses.
+CONSTANTS = ("exact", "one-sided", "paper")

@@ -245,8 +245,9 @@ class BoundProblem(Problem):
         How posterior and prior are compared.
     prior : array of shape (H,), optional
         Positive weights that sum to one and were fixed before seeing the sample; uniform by default.
-    constant : {"exact", "paper"}
-        The moment constant: exact (never below the supremum), or as printed in the paper, to reproduce its figures.
+    constant : {"exact", "one-sided", "paper"}
+        The moment constant: exact (never below the supremum); that of the one-sided distance, which is smaller and as
+        valid; or as printed in the paper, to reproduce its figures.
     order : float
         Rényi order above one; read when ``divergence="renyi"``.
 

@@ -44,11 +44,31 @@ def log_kl_constant(m: int) -> float:
     return log_sum(weights, log_coefficient(m, k))
 
 
+def log_kl_mean_below(m: int, mean: float) -> float:
+    """ln E[exp(D)] when D counts as zero for k >= mean: 1 + the sum of C(k) - P(k) over k < mean."""
+    points, weights = lattice_rule(0, math.ceil(mean) - 1, (0, m, mean), m)
+    coefficients = log_coefficient(m, points)
+    probabilities = np.exp(coefficients - deviance(m, mean, points, points - mean))
+    return math.log1p(float(np.sum(weights * (np.exp(coefficients) - probabilities))))
+
+
 def log_exponential_mean(distance: str, m: int, offset: float) -> float:
     """ln E[exp(n phi)] at l = 1/2 + offset, 0 < l < 1, for the distances squared, pinsker and ch."""
+    weights, log_terms, _ = _terms(distance, m, offset, 0)
+    return log_sum(weights, log_terms)
+
+
+def log_exponential_mean_above(distance: str, m: int, mean: float) -> float:
+    """ln E[exp(n phi)] at l = mean/m, 0 < mean < m, when phi counts as zero for k <= mean: 1 + E[exp(n phi) - 1]."""
+    weights, log_terms, log_probabilities = _terms(distance, m, mean / m - 0.5, math.floor(mean) + 1)
+    return math.log1p(float(np.sum(weights * (np.exp(log_terms) - np.exp(log_probabilities)))))
+
+
+def _terms(distance: str, m: int, offset: float, first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Weights of a lattice rule for k from ``first`` on, the logarithms of P(k) exp(n phi), and those of P(k)."""
     reach = _reach(distance, m, abs(offset))
-    low = max(0, math.floor(m * (0.5 + offset - reach)))
-    high = min(m, math.ceil(m * (0.5 + offset + reach)))
+    low = max(first, math.floor(m * (0.5 + offset - reach)))
+    high = max(min(m, math.ceil(m * (0.5 + offset + reach))), low)
     # 1/width^2 of the narrowest peak: the second derivative of the exponent where it is largest
     edge = min(abs(offset) + reach, 0.45)
     curvature = (1 / (0.25 - edge * edge) - 4 + (2 if distance == "squared" else 0)) / m
@@ -57,13 +77,15 @@ def log_exponential_mean(distance: str, m: int, offset: float) -> float:
     k, place = points + origin, (points - 0.5 * (m % 2)) / m
     x = place - offset
     square = x * x
-    gain = -_excess_deviance(m, offset, k, place)
+    excess = _excess_deviance(m, offset, k, place)
+    gain = -excess
     if distance == "squared":
         gain -= m * square
     elif distance == "ch":
         higher = square * square * (2 / 9 + 16 / 135 * square)
         gain += (2 * m - 1) * higher - square
-    return log_sum(weights, log_coefficient(m, k) + gain)
+    coefficients = log_coefficient(m, k)
+    return weights, coefficients + gain, coefficients - excess - 2 * m * square
 
 
 def _reach(distance: str, m: int, offset: float) -> float:

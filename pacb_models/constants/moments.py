@@ -16,11 +16,14 @@ from . import paper
 from .exponential_means import (
     LINEAR_RATE,
     log_exponential_mean,
+    log_exponential_mean_above,
     log_kl_constant,
+    log_kl_mean_below,
     log_largest_exponential,
     log_linear_mean,
 )
 from .names import check_names, check_sample_size
+from .one_sided import log_largest_deviance_below, log_largest_deviation_above, log_largest_exponential_above
 from .power_means import log_largest_deviance, log_largest_deviation, log_power_mean
 from .rounding import ceil_exp, ceil_log, ceil_sqrt, ceil_to_float
 
@@ -51,9 +54,10 @@ def moment_constant(
         The last two exist for the KL divergence only.
     m : int or array of int
         Sample sizes from 1 to 10^9.
-    constant : {"exact", "paper"}
-        The supremum, rounded up by less than 1e-12 of itself, or the figure that the paper (or its KL companion)
-        prints. Rényi constants have no "paper" form.
+    constant : {"exact", "one-sided", "paper"}
+        The supremum, rounded up by less than 1e-12 of itself; that of the one-sided distance, which is zero where the
+        true risk is not above the empirical one: smaller, as valid, and rounded up like the other; or the figure that
+        the paper (or its KL companion) prints. Rényi constants have no "paper" form.
     divergence : {"chi2", "renyi", "kl"}
     order : float
         The Rényi order, above 1; used by "renyi" only. Order 2 gives the very numbers of "chi2". Other orders have
@@ -132,9 +136,12 @@ def _conjugate(divergence: str, order: float) -> float:
 def _constant(distance: str, m: int, constant: str, divergence: str, power: float) -> tuple[float, float]:
     """I(m) and ln I(m)."""
     if divergence == "kl":
-        return _paper_kl_constant(distance, m) if constant == "paper" else _exact_kl_constant(distance, m)
+        chosen = {"exact": _exact_kl_constant, "one-sided": _one_sided_kl_constant, "paper": _paper_kl_constant}
+        return chosen[constant](distance, m)
     if constant == "paper":
         return _paper_chi2_constant(distance, m)
+    if constant == "one-sided":
+        return _one_sided_constant(distance, m, power)
     if power == 2 and distance == "linear":
         return _from_fraction(Fraction(1, 4 * m))
     if power == 2 and distance == "squared":
@@ -153,6 +160,19 @@ def _exact_kl_constant(distance: str, m: int) -> tuple[float, float]:
     if distance == "kl":
         return _from_logarithm(log_kl_constant(m))
     return _from_logarithm(log_largest_exponential(distance, m))
+
+
+def _one_sided_kl_constant(distance: str, m: int) -> tuple[float, float]:
+    if distance in ("linear", "kl"):
+        return _exact_kl_constant(distance, m)  # no smaller one exists; see one_sided
+    return _from_logarithm(log_largest_exponential_above(distance, m))
+
+
+def _one_sided_constant(distance: str, m: int, power: float) -> tuple[float, float]:
+    if distance == "kl":
+        return _from_logarithm(log_largest_deviance_below(m, power), power)
+    exponent = power if distance == "linear" else 2 * power
+    return _from_logarithm(log_largest_deviation_above(m, exponent), exponent)
 
 
 def _paper_kl_constant(distance: str, m: int) -> tuple[float, float]:
@@ -190,19 +210,22 @@ def _moment(distance: str, m: int, l: float, constant: str, divergence: str, pow
     if l in (0.0, 1.0):
         return 1.0 if divergence == "kl" else 0.0  # k/m = l for certain
     if divergence == "kl":
-        return _exponential_moment(distance, m, l)
+        return _exponential_moment(distance, m, l, constant == "one-sided")
+    if distance == "kl" and constant == "paper":
+        return float(paper.kl_mean(m, np.array([l]))[0])
+    side = "below" if constant == "one-sided" else "both"
     if distance == "kl":
-        if constant == "paper":
-            return float(paper.kl_mean(m, np.array([l]))[0])
-        return ceil_exp(log_power_mean("deviance", m, m * l, power))
-    return ceil_exp(log_power_mean("deviation", m, m * l, power if distance == "linear" else 2 * power))
+        return ceil_exp(log_power_mean("deviance", m, m * l, power, side))
+    return ceil_exp(log_power_mean("deviation", m, m * l, power if distance == "linear" else 2 * power, side))
 
 
-def _exponential_moment(distance: str, m: int, l: float) -> float:
+def _exponential_moment(distance: str, m: int, l: float, one_sided: bool) -> float:
     if distance == "linear":
-        log_value = log_linear_mean(m, l)
+        log_value = log_linear_mean(m, l)  # the same on one side
     elif distance == "kl":
-        log_value = log_kl_constant(m)
+        log_value = log_kl_mean_below(m, m * l) if one_sided else log_kl_constant(m)
+    elif one_sided:
+        log_value = log_exponential_mean_above(distance, m, m * (1 - l))
     else:
         log_value = log_exponential_mean(distance, m, l - 0.5)
     return ceil_exp(log_value)

@@ -31,13 +31,16 @@ NEGLIGIBLE = 45.0  # terms below exp(-45) of the largest are left out, which is 
 BLOCKS = 9  # on each side of the mean, so that a block of integers is one or two standard deviations long
 
 
-def log_power_mean(quantity: str, m: int, mean: float, power: float) -> float:
-    """ln E[f^power] for l = mean/m, 0 < mean < m, where f is the "deviation" abs(k/m - l) or the "deviance" D(k)/m."""
+def log_power_mean(quantity: str, m: int, mean: float, power: float, side: str = "both") -> float:
+    """ln E[f^power] for l = mean/m, 0 < mean < m, where f is the "deviation" abs(k/m - l) or the "deviance" D(k)/m.
+
+    ``side``: count the k on "both" sides of the mean, or only those "below" or "above" it.
+    """
     smooth_power = power / 2 if quantity == "deviation" else power
     rough = (0, m) if smooth_power.is_integer() else (0, m, mean)
     origin = round(mean)
     parts = []
-    for inner, outer in ((math.floor(mean), 0), (math.floor(mean) + 1, m)):
+    for inner, outer in _sides(m, mean, side):
         low, high = _lobe(quantity, m, mean, power, inner, outer)
         parts.append(lattice_rule(low, high, rough, (high - low) / BLOCKS, origin))
     points, weights = np.concatenate(parts, axis=1)
@@ -50,6 +53,12 @@ def log_power_mean(quantity: str, m: int, mean: float, power: float) -> float:
         # relative to the largest term: its logarithm is small where it counts, also when the power is large
         log_terms = log_weights + power * np.log(size / largest)
     return log_sum(weights, log_terms) + power * math.log(largest / m)
+
+
+def _sides(m: int, mean: float, side: str) -> list[tuple[int, int]]:
+    """The first and the last k on each side of the mean that counts."""
+    below, above = (math.floor(mean), 0), (math.floor(mean) + 1, m)
+    return {"both": [below, above], "below": [below], "above": [above]}[side]
 
 
 def _lobe(quantity: str, m: int, mean: float, power: float, inner: int, outer: int) -> tuple[int, int]:

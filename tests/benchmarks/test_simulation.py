@@ -44,6 +44,27 @@ def test_a_constant_far_too_small_is_noticed(distance, divergence):
     assert not all(result.valid for result in results), results
 
 
+@pytest.mark.parametrize(("distance", "divergence"), BOUNDS, ids=IDS)
+def test_direct_bounds_with_one_sided_constants_hold(distance, divergence):
+    """The tightest of all. A count with a constant far too small, below, shows that it could fail."""
+    for name in ("one at the worst case of kl", "50 at the worst case of kl", "50 from 0.05 to 0.5, nested errors"):
+        result = tally(
+            SCENARIOS[name], distance, divergence, 0.05, draws=150, seed=1, constant="one-sided", direct=True
+        )
+        assert result.valid, result
+        assert result.mean_bound > result.mean_true_risk
+
+
+def test_direct_bounds_with_a_constant_too_small_are_noticed():
+    for distance in ("squared", "kl"):
+        results = [
+            tally(scenario, distance, "chi2", 0.05, 4000, 2, factor, "one-sided", direct=True)
+            for scenario in (SCENARIOS["one at the worst case of kl"], SCENARIOS["one at a half"])
+            for factor in (0.5 * breaking_factor(distance, "chi2"),)
+        ]
+        assert not all(result.valid for result in results), results
+
+
 @pytest.mark.parametrize("risk", [0.0264, 0.5])
 def test_simulated_rate_is_the_exact_probability(risk):
     name = "one at a half" if risk == 0.5 else "one at the worst case of kl"

@@ -3,6 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
+from functools import partial
 
 import mpmath
 import numpy as np
@@ -486,6 +487,126 @@ def test_paper_kl_formulas():
     assert moment_constant("ch", 1000, "paper", "kl") == pytest.approx(933.4, rel=1e-15)
 
 
+# --- one-sided -------------------------------------------------------------------------------------------------------
+
+
+def one_sided_log_phi(distance, m, divergence, power):
+    """ln of the moment's integrand, for the deviation x = k/m - l and kl: nothing where k/m is not below l."""
+
+    def log_phi(x, kl):
+        size = (
+            kl
+            if distance == "kl"
+            else {"linear": -x, "squared": x * x, "pinsker": 2 * x * x, "ch": phi_ch(x)}[distance]
+        )
+        if divergence == "kl":
+            return np.where(x < 0, ((2 * m - 1) if distance == "ch" else m) * size, 0.0)
+        return np.where(x < 0, power * np.log(np.where(x < 0, size, 1.0)), -np.inf)
+
+    return log_phi
+
+
+ONE_SIDED = [
+    *(("renyi", distance, order) for distance in DISTANCES["renyi"] for order in (1.1, 2.0, 3.0, 20.0)),
+    *(("kl", distance, 2.0) for distance in ("squared", "pinsker", "ch")),
+]
+
+
+@pytest.mark.parametrize(("divergence", "distance", "order"), ONE_SIDED)
+def test_one_sided_constants_against_scans_of_every_true_risk(divergence, distance, order):
+    power = order / (order - 1)
+    for m in (1, 2, 3, 9, 26):
+        log_phi = one_sided_log_phi(distance, m, divergence, power)
+        near_one = np.geomspace(max(math.exp(-3 * power / m - 3), 1e-15), 0.05, 30)
+        grid = np.unique(np.concatenate([np.linspace(0.02, 0.98, max(120, 8 * m)), near_one, 1 - near_one]))
+        mean = partial(extended_log_mean, log_phi, m, low=0, high=m)
+        reference = extended_largest(mean, grid, steps=36)
+        error = float(log_moment_constant(distance, m, "one-sided", divergence, order) - reference)
+        assert 0 <= error <= RELATIVE
+
+
+@pytest.mark.parametrize(
+    ("divergence", "distance", "order", "m", "spread"),
+    [
+        *((*row, 2000, 20) for row in ONE_SIDED if row[1] != "kl" and row[2] != 1.1),
+        ("renyi", "linear", 2.0, 10**6, 16),
+    ],
+)
+def test_one_sided_constants_of_large_samples(divergence, distance, order, m, spread):
+    """Every k within many standard deviations: the top on the means j + 1/2, where there are no ripples, then a scan of
+    several of their periods."""
+    reach = min(int(spread * (m**0.75 if divergence == "kl" else math.sqrt(m)) / 2) + 1, m // 2)
+    log_phi = one_sided_log_phi(distance, m, divergence, order / (order - 1))
+
+    def log_mean(mean):
+        return extended_log_mean(log_phi, m, extended(mean) / m, m // 2 - reach, m // 2 + reach)
+
+    units = (m**-0.5, m**-0.25) if divergence == "kl" else (m**-0.5,)
+    places = [int(m / 2 + e * unit * m) for unit in units for e in (0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8)]
+    places = sorted({min(place, m - 1) for place in places})
+    best = max(range(len(places)), key=lambda i: log_mean(places[i] + 0.5))
+    low, high = places[max(best - 1, 0)] - 1, places[min(best + 1, len(places) - 1)] + 1
+    while high - low > 3:
+        left, right = low + (high - low) // 3, high - (high - low) // 3
+        low, high = (low, right) if log_mean(left + 0.5) >= log_mean(right + 0.5) else (left, high)
+    grid = np.linspace((low + high) / 2 - 1, (low + high) / 2 + 2, 16)
+    reference = extended_largest(log_mean, grid, best_peaks=2, steps=20)
+    error = float(log_moment_constant(distance, m, "one-sided", divergence, order) - reference)
+    assert 0 <= error <= RELATIVE
+
+
+@pytest.mark.parametrize("m", [6, 50, 1000, 10**6, 10**9])
+@pytest.mark.parametrize("power", [2, 3, 8])
+def test_one_sided_kl_constants_against_fifty_digits(m, power):
+    """Only k below the mean count, which is a little above the power."""
+    binomial = FiftyDigitBinomial(m, 0, min(m, 40))
+    order = power / (power - 1)
+
+    def phi(x, kl):
+        return kl**power if x < 0 else mpmath.mpf(0)
+
+    means = [power * mpmath.mpf(c) / 100 for c in range(60, 180, 4)]
+    risks = [mean / m for mean in means if mean < m] + [1 - mpmath.exp(-mean / m) for mean in means if m < 60]
+    best = max(risks, key=lambda l: binomial.mean(phi, l))
+    largest = binomial.largest(phi, best * mpmath.mpf("0.95"), min(best * mpmath.mpf("1.05"), mpmath.mpf("0.9999")))
+    assert_rounded_up(moment_constant("kl", m, "one-sided", "renyi", order), largest, 2e-12)
+
+
+def test_one_sided_figures():
+    """About half of the two-sided ones; the supremum is not at 1/2."""
+    assert moment_constant("linear", 1000, "one-sided") / moment_constant("linear", 1000) == pytest.approx(
+        0.5, abs=1e-3
+    )
+    assert moment_constant("linear", 10, "one-sided") / moment_constant("linear", 10) == pytest.approx(0.504, abs=1e-3)
+    assert moment_constant("squared", 10, "one-sided") / moment_constant("squared", 10) == pytest.approx(
+        0.530, abs=1e-3
+    )
+    assert moment_constant("kl", 1000, "one-sided") * 1000**2 == pytest.approx(0.5837, abs=1e-4)
+    for distance in ("linear", "squared"):
+        curve = moment_curve(distance, 10, np.linspace(0.4, 0.8, 41), "one-sided")
+        assert curve.max() > moment_curve(distance, 10, 0.5, "one-sided") * 1.005
+
+
+@settings(max_examples=15, deadline=None)
+@given(m=st.integers(1, 10**9), data=st.data())
+def test_one_sided_constants_are_never_larger(m, data):
+    divergence = data.draw(st.sampled_from(sorted(DISTANCES)))
+    distance, order = data.draw(st.sampled_from(DISTANCES[divergence])), data.draw(st.floats(1.05, 30))
+    one, both = (log_moment_constant(distance, m, constant, divergence, order) for constant in ("one-sided", "exact"))
+    assert one <= both + 2e-13 + 1e-14 * order / (order - 1)
+    if divergence == "kl" and distance in ("linear", "kl"):
+        assert one == both
+
+
+@pytest.mark.parametrize("m", [1, 2, 9, 60])
+def test_the_one_sided_kl_moment_of_the_kl_divergence_tends_to_xi(m):
+    """No smaller constant exists: near one all k are on the side that counts."""
+    xi = moment_constant("kl", m, divergence="kl")
+    curve = moment_curve("kl", m, 1 - np.geomspace(0.5, 1e-12, 40), "one-sided", "kl")
+    assert curve.max() <= xi * (1 + 1e-13)
+    assert curve[-1] == pytest.approx(xi, rel=1e-9)
+
+
 # --- curves ----------------------------------------------------------------------------------------------------------
 
 
@@ -517,9 +638,10 @@ def test_curves_follow_the_definition(divergence, distance):
 @settings(max_examples=10, deadline=None)
 @given(m=st.integers(1, 3000), l=st.floats(0, 1))
 def test_curves_stay_below_the_constant(divergence, distance, m, l):
-    curve = moment_curve(distance, m, l, divergence=divergence, order=1.7)
-    # a curve is right to rounding error, a constant rounded up
-    assert 0 <= curve <= moment_constant(distance, m, divergence=divergence, order=1.7) * (1 + 1e-14)
+    for constant in ("exact", "one-sided"):
+        curve = moment_curve(distance, m, l, constant, divergence, 1.7)
+        # a curve is right to rounding error, a constant rounded up
+        assert 0 <= curve <= moment_constant(distance, m, constant, divergence, 1.7) * (1 + 1e-14)
 
 
 @pytest.mark.parametrize("distance", ["squared", "pinsker", "ch"])
@@ -609,7 +731,7 @@ def test_coefficients_against_exact_integers():
 @pytest.mark.parametrize(("divergence", "distance"), [(d, x) for d in DISTANCES for x in DISTANCES[d]])
 def test_arrays_repeat_the_scalars(divergence, distance):
     sizes = np.array([[1, 20], [333, 10**6]])
-    for constant in CONSTANTS if divergence != "renyi" else ("exact",):
+    for constant in CONSTANTS if divergence != "renyi" else ("exact", "one-sided"):
         values = moment_constant(distance, sizes, constant, divergence, 1.5)
         expected = [[moment_constant(distance, int(m), constant, divergence, 1.5) for m in row] for row in sizes]
         assert values.tolist() == expected
@@ -633,7 +755,7 @@ COMBINATIONS = "chi2: linear, squared, kl; renyi: linear, squared, kl; kl: linea
     ("arguments", "sentence"),
     [
         (("cubic", 10), "distance is 'cubic'; it must be one of 'linear', 'squared', 'kl', 'pinsker', 'ch'."),
-        (("kl", 10, "rough"), "constant is 'rough'; it must be one of 'exact', 'paper'."),
+        (("kl", 10, "rough"), "constant is 'rough'; it must be one of 'exact', 'one-sided', 'paper'."),
         (("kl", 10, "exact", "tv"), "divergence is 'tv'; it must be one of 'chi2', 'renyi', 'kl'."),
         (("ch", 10), f"distance is 'ch', which divergence 'chi2' does not have; the combinations are {COMBINATIONS}."),
         (
