@@ -21,6 +21,7 @@ from pacb_models.validation import check_choice
 
 from .families import FAMILIES, sentence
 from .problems import Problem
+from .worker import facts
 
 #: File formats that Pyomo writes: AMPL's, GAMS' and BARON's.
 FORMATS = ("nl", "gms", "bar")
@@ -98,13 +99,7 @@ def _as_json(recipe: Problem, problem: BoundProblem, formats: list[str], formula
 def _data(problem: BoundProblem) -> dict[str, Any]:
     """Everything that defines the problem; numbers in JSON keep all their digits."""
     return {
-        "H": problem.size,
-        "m": problem.m,
-        "delta": problem.delta,
-        "distance": problem.distance,
-        "divergence": problem.divergence,
-        "order": problem.order,
-        "constant": problem.constant,
+        **facts(problem),
         "log_constant_value": problem.log_constant,
         "coefficient": problem.coefficient,
         "exponent": problem.exponent,
