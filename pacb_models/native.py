@@ -78,3 +78,20 @@ def float_environment_kept() -> Iterator[None]:
         yield
     finally:
         library.fesetenv(environment)
+
+
+@contextmanager
+def native_output_silenced() -> Iterator[None]:
+    """Nothing that compiled code prints meanwhile reaches standard output."""
+    sys.stdout.flush()
+    library = ctypes.CDLL(None) if sys.platform != "win32" else None
+    kept, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    try:
+        yield
+    finally:
+        if library is not None:
+            library.fflush(None)  # what C still holds back would appear later
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(null)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import inspect
 import math
+import numbers
 import reprlib
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, lru_cache
 from typing import Any
@@ -17,7 +19,7 @@ import numpy as np
 
 from .errors import InputError, SolverUnavailableError, UnsupportedProblemError
 from .merging import Merged
-from .plugins import PluginError, load, registered
+from .plugins import PluginError, described, load, registered
 from .problem import Problem
 from .solution import STATUSES, Outcome, Solution
 from .solver import Solver
@@ -124,16 +126,24 @@ def available_solvers(problem: Problem | None = None) -> dict[str, Availability]
     table = {}
     for name in solver_names():
         solver = get_solver(name)
-        reason = solver.missing()
+        reason = _asked(solver.missing)
         if reason is None and problem is not None:
-            reason = solver.unsupported(problem)
+            reason = _asked(solver.unsupported, problem)
         table[name] = Availability(reason or "")
     return table
 
 
+def _asked(question: Callable[..., str | None], *arguments: object) -> str | None:
+    """What a solver says that keeps it from running; an exception keeps it too, and no other solver."""
+    try:
+        return question(*arguments)
+    except Exception as reason:
+        return f"it raised {described(reason)}"
+
+
 def capable_solvers(problem: Problem) -> list[str]:
     """Names of the solvers that can handle the problem, installed or not."""
-    return [name for name in solver_names() if get_solver(name).unsupported(problem) is None]
+    return [name for name in solver_names() if _asked(get_solver(name).unsupported, problem) is None]
 
 
 def solve(problem: Problem, solver: str | Solver = "auto", *, merge: str | bool = "auto", **options: Any) -> Solution:
@@ -173,12 +183,40 @@ def solve(problem: Problem, solver: str | Solver = "auto", *, merge: str | bool 
     started = time.perf_counter()
     merged = problem.merged() if _may_merge(merge, method, options) else Merged(problem, problem)
     ready = time.perf_counter()
-    outcome = method.run(merged.problem, **options)
+    outcome = _checked(method.run(merged.problem, **options), merged.problem.size, method.name)
     seconds = time.perf_counter() - ready - outcome.setup_seconds
     outcome.setup_seconds += ready - started
     outcome.details["merged_size"] = merged.problem.size
     solution = assess(merged.problem, outcome, method.name, max(seconds, 0.0))
     return solution if merged.groups is None else _of_original(solution, merged, method)
+
+
+def _checked(outcome: object, size: int, solver: str) -> Outcome:
+    """What a solver returned, when it has the form of an outcome; another package's may return anything."""
+    if not isinstance(outcome, Outcome):
+        raise RuntimeError(f"solver {solver!r} returned {reprlib.repr(outcome)}; it must return an Outcome.")
+
+    def require(field: str, holds: bool, expected: str) -> None:
+        if not holds:
+            shown = reprlib.repr(getattr(outcome, field))
+            raise RuntimeError(f"solver {solver!r} returned the {field} {shown}; it must be {expected}.")
+
+    require("status", outcome.status in STATUSES, f"one of {', '.join(STATUSES)}")
+    weights = outcome.posterior
+    if weights is not None:
+        numeric = isinstance(weights, np.ndarray | list | tuple) and np.asarray(weights).dtype.kind in "fiu"
+        require("posterior", numeric and np.shape(weights) == (size,), f"an array of {size} numbers, or None")
+    require("iterations", outcome.iterations is None or _is_number(outcome.iterations, numbers.Integral), "a count")
+    require("setup_seconds", _is_number(outcome.setup_seconds, numbers.Real), "a number")
+    require("lower_bound", outcome.lower_bound is None or _is_number(outcome.lower_bound, numbers.Real), "a number")
+    require("message", isinstance(outcome.message, str), "a text")
+    require("local_minima", isinstance(outcome.local_minima, tuple), "a tuple")
+    require("details", isinstance(outcome.details, dict), "a dict")
+    return outcome
+
+
+def _is_number(value: object, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)
 
 
 def _may_merge(merge: str | bool, method: Solver, options: dict[str, Any]) -> bool:
@@ -221,13 +259,13 @@ def choose(problem: Problem, solver: str | Solver) -> Solver:
     if solver == "auto":
         return _automatic(problem)
     method = solver if isinstance(solver, Solver) else get_solver(solver)
-    reason = method.unsupported(problem)
+    reason = _asked(method.unsupported, problem)
     if reason is not None:
         able = ", ".join(capable_solvers(problem)) or "no registered solver"
         raise UnsupportedProblemError(
             f"solver {method.name!r} cannot minimise {problem.describe()} ({reason}); {able} can."
         )
-    missing = method.missing()
+    missing = _asked(method.missing)
     if missing is not None:
         raise SolverUnavailableError(f"solver {method.name!r} cannot run here: {missing}.")
     return method
@@ -238,7 +276,7 @@ def _automatic(problem: Problem) -> Solver:
     fallback = None
     for name in solver_names():
         method = get_solver(name)
-        if method.unsupported(problem) is not None or method.missing() is not None:
+        if _asked(method.unsupported, problem) is not None or _asked(method.missing) is not None:
             continue
         if method.exact:
             return method
@@ -266,8 +304,6 @@ def onto_simplex(weights: np.ndarray) -> tuple[np.ndarray | None, float]:
 
 def assess(problem: Problem, outcome: Outcome, solver: str, seconds: float) -> Solution:
     """Turn a solver's outcome into a solution: recompute everything, and correct a claim that does not hold."""
-    if outcome.status not in STATUSES:
-        raise ValueError(f"solver {solver!r} returned the unknown status {outcome.status!r}.")
     posterior, violation = (None, math.inf) if outcome.posterior is None else onto_simplex(outcome.posterior)
     status, message = outcome.status, outcome.message
     bound, risk, divergence, residual, support = math.inf, math.nan, math.nan, math.inf, 0

@@ -87,7 +87,7 @@ class Outcome:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Solution:
     """A posterior with its certificate, recomputed from the weights themselves.
 

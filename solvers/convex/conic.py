@@ -117,7 +117,12 @@ class Conic(Solver):
         settings = dict(SETTINGS[backend])
         if max_iterations is not None:
             settings[LIMITS[backend]["iterations"]] = check_count("max_iterations", max_iterations)
-        return _solve(problem, backend, settings | (options or {}), deadline)
+        try:
+            return _solve(problem, backend, settings | (options or {}), deadline)
+        except (TypeError, ValueError, OverflowError) as reason:
+            if not options:
+                raise
+            raise InputError(f"options is {options!r}, which {backend} refuses: {reason}") from None
 
 
 @lru_cache(maxsize=16)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pacb_models.errors import InputError
+from pacb_models.native import native_output_silenced
 from pacb_models.problem import BoundProblem
 from pacb_models.registry import OPTIMAL_RESIDUAL, onto_simplex
 from pacb_models.solution import LocalMinimum, Outcome, Trace
@@ -149,7 +150,9 @@ def set_options(ipopt: Any, options: dict[str, Any]) -> None:
     """Hand options to a cyipopt problem; one that Ipopt does not know is an input error."""
     for name, value in options.items():
         try:
-            ipopt.add_option(name, value)
+            # Ipopt prints its own complaint, where a JSON object may be expected.
+            with native_output_silenced():
+                ipopt.add_option(name, value)
         except TypeError:
             message = f"options[{name!r}] is {value!r}, which Ipopt refuses; see Ipopt's list of options."
             raise InputError(message) from None

@@ -236,9 +236,80 @@ def test_other_statuses_stand(status):
     assert judged(PROBLEM.prior, status).status == status
 
 
-def test_unknown_status_is_a_bug_of_the_solver():
-    with pytest.raises(ValueError, match="unknown status 'fine'"):
-        judged(OPTIMUM, "fine")
+class Returns(Solver):
+    """Another package's solver that returns, raises or says what it is told to."""
+
+    name = "returns"
+    handles = {"chi2": ("linear", "squared", "kl")}
+
+    def __init__(self, answer, question=None):
+        self.answer, self.question = answer, question
+
+    def unsupported(self, problem):
+        return self.question() if self.question else None
+
+    def run(self, problem):
+        return self.answer()
+
+
+def leave():
+    raise SystemExit("bye")
+
+
+@pytest.mark.parametrize(
+    ("answer", "complaint"),
+    [
+        (lambda: None, "returned None; it must return an Outcome"),
+        (lambda: 0.5, "returned 0.5; it must return an Outcome"),
+        (lambda: Outcome(OPTIMUM, "fine"), "returned the status 'fine'"),
+        (lambda: Outcome(OPTIMUM, "optimal", iterations="many"), "returned the iterations 'many'"),
+        (lambda: Outcome(OPTIMUM, "optimal", setup_seconds=None), "returned the setup_seconds None"),
+        (lambda: Outcome(OPTIMUM, "optimal", lower_bound="0"), "returned the lower_bound '0'"),
+        (lambda: Outcome(OPTIMUM, "optimal", message=None), "returned the message None"),
+        (lambda: Outcome(0.5, "optimal"), "returned the posterior 0.5"),
+        (lambda: Outcome(OPTIMUM[:-1], "optimal"), "returned the posterior"),
+        (lambda: Outcome(["a"] * OPTIMUM.size, "optimal"), "returned the posterior"),
+        (lambda: 1 / 0, "ZeroDivisionError"),
+        (leave, "SystemExit: bye"),
+    ],
+)
+def test_a_solver_that_returns_or_raises_anything_costs_its_own_row(answer, complaint):
+    table = pm.cross_check(PROBLEM, ["fixed-point", Returns(answer)])
+    assert [row.status for row in table.rows] == ["optimal", "error"]
+    assert complaint in table.rows[1].verdict
+    assert "agrees" in str(table)
+
+
+def test_a_solver_that_cannot_say_what_it_handles_keeps_no_other_from_running(installed):
+    installed(Returns(lambda: None, question=lambda: 1 / 0))
+    assert "ZeroDivisionError" in pm.available_solvers(PROBLEM)["returns"]
+    assert "returns" not in capable_solvers(PROBLEM)
+    assert pm.solve(PROBLEM).status == "optimal"
+
+
+def test_solutions_can_be_compared_and_put_into_sets():
+    one, other = pm.solve(PROBLEM), pm.solve(PROBLEM)
+    assert one == one and one != other
+    assert len({one, other}) == 2
+
+
+@pytest.mark.parametrize("solvers", ["fixed-point", get_solver("fixed-point"), ("fixed-point",)])
+def test_one_solver_may_be_named_alone(solvers):
+    assert [row.solver for row in pm.cross_check(PROBLEM, solvers).rows] == ["fixed-point"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"solvers": ["magic"]}, "solver is 'magic'"),
+        ({"options": {"magic": {}}}, "solver is 'magic'"),
+        ({"tol": float("nan")}, "tol is nan"),
+        ({"time_limit": 0}, "time_limit is 0"),
+    ],
+)
+def test_bad_arguments_of_cross_check(arguments, complaint):
+    with pytest.raises(pm.InputError, match=complaint):
+        pm.cross_check(PROBLEM, **arguments)
 
 
 @pytest.mark.parametrize("weights", [None, [0.0, 0.0, 0.0], [np.nan, 0.5, 0.5], [np.inf, 0.0, 0.0], [-1.0, -2.0, 0.0]])

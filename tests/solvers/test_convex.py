@@ -150,3 +150,8 @@ def test_every_status_of_clarabel_is_mapped():
 def test_other_distances_are_out_of_reach():
     with pytest.raises(pm.UnsupportedProblemError, match="solver 'cvxpy' cannot minimise the squared distance"):
         pm.solve(make(RISKS, "squared", "chi2"), "cvxpy")
+
+
+def test_an_option_that_the_backend_refuses_is_bad_input():
+    with pytest.raises(pm.InputError, match=r"'bogus': 1.*CLARABEL refuses"):
+        pm.solve(pm.BoundProblem([0.1, 0.2], 50, distance="linear"), "cvxpy", options={"bogus": 1})

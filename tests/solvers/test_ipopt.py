@@ -218,3 +218,10 @@ def test_long_doubles_keep_their_digits():
     # The ASL library sets the x87 unit to double precision.
     pm.solve(TWO_MINIMA, "ipopt", interface="cyipopt")
     assert np.longdouble(1.0) + np.finfo(np.longdouble).eps > 1.0
+
+
+@pytest.mark.parametrize("solver", ["ipopt", "cyipopt"])
+def test_ipopts_own_complaint_is_not_on_standard_output(solver, capfd):
+    with pytest.raises(pm.InputError, match="bogus"):
+        pm.solve(pm.BoundProblem([0.1, 0.2], 50, distance="linear"), solver, options={"bogus": 1})
+    assert capfd.readouterr().out == ""
