@@ -29,7 +29,7 @@ from .runner import CORRECT_GAP
 CONCENTRATIONS = (0.01, 0.1, 1.0, 10.0)
 
 #: Seconds that a method has from each start.
-TIME_LIMIT = 5.0
+TIME_LIMIT = 2.0
 
 #: The part of the prior in every start.
 PRIOR_SHARE = 1e-9
