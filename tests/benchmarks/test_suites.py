@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from pacb_models import BoundProblem
+from pacb_models.benchmarks.families import instances
 from pacb_models.benchmarks.problems import Problem, outside_problems
-from pacb_models.benchmarks.suites import Cell, from_files, suite, suite_names
+from pacb_models.benchmarks.suites import DENSE, MODELLED, QUICK_HARD, Cell, from_files, suite, suite_names
 from pacb_models.ensembles.datasets import available_datasets, load_dataset
 from pacb_models.plugins import PluginError
+from pacb_models.registry import solver_names
 
 BROKEN = """
 [pacb_models.problems]
@@ -100,3 +102,30 @@ def test_the_key_holds_all_of_an_array():
     other[2500] = 0.5
     keys = {Cell(Problem("p", "d", BoundProblem, {"risks": each, "m": 9}), "frontier").key for each in (risks, other)}
     assert len(keys) == 2
+
+
+def test_suites_hold_the_hard_problems():
+    every = {frozen.name for frozen in instances()}
+    fast = suite("hard").cells
+    assert {cell.problem.name for cell in fast} == every
+    assert not {cell.solver for cell in fast} & {*DENSE, *MODELLED}
+    everything = suite("field").cells
+    assert every < {cell.problem.name for cell in everything}
+    assert {cell.solver for cell in everything} >= {*DENSE, *MODELLED} & set(solver_names())
+    # The largest are not built to know who can handle them, but they are what is measured.
+    assert max(cell.problem.arguments["count"] for cell in fast) == 1_000_000
+
+
+def test_quick_tells_solvers_apart_without_waiting_for_dense_methods():
+    cells = suite("quick").cells
+    assert set(QUICK_HARD) < {cell.problem.name for cell in cells}
+    assert all(cell.problem.arguments["count"] <= 200 for cell in cells if cell.solver in DENSE)
+
+
+def test_certificates_are_checked_where_a_global_method_can():
+    cells = suite("certify-optimum").cells
+    assert {cell.solver for cell in cells} == {"frontier", "scip"} & set(solver_names())
+    for cell in cells:
+        problem = cell.problem.build()
+        assert problem.size <= 50 and problem.divergence in ("chi2", "kl")
+    assert {cell.problem.dataset for cell in cells} >= {"wdbc", "one-good", "no-errors"}
