@@ -26,7 +26,15 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.stats import beta, binom
 
-from pacb_models import BoundProblem, DirectProblem, ProblemBatch, solve, solve_many
+from pacb_models import (
+    BoundProblem,
+    DirectProblem,
+    ProblemBatch,
+    certify,
+    clopper_pearson,
+    solve,
+    solve_many,
+)
 from pacb_models.constants import DISTANCES
 from pacb_models.distances import BY_NAME, Distance
 
@@ -62,6 +70,24 @@ def nested(random: np.random.Generator, risks: np.ndarray, m: int, draws: int) -
     counts = np.empty((draws, risks.size), dtype=parts.dtype)
     counts[:, order] = np.cumsum(parts[:, :-1], axis=1)
     return counts
+
+
+def blocks(random: np.random.Generator, risks: np.ndarray, m: int, draws: int) -> Counts:
+    """Errors are nested within each half of the classifiers, and independent between the halves."""
+    half = risks.size // 2
+    return np.concatenate([nested(random, part, m, draws) for part in (risks[:half], risks[half:])], axis=1)
+
+
+def disjoint(random: np.random.Generator, risks: np.ndarray, m: int, draws: int) -> Counts:
+    """No example is an error of two classifiers; the risks must not add up to more than one."""
+    return random.multinomial(m, np.append(risks, 1.0 - risks.sum()), size=draws)[:, :-1]
+
+
+def critical_scenarios(m: int = 100, delta: float = 0.05, size: int = 10) -> list[Scenario]:
+    """Ten classifiers at the risk where no errors are a violation: the worst case of certificates from counts."""
+    critical = np.full(size, float(clopper_pearson(0, m, delta / size)) * (1.0 + 1e-9))
+    dependences = {"independent": independent, "nested": nested, "blocks": blocks, "disjoint": disjoint}
+    return [Scenario(f"ten at a critical risk, {name}", critical, m, draw) for name, draw in dependences.items()]
 
 
 def scenarios(m: int = 100) -> list[Scenario]:
@@ -160,6 +186,27 @@ def _direct_minima(counts: Counts, m: int, bound: dict[str, Any]) -> tuple[np.nd
     return np.array([each.bound for each in solutions]), np.array([each.posterior for each in solutions])
 
 
+def tally_certificates(scenario: Scenario, delta: float, draws: int, seed: int = 0, factor: float = 1.0) -> Tally:
+    """Draw, certify from counts, and count the draws in which any statement is false: the bound of the random
+    classifier or of a single one, each multiplied by ``factor``.
+    """
+    random = np.random.default_rng(seed)
+    found = certify(scenario.draw(random, scenario.true_risks, scenario.m, draws), scenario.m, delta)
+    risks = found.posterior @ scenario.true_risks
+    false = (risks > factor * found.bound) | np.any(scenario.true_risks > factor * found.single_bounds, axis=1)
+    return Tally(
+        scenario.name,
+        "counts",
+        "tie split",
+        delta,
+        factor,
+        draws,
+        int(np.count_nonzero(false)),
+        float(found.bound.mean()),
+        float(risks.mean()),
+    )
+
+
 def violation_probability(
     distance: str, divergence: str, m: int, delta: float, factor: float, risks: np.ndarray
 ) -> float:
@@ -208,18 +255,22 @@ def table(
 ) -> list[Tally]:
     """Every scenario with every bound; one line each."""
     report(
-        f"{'scenario':<36} {'bound':<14} {'draws':>8} {'rate':>9} {'delta':>6}  {'mean bound':>10} {'mean risk':>10}"
+        f"{'scenario':<36} {'bound':<16} {'draws':>8} {'rate':>9} {'delta':>6}  {'mean bound':>10} {'mean risk':>10}"
     )
     lines = [
         delayed(tally)(scenario, distance, divergence, delta, draws, seed)
         for scenario in scenarios(m)
         for distance, divergence in BOUNDS
     ]
+    lines += [
+        delayed(tally_certificates)(scenario, delta, draws, seed)
+        for scenario in (*scenarios(m), *critical_scenarios(m, delta))
+    ]
     tallies = []
     for result in Parallel(n_jobs=n_jobs, return_as="generator")(lines):
         verdict = "" if result.valid else "   INVALID"
         report(
-            f"{result.scenario:<36} {result.distance + '-' + result.divergence:<14} {draws:>8} {result.rate:>9.2e} "
+            f"{result.scenario:<36} {result.distance + '-' + result.divergence:<16} {draws:>8} {result.rate:>9.2e} "
             f"{delta:>6g}  {result.mean_bound:>10.4f} {result.mean_true_risk:>10.4f}{verdict}"
         )
         tallies.append(result)
@@ -235,7 +286,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=-1, help="processes (default: one per core)")
     options = parser.parse_args(arguments)
-    per_line = max(1, options.draws // (len(scenarios()) * len(BOUNDS)))
+    lines = len(scenarios()) * (len(BOUNDS) + 1) + len(critical_scenarios())
+    per_line = max(1, options.draws // lines)
     tallies = table(per_line, options.m, options.delta, options.seed, n_jobs=options.jobs)
     print("\nlargest factor on the constant at which a single classifier breaks the guarantee")
     for distance, divergence in BOUNDS:

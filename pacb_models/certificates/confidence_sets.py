@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..immutable import Immutable
-from .binomial import EPSILON
+from .binomial import EPSILON, SCALAR
 from .common_risk import CommonRisk, common_risk
 from .limits import limit
-from .scores import Array, Spread, TieSplit
+from .scores import Array, Spread, TieSplit, level_of_convexity
 from .support_function import support_function
 
 #: Levels delta * p_i are rounded down by more than the product's rounding.
@@ -184,16 +184,18 @@ def shared_bound(k: float, ties: int, m: int, level: float) -> tuple[float, floa
     box = limit(k, float(m), level)
     if ties == 1 or box >= 1.0:
         return box, box, True
-    if level > float(TieSplit().convex_level(np.array([k]), float(m))[0]):
+    if k > 0.0 and level > level_of_convexity(k, float(m), SCALAR):
         return box, box, False
     return min(limit(k, float(m), level, 1.0 / ties) * (1.0 + 2.0 * EPSILON), box), box, True
 
 
 def _shared_minimum(errors: NDArray[np.int64], m: int, level: float) -> CommonRisk:
     """The tie split for a uniform prior; ``chosen`` is left empty for "all with the fewest errors"."""
-    single = int(np.argmin(errors))
-    ties = int(np.count_nonzero(errors == errors[single]))
-    bound, box, convex = shared_bound(float(errors[single]), ties, m, level)
+    # Not numpy.argmin: it copies arrays that are read-only.
+    fewest = int(errors.min())
+    tied = errors == fewest
+    single, ties = int(tied.argmax()), int(np.count_nonzero(tied))
+    bound, box, convex = shared_bound(float(fewest), ties, m, level)
     if bound >= box:
         return CommonRisk(box, np.array([single]), np.array([1.0]), single, box, convex)
     return CommonRisk(bound, np.array([], dtype=np.intp), np.array(1.0 / ties), single, box, convex)

@@ -40,7 +40,7 @@ def check_counts(errors: object, m: object) -> tuple[NDArray[np.int64], NDArray[
     k = whole_numbers("errors", errors, f"error counts are whole numbers: {_WHAT_TO_DO}")
     sizes = whole_numbers("m", m, _SAMPLE_SIZES)
     all_or_refuse("m", sizes, (sizes >= 1) & (sizes <= LARGEST_SAMPLE_SIZE), _SAMPLE_SIZES)
-    if k.size and (k.min() < 0 or bool((k > sizes).any())):
+    if k.size and sizes.size and (k.min() < 0 or k.max() > sizes.min()):
         k, sizes = np.broadcast_arrays(k, sizes)
         all_or_refuse("errors", k, (k >= 0) & (k <= sizes), "a number of errors lies between 0 and m")
     return k, sizes

@@ -41,16 +41,20 @@ class Certificates(Immutable):
     @cached_property
     def single(self) -> NDArray[np.intp]:
         """The classifier with the fewest errors, the first of several."""
-        return np.argmin(self.errors, axis=1)
+        return np.argmax(self._tied, axis=1)
 
     @cached_property
     def _fewest(self) -> NDArray[np.int64]:
-        return np.take_along_axis(self.errors, self.single[:, None], axis=1)
+        return self.errors.min(axis=1, keepdims=True)
+
+    @cached_property
+    def _tied(self) -> NDArray[np.bool_]:
+        return self.errors == self._fewest
 
     @cached_property
     def _kinds(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
         """Distinct pairs of the fewest errors and the number of classifiers that have them, and each sample's."""
-        ties = np.count_nonzero(self.errors == self._fewest, axis=1)
+        ties = np.count_nonzero(self._tied, axis=1)
         codes = self._fewest[:, 0] * (self.errors.shape[1] + 1) + ties
         distinct, places = np.unique(codes, return_inverse=True)
         return np.stack(np.divmod(distinct, self.errors.shape[1] + 1)), places
@@ -76,8 +80,7 @@ class Certificates(Immutable):
     @cached_property
     def posterior(self) -> Array:
         """Uniform on the classifiers with the fewest errors where that has the smaller bound."""
-        tied = self.errors == self._fewest
-        weights = tied / np.count_nonzero(tied, axis=1, keepdims=True)
+        weights = self._tied / np.count_nonzero(self._tied, axis=1, keepdims=True)
         alone = self.bound >= self.single_bound
         weights[alone] = 0.0
         weights[alone, self.single[alone]] = 1.0

@@ -12,12 +12,12 @@ In the derivatives Q is P(B < k)/P(B = k), A is k/l, and B is (m - k)/(1 - l); d
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .binomial import ARRAY, EPSILON, Tail, tail, tails_at
+from .binomial import ARRAY, EPSILON, Numbers, Tail, tail, tails_at
 from .limits import limits
 
 Array = NDArray[np.float64]
@@ -34,6 +34,12 @@ class Score(NamedTuple):
     bend: Array
     rounding: Array
     slope_rounding: Array
+
+
+def level_of_convexity(k: Numbers, m: Numbers, lib: Any) -> Numbers:
+    """P(B < k) at the risk (k + 1)/(m + 1), rounded down, for 0 < k < m."""
+    at = tail(k, m, (k + 1.0) / (m + 1.0), (m - k) / (m + 1.0), lib)
+    return at.below * lib.exp(at.log_mass - 2.0 * at.rounding)
 
 
 class TieSplit:
@@ -70,9 +76,7 @@ class TieSplit:
         Without errors the score is e/(1 - l)^m, always convex; with nothing but errors it is concave.
         """
         size = max(m, 2.0)
-        inner = np.clip(k, 1.0, size - 1.0)
-        at = tail(inner, np.full(k.size, size), (inner + 1.0) / (size + 1.0), (size - inner) / (size + 1.0), ARRAY)
-        level = at.below * np.exp(at.log_mass - 2.0 * at.rounding)
+        level = level_of_convexity(np.clip(k, 1.0, size - 1.0), np.full(k.size, size), ARRAY)
         return np.where(k == 0.0, 1.0, np.where(k == m, 0.0, level))
 
 

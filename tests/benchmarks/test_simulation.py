@@ -11,12 +11,16 @@ from scipy.stats import binom
 from pacb_models.benchmarks.simulation import (
     BOUNDS,
     Tally,
+    blocks,
     breaking_factor,
+    critical_scenarios,
+    disjoint,
     independent,
     nested,
     scenarios,
     smallest_factor,
     tally,
+    tally_certificates,
     violation_probability,
 )
 
@@ -78,7 +82,7 @@ def test_simulated_rate_is_the_exact_probability(risk):
 def test_draws_have_the_right_margins():
     random = np.random.default_rng(0)
     risks = np.array([0.3, 0.1, 0.3, 0.6])
-    for draw in (independent, nested):
+    for draw in (independent, blocks, nested):
         counts = draw(random, risks, 50, 20_000)
         for column, risk in enumerate(risks):
             error = np.abs(
@@ -96,3 +100,25 @@ def test_validity_needs_more_than_bad_luck():
     assert make(50).valid and make(60).valid and not make(90).valid
     # Clopper–Pearson by its definition: at the lower limit so many violations have probability 1 - confidence.
     assert binom.sf(89, 1000, make(90).lower_limit) == pytest.approx(0.001, rel=1e-6)
+
+
+@pytest.mark.parametrize("scenario", critical_scenarios(), ids=lambda scenario: scenario.name)
+def test_certificates_from_counts_hold_in_their_worst_case_and_no_smaller_ones_do(scenario):
+    result = tally_certificates(scenario, delta=0.05, draws=20_000, seed=4)
+    assert result.valid, result
+    if scenario.name.endswith(("independent", "disjoint")):  # nested errors of equal risks are those of one classifier
+        assert result.rate > 0.04
+        assert not tally_certificates(scenario, delta=0.05, draws=20_000, seed=4, factor=0.7).valid
+
+
+def test_certificates_from_counts_hold_in_ordinary_cases():
+    for scenario in SCENARIOS.values():
+        result = tally_certificates(scenario, delta=0.05, draws=2000, seed=5)
+        assert result.valid and result.mean_bound > result.mean_true_risk, result
+
+
+def test_disjoint_errors_have_the_right_margins():
+    risks = np.array([0.3, 0.1, 0.25])
+    counts = disjoint(np.random.default_rng(0), risks, 20, 20_000)
+    assert counts.sum(axis=1).max() <= 20
+    np.testing.assert_allclose(counts.mean(axis=0), 20 * risks, rtol=0.03)
