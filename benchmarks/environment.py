@@ -29,6 +29,8 @@ _PACKAGES = (
     "clarabel",
     "scs",
     "casadi",
+    "unopy",
+    "pounce-solver",
     "pyscipopt",
     "scikit-learn",
     "joblib",

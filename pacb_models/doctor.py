@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 DISTRIBUTION = "pacb-models"
 #: The extras of setup.cfg that matter to those who use the package; the others serve its developers.
-EXTRAS = ("ipopt", "bench", "dask")
+EXTRAS = ("ipopt", "solvers", "bench", "dask")
 #: Worth knowing though not ours to require: CVXPY brings SCS, and joblib's Dask backend lives in distributed.
 INDIRECT = ("scs", "distributed")
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -7,6 +7,7 @@ conda into ``lib``; neither is on ``PATH`` when the environment's Python is star
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import os
 import shutil
 import sys
@@ -45,9 +46,23 @@ def find_asl_library() -> Path | None:
 
 
 def find_ipopt_executable() -> Path | None:
-    """An ``ipopt`` program on ``PATH`` or in the environment (conda-forge has one); None when there is none."""
+    """An ``ipopt`` program on ``PATH`` or in the environment (conda-forge has one), else ``pounce``; None: there is none.
+
+    Pounce is an interior-point method of its own that takes Ipopt's options and ends with Ipopt's words; its wheel has
+    a program (``pip install pounce-solver``, nothing to compile).
+    """
     bin_folder = str(environment_folders()[0])
     found = shutil.which("ipopt") or shutil.which("ipopt", path=bin_folder)
+    return Path(found) if found else _find_pounce()
+
+
+def _find_pounce() -> Path | None:
+    """The program inside pounce's package, found without importing it: the script on ``PATH`` first starts Python."""
+    package = importlib.util.find_spec("pounce")
+    inside = Path(package.origin).parent / "bin" / "pounce" if package and package.origin else None
+    if inside is not None and os.access(inside, os.X_OK):
+        return inside
+    found = shutil.which("pounce")
     return Path(found) if found else None
 
 

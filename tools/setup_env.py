@@ -90,11 +90,21 @@ def install_packages(python: Path, level: str, log: Log) -> None:
 
 
 def install_optional_parts(python: Path, level: str, log: Log) -> None:
-    """What the package works without: Ipopt and, to test the report, a browser."""
+    """What the package works without: other people's solvers, Ipopt and, to test the report, a browser."""
+    for requirement in requirements("solvers"):
+        name = requirement.partition(">=")[0]
+        attempt(f"what needs {name}", lambda requirement=requirement: install_wheel(python, requirement, log))
     attempt("the solvers ipopt and cyipopt", lambda: ipopt.install_cyipopt(python, requirements("ipopt"), log))
     attempt("the solver ipopt (Pyomo's models)", lambda: ipopt.install_asl_library(python, log))
     if level != "run" and not any(map(shutil.which, BROWSERS)):
         attempt("the test of the report in a browser", lambda: debian.install(["chromium"], log))
+
+
+def install_wheel(python: Path, requirement: str, log: Log) -> None:
+    """Install a package that is worth having only if nothing has to be compiled."""
+    with log.step(requirement):
+        command = [python, "-m", "pip", "install", "--quiet", "--no-compile", "--only-binary", ":all:", requirement]
+        log.run(command, f"pip found no wheel of {requirement}")
 
 
 def attempt(part: str, install: Callable[[], None]) -> None:

@@ -217,7 +217,9 @@ def _through_executable(
         set_start(model, problem, start.posterior)
         solver = pyo.SolverFactory("ipopt", executable=program)
         options = options_for(start, seconds, settings) | PRINT_SUMMARY
-        if "max_wall_time" in options and solver.version()[:2] < (3, 14):
+        # Pounce counts its versions otherwise, and knows the option.
+        old = Path(program).name == "ipopt" and solver.version()[:2] < (3, 14)
+        if "max_wall_time" in options and old:
             options["max_cpu_time"] = options.pop("max_wall_time")
         for name, value in options.items():
             # "OF_" sends an option through a file, the only way that takes every option.

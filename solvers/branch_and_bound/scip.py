@@ -1,0 +1,195 @@
+"""SCIP: branch and bound, which proves how small the bound can be without knowing why.
+
+The certificate of ``frontier`` rests on one argument, that every optimum lies on a curve. SCIP relaxes, branches and
+cuts, and arrives at a lower bound by an unrelated way; :func:`pacb_models.cross_check` sets the two against each other.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from pacb_models.constants import DISTANCES
+from pacb_models.distances import Squared
+from pacb_models.errors import InputError
+from pacb_models.problem import BoundProblem
+from pacb_models.registry import onto_simplex
+from pacb_models.solution import Outcome
+from pacb_models.solver import Solver
+from pacb_models.validation import check_posterior
+
+from ..first_order import mirror
+from ..limits import deadline_after
+from ..starts import best_start
+
+#: What SCIP's dual bound is lowered by. Its constraints hold to 1e-6 (``numerics/feastol``), and what it calls the
+#: minimum has been seen up to 3e-6 *below* the true one; a dual bound above the true minimum has not been seen.
+TOLERANCE = 1e-6
+#: Seconds that the process may take beyond SCIP's own limit, for starting and building the model.
+GRACE = 10.0
+#: The longest polishing, in iterations.
+POLISHING = 1000
+
+#: SCIP's statuses and what each means here.
+STATUS_MAP: dict[str, tuple[str, str]] = {
+    "optimal": ("optimal", "SCIP closed the gap between its bounds."),
+    "gaplimit": ("optimal", "SCIP closed the gap as far as it was asked to."),
+    "timelimit": ("time_limit", "SCIP reached time_limit with a gap between its bounds."),
+    "nodelimit": ("iteration_limit", "SCIP reached its limit of nodes with a gap between its bounds."),
+    "totalnodelimit": ("iteration_limit", "SCIP reached its limit of nodes with a gap between its bounds."),
+    "stallnodelimit": ("iteration_limit", "SCIP reached its limit of nodes without progress."),
+    "memlimit": ("error", "SCIP reached its limit of memory."),
+    "userinterrupt": ("not_converged", "SCIP was interrupted."),
+    "infeasible": ("infeasible", "SCIP believes that no posterior is feasible."),
+    "inforunbd": ("numerical_error", "SCIP believes that the problem is infeasible or unbounded."),
+    "unbounded": ("numerical_error", "SCIP believes that the bound is unbounded below."),
+}
+
+
+class Scip(Solver):
+    """Branch and bound by SCIP, with a lower bound that it proves.
+
+    To confirm a minimum, not to find it: χ² problems close in seconds up to a few hundred classifiers of different
+    risk, KL and high Rényi orders far earlier end at the time limit, with the lower bound reached so far. SCIP runs in
+    a process of its own, which it may end. Its weights are right to about 1e-3 and are polished by ``mirror``; the
+    lower bound is SCIP's dual bound less its tolerance, and nothing in it is ours.
+    """
+
+    name = "scip"
+    handles = DISTANCES
+    needs = ("model",)
+    requires = ("pyscipopt",)
+    install = "pip install 'pacb-models[solvers]', or pip install pyscipopt"
+    keeps_time_limit = True
+
+    def run(
+        self,
+        problem: BoundProblem,
+        *,
+        start: object = None,
+        time_limit: float | None = None,
+        options: dict[str, Any] | None = None,
+        polish: bool = True,
+    ) -> Outcome:
+        """Minimise the bound by branch and bound.
+
+        Parameters
+        ----------
+        problem : BoundProblem
+        start : array of shape (H,), optional
+            A posterior that SCIP knows from the beginning; by default the best of the prior and a few Gibbs posteriors.
+        time_limit : float, optional
+            Seconds of wall-clock time, after which the lower bound reached so far is reported.
+        options : dict, optional
+            SCIP's own parameters, for instance ``{"limits/gap": 1e-4, "limits/nodes": 1000}``.
+        polish : bool
+            False leaves the weights as SCIP has them.
+
+        Returns
+        -------
+        Outcome
+            With ``lower_bound``; ``details`` has SCIP's own status, the number of nodes and SCIP's dual bound.
+        """
+        deadline = deadline_after(time_limit)
+        if options is not None and not isinstance(options, dict):
+            raise InputError(f"options is {options!r}; it must be a dict of SCIP's parameters.")
+        first = best_start(problem) if start is None else check_posterior(start, problem.size, "start")
+        if problem.distance == "kl" and problem.bound(first) >= 1.0:
+            # It is flat there, and the model has no point with r below one.
+            return Outcome(first, "acceptable", "the bound rounds to 1 at the start; SCIP was not started.", 0)
+        left = deadline - time.monotonic()
+        settings = {"limits/time": left} if math.isfinite(left) else {}
+        if left <= 0.0:
+            return Outcome(first, "time_limit", "the time limit was reached before SCIP was started.", 0)
+        started = time.perf_counter()
+        answer = _ask(_task(problem, first, settings | (options or {})), left + GRACE)
+        elapsed = time.perf_counter() - started
+        if isinstance(answer, str):
+            status = "time_limit" if elapsed > left else "error"
+            return Outcome(first, status, answer, None)
+        return _outcome(problem, first, answer, elapsed, polish)
+
+
+def _task(problem: BoundProblem, start: np.ndarray, options: dict[str, Any]) -> dict[str, Any]:
+    """What the worker needs to know, as JSON-ready numbers."""
+    L, D = problem.empirical_risk(start), problem.statistic(start)
+    bound = problem.outer(L, D)
+    # No optimum has a larger statistic than a bound with the least risk that is as large as the start's.
+    largest = max(problem.statistic(vertex) for vertex in _extremes(problem))
+    distance = problem.distance_function
+    return {
+        "risks": problem.risks.tolist(),
+        "prior": problem.prior.tolist(),
+        "distance": problem.distance,
+        "divergence": problem.divergence,
+        "order": problem.order,
+        "coefficient": problem.coefficient,
+        "exponent": problem.exponent,
+        "scale": distance.scale if isinstance(distance, Squared) else 1.0,
+        "largest_statistic": largest,
+        "largest_excess": problem.outer(0.0, largest),
+        "start": {
+            "ratios": (start / problem.prior).tolist(),
+            "L": L,
+            "D": D,
+            "t": D ** (1.0 / problem.order) if problem.order > 1.0 else None,
+            "bound": bound,
+        },
+        "options": options,
+    }
+
+
+def _extremes(problem: BoundProblem) -> list[np.ndarray]:
+    """All weight on the classifier with the least prior: no posterior has a larger statistic."""
+    vertex = np.zeros(problem.size)
+    vertex[int(problem.prior.argmin())] = 1.0
+    return [vertex, problem.prior]
+
+
+def _ask(task: dict[str, Any], seconds: float) -> dict[str, Any] | str:
+    """The worker's answer, or a sentence about why there is none."""
+    command = [sys.executable, "-m", "pacb_models.solvers.branch_and_bound.scip_worker"]
+    timeout = seconds if math.isfinite(seconds) else None
+    try:
+        done = subprocess.run(command, input=json.dumps(task), capture_output=True, text=True, timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return "the time limit was reached, and SCIP's process did not end by itself."
+    if done.returncode < 0:
+        return f"SCIP ended its process by signal {-done.returncode}."
+    last = done.stdout.strip().rpartition("\n")[2]
+    if done.returncode == 0 and last:
+        answer: dict[str, Any] = json.loads(last)
+        return answer
+    complaint = done.stderr.strip().rpartition("\n")[2]
+    if "not a valid parameter" in complaint or "KeyError" in complaint:
+        raise InputError(f"options has a parameter that SCIP refuses: {complaint}")
+    return f"SCIP's process failed: {complaint}"
+
+
+def _outcome(problem: BoundProblem, first: np.ndarray, answer: dict[str, Any], elapsed: float, polish: bool) -> Outcome:
+    status, message = STATUS_MAP.get(
+        answer["status"], ("error", f"SCIP returned the unknown status {answer['status']!r}.")
+    )
+    dual = float(answer["lower_bound"])
+    # SCIP's infinity is 1e20; a bound is never negative.
+    lower = max(dual - TOLERANCE, 0.0) if abs(dual) < 1e19 else None
+    weights = first
+    if answer["ratios"] is not None:
+        q, _ = onto_simplex(np.array(answer["ratios"]) * problem.prior)
+        weights = first if q is None else q
+        if polish:
+            weights = mirror.SOLVER.run(problem, start=weights, max_iterations=POLISHING).posterior
+    details = {"scip_status": answer["status"], "dual_bound": dual, "nodes": answer["nodes"]}
+    if lower is not None:
+        message += f" No bound is below {lower:.9g}."
+    setup = max(elapsed - answer["seconds"], 0.0)
+    return Outcome(weights, status, message, answer["nodes"], setup, lower_bound=lower, details=details)
+
+
+SOLVER = Scip()

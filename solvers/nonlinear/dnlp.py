@@ -1,0 +1,231 @@
+r"""CVXPY's disciplined nonlinear programming: the bound as one writes it down, handed to Ipopt or Uno.
+
+``problem.solve(nlp=True)`` (CVXPY 1.9) takes smooth expressions without asking whether they are convex. The model is
+the lifted one of :mod:`pacb_models.algebraic.pyomo_models` in the variables :math:`w_i = q_i/p_i`, scaled by
+:mod:`pacb_models.algebraic.scaling`.
+
+Uno has been seen to report "optimal" at a bound .2 above the minimum, which is why claims are checked, and to go on for
+ever on a problem with the KL divergence and the kl distance, whatever its time limit.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import math
+import time
+import warnings
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pacb_models.algebraic.scaling import scaling
+from pacb_models.constants import DISTANCES
+from pacb_models.distances import Squared
+from pacb_models.errors import InputError, SolverUnavailableError
+from pacb_models.problem import BoundProblem
+from pacb_models.solution import Outcome
+from pacb_models.solver import Solver
+from pacb_models.validation import check_choice, check_count
+
+from ..limits import deadline_after
+from ..weights import without_negligible
+from .interior_point import QUIET, SETTINGS, first_start
+
+#: Backends and the modules they need.
+BACKENDS = {"IPOPT": "cyipopt", "UNO": "unopy"}
+
+#: CVXPY's statuses and what each means here.
+STATUS_MAP: dict[str, tuple[str, str]] = {
+    "optimal": ("optimal", "{} met its tolerances."),
+    "optimal_inaccurate": ("acceptable", "{} stopped at looser tolerances."),
+    "user_limit": ("iteration_limit", "{} reached max_iterations or time_limit."),
+    "infeasible": ("infeasible", "{} believes that no posterior is feasible."),
+    "infeasible_inaccurate": ("infeasible", "{} nearly believes that no posterior is feasible."),
+    "unbounded": ("numerical_error", "{} believes that the bound is unbounded below."),
+    "unbounded_inaccurate": ("numerical_error", "{} nearly believes that the bound is unbounded below."),
+    "solver_error": ("numerical_error", "{} failed."),
+}
+
+
+@dataclass
+class Model:
+    """A CVXPY problem with its variables, whose values are the start."""
+
+    problem: Any
+    ratios: Any
+
+
+def model(problem: BoundProblem, start: np.ndarray) -> Model:
+    """The lifted problem with every variable at its value for the start."""
+    import cvxpy as cp
+
+    factors = scaling(problem)
+    p = problem.prior
+    L_value, D_value = problem.empirical_risk(start), problem.statistic(start)
+    bound = problem.outer(L_value, D_value)
+
+    def variable(value: Any, lower: float, upper: float = math.inf, shape: Any = ()) -> Any:
+        limits = [lower, None] if math.isinf(upper) else [lower, upper]
+        created = cp.Variable(shape, bounds=limits)
+        created.value = value
+        return created
+
+    w = variable(start / p, 0.0, shape=problem.size)
+    D = variable(D_value, problem.statistic(p))
+    constraints = [factors.normalised * (p @ w) == factors.normalised]
+    L: Any = 0.0
+    if L_value > 0.0:
+        L = variable(L_value, 0.0, 1.0)
+        constraints.append(factors.empirical_risk * ((p * problem.risks) @ w - L) == 0)
+    if problem.divergence == "kl":
+        terms = -cp.entr(w)
+        budget = (D + problem.coefficient) / problem.exponent
+    else:
+        terms = cp.power(w, problem.order)
+        budget = problem.coefficient * cp.power(D, 1.0 / problem.order)
+    constraints.append(factors.divergence * (p @ terms - D) <= 0)
+    if problem.distance == "kl":
+        r = variable(bound, 0.0, 1.0)
+        gap = -cp.log(1 - r) if isinstance(L, float) else _binary_kl(L, r)
+        constraints += [factors.budget * (gap - budget) >= 0, factors.empirical_risk * (r - L) >= 0]
+        objective = r
+    elif problem.distance == "ch":
+        y = variable((bound - L_value) ** 2, 0.0)
+        reached = y + 2.0 / 9.0 * cp.power(y, 2) + 16.0 / 135.0 * cp.power(y, 3)
+        constraints.append(factors.budget * (reached - budget) >= 0)
+        objective = L + cp.sqrt(y)
+    elif problem.distance == "linear":
+        objective = L + budget
+    else:
+        assert isinstance(problem.distance_function, Squared)
+        objective = L + cp.sqrt(budget / problem.distance_function.scale)
+    return Model(cp.Problem(cp.Minimize(factors.objective * objective), constraints), w)
+
+
+def _binary_kl(a: Any, b: Any) -> Any:
+    import cvxpy as cp
+
+    return cp.rel_entr(a, b) + cp.rel_entr(1 - a, 1 - b)
+
+
+class DisciplinedNonlinear(Solver):
+    """CVXPY with ``nlp=True``: a nonlinear solver on the bound as it is written in CVXPY."""
+
+    name = "dnlp"
+    handles = DISTANCES
+    needs = ("model",)
+    requires = ("cvxpy",)
+    keeps_time_limit = True
+
+    def missing(self) -> str | None:
+        without_cvxpy = super().missing()
+        if without_cvxpy is not None:
+            return without_cvxpy
+        if any(importlib.util.find_spec(module) is not None for module in BACKENDS.values()):
+            return None
+        return "neither cyipopt nor unopy installed: `make setup` builds the first, or pip install
+        'pacb-models[solvers]'"
+
+    def run(
+        self,
+        problem: BoundProblem,
+        *,
+        backend: str | None = None,
+        start: object = None,
+        time_limit: float | None = None,
+        max_iterations: int = 3000,
+        options: dict[str, Any] | None = None,
+    ) -> Outcome:
+        """Minimise the bound with CVXPY's interface for nonlinear solvers.
+
+        Parameters
+        ----------
+        problem : BoundProblem
+        backend : {"IPOPT", "UNO"}, optional
+            By default Ipopt where cyipopt is installed, else Uno.
+        start : array of shape (H,), optional
+            The posterior to start from; by default the best of the prior and a few Gibbs posteriors.
+        time_limit : float, optional
+            Seconds of wall-clock time, which Ipopt looks at between its iterations.
+        max_iterations : int
+        options : dict, optional
+            The backend's own options; they override ours.
+
+        Returns
+        -------
+        Outcome
+            ``details`` has the backend and CVXPY's status.
+        """
+        deadline = deadline_after(time_limit)
+        backend = _choose_backend(backend)
+        if options is not None and not isinstance(options, dict):
+            raise InputError(f"options is {options!r}; it must be a dict of {backend}'s options.")
+        limit = check_count("max_iterations", max_iterations)
+        first = first_start(problem, start)
+        if problem.distance == "kl" and problem.bound(first.posterior) >= 1.0:
+            message = "the bound rounds to 1 at every start that was tried, where it is flat; nothing was started."
+            return Outcome(first.posterior, "acceptable", message, 0)
+        started = time.perf_counter()
+        built = model(problem, first.posterior)
+        setup_seconds = time.perf_counter() - started
+        left = deadline - time.monotonic()
+        if left <= 0.0:
+            message = "the time limit was reached before the model was built."
+            return Outcome(first.posterior, "time_limit", message, 0, setup_seconds)
+        settings = _settings(backend, first.barrier, limit, left) | (options or {})
+        outcome = _solve(problem, built, backend, settings)
+        outcome.setup_seconds = setup_seconds
+        if outcome.status == "iteration_limit" and time.monotonic() >= deadline:
+            outcome.status = "time_limit"
+        return outcome
+
+
+def _choose_backend(backend: str | None) -> str:
+    if backend is None:
+        return next(name for name, module in BACKENDS.items() if importlib.util.find_spec(module) is not None)
+    check_choice("backend", backend, list(BACKENDS))
+    if importlib.util.find_spec(BACKENDS[backend]) is None:
+        raise SolverUnavailableError(f"backend is {backend!r}, but {BACKENDS[backend]} is not installed.")
+    return backend
+
+
+def _settings(backend: str, barrier: float | None, limit: int, seconds: float) -> dict[str, Any]:
+    """The backend's options."""
+    if backend == "UNO":
+        return {"max_iterations": limit, "logger": "SILENT"} | ({"time_limit": seconds} if math.isfinite(seconds) else
+        {})
+    settings = SETTINGS | {"nlp_scaling_method": "none", "max_iter": limit} | QUIET
+    if barrier is not None:
+        settings["mu_init"] = barrier
+    if math.isfinite(seconds):
+        settings["max_wall_time"] = seconds
+    return settings
+
+
+def _solve(problem: BoundProblem, built: Model, backend: str, settings: dict[str, Any]) -> Outcome:
+    from cvxpy.error import SolverError
+
+    said = "solver_error"
+    with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+        # CVXPY warns of inaccurate solutions; the status says it.
+        warnings.simplefilter("ignore")
+        try:
+            built.problem.solve(solver=backend, nlp=True, **settings)
+            said = built.problem.status
+        except SolverError:
+            pass
+    status, sentence = STATUS_MAP.get(said, ("error", "{} returned the unknown status " + repr(said) + "."))
+    ratios = built.ratios.value
+    weights = None if ratios is None else without_negligible(problem, np.asarray(ratios) * problem.prior)
+    stats = built.problem.solver_stats
+    counted = None if stats is None else stats.num_iters
+    # CVXPY says "Not available" of what it does not pass on.
+    iterations = int(counted) if isinstance(counted, (int, np.integer)) else None
+    details = {"backend": backend, "cvxpy_status": said}
+    return Outcome(weights, status, sentence.format(backend.title()), iterations, details=details)
+
+
+SOLVER = DisciplinedNonlinear()
