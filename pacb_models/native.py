@@ -46,24 +46,26 @@ def find_asl_library() -> Path | None:
 
 
 def find_ipopt_executable() -> Path | None:
-    """An ``ipopt`` program on ``PATH`` or in the environment (conda-forge has one), else ``pounce``; None: there is none.
+    """A program ``ipopt`` on ``PATH`` or in the environment (conda-forge has one), else ``pounce``; or None.
 
-    Pounce is an interior-point method of its own that takes Ipopt's options and ends with Ipopt's words; its wheel has
-    a program (``pip install pounce-solver``, nothing to compile).
+    Pounce is an interior-point method of its own that takes Ipopt's options and ends with Ipopt's words; it comes as a
+    wheel (``pip install pounce-solver``, nothing to compile).
     """
-    bin_folder = str(environment_folders()[0])
-    found = shutil.which("ipopt") or shutil.which("ipopt", path=bin_folder)
-    return Path(found) if found else _find_pounce()
+    return _find_program("ipopt") or _behind_script(_find_program("pounce"))
 
 
-def _find_pounce() -> Path | None:
-    """The program inside pounce's package, found without importing it: the script on ``PATH`` first starts Python."""
-    package = importlib.util.find_spec("pounce")
-    inside = Path(package.origin).parent / "bin" / "pounce" if package and package.origin else None
-    if inside is not None and os.access(inside, os.X_OK):
-        return inside
-    found = shutil.which("pounce")
+def _find_program(name: str) -> Path | None:
+    found = shutil.which(name) or shutil.which(name, path=str(environment_folders()[0]))
     return Path(found) if found else None
+
+
+def _behind_script(script: Path | None) -> Path | None:
+    """The program inside pounce's package, found without importing it: the script first starts Python, which Pyomo does
+    not wait for when it asks for the version.
+    """
+    package = importlib.util.find_spec("pounce") if script is not None else None
+    inside = Path(package.origin).parent / "bin" / "pounce" if package and package.origin else None
+    return inside if inside is not None and os.access(inside, os.X_OK) else script
 
 
 def pynumero_problem(model: Any) -> Any:

@@ -36,6 +36,9 @@ GRACE = 10.0
 #: The longest polishing, in iterations.
 POLISHING = 1000
 
+#: What Python is started with.
+COMMAND = ["-m", "pacb_models.solvers.branch_and_bound.scip_worker"]
+
 #: SCIP's statuses and what each means here.
 STATUS_MAP: dict[str, tuple[str, str]] = {
     "optimal": ("optimal", "SCIP closed the gap between its bounds."),
@@ -154,7 +157,7 @@ def _extremes(problem: BoundProblem) -> list[np.ndarray]:
 
 def _ask(task: dict[str, Any], seconds: float) -> dict[str, Any] | str:
     """The worker's answer, or a sentence about why there is none."""
-    command = [sys.executable, "-m", "pacb_models.solvers.branch_and_bound.scip_worker"]
+    command = [sys.executable, *COMMAND]
     timeout = seconds if math.isfinite(seconds) else None
     try:
         done = subprocess.run(command, input=json.dumps(task), capture_output=True, text=True, timeout=timeout)
@@ -179,7 +182,7 @@ def _outcome(problem: BoundProblem, first: np.ndarray, answer: dict[str, Any], e
     dual = float(answer["lower_bound"])
     # SCIP's infinity is 1e20; a bound is never negative.
     lower = max(dual - TOLERANCE, 0.0) if abs(dual) < 1e19 else None
-    weights = first
+    weights: np.ndarray | None = first
     if answer["ratios"] is not None:
         q, _ = onto_simplex(np.array(answer["ratios"]) * problem.prior)
         weights = first if q is None else q

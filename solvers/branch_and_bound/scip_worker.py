@@ -1,4 +1,4 @@
-r"""SCIP on one bound minimisation, in a process of its own: ``python -m pacb_models.solvers.branch_and_bound.scip_worker``.
+r"""SCIP on one bound minimisation, in a process of its own.
 
 Reads one JSON object from standard input and writes one to standard output. SCIP can end the process that it runs in.
 

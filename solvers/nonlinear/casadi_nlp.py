@@ -93,6 +93,7 @@ def model(problem: BoundProblem) -> Model:
     variables, lower, upper = [w, D], [*np.full(H, smallest), problem.statistic(p)], [*np.full(H + 1, np.inf)]
     constraints = [factors.normalised * (casadi.sum1(p * w) - 1.0)]
     least, most = [0.0], [0.0]
+    L: Any = 0.0
     if problem.risks.max() > 0.0:
         L = casadi.SX.sym("L")
         variables.append(L)
@@ -101,8 +102,6 @@ def model(problem: BoundProblem) -> Model:
         constraints.append(factors.empirical_risk * (casadi.sum1(p * problem.risks * w) - L))
         least.append(0.0)
         most.append(0.0)
-    else:
-        L = 0.0
     terms = w * casadi.log(w) if problem.divergence == "kl" else w**problem.order
     constraints.append(factors.divergence * (casadi.sum1(p * terms) - D))
     least.append(-np.inf)

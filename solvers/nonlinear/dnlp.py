@@ -126,8 +126,7 @@ class DisciplinedNonlinear(Solver):
             return without_cvxpy
         if any(importlib.util.find_spec(module) is not None for module in BACKENDS.values()):
             return None
-        return "neither cyipopt nor unopy installed: `make setup` builds the first, or pip install
-        'pacb-models[solvers]'"
+        return "neither cyipopt nor unopy installed: `make setup`, or pip install 'pacb-models[solvers]'"
 
     def run(
         self,
@@ -195,8 +194,8 @@ def _choose_backend(backend: str | None) -> str:
 def _settings(backend: str, barrier: float | None, limit: int, seconds: float) -> dict[str, Any]:
     """The backend's options."""
     if backend == "UNO":
-        return {"max_iterations": limit, "logger": "SILENT"} | ({"time_limit": seconds} if math.isfinite(seconds) else
-        {})
+        limits = {"time_limit": seconds} if math.isfinite(seconds) else {}
+        return {"max_iterations": limit, "logger": "SILENT"} | limits
     settings = SETTINGS | {"nlp_scaling_method": "none", "max_iter": limit} | QUIET
     if barrier is not None:
         settings["mu_init"] = barrier

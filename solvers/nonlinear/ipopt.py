@@ -218,8 +218,8 @@ def _through_executable(
         solver = pyo.SolverFactory("ipopt", executable=program)
         options = options_for(start, seconds, settings) | PRINT_SUMMARY
         # Pounce counts its versions otherwise, and knows the option.
-        old = Path(program).name == "ipopt" and solver.version()[:2] < (3, 14)
-        if "max_wall_time" in options and old:
+        is_ipopt = Path(program).name == "ipopt"
+        if "max_wall_time" in options and is_ipopt and solver.version()[:2] < (3, 14):
             options["max_cpu_time"] = options.pop("max_wall_time")
         for name, value in options.items():
             # "OF_" sends an option through a file, the only way that takes every option.

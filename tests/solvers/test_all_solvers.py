@@ -39,6 +39,9 @@ ENTRIES = {
     "lbfgsb": Entry(),
     "frank-wolfe": Entry(),
     "softmax": Entry(),
+    "casadi": Entry(),
+    "dnlp": Entry(),
+    "scip": Entry(),
 }
 KNOWN = known_problems()
 CASES = [

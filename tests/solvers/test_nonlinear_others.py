@@ -1,0 +1,148 @@
+"""Nonlinear programming codes that others maintain: CasADi's, those behind CVXPY, pounce."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import pacb_models as pm
+from pacb_models import native
+from pacb_models.registry import assess
+from pacb_models.solution import STATUSES, Outcome
+from pacb_models.solvers.nonlinear import casadi_nlp, dnlp
+
+from .solver_checks import PAIRS, make
+
+RNG = np.random.default_rng(8)
+RISKS = RNG.binomial(200, 0.2, 40) / 200
+PRIOR = RNG.dirichlet(np.full(40, 3.0))
+TWO_MINIMA = pm.BoundProblem([0.05, 0.10] + 48 * [0.30], m=50, delta=0.05, distance="squared")
+#: A start next to its second minimum.
+CONCENTRATED = np.array([0.6, 0.39] + 48 * [0.01 / 48])
+
+
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+@pytest.mark.parametrize("name", ["casadi", "dnlp"])
+def test_they_agree_with_frontier(name, divergence, distance):
+    problem = make(RISKS, distance, divergence, prior=PRIOR)
+    solution = pm.solve(problem, name)
+    assert solution.status == "optimal"
+    assert -1e-12 <= solution.bound - pm.solve(problem, "frontier").bound <= 1e-9
+
+
+@pytest.mark.parametrize("divergence, distance", [("chi2", "squared"), ("chi2", "kl"), ("kl", "squared")])
+def test_uno_agrees_with_frontier(divergence, distance):
+    problem = make(RISKS, distance, divergence, prior=PRIOR)
+    solution = pm.solve(problem, "dnlp", backend="UNO")
+    assert solution.details["backend"] == "UNO"
+    assert solution.bound - pm.solve(problem, "frontier").bound <= 1e-7
+
+
+def test_the_start_decides_which_minimum():
+    certified = pm.solve(TWO_MINIMA, "frontier")
+    assert pm.solve(TWO_MINIMA, "casadi", start=TWO_MINIMA.prior).bound == pytest.approx(certified.bound, abs=1e-8)
+    found = pm.solve(TWO_MINIMA, "casadi", start=CONCENTRATED)
+    assert found.bound == pytest.approx(certified.local_minima[0].bound, abs=1e-8)
+
+
+def test_cvxpy_s_first_step_is_from_the_start():
+    """Its later ones may lead elsewhere: CVXPY adds variables of its own, and Ipopt takes another way."""
+    after_one = pm.solve(TWO_MINIMA, "dnlp", start=CONCENTRATED, max_iterations=1)
+    assert after_one.bound == pytest.approx(TWO_MINIMA.bound(CONCENTRATED), abs=2e-3)
+    assert after_one.posterior[:2].sum() > 0.9
+
+
+def test_evaluations_are_counted():
+    details = pm.solve(make(RISKS, "kl", "chi2"), "casadi").details
+    assert details["gradient_evaluations"] > 3 and details["function_evaluations"] > 3
+
+
+@pytest.mark.parametrize("plugin", ["sqpmethod", "sleqp"])
+def test_other_plugins_claim_nothing_that_does_not_hold(plugin):
+    """Sequential quadratic programming often ends far from the minimum; what it says of that is corrected."""
+    for divergence, distance in PAIRS:
+        problem = make(RISKS[:10], distance, divergence)
+        solution = pm.solve(problem, "casadi", plugin=plugin, max_iterations=100)
+        assert solution.status in STATUSES
+        gap = solution.bound - pm.solve(problem, "frontier").bound
+        assert gap >= -1e-12
+        assert gap <= 1e-5 or solution.status not in ("optimal", "acceptable"), (divergence, distance, gap)
+
+
+def test_a_success_far_above_the_minimum_is_refused():
+    """CasADi's sqpmethod ("Solve_Succeeded") and Uno ("optimal") were seen to claim points .2 above the minimum."""
+    problem = make(RISKS, "squared", "chi2", prior=PRIOR)
+    far = problem.prior * np.exp(40.0 * problem.risks)
+    far /= far.sum()
+    assert problem.bound(far) - pm.solve(problem, "frontier").bound > 0.05
+    solution = assess(problem, Outcome(far, "optimal"), "casadi", 0.0)
+    assert solution.status == "not_converged"
+    assert "the solver said 'optimal', but the KKT residual" in solution.message
+
+
+def test_codes_and_statuses_are_known():
+    from pacb_models.solvers.nonlinear.interior_point import STATUS_MAP
+
+    assert set(casadi_nlp.CODES.values()) <= set(STATUS_MAP)
+    assert {status for status, _ in dnlp.STATUS_MAP.values()} <= set(STATUSES)
+
+
+@pytest.mark.parametrize(
+    "name, options, complaint",
+    [
+        ("casadi", {"plugin": "snopt"}, "plugin is 'snopt'; it must be one of 'ipopt', 'sqpmethod', 'sleqp'"),
+        ("casadi", {"options": 3}, "options is 3"),
+        ("casadi", {"options": {"no_such": 1}}, "refused by CasADi"),
+        ("casadi", {"max_iterations": -1}, "max_iterations is -1"),
+        ("dnlp", {"backend": "KNITRO"}, "backend is 'KNITRO'; it must be one of 'IPOPT', 'UNO'"),
+        ("dnlp", {"options": "fast"}, "options is 'fast'"),
+        ("dnlp", {"max_iterations": 0}, "max_iterations is 0"),
+    ],
+)
+def test_bad_options(name, options, complaint):
+    with pytest.raises(pm.InputError, match=complaint):
+        pm.solve(make(RISKS, "kl", "chi2"), name, **options)
+
+
+@pytest.mark.parametrize("name", ["casadi", "dnlp"])
+def test_iteration_limit(name):
+    solution = pm.solve(make(RISKS, "kl", "chi2", prior=PRIOR), name, max_iterations=2)
+    assert solution.status == "iteration_limit"
+    assert solution.bound < 1.0
+
+
+def test_bound_of_one():
+    """Nine examples of which none is right: the kl bound rounds to one, and no model has a point inside its domain."""
+    problem = pm.BoundProblem(np.ones(5), m=9, delta=1e-6, distance="kl")
+    for name in ("casadi", "dnlp", "scip"):
+        solution = pm.solve(problem, name, merge=False)
+        assert solution.status == "acceptable" and solution.bound == 1.0
+
+
+# --- pounce -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_ipopt(monkeypatch):
+    """A machine whose only Ipopt-like program is pounce."""
+    which = native.shutil.which
+
+    def others(name, path=None):
+        return None if name == "ipopt" else which(name, path=path)
+
+    monkeypatch.setattr(native.shutil, "which", others)
+
+
+def test_pounce_is_found_where_there_is_no_ipopt(no_ipopt):
+    found = native.find_ipopt_executable()
+    assert found is not None and found.name == "pounce"
+    # The program itself, and not the script that starts it through Python.
+    assert found.read_bytes()[:2] != b"#!"
+
+
+@pytest.mark.parametrize("divergence, distance", [("chi2", "kl"), ("renyi", "squared"), ("kl", "ch")])
+def test_pounce_as_an_ipopt_program(divergence, distance, no_ipopt):
+    problem = make(RISKS, distance, divergence, prior=PRIOR)
+    solution = pm.solve(problem, "ipopt", interface="executable", time_limit=60.0)
+    assert solution.status == "optimal"
+    assert solution.bound - pm.solve(problem, "frontier").bound <= 1e-9

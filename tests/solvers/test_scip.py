@@ -1,0 +1,95 @@
+"""SCIP's lower bounds, against minima that are certified by other means."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import numpy as np
+import pytest
+
+import pacb_models as pm
+from pacb_models.solution import STATUSES
+from pacb_models.solvers.branch_and_bound import scip, scip_worker
+
+from .solver_checks import PAIRS, make
+
+RNG = np.random.default_rng(9)
+RISKS = RNG.binomial(200, 0.2, 10) / 200
+PRIOR = RNG.dirichlet(np.full(10, 3.0))
+
+
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+def test_the_certified_minimum_lies_between_its_bounds(divergence, distance):
+    problem = make(RISKS, distance, divergence, prior=PRIOR)
+    certified = pm.solve(problem, "frontier").bound
+    solution = pm.solve(problem, "scip")
+    assert solution.status == "optimal"
+    assert solution.lower_bound <= certified <= solution.bound + 1e-12
+    assert solution.bound - solution.lower_bound <= 1e-5
+    check = pm.cross_check(problem, ["frontier", "scip"])
+    assert check.agree and check.lower_bound >= certified - 1e-5
+
+
+@pytest.mark.parametrize("risks, m", [([0.0] + [0.4] * 49, 110), ([0.05, 0.10] + 48 * [0.30], 50)])
+@pytest.mark.parametrize("distance", ["squared", "kl"])
+def test_two_minima(risks, m, distance):
+    """Started in the worse one, it finds the better one, and proves that there is no other."""
+    problem = pm.BoundProblem(risks, m=m, delta=0.05, distance=distance)
+    certified = pm.solve(problem, "frontier")
+    concentrated = np.where(problem.risks < 0.2, 1.0, 1e-3)
+    solution = pm.solve(problem, "scip", start=concentrated / concentrated.sum())
+    assert solution.bound - certified.bound <= 1e-7
+    assert certified.bound - 1e-5 <= solution.lower_bound <= certified.bound
+
+
+def test_time_limit_keeps_the_lower_bound_reached_so_far():
+    rng = np.random.default_rng(0)
+    problem = pm.BoundProblem(rng.binomial(5000, 0.2, 120) / 5000, 300, 0.05, "kl", "renyi", order=3.0)
+    solution = pm.solve(problem, "scip", time_limit=2.0)
+    certified = pm.solve(problem, "frontier").bound
+    assert solution.status == "time_limit"
+    assert solution.lower_bound is None or 0.0 <= solution.lower_bound <= certified
+    assert solution.bound >= certified - 1e-12
+
+
+def test_polishing_makes_the_weights_stationary():
+    problem = make(RISKS, "kl", "chi2", prior=PRIOR)
+    raw, polished = (pm.solve(problem, "scip", polish=polish) for polish in (False, True))
+    assert polished.kkt_residual <= 1e-9 < raw.kkt_residual
+    assert polished.bound <= raw.bound + 1e-12
+    assert raw.lower_bound == pytest.approx(polished.lower_bound, abs=1e-6)
+
+
+def test_a_process_that_ends_is_a_finding_and_not_the_end(monkeypatch):
+    """SCIP has been seen to abort Python; here the worker is ended by a signal, as then."""
+    code = f"import os; os.kill(os.getpid(), {int(signal.SIGABRT)})"
+    monkeypatch.setattr(scip, "COMMAND", ["-c", code])
+    solution = pm.solve(make(RISKS, "kl", "chi2"), "scip")
+    assert solution.status == "error"
+    assert solution.message == f"SCIP ended its process by signal {int(signal.SIGABRT)}."
+    assert os.getpid() > 0 and solution.lower_bound is None
+
+
+def test_the_worker_in_this_process():
+    """What the process computes, without the process: for the error messages and for those who measure coverage."""
+    problem = make(RISKS, "squared", "chi2", prior=PRIOR)
+    answer = scip_worker.minimise(scip._task(problem, problem.prior, {}))
+    certified = pm.solve(problem, "frontier").bound
+    assert answer["status"] == "optimal"
+    assert certified - 1e-5 <= answer["lower_bound"] <= certified + 1e-6
+    assert sum(np.array(answer["ratios"]) * PRIOR) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_options():
+    problem = make(RISKS, "kl", "chi2", prior=PRIOR)
+    solution = pm.solve(problem, "scip", options={"limits/gap": 0.5})
+    assert solution.details["scip_status"] in ("gaplimit", "optimal")
+    with pytest.raises(pm.InputError, match="options is 3"):
+        pm.solve(problem, "scip", options=3)
+    with pytest.raises(pm.InputError, match="SCIP refuses"):
+        pm.solve(problem, "scip", options={"no/such": 1})
+
+
+def test_statuses_are_known():
+    assert {status for status, _ in scip.STATUS_MAP.values()} <= set(STATUSES)
