@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import os
 from typing import Any
 
 from ..cli import DONE, FAILED, add_bound_arguments, add_command
@@ -52,6 +53,9 @@ def run(options: argparse.Namespace) -> int:
     if options.lambdas not in ("paper", "arithmetic-geometric"):
         raise InputError(f"--lambdas is {options.lambdas!r}; it must be 'paper' or 'arithmetic-geometric'.")
     check_count("--seed", options.seed, least=0)
+    for option, path in (("--model", options.model), ("--out", options.out)):
+        if path and os.path.exists(path) and os.path.exists(options.file) and os.path.samefile(path, options.file):
+            raise InputError(f"{option} is {path!r}, the table itself; choose another file.")
     if options.jobs == 0:
         raise InputError("--jobs is 0; it must be a number of processes, or -1 for one per core.")
     ignored = [name for name in options.ignore.split(",") if name]

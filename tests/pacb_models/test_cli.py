@@ -158,6 +158,8 @@ def test_bad_input_is_exit_two_and_one_line(risk_file, arguments, named, capsys)
     [
         (["--seed", "-1"], "ab" * 20, "--seed is -1"),
         (["--jobs", "0"], "ab" * 20, "--jobs is 0"),
+        (["--out", "{file}"], "ab" * 20, "the table itself"),
+        (["--model", "{file}"], "ab" * 20, "the table itself"),
         (["--lambdas", "x"], "ab" * 20, "--lambdas is 'x'"),
         ([], "a" * 39 + "b", "cannot be trained on this table: The number of classes"),
     ],
@@ -165,6 +167,7 @@ def test_bad_input_is_exit_two_and_one_line(risk_file, arguments, named, capsys)
 def test_bad_input_of_certify_is_one_line_too(tmp_path, options, labels, named, capsys):
     path = tmp_path / "table.csv"
     path.write_text("x,class\n" + "".join(f"{k},{label}\n" for k, label in enumerate(labels)))
+    options = [option.replace("{file}", str(path)) for option in options]
     assert main(["certify", str(path), "--target", "class", "--count", "2", *options]) == 2
     complaint = capsys.readouterr().err
     assert complaint.count("\n") == 1 and named in complaint
