@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .checking import cross_check
     from .constants import moment_constant
     from .direct import DirectProblem
-    from .ensembles import StochasticClassifier, StochasticSVC
+    from .ensembles import CertifiedClassifier, StochasticClassifier, StochasticSVC
     from .errors import InputError, SolverUnavailableError, UnsupportedProblemError
     from .many import ProblemBatch, SolutionBatch, solve_many
     from .problem import BoundProblem
@@ -30,6 +30,7 @@ __version__ = "0.2.0"
 __all__ = [
     "BoundProblem",
     "Certificate",
+    "CertifiedClassifier",
     "DirectProblem",
     "InputError",
     "ProblemBatch",
@@ -54,6 +55,7 @@ __all__ = [
 _HOME = {
     "BoundProblem": "problem",
     "Certificate": "certificates",
+    "CertifiedClassifier": "ensembles",
     "DirectProblem": "direct",
     "InputError": "errors",
     "ProblemBatch": "many",

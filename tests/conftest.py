@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,6 +39,31 @@ def interruptible() -> Iterator[None]:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def start_cluster(tmp_path: Path):
+    """Start a real Dask scheduler with two worker processes, on loopback; returns its address."""
+    started = []
+
+    def start(environment: dict[str, str] | None = None) -> str:
+        script = tmp_path / "start_cluster.py"
+        script.write_text(
+            "from distributed import LocalCluster; import sys\n"
+            "if __name__ == '__main__':\n"
+            "    c = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host='127.0.0.1')\n"
+            "    print(c.scheduler_address, flush=True); sys.stdin.read()\n"
+        )
+        process = subprocess.Popen(
+            [sys.executable, str(script)], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        started.append(process)
+        return process.stdout.readline().strip()
+
+    yield start
+    for process in started:
+        process.stdin.close()
+        process.wait(timeout=60)
 
 
 def fail_when_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:

@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .certified import CertifiedClassifier
     from .estimators import StochasticClassifier
     from .svc import StochasticSVC
 
-__all__ = ["StochasticClassifier", "StochasticSVC"]
+__all__ = ["CertifiedClassifier", "StochasticClassifier", "StochasticSVC"]
 
 
 def __getattr__(name: str) -> Any:
     # The estimators import scikit-learn; grids and risk tables must not have to wait for it.
+    if name == "CertifiedClassifier":
+        from .certified import CertifiedClassifier
+
+        return CertifiedClassifier
     if name == "StochasticClassifier":
         from .estimators import StochasticClassifier
 

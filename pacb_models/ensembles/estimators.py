@@ -13,10 +13,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from ..certificates import Certificate
 from ..problem import BoundProblem
 from ..registry import solve
-from .members import EnsembleClassifier, refuse_weights
-
-#: What a certificate says of classifiers that were trained again.
-REFITTED = "It is about the classifiers before refit=True trained them again; it does not cover the refitted."
+from .members import REFITTED, EnsembleClassifier, refuse_weights
 
 
 class StochasticClassifier(EnsembleClassifier):

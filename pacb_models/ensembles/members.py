@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,9 @@ from sklearn.utils.validation import (
 
 from ..errors import InputError
 from .sharing import predict_members, train_members
+
+#: What a certificate says of classifiers that were trained again.
+REFITTED = "It is about the classifiers before refit=True trained them again; it does not cover the refitted."
 
 _WEIGHTS_REFUSED = (
     "sample_weight is not supported: the certificate is for validation examples that are i.i.d. and count alike, "
@@ -110,14 +113,15 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         names, members = named(self._given())
         return names, [seeded(clone(member), random) for member in members]
 
-    def _check_data(self, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
+    def _check_data(self, X: Any, y: Any, reset: bool, read_labels: bool = True) -> tuple[Any, np.ndarray]:
         """Feature names and counts recorded, X passed on as it is: the classifiers check what is in it."""
         validate_data(self, X, reset=reset, skip_check_array=True)
         if y is None:
             raise InputError("y is None; this estimator requires y to be passed, but the target y is None.")
         X, y = indexable(X, y)
         y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
+        if read_labels:
+            check_classification_targets(y)
         return X, y
 
     def _check_rows(self, X: Any) -> None:
@@ -161,27 +165,51 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _train(
         self, candidates: list[Any], X: Any, y: np.ndarray, rows: np.ndarray, parameters: list[dict[str, Any]]
     ) -> list[Any]:
-        X_rows, y_rows = _safe_indexing(X, rows), y[rows]
-        if not any(parameters):
-            return train_members(candidates, X_rows, y_rows, self.n_jobs)
-        return list(
-            Parallel(n_jobs=self.n_jobs)(
-                delayed(_fitted)(candidate, X_rows, y_rows, _check_method_params(X, own, indices=rows))
-                for candidate, own in zip(candidates, parameters, strict=True)
-            )
-        )
+        return train(candidates, X, y, rows, parameters, self.n_jobs)
 
     def _ballots(self, X: Any, which: Sequence[int] | np.ndarray) -> np.ndarray:
         """The class index that each of these members gives each row."""
-        chosen = [self.estimators_[index] for index in which]
-        predictions = predict_members(chosen, X, self.n_jobs)
-        rows = _num_samples(X)
-        return np.array(
-            [
-                _class_indices(self.names_[index], prediction, self.classes_, rows)
-                for index, prediction in zip(which, predictions, strict=True)
-            ]
+        return np.array(list(self._opinions(X, which)))
+
+    def _opinions(self, X: Any, which: Iterable[int], soft: bool = False) -> Iterator[np.ndarray]:
+        """What each of these members says of each row, one member at a time."""
+        chosen = list(which)
+        names, members = [self.names_[index] for index in chosen], [self.estimators_[index] for index in chosen]
+        return opinions(names, members, X, self.classes_, soft, self.n_jobs)
+
+
+def train(
+    members: Sequence[Any],
+    X: Any,
+    y: np.ndarray,
+    rows: np.ndarray,
+    parameters: Sequence[dict[str, Any]],
+    n_jobs: int | None = None,
+) -> list[Any]:
+    """The members fitted on these rows, with the fit parameters of each; those that share work do it once."""
+    X_rows, y_rows = _safe_indexing(X, rows), y[rows]
+    if not any(parameters):
+        return train_members(members, X_rows, y_rows, n_jobs)
+    return list(
+        Parallel(n_jobs=n_jobs)(
+            delayed(_fitted)(member, X_rows, y_rows, _check_method_params(X, own, indices=rows))
+            for member, own in zip(members, parameters, strict=True)
         )
+    )
+
+
+def opinions(
+    names: Sequence[str], members: Sequence[Any], X: Any, classes: np.ndarray, soft: bool, n_jobs: int | None = None
+) -> Iterator[np.ndarray]:
+    """What each fitted member says of each row: indices into ``classes``, or probabilities, a column for each class."""
+    if soft:
+        yield from Parallel(n_jobs=n_jobs, return_as="generator")(
+            delayed(_class_probabilities)(name, member, X, classes) for name, member in zip(names, members, strict=True)
+        )
+        return
+    rows = _num_samples(X)
+    for name, prediction in zip(names, predict_members(members, X, n_jobs), strict=True):
+        yield _class_indices(name, prediction, classes, rows)
 
 
 def _fitted(estimator: Any, X: Any, y: np.ndarray, params: dict[str, Any]) -> Any:
@@ -217,6 +245,23 @@ def _check_kind(name: str, labels: np.ndarray, others: np.ndarray) -> None:
 
 def _is_text(labels: np.ndarray) -> bool:
     return labels.dtype.kind in "US" or (labels.dtype.kind == "O" and any(isinstance(label, str) for label in labels))
+
+
+def _class_probabilities(name: str, estimator: Any, X: Any, classes: np.ndarray) -> np.ndarray:
+    if not hasattr(estimator, "predict_proba"):
+        raise InputError(
+            f"voting is 'soft', but {name!r} has no predict_proba; use voting='hard' or other classifiers."
+        )
+    given = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    own = np.asarray(estimator.classes_)
+    if given.shape != (_num_samples(X), len(own)) or not np.isfinite(given).all():
+        raise InputError(
+            f"estimators: {name!r} gives probabilities of shape {given.shape} for {_num_samples(X)} examples and "
+            f"{len(own)} classes; it must give a finite one for each."
+        )
+    probabilities = np.zeros((len(given), len(classes)))
+    probabilities[:, _class_indices(name, own, classes, len(own))] = given
+    return probabilities
 
 
 def named(members: list[Any]) -> tuple[list[str], list[Any]]:

@@ -1,0 +1,279 @@
+"""What is guaranteed about a deployed predictor, in words and numbers."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..certificates import certify, clopper_pearson
+from ..errors import InputError
+from ..wording import at_least, at_most, confidence_text
+from .candidates import Poll
+from .members import REFITTED
+
+Risk = Callable[[np.ndarray, np.ndarray], Any]
+
+#: What the overall statement keeps of delta when there are finer ones.
+OVERALL_SHARE = 0.5
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement about the deployed predictor, which holds together with the others.
+
+    Attributes
+    ----------
+    kind : "class", "group", "risk" or "accepted"
+    about : str
+        The class, the group, the event or the threshold, as text.
+    errors : float
+        Errors (or events) that were counted; their mean over the posterior for a random predictor.
+    examples : int
+        Among so many held-out examples of this kind.
+    bound : float
+        The probability of an error on a new example of this kind is at most this.
+    delta : float
+        The part of the confidence parameter that the statement takes.
+    accepted : float, optional
+        With a threshold: at least this share of new examples is accepted.
+    """
+
+    kind: str
+    about: str
+    errors: float
+    examples: int
+    bound: float
+    delta: float
+    accepted: float | None = None
+
+    def __str__(self) -> str:
+        counted = f"{self.errors:g} of {self.examples}; delta {self.delta:.2g}"
+        most = f"at most {at_most(self.bound)}"
+        if self.kind == "class":
+            return f"errs on a new example of class {self.about} with probability {most} ({counted})"
+        if self.kind == "group":
+            return f"errs on a new example of group {self.about} with probability {most} ({counted})"
+        if self.kind == "risk":
+            return f"makes the event {self.about!r} happen on a new example with probability {most} ({counted})"
+        assert self.accepted is not None
+        return (
+            f"errs on a new example with a vote share of at least {self.about} with probability {most} ({counted}); "
+            f"at least {at_least(self.accepted)} of new examples have that"
+        )
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What holds, with probability at least ``1 - total_delta`` over the held-out sample, about the deployed predictor.
+
+    Attributes
+    ----------
+    predictor : str
+        What is deployed.
+    bound : float
+        Its probability of an error on a new example is at most this.
+    errors : float
+        Its errors on the held-out examples (a mean over the posterior for a random predictor).
+    examples : int
+        How many held-out examples there were.
+    total_delta : float
+        All statements hold together with probability at least one minus this.
+    delta : float
+        The part of it that the overall statement takes.
+    candidates : int
+        From how many candidates it was chosen; the choice is paid for.
+    statements : tuple of Statement
+        Finer statements, on request.
+    refitted : bool
+        True when the members that predict were trained again on all data; the guarantee is about those before.
+    """
+
+    predictor: str
+    bound: float
+    errors: float
+    examples: int
+    total_delta: float
+    delta: float
+    candidates: int
+    statements: tuple[Statement, ...] = ()
+    refitted: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields as JSON-ready values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        sure = (
+            f"With probability at least {confidence_text(self.total_delta)} over the {self.examples} held-out examples"
+        )
+        lines = [
+            f"{sure}, all of this together:" if self.statements else f"{sure},",
+            f"  {self.predictor}",
+            f"  errs on a new example with probability at most {at_most(self.bound)} ({self._counted()})"
+            + (";" if self.statements else "."),
+        ]
+        lines += [f"  {statement};" for statement in self.statements[:-1]]
+        lines += [f"  {statement}." for statement in self.statements[-1:]]
+        if self.candidates > 1:
+            lines.append(
+                f"It was chosen from {self.candidates} candidates by these examples, which the bound allows for."
+            )
+        lines.append(
+            "It assumes that the held-out examples are i.i.d. from the distribution of new examples, and that they "
+            "were not used to train the classifiers."
+        )
+        if self.bound >= 1.0:
+            lines.append("The bound is vacuous: more held-out examples or fewer candidates are needed.")
+        if self.refitted:
+            lines.append(REFITTED)
+        return "\n".join(lines)
+
+    def _counted(self) -> str:
+        counted = f"{self.errors:g} of {self.examples}"
+        return f"{counted}; delta {self.delta:.2g}" if self.statements else counted
+
+
+@dataclass(frozen=True, eq=False)
+class Requests:
+    """Which finer statements are wanted; fixed before a held-out label is read, as are the shares of delta.
+
+    The overall statement keeps half of delta, the kinds asked for share the other half equally, and within a kind its
+    statements do. How many classes or groups there are may depend on the sample: given the labels (or the groups) the
+    counts of different ones are independent binomial, so a kind holds with its share, whatever their number.
+    """
+
+    per_class: bool = False
+    groups: np.ndarray | None = None
+    risks: Mapping[str, Risk] | None = None
+    thresholds: tuple[float, ...] = ()
+
+    @property
+    def kinds(self) -> int:
+        return sum([self.per_class, self.groups is not None, bool(self.risks), bool(self.thresholds)])
+
+    def overall_delta(self, delta: float) -> float:
+        return OVERALL_SHARE * delta if self.kinds else delta
+
+    def kind_delta(self, delta: float) -> float:
+        return (1.0 - OVERALL_SHARE) * delta / self.kinds
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Held-out labels beside what the candidates said of these examples, and the posterior that is deployed."""
+
+    labels: np.ndarray
+    classes: np.ndarray
+    poll: Poll
+    prior: np.ndarray
+    posterior: np.ndarray
+
+    @property
+    def predictions(self) -> np.ndarray:
+        """Labels, one row per candidate."""
+        return self.classes[self.poll.choices]
+
+    def bound(self, counts: np.ndarray, examples: int, delta: float) -> float:
+        """A bound on the mean of the candidates' event probabilities under the posterior."""
+        if examples == 0:
+            return 1.0
+        deployed = np.flatnonzero(self.posterior)
+        if deployed.size == 1:
+            index = deployed[0]
+            return float(clopper_pearson(counts[index], examples, delta * self.prior[index]))
+        return float(certify(counts, examples, delta, self.prior).bound_of(self.posterior))
+
+    def statement(self, kind: str, about: str, events: np.ndarray, rows: np.ndarray, delta: float) -> Statement:
+        """The statement about ``events`` (C × n) among the examples ``rows`` (a mask)."""
+        counts, examples = np.count_nonzero(events[:, rows], axis=1), int(np.count_nonzero(rows))
+        bound = self.bound(counts, examples, delta)
+        return Statement(kind, about, float(self.posterior @ counts), examples, bound, delta)
+
+
+def finer_statements(evidence: Evidence, requests: Requests, delta: float) -> tuple[Statement, ...]:
+    """All statements that were asked for; ``delta`` is that of everything together."""
+    statements: list[Statement] = []
+    everything = np.ones(len(evidence.labels), dtype=bool)
+    wrong = evidence.predictions != evidence.labels
+    if requests.per_class:
+        share = requests.kind_delta(delta) / len(evidence.classes)
+        statements += [
+            evidence.statement("class", _class_name(evidence.classes, index), wrong, evidence.labels == label, share)
+            for index, label in enumerate(evidence.classes)
+        ]
+    if requests.groups is not None:
+        names = np.unique(requests.groups)
+        share = requests.kind_delta(delta) / len(names)
+        statements += [
+            evidence.statement("group", repr(name), wrong, requests.groups == name, share) for name in names.tolist()
+        ]
+    if requests.risks:
+        share = requests.kind_delta(delta) / len(requests.risks)
+        statements += [
+            evidence.statement("risk", name, _events(name, risk, evidence), everything, share)
+            for name, risk in requests.risks.items()
+        ]
+    if requests.thresholds:
+        share = requests.kind_delta(delta) / len(requests.thresholds)
+        statements += [_acceptance(evidence, wrong, threshold, share) for threshold in requests.thresholds]
+    return tuple(statements)
+
+
+def _class_name(classes: np.ndarray, index: int) -> str:
+    """The class, and for two classes the usual name of the rate of its errors; the second one counts as positive."""
+    name = repr(classes.tolist()[index])
+    return name if len(classes) != 2 else f"{name} ({'false positive' if index == 0 else 'false negative'} rate)"
+
+
+def _events(name: str, risk: Risk, evidence: Evidence) -> np.ndarray:
+    """Which predictions are an event of this kind."""
+    rows = []
+    for prediction in evidence.predictions:
+        events = np.asarray(risk(evidence.labels, prediction))
+        if events.shape != evidence.labels.shape or not np.isin(events, (0, 1)).all():
+            raise InputError(
+                f"risk {name!r} returned {events.dtype} values of shape {events.shape} for {len(prediction)} examples; "
+                "it must return 0 or 1 for each."
+            )
+        rows.append(events.astype(bool))
+    return np.array(rows)
+
+
+def _acceptance(evidence: Evidence, wrong: np.ndarray, threshold: float, delta: float) -> Statement:
+    """Error among accepted examples, and the share of these, with half of delta each.
+
+    Whether an example is accepted depends on its features only, so that among the accepted ones, given their number,
+    the errors are binomial.
+    """
+    (index,) = np.flatnonzero(evidence.posterior)
+    rows = evidence.poll.shares[index] >= threshold
+    statement = evidence.statement("accepted", f"{threshold:g}", wrong, rows, delta / 2.0)
+    refused = np.count_nonzero(~rows)
+    upper = float(clopper_pearson(refused, len(rows), delta / 2.0 * evidence.prior[index]))
+    return replace(statement, delta=delta, accepted=max(0.0, float(np.nextafter(1.0 - upper, 0.0))))
+
+
+def check_risks(risk: Any) -> dict[str, Risk]:
+    """The events of ``risk=``: a function, or several by name."""
+    if risk is None:
+        return {}
+    named = dict(risk) if isinstance(risk, Mapping) else {getattr(risk, "__name__", "the risk"): risk}
+    for name, function in named.items():
+        if not callable(function):
+            raise InputError(f"risk[{name!r}] is {function!r}; it must be a function of (y, prediction).")
+    return named
+
+
+def check_thresholds(abstain: Any) -> tuple[float, ...]:
+    """The vote shares of ``abstain=``: numbers in (0, 1]."""
+    if abstain is None:
+        return ()
+    values = abstain if isinstance(abstain, (Sequence, np.ndarray)) and not isinstance(abstain, str) else [abstain]
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0.0 < float(value) <= 1.0:
+            raise InputError(f"abstain holds {value!r}; every threshold must be a vote share above 0 and at most 1.")
+    return tuple(float(value) for value in values)

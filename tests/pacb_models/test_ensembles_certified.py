@@ -1,0 +1,474 @@
+"""The certified classifier: scikit-learn's checks, what is read when, its numbers by independent counts, a cluster."""
+
+from __future__ import annotations
+
+import os
+import pickle
+
+import numpy as np
+import pytest
+import sklearn
+from scipy import sparse
+from scipy.stats import beta
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, cross_val_predict, train_test_split
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+import pacb_models as pm
+from pacb_models import CertifiedClassifier
+from pacb_models.ensembles.candidates import RATES
+from pacb_models.errors import InputError
+
+#: Needs an environment variable set before SciPy is imported; no claim of array API support is made.
+NOT_CLAIMED = {"check_array_api_input"}
+
+
+def _checks():
+    trees = [DecisionTreeClassifier(max_depth=depth) for depth in (2, 4)]
+    for estimator, check in estimator_checks_generator(CertifiedClassifier(trees, cv=3, random_state=0)):
+        name = getattr(check, "func", check).__name__
+        if name not in NOT_CLAIMED:
+            yield pytest.param(estimator, check, id=name)
+
+
+@pytest.mark.parametrize(("estimator", "check"), list(_checks()))
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+def limit(errors, m, delta):
+    """Clopper and Pearson's limit as SciPy has it."""
+    return 1.0 if errors == m else float(beta.isf(delta, errors + 1, m - errors))
+
+
+def members():
+    trees = [(f"depth {depth}", DecisionTreeClassifier(max_depth=depth, random_state=depth)) for depth in (1, 2, 4)]
+    return [*trees, ("bayes", GaussianNB()), ("logistic", make_pipeline(StandardScaler(), LogisticRegression()))]
+
+
+def halves(n, seed):
+    """The rows that ``fit`` trains on and holds out, by the definition of its split."""
+    order = np.random.RandomState(seed).permutation(n)
+    return np.sort(order[round(0.5 * n) :]), np.sort(order[: round(0.5 * n)])
+
+
+def vote(predictions, weights, classes):
+    """A weighted vote by hand: the first of the classes with most weight."""
+    shares = [
+        [sum(w for w, p in zip(weights, column) if p == c) for c in classes] for column in np.transpose(predictions)
+    ]
+    return np.asarray(classes)[np.argmax(shares, axis=1)], np.array(shares) / np.sum(weights)
+
+
+@pytest.fixture(scope="module")
+def cancer():
+    return load_breast_cancer(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def fitted(cancer):
+    return CertifiedClassifier(members(), cv=KFold(4), random_state=3).fit(*cancer)
+
+
+def test_cross_validation_errors_are_those_of_scikit_learn(fitted, cancer):
+    X, y = cancer
+    training, _ = halves(len(y), 3)
+    X, y = X[training], y[training]
+    predictions = np.array([cross_val_predict(clone(member), X, y, cv=KFold(4)) for _, member in members()])
+    errors = (predictions != y).sum(axis=1)
+    votes = []
+    for rate in RATES:
+        wrong = 0
+        for rest, fold in KFold(4).split(X):
+            elsewhere = (predictions[:, rest] != y[rest]).sum(axis=1) * len(y) / len(rest)
+            wrong += (
+                vote(predictions[:, fold], np.exp(-rate * (elsewhere - elsewhere.min())), [0, 1])[0] != y[fold]
+            ).sum()
+        votes.append(wrong)
+    np.testing.assert_array_equal(fitted.cv_errors_, np.concatenate([votes, errors]))
+    for rate, candidate in zip(RATES, fitted.candidates_):
+        np.testing.assert_allclose(candidate.weights, np.exp(-rate * errors) / np.exp(-rate * errors).sum(), rtol=1e-9)
+    assert [candidate.name for candidate in fitted.candidates_[5:]] == [name for name, _ in members()]
+
+
+def test_certificates_are_clopper_pearson_limits_of_held_out_counts(fitted, cancer):
+    X, y = cancer
+    training, held_out = halves(len(y), 3)
+    predictions = [clone(m).fit(X[training], y[training]).predict(X[held_out]) for _, m in members()]
+    errors = [(vote(predictions, c.weights, [0, 1])[0] != y[held_out]).sum() for c in fitted.candidates_]
+    np.testing.assert_array_equal(fitted.errors_, errors)
+    bounds = [limit(k, len(held_out), 0.05 * p) for k, p in zip(errors, fitted.prior_)]
+    np.testing.assert_allclose(fitted.certificate_.single_bounds, bounds, rtol=1e-9)
+    assert fitted.bound_ == fitted.certificate_.single_bound == fitted.certificate_.single_bounds.min()
+    assert fitted.deployed_ is fitted.candidates_[int(np.argmin(bounds))]
+    assert fitted.guarantee_.bound == fitted.bound_ and fitted.guarantee_.errors == errors[int(np.argmin(bounds))]
+
+
+def test_default_prior(fitted):
+    prior, errors = fitted.prior_, fitted.cv_errors_
+    assert prior[:5].sum() == pytest.approx(0.8) and prior[5:].sum() == pytest.approx(0.2)
+    near = np.flatnonzero(errors[:5] <= errors[:5].min() + np.sqrt(errors[:5].min()))
+    assert prior[:5].argmax() == near[0] and prior[near[0]] > 0.75
+    assert errors[5:][prior[5:].argmax()] == errors[5:].min()
+
+
+def test_predict_is_the_deployed_vote_row_by_row(cancer):
+    X, y = cancer
+    model = CertifiedClassifier(members(), prior=[0.01, 0.91, *[0.01] * 8], random_state=3, delta=0.5).fit(X, y)
+    assert model.deployed_ is model.candidates_[1]
+    rows = X[::7]
+    labels, shares = vote([m.predict(rows) for m in model.estimators_], model.deployed_.weights, [0, 1])
+    np.testing.assert_array_equal(model.predict(rows), labels)
+    np.testing.assert_allclose(model.predict_proba(rows), shares, atol=1e-12)
+    alone = np.concatenate([model.predict_proba(row[None]) for row in rows])
+    np.testing.assert_array_equal(alone, model.predict_proba(rows))
+
+
+def test_soft_voting_averages_probabilities():
+    X, y = load_wine(return_X_y=True)
+    names = np.array(["barolo", "grignolino", "barbera"])
+    model = CertifiedClassifier(members(), voting="soft", votes="uniform", random_state=0, delta=0.5).fit(X, names[y])
+    assert model.deployed_ is model.candidates_[0] and model.cv_errors_ is None
+    mean = np.mean([member.predict_proba(X) for member in model.estimators_], axis=0)
+    np.testing.assert_allclose(model.predict_proba(X), mean, atol=1e-12)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[mean.argmax(axis=1)])
+    _, held_out = halves(len(y), 0)
+    own = [
+        (model.classes_[m.predict_proba(X[held_out]).argmax(axis=1)] != names[y][held_out]).sum()
+        for m in model.estimators_
+    ]
+    np.testing.assert_array_equal(model.errors_[1:], own)
+
+
+class Label(str):
+    """A label that notes when its value is looked at."""
+
+    reads: list[str] = []
+    held_out = False
+
+    def _noted(name):
+        def method(self, *others):
+            if self.held_out or any(getattr(other, "held_out", False) for other in others):
+                Label.reads.append(name)
+            return getattr(str, name)(self, *others)
+
+        return method
+
+    for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__hash__", "__str__", "__repr__"):
+        locals()[_name] = _noted(_name)
+
+
+class Watched(CertifiedClassifier):
+    """Notes what has been read, and what is fixed, at the moment when the held-out part comes into play."""
+
+    def _certify(self, X, y, groups):
+        self.read_before_ = list(Label.reads)
+        self.fixed_ = [candidate.weights.copy() for candidate in self.candidates_], self.prior_.copy()
+        super()._certify(X, y, groups)
+
+
+def test_no_held_out_label_is_read_before_candidates_and_prior_are_fixed(cancer):
+    X, classes = cancer
+    _, held_out = halves(len(classes), 5)
+    y = np.array([Label("benign" if value else "malignant") for value in classes], dtype=object)
+    for row in held_out:
+        y[row].held_out = True
+    Label.reads.clear()
+    model = Watched(
+        members(), prior=lambda errors: np.exp(-errors) / np.exp(-errors).sum(), per_class=True, random_state=5
+    )
+    model.fit(X, y, groups=X[:, 0] > 14)
+    assert model.read_before_ == []
+    assert Label.reads, "the instrument notes what is read afterwards"
+    weights, prior = model.fixed_
+    np.testing.assert_array_equal([candidate.weights for candidate in model.candidates_], weights)
+    np.testing.assert_array_equal(model.prior_, prior)
+
+
+def test_held_out_labels_change_nothing_but_the_certificate(cancer):
+    X, y = cancer
+    _, held_out = halves(len(y), 5)
+    other = y.copy()
+    other[held_out] = 1 - other[held_out]
+    one, two = (CertifiedClassifier(members(), random_state=5).fit(X, labels) for labels in (y, other))
+    np.testing.assert_array_equal(one.prior_, two.prior_)
+    np.testing.assert_array_equal(one.cv_errors_, two.cv_errors_)
+    for first, second in zip(one.candidates_, two.candidates_):
+        np.testing.assert_array_equal(first.weights, second.weights)
+    for first, second in zip(one.estimators_, two.estimators_):
+        np.testing.assert_array_equal(first.predict(X), second.predict(X))
+    np.testing.assert_array_equal(one.errors_ + two.errors_, len(held_out))
+
+
+def risky(y, prediction):
+    return (y == 0) & (prediction == 1)
+
+
+def test_finer_statements_by_hand(cancer):
+    X, y = cancer
+    groups = np.array(["small", "middle", "large"])[np.digitize(X[:, 0], [12, 16])]
+    model = CertifiedClassifier(
+        members(), per_class=True, risk={"missed": risky}, abstain=(0.7, 1.0), delta=0.08, random_state=3
+    ).fit(X, y, groups=groups)
+    _, held_out = halves(len(y), 3)
+    X, y, groups, m = X[held_out], y[held_out], groups[held_out], len(held_out)
+    index = model.candidates_.index(model.deployed_)
+    prior, predicted, share = model.prior_[index], model.predict(X), model.predict_proba(X).max(axis=1)
+    wrong = predicted != y
+    # Half of delta for the overall statement, an eighth for each of four kinds.
+    assert model.bound_ == pytest.approx(limit(wrong.sum(), m, 0.04 * prior), rel=1e-9)
+    expected = []
+    for label in (0, 1):
+        expected.append((wrong[y == label].sum(), (y == label).sum(), 0.01 / 2, 0.01 / 2))
+    for group in ("large", "middle", "small"):
+        expected.append((wrong[groups == group].sum(), (groups == group).sum(), 0.01 / 3, 0.01 / 3))
+    expected.append((risky(y, predicted).sum(), m, 0.01, 0.01))
+    for threshold in (0.7, 1.0):
+        accepted = share >= threshold
+        np.testing.assert_array_equal(model.accepts(X, threshold), accepted)
+        expected.append((wrong[accepted].sum(), accepted.sum(), 0.01 / 2, 0.01 / 4))
+    assert len(model.guarantee_.statements) == len(expected)
+    for statement, (errors, examples, delta, used) in zip(model.guarantee_.statements, expected):
+        assert (statement.errors, statement.examples) == (errors, examples)
+        assert statement.delta == pytest.approx(delta)
+        assert statement.bound == pytest.approx(limit(errors, examples, used * prior), rel=1e-9)
+    for statement, threshold in zip(model.guarantee_.statements[-2:], (0.7, 1.0)):
+        refused = (share < threshold).sum()
+        assert statement.accepted == pytest.approx(1 - limit(refused, m, 0.01 / 4 * prior), rel=1e-9)
+    total = model.guarantee_.delta + sum(statement.delta for statement in model.guarantee_.statements)
+    assert total <= 0.08 + 1e-15
+    text = str(model.guarantee_)
+    for phrase in (
+        "0.92",
+        "all of this together",
+        "class 0 (false positive rate)",
+        "group 'small'",
+        "missed",
+        "share of at",
+    ):
+        assert phrase in text
+    with pytest.raises(InputError, match=r"threshold is 0\.8"):
+        model.accepts(X, 0.8)
+
+
+def test_an_empty_group_of_a_class_has_the_bound_one(cancer):
+    X, y = cancer
+    model = CertifiedClassifier(members(), per_class=True, validation_size=None, random_state=0).fit(X, y)
+    with pytest.raises(sklearn.exceptions.NotFittedError, match="calibrate"):
+        model.predict(X)
+    model.calibrate(X[y == 1], y[y == 1])
+    assert [statement.bound == 1.0 for statement in model.guarantee_.statements] == [True, False]
+
+
+class Wrong(ClassifierMixin, BaseEstimator):
+    """Knows that the class of row (i) is i % 2, and errs on some i."""
+
+    def __init__(self, on=()):
+        self.on = on
+
+    def fit(self, X, y):
+        self.classes_ = np.array([0, 1])
+        return self
+
+    def predict(self, X):
+        return (X[:, 0] + np.isin(X[:, 0], self.on)) % 2
+
+
+def test_random_deployment():
+    X = np.arange(300)[:, None]
+    y = X[:, 0] % 2
+    tied = [Wrong(range(10)).fit(X, y), Wrong(range(5, 15)).fit(X, y), Wrong(range(40)).fit(X, y)]
+    prior = [0.25, 0.5, 0.25]
+    model = CertifiedClassifier(tied, votes=None, prior=prior, prefit=True, deploy="stochastic", per_class=True)
+    model.fit(X, y)
+    posterior = model.certificate_.posterior
+    assert posterior[0] > 0 and posterior[1] > 0 and posterior[2] == 0
+    assert model.deployed_ is None and model.bound_ == model.certificate_.bound < model.certificate_.single_bound
+    mixture = sum(w * (member.predict(X)[:, None] == [0, 1]) for w, member in zip(posterior, tied))
+    np.testing.assert_allclose(model.predict_proba(X), mixture, atol=1e-12)
+    draws = model.predict_gibbs(np.full((4000, 1), 2), random_state=0)  # the first errs on row 2, the second does not
+    assert abs(draws.mean() - posterior[0]) < 5 * 0.5 / np.sqrt(4000)
+    assert set(model.predict(np.full((100, 1), 2))) == {0, 1}
+    for label, statement in zip((0, 1), model.guarantee_.statements):
+        rows = X[y == label]
+        errors = [(member.predict(rows) != label).sum() for member in tied]
+        again = pm.certify(errors, len(rows), delta=0.05 / 4, prior=prior)
+        assert statement.bound == again.bound_of(posterior)
+        assert statement.errors == pytest.approx(posterior @ errors)
+    with pytest.raises(InputError, match="vote shares are those of one predictor"):
+        model._shares(X)
+
+
+def test_classes_of_any_type_pandas_sparse_and_a_class_that_training_never_saw():
+    frame = load_iris(as_frame=True)
+    y = np.asarray(frame.target_names)[frame.target]
+    model = CertifiedClassifier(estimator=GaussianNB(), param_grid={"var_smoothing": [1e-9, 1e-3]}, random_state=0)
+    model.fit(frame.data, y)
+    assert list(model.feature_names_in_) == list(frame.data.columns) and model.score(frame.data, y) > 0.9
+    assert model.names_ == ["var_smoothing=1e-09", "var_smoothing=0.001"]
+    flags = CertifiedClassifier([SVC()], random_state=0).fit(sparse.csr_array(frame.data.to_numpy()), frame.target == 0)
+    assert flags.classes_.tolist() == [False, True] and len(flags.candidates_) == 1
+
+    _, held_out = halves(len(y), 0)
+    rare = np.where(np.arange(len(y)) == held_out[0], "sphinx", y)
+    model.fit(frame.data, rare)
+    assert "sphinx" in model.classes_ and model.predict_proba(frame.data).shape == (150, 4)
+    assert "sphinx" not in model.predict(frame.data)
+
+
+@pytest.mark.parametrize("examples", [2, 4, 7])
+def test_few_examples_give_a_valid_vacuous_certificate(examples):
+    X, y = np.arange(examples)[:, None], np.arange(examples) % 2
+    model = CertifiedClassifier([DecisionTreeClassifier(), GaussianNB()], random_state=1)
+    model.fit(X, np.zeros(2) if examples == 2 else y)
+    assert 0.6 < model.bound_ <= 1.0
+    if model.bound_ == 1.0:
+        assert "vacuous" in str(model.guarantee_)
+
+
+def test_calibrate_refit_and_prefit(cancer):
+    X, y = cancer
+    X_old, X_new, y_old, y_new = train_test_split(X, y, random_state=0)
+    model = CertifiedClassifier(members(), refit=True, random_state=0).fit(X_old, y_old)
+    assert model.estimators_[0].tree_.n_node_samples[0] == len(y_old)
+    assert model.guarantee_.refitted and "does not cover the refitted" in str(model.guarantee_)
+    plain = CertifiedClassifier(members(), random_state=0).fit(X_old, y_old)
+    assert model.bound_ == plain.bound_
+    model.calibrate(X_new, y_new)
+    assert not model.guarantee_.refitted and model.n_validation_ == len(y_new)
+    ready = [member for _, member in members()]
+    for member in ready:
+        member.fit(X_old, y_old)
+    given = CertifiedClassifier(ready, prefit=True).fit(X_new, y_new)
+    assert given.estimators_[0] is ready[0] and len(given.candidates_) == 6
+    assert given.deployed_ is given.candidates_[given.certificate_.single]
+
+
+def test_jobs_seed_pickle_clone_and_progress(cancer, capsys):
+    X, y = cancer
+    steps = []
+    one = CertifiedClassifier(members(), verbose=lambda *step: steps.append(step), random_state=2).fit(X, y)
+    assert steps == [(5 * done, 30) for done in range(1, 7)]
+    two = CertifiedClassifier(members(), verbose=True, n_jobs=2, random_state=2).fit(X, y)
+    assert capsys.readouterr().err.splitlines()[-1] == "CertifiedClassifier: 30 of 30 fits"
+    np.testing.assert_array_equal(one.cv_errors_, two.cv_errors_)
+    np.testing.assert_array_equal(one.errors_, two.errors_)
+    again = pickle.loads(pickle.dumps(two))
+    np.testing.assert_array_equal(again.predict(X), one.predict(X))
+    assert str(again.guarantee_) == str(one.guarantee_)
+    assert clone(two).get_params()["n_jobs"] == 2
+
+
+def test_pipeline_and_grid_search(cancer):
+    X, y = cancer
+    model = CertifiedClassifier([DecisionTreeClassifier(), GaussianNB()], cv=2, random_state=0)
+    search = GridSearchCV(make_pipeline(StandardScaler(), model), {"certifiedclassifier__votes": ["cv", None]}, cv=2)
+    assert search.fit(X, y).best_score_ > 0.85
+
+
+class Marked(ClassifierMixin, BaseEstimator):
+    """Predicts the first class, and remembers what came with the data."""
+
+    def fit(self, X, y, marks=None):
+        self.marks_ = marks
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+def test_metadata_routing_splits_along_and_keeps_groups(cancer):
+    X, y = cancer
+    training, _ = halves(len(y), 0)
+    with sklearn.config_context(enable_metadata_routing=True):
+        asks, ignores = Marked().set_fit_request(marks=True), Marked().set_fit_request(marks=False)
+        model = CertifiedClassifier([("asks", asks), ("ignores", ignores)], random_state=0).set_fit_request(groups=True)
+        model.fit(X, y, marks=np.arange(len(y)), groups=y)
+    np.testing.assert_array_equal(model.estimators_[0].marks_, training)
+    assert model.estimators_[1].marks_ is None and len(model.guarantee_.statements) == 2
+
+
+#: A module of its own, since the cluster's workers cannot import a test file.
+WHERE = """
+import os
+from sklearn.naive_bayes import GaussianNB
+
+class Where(GaussianNB):
+    def fit(self, X, y):
+        self.process_ = os.getpid()
+        return super().fit(X, y)
+"""
+
+
+def test_fits_move_to_a_dask_cluster(cancer, start_cluster, tmp_path, monkeypatch):
+    from distributed import Client
+    from joblib import parallel_config
+
+    (tmp_path / "where.py").write_text(WHERE)
+    monkeypatch.syspath_prepend(tmp_path)
+    from where import Where
+
+    X, y = cancer
+    model = CertifiedClassifier([Where(), DecisionTreeClassifier(max_depth=2)], random_state=2)
+    here = clone(model).fit(X, y)
+    with Client(start_cluster({**os.environ, "PYTHONPATH": str(tmp_path)}), set_as_default=True) as client:
+        workers = set(client.run(os.getpid).values())
+        with parallel_config("dask"):
+            there = clone(model).fit(X, y)
+    assert here.estimators_[0].process_ == os.getpid()
+    assert len(workers) == 2 and there.estimators_[0].process_ in workers
+    np.testing.assert_array_equal(here.cv_errors_, there.cv_errors_)
+    np.testing.assert_array_equal(here.errors_, there.errors_)
+    assert here.bound_ == there.bound_
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [
+        ({"delta": 1.0}, "delta is 1.0"),
+        ({"votes": "all"}, "votes is 'all'"),
+        ({"voting": "loud"}, "voting is 'loud'"),
+        ({"deploy": "both"}, "deploy is 'both'"),
+        ({"prior": "flat"}, "prior is 'flat'"),
+        ({"prior": [0.5, 0.5]}, "prior has 2 entries"),
+        ({"prior": lambda errors: np.ones(len(errors))}, "prior sums to"),
+        ({"cv": 1}, "cv is 1"),
+        ({"cv": ShuffleSplit(3, random_state=0)}, "each in exactly one test fold"),
+        ({"abstain": (0.5, 1.5)}, "abstain holds 1.5"),
+        ({"abstain": 0.9, "deploy": "stochastic"}, "deploy='deterministic'"),
+        ({"risk": "cost"}, "it must be a function"),
+        ({"risk": lambda y, prediction: 0.5 * (y != prediction)}, "must return 0 or 1"),
+        ({"voting": "soft", "estimators": [SVC()]}, "has no predict_proba"),
+        ({"validation_size": 0}, "validation_size is 0"),
+        ({"prefit": True, "estimators": [GaussianNB()]}, "not fitted"),
+    ],
+)
+def test_bad_parameters_are_one_sentence(cancer, parameters, named):
+    with pytest.raises(InputError) as caught:
+        CertifiedClassifier(**{"estimators": [GaussianNB(), DecisionTreeClassifier()], **parameters}).fit(*cancer)
+    assert named in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_bad_data_is_one_sentence(cancer):
+    X, y = cancer
+    with pytest.raises(InputError, match="sample_weight is not supported"):
+        CertifiedClassifier().fit(X, y, sample_weight=np.ones(len(y)))
+    with pytest.raises(InputError, match=r"groups has shape \(3,\)"):
+        CertifiedClassifier().fit(X, y, groups=[1, 2, 3])
+
+
+def test_the_vote_has_a_smaller_certificate_than_twice_the_gibbs_bound(cancer):
+    """The reason for all this: the deployed predictor itself is certified."""
+    X, y = cancer
+    forest = [DecisionTreeClassifier(max_features="sqrt", random_state=seed) for seed in range(20)]
+    certified = CertifiedClassifier(forest, random_state=0).fit(X, y)
+    stochastic = pm.StochasticClassifier(forest, random_state=0).fit(X, y)
+    assert certified.bound_ < 0.6 * stochastic.certificate_.vote_bound
