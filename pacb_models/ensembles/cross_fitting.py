@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing
-from sklearn.utils.validation import _check_method_params
 
 from ..errors import InputError
 from ..validation import check_count
