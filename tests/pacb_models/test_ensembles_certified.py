@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import pickle
 
@@ -414,7 +415,7 @@ def test_fits_move_to_a_dask_cluster(cancer, start_cluster, tmp_path, monkeypatc
 
     (tmp_path / "where.py").write_text(WHERE)
     monkeypatch.syspath_prepend(tmp_path)
-    from where import Where
+    Where = importlib.import_module("where").Where
 
     X, y = cancer
     model = CertifiedClassifier([Where(), DecisionTreeClassifier(max_depth=2)], random_state=2)
