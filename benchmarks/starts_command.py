@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -63,7 +64,17 @@ def run(options: argparse.Namespace) -> int:
     records = pd.DataFrame(found)
     directory = Path(options.out)
     write_atomically(directory / "starts.csv", records.to_csv(index=False))
-    write_atomically(directory / "starts.md", page(records, describe()))
+    write_atomically(directory / "starts.md", page(records, describe(), _command(options)))
     write_atomically(directory / "starts.svg", picture(records))
     print(table(records))
     return DONE
+
+
+def _command(options: argparse.Namespace) -> str:
+    """The command that measures the same again."""
+    words = ["pacb", "starts", *options.instances]
+    if not options.instances:
+        words += ["--each", str(options.each), "--largest", str(options.largest)]
+    words += ["--starts", str(options.starts)]
+    words += ["--solvers", options.solvers] if options.solvers else []
+    return shlex.join(words)

@@ -52,13 +52,12 @@ def basins(records: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def page(records: pd.DataFrame, environment: dict[str, Any]) -> str:
-    """The whole page, with the picture and the raw counts beside it."""
-    starts = int(records.loc[records["start"] != "prior", "starts"].max())
+def page(records: pd.DataFrame, environment: dict[str, Any], command: str) -> str:
+    """The whole page, with the picture and the raw counts beside it; ``command`` is what made it."""
     made = f"{str(environment['date'])[:10]}, {environment['processor']}, {environment['cores']} cores"
     parts = [
         INTRODUCTION,
-        f"Measured by `pacb starts --starts {starts}`; {made}; raw counts: [starts.csv](starts.csv).\n",
+        f"Measured by `{command}`; {made}; raw counts: [starts.csv](starts.csv).\n",
         "## Basins\n",
         "Where random starts end, over all methods and concentrations:\n",
         basins(records),
