@@ -2,12 +2,14 @@
 
     python -m pacb_models.benchmarks.speed.frontier [--sizes 1000000 10000000] [--repeats 5] [--without-solvers]
 
-Three tables from one run, every time the shortest of several alternating repeats, so that both sides of a ratio see the
+Four tables from one run, every time the shortest of several alternating repeats, so that both sides of a ratio see the
 machine in the same state:
 
-* large sets: the search itself (``run``: posterior included) and the whole ``pm.solve``, which evaluates bound and KKT
-  residual anew, against ``numpy.argsort`` of the risks; and the most memory either needs beyond the problem itself, in
-  arrays of as many floats as there are risks;
+* large sets of different risks: the search itself (``run``: posterior included) and the whole ``pm.solve``, which
+  evaluates bound and KKT residual anew, against ``numpy.argsort`` of the risks; and the most memory either needs beyond
+  the problem itself, in arrays of as many floats as there are risks;
+* large sets of error counts over a thousand examples: ``pm.solve``, which merges equal risks, for a problem given by
+  its risks and one given by its counts, against ``numpy.argsort`` of these risks and of as many different ones;
 * fifty classifiers: microseconds per ``pm.solve`` for every bound, and to build the problem;
 * a hundred thousand classifiers: Clarabel on the linear bound and Ipopt's lifted formulation on kl, their time to build
   a model included.
@@ -29,8 +31,6 @@ import pacb_models as pm
 from pacb_models.solvers.exact.frontier import SOLVER
 
 from .timing import best_seconds
-
-DISTANCES = ("linear", "squared", "kl")
 
 
 def peak_arrays(action: Callable[[], object], size: int) -> float:
@@ -57,12 +57,13 @@ def make_problem(size: int, distance: str, random_prior: bool = False, divergenc
 
 def large_sets(sizes: list[int], repeats: int) -> None:
     print(
-        "risks      prior    distance   argsort s    run s    x argsort   solve s  x argsort   peak arrays run, solve"
+        "risks      prior    bound         argsort s    run s  x argsort   solve s  x argsort  peak arrays run, solve"
     )
+    bounds = [(divergence, distance) for divergence, distances in SOLVER.handles.items() for distance in distances]
     for size in sizes:
         for random_prior in (False, True):
-            for distance in DISTANCES:
-                problem = make_problem(size, distance, random_prior)
+            for divergence, distance in bounds:
+                problem = make_problem(size, distance, random_prior, divergence)
                 actions = {
                     "argsort": lambda problem=problem: np.argsort(problem.risks),
                     "run": lambda problem=problem: SOLVER.run(problem),
@@ -71,11 +72,40 @@ def large_sets(sizes: list[int], repeats: int) -> None:
                 seconds = best_seconds(actions, repeats)
                 sort = seconds["argsort"]
                 peaks = [peak_arrays(actions[name], size) for name in ("run", "solve")]
+                bound = f"{divergence}-{distance}"
                 print(
-                    f"{size:<10d} {'random' if random_prior else 'uniform':8s} {distance:9s} {sort:10.3f} "
+                    f"{size:<10d} {'random' if random_prior else 'uniform':8s} {bound:13s} {sort:10.3f} "
                     f"{seconds['run']:9.3f} {seconds['run'] / sort:10.2f} {seconds['solve']:11.3f} "
                     f"{seconds['solve'] / sort:8.2f} {peaks[0]:12.1f} {peaks[1]:9.1f}"
                 )
+
+
+def merged_sets(sizes: list[int], repeats: int) -> None:
+    print("\nequal risks merged")
+    print("counts     prior    bound            argsort s   of different    risks s  x argsort   counts s  x argsort")
+    for size in sizes:
+        generator = np.random.default_rng(0)
+        errors = generator.binomial(1000, generator.beta(2.0, 5.0, size))
+        weights = generator.random(size) + 1e-3
+        for prior in (None, weights / weights.sum()):
+            for divergence, distances in SOLVER.handles.items():
+                for distance in distances:
+                    arguments = {"distance": distance, "divergence": divergence, "prior": prior, "order": 3.0}
+                    counted = pm.BoundProblem.from_counts(errors, 1000, **arguments)
+                    measured = counted.replace(risks=counted.risks)
+                    pm.solve(measured)
+                    actions = {
+                        "argsort": lambda measured=measured: np.argsort(measured.risks),
+                        "different": lambda weights=weights: np.argsort(weights),
+                        "risks": lambda measured=measured: pm.solve(measured),
+                        "counts": lambda counted=counted: pm.solve(counted),
+                    }
+                    sort, other, risks, counts = best_seconds(actions, repeats).values()
+                    bound = f"{divergence}-{distance}"
+                    print(
+                        f"{size:<10d} {'uniform' if prior is None else 'random':8s} {bound:14s} {sort:11.4f} "
+                        f"{other:14.4f} {risks:10.4f} {risks / sort:10.2f} {counts:10.4f} {counts / sort:10.2f}"
+                    )
 
 
 def fifty_classifiers(repeats: int) -> None:
@@ -118,6 +148,7 @@ def main() -> None:
     parser.add_argument("--without-solvers", action="store_true", help="leave out the comparison with other solvers")
     options = parser.parse_args()
     large_sets(options.sizes, options.repeats)
+    merged_sets(options.sizes, options.repeats)
     fifty_classifiers(options.repeats)
     if not options.without_solvers:
         other_solvers(options.repeats)

@@ -29,12 +29,22 @@ from .minima import NEGLIGIBLE, Candidate, outcome, prior_is_optimal
 from .stationarity import STATIONARITY, BinaryKL, Linear, Numbers, Point, Squared, Stationarity
 from .sweep import SHORTEST, find_turns, solve_turn
 
+#: Logarithms of prior weights: an array, or one number for equal weights.
+Logarithms = np.ndarray | float
 #: Largest number of exponentials formed at once.
 _BATCH = 1 << 16
+#: Elements handled at a time, so that temporary arrays stay in the cache.
+_BLOCK = 16_384
+#: The logarithm of a mass in whose units all weights are in the range of floating point.
+_SMALLEST_MASS = -600.0
 #: Exponent beyond which a weight does not count.
 _VANISHED = 700.0
+#: How much steeper than the least steep the steepest path is for which a smaller set is made.
+_STEEPEST = 1e9
 #: Points of the first cut of the path.
 _FIRST_POINTS = 16
+#: ... of a large set, whose points are dear.
+_FEW_POINTS = 6
 #: Items whose weight, relative to that of the smallest risk, never exceeds exp(-60) are left out of the sums.
 _LEFT_OUT = 60.0
 
@@ -51,7 +61,8 @@ def minimise(problem: BoundProblem) -> Outcome:
     low, high = path.limits(stationarity)
     with np.errstate(all="ignore"):
         path.leave_out(low)
-        turns = find_turns(path, stationarity, np.linspace(math.log(low), math.log(high), _FIRST_POINTS))
+        points = _FIRST_POINTS if path.y.size <= _BATCH else _FEW_POINTS
+        turns = find_turns(path, stationarity, np.linspace(math.log(low), math.log(high), points))
         candidates, evaluations = [], turns.evaluations
         for bracket in turns.upward:
             point, count = solve_turn(path, stationarity, bracket)
@@ -70,7 +81,10 @@ class GibbsPath:
         self.floor = float(problem.risks.min())
         self.all_y = self.y = problem.risks - self.floor
         # Weights are formed from logarithms: the smallest risk may have a prior weight next to underflow.
-        self.all_log_p = self.log_p = np.log(problem.prior)
+        self.all_log_p: Logarithms = -math.log(problem.size) if problem.uniform_prior else np.log(problem.prior)
+        self.log_p = self.all_log_p
+        #: Smaller sets, each with the β from which on it is enough; see :meth:`leave_out`.
+        self.levels: list[tuple[float, np.ndarray, Logarithms]] = []
         self.spread = float(self.y.max())
         self.n, self.constant = float(problem.exponent), problem.coefficient
         self.lowest = self.y <= NEGLIGIBLE
@@ -91,10 +105,30 @@ class GibbsPath:
         return low, max(1.001 * high, 2.0 * low)
 
     def leave_out(self, smallest: float) -> None:
-        """Forget the items whose weight is nil for every β from ``smallest`` on."""
-        kept = smallest * self.y <= _LEFT_OUT - self.log_lowest_mass
-        if 2 * np.count_nonzero(kept) < kept.size:
-            self.y, self.log_p = self.y[kept], self.log_p[kept]
+        """Forget the items whose weight is nil for every β from ``smallest`` on; of large sets make smaller ones for
+        larger β, so that the points far along the path cost next to nothing.
+        """
+        reach = _LEFT_OUT - self.log_lowest_mass
+        y, log_p, beta = self.y, self.log_p, smallest
+        while True:
+            kept = y <= reach / beta
+            count = int(np.count_nonzero(kept))
+            if 2 * count < y.size:
+                y, log_p = y[kept], log_p if isinstance(log_p, float) else log_p[kept]
+                if beta == smallest:
+                    self.y, self.log_p = y, log_p
+                else:
+                    self.levels.append((beta, y, log_p))
+            if y.size <= _BATCH or beta > _STEEPEST * smallest:
+                return
+            beta *= 2.0
+
+    def items(self, beta: float) -> tuple[np.ndarray, Logarithms]:
+        """The risks and logarithms of prior weights that count from β on."""
+        for least, y, log_p in reversed(self.levels):
+            if beta >= least:
+                return y, log_p
+        return self.y, self.log_p
 
     def evaluate(self, z: np.ndarray) -> Point:
         if z.size * self.y.size > _BATCH:
@@ -113,16 +147,47 @@ class GibbsPath:
 
     def evaluate_one(self, z: float) -> Point:
         beta = math.exp(z)
-        weights = self.y * -beta
-        weights += self.log_p
+        y, log_p = self.items(beta)
+        if y.size > _BATCH and self.log_lowest_mass > _SMALLEST_MASS:
+            return self._point(z, beta, *self._long_sums(beta, y, log_p))
+        weights = y * -beta
+        weights += log_p
         largest = float(weights.max())
         weights -= largest
         np.exp(weights, out=weights)
         total = float(weights.sum())
-        mean = _inner(weights, self.y) / total
-        deviation = self.y - mean
+        mean = _inner(weights, y) / total
+        deviation = y - mean
         deviation *= deviation
         return self._point(z, beta, largest + math.log(total), mean, _inner(weights, deviation) / total)
+
+    def _long_sums(self, beta: float, y: np.ndarray, log_p: Logarithms) -> tuple[float, float, float]:
+        """The logarithm of the total weight, mean and variance, block by block, so that nothing leaves the cache.
+
+        Weights are in units of the mass at the smallest risk: none overflows, and their sum is at least one.
+        """
+        total = first = second = 0.0
+        for i in range(0, y.size, _BLOCK):
+            part = y[i : i + _BLOCK]
+            weights = part * -beta
+            weights += (log_p if isinstance(log_p, float) else log_p[i : i + _BLOCK]) - self.log_lowest_mass
+            np.exp(weights, out=weights)
+            total += float(weights.sum())
+            weights *= part
+            first += float(weights.sum())
+            weights *= part
+            second += float(weights.sum())
+        mean = first / total
+        variance = second / total - mean * mean
+        if variance < 1e-3 * mean * mean:
+            # Too much has cancelled.
+            variance = 0.0
+            for i in range(0, y.size, _BLOCK):
+                part = y[i : i + _BLOCK]
+                logarithms = (log_p if isinstance(log_p, float) else log_p[i : i + _BLOCK]) - self.log_lowest_mass
+                variance += float((np.exp(logarithms - beta * part) * (part - mean) ** 2).sum())
+            variance /= total
+        return self.log_lowest_mass + math.log(total), mean, variance
 
     def _point(self, z: Numbers, beta: Numbers, log_total: Numbers, mean: Numbers, variance: Numbers) -> Point:
         divergence = -beta * mean - log_total
