@@ -92,7 +92,7 @@ def common_risk(penalty: Penalty, sample: Sample, log_radius: float) -> Root:
             # Every risk in the histogram is off by less than the width of a bin, and so is the root.
             sample = sample.below(start + 2.0 / _BINS)
     else:
-        start = _upper_end(penalty, sample, log_radius)
+        start = upper_end(penalty, sample, log_radius)
     return _newton(penalty, sample, log_radius, start)
 
 
@@ -134,7 +134,7 @@ def _enclose(penalty: Penalty, sample: Sample, log_radius: float, t: float, tota
     return Root(max(t - 2.0 * distance, sample.least), high, count)
 
 
-def _upper_end(penalty: Penalty, sample: Sample, log_radius: float) -> float:
+def upper_end(penalty: Penalty, sample: Sample, log_radius: float) -> float:
     """A number not below the root: the bounds at the prior and at the least risk alone, by change of measure."""
     distance = penalty.distance
     weight = float(sample.prior[sample.risks.argmin()])

@@ -29,7 +29,8 @@ from .penalties import Penalty, penalty_of
 from .worst_case import WorstCase, worst_case
 
 if TYPE_CHECKING:
-    pass
+    import cvxpy
+    import pyomo.environ as pyo
 
 
 class DirectProblem(Problem):
@@ -113,3 +114,21 @@ class DirectProblem(Problem):
         mean = float(np.dot(q, risks))
         wanted = self.weights_at(mean)
         return Judgement(bound, float(np.dot(np.maximum(q, wanted), np.abs(risks - mean))))
+
+    def cvxpy_problem(self) -> cvxpy.Problem:
+        """The minimisation as a CVXPY problem whose multipliers are the posterior; always convex.
+
+        See :mod:`pacb_models.algebraic.direct_models`.
+        """
+        from ..algebraic.direct_models import build_direct
+
+        return build_direct(self).problem
+
+    def pyomo_model(self) -> pyo.ConcreteModel:
+        """The minimisation as a Pyomo model whose multipliers are the posterior.
+
+        See :func:`pacb_models.algebraic.direct_models.direct_pyomo_model`.
+        """
+        from ..algebraic.direct_models import direct_pyomo_model
+
+        return direct_pyomo_model(self)

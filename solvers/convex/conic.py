@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 
 from pacb_models.algebraic.convex import LARGEST_PARAMETRISED, ConvexModel, build
+from pacb_models.algebraic.direct_models import DirectModel, build_direct
+from pacb_models.constants import DISTANCES
+from pacb_models.direct import DirectProblem
 from pacb_models.errors import InputError
 from pacb_models.optimality import kkt_residual
-from pacb_models.problem import BoundProblem
+from pacb_models.problem import BoundProblem, Problem
 from pacb_models.registry import onto_simplex
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
@@ -77,13 +80,21 @@ class Conic(Solver):
     name = "cvxpy"
     needs = ("model",)
     handles = {"chi2": ("linear",), "renyi": ("linear",), "kl": ("linear",)}
+    kinds = ("bound", "direct")
     requires = ("cvxpy",)
     install = "pip install cvxpy"
     keeps_time_limit = True
 
+    def unsupported(self, problem: Problem) -> str | None:
+        if problem.kind == "direct":
+            # Direct bounds are convex whatever the distance.
+            modelled = problem.distance in DISTANCES.get(problem.divergence, ())
+            return None if modelled else f"direct bounds have a model for the distances {', '.join(DISTANCES['kl'])}"
+        return super().unsupported(problem)
+
     def run(
         self,
-        problem: BoundProblem,
+        problem: Problem,
         *,
         backend: str = "CLARABEL",
         time_limit: float | None = None,
@@ -131,7 +142,11 @@ def _compiled(divergence: str, order: float, size: int) -> tuple[dict[str, Conve
     return {}, threading.Lock()
 
 
-def _solve(problem: BoundProblem, backend: str, settings: dict[str, Any], deadline: float) -> Outcome:
+def _solve(problem: Problem, backend: str, settings: dict[str, Any], deadline: float) -> Outcome:
+    if isinstance(problem, DirectProblem):
+        started = time.perf_counter()
+        return _solve_model(build_direct(problem), problem, backend, settings, deadline, started)
+    assert isinstance(problem, BoundProblem)
     if problem.size > LARGEST_PARAMETRISED:
         started = time.perf_counter()
         return _solve_model(build(problem, parametrised=False), problem, backend, settings, deadline, started)
@@ -147,7 +162,12 @@ def _solve(problem: BoundProblem, backend: str, settings: dict[str, Any], deadli
 
 
 def _solve_model(
-    model: ConvexModel, problem: BoundProblem, backend: str, settings: dict[str, Any], deadline: float, started: float
+    model: ConvexModel | DirectModel,
+    problem: Any,
+    backend: str,
+    settings: dict[str, Any],
+    deadline: float,
+    started: float,
 ) -> Outcome:
     from cvxpy.error import SolverError
 
@@ -176,8 +196,10 @@ def _solve_model(
     return Outcome(weights, status, message, iterations, setup_seconds, status == "optimal", details=details)
 
 
-def _posterior(model: ConvexModel, problem: BoundProblem) -> np.ndarray | None:
+def _posterior(model: ConvexModel | DirectModel, problem: Any) -> np.ndarray | None:
     """The weights as variable or as multiplier, whichever are closer to stationarity; None when there are none."""
+    if isinstance(model, DirectModel):
+        return model.weights()
     if model.posterior.value is None:
         return None
     readings = [model.posterior.value, model.multiplier_weights(problem)]

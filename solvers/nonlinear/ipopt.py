@@ -23,8 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from pacb_models.algebraic.direct_models import scale_of
 from pacb_models.algebraic.pyomo_models import FORMULATIONS, pyomo_model, set_start
 from pacb_models.constants import DISTANCES
+from pacb_models.direct import DirectProblem
 from pacb_models.errors import InputError, SolverUnavailableError
 from pacb_models.native import find_asl_library, find_ipopt_executable, pynumero_problem, use_environment_folders
 from pacb_models.problem import BoundProblem
@@ -42,6 +44,7 @@ from .interior_point import (
     Start,
     bound_at,
     check_settings,
+    ending,
     first_start,
     options_for,
     set_options,
@@ -58,6 +61,7 @@ class PyomoIpopt(Solver):
 
     name = "ipopt"
     handles = DISTANCES
+    kinds = ("bound", "direct")
     needs = ("model",)
     requires = ("pyomo",)
     keeps_time_limit = True
@@ -72,7 +76,7 @@ class PyomoIpopt(Solver):
 
     def run(
         self,
-        problem: BoundProblem,
+        problem: BoundProblem | DirectProblem,
         *,
         formulation: str = "lifted",
         start: object = None,
@@ -122,11 +126,52 @@ class PyomoIpopt(Solver):
         search = Search(starts, seed, deadline_after(time_limit), None if defaults else RANDOM_BARRIER)
         check_choice("formulation", formulation, FORMULATIONS)
         settings = check_settings(options, max_iterations, defaults)
+        if isinstance(problem, DirectProblem):
+            return _solve_direct(problem, settings, search.deadline)
         prepare = _choose_interface(interface)
         if trace and prepare is _through_executable:
             raise InputError("trace is True, but an ipopt program does not tell its iterates; use interface='cyipopt'.")
         first = Start(problem.prior, None) if defaults and start is None else first_start(problem, start)
         return search.run(problem, first, lambda: prepare(problem, first, formulation, settings, trace))
+
+
+def _solve_direct(problem: DirectProblem, settings: dict[str, Any], deadline: float) -> Outcome:
+    """A direct bound: one convex model, one start; the posterior is what Ipopt's multipliers say."""
+    from pyomo.contrib.pynumero.interfaces.cyipopt_interface import CyIpoptNLP
+
+    absent = cyipopt_missing()
+    if absent is not None:
+        raise SolverUnavailableError(f"direct bounds need Ipopt's multipliers, through cyipopt: {absent}.")
+    if problem.common_risk.high >= 1.0 and problem.distance_function.below_one:
+        message = "every bound rounds to 1, where it is flat; Ipopt was not started."
+        return Outcome(problem.prior, "acceptable", message, 0)
+    started = time.perf_counter()
+    model = problem.pyomo_model()
+    nlp = pynumero_problem(model)
+    rows = nlp.get_constraint_indices(list(model.above.values()))
+    inside = list(model.above.keys())
+    counter = _IterationCounter()
+    ipopt = CyIpoptNLP(nlp, intermediate_callback=counter.count)
+    setup_seconds = time.perf_counter() - started
+    left = deadline - time.monotonic()
+    if left <= 0.0:
+        message = "the time limit was reached before Ipopt was started."
+        return Outcome(problem.prior, "time_limit", message, 0, setup_seconds)
+    own = {"nlp_scaling_method": "gradient-based", "tol": 1e-11} | {
+        name: value for name, value in settings.items() if name != "nlp_scaling_method"
+    }
+    set_options(ipopt, options_for(Start(problem.prior, None), left, own))
+    try:
+        _, info = ipopt.solve(nlp.init_primals())
+    finally:
+        ipopt.close()
+    ended = ending(info["status"])
+    scale = scale_of(problem)
+    multipliers = np.zeros(scale.size)
+    multipliers[inside] = np.abs(np.asarray(info["mult_g"])[rows])
+    details = {"ipopt_codes": [info["status"]]}
+    weights = scale.expand(multipliers)
+    return Outcome(weights, ended.status, ended.message, counter.iterations, setup_seconds, details=details)
 
 
 def _choose_interface(interface: str) -> Any:
