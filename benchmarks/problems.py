@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pacb_models import BoundProblem
+from pacb_models import BoundProblem, DirectProblem
 from pacb_models.plugins import load_all
 from pacb_models.risk_file import RiskFile
 
@@ -54,18 +54,24 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(pickle.dumps(value, protocol=4)).hexdigest()
 
 
+#: The classes of problems, by their kind.
+KINDS: dict[str, type[Any]] = {"bound": BoundProblem, "direct": DirectProblem}
+
+
 @lru_cache(maxsize=32)
 def _table(name: str) -> Any:
     return load_risk_table(name)
 
 
-def from_table(dataset: str, count: int, **bound: Any) -> BoundProblem:
+def from_table(dataset: str, count: int, kind: str = "bound", **bound: Any) -> Any:
     """The first ``count`` risks of an embedded table."""
     table = _table(dataset)
-    return BoundProblem(table.risks(count), m=table.m, **bound)
+    return KINDS[kind](table.risks(count), m=table.m, **bound)
 
 
-def synthetic(count: int, m: int = 1000, seed: int = 0, prior: str = "uniform", **bound: Any) -> BoundProblem:
+def synthetic(
+    count: int, m: int = 1000, seed: int = 0, prior: str = "uniform", kind: str = "bound", **bound: Any
+) -> Any:
     """Risks of ``count`` classifiers measured on ``m`` examples, with true risks spread over [0.05, 0.5].
 
     Counts of errors are binomial, as measured risks are, so that large sets have many ties.
@@ -77,7 +83,7 @@ def synthetic(count: int, m: int = 1000, seed: int = 0, prior: str = "uniform", 
     if prior == "random":
         weights = random.exponential(size=count) + 1e-3
         weights /= weights.sum()
-    return BoundProblem(risks, m=m, prior=weights, **bound)
+    return KINDS[kind](risks, m=m, prior=weights, **bound)
 
 
 def from_content(content: RiskFile, m: int, **bound: Any) -> BoundProblem:

@@ -15,7 +15,7 @@ from pacb_models.registry import capable_solvers, get_solver
 from pacb_models.risk_file import read_risk_file
 
 from .families import instance, instances
-from .problems import PAPER_DATASETS, Problem, from_content, outside_problems, synthetic, table_problem
+from .problems import PAPER_DATASETS, Problem, from_content, from_table, outside_problems, synthetic, table_problem
 
 #: Entry-point group for third parties: a function without arguments that returns a suite.
 GROUP = "pacb_models.suites"
@@ -192,14 +192,31 @@ def scaling() -> Suite:
     """H = 10² to 10⁷ with synthetic risks, each solver as far as its time limit lets it."""
     cells: list[Cell] = []
     for exponent in range(2, 8):
-        for distance in DISTANCES:
-            arguments = {"count": 10**exponent, "distance": distance, "delta": 0.05}
-            problem = Problem(f"synthetic-H1e{exponent}-{distance}", "synthetic", synthetic, arguments)
+        for distance, kind in (*((distance, "bound") for distance in DISTANCES), ("kl", "direct")):
+            arguments = {"count": 10**exponent, "distance": distance, "delta": 0.05, "kind": kind}
+            name = f"synthetic-H1e{exponent}-{distance}" + ("" if kind == "bound" else "-direct")
+            problem = Problem(name, "synthetic", synthetic, arguments)
             # Which solvers can handle it does not depend on its size; the small one is cheap to build.
             small = Problem("small", "synthetic", synthetic, {**arguments, "count": 10})
             cells += both_ways([Cell(problem, solver) for solver in capable_solvers(small.build())])
     description = "synthetic risks, H = 10² to 10⁷, raw and merged, each solver as far as the time limit lets it"
     return Suite("scaling", description, tuple(cells), time_limit=20.0, measure_memory=True, stop_at_limit=True)
+
+
+def direct() -> Suite:
+    """Direct bounds: nine data sets × distances and divergences × H = 50 and 1990; dense methods at H = 50 only."""
+    pairs = [*(("chi2", 2.0, distance) for distance in DISTANCES), ("renyi", 1.2, "kl"), ("kl", 2.0, "kl")]
+    cells: list[Cell] = []
+    for count in (50, 1990):
+        for dataset in PAPER_DATASETS:
+            for divergence, order, distance in pairs:
+                bound = {"distance": distance, "divergence": divergence, "order": order, "delta": 0.01}
+                arguments = {"dataset": dataset, "count": count, "kind": "direct", "constant": "one-sided", **bound}
+                name = f"{dataset}-H{count}-{distance}-{divergence}-direct"
+                problem = Problem(name, dataset, from_table, arguments)
+                cells += without(cells_for(problem), DENSE if count > 50 else ())
+    description = "bounds without change of measure, one-sided constants: nine UCI data sets, H = 50 and 1990"
+    return Suite("direct", description, tuple(cells), time_limit=5.0)
 
 
 def outside() -> Suite:
@@ -225,6 +242,7 @@ _OURS = {
     "field": field_suite,
     "certify-optimum": certify_optimum,
     "paper": paper,
+    "direct": direct,
     "scaling": scaling,
     "outside": outside,
 }

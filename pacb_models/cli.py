@@ -20,7 +20,7 @@ from .plugins import load, load_all, registered
 from .wording import at_least, at_most, confidence_text, one_line
 
 if TYPE_CHECKING:
-    from .problem import BoundProblem
+    from .problem import Problem
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2
 
@@ -121,6 +121,9 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments that describe one problem."""
     parser.add_argument("risks", metavar="RISKS.csv", help=_RISKS_HELP)
     parser.add_argument("--m", type=int, required=True, help="number of examples on which each risk was measured")
+    parser.add_argument(
+        "--direct", action="store_true", help="the bound without change of measure: convex and never larger"
+    )
     add_bound_arguments(parser)
 
 
@@ -137,13 +140,16 @@ def add_bound_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def problem_from(options: argparse.Namespace) -> tuple[BoundProblem, list[str]]:
+def problem_from(options: argparse.Namespace) -> tuple[Problem, list[str]]:
     """The problem that the arguments describe, and the classifiers' names."""
+    from .direct import DirectProblem
     from .problem import BoundProblem
     from .risk_file import read_risk_file
 
+    if options.direct and options.plot:
+        raise InputError("--plot draws a bound along its path of optimal posteriors, which direct bounds do not have.")
     content = read_risk_file(options.risks)
-    problem = BoundProblem(
+    problem = (DirectProblem if options.direct else BoundProblem)(
         content.risks,
         m=options.m,
         delta=options.delta,
@@ -169,7 +175,7 @@ def check_plot(path: str | None) -> None:
         check_picture(path)
 
 
-def _draw_path(path: str | None, problem: BoundProblem, solutions: Any) -> None:
+def _draw_path(path: str | None, problem: Any, solutions: Any) -> None:
     if path is not None:
         from .plots import PathDisplay
 
@@ -198,6 +204,7 @@ def _add_solve(subparsers: Any) -> None:
         "minimise one bound",
         "Minimise one bound and print the posterior's certificate.\n\n"
         "  pacb solve risks.csv --m 549 --delta 0.01 --distance kl\n"
+        "  pacb solve risks.csv --m 549 --direct --constant one-sided\n"
         "  pacb solve risks.csv --m 549 --solver ipopt --option formulation=direct --json",
     )
     add_problem_arguments(parser)
@@ -226,7 +233,7 @@ def _solve(options: argparse.Namespace) -> int:
     return DONE if solution.status in ("optimal", "acceptable") else FAILED
 
 
-def _describe(problem: BoundProblem, solution: Any, names: list[str], top: int) -> str:
+def _describe(problem: Problem, solution: Any, names: list[str], top: int) -> str:
     """A solution for reading."""
     scope = "the global minimum" if solution.is_global else "not certified as global"
     lines = [
@@ -275,7 +282,8 @@ def _add_check(subparsers: Any) -> None:
         "cross-check every solver on one problem",
         "Run every solver that can handle the problem and compare them with the certified optimum.\n"
         "Exit code 1 when one fails or disagrees.\n\n"
-        "  pacb check risks.csv --m 549 --distance squared",
+        "  pacb check risks.csv --m 549 --distance squared\n"
+        "  pacb check risks.csv --m 549 --distance squared --direct",
     )
     add_problem_arguments(parser)
     parser.add_argument("--solvers", metavar="A,B,...", help="which solvers; all that can by default")

@@ -75,7 +75,10 @@ class DirectProblem(Problem):
 
     def worst_case(self, q: np.ndarray) -> WorstCase:
         """The bound, rounded up, and the worst risks, of weights on the simplex that are not checked."""
-        return worst_case(self.penalty, self.risks, self.prior, self.log_radius, q, self.common_risk.high)
+        root = self.common_risk
+        found = worst_case(self.penalty, self.risks, self.prior, self.log_radius, q, root.high)
+        # No bound is below the common risk; a last digit may be.
+        return found if found.bound >= root.low else found._replace(bound=root.low)
 
     @cached_property
     def common_risk(self) -> Root:

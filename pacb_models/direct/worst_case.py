@@ -90,7 +90,7 @@ class _Maximiser:
         :math:`\ln(q_i/p_i) + v`. At an optimal posterior the start is the solution.
         """
         price, z = self._start(start)
-        low, high = -math.inf, math.inf
+        low, high, step = -math.inf, math.inf, 0.0
         for _ in range(_OUTER):
             place, terms, lag, moves = self._look(z, price)
             if float(np.maximum(np.abs(lag * moves), np.abs(lag)).max()) > _NEAR:
@@ -99,24 +99,26 @@ class _Maximiser:
             total = self._total(terms.value)
             gap = self.log_radius - total
             effects = self.prior * np.exp(terms.slope - total) * place.growth * moves
-            slope, shift = float(effects.sum()), float((effects * lag).sum())
-            settled = bool((np.abs(lag) <= _CLOSE * np.maximum(1.0, np.abs(terms.slope))).all())
+            slope = float(effects.sum())
             if not slope > 0.0:
-                step = 0.0
                 break
-            step = (gap - shift) / slope
+            step = (gap - float((effects * lag).sum())) / slope
+            if bool((np.abs(lag) <= _CLOSE * np.maximum(1.0, np.abs(terms.slope))).all()):
+                if abs(step) <= _CLOSE:
+                    break
+                low, high = (price, high) if step > 0.0 else (low, price)
             if slope < _FLAT:
                 # Exponential penalties near one: the tangent is flat and leads too far.
                 step = min(max(step, -_SHORT), _SHORT)
-            if settled:
-                low, high = (price, high) if gap > 0.0 else (low, price)
-                if abs(step) <= _CLOSE:
-                    break
-            if not low < price + step < high:
-                bracketed = math.isfinite(low) and math.isfinite(high)
-                step = 0.5 * (low + high) - price if bracketed else math.copysign(1.0, step)
+            if not low <= price + step <= high:
+                step = 0.5 * (low + high) - price if math.isfinite(low + high) else 0.5 * step
             z = self.penalty.within(z + (lag + step) * moves)
             price += step
+        else:
+            # Not settled: every λ gives an upper bound, provided that each risk is where its maximum is.
+            z, step = self._coordinates(self.log_ratio + price, z), 0.0
+            place, terms, lag, moves = self._look(z, price)
+            gap = self.log_radius - self._total(terms.value)
         share = math.exp(self.log_radius - price)  # λ I/δ
         value = float((self.weights * (self.empirical + place.excess)).sum()) - share * math.expm1(-gap)
         error = 8.0 * abs(value) + 4.0 * share * max(1.0, abs(self.log_radius))

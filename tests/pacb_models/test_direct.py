@@ -13,6 +13,7 @@ from mpmath import exp, mpf
 
 import pacb_models as pm
 from pacb_models.constants import DISTANCES
+from pacb_models.direct.worst_case import worst_case
 from pacb_models.distances import Distance
 
 from ..foreign import Doubled
@@ -127,6 +128,31 @@ def test_invariances(instance, random):
     assert split.common_risk.high == pytest.approx(problem.common_risk.high, rel=1e-12)
     in_proportion = np.append(q * np.r_[0.25, np.ones(problem.size - 1)], 0.75 * q[0])
     assert split.bound(in_proportion) == pytest.approx(problem.bound(q), rel=1e-12)
+
+
+@pytest.mark.parametrize(("divergence", "distance", "order"), PAIRS)
+def test_maximum_and_its_dual_agree_near_the_optimum_and_far_away(divergence, distance, order):
+    """The risks are in the set, so their average is not above the bound; the bound is a dual value, not below it."""
+    random = np.random.default_rng(8)
+    for _ in range(40):
+        size, m = int(random.integers(2, 7)), int(random.choice([5, 100, 549, 10**5]))
+        risks = random.binomial(min(m, 500), random.uniform(0, 0.6, size)) / min(m, 500)
+        problem = pm.DirectProblem(risks, m, 0.05, distance, divergence, order=order, constant="one-sided")
+        best = problem.weights_at(problem.common_risk.high)
+        for share in (1e-9, 1e-6, 1e-3, 0.03, 0.3, 1.0):
+            q = (1 - share) * best + share * random.dirichlet(np.full(size, 0.3))
+            found = worst_case(
+                problem.penalty, problem.risks, problem.prior, problem.log_radius, q, problem.common_risk.high
+            )
+            assert found.bound >= problem.common_risk.low
+            assert abs(found.bound - q @ found.risks) <= 1e-11 * max(1.0, found.bound)
+
+
+def test_a_posterior_at_which_newton_once_went_astray():
+    problem = pm.DirectProblem([0.12, 0.15, 0.31], 549, constant="one-sided")
+    q = np.array([0.94524777, 0.05475223, 0.0])
+    assert problem.bound(q) == pytest.approx(q @ problem.worst_risks(q), abs=1e-13)
+    assert problem.bound(q) > 0.1726
 
 
 def test_convex_where_the_relaxed_bound_has_two_minima():
