@@ -179,8 +179,8 @@ def check_stationary(known: Known, solution: Solution) -> None:
     """No direction goes down.
 
     The slope of a KL bound is steep at weights close to zero, where it is without consequence: a weight of 5e-6 that is
-    one percent off has a slope of 1e-4, and nothing to gain. The slope of a direct bound is a small power of the weight. There, no
-    step towards any classifier may gain anything.
+    one percent off has a slope of 1e-4, and nothing to gain. The slope of a direct bound is a power of the
+    weight, below one. There, no step towards any classifier may gain anything.
     """
     if known.problem.divergence == "kl" or known.problem.kind == "direct":
         steps = [mpf(10) ** -k for k in (2, 4, 6, 9)]
