@@ -84,7 +84,8 @@ def run(options: argparse.Namespace) -> int:
         return DONE if comparison.newly_wrong.empty else FAILED
     if options.report:
         return _summarise(Path(options.report), with_report=True, page=options.page)
-    from .cluster import RunStopped
+    from pacb_models.errors import RunStopped
+
     from .runner import run_suite
 
     chosen = _suite(options)

@@ -11,11 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pacb_models.errors import InputError
+from pacb_models.errors import InputError, RunStopped
 from pacb_models.registry import supported_claim
 
 from . import environment, measuring
-from .cluster import RunStopped, Task, measured
+from .cluster import Task, measured
 from .environment import Environments
 from .measuring import IDLE_LIMIT, Conditions
 from .results import LOG, LogError, ResultLog, export, read_rows

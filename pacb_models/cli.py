@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import __version__, streams
-from .errors import InputError, SolverUnavailableError
+from .errors import InputError, RunStopped, SolverUnavailableError
 from .names import CONSTANTS, DISTANCES
 from .plugins import load, load_all, registered
 from .wording import at_least, at_most, confidence_text, one_line
@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             streams.flush_output()
     except InputError as reason:
         return _complain(command, reason, BAD_INPUT)
-    except SolverUnavailableError as reason:
+    except (SolverUnavailableError, RunStopped) as reason:
         return _complain(command, reason, FAILED)
     except BrokenPipeError:
         return DONE  # the reader of our output (head, less) left

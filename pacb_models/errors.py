@@ -11,3 +11,7 @@ class UnsupportedProblemError(InputError):
 
 class SolverUnavailableError(RuntimeError):
     """A solver's software is not installed; the message says what to install."""
+
+
+class RunStopped(RuntimeError):
+    """Work on a cluster cannot go on; what is done is kept."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pacb_models.cli import DONE, add_command
-from pacb_models.errors import InputError
+from pacb_models.errors import InputError, RunStopped
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -40,6 +40,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--with-cv", action="store_true", help="run the cross-validation anew (27 CPU minutes)")
     parser.add_argument("--seed", type=int, default=0, help="determines all that is random")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes")
+    parser.add_argument("--dask", metavar="ADDRESS", help="compute on the workers of a Dask scheduler")
     parser.add_argument("--resume", action="store_true", help="keep what an earlier run in DIR has finished")
     return parser
 
@@ -63,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
             results = compute(items, study, directory, options.resume)
             report("writing the document", 0, 1)
             paths = write(compose(items, results, study), directory)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RunStopped):
         print(f"\n{directory} keeps what is done; the same command with --resume goes on from there.", file=sys.stderr)
         raise
     print("\n".join(map(str, paths)))
@@ -80,6 +81,7 @@ def _study(options: argparse.Namespace, directory: Path, report: Any) -> Any:
             options.data,
             seed=options.seed,
             jobs=options.jobs,
+            dask=options.dask,
             resume=options.resume,
             report=report,
         )
@@ -90,6 +92,7 @@ def _study(options: argparse.Namespace, directory: Path, report: Any) -> Any:
         starts=options.starts,
         seed=options.seed,
         jobs=options.jobs,
+        dask=options.dask,
         with_cv=options.with_cv,
         data_dir=options.data,
         training_seconds=times,

@@ -60,6 +60,8 @@ class Study:
         Determines the random starts, and the folds of a new cross-validation.
     jobs : int
         Processes. Results do not depend on it.
+    dask : str, optional
+        Address of a Dask scheduler, whose workers are used instead. Results do not depend on it either.
     with_cv : bool
         Whether to run the cross-validation again instead of using the stored results.
     data_dir : str, optional
@@ -76,6 +78,7 @@ class Study:
     starts: int = 1000
     seed: int = 0
     jobs: int = 1
+    dask: str | None = None
     with_cv: bool = False
     data_dir: str | None = None
     baselines: Mapping[str, Baseline] = field(default_factory=load_cross_validation)
@@ -124,11 +127,28 @@ class Study:
 
         results = []
         self.report(what, 0, len(arguments))
+        if self.dask is not None:
+            return self._map_on_cluster(self.dask, what, function, arguments)
         parallel = Parallel(n_jobs=min(self.jobs, len(arguments)) or 1, return_as="generator")
         for result in parallel(delayed(_on_one_thread)(function, *each) for each in arguments):
             results.append(result)
             self.report(what, len(results), len(arguments))
         return results
+
+    def _map_on_cluster(
+        self, address: str, what: str, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]
+    ) -> list[Any]:
+        from pacb_models.cluster import spread
+
+        found: dict[int, Any] = {}
+        for (position, _), result in spread(_numbered, list(enumerate(arguments)), address, shared=function):
+            found[position] = result
+            self.report(what, len(found), len(arguments))
+        return [found[position] for position in range(len(arguments))]
+
+
+def _numbered(function: Callable[..., Any], item: tuple[int, tuple[Any, ...]]) -> Any:
+    return _on_one_thread(function, *item[1])
 
 
 def _on_one_thread(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -45,7 +45,7 @@ def plain_loop(dataset: Dataset, experiment: Experiment, indices: np.ndarray, jo
 def shared_loop(experiment: Experiment, indices: np.ndarray, jobs: int) -> list[tuple[int, ...]]:
     batches = [indices[start : start + BATCH].tolist() for start in range(0, len(indices), BATCH)]
     found: dict[int, tuple[int, ...]] = {}
-    for batch, errors in run_batches(experiment.errors, batches, jobs, prepare=lambda: experiment.gram):
+    for batch, errors in run_batches(experiment, Experiment.errors, batches, jobs):
         found.update(zip(batch, (result.counts[:2] for result in errors)))
     return [found[index] for index in indices.tolist()]
 

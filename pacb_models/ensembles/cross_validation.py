@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -51,6 +52,7 @@ def cross_validate(
     seed: int = 0,
     sizes: Sizes | None = None,
     n_jobs: int = 1,
+    dask: str | None = None,
     progress: Progress | None = None,
 ) -> CrossValidation:
     """k-fold cross-validation over the same grid, kernel and test part as :func:`train_risks` with the same seed.
@@ -66,18 +68,11 @@ def cross_validate(
         raise InputError(f"folds is {folds}; there are only {kept} examples to divide.")
     fold_of = random_stream(seed, 2).permutation(kept) % folds
 
-    def train(runs: Sequence[int]) -> list[Errors]:
-        tasks = []
-        for run in runs:
-            index, fold = divmod(run, folds)
-            held_out = fold_of == fold
-            tasks.append(Task(float(lambdas[index]), ~held_out, (np.flatnonzero(held_out),)))
-        return experiment.gram.errors(tasks)
-
     errors = np.zeros(len(lambdas), dtype=np.int64)
     total, done = len(lambdas) * folds, 0
     batches = [range(start, min(start + BATCH, total)) for start in range(0, total, BATCH)]
-    for runs, results in run_batches(train, batches, n_jobs, prepare=lambda: experiment.gram):
+    train = partial(_errors_of_folds, fold_of, folds)
+    for runs, results in run_batches(experiment, train, batches, n_jobs, dask):
         np.add.at(errors, np.asarray(runs) // folds, [result.counts[0] for result in results])
         done += len(runs)
         if progress is not None:
@@ -98,3 +93,13 @@ def cross_validate(
         seconds=time.perf_counter() - started,
         cpu_seconds=time.process_time() - cpu_started,
     )
+
+
+def _errors_of_folds(fold_of: np.ndarray, folds: int, experiment: Experiment, runs: Sequence[int]) -> list[Errors]:
+    """Held-out errors of runs; run number n is the SVM of the λ number n // folds without the fold n % folds."""
+    tasks = []
+    for run in runs:
+        index, fold = divmod(run, folds)
+        held_out = fold_of == fold
+        tasks.append(Task(float(experiment.lambdas[index]), ~held_out, (np.flatnonzero(held_out),)))
+    return experiment.gram.errors(tasks)

@@ -7,8 +7,10 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from contextlib import contextmanager
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -60,6 +62,10 @@ class Experiment:
         self._X = np.asarray(dataset.X, dtype=np.float64)[self.protocol.order]
         self._y = np.asarray(dataset.y)[self.protocol.order]
         self.gamma = sigest(self._X[self.protocol.width_rows]) if gamma is None else float(gamma)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the kernel matrix, which is larger than the data and soon made where they arrive."""
+        return {name: value for name, value in self.__dict__.items() if name != "gram"}
 
     @cached_property
     def gram(self) -> SharedGram:
@@ -128,6 +134,7 @@ def train_risks(
     seed: int = 0,
     sizes: Sizes | None = None,
     n_jobs: int = 1,
+    dask: str | None = None,
     partial: str | os.PathLike[str] | None = None,
     resume: bool = False,
     progress: Progress | None = None,
@@ -149,6 +156,9 @@ def train_risks(
         Examples to train, validate and test on; 0.4 : 0.4 : 0.2 by default.
     n_jobs : int
         SVMs trained at once, in threads (libsvm runs outside Python's lock); -1 means one per core.
+    dask : str, optional
+        Address of a Dask scheduler on whose workers the SVMs are trained instead: the data are sent to each worker
+        once, and each makes the kernel matrix once. The table is the same.
     partial : path, optional
         Where to keep finished error counts; delete the file when the table is safe.
     resume : bool
@@ -165,7 +175,7 @@ def train_risks(
     todo = [batch for batch in batches if not all(index in finished.errors for index in batch)]
     report = progress or (lambda done, total: None)
     report(len(finished.errors), len(lambdas))
-    for batch, errors in run_batches(experiment.errors, todo, n_jobs, prepare=lambda: experiment.gram):
+    for batch, errors in run_batches(experiment, Experiment.errors, todo, n_jobs, dask):
         finished.add(batch, errors)
         report(len(finished.errors), len(lambdas))
     rows = [finished.errors[index] for index in range(len(lambdas))]
@@ -189,27 +199,45 @@ def train_risks(
 
 
 def run_batches(
-    work: Callable[[Sequence[int]], list[Errors]],
+    experiment: Experiment,
+    work: Callable[[Experiment, Sequence[int]], list[Errors]],
     batches: Sequence[Sequence[int]],
     n_jobs: int,
-    prepare: Callable[[], object],
+    dask: str | None = None,
 ) -> Iterator[tuple[Sequence[int], list[Errors]]]:
-    """Run batches in threads and yield each with its results as soon as it is done."""
-    from joblib import Parallel, delayed
-    from sklearn.exceptions import ConvergenceWarning
-    from threadpoolctl import threadpool_limits
-
+    """``work(experiment, batch)`` of every batch, in threads or on a cluster; each with its results when it is done."""
     if n_jobs < 1 and n_jobs != -1:
         raise InputError(f"n_jobs is {n_jobs}; it must be a positive number of threads, or -1 for one per core.")
     if not batches:
         return
-    prepare()
-    # One BLAS thread each: the cores are busy with libsvm, and the last digits must not depend on their number.
+    if dask is not None:
+        from ..cluster import spread
+
+        yield from spread(partial(_quietly, work), batches, dask, shared=experiment)
+        return
+    from joblib import Parallel, delayed
+
+    experiment.gram  # noqa: B018  made once, before the threads ask for it
+    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
+    with _calm():
+        yield from parallel(delayed(lambda batch: (batch, work(experiment, batch)))(batch) for batch in batches)
+
+
+def _quietly(work: Callable[..., list[Errors]], experiment: Experiment, batch: Sequence[int]) -> list[Errors]:
+    with _calm():
+        return work(experiment, batch)
+
+
+@contextmanager
+def _calm() -> Iterator[None]:
+    """One BLAS thread each: the cores are busy with libsvm, and the last digits must not depend on their number."""
+    from sklearn.exceptions import ConvergenceWarning
+    from threadpoolctl import threadpool_limits
+
     with warnings.catch_warnings(), threadpool_limits(1):
         # That an SVM stopped at its iteration limit is recorded in the table.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
-        yield from parallel(delayed(lambda batch: (batch, work(batch)))(batch) for batch in batches)
+        yield
 
 
 def _software() -> str:

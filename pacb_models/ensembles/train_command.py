@@ -31,6 +31,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add("--protocol", default="paper", help="'paper', own halves per SVM, or 'hold-out', one for all (paper)")
     add("--seed", type=int, default=0, help="determines all splits (0)")
     add("--jobs", type=int, default=1, metavar="N", help="SVMs trained at once, -1 for one per core (1)")
+    add("--dask", metavar="ADDRESS", help="train on the workers of a Dask scheduler; the table is the same")
     add("--data", dest="data_dir", metavar="DIR", help="directory of the raw UCI files (the variable PACB_DATA)")
     add("--out", metavar="FILE|DIR", help="the risk file, or for several data sets their directory (standard output)")
     add("--resume", action="store_true", help="go on with an interrupted run; keep files that are complete")

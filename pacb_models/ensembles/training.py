@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ..errors import InputError
+from ..errors import InputError, RunStopped
 from ..validation import check_choice
 from ..wording import one_line
 from .datasets import Dataset, available_datasets, load_dataset
@@ -70,12 +70,13 @@ def _train_one(name: str, options: argparse.Namespace, out: Path | None) -> None
                 protocol=options.protocol,
                 seed=options.seed,
                 n_jobs=options.jobs,
+                dask=options.dask,
                 partial=partial,
                 resume=options.resume,
                 progress=progress,
                 command=command,
             )
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, RunStopped):
         if partial is not None and partial.exists():
             print(f"{partial} keeps what is done; the same command with --resume goes on from there.", file=sys.stderr)
         raise

@@ -13,17 +13,17 @@ import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
-from pacb_models.benchmarks.cluster import RunStopped
 from pacb_models.benchmarks.environment import Environments
 from pacb_models.benchmarks.problems import Problem, synthetic
 from pacb_models.benchmarks.report import write_report
 from pacb_models.benchmarks.results import FIELDS, LOG, SCHEMA, load_results, read_rows
 from pacb_models.benchmarks.runner import run_suite
 from pacb_models.benchmarks.suites import Cell, Suite
-from pacb_models.errors import InputError
+from pacb_models.errors import InputError, RunStopped
+
+from ..dask_cluster import Cluster
 
 
 def rows_by_problem(directory):
@@ -177,38 +177,6 @@ def test_parallel_run_gives_the_same_rows_and_is_marked(pacb, tmp_path):
     assert len(rows) == 20 and all(row["success"] and row["parallel"] for row in rows)
 
 
-class Cluster:
-    """A real Dask scheduler with two worker processes on loopback, in a directory of their own."""
-
-    def __init__(self, folder, python_path):
-        self._processes = []
-        self._folder = folder
-        self._environment = {**os.environ, "PYTHONPATH": str(python_path)}
-        contact = folder / "scheduler.json"
-        common = ("--no-dashboard", "--scheduler-file", str(contact), "--host", "127.0.0.1")
-        self.scheduler = self._start("dask_scheduler", *common, "--port", "0")
-        self.workers = [self._start("dask_worker", *common, "--no-nanny", "--nthreads", "1") for _ in range(2)]
-        deadline = time.monotonic() + 60
-        while not (contact.exists() and contact.stat().st_size) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        self.address = json.loads(contact.read_text())["address"]
-
-    def _start(self, program, *arguments):
-        command = [sys.executable, "-m", f"distributed.cli.{program}", *arguments]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        process = subprocess.Popen(command, env=self._environment, cwd=self._folder, **quiet)
-        self._processes.append(process)
-        return process
-
-    def measuring_processes(self):
-        return [child for worker in self.workers for child in psutil.Process(worker.pid).children()]
-
-    def close(self):
-        for process in self._processes:
-            process.kill()
-            process.wait()
-
-
 @pytest.fixture
 def cluster(plugin, tmp_path):
     folder = tmp_path / "cluster"
@@ -237,7 +205,7 @@ def test_dask_cluster_measures_the_same_cells(pacb, cluster, tmp_path):
 
 def test_a_cluster_that_falls_apart_stops_the_run_with_a_sentence(cluster, tmp_path, monkeypatch):
     """Code that the workers lack; then the workers die; then the scheduler."""
-    monkeypatch.setattr("pacb_models.benchmarks.cluster.PATIENCE", 1.0)
+    monkeypatch.setattr("pacb_models.cluster.PATIENCE", 1.0)
     (tmp_path / "only_here.py").write_text("from pacb_models import BoundProblem as make_it\ndef make(**k): ...\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     make = importlib.import_module("only_here").make
@@ -258,7 +226,7 @@ def test_a_cluster_that_falls_apart_stops_the_run_with_a_sentence(cluster, tmp_p
     assert len(told) == 1 and "has no workers; waiting 1 s" in told[0]
     assert 1 <= len(read_rows(tmp_path / "out")) < 40
 
-    monkeypatch.setattr("pacb_models.benchmarks.cluster.PATIENCE", 60.0)
+    monkeypatch.setattr("pacb_models.cluster.PATIENCE", 60.0)
     with pytest.raises(RunStopped, match=r"the Dask scheduler at tcp://.* is gone"):
         run_suite(
             suite,

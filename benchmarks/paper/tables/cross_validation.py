@@ -52,6 +52,7 @@ def _baselines(study: Study) -> dict[str, Baseline]:
             load_dataset(name, study.data_dir),
             seed=study.seed,
             n_jobs=study.jobs,
+            dask=study.dask,
             progress=functools.partial(study.report, f"cross-validation of {name}"),
         )
         found[name] = Baseline.of(result)

@@ -1,0 +1,43 @@
+"""A real Dask cluster for the tests that need one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+
+import psutil
+
+
+class Cluster:
+    """A real Dask scheduler with two worker processes on loopback, in a directory of their own."""
+
+    def __init__(self, folder, python_path):
+        self._processes = []
+        self._folder = folder
+        self._environment = {**os.environ, "PYTHONPATH": str(python_path)}
+        contact = folder / "scheduler.json"
+        common = ("--no-dashboard", "--scheduler-file", str(contact), "--host", "127.0.0.1")
+        self.scheduler = self._start("dask_scheduler", *common, "--port", "0")
+        self.workers = [self._start("dask_worker", *common, "--no-nanny", "--nthreads", "1") for _ in range(2)]
+        deadline = time.monotonic() + 60
+        while not (contact.exists() and contact.stat().st_size) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        self.address = json.loads(contact.read_text())["address"]
+
+    def _start(self, program, *arguments):
+        command = [sys.executable, "-m", f"distributed.cli.{program}", *arguments]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        process = subprocess.Popen(command, env=self._environment, cwd=self._folder, **quiet)
+        self._processes.append(process)
+        return process
+
+    def measuring_processes(self):
+        return [child for worker in self.workers for child in psutil.Process(worker.pid).children()]
+
+    def close(self):
+        for process in self._processes:
+            process.kill()
+            process.wait()

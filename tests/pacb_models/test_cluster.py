@@ -1,0 +1,112 @@
+"""Work on a real Dask cluster of two processes: the same results, and what a killed worker or scheduler costs."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+
+import numpy as np
+import pytest
+
+from pacb_models.cli import main
+from pacb_models.cluster import spread
+from pacb_models.ensembles.cross_validation import cross_validate
+from pacb_models.ensembles.datasets import load_dataset
+from pacb_models.ensembles.risks import BATCH, Experiment, train_risks
+from pacb_models.errors import InputError, RunStopped
+
+from ..dask_cluster import Cluster
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    (folder / "spread_work.py").write_text(WORK)
+    running = Cluster(folder, folder)
+    yield running
+    running.close()
+
+
+def test_training_on_a_cluster_is_the_same_and_survives_a_killed_worker(cluster, data_dir, tmp_path):
+    """Byte for byte the table of a serial run; one of the two workers dies by kill -9 in the middle."""
+    dataset = load_dataset("haberman", data_dir)
+    arguments = ("train", "haberman", "--count", str(6 * BATCH), "--data", str(data_dir))
+    assert main([*arguments, "--out", str(tmp_path / "serial.csv")]) == 0
+    assert main([*arguments, "--out", str(tmp_path / "cluster.csv"), "--dask", cluster.address]) == 0
+    assert (tmp_path / "cluster.csv").read_bytes() == (tmp_path / "serial.csv").read_bytes()
+
+    seen = []
+
+    def kill_one(done, total):
+        seen.append(done)
+        if 0 < done < total:
+            cluster.workers[0].kill()
+
+    table = train_risks(dataset, count=6 * BATCH, dask=cluster.address, progress=kill_one)
+    assert seen[0] == 0 and seen[-1] == 6 * BATCH and len(seen) == 7
+    serial = train_risks(dataset, count=6 * BATCH)
+    for name in ("validation_errors", "test_errors", "training_errors"):
+        np.testing.assert_array_equal(getattr(table, name), getattr(serial, name))
+    folds = cross_validate(dataset, count=20, dask=cluster.address), cross_validate(dataset, count=20)
+    np.testing.assert_array_equal(folds[0].errors, folds[1].errors)
+
+
+def test_the_kernel_matrix_does_not_travel(data_dir):
+    dataset = load_dataset("haberman", data_dir)
+    experiment = Experiment(dataset, np.array([0.1, 0.2]))
+    before = len(pickle.dumps(experiment))
+    experiment.errors([0])
+    assert "gram" in experiment.__dict__ and len(pickle.dumps(experiment)) == before
+    assert pickle.loads(pickle.dumps(experiment)).errors([0, 1]) == experiment.errors([0, 1])
+
+
+WORK = """
+import os, time
+
+def doubled(item):
+    return 2 * item
+
+def with_process(shared, item):
+    time.sleep(0.05)
+    return id(shared), os.getpid()
+
+def broken(item):
+    if item == 3:
+        raise ValueError("three is too many")
+    return item
+"""
+
+
+def test_spreading(cluster, monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(tmp_path / "cluster"))
+    work = importlib.import_module("spread_work")
+    assert dict(spread(work.doubled, range(20), cluster.address)) == {item: 2 * item for item in range(20)}
+    found = [result for _, result in spread(work.with_process, range(12), cluster.address, shared={"data": 1})]
+    # One copy in each process that worked.
+    assert len(set(found)) == len({process for _, process in found})
+    assert os.getpid() not in {process for _, process in found}
+    with pytest.raises(ValueError, match="three is too many"):
+        list(spread(work.broken, range(5), cluster.address))
+    handled = dict(spread(work.broken, range(5), cluster.address, failed=str))
+    assert handled[3] == "three is too many" and handled[4] == 4
+
+    monkeypatch.setattr("pacb_models.cluster.PATIENCE", 1.0)
+    told = []
+    done = []
+    with pytest.raises(RunStopped, match="had no workers for 1 s"):
+        for item, _ in spread(work.doubled, range(500), cluster.address, tell=told.append):
+            done.append(item)
+            for worker in cluster.workers:
+                worker.kill()
+    assert done and len(told) == 1 and "has no workers" in told[0]
+
+
+def test_no_cluster_is_one_sentence(data_dir, tmp_path, capsys):
+    with pytest.raises(InputError, match="no Dask scheduler answers there"):
+        list(spread(abs, range(3), "tcp://127.0.0.1:9"))
+    command = ["train", "haberman", "--count", "4", "--data", str(data_dir), "--out", str(tmp_path / "x.csv")]
+    assert main([*command, "--dask", "tcp://127.0.0.1:9"]) == 2
+    assert "no Dask scheduler answers there" in capsys.readouterr().err.splitlines()[-1]
+    assert not (tmp_path / "x.csv").exists()
