@@ -38,7 +38,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "  pacb bench --repeat 5 --out results/five  every cell five times: medians and intervals\n"
         "  pacb bench --report results/paper        the report on an unfinished run\n"
         "  pacb bench --suite field --out results/field --page docs/field.md\n"
-        "  pacb bench --compare results/old results/new",
+        "  pacb bench --compare results/old results/new\n"
+        "  pacb bench --merge results/here results/there --out results/both",
     )
     parser.add_argument(
         "--suite", default="quick", help="'quick', 'paper', 'scaling' or another package's; an unknown name lists all"
@@ -70,6 +71,12 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--page", metavar="FILE.md", help="also write the report as Markdown, with figures and raw results beside it"
     )
+    parser.add_argument(
+        "--merge",
+        nargs="+",
+        metavar="DIR",
+        help="put the results of several directories, or machines, into the new directory --out",
+    )
     parser.add_argument("--compare", nargs=2, metavar=("DIR1", "DIR2"), help="what became faster, slower or wrong")
     return parser
 
@@ -82,6 +89,12 @@ def run(options: argparse.Namespace) -> int:
         comparison = compare.compare(*options.compare)
         print(comparison)
         return DONE if comparison.newly_wrong.empty else FAILED
+    if options.merge:
+        from .merge import merge
+
+        if not options.out:
+            raise InputError("--merge needs --out, a new directory for the results.")
+        return _summarise(merge(options.merge, options.out), with_report=not options.no_report, page=options.page)
     if options.report:
         return _summarise(Path(options.report), with_report=True, page=options.page)
     from pacb_models.errors import RunStopped

@@ -263,10 +263,15 @@ def _parsed(line: bytes, path: Path, number: int) -> dict[str, Any]:
 
 
 def load_results(directory: str | Path) -> pandas.DataFrame:
-    """The rows as a data frame with the columns :data:`FIELDS`."""
+    """The rows as a data frame with the columns :data:`FIELDS`, and ``machine``.
+
+    Rows have the same ``machine`` when processor, cores, memory and system of their environments are the same.
+    """
     import pandas
 
-    return pandas.DataFrame(read_rows(directory), columns=list(FIELDS))
+    frame = pandas.DataFrame(read_rows(directory), columns=list(FIELDS))
+    machines = Environments.read(directory).machines(frame["environment"].unique())
+    return frame.assign(machine=frame["environment"].map(machines))
 
 
 def export(directory: str | Path) -> None:
@@ -274,18 +279,16 @@ def export(directory: str | Path) -> None:
 
     The Parquet file carries the environments that its rows name, as the entry "pacb" of its metadata.
     """
-    import pandas
     import pyarrow
     import pyarrow.parquet
 
-    frame = load_results(directory)
-    for name, kind in FIELDS.items():
-        frame[name] = frame[name].astype(_COLUMNS[kind])
+    frame = load_results(directory)[list(FIELDS)]
+    frame = frame.astype({name: _COLUMNS[kind] for name, kind in FIELDS.items()})
     texts = [name for name, kind in FIELDS.items() if kind is str]
     neutral = frame.assign(**{name: frame[name].map(neutralised, na_action="ignore") for name in texts})
     write_atomically(Path(directory) / "results.csv", neutral.to_csv(index=False))
     described = json.dumps(Environments.read(directory).as_dict())
-    table = pyarrow.Table.from_pandas(pandas.DataFrame(frame), preserve_index=False)
+    table = pyarrow.Table.from_pandas(frame, preserve_index=False)
     table = table.replace_schema_metadata({**(table.schema.metadata or {}), b"pacb": described.encode()})
     buffer = io.BytesIO()
     pyarrow.parquet.write_table(table, buffer)

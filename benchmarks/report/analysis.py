@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
+from ..results import LEVELS, reach_field
 from ..runner import CORRECT_GAP
-from ..summary import method_names, shifted_geometric_mean
+from ..summary import mean_times, method_names
 
 #: Sizes that a fitted exponent needs at least; two give a slope without any sign of how well it fits.
 SIZES_FOR_A_FIT = 3
@@ -17,51 +21,78 @@ _TICK = 1e-7
 #: Why a run is no success although it claims one: the point is stationary, but a better one exists.
 NOT_GLOBAL = "optimal claimed, gap above 1e-7"
 
-_FACTS = ["H", "m", "delta", "distance", "divergence", "order", "constant", "prior"]
+_FACTS = ["problem_kind", "H", "m", "delta", "distance", "divergence", "order", "constant", "prior"]
+
+_TIMES = ["seconds", "setup_seconds", "charged_seconds", *map(reach_field, LEVELS)]
 
 
 def prepare(results: pd.DataFrame) -> pd.DataFrame:
     """The rows of a log with what the report asks of each.
 
-    Added columns: ``method`` (solver and settings), ``kind`` (distance and divergence: what decides which solvers
-    apply), ``total_seconds`` (set-up and solving), ``found`` (a success within 1e-7 of the certified optimum, or just a
-    success where none is known) and ``outcome`` (the status, or :data:`NOT_GLOBAL`). A run that ended before its
-    problem was built gets the problem's facts from other runs.
+    Added columns: ``method`` (solver and settings), ``kind`` (distance and divergence, which decide which solvers
+    apply, and the machine where there are several: times of two are never set against each other), ``total_seconds``
+    (set-up and solving), ``found`` (a success within 1e-7 of the certified optimum, or just a success where none is
+    known) and ``outcome`` (the status, or :data:`NOT_GLOBAL`). A run that ended before its problem was built gets the
+    problem's facts from other runs.
     """
     runs = results.copy()
     for fact in _FACTS:
         runs[fact] = runs.groupby("problem")[fact].transform("first")
     for flag in ("claims", "success", "correct", "parallel"):
         runs[flag] = runs[flag].astype(bool)
-    for number in ("H", "bound", "reference_bound", "gap", "kkt_residual", "seconds", "setup_seconds"):
+    for number in ("H", "bound", "reference_bound", "gap", "kkt_residual", *_TIMES):
         runs[number] = pd.to_numeric(runs[number])
     runs["method"] = method_names(results)
-    runs["kind"] = [_kind(distance, divergence) for distance, divergence in zip(runs["distance"], runs["divergence"])]
+    machines = runs["machine"] if runs["machine"].nunique(dropna=False) > 1 else [None] * len(runs)
+    runs["kind"] = list(map(_kind, runs["distance"], runs["divergence"], runs["problem_kind"], machines))
     runs["total_seconds"] = runs["seconds"].fillna(0.0) + runs["setup_seconds"].fillna(0.0)
     runs["found"] = runs["success"] & (runs["correct"] | runs["reference_bound"].isna())
     runs["outcome"] = runs["status"].where(~runs["success"] | runs["found"], NOT_GLOBAL)
     return runs
 
 
-def _kind(distance: str | None, divergence: str | None) -> str:
+def _kind(distance: Any, divergence: Any, problem_kind: Any, machine: Any) -> str:
     if not isinstance(distance, str):
         return "unknown"
-    return distance if divergence in ("chi2", None) else f"{distance} ({divergence})"
+    direct = "direct " if problem_kind == "direct" else ""
+    name = direct + (distance if divergence in ("chi2", None) else f"{distance} ({divergence})")
+    return name if machine is None else f"{name}, machine {machine:.0f}"
+
+
+def condense(runs: pd.DataFrame) -> pd.DataFrame:
+    """One row for all repetitions of a cell on a machine: median times; found and a success when every one is.
+
+    The other columns are those of a repetition that did not find the optimum, where there is one.
+    """
+    cell = ["machine", "key"]
+    if not runs.duplicated(cell).any():
+        return runs
+    first = runs.sort_values(["found", "repetition"], kind="stable").drop_duplicates(cell).sort_index()
+    medians = runs.groupby(cell, dropna=False)[[*_TIMES, "total_seconds"]].median()
+    places = pd.MultiIndex.from_frame(first[cell])
+    return first.assign(**{name: medians[name].reindex(places).to_numpy() for name in medians.columns})
 
 
 def by_kind(runs: pd.DataFrame) -> pd.DataFrame:
-    """For every kind and method: runs, optima found, and mean time with failures charged, best method first."""
+    """For every kind and method: cells, optima found, and mean time with failures charged, best method first.
+
+    An optimum is found when every repetition finds it; ``low`` and ``high`` are the interval of the repetitions.
+    """
     lines = []
     for kind, group in runs.groupby("kind", sort=False):
         for method, rows in group.groupby("method", sort=False):
+            found = rows.groupby("key")["found"].all()
+            low, mean, high = mean_times(_charged(rows), rows["key"], rows["repetition"])
             lines.append(
                 {
                     "kind": kind,
                     "method": method,
-                    "runs": len(rows),
-                    "found": int(rows["found"].sum()),
-                    "share": rows["found"].mean(),
-                    "mean_seconds": shifted_geometric_mean(_charged(rows)),
+                    "runs": len(found),
+                    "found": int(found.sum()),
+                    "share": found.mean(),
+                    "mean_seconds": mean,
+                    "low": low,
+                    "high": high,
                 }
             )
     table = pd.DataFrame(lines)
@@ -125,17 +156,99 @@ def worse_claims(runs: pd.DataFrame) -> pd.DataFrame:
     return claims[claims["bound"] > best + CORRECT_GAP]
 
 
+def by_class(runs: pd.DataFrame) -> pd.DataFrame:
+    """:func:`by_kind` for each decade of sizes: ``H`` is the upper end of the decade that the line is about."""
+    sizes = 10.0 ** np.ceil(np.log10(runs["H"].astype(float).clip(lower=10.0)))
+    tables = [by_kind(rows).assign(H=size) for size, rows in runs.groupby(sizes)]
+    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+    order = {kind: position for position, kind in enumerate(runs["kind"].unique())}
+    return table.sort_values(["kind", "H"], key=lambda column: column.map(order).fillna(column), kind="stable")
+
+
 def performance_profiles(runs: pd.DataFrame) -> dict[str, np.ndarray]:
     r"""The time ratios behind Dolan and Moré's profiles, one sorted array per method.
 
     For problem ``p`` and method ``s``, :math:`r_{p,s} = t_{p,s} / \min_{s'} t_{p,s'}` where only runs that found the
     optimum have a time; the others' ratio is infinite. The profile of ``s`` at τ is the share of its ratios up to τ.
     """
-    times = runs["total_seconds"].clip(lower=_TICK).where(runs["found"], np.inf)
-    best = times.groupby(runs["problem"]).transform("min")
+    return _ratios(runs["total_seconds"].clip(lower=_TICK).where(runs["found"], np.inf), runs, runs["method"])
+
+
+def level_profiles(runs: pd.DataFrame, level: float) -> dict[str, np.ndarray]:
+    """The same ratios for the time until the gap is at most ``level``, whatever is claimed.
+
+    A method that was run with several tolerances has the time of the quickest run that gets there.
+    """
+    times = runs[reach_field(level)].clip(lower=_TICK).fillna(np.inf)
+    return _ratios(times, runs, runs["method"].map(without_tolerance))
+
+
+def without_tolerance(method: str) -> str:
+    """The name of a method less its tolerance.
+
+    >>> without_tolerance("ipopt starts=5 tolerance=0.0001")
+    'ipopt starts=5'
+    """
+    return " ".join(word for word in method.split(" ") if not word.startswith("tolerance="))
+
+
+def _ratios(times: pd.Series, runs: pd.DataFrame, methods: pd.Series) -> dict[str, np.ndarray]:
+    quickest = times.groupby([runs["problem"], methods.rename("method")]).min()
+    best = quickest.groupby("problem").transform("min")
     # Where nobody found the optimum, all ratios are infinite.
-    ratios = (times / best).fillna(np.inf)
-    return {method: np.sort(ratios[runs["method"] == method].to_numpy()) for method in runs["method"].unique()}
+    ratios = (quickest / best).fillna(np.inf)
+    return {
+        method: np.sort(ratios[ratios.index.get_level_values("method") == method].to_numpy())
+        for method in methods.unique()
+    }
+
+
+def pairwise(runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """For each pair of methods: on how many of their common problems the first is the faster to find the optimum.
+
+    The second table has the number of common problems. Of two that fail neither is faster.
+    """
+    methods = list(runs["method"].unique())
+    times = runs["total_seconds"].where(runs["found"], np.inf)
+    wide = times.groupby([runs["problem"], runs["method"]]).min().unstack().reindex(columns=methods)
+    known = wide.to_numpy(dtype=float)
+    common = (~np.isnan(known)[:, :, None] & ~np.isnan(known)[:, None, :]).sum(axis=0)
+    faster = (known[:, :, None] < known[:, None, :]).sum(axis=0)
+    return pd.DataFrame(faster, methods, methods), pd.DataFrame(common, methods, methods)
+
+
+def data_profiles(runs: pd.DataFrame) -> dict[str, np.ndarray]:
+    """Gradient evaluations to the optimum, sorted, infinite where it was not found; for methods that count them.
+
+    Moré and Wild's data profile of a method at κ is the share of its problems that took at most κ.
+    """
+    counts = pd.to_numeric(runs["gradient_evaluations"])
+    counting = runs.loc[counts.notna(), "method"].unique()
+    evaluations = counts.where(runs["found"] & counts.notna(), np.inf)
+    return {method: np.sort(evaluations[runs["method"] == method].to_numpy(dtype=float)) for method in counting}
+
+
+def merging(runs: pd.DataFrame) -> pd.DataFrame:
+    """Solvers with and without merging of equal risks, side by side: one line per kind, solver and size.
+
+    The times are geometric means over the problems that both found.
+    """
+    columns = ["kind", "method", "H", "problems", "merged", "raw_found", "merged_found", "raw", "with", "difference"]
+    settings = runs["settings"].map(json.loads)
+    on = settings.map(lambda given: given.get("merge", False) is not False)
+    method = runs["method"].map(lambda name: " ".join(w for w in name.split(" ") if not w.startswith("merge=")))
+    place = ["kind", "method", "H", "problem"]
+    sides = [runs.assign(method=method)[on == side].drop_duplicates(place).set_index(place) for side in (False, True)]
+    both = sides[0].merge(sides[1], left_index=True, right_index=True, suffixes=("_raw", "_with"))
+    lines = []
+    for key, rows in both.groupby(["kind", "method", "H"], sort=False):
+        solved = rows[rows["found_raw"] & rows["found_with"]]
+        times = [np.exp(np.log(solved[f"total_seconds_{side}"].clip(lower=_TICK)).mean()) for side in ("raw", "with")]
+        merged = pd.to_numeric(rows["merged_size_with"]).median()
+        counts = [int(rows[f"found_{side}"].sum()) for side in ("raw", "with")]
+        difference = (solved["bound_raw"] - solved["bound_with"]).abs().max()
+        lines.append(dict(zip(columns, [*key, len(rows), merged, *counts, *times, difference], strict=True)))
+    return pd.DataFrame(lines, columns=columns)
 
 
 def growth(runs: pd.DataFrame) -> pd.DataFrame:

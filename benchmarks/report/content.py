@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from pacb_models.plots.style import Style, styled
 
 from .. import summary
 from ..environment import Environments
+from ..results import LEVELS, reach_field
 from . import analysis, families, figures, findings, posteriors, tables
 from .findings import Finding
 from .tables import Table
@@ -48,6 +48,7 @@ class Content:
     subtitle: str
     warnings: tuple[str, ...]
     winners: tuple[Finding, ...]
+    choices: Table
     weaknesses: tuple[Finding, ...]
     verdicts: tuple[Finding, ...]
     summary_tables: tuple[Table, ...]
@@ -57,6 +58,7 @@ class Content:
 
     def tables(self) -> Iterator[Table]:
         """All tables, in the order of the page."""
+        yield self.choices
         yield from self.summary_tables
         for section in self.sections:
             yield from section.tables
@@ -71,16 +73,20 @@ class Content:
 def describe(runs: pd.DataFrame, environments: Environments, say: Callable[[str], None]) -> Content:
     """Everything the report says about prepared runs (:func:`analysis.prepare`)."""
     say("summary")
-    style = Style(list(runs["method"].unique()))
+    style = Style(list(dict.fromkeys([*runs["method"], *runs["method"].map(analysis.without_tolerance)])))
+    each = analysis.condense(runs)
     with styled():
         sections = [
-            _hard(runs),
-            _failures(runs),
-            _agreement(runs),
-            _profiles(runs, style, say),
-            _growth(runs, style, say),
-            _gaps(runs, style, say),
-            _posteriors(runs, say),
+            _hard(each),
+            _failures(each),
+            _agreement(each),
+            _merging(each),
+            _profiles(each, style, say),
+            _levels(each, style, say),
+            _evaluations(each, style, say),
+            _growth(each, style, say),
+            _gaps(each, style, say),
+            _posteriors(each, say),
         ]
     suite = " and ".join(map(str, runs["suite"].unique()))
     return Content(
@@ -88,8 +94,9 @@ def describe(runs: pd.DataFrame, environments: Environments, say: Callable[[str]
         subtitle=_subtitle(runs, environments),
         warnings=tuple(_warnings(runs, environments)),
         winners=tuple(findings.winners(runs)),
-        weaknesses=tuple(findings.weaknesses(runs)),
-        verdicts=tuple(findings.verdicts(runs)),
+        choices=tables.choices_table(runs),
+        weaknesses=tuple(findings.weaknesses(each)),
+        verdicts=tuple(findings.verdicts(each)),
         summary_tables=(tables.solvers_table(runs), tables.kinds_table(runs)),
         sections=tuple(section for section in sections if section is not None),
         environment=tables.environment_table(environments, runs),
@@ -143,10 +150,18 @@ def _limits(runs: pd.DataFrame) -> Iterator[str]:
         "its process. Neither are the moment constant, which belongs to the problem, and the search for the certified "
         "optimum. Set-up time, such as building a model, is."
     )
-    yield (
-        "Each run is measured once. Repeat the suite and use pacb bench --compare before relying on differences of a "
-        "few per cent."
-    )
+    repetitions = int(runs["repetition"].max()) + 1
+    if repetitions == 1:
+        yield (
+            "Each run is measured once. Use pacb bench --repeat, and --compare, before relying on differences of a few "
+            "per cent."
+        )
+    else:
+        yield (
+            f"Times are medians of {repetitions} repetitions, the whole suite after the whole suite; an optimum counts "
+            "as found when every repetition finds it. The interval encloses the median with probability 95 %, or is "
+            "the range of the repetitions where there are fewer than six. Runs that ran out of time are not repeated."
+        )
     yield (
         "Except for the exact solver, “optimal” is a claim about a stationary point: it may be a local minimum. Runs "
         "that end in one which is not global count as successes, but neither as correct nor as optima found."
@@ -188,20 +203,69 @@ def _agreement(runs: pd.DataFrame) -> Section:
     return Section("agreement", "Agreement between solvers", text, both)
 
 
+def _merging(runs: pd.DataFrame) -> Section | None:
+    table = tables.merging_table(runs)
+    if table is None:
+        return None
+    text = "Risks are counts of errors: H classifiers have at most m + 1 different ones, and equal ones can be merged."
+    return Section("merging", "Equal risks merged", text, (table,))
+
+
 def _profiles(runs: pd.DataFrame, style: Style, say: Callable[[str], None]) -> Section:
-    drawn = []
+    drawn, pairs = [], []
     for kind, rows in runs.groupby("kind", sort=False):
         say(f"performance profile, {kind}")
         description = (
             f"Performance profile, {kind} distance: share of problems solved within a multiple of the fastest time."
         )
-        drawn.append(_draw(f"profile-{_slug(kind)}", description, figures.profile(rows, style)))
+        drawn.append(_draw(f"profile-{tables.slug(kind)}", description, figures.profile(rows, style)))
+        if rows["method"].nunique() > 1:
+            best = analysis.by_kind(rows)["method"].iloc[0]
+            description = f"Pairwise profiles, {kind} distance: {best} and each other solver, as if they were alone."
+            drawn.append(_draw(f"pairs-{tables.slug(kind)}", description, figures.pairwise_profiles(rows, best, style)))
+            pairs.append(tables.pairwise_table(kind, rows))
     text = (
         "After Dolan and Moré: how many of the problems a solver finds the optimum of when it may take τ times as long "
         "as the fastest solver of each. At the left edge: how often it is the fastest; at the right: how often it "
-        "finds the optimum at all."
+        "finds the optimum at all. A joint profile tells who is best; it does not rank the others, whose curves may "
+        "change places when a solver is added or left out (Gould and Scott, ACM Transactions on Mathematical Software "
+        "43, 2016). Two solvers are compared by the profile of the two alone, or by their entry in the tables of pairs."
     )
-    return Section("profiles", "Performance profiles", text, (), tuple(drawn))
+    return Section("profiles", "Performance profiles", text, tuple(pairs), tuple(drawn))
+
+
+def _levels(runs: pd.DataFrame, style: Style, say: Callable[[str], None]) -> Section | None:
+    if runs[[reach_field(level) for level in LEVELS]].isna().all(axis=None):
+        return None
+    drawn = []
+    for kind, rows in runs.groupby("kind", sort=False):
+        say(f"profiles by accuracy, {kind}")
+        description = f"Performance profiles for three accuracies, {kind} distance."
+        drawn.append(_draw(f"levels-{tables.slug(kind)}", description, figures.level_profiles(rows, style)))
+    text = (
+        "A solver that is quick to three digits may be slow to nine. The time counts until the gap is at most the "
+        "level, whether or not the solver stops there or claims anything."
+    )
+    return Section("levels", "Accuracy levels", text, (tables.levels_table(runs),), tuple(drawn))
+
+
+def _evaluations(runs: pd.DataFrame, style: Style, say: Callable[[str], None]) -> Section | None:
+    drawn = []
+    for kind, rows in runs.groupby("kind", sort=False):
+        say(f"data profile, {kind}")
+        figure = figures.data_profile(rows, style)
+        if figure is not None:
+            description = (
+                f"Data profile, {kind} distance: share of problems solved within so many gradient evaluations."
+            )
+            drawn.append(_draw(f"evaluations-{tables.slug(kind)}", description, figure))
+    if not drawn:
+        return None
+    text = (
+        "After Moré and Wild: the share of problems whose optimum is found within so many evaluations of the gradient. "
+        "It depends neither on the machine nor on the language; only methods that count evaluations are shown."
+    )
+    return Section("evaluations", "Gradient evaluations", text, (), tuple(drawn))
 
 
 def _growth(runs: pd.DataFrame, style: Style, say: Callable[[str], None]) -> Section | None:
@@ -209,11 +273,11 @@ def _growth(runs: pd.DataFrame, style: Style, say: Callable[[str], None]) -> Sec
     for kind, rows in runs[runs["found"]].groupby("kind", sort=False):
         say(f"time against H, {kind}")
         description = f"Time against the number of classifiers, {kind} distance."
-        drawn.append(_draw(f"time-{_slug(kind)}", description, figures.time_against_size(rows, style)))
+        drawn.append(_draw(f"time-{tables.slug(kind)}", description, figures.time_against_size(rows, style)))
         memory = figures.memory_against_size(rows, style)
         if memory is not None:
             description = f"Memory against the number of classifiers, {kind} distance."
-            drawn.append(_draw(f"memory-{_slug(kind)}", description, memory))
+            drawn.append(_draw(f"memory-{tables.slug(kind)}", description, memory))
     if not drawn:
         return None
     table = tables.growth_table(runs)
@@ -245,9 +309,9 @@ def _posteriors(runs: pd.DataFrame, say: Callable[[str], None]) -> Section | Non
         say(f"posteriors, {each.dataset}")
         where = f"{each.dataset}, H = {each.posteriors[0].problem.size}, δ = {each.delta:g}"
         weights = figures.weights_against_risk(each, style)
-        drawn.append(_draw(f"weights-{_slug(each.dataset)}", f"{where}: optimal weights against risk.", weights))
+        drawn.append(_draw(f"weights-{tables.slug(each.dataset)}", f"{where}: optimal weights against risk.", weights))
         mass = figures.cumulative_weights(each, style)
-        drawn.append(_draw(f"cdf-{_slug(each.dataset)}", f"{where}: optimal posterior mass up to a risk.", mass))
+        drawn.append(_draw(f"cdf-{tables.slug(each.dataset)}", f"{where}: optimal posterior mass up to a risk.", mass))
     text = (
         "The certified optimal posteriors at the largest H of each data set. First figure of each: the weight of a "
         "single classifier against its risk on the validation examples; second: the posterior mass of all classifiers "
@@ -260,8 +324,3 @@ def _posteriors(runs: pd.DataFrame, say: Callable[[str], None]) -> Section | Non
 def _draw(name: str, description: str, figure: Any) -> Illustration:
     settled = figures.settle(figure)
     return Illustration(name, description, figures.as_svg(settled), figures.as_pdf(settled))
-
-
-def _slug(text: str) -> str:
-    """A file name made of the text's letters, digits, dots and hyphens."""
-    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.").lower()

@@ -11,6 +11,7 @@ import pandas as pd
 
 from pacb_models.plots.style import Style
 
+from ..results import LEVELS
 from ..runner import CORRECT_GAP
 from . import analysis
 from .posteriors import DataSetPosteriors
@@ -51,22 +52,80 @@ def _log_axis(axis: Axis, show: Callable[[float], str]) -> None:
 def profile(runs: pd.DataFrame, style: Style) -> Figure:
     """Dolan and Moré's performance profile of one kind of problem."""
     figure, axes = _new(4.4, 3.9)
-    ratios = analysis.performance_profiles(runs)
-    finite = [values[np.isfinite(values)] for values in ratios.values()]
+    _draw_profile(axes, analysis.performance_profiles(runs), style)
+    axes.set(xlabel="time relative to the fastest solver", ylabel="share of problems solved")
+    _legend_below(figure)
+    return figure
+
+
+def level_profiles(runs: pd.DataFrame, style: Style) -> Figure:
+    """A profile for each level of accuracy, side by side."""
+    figure, panels = _panels(len(LEVELS), len(LEVELS), 3.0, 3.6)
+    for level, axes in zip(LEVELS, panels, strict=True):
+        _draw_profile(axes, analysis.level_profiles(runs, level), style)
+        axes.set_title(f"gap at most {level:.0e}", fontsize=9.0)
+        axes.set(xlabel="time relative to the fastest")
+    panels[0].set(ylabel="share of problems")
+    _legend_once(figure, panels, columns=5)
+    return figure
+
+
+def pairwise_profiles(runs: pd.DataFrame, best: str, style: Style) -> Figure:
+    """The profile of the best method and each other one, as if there were only the two."""
+    others = [method for method in runs["method"].unique() if method != best]
+    columns = min(len(others), 4)
+    figure, panels = _panels(len(others), columns, 2.3, 2.0)
+    for other, axes in zip(others, panels, strict=True):
+        pair = runs[runs["method"].isin([best, other])]
+        common = pair.groupby("problem")["method"].transform("nunique") == 2
+        _draw_profile(axes, analysis.performance_profiles(pair[common]), style)
+        axes.set_title(f"{best} and {other}", fontsize=8.0)
+    return figure
+
+
+def data_profile(runs: pd.DataFrame, style: Style) -> Figure | None:
+    """Moré and Wild's data profile by gradient evaluations; None where no method counts them."""
+    profiles = analysis.data_profiles(runs)
+    if not profiles:
+        return None
+    figure, axes = _new(4.4, 3.9)
+    _draw_profile(axes, profiles, style)
+    axes.set(xlabel="gradient evaluations", ylabel="share of problems solved")
+    _legend_below(figure)
+    return figure
+
+
+def _draw_profile(axes: Axes, profiles: dict[str, np.ndarray], style: Style) -> None:
+    """Step curves: the share of each method's values up to what the axis says."""
+    finite = [values[np.isfinite(values)] for values in profiles.values()]
     right = 1.2 * max([2.0, *(values[-1] for values in finite if len(values))])
-    for position, (method, values) in enumerate(ratios.items()):
+    for position, (method, values) in enumerate(profiles.items()):
         reached = values[np.isfinite(values)]
         # From how often it is the fastest to how often it finds the optimum.
         steps = np.concatenate([[1.0], reached[reached > 1.0], [right]])
-        shares = np.searchsorted(reached, steps, side="right") / len(values)
+        shares = np.searchsorted(reached, steps, side="right") / max(len(values), 1)
         # Marks at other places on each curve, so that curves on top of each other can be told apart.
         every = (position % 5 / 40, 0.2)
         axes.step(steps, shares, where="post", label=method, markevery=every, **style[method])
     axes.set(xlim=(1.0, right), ylim=(-0.02, 1.04))
     _log_axis(axes.xaxis, "{:g}".format)
-    axes.set(xlabel="time relative to the fastest solver", ylabel="share of problems solved")
-    _legend_below(figure)
-    return figure
+
+
+def _panels(count: int, columns: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
+    """So many axes in rows of a figure."""
+    from matplotlib.figure import Figure
+
+    rows = -(-count // columns)
+    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    return figure, [figure.add_subplot(rows, columns, place) for place in range(1, count + 1)]
+
+
+def _legend_once(figure: Figure, panels: Sequence[Axes], columns: int) -> None:
+    """One legend for panels with the same curves."""
+    handles = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels())}
+    figure.legend(
+        handles.values(), handles.keys(), loc="outside lower center", ncols=columns, handlelength=2.8, fontsize=8.0
+    )
 
 
 def time_against_size(runs: pd.DataFrame, style: Style) -> Figure:

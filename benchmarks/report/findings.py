@@ -29,10 +29,10 @@ def winners(runs: pd.DataFrame) -> list[Finding]:
 def _ranking(rows: pd.DataFrame) -> str:
     best = rows.iloc[0]
     if best["found"] == 0:
-        return f"no solver found the optimum ({listed(list(rows['method']))} tried)."
+        return f"no solver found an optimum ({listed(list(rows['method']))} tried)."
     count = counted(best["runs"], "optimum", "optima")
     tally = f"all {count} found" if best["found"] == best["runs"] else f"{best['found']} of {count} found"
-    sentences = [f"{best['method']} wins: {tally}, in {duration(best['mean_seconds'])} on average."]
+    sentences = [f"take {best['method']}: {tally}, in {duration(best['mean_seconds'])} on average."]
     others = rows.iloc[1:]
     complete, partial = (others[others["found"].eq(others["runs"]) == wanted] for wanted in (True, False))
     if len(complete):

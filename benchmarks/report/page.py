@@ -14,7 +14,7 @@ from pacb_models.files import write_atomically
 from ..results import export
 from .content import Content, Section
 from .findings import Finding
-from .tables import Table, as_markdown
+from .tables import Table, as_markdown, markdown_text
 
 #: Files of the run that lie beside the page.
 PARQUET, ENVIRONMENT = "results.parquet", "environment.json"
@@ -50,7 +50,8 @@ def _lines(content: Content, page: Path) -> Iterator[str]:
     yield f"Raw results: [{PARQUET}]({folder}/{PARQUET}), [{ENVIRONMENT}]({folder}/{ENVIRONMENT}).\n"
     for warning in content.warnings:
         yield f"**{warning}**\n"
-    yield from _findings("Who wins", content.winners)
+    yield from _findings("Which solver to take", content.winners)
+    yield from _tables([content.choices])
     yield from _findings("Where each fails", content.weaknesses)
     yield from _findings("Can it all be true?", content.verdicts)
     yield from _tables(content.summary_tables)
@@ -64,7 +65,7 @@ def _lines(content: Content, page: Path) -> Iterator[str]:
 
 def _findings(title: str, found: Iterable[Finding]) -> Iterator[str]:
     yield f"## {title}\n"
-    yield from (f"* **{finding.subject}**: {finding.text}" for finding in found)
+    yield from (f"* **{markdown_text(finding.subject)}**: {markdown_text(finding.text)}" for finding in found)
     yield ""
 
 

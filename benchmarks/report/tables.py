@@ -13,6 +13,7 @@ import pandas as pd
 from ...wording import at_most
 from .. import summary
 from ..environment import Environments
+from ..results import LEVELS, reach_field
 from . import analysis
 from .wording import percent, scientific, significant, status_text
 
@@ -76,6 +77,127 @@ def _milliseconds(seconds: float) -> str:
     return significant(1e3 * seconds)
 
 
+def _interval(runs: pd.DataFrame) -> tuple[Column, ...]:
+    """Columns with the interval of the repetitions, where there are any."""
+    if runs["repetition"].max() == 0:
+        return ()
+    return Column("from", "low", _milliseconds), Column("to", "high", _milliseconds)
+
+
+def choices_table(runs: pd.DataFrame) -> Table:
+    """For each class of problems the solver to take, and what it costs to take another."""
+    records = pd.DataFrame(
+        [
+            {
+                "kind": kind,
+                "H": f"up to {size:.0f}",
+                "problems": int(rows["runs"].max()),
+                "take": rows["method"].iloc[0] if rows["found"].iloc[0] else "–",
+                "found": int(rows["found"].iloc[0]),
+                "mean_seconds": rows["mean_seconds"].iloc[0],
+                "others": _others(rows),
+            }
+            for (kind, size), rows in analysis.by_class(runs).groupby(["kind", "H"], sort=False)
+        ]
+    )
+    columns = (
+        Column("distance", "kind", numeric=False),
+        Column("H", "H", numeric=False),
+        Column("problems", "problems", _integer),
+        Column("take", "take", numeric=False),
+        Column("optima found", "found", _integer),
+        Column("mean time [ms]", "mean_seconds", _milliseconds),
+        Column("instead of it (times its time; optima missed)", "others", numeric=False),
+    )
+    caption = (
+        "For each distance and decade of H: the solver that finds most of the optima, the fastest where several find "
+        "as many, and what each other one costs: how many times longer it takes, and the optima that it misses, for "
+        "which it is charged the time limit."
+    )
+    return Table.of("choices", caption, columns, records)
+
+
+def _others(rows: pd.DataFrame) -> str:
+    """What it costs to take another method than the first."""
+    best = rows.iloc[0]
+    texts = []
+    for row in rows.iloc[1:].itertuples():
+        missed = row.runs - row.found
+        cost = f"×\u00a0{significant(row.mean_seconds / best['mean_seconds'], 2)}"
+        texts.append(f"{row.method} {cost}" + (f", misses {missed} of {row.runs}" if missed else ""))
+    return "; ".join(texts) or "–"
+
+
+def pairwise_table(kind: str, runs: pd.DataFrame) -> Table:
+    """Who is faster than whom, in pairs, shaded by share."""
+    faster, common = analysis.pairwise(runs)
+    rows = []
+    for method in faster.index:
+        cells = [Cell(method, method)]
+        for other in faster.columns:
+            wins, count = faster.at[method, other], common.at[method, other]
+            share = wins / count if count else math.nan
+            shown = method != other and count > 0
+            cells.append(Cell(f"{wins}/{count}" if shown else "–", share if shown else math.nan))
+        rows.append(tuple(cells))
+    caption = (
+        f"The {kind} distance: on how many of their common problems the solver of the line finds the optimum sooner "
+        "than the solver of the column; failures are never sooner."
+    )
+    titles = ("sooner than →", *faster.columns)
+    return Table(f"pairs-{slug(kind)}", caption, titles, (False, *(True for _ in faster.columns)), tuple(rows))
+
+
+def levels_table(runs: pd.DataFrame) -> Table:
+    """How often and how soon each accuracy is reached."""
+    lines = []
+    for kind, group in runs.groupby("kind", sort=False):
+        for method, rows in group.groupby(group["method"].map(analysis.without_tolerance), sort=False):
+            line: dict[str, Any] = {"kind": kind, "method": method, "problems": rows["problem"].nunique()}
+            for level in LEVELS:
+                times = rows.groupby("problem")[reach_field(level)].min().dropna()
+                line[f"reached {level}"] = len(times)
+                line[f"seconds {level}"] = times.median()
+            lines.append(line)
+    columns = [Column("distance", "kind", numeric=False), Column("solver", "method", numeric=False)]
+    columns.append(Column("problems", "problems", _integer))
+    for level in LEVELS:
+        columns.append(Column(f"within {level:.0e}", f"reached {level}", _integer))
+        columns.append(Column("median [ms]", f"seconds {level}", _milliseconds))
+    caption = (
+        "Problems on which the gap came to be at most 1e-3, 1e-6, 1e-9, whatever was claimed, and the median time "
+        "until then. From the solver's trace where it has one, scaled to its measured time, else its whole time; of "
+        "several tolerances the quickest that gets there counts."
+    )
+    return Table.of("levels", caption, columns, pd.DataFrame(lines))
+
+
+def merging_table(runs: pd.DataFrame) -> Table | None:
+    """With and without merging of equal risks; none where a suite does not have both."""
+    records = analysis.merging(runs)
+    if records.empty:
+        return None
+    records["gain"] = records["raw"] / records["with"]
+    columns = (
+        Column("distance", "kind", numeric=False),
+        Column("solver", "method", numeric=False),
+        Column("H", "H", _integer),
+        Column("merged into", "merged", _integer),
+        Column("problems", "problems", _integer),
+        Column("found, raw", "raw_found", _integer),
+        Column("found, merged", "merged_found", _integer),
+        Column("raw [ms]", "raw", _milliseconds),
+        Column("merged [ms]", "with", _milliseconds),
+        Column("times faster", "gain", significant),
+        Column("largest difference of bounds", "difference", scientific),
+    )
+    caption = (
+        "Classifiers of equal risk as one, which changes no minimum, beside the problem as it is. Times: geometric "
+        "means, merging included, over the problems whose optimum was found both ways."
+    )
+    return Table.of("merging", caption, columns, records)
+
+
 def solvers_table(runs: pd.DataFrame) -> Table:
     """The summary by solver."""
     records = summary.by_solver(runs)
@@ -87,6 +209,7 @@ def solvers_table(runs: pd.DataFrame) -> Table:
         Column("correct %", "correct_percent", lambda value: percent(value / 100).removesuffix(" %")),
         Column("worst gap of a success", "worst_gap", scientific),
         Column("mean time [ms]", "mean_seconds", _milliseconds),
+        *_interval(runs),
         Column("failures", "failures", numeric=False),
     )
     caption = (
@@ -106,6 +229,7 @@ def kinds_table(runs: pd.DataFrame) -> Table:
         Column("runs", "runs", _integer),
         Column("optima found", "found", _integer),
         Column("mean time [ms]", "mean_seconds", _milliseconds),
+        *_interval(runs),
         Column("times the fastest", "relative_time", significant),
     )
     caption = (
@@ -252,6 +376,11 @@ def _flat(environment: dict[str, Any]) -> list[tuple[str, Any]]:
     for name, value in environment.items():
         entries += value.items() if isinstance(value, dict) else [(name.removesuffix("_bytes"), value)]
     return entries
+
+
+def slug(text: str) -> str:
+    """A file name made of the text's letters, digits, dots and hyphens."""
+    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.").lower()
 
 
 def as_markdown(table: Table) -> str:

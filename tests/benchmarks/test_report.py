@@ -132,7 +132,7 @@ def test_sentences_name_winner_misses_and_contradictions(tmp_path):
     )
     [winner] = findings.winners(runs)
     assert winner.subject == "kl"
-    assert winner.text.startswith("quick wins: all 2 optima found, in 10.0 ms on average.")
+    assert winner.text.startswith("take quick: all 2 optima found, in 10.0 ms on average.")
     assert "by slow (×\u00a050)." in winner.text and "local found 0 of 2" in winner.text
     weaknesses = dict(findings.weaknesses(runs))
     assert weaknesses["quick and slow"] == "found the optimum in every run."
@@ -234,7 +234,7 @@ def test_page_holds_all_it_needs(report):
 
 def test_page_says_what_the_log_says(report):
     page = report.read_text()
-    assert page.count("frontier wins: all 3 optima found") == 3
+    assert page.count("take frontier: all 3 optima found") == 3
     assert "missed the optimum in 1 of 9 runs: 1 × optimal claimed, gap above 1e-7 (squared at H" in page
     assert "9 × error" in page
     assert "Abacus &lt;9&gt;, 2 cores" in page and "8.0 GiB" in page and "not installed" in page
@@ -244,11 +244,13 @@ def test_page_says_what_the_log_says(report):
 def test_tables_are_written_as_markdown_and_latex(report):
     folder = report.parent / "tables"
     names = {
+        "choices",
         "solvers",
         "distances",
         "failures",
         "agreement-claims",
         "agreement-bounds",
+        *(f"pairs-{distance}" for distance in DISTANCES),
         "growth",
         "gaps",
         "posteriors",
@@ -310,7 +312,7 @@ def test_a_log_torn_while_writing_and_no_environment_will_do(tmp_path):
     write_log(tmp_path, [row("a")])
     with open(tmp_path / "results.jsonl", "a") as file:
         file.write('{"key": "half')
-    assert "a wins" in write_report(tmp_path).read_text()
+    assert "take a:" in write_report(tmp_path).read_text()
 
 
 def test_an_unfinished_run_is_reported_on_from_the_command_line(tmp_path, pacb):

@@ -361,6 +361,17 @@ def test_code_in_the_current_directory_is_not_run(plugin, tmp_path):
     assert [row["success"] for row in read_rows(here / "out")] == [True]
 
 
+def test_other_processes_get_the_safe_path_too():
+    """Those of joblib and of the doctor."""
+    code = (
+        "import os, sys; from pacb_models.__main__ import main; sys.argv[1:] = ['constants', '--m', '9']; main();"
+        "os.execv(sys.executable, [sys.executable, '-c', 'import sys; print(sys.flags.safe_path)'])"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "True"
+
+
 def test_a_full_disk_stops_the_run_and_loses_nothing(pacb, tmp_path):
     """A limit to the size of files stands for the disk: writing fails the same way."""
     out = tmp_path / "out"
