@@ -102,8 +102,8 @@ class Environments:
 
     def entry(self, number: Any) -> dict[str, Any]:
         """The environment of that number; empty for one that is not listed."""
-        known = isinstance(number, int) and 1 <= number <= len(self.listed)
-        return self.listed[number - 1] if known else {}
+        known = number is not None and 1 <= number <= len(self.listed)
+        return self.listed[int(number) - 1] if known else {}
 
     def as_dict(self) -> dict[str, Any]:
         """The content of the file."""

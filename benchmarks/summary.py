@@ -47,8 +47,8 @@ def mean_times(seconds: pd.Series, cells: pd.Series, repetitions: pd.Series) -> 
     """
     table = pd.DataFrame({"seconds": seconds.astype(float), "cell": cells, "repetition": repetitions})
     wide = table.pivot_table(values="seconds", index="cell", columns="repetition", aggfunc="median")
-    wide = wide.apply(lambda row: row.fillna(row.median()), axis=1) if wide.shape[1] > 1 else wide
-    return median_interval([shifted_geometric_mean(wide[column]) for column in wide.columns])
+    whole = wide.T.fillna(wide.median(axis=1))
+    return median_interval([shifted_geometric_mean(repetition) for _, repetition in whole.iterrows()])
 
 
 def method_names(results: pd.DataFrame) -> pd.Series:
@@ -64,8 +64,9 @@ def by_solver(results: pd.DataFrame) -> pd.DataFrame:
     """One line per solver: cells, success rate, correct rate, worst gap of a success, time relative to the fastest.
 
     A solver with other settings is another line, and so is one on another machine. Solvers are compared on the cells
-    they can handle; what is no success is charged the time limit. ``mean_seconds`` is the median over repetitions,
-    ``low`` and ``high`` the ends of its interval (see :func:`median_interval`).
+    they can handle; a cell counts as a success when every repetition is one, else it is charged the time limit.
+    ``mean_seconds`` is the median over repetitions, ``low`` and ``high`` the ends of its interval (see
+    :func:`median_interval`).
     """
     lines = []
     several = results["machine"].nunique(dropna=False) > 1
@@ -78,8 +79,8 @@ def by_solver(results: pd.DataFrame) -> pd.DataFrame:
                 "solver": f"{method} [machine {machine:.0f}]" if several else method,
                 "machine": machine,
                 "cells": rows["key"].nunique(),
-                "success_percent": 100.0 * rows["success"].astype(bool).mean(),
-                "correct_percent": 100.0 * rows["correct"].astype(bool).mean(),
+                "success_percent": 100.0 * rows["success"].astype(bool).groupby(rows["key"]).all().mean(),
+                "correct_percent": 100.0 * rows["correct"].astype(bool).groupby(rows["key"]).all().mean(),
                 "worst_gap": successes["gap"].astype(float).max() if len(successes) else np.nan,
                 "mean_seconds": mean,
                 "low": low,
@@ -94,7 +95,7 @@ def by_solver(results: pd.DataFrame) -> pd.DataFrame:
 
 
 def _failures(rows: pd.DataFrame) -> str:
-    counts = rows.loc[~rows["success"].astype(bool), "status"].value_counts()
+    counts = rows.loc[~rows["success"].astype(bool)].drop_duplicates("key")["status"].value_counts()
     return ", ".join(f"{count} {status}" for status, count in counts.items())
 
 

@@ -159,8 +159,8 @@ def worse_claims(runs: pd.DataFrame) -> pd.DataFrame:
 def by_class(runs: pd.DataFrame) -> pd.DataFrame:
     """:func:`by_kind` for each decade of sizes: ``H`` is the upper end of the decade that the line is about."""
     sizes = 10.0 ** np.ceil(np.log10(runs["H"].astype(float).clip(lower=10.0)))
-    tables = [by_kind(rows).assign(H=size) for size, rows in runs.groupby(sizes)]
-    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame()
+    tables = [by_kind(rows).assign(H=size) for size, rows in runs.groupby(sizes, dropna=False)]
+    table = pd.concat(tables, ignore_index=True)
     order = {kind: position for position, kind in enumerate(runs["kind"].unique())}
     return table.sort_values(["kind", "H"], key=lambda column: column.map(order).fillna(column), kind="stable")
 

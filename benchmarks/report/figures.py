@@ -61,6 +61,7 @@ def profile(runs: pd.DataFrame, style: Style) -> Figure:
 def level_profiles(runs: pd.DataFrame, style: Style) -> Figure:
     """A profile for each level of accuracy, side by side."""
     figure, panels = _panels(len(LEVELS), len(LEVELS), 3.0, 3.6)
+    figure.set_layout_engine("constrained")
     for level, axes in zip(LEVELS, panels, strict=True):
         _draw_profile(axes, analysis.level_profiles(runs, level), style)
         axes.set_title(f"gap at most {level:.0e}", fontsize=9.0)
@@ -73,13 +74,18 @@ def level_profiles(runs: pd.DataFrame, style: Style) -> Figure:
 def pairwise_profiles(runs: pd.DataFrame, best: str, style: Style) -> Figure:
     """The profile of the best method and each other one, as if there were only the two."""
     others = [method for method in runs["method"].unique() if method != best]
-    columns = min(len(others), 4)
-    figure, panels = _panels(len(others), columns, 2.3, 2.0)
+    figure, panels = _panels(len(others), min(len(others), 4), 2.3, 2.0)
     for other, axes in zip(others, panels, strict=True):
         pair = runs[runs["method"].isin([best, other])]
         common = pair.groupby("problem")["method"].transform("nunique") == 2
         _draw_profile(axes, analysis.performance_profiles(pair[common]), style)
         axes.set_title(f"{best} and {other}", fontsize=8.0)
+        axes.tick_params(labelsize=7.0)
+    # Laid out by hand: matplotlib would take seconds to find places for so many axes.
+    width, height = figure.get_size_inches()
+    figure.subplots_adjust(
+        left=0.35 / width, right=1 - 0.1 / width, bottom=0.3 / height, top=1 - 0.3 / height, wspace=0.25, hspace=0.45
+    )
     return figure
 
 
@@ -109,6 +115,8 @@ def _draw_profile(axes: Axes, profiles: dict[str, np.ndarray], style: Style) -> 
         axes.step(steps, shares, where="post", label=method, markevery=every, **style[method])
     axes.set(xlim=(1.0, right), ylim=(-0.02, 1.04))
     _log_axis(axes.xaxis, "{:g}".format)
+    # Hundreds of little marks take as long to draw as all the rest.
+    axes.minorticks_off()
 
 
 def _panels(count: int, columns: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
@@ -116,7 +124,7 @@ def _panels(count: int, columns: int, width: float, height: float) -> tuple[Figu
     from matplotlib.figure import Figure
 
     rows = -(-count // columns)
-    figure = Figure(figsize=(width * columns, height * rows), layout="constrained")
+    figure = Figure(figsize=(width * columns, height * rows))
     return figure, [figure.add_subplot(rows, columns, place) for place in range(1, count + 1)]
 
 

@@ -90,14 +90,14 @@ def choices_table(runs: pd.DataFrame) -> Table:
         [
             {
                 "kind": kind,
-                "H": f"up to {size:.0f}",
+                "H": "unknown" if math.isnan(size) else f"up to {size:.0f}",
                 "problems": int(rows["runs"].max()),
                 "take": rows["method"].iloc[0] if rows["found"].iloc[0] else "–",
                 "found": int(rows["found"].iloc[0]),
                 "mean_seconds": rows["mean_seconds"].iloc[0],
                 "others": _others(rows),
             }
-            for (kind, size), rows in analysis.by_class(runs).groupby(["kind", "H"], sort=False)
+            for (kind, size), rows in analysis.by_class(runs).groupby(["kind", "H"], sort=False, dropna=False)
         ]
     )
     columns = (
@@ -424,6 +424,8 @@ _LATEX = {
     "δ": r"$\delta$",
     "≤": r"$\leq$",
     "≥": r"$\geq$",
+    "→": r"$\to$",
+    "\u00a0": "~",
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shutil
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -11,7 +12,11 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
+from pacb_models.benchmarks import summary
+from pacb_models.benchmarks.compare import compare
+from pacb_models.benchmarks.merge import merge
 from pacb_models.benchmarks.report import analysis, findings, posteriors, tables, write_report
+from pacb_models.benchmarks.results import LEVELS, load_results
 from pacb_models.benchmarks.risks import load_risk_table
 from pacb_models.errors import InputError
 
@@ -19,6 +24,7 @@ from .browser import Browser, executable
 from .made_up_log import frame, row, write_log
 
 DISTANCES = ("linear", "squared", "kl")
+FIGURES = ("profile", "pairs", "levels", "evaluations", "time")
 TIMES = {"frontier": 2e-4, "fixed-point": 1e-3, "ipopt": 4e-2, "stubborn": 5e-2}
 
 
@@ -65,6 +71,155 @@ def test_performance_profile_by_hand(tmp_path):
     ratios = analysis.performance_profiles(runs)
     assert ratios["a"].tolist() == [1.0, 3.0, math.inf, math.inf]
     assert ratios["b"].tolist() == [1.0, 1.0, 4.0, math.inf]
+
+
+def test_level_profile_by_hand(tmp_path):
+    """The quickest of several tolerances counts, whatever is claimed."""
+    loose, tight = '{"tolerance": 0.01}', '{"tolerance": 1e-9}'
+    runs = runs_of(
+        tmp_path,
+        [
+            row("a", "one", settings=loose, gap=1e-4, status="acceptable", **{"seconds_to_1e-03": 1.0}),
+            row("a", "one", settings=tight, **{"seconds_to_1e-03": 4.0, "seconds_to_1e-06": 5.0}),
+            row("b", "one", **{"seconds_to_1e-03": 2.0, "seconds_to_1e-06": 2.0}),
+            row("b", "two", gap=None, status="error"),
+        ],
+    )
+    profiles = {level: analysis.level_profiles(runs, level) for level in LEVELS}
+    assert {name: list(ratios) for name, ratios in profiles[1e-3].items()} == {"a": [1.0], "b": [2.0, math.inf]}
+    assert {name: list(ratios) for name, ratios in profiles[1e-6].items()} == {"a": [2.5], "b": [1.0, math.inf]}
+    assert {name: list(ratios) for name, ratios in profiles[1e-9].items()} == {"a": [math.inf], "b": [math.inf] * 2}
+    [first, second] = tables.levels_table(runs).rows
+    assert [cell.text for cell in first][1:] == ["a", "1", "1", "1000", "1", "5000", "0", "–"]
+    assert [cell.text for cell in second][1:] == ["b", "2", "1", "2000", "1", "2000", "0", "–"]
+
+
+def test_pairs_are_compared_on_their_common_problems(tmp_path):
+    runs = runs_of(
+        tmp_path,
+        [
+            row("a", "one", seconds=1.0),
+            row("b", "one", seconds=2.0),
+            row("a", "two", seconds=3.0),
+            row("b", "two", seconds=2.0),
+            row("a", "three", seconds=0.1, gap=1e-3),
+            row("b", "three", seconds=9.0),
+            row("a", "four", gap=None, status="error"),
+            row("b", "four", gap=None, status="error"),
+            row("c", "one", seconds=0.5),
+        ],
+    )
+    faster, common = analysis.pairwise(runs)
+    assert common.values.tolist() == [[4, 4, 1], [4, 4, 1], [1, 1, 1]]
+    assert faster.values.tolist() == [[0, 1, 0], [2, 0, 0], [1, 1, 0]]
+    shown = [[cell.text for cell in line] for line in tables.pairwise_table("kl", runs).rows]
+    assert shown[0] == ["a", "–", "1/4", "0/1"]
+
+
+def test_data_profile_counts_gradient_evaluations_to_the_optimum(tmp_path):
+    runs = runs_of(
+        tmp_path,
+        [
+            row("a", "one", gradient_evaluations=30),
+            row("a", "two", gradient_evaluations=10),
+            row("a", "three", gradient_evaluations=5, gap=1e-3),
+            row("a", "four", gap=None, status="time_limit"),
+            row("b", "one"),
+        ],
+    )
+    profiles = analysis.data_profiles(runs)
+    assert list(profiles) == ["a"] and profiles["a"].tolist() == [10.0, 30.0, math.inf, math.inf]
+
+
+def test_repetitions_are_condensed_to_medians(tmp_path):
+    times = {"a": (0.1, 0.5, 0.2), "b": (0.3, 0.3, 0.3)}
+    rows = [
+        row(name, key=name, repetition=number, seconds=seconds, gap=1e-3 if (name, number) == ("b", 1) else 0.0)
+        for name, values in times.items()
+        for number, seconds in enumerate(values)
+    ]
+    runs = runs_of(tmp_path, rows)
+    each = analysis.condense(runs).set_index("method")
+    assert each["total_seconds"].tolist() == [0.2, 0.3]
+    # One repetition that missed the optimum is enough, and it is the one that is shown.
+    assert each["found"].tolist() == [True, False] and each["gap"].tolist() == [0.0, 1e-3]
+    table = analysis.by_kind(runs).set_index("method")
+    assert table["found"].tolist() == [1, 0] and table["runs"].tolist() == [1, 1]
+    assert table.loc["a", ["low", "mean_seconds", "high"]].tolist() == pytest.approx([0.1, 0.2, 0.5])
+
+
+def test_merging_is_set_beside_the_raw_problem(tmp_path):
+    merged = {"settings": '{"merge": "auto"}', "merged_size": 7}
+    runs = runs_of(
+        tmp_path,
+        [
+            row("a", "one", seconds=1.0),
+            row("a", "one", seconds=0.1, gap=1e-12, **merged),
+            row("a", "two", seconds=4.0),
+            row("a", "two", seconds=0.1, **merged),
+            row("a", "three", gap=None, status="time_limit"),
+            row("a", "three", seconds=0.1, **merged),
+            row("b", "one", seconds=1.0),
+        ],
+    )
+    [line] = analysis.merging(runs).to_dict("records")
+    assert (line["method"], line["problems"], line["merged"]) == ("a", 3, 7)
+    assert (line["raw_found"], line["merged_found"]) == (2, 3)
+    assert (line["raw"], line["with"]) == pytest.approx((2.0, 0.1))
+    assert line["difference"] == pytest.approx(1e-12, rel=1e-3)
+    assert tables.merging_table(runs_of(tmp_path / "raw", [row("a")])) is None
+
+
+def test_the_choice_names_the_best_of_each_class_and_the_price_of_the_others(tmp_path):
+    runs = runs_of(
+        tmp_path,
+        [
+            row("quick", "one", seconds=0.01),
+            row("slow", "one", seconds=0.5),
+            row("quick", "two", H=5000, seconds=0.01, gap=1e-3),
+            row("slow", "two", H=5000, seconds=0.7),
+        ],
+    )
+    shown = [[cell.text for cell in line] for line in tables.choices_table(runs).rows]
+    assert shown == [
+        ["kl", "up to 100", "1", "quick", "1", "10.0", "slow ×\u00a050"],
+        ["kl", "up to 10000", "1", "slow", "1", "700", "quick ×\u00a04.3, misses 1 of 1"],
+    ]
+
+
+def test_times_of_two_machines_are_never_mixed(tmp_path):
+    """The same cells on a slow and on a fast machine, merged: every table of times has both, apart."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    write_log(here, [row(name, key=name, seconds=0.1) for name in ("a", "b")], processor="slow", cores=1)
+    write_log(there, [row(name, key=name, seconds=0.001) for name in ("a", "b")], processor="fast", cores=1)
+    merged = merge([here, there], tmp_path / "both")
+    results = load_results(merged)
+    assert results["environment"].tolist() == [1, 1, 2, 2] and results["machine"].tolist() == [1, 1, 2, 2]
+    assert results["source"].tolist() == ["here", "here", "there", "there"]
+    by_solver = summary.by_solver(results).set_index("solver")["mean_seconds"]
+    assert by_solver.to_dict() == pytest.approx(
+        {f"{name} [machine {m}]": t for name in ("a", "b") for m, t in ((1, 0.1), (2, 0.001))}
+    )
+    runs = analysis.prepare(results)
+    assert runs["kind"].unique().tolist() == ["kl, machine 1", "kl, machine 2"]
+    assert analysis.by_kind(runs)["relative_time"].tolist() == pytest.approx([1.0] * 4)
+    page = write_report(merged).read_text()
+    assert "2 machines" in page and "which differ in processor" in page
+    # Two directories of one machine are repetitions of each other.
+    again = merge([here, _copy(here, tmp_path / "again")], tmp_path / "twice")
+    each = analysis.condense(analysis.prepare(load_results(again)))
+    assert each["method"].tolist() == ["a", "b"] and load_results(again)["machine"].unique().tolist() == [1]
+    with pytest.raises(InputError, match="holds results already"):
+        merge([here, there], tmp_path / "both")
+    with pytest.raises(InputError, match="at least two"):
+        merge([here, here], tmp_path / "one")
+    comparison = compare(here, there)
+    assert comparison.times().empty and "different machines" in str(comparison)
+
+
+def _copy(directory, target):
+    shutil.copytree(directory, target)
+    return target
 
 
 def test_agreement_by_hand(tmp_path):
@@ -189,6 +344,8 @@ def full_log(directory):
                 facts = {"dataset": "wdbc", "H": size, "m": table.m, "delta": 0.01, "distance": distance}
                 value = None if gap is None else bound + gap
                 taken = seconds * size / 20
+                if gap is not None:
+                    changes = changes | {"seconds_to_1e-03": taken / 2, "gradient_evaluations": 10 * size}
                 rows.append(row(solver, problem, taken, gap, bound=value, reference_bound=bound, **facts, **changes))
     return write_log(
         directory,
@@ -251,6 +408,7 @@ def test_tables_are_written_as_markdown_and_latex(report):
         "agreement-claims",
         "agreement-bounds",
         *(f"pairs-{distance}" for distance in DISTANCES),
+        "levels",
         "growth",
         "gaps",
         "posteriors",
@@ -279,7 +437,7 @@ def test_tables_are_written_as_markdown_and_latex(report):
 def test_figures_are_written_as_svg_and_pdf(report):
     folder = report.parent / "figures"
     names = {
-        *(f"{what}-{distance}" for what in ("profile", "time") for distance in DISTANCES),
+        *(f"{what}-{distance}" for what in FIGURES for distance in DISTANCES),
         "gaps",
         "weights-wdbc",
         "cdf-wdbc",

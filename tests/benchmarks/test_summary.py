@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 from pacb_models.benchmarks import summary
 from pacb_models.benchmarks.compare import compare
@@ -28,6 +30,22 @@ def test_shifted_geometric_mean_lies_between_geometric_and_arithmetic(seconds, s
     arithmetic = math.fsum(seconds) / len(seconds)
     tolerance = 1e-9 * (arithmetic + shift)
     assert geometric - tolerance <= mean <= arithmetic + tolerance
+
+
+@pytest.mark.parametrize(("n", "outside"), [(1, 0), (3, 0), (5, 0), (6, 0), (8, 0), (9, 1), (20, 5), (51, 18)])
+def test_median_interval_leaves_out_as_many_as_the_binomial_allows(n, outside):
+    """The k-th of n values is above the median with probability P(Binomial(n, 1/2) < k)."""
+    low, median, high = summary.median_interval(np.random.default_rng(n).permutation(n))
+    assert (low, median, high) == (outside, (n - 1) / 2, n - 1 - outside)
+    assert outside == 0 or binom.cdf(outside, n, 0.5) <= 0.025
+    assert binom.cdf(outside + 1, n, 0.5) > 0.025 or n == 1
+
+
+def test_what_is_not_repeated_counts_in_every_repetition():
+    cells, repetitions = ["a", "a", "a", "b"], [0, 1, 2, 0]
+    found = summary.mean_times(*map(pd.Series, ([0.03, 0.15, 0.03, 0.03], cells, repetitions)))
+    # (0.03 + 0.01)² and (0.15 + 0.01)(0.03 + 0.01) = 0.08².
+    assert found == pytest.approx((0.03, 0.03, 0.07))
 
 
 def test_by_solver_counts_and_charges(tmp_path):
@@ -75,12 +93,13 @@ def test_contradictions_are_denied_claims_and_bounds_below_the_optimum(tmp_path)
             row("fine", gap=-1e-15),
             row("low", gap=-1e-8),
             row("liar", success=False, simplex_residual=0.1),
-            row("honest", gap=0.1, status="not_converged"),
+            row("honest", gap=0.1, status="not_converged", lower_bound=0.25),
+            row("prover", gap=0.0, lower_bound=0.26),
         ],
     )
-    assert summary.contradictions(results)["solver"].tolist() == ["low", "liar"]
+    assert summary.contradictions(results)["solver"].tolist() == ["low", "liar", "prover"]
     text = summary.text(results)
-    assert "2 contradictions: low on one; liar on one" in text
+    assert "3 contradictions: low on one; liar on one; prover on one" in text
 
 
 def test_text_names_failures_and_parallel_timings(tmp_path):
