@@ -107,7 +107,7 @@ def choices_table(runs: pd.DataFrame) -> Table:
         Column("take", "take", numeric=False),
         Column("optima found", "found", _integer),
         Column("mean time [ms]", "mean_seconds", _milliseconds),
-        Column("instead of it (times its time; optima missed)", "others", numeric=False),
+        Column("another instead: times its time, optima missed", "others", numeric=False),
     )
     caption = (
         "For each distance and decade of H: the solver that finds most of the optima, the fastest where several find "
