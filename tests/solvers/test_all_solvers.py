@@ -66,6 +66,15 @@ def test_every_entry_is_exercised():
     assert {case.values[0] for case in CASES} == set(ENTRIES)
 
 
+def test_every_solver_says_what_it_needs():
+    """One that needs only slopes takes direct bounds and anybody's distance and divergence."""
+    for name in solver_names():
+        solver = get_solver(name)
+        assert solver.needs and set(solver.needs) <= {"gradient", "hessian", "model", "path", "penalty"}, name
+        if solver.needs == ("gradient",):
+            assert solver.any_pair and solver.kinds == ("bound", "direct"), name
+
+
 def test_every_solver_can_run_here():
     """What set-up installs is complete; a solver that is missing would pass every other test by not running."""
     assert not any(pm.available_solvers().values())
