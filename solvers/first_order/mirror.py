@@ -24,6 +24,7 @@ from pacb_models.solution import Outcome
 
 from ..oracle import Oracle
 from .descent import SHORTENINGS, SUFFICIENT, FirstOrder, Point, barzilai_borwein, descend, first_step
+from .spectral import michelot
 
 
 class Mirror(Protocol):
@@ -56,9 +57,14 @@ class Power:
         self.exponent = 1.0 / (order - 1.0)
 
     def coordinates(self, q: np.ndarray) -> np.ndarray:
-        return (q / self.prior) ** (1.0 / self.exponent)
+        ratios: np.ndarray = q / self.prior
+        return ratios if self.exponent == 1.0 else ratios ** (1.0 / self.exponent)
 
     def posterior(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.exponent == 1.0:
+            u = np.maximum(u - michelot(u, self.prior), 0.0)
+            weights = self.prior * u
+            return weights / weights.sum(), u
         u = np.maximum(u - level(u, self.prior, self.exponent), 0.0)
         # Scaled, lest a high power overflow; the sum is one but for rounding anyway.
         weights = self.prior * (u / u.max()) ** self.exponent

@@ -21,20 +21,24 @@ from ..oracle import Oracle, is_steep
 from .descent import SHORTENINGS, STEEP, SUFFICIENT, FirstOrder, Point, barzilai_borwein, descend, first_step
 
 
-def onto_weighted_simplex(ratios: np.ndarray, prior: np.ndarray) -> np.ndarray:
-    r"""The weights :math:`p_i (u_i - \theta)_+` that sum to one: the projection in the metric of the prior.
+def michelot(ratios: np.ndarray, prior: np.ndarray) -> float:
+    r"""The level θ with :math:`\sum_i p_i (u_i - \theta)_+ = 1`.
 
     Michelot's iteration: solve for the level as if every weight were positive, drop those that are not, repeat. The
     level rises to its value in a few passes over ever fewer weights.
     """
     kept, held = ratios, prior
     while True:
-        level = (np.dot(held, kept) - 1.0) / held.sum()
+        level = (float(np.dot(held, kept)) - 1.0) / float(held.sum())
         above = kept > level
         if above.all():
-            break
+            return level
         kept, held = kept[above], held[above]
-    weights = prior * np.maximum(ratios - level, 0.0)
+
+
+def onto_weighted_simplex(ratios: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    r"""The weights :math:`p_i (u_i - \theta)_+` that sum to one: the projection in the metric of the prior."""
+    weights = prior * np.maximum(ratios - michelot(ratios, prior), 0.0)
     return weights / weights.sum()
 
 
