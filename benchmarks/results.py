@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import io
 import json
 import math
@@ -161,6 +160,8 @@ class ResultLog:
         except OSError as reason:
             raise InputError(f"cannot write to the directory {str(self.directory)!r}: {reason.strerror}.") from None
         try:
+            import fcntl  # where there is one: a log is written on POSIX systems only
+
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             self._lock.close()

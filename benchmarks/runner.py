@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
@@ -120,6 +121,11 @@ def run_suite(
     RunStopped
         When the run cannot go on: the log cannot be written, or the cluster is gone. What is measured is in the log.
     """
+    if not sys.platform.startswith("linux"):
+        raise InputError(
+            f"the harness measures in processes that it limits and kills as Linux can; this is {sys.platform}. "
+            "Solving, checking and certifying work here."
+        )
     directory = Path(directory)
     conditions = Conditions(
         suite=suite.name,

@@ -13,7 +13,6 @@ import inspect
 import math
 import os
 import pickle
-import resource
 import signal
 import sys
 import threading
@@ -102,6 +101,8 @@ def measure(cell: Cell, problem: BoundProblem, time_limit: float) -> dict[str, A
     except SolverUnavailableError as reason:
         return {"status": "unavailable", "message": str(reason)}
     except MemoryError:
+        import resource
+
         limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
         within = "" if limit == resource.RLIM_INFINITY else f" (the limit is {limit / 2**30:.3g} GiB)"
         return {"status": "error", "message": f"out of memory{within}", "seconds": time.perf_counter() - started}
@@ -292,6 +293,8 @@ def main(arguments: Sequence[str]) -> None:
     os.dup2(silence, 1)
     os.dup2(silence, 2)
     if memory_limit:
+        import resource
+
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         limit = memory_limit if hard == resource.RLIM_INFINITY else min(memory_limit, hard)
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
