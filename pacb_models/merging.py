@@ -138,15 +138,15 @@ def _by_count(problem: Problem) -> Groups | None:
     m = problem.m
     if m > problem.risks.size:
         return None
+    table = np.arange(m + 1) / m
     if problem.errors is not None:
-        keys, table = problem.errors, np.arange(m + 1) / m
+        keys, counts = problem.errors, _sums(problem.errors, None, m + 1)
     else:
-        keys, table = _nearest_counts(problem.risks, m), np.arange(m + 1) / m
-        if not _agree(table, keys, problem.risks):
+        keys, counts, exact = _count(problem.risks, table)
+        if not exact:
             table[keys] = problem.risks
-            if not _agree(table, keys, problem.risks):
+            if not all((table[keys[part]] == problem.risks[part]).all() for part in _blocks(keys.size)):
                 return None
-    counts = _sums(keys, None, m + 1)
     labels = np.flatnonzero(counts)
     return Groups(table[labels], counts[labels], keys, labels)
 
@@ -157,18 +157,24 @@ def _by_value(risks: np.ndarray) -> Groups:
     return Groups(values, counts, keys, np.arange(values.size))
 
 
-def _nearest_counts(risks: np.ndarray, m: int) -> np.ndarray:
-    """The whole numbers next to ``m`` times the risks."""
+def _count(risks: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
+    """The whole numbers next to ``m`` times the risks, how often each occurs, and whether all risks are the table's.
+
+    One loop, so that each block of risks is read from memory once.
+    """
+    m = table.size - 1
     keys = np.empty(risks.size, dtype=np.intp)
+    counts = np.zeros(m + 1, dtype=np.intp)
+    exact = True
     for part in _blocks(risks.size):
         product = risks[part] * m
-        keys[part] = np.rint(product, out=product)
-    return keys
-
-
-def _agree(table: np.ndarray, keys: np.ndarray, risks: np.ndarray) -> bool:
-    """Whether every risk is the one that the table has for its key."""
-    return all((table[keys[part]] == risks[part]).all() for part in _blocks(risks.size))
+        key = keys[part]
+        key[:] = np.rint(product, out=product)
+        counts += np.bincount(key, minlength=m + 1)
+        if exact:
+            table.take(key, out=product, mode="clip")
+            exact = bool((product == risks[part]).all())
+    return keys, counts, exact
 
 
 def _sums(keys: np.ndarray, weights: np.ndarray | None, size: int) -> np.ndarray:

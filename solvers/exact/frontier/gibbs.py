@@ -39,6 +39,8 @@ _BLOCK = 16_384
 _SMALLEST_MASS = -600.0
 #: Exponent beyond which a weight does not count.
 _VANISHED = 700.0
+#: A set of this size is not worth a smaller one.
+_FEW_ITEMS = 256
 #: How much steeper than the least steep the steepest path is for which a smaller set is made.
 _STEEPEST = 1e9
 #: Points of the first cut of the path.
@@ -119,7 +121,7 @@ class GibbsPath:
                     self.y, self.log_p = y, log_p
                 else:
                     self.levels.append((beta, y, log_p))
-            if y.size <= _BATCH or beta > _STEEPEST * smallest:
+            if y.size <= _FEW_ITEMS or beta > _STEEPEST * smallest:
                 return
             beta *= 2.0
 
@@ -131,18 +133,19 @@ class GibbsPath:
         return self.y, self.log_p
 
     def evaluate(self, z: np.ndarray) -> Point:
-        if z.size * self.y.size > _BATCH:
+        y, log_p = self.items(math.exp(float(z.min())))
+        if z.size * y.size > _BATCH:
             columns = zip(*(self.evaluate_one(one)[:-1] for one in z.tolist()), strict=True)
             return Point(*(np.array(values) for values in columns))
         beta = np.exp(z)
-        weights = np.multiply.outer(-beta, self.y)
-        weights += self.log_p
+        weights = np.multiply.outer(-beta, y)
+        weights += log_p
         largest = weights.max(axis=1)
         weights -= largest[:, None]
         np.exp(weights, out=weights)
         total = weights.sum(axis=1)
-        mean = (weights * self.y).sum(axis=1) / total
-        weights *= (self.y - mean[:, None]) ** 2
+        mean = (weights * y).sum(axis=1) / total
+        weights *= (y - mean[:, None]) ** 2
         return self._point(z, beta, largest + np.log(total), mean, weights.sum(axis=1) / total)
 
     def evaluate_one(self, z: float) -> Point:
