@@ -11,7 +11,8 @@ from pathlib import Path
 
 from pacb_models.files import write_atomically
 
-from ..results import export
+from ..results import export, load_results
+from ..suites import suite, suite_names
 from .content import Content, Section
 from .findings import Finding
 from .tables import Table, as_markdown, markdown_text
@@ -29,10 +30,12 @@ def write_page(directory: Path, content: Content, page: Path) -> None:
     export(directory)
     for illustration in content.illustrations():
         write_atomically(beside / f"{illustration.name}.svg", illustration.svg)
-    for name in (PARQUET, ENVIRONMENT):
+    data = [name for name in (PARQUET, ENVIRONMENT) if (directory / name).exists()]
+    for name in data:
         write_atomically(beside / name, (directory / name).read_bytes())
     _remove_others(beside, {f"{illustration.name}.svg" for illustration in content.illustrations()})
-    write_atomically(page, "\n".join(_lines(content, page)).rstrip() + "\n")
+    measured = set(load_results(directory)["problem"])
+    write_atomically(page, "\n".join(_lines(content, page, data, measured)).rstrip() + "\n")
 
 
 def _remove_others(beside: Path, figures: set[str]) -> None:
@@ -42,13 +45,13 @@ def _remove_others(beside: Path, figures: set[str]) -> None:
             path.unlink()
 
 
-def _lines(content: Content, page: Path) -> Iterator[str]:
+def _lines(content: Content, page: Path, data: list[str], measured: set[str]) -> Iterator[str]:
     folder = page.stem
     yield f"# Results of the suite `{content.suite}`\n"
     yield f"{content.subtitle}\n"
     yield f"Made by `pacb bench --suite {content.suite} --page {page.name}`.\n"
-    yield f"Raw results: [{PARQUET}]({folder}/{PARQUET}), [{ENVIRONMENT}]({folder}/{ENVIRONMENT}).\n"
-    for warning in content.warnings:
+    yield f"Raw results: {', '.join(f'[{name}]({folder}/{name})' for name in data)}.\n"
+    for warning in (*_missing(content.suite, measured), *content.warnings):
         yield f"**{warning}**\n"
     yield from _findings("Which solver to take", content.winners)
     yield from _tables([content.choices])
@@ -61,6 +64,14 @@ def _lines(content: Content, page: Path) -> Iterator[str]:
     yield from _tables([content.environment])
     yield "## Known limits\n"
     yield from (f"* {limit}" for limit in content.limits)
+
+
+def _missing(name: str, measured: set[str]) -> Iterator[str]:
+    """Where only some problems of a suite were chosen, that this is so."""
+    if name in suite_names():
+        whole = {cell.problem.name for cell in suite(name).cells}
+        if whole - measured:
+            yield f"A part of the suite: {len(whole & measured)} of its {len(whole)} problems."
 
 
 def _findings(title: str, found: Iterable[Finding]) -> Iterator[str]:

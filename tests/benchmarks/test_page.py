@@ -65,6 +65,13 @@ def test_the_page_has_its_figures_and_data_beside_it(tmp_path):
     assert len(pd.read_parquet(page.parent / "made" / "results.parquet")) == len(ROWS)
 
 
+def test_a_part_of_a_suite_is_called_a_part(tmp_path):
+    name = "one-good-17-H20-chi2-kl"
+    directory = write_log(tmp_path / "run", [row("frontier", name, dataset="one-good", suite="certify-optimum")])
+    write_report(directory, page=tmp_path / "page.md")
+    assert re.search(r"\*\*A part of the suite: 1 of its \d+ problems", (tmp_path / "page.md").read_text())
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [(["--page", "page.html"], "it must end in '.md'"), (["--page", "page.md", "--no-report"], "--no-report")],
