@@ -24,7 +24,7 @@ CHECKOUT_ONLY = ("benchmarks/speed", "benchmarks/benchopt")
 #: Names that conda-forge gives otherwise than PyPI.
 CONDA_NAMES = {"build": ["python-build"], "dask": ["dask", "distributed"]}
 #: What pip users get by other means: Python itself, and the compiled parts that set-up builds.
-ONLY_CONDA = {"python", "pip", "ipopt", "pynumero-libraries"}
+ONLY_CONDA = {"python", "pip", "ipopt", "pynumero-libraries", "cmarkgfm"}
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -133,3 +134,19 @@ def test_one_version_everywhere(dist):
     assert wheel.name.startswith(f"pacb_models-{pacb_models.__version__}-")
     assert citation["version"] == pacb_models.__version__
     assert re.search(rf"^## {re.escape(pacb_models.__version__)} — ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+
+
+def test_the_page_on_the_package_index(dist):
+    """What the index would make of it: complete, without a link or a picture that leads nowhere."""
+    from readme_renderer.markdown import render
+
+    run(sys.executable, "-m", "twine", "check", "--strict", *dist.glob("*.whl"), *dist.glob("*.tar.gz"), cwd=dist)
+    [wheel] = dist.glob("*.whl")
+    with zipfile.ZipFile(wheel) as content:
+        [name] = [name for name in content.namelist() if name.endswith(".dist-info/METADATA")]
+        description = content.read(name).decode().partition("\n\n")[2]
+    page = runpy.run_path(str(ROOT / "tools" / "index_page.py"))["index_page"]((ROOT / "README.md").read_text())
+    assert description.strip() == page.strip(), "python tools/index_page.py"
+    shown = render(description)
+    targets = re.findall(r'(?:href|src)="([^"]*)"', shown)
+    assert "<h1" in shown and all(target.startswith(("https://", "#")) for target in targets), targets
