@@ -20,15 +20,26 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "  printf 'name,errors\\nforest,23\\nboosting,21\\n' > counts.csv\n"
         "  pacb certificate counts.csv --m 549\n"
         "  pacb certificate counts.csv --m 549 --spread 3 --json\n"
-        "  pacb certificate sums.csv --m 549 --losses",
+        "  pacb certificate sums.csv --m 549 --losses\n"
+        "  pacb certificate --predictions predictions/ --target label",
     )
     parser.add_argument(
         "counts",
         metavar="COUNTS.csv",
+        nargs="?",
         help="one error count per line, or a CSV with a column 'errors' (or 'risk', exact multiples of 1/m) and "
         "optionally 'prior' and 'name'; '-' reads standard input",
     )
-    parser.add_argument("--m", type=int, required=True, help="number of examples on which the errors were counted")
+    parser.add_argument("--m", type=int, help="number of examples on which the errors were counted")
+    parser.add_argument(
+        "--predictions",
+        nargs="+",
+        metavar="FILE",
+        help="instead of COUNTS.csv: CSV or Parquet files, or folders of them, with a column of predictions per "
+        "classifier; errors are counted batch by batch, so that the files may be larger than memory",
+    )
+    parser.add_argument("--target", metavar="COLUMN", help="with --predictions: the column of the true labels")
+    parser.add_argument("--ignore", default="", metavar="A,B,...", help="with --predictions: columns to leave out")
     parser.add_argument("--delta", type=float, default=0.05, help="it holds with probability at least 1 - delta")
     parser.add_argument(
         "--spread",

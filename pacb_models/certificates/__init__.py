@@ -2,7 +2,8 @@
 
 from .certificate import Certificate
 from .certify import certify
+from .error_counts import ErrorCounts
 from .limits import clopper_pearson
 from .many import Certificates
 
-__all__ = ["Certificate", "Certificates", "certify", "clopper_pearson"]
+__all__ = ["Certificate", "Certificates", "ErrorCounts", "certify", "clopper_pearson"]

@@ -27,6 +27,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _certificate(options: argparse.Namespace) -> Certificate:
+    if options.predictions:
+        return _from_predictions(options)
+    if options.counts is None or options.m is None:
+        raise InputError("COUNTS.csv and --m are needed, or --predictions and --target.")
     if options.losses:
         found = read_value_file(options.counts, ("losses",))
         return certify(
@@ -40,6 +44,17 @@ def _certificate(options: argparse.Namespace) -> Certificate:
     found = read_value_file(options.counts, ("errors", "risk"))
     errors = _counts(found, options.m)
     return certify(errors, options.m, options.delta, prior=found.prior, names=found.names, spread=options.spread)
+
+
+def _from_predictions(options: argparse.Namespace) -> Certificate:
+    from .prediction_files import count_errors
+
+    if options.counts is not None or options.losses or options.target is None:
+        raise InputError("--predictions goes with --target, and without COUNTS.csv and --losses.")
+    found = count_errors(options.predictions, options.target, [name for name in options.ignore.split(",") if name])
+    if options.m not in (None, found.m):
+        raise InputError(f"--m is {options.m}, but the files have {found.m} rows.")
+    return found.certify(options.delta, spread=options.spread)
 
 
 def _counts(found: ValueFile, m: int) -> NDArray[np.float64]:

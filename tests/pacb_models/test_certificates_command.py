@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 import pacb_models as pm
+from pacb_models import InputError
+from pacb_models.certificates import ErrorCounts
 from pacb_models.cli import main
 
 FIVE = "name,errors\nlogistic,25\nforest,23\nboosting,21\nnearest,35\ntree,50\n"
@@ -66,3 +69,102 @@ def test_losses(tmp_path, capsys):
 def test_bad_input_is_exit_two_and_one_line(text, options, words, tmp_path, capsys):
     status, printed = run(capsys, tmp_path, text, "--m", "549", *options)
     assert status == 2 and words in printed.err and printed.err.count("\n") == 1 and printed.out == ""
+
+
+# --- predictions larger than memory -----------------------------------------------------------------------------------
+
+
+def predictions(rows, seed=0):
+    random = np.random.default_rng(seed)
+    truth = random.integers(0, 3, rows)
+    columns = {name: np.where(random.random(rows) < rate, (truth + 1) % 3, truth) for name, rate in RATES.items()}
+    return {"label": truth, **columns}
+
+
+RATES = {"a": 0.05, "b": 0.2, "c": 0.01}
+
+
+def test_predictions_of_many_files_are_counted_as_one(tmp_path, capsys):
+    pq = pytest.importorskip("pyarrow.parquet")
+    pa = pytest.importorskip("pyarrow")
+    csv = pytest.importorskip("pyarrow.csv")
+    counts = ErrorCounts(list(RATES))
+    (tmp_path / "parts").mkdir()
+    for part in range(3):
+        columns = predictions(1000 + 100 * part, part)
+        table = pa.table(columns)
+        if part == 2:
+            csv.write_csv(table, tmp_path / "parts" / "last.csv")
+        else:
+            pq.write_table(table, tmp_path / "parts" / f"{part}.parquet", row_group_size=300)
+        counts.update(columns["label"], columns)
+    assert main(["certificate", "--predictions", str(tmp_path / "parts"), "--target", "label", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == counts.certify().as_dict()
+    assert counts.m == 3300 and counts.errors.sum() > 0
+
+
+def test_counts_merge_like_a_map_and_reduce():
+    columns = predictions(5000)
+    whole = ErrorCounts(list(RATES))
+    whole.update(columns["label"], columns)
+    parts = []
+    for piece in np.array_split(np.arange(5000), 7):
+        part = ErrorCounts(list(RATES))
+        part.update(columns["label"][piece], {name: columns[name][piece] for name in RATES})
+        parts.append(part)
+    merged = sum(parts)
+    assert merged.m == whole.m and merged.errors.tolist() == whole.errors.tolist()
+    assert merged.errors.tolist() == [int((columns[name] != columns["label"]).sum()) for name in RATES]
+
+
+def test_a_dask_data_frame_is_counted_partition_by_partition():
+    pd = pytest.importorskip("pandas")
+    dd = pytest.importorskip("dask.dataframe")
+    dask = pytest.importorskip("dask")
+    columns = predictions(2000)
+    frame = dd.from_pandas(pd.DataFrame(columns), npartitions=4)
+
+    @dask.delayed
+    def count(part):
+        counts = ErrorCounts(list(RATES))
+        counts.update(part["label"], part)
+        return counts
+
+    merged = sum(dask.compute(*map(count, frame.to_delayed()), scheduler="synchronous"))
+    assert merged.m == 2000
+    assert merged.errors.tolist() == [int((columns[name] != columns["label"]).sum()) for name in RATES]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("label,a\n1,1\n0,\n", "row 2: a is missing"),
+        ("label,a\n1,x\n0,y\n", "a is of type string, but label of type int64; labels must be of one type"),
+        ("label,a,a\n1,1,1\n", "multiple columns named a"),
+        ("truth,a\n1,1\n", "has no column 'label'; it has truth, a"),
+        ("label\n1\n", "has no column of predictions beside 'label'"),
+    ],
+)
+def test_bad_prediction_files_are_one_line(text, words, tmp_path, capsys):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "predictions.csv"
+    path.write_text(text)
+    assert main(["certificate", "--predictions", str(path), "--target", "label"]) == 2
+    error = capsys.readouterr().err
+    assert words in error and error.count("\n") == 1
+
+
+def test_bad_pieces_are_refused():
+    counts = ErrorCounts(["a"])
+    for y, columns, words in (
+        ([0, 1], {"b": [0, 1]}, "no column 'a'"),
+        ([0, 1], {"a": [0]}, "has shape"),
+        ([0, 1], {"a": ["0", "1"]}, "is of type"),
+        ([0.0, 1.0], {"a": [0.0, float("nan")]}, r"predictions\['a'\]\[1\] is missing"),
+        (["x", "y"], {"a": np.array(["x", None], dtype=object)}, r"predictions\['a'\]\[1\] is missing"),
+    ):
+        with pytest.raises(InputError, match=words):
+            counts.update(y, columns)
+    assert counts.m == 0
+    with pytest.raises(InputError, match="more than once"):
+        ErrorCounts(["a", "a"])
