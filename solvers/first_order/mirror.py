@@ -78,8 +78,10 @@ def level(u: np.ndarray, prior: np.ndarray, exponent: float) -> float:
     straight line (it is convex for :math:`k \ge 1`), within a bracket that is halved where Newton's step leaves it.
     """
     top = int(u.argmax())
-    # The largest coordinate alone makes the sum one at the left end; at the right end no power exceeds one.
-    low, high = float(u[top]) - prior[top] ** (-1.0 / exponent), float(u[top]) - 1.0
+    # The largest coordinate alone makes the sum one at the left end; at the right end no power exceeds one. At large
+    # orders coordinates are so large that one is less than their rounding: the largest must stay above the right end.
+    low = float(u[top]) - prior[top] ** (-1.0 / exponent)
+    high = min(float(u[top]) - 1.0, float(np.nextafter(u[top], -np.inf)))
     theta = low if exponent >= 1.0 else high
     for _ in range(200):
         scale = float(u[top]) - theta

@@ -275,3 +275,10 @@ def test_direct_bounds(name):
     certified = pm.solve(problem, "direct")
     found = pm.solve(problem, name)
     assert certified.lower_bound - 1e-12 <= found.bound <= certified.bound + 1e-9
+
+
+def test_mirror_has_a_level_where_one_is_less_than_the_rounding_of_a_coordinate():
+    """Order 100: coordinates are 99th powers of posterior over prior."""
+    # Only the largest counts: (3e60 - θ)^(1/99) / 3 = 1.
+    theta = level(np.array([0.0, 0.0, 3e60]), np.full(3, 1.0 / 3.0), 1.0 / 99.0)
+    assert 3e60 - theta == pytest.approx(3.0**99, rel=1e-2)
