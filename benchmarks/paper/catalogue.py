@@ -19,10 +19,14 @@ from .figures import (
 from .figures import (
     certificates as certificates_figure,
 )
+from .figures import (
+    change_of_measure as change_of_measure_figure,
+)
 from .item import Item
 from .tables import (
     bounds,
     certificates,
+    change_of_measure,
     constants,
     cross_validation,
     data,
@@ -42,6 +46,7 @@ TABLES = (
     cross_validation.ITEM,
     data.ITEM,
     certificates.ITEM,
+    change_of_measure.ITEM,
 )
 
 FIGURES = (
@@ -56,6 +61,7 @@ FIGURES = (
     support_against_delta.ITEM,
     ccp_iterates.ITEM,
     certificates_figure.ITEM,
+    change_of_measure_figure.ITEM,
 )
 
 #: The headline picture opens the document.

@@ -329,6 +329,21 @@ def test_certificates_of_the_nine_data_sets(study):
         assert figure.draw(shown).axes[0].get_lines() and figure.caption(shown)
 
 
+def test_change_of_measure(study):
+    """The least bounds are those of the problems themselves; leaving out inequalities never raises them."""
+    from pacb_models.benchmarks.paper.tables import change_of_measure
+
+    risks, m = study.tables["bupa"].risks(50), study.tables["bupa"].m
+    for _, distance, divergence, order in change_of_measure.PAIRS:
+        found = change_of_measure._minima(risks, m, distance, divergence, order)
+        assert found["direct one-sided"] <= found["direct exact"] <= found["bound exact"] * (1 + 1e-13)
+        assert found["direct one-sided"] <= found["bound one-sided"] * (1 + 1e-13)
+        problem = pm.DirectProblem(risks, m, 0.05, distance, divergence, constant="one-sided", order=order)
+        assert found["direct one-sided"] == pytest.approx(pm.solve(problem, "ipopt").bound, abs=1e-9)
+        if distance == "linear":
+            assert found["moved exact"] < 1e-9
+
+
 @pytest.mark.parametrize("name", [item.name for item in FIGURES if not item.needs])
 def test_figures_are_drawn(name, study, monkeypatch):
     monkeypatch.setattr(moments, "GRID", np.linspace(0, 1, 41))

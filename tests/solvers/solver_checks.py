@@ -136,7 +136,7 @@ def known_problems() -> list[Known]:
     families = (equal_risks, no_errors, one_classifier, two_classifiers)
     known = [family(distance, divergence) for divergence, distance in PAIRS for family in families]
     families = (equal_risks, no_errors, one_classifier)
-    direct = [family(distance, divergence, "direct") for divergence, distance in PAIRS for family in families]
+    direct = [family("kl", divergence, "direct") for divergence in ("chi2", "kl") for family in families]
     direct += [direct_classifiers(distance, divergence) for divergence, distance in PAIRS]
     return [*known, closed_form_chi2(), gibbs(), *direct]
 
@@ -183,7 +183,7 @@ def check_stationary(known: Known, solution: Solution) -> None:
     weight, below one. There, no step towards any classifier may gain anything.
     """
     if known.problem.divergence == "kl" or known.problem.kind == "direct":
-        steps = [mpf(10) ** -k for k in (2, 4, 6, 9)]
+        steps = [mpf(10) ** -k for k in ((2, 4, 6, 9) if known.problem.kind == "bound" else (3, 6))]
         assert max(max(gains(known, solution.posterior, step)) for step in steps) <= AGREEMENT
     else:
         assert min(slopes(known, solution.posterior)) >= -SLOPE
