@@ -27,11 +27,11 @@ from pacb_models.benchmarks.paper.tables.cross_validation import significantly_l
 from pacb_models.benchmarks.paper.tables.sparsity import classifiers_for, concentration
 from pacb_models.benchmarks.paper.training import train_tables
 from pacb_models.benchmarks.problems import PAPER_DATASETS
-from pacb_models.benchmarks.report.figures import styled
 from pacb_models.benchmarks.risks import load_risk_table
 from pacb_models.cli import main
 from pacb_models.ensembles.cross_validation import cross_validate
 from pacb_models.ensembles.datasets import load_dataset
+from pacb_models.plots.style import styled
 
 needs_ipopt = pytest.mark.skipif(not pm.available_solvers()["ipopt"].available, reason="Ipopt is not installed")
 
