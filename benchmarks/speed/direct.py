@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -37,8 +38,8 @@ def main() -> None:
         actions: dict[str, Callable[[], object]] = {"argsort": risks.argsort}
         for divergence, distance in PAIRS:
             problem = pm.DirectProblem(risks, options.m, 0.05, distance, divergence)
-            actions[f"{divergence}-{distance} root"] = lambda problem=problem: _root(problem)
-            actions[f"{divergence}-{distance} solve"] = lambda problem=problem: pm.solve(problem.replace())
+            actions[f"{divergence}-{distance} root"] = partial(_root, problem)
+            actions[f"{divergence}-{distance} solve"] = partial(_solve, problem)
         seconds = best_seconds(actions, options.repeats)
         print(f"{name}, H = {options.size:,}: argsort {seconds['argsort']:.3f} s")
         for action, time in seconds.items():
@@ -49,6 +50,10 @@ def main() -> None:
 def _root(problem: pm.DirectProblem) -> np.ndarray:
     fresh = problem.replace()
     return fresh.weights_at(fresh.common_risk.high)
+
+
+def _solve(problem: pm.DirectProblem) -> pm.Solution:
+    return pm.solve(problem.replace())
 
 
 if __name__ == "__main__":

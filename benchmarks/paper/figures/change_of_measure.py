@@ -44,7 +44,7 @@ def draw(result: dict[str, Any]) -> Figure:
     names = result["pairs"]
     for place, (axis, (dataset, steps)) in enumerate(zip(axes, result["ratios"].items())):
         for step, label, colour, marker in _STEPS:
-            filled = {"mfc": "white"} if step.startswith("bound") else {}
+            filled: dict[str, Any] = {"mfc": "white"} if step.startswith("bound") else {}
             axis.plot(
                 steps[step], range(len(names)), ls="none", marker=marker, color=colour, ms=5, label=label, **filled
             )
