@@ -28,7 +28,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "headline --out paper     one table and one figure\n  pacb reproduce all --out paper --resume        go on "
         "after an interruption\n  pacb reproduce all --out paper --from-data --data DIR --with-cv     train "
         "everything anew\n\ntables:  constants, bounds, fp-vs-solver, fp-vs-ccp, sparsity, divergences, "
-        "cross-validation, data, certificates, change-of-measure\nfigures: headline, linear-supports, squared-moments, kl-moments, "
+        "cross-validation, data, certificates, change-of-measure\n"
+        "figures: headline, linear-supports, squared-moments, kl-moments, "
         "linear-weights, kl-weights, cdfs,\n         bound-against-h, support-against-delta, ccp-iterates, "
         "certificates-figure, change-of-measure-figure",
     )
