@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from .solver import Solver
 
 
+#: Problems up to this size are not merged when many of them are solved.
+_SMALL = 256
+
+
 class ProblemBatch(Immutable):
     """Problems that differ in their risks, and perhaps in sample size, confidence and prior, as arrays.
 
@@ -296,7 +300,9 @@ def _solve_batch(batch: ProblemBatch, problems: ProblemBatch | list[Problem], so
         outcome = BatchOutcome(np.zeros((count, size)), np.zeros(count), np.zeros(count), np.ones(count, bool), {})
     columns = _recomputed(batch, outcome.posterior) if not outcome.unsettled.all() else _blank(count)
     doubtful = outcome.unsettled | ~(columns["kkt_residual"] <= OPTIMAL_RESIDUAL)
-    alone = {row: solve(problems[row], method) for row in np.flatnonzero(doubtful).tolist()}
+    # Problems that come in large numbers are small: merging equal risks would take longer than it saves.
+    merge = False if size <= _SMALL else "auto"
+    alone = {row: solve(problems[row], method, merge=merge) for row in np.flatnonzero(doubtful).tolist()}
     columns["posterior"], columns["lower_bound"] = outcome.posterior, outcome.lower_bound
     columns["iterations"], columns["is_global"] = outcome.iterations, ~doubtful
     for row, solution in alone.items():
