@@ -13,6 +13,9 @@ import pandas as pd
 #: Typical solves take milliseconds to seconds, hence ten milliseconds.
 SHIFT = 0.01
 
+#: What a solver's name has where it was given the problem with equal risks merged.
+MERGED = "merged"
+
 #: A bound below the certified optimum by more than this contradicts the certificate.
 BELOW = 1e-9
 
@@ -52,12 +55,16 @@ def mean_times(seconds: pd.Series, cells: pd.Series, repetitions: pd.Series) -> 
 
 
 def method_names(results: pd.DataFrame) -> pd.Series:
-    """Each row's solver and, where it was given any, its settings: "ipopt", "ipopt starts=5"."""
+    """Each row's solver and, where it was given any, its settings: "ipopt", "ipopt starts=5", "ipopt merged"."""
     names = []
     for solver, settings in zip(results["solver"], results["settings"]):
         given = json.loads(settings or "{}")
-        names.append(" ".join([solver, *(f"{name}={value}" for name, value in sorted(given.items()))]))
+        names.append(" ".join([solver, *(_setting(name, value) for name, value in sorted(given.items()))]))
     return pd.Series(names, index=results.index, dtype=object)
+
+
+def _setting(name: str, value: object) -> str:
+    return MERGED if name == "merge" and value else f"{name}={value}"
 
 
 def by_solver(results: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..results import LEVELS, reach_field
 from ..runner import CORRECT_GAP
-from ..summary import mean_times, method_names
+from ..summary import MERGED, mean_times, method_names
 
 #: Sizes that a fitted exponent needs at least; two give a slope without any sign of how well it fits.
 SIZES_FOR_A_FIT = 3
@@ -235,8 +235,8 @@ def merging(runs: pd.DataFrame) -> pd.DataFrame:
     """
     columns = ["kind", "method", "H", "problems", "merged", "raw_found", "merged_found", "raw", "with", "difference"]
     settings = runs["settings"].map(json.loads)
-    on = settings.map(lambda given: given.get("merge", False) is not False)
-    method = runs["method"].map(lambda name: " ".join(w for w in name.split(" ") if not w.startswith("merge=")))
+    on = settings.map(lambda given: bool(given.get("merge")))
+    method = runs["method"].map(lambda name: " ".join(word for word in name.split(" ") if word != MERGED))
     place = ["kind", "method", "H", "problem"]
     sides = [runs.assign(method=method)[on == side].drop_duplicates(place).set_index(place) for side in (False, True)]
     both = sides[0].merge(sides[1], left_index=True, right_index=True, suffixes=("_raw", "_with"))

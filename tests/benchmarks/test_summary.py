@@ -80,10 +80,16 @@ def test_settings_make_another_method(tmp_path):
             row("ipopt"),
             row("ipopt", settings='{"starts": 5, "b": "x"}', seed=0),
             row("ipopt", settings='{"starts": 5, "b": "x"}', seed=1),
+            row("ipopt", settings='{"merge": true}'),
         ],
     )
-    assert summary.method_names(results).tolist() == ["ipopt", "ipopt b=x starts=5", "ipopt b=x starts=5"]
-    assert summary.by_solver(results).set_index("solver")["cells"].to_dict() == {"ipopt": 1, "ipopt b=x starts=5": 2}
+    names = ["ipopt", "ipopt b=x starts=5", "ipopt b=x starts=5", "ipopt merged"]
+    assert summary.method_names(results).tolist() == names
+    assert summary.by_solver(results).set_index("solver")["cells"].to_dict() == {
+        "ipopt": 1,
+        "ipopt b=x starts=5": 2,
+        "ipopt merged": 1,
+    }
 
 
 def test_contradictions_are_denied_claims_and_bounds_below_the_optimum(tmp_path):
