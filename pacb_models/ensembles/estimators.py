@@ -22,6 +22,9 @@ class StochasticClassifier(EnsembleClassifier):
     ``fit`` trains the classifiers on one part of the data, measures their errors on the rest, and minimises the bound
     over the posteriors. The examples that train a classifier never certify it.
 
+    This is the paper's object. Who wants a guarantee for a predictor that is deployed, with no factor two for the vote,
+    should use :class:`CertifiedClassifier`.
+
     Parameters
     ----------
     estimators : list of estimators or of (name, estimator) pairs, optional

@@ -63,6 +63,16 @@ def load_table(
     return Dataset(X, y, path.stem, f"{path.name}, column {target!r}", feature_names, class_names, str(path))
 
 
+def load_groups(path: str | os.PathLike[str], column: str, ignore: Sequence[str] = ()) -> np.ndarray:
+    """A column as text, for the rows that :func:`load_table` keeps; it may be one that is left out there."""
+    path = Path(path)
+    frame = _read(path)
+    if column not in frame.columns:
+        raise InputError(f"group is {column!r}; the columns of {path} are {', '.join(map(str, frame.columns))}.")
+    kept = frame.drop(columns=[name for name in ignore if name in frame.columns]).dropna().index
+    return np.asarray(frame[column].loc[kept].astype(str))
+
+
 def _read(path: Path) -> pd.DataFrame:
     try:
         import pandas as pd

@@ -1,0 +1,203 @@
+"""One self-contained page about a certified classifier, to show to a colleague or an auditor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..wording import at_least, at_most, confidence_text
+
+if TYPE_CHECKING:
+    from .certified import CertifiedClassifier
+
+_STYLE = """
+:root { --ink: #1a1a1a; --faint: #5f6368; --paper: #fff; --raised: #f4f6f8; --line: #d5d9de; --accent: #0072b2; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e8e8e8; --faint: #a5abb2; --paper: #16181b; --raised: #22262b; --line: #3a4047; --accent: #6cbcf0; }
+}
+* { box-sizing: border-box; }
+html { color: var(--ink); background: var(--paper); font: 16px/1.5 system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
+body { max-width: 52rem; margin: 0 auto; padding: 1rem 1.25rem 3rem; overflow-wrap: break-word; }
+h1 { font-size: 1.6rem; line-height: 1.2; margin: 1rem 0 0.25rem; }
+h2 { font-size: 1.2rem; margin: 2rem 0 0.5rem; padding-top: 0.75rem; border-top: 1px solid var(--line); }
+.subtitle, figcaption { color: var(--faint); margin: 0; }
+.promise { background: var(--raised); border-left: 4px solid var(--accent); padding: 0.8rem 1rem; margin: 1rem 0; }
+.promise strong { font-size: 1.5rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; width: 100%; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
+th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.6rem; border-bottom: 1px solid var(--line); }
+td.number, th.number { text-align: right; }
+td.number { white-space: nowrap; }
+td:first-child { min-width: 8rem; }
+td:last-child:not(.number) { overflow-wrap: anywhere; }
+tr.deployed > * { font-weight: 600; background: var(--raised); }
+figure { margin: 1rem 0; }
+svg { display: block; width: 100%; height: auto; }
+svg text { fill: var(--faint); font: 12px system-ui, "DejaVu Sans", sans-serif; }
+code { font-size: 0.85em; }
+@media print {
+  :root { --ink: #000; --faint: #444; --paper: #fff; --raised: #f0f0f0; --line: #bbb; --accent: #0072b2; }
+  html { font-size: 10pt; } body { max-width: none; padding: 0; } .scroll { overflow: visible; }
+  tr, figure, .promise { break-inside: avoid; } h2 { break-after: avoid; }
+  .promise, tr.deployed > * { print-color-adjust: exact; }
+}
+"""
+
+
+def certificate_page(model: CertifiedClassifier, title: str, facts: Sequence[tuple[str, str]]) -> str:
+    """The page as HTML; ``facts`` are lines for its last table (file, digest, seed, versions)."""
+    guarantee = model.guarantee_
+    sections = [
+        _section("What is guaranteed", _promise(model) + _statements(model)),
+        _section("What is not", _limits()),
+        _section("All candidates", _picture(model) + _candidates(model)),
+        _section("Data and split", _table(("", ""), _split(model))),
+        _section("How it was made", _table(("", ""), list(facts))),
+    ]
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
+        f'<h1>{escape(title)}</h1>\n<p class="subtitle">A certificate on {guarantee.examples} held-out examples</p>\n'
+        + "".join(sections)
+        + "</body>\n</html>\n"
+    )
+
+
+def _section(title: str, content: str) -> str:
+    return f"<section>\n<h2>{escape(title)}</h2>\n{content}</section>\n"
+
+
+def _promise(model: CertifiedClassifier) -> str:
+    guarantee = model.guarantee_
+    return (
+        f'<p class="promise">With probability at least {confidence_text(guarantee.total_delta)} over the '
+        f"{guarantee.examples} held-out examples, {escape(guarantee.predictor)} errs on a new example with "
+        f"probability at most <strong>{at_most(guarantee.bound)}</strong>.</p>\n"
+        f"<p>It erred on {guarantee.errors:g} of {guarantee.examples} held-out examples. It was chosen from "
+        f"{guarantee.candidates} candidates by these examples, which the bound allows for.</p>\n"
+    )
+
+
+def _statements(model: CertifiedClassifier) -> str:
+    guarantee = model.guarantee_
+    if not guarantee.statements:
+        return ""
+    thresholds = any(statement.accepted is not None for statement in guarantee.statements)
+    titles = ["among", "errors", "at most", *(["accepted, at least"] if thresholds else []), "delta"]
+    rows = []
+    for statement in guarantee.statements:
+        accepted = ["" if statement.accepted is None else at_least(statement.accepted)] if thresholds else []
+        counted = f"{statement.errors:g} of {statement.examples}"
+        subject = f"{statement.kind} {statement.about}"
+        rows.append([subject, counted, at_most(statement.bound), *accepted, f"{statement.delta:.2g}"])
+    return (
+        f"<p>Together with this, at the same confidence (the statement above takes {guarantee.delta:.2g} of delta = "
+        f"{guarantee.total_delta:g}, the others what the last column says):</p>\n"
+        + _table(titles, rows, numbers=len(titles) - 1)
+    )
+
+
+def _limits() -> str:
+    return (
+        "<ul>\n<li>Nothing about examples from another source: the held-out examples must be independent draws from "
+        "where the new ones come from.</li>\n"
+        "<li>Nothing if a held-out example helped to train, scale, select or choose anything before.</li>\n"
+        "<li>Nothing about classifiers that were trained again afterwards.</li>\n"
+        "<li>Not how large the risk is, only how large it is not.</li>\n</ul>\n"
+    )
+
+
+def _candidates(model: CertifiedClassifier, most: int = 20) -> str:
+    bounds = model.certificate_.single_bounds
+    order = np.argsort(bounds, kind="stable")[:most]
+    rows = [
+        (
+            model.candidates_[index].name,
+            "" if model.cv_errors_ is None else str(model.cv_errors_[index]),
+            str(model.errors_[index]),
+            f"{model.prior_[index]:.2g}",
+            at_most(float(bounds[index])),
+        )
+        for index in order
+    ]
+    marked = {row for row, index in enumerate(order) if model.candidates_[index] is model.deployed_}
+    rest = len(bounds) - len(order)
+    more = f"<p>and {rest} more with larger bounds.</p>\n" if rest else ""
+    titles = ("candidate", "cross-validation errors", "held-out errors", "prior", "errs at most")
+    return _table(titles, rows, numbers=4, marked=marked) + more
+
+
+def _picture(model: CertifiedClassifier) -> str:
+    """Held-out error and certificate of every candidate, in the order of the certificates."""
+    bounds = np.sort(model.certificate_.single_bounds)
+    order = np.argsort(model.certificate_.single_bounds, kind="stable")
+    rates = model.errors_[order] / model.n_validation_
+    width, height, left, bottom, top = 640.0, 280.0, 52.0, 40.0, 12.0
+    highest = float(bounds.max()) * 1.05
+
+    def place(rank: int, value: float) -> tuple[float, float]:
+        x = left + (rank + 0.5) / len(bounds) * (width - left - 8.0)
+        return x, height - bottom - value / highest * (height - bottom - top)
+
+    marks = []
+    for value in np.linspace(0.0, highest, 5):
+        _, y = place(0, float(value))
+        marks.append(f'<line x1="{left}" x2="{width}" y1="{y:.1f}" y2="{y:.1f}" stroke="var(--line)"/>')
+        marks.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{value:.3f}</text>')
+    for rank, (bound, rate) in enumerate(zip(bounds, rates)):
+        (x, y), (_, low) = place(rank, float(bound)), place(rank, float(rate))
+        own = model.candidates_[order[rank]]
+        colour = "#d55e00" if own is model.deployed_ else "var(--accent)"
+        marks.append(
+            f'<g stroke="{colour}">'
+            f"<title>{escape(own.name)}: held-out error {rate:.4f}, certificate {bound:.4f}</title>"
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y:.1f}" y2="{low:.1f}" stroke-opacity="0.4"/>'
+            f'<circle cx="{x:.1f}" cy="{low:.1f}" r="3" fill="{colour}" stroke="none"/>'
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="var(--paper)"/></g>'
+        )
+    middle = (left + width) / 2
+    marks.append(f'<text x="{middle}" y="{height - 12}" text-anchor="middle">candidates, by certificate</text>')
+    return (
+        f'<figure><svg viewBox="0 0 {width:g} {height:g}" role="img" aria-label="Held-out error and certificate of '
+        f'every candidate">{"".join(marks)}</svg>\n<figcaption>Filled: error on the held-out examples. Open: the '
+        "bound that holds for the candidate, all at once. Orange: deployed.</figcaption></figure>\n"
+    )
+
+
+def _split(model: CertifiedClassifier) -> list[tuple[str, str]]:
+    return [
+        ("examples for training", str(getattr(model, "n_training_", "fitted elsewhere"))),
+        ("held-out examples", str(model.n_validation_)),
+        ("classes", ", ".join(map(str, model.classes_))),
+        ("classifiers", str(len(model.names_))),
+        ("candidates", str(len(model.candidates_))),
+    ]
+
+
+def _table(
+    titles: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    numbers: int = 0,
+    marked: set[int] | frozenset[int] = frozenset(),
+) -> str:
+    """A table whose last ``numbers`` columns are figures."""
+
+    def cells(row: Sequence[Any], tag: str) -> str:
+        first = len(row) - numbers
+        return "".join(
+            f"<{tag}{' class=number' if column >= first else ''}>{escape(str(cell))}</{tag}>"
+            for column, cell in enumerate(row)
+        )
+
+    head = f"<thead><tr>{cells(titles, 'th')}</tr></thead>" if any(titles) else ""
+    body = "".join(
+        f"<tr{' class=deployed' if number in marked else ''}>{cells(row, 'td')}</tr>\n"
+        for number, row in enumerate(rows)
+    )
+    return f'<div class="scroll"><table>{head}<tbody>\n{body}</tbody></table></div>\n'
