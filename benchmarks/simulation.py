@@ -18,7 +18,7 @@ import argparse
 import copy
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -252,22 +252,23 @@ def table(
     seed: int = 0,
     report: Callable[[str], None] = print,
     n_jobs: int = 1,
+    dask: str | None = None,
 ) -> list[Tally]:
-    """Every scenario with every bound; one line each."""
+    """Every scenario with every bound; one line each, computed in ``n_jobs`` processes or on a Dask cluster."""
     report(
         f"{'scenario':<36} {'bound':<16} {'draws':>8} {'rate':>9} {'delta':>6}  {'mean bound':>10} {'mean risk':>10}"
     )
-    lines = [
-        delayed(tally)(scenario, distance, divergence, delta, draws, seed)
+    lines: list[tuple[Any, ...]] = [
+        (tally, scenario, distance, divergence, delta, draws, seed)
         for scenario in scenarios(m)
         for distance, divergence in BOUNDS
     ]
     lines += [
-        delayed(tally_certificates)(scenario, delta, draws, seed)
+        (tally_certificates, scenario, delta, draws, seed)
         for scenario in (*scenarios(m), *critical_scenarios(m, delta))
     ]
     tallies = []
-    for result in Parallel(n_jobs=n_jobs, return_as="generator")(lines):
+    for result in _in_order(lines, n_jobs, dask):
         verdict = "" if result.valid else "   INVALID"
         report(
             f"{result.scenario:<36} {result.distance + '-' + result.divergence:<16} {draws:>8} {result.rate:>9.2e} "
@@ -275,6 +276,27 @@ def table(
         )
         tallies.append(result)
     return tallies
+
+
+def _in_order(lines: Sequence[tuple[Any, ...]], n_jobs: int, dask: str | None) -> Iterator[Tally]:
+    """The tallies of the lines, each as soon as it and all before it are there."""
+    if dask is None:
+        yield from Parallel(n_jobs=n_jobs, return_as="generator")(delayed(line[0])(*line[1:]) for line in lines)
+        return
+    from pacb_models.cluster import spread
+
+    done: dict[int, Tally] = {}
+    shown = 0
+    for (number, _), result in spread(_line, list(enumerate(lines)), dask):
+        done[number] = result
+        while shown in done:
+            yield done[shown]
+            shown += 1
+
+
+def _line(item: tuple[int, tuple[Any, ...]]) -> Tally:
+    _, (count, *arguments) = item
+    return count(*arguments)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -285,10 +307,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--delta", type=float, default=0.05, help="confidence parameter (default 0.05)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=-1, help="processes (default: one per core)")
+    parser.add_argument("--dask", metavar="ADDRESS", help="draw on the workers of a Dask scheduler; the same table")
     options = parser.parse_args(arguments)
     lines = len(scenarios()) * (len(BOUNDS) + 1) + len(critical_scenarios())
     per_line = max(1, options.draws // lines)
-    tallies = table(per_line, options.m, options.delta, options.seed, n_jobs=options.jobs)
+    tallies = table(per_line, options.m, options.delta, options.seed, n_jobs=options.jobs, dask=options.dask)
     print("\nlargest factor on the constant at which a single classifier breaks the guarantee")
     for distance, divergence in BOUNDS:
         print(f"  {distance}-{divergence}: {breaking_factor(distance, divergence, options.m, options.delta):.2g}")

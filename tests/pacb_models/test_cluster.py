@@ -9,6 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
+from pacb_models.benchmarks import simulation
 from pacb_models.cli import main
 from pacb_models.cluster import spread
 from pacb_models.ensembles.cross_validation import cross_validate
@@ -49,6 +50,8 @@ def test_training_on_a_cluster_is_the_same_and_survives_a_killed_worker(cluster,
     serial = train_risks(dataset, count=6 * BATCH)
     for name in ("validation_errors", "test_errors", "training_errors"):
         np.testing.assert_array_equal(getattr(table, name), getattr(serial, name))
+    quiet = {"report": lambda line: None, "draws": 40}
+    assert simulation.table(**quiet, dask=cluster.address) == simulation.table(**quiet)
     folds = cross_validate(dataset, count=20, dask=cluster.address), cross_validate(dataset, count=20)
     np.testing.assert_array_equal(folds[0].errors, folds[1].errors)
 
