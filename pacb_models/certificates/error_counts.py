@@ -43,6 +43,7 @@ class ErrorCounts:
         truth = np.asarray(y)
         if truth.ndim != 1:
             raise InputError(f"y must be one-dimensional, but its shape is {truth.shape}.")
+        _refuse_missing("y", truth)
         found = np.empty(len(self.names), dtype=np.int64)
         for position, name in enumerate(self.names):
             if name not in predictions:
@@ -52,11 +53,7 @@ class ErrorCounts:
                 raise InputError(f"predictions[{name!r}] has shape {column.shape}, but y has {truth.shape}.")
             if (column.dtype.kind in "OUST") != (truth.dtype.kind in "OUST"):
                 raise InputError(f"predictions[{name!r}] is of type {column.dtype}, but y of {truth.dtype}.")
-            for label, values in ((f"predictions[{name!r}]", column), ("y", truth)):
-                if values.dtype.kind == "f" and np.isnan(values).any():
-                    raise InputError(
-                        f"{label}[{int(np.argmax(np.isnan(values)))}] is missing; every label must be known."
-                    )
+            _refuse_missing(f"predictions[{name!r}]", column)
             found[position] = np.count_nonzero(column != truth)
         self.errors += found
         self.m += truth.size
@@ -77,3 +74,14 @@ class ErrorCounts:
 
     def __repr__(self) -> str:
         return f"ErrorCounts({len(self.names)} classifiers, m={self.m})"
+
+
+def _refuse_missing(name: str, values: NDArray[Any]) -> None:
+    """NaN differs from itself; None appears among objects only."""
+    if values.dtype.kind not in "fO":
+        return
+    missing = values != values
+    if values.dtype.kind == "O":
+        missing = missing | np.equal(values, None)
+    if np.any(missing):
+        raise InputError(f"{name}[{int(np.argmax(missing))}] is missing; every label must be known.")
