@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .binary_kl import kl_inverse
-    from .certificates import Certificate, clopper_pearson
+    from .certificates import Certificate, ErrorCounts, clopper_pearson
     from .certificates.certify import certify
     from .checking import cross_check
     from .constants import moment_constant
@@ -32,6 +32,7 @@ __all__ = [
     "Certificate",
     "CertifiedClassifier",
     "DirectProblem",
+    "ErrorCounts",
     "InputError",
     "ProblemBatch",
     "Solution",
@@ -57,6 +58,7 @@ _HOME = {
     "Certificate": "certificates",
     "CertifiedClassifier": "ensembles",
     "DirectProblem": "direct",
+    "ErrorCounts": "certificates",
     "InputError": "errors",
     "ProblemBatch": "many",
     "Solution": "solution",

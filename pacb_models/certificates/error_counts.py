@@ -82,6 +82,6 @@ def _refuse_missing(name: str, values: NDArray[Any]) -> None:
         return
     missing = values != values
     if values.dtype.kind == "O":
-        missing = missing | np.equal(values, None)
+        missing = missing | np.fromiter((value is None for value in values), dtype=bool, count=values.size)
     if np.any(missing):
         raise InputError(f"{name}[{int(np.argmax(missing))}] is missing; every label must be known.")
