@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .cli import add_command
+from .cli import add_command, add_plot_argument, check_plot
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -52,11 +52,13 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("--top", type=int, default=10, metavar="N", help="how many of the best classifiers to print")
     parser.add_argument("--json", action="store_true", help="print one JSON object with all fields")
+    add_plot_argument(parser, "the best classifiers' observed errors and bounds")
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
     """Read, certify, print."""
+    check_plot(options.plot)
     # Outside the package of the certificates and imported here: ``pacb --help`` must not wait for NumPy.
     from .certificates import counts_file
 

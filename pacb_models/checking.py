@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from . import terminal
 from .errors import SolverUnavailableError
 from .plugins import described
 from .problem import Problem
@@ -28,7 +29,10 @@ _COLUMNS = (
     "seconds",
     "verdict",
 )
-
+_NUMERIC = {"bound", "gap", "lower_bound", "kkt_residual", "iterations", "setup_seconds", "seconds"}
+#: On a terminal: shorter headings, and columns that a narrow window does without.
+_TITLES = {"lower_bound": "lower bound", "kkt_residual": "KKT", "setup_seconds": "set-up s", "seconds": "s"}
+_SPARE = {"gap", "lower_bound", "kkt_residual", "iterations", "setup_seconds"}
 
 REFUTED = "its lower bound is refuted"
 
@@ -101,26 +105,61 @@ class CrossCheck:
             "rows": rows,
         }
 
+    @property
+    def verdict(self) -> str:
+        """Who agrees, in one sentence.
+
+        Solvers whose software is missing are counted apart.
+        """
+        able = [row for row in self.rows if row.status != "unavailable"]
+        others = [f"{row.solver} ({row.verdict})" for row in able if not row.agrees]
+        absent = f" {len(self.rows) - len(able)} cannot run here." if len(able) < len(self.rows) else ""
+        if not able:
+            return f"No solver could run.{absent}"
+        if others:
+            return f"{len(able) - len(others)} of {len(able)} solvers agree; not {', '.join(others)}.{absent}"
+        who = "The solver agrees" if len(able) == 1 else f"All {len(able)} solvers agree"
+        return f"{who}: the smallest bound is {at_most(self.reference_bound, 10)}.{absent}"
+
     def __str__(self) -> str:
-        proven = any(row.lower_bound is not None for row in self.rows)
-        columns = [column for column in _COLUMNS if proven or column != "lower_bound"]
-        cells = [columns] + [[_show(column, getattr(row, column)) for column in columns] for row in self.rows]
+        columns, rows = self._cells()
+        cells = [columns, *rows]
         widths = [max(len(line[k]) for line in cells) for k in range(len(columns))]
-        numeric = {"bound", "gap", "lower_bound", "kkt_residual", "iterations", "setup_seconds", "seconds"}
         lines = [
             "  ".join(
-                cell.rjust(width) if column in numeric else cell.ljust(width)
+                cell.rjust(width) if column in _NUMERIC else cell.ljust(width)
                 for column, cell, width in zip(columns, line, widths, strict=True)
             ).rstrip()
             for line in cells
         ]
-        lines.append(f"reference: {self.reference}, bound {at_most(self.reference_bound, 12)}; tolerance {self.tol:g}")
+        return "\n".join([*lines, *self._remarks()])
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        """The columns that say something, and the lines as they are shown."""
+        proven = any(row.lower_bound is not None for row in self.rows)
+        columns = [column for column in _COLUMNS if proven or column != "lower_bound"]
+        return columns, [[_show(column, getattr(row, column)) for column in columns] for row in self.rows]
+
+    def _remarks(self) -> list[str]:
+        """What the comparison rests on."""
+        lines = [f"reference: {self.reference}, bound {at_most(self.reference_bound, 12)}; tolerance {self.tol:g}"]
         if self.lower_bound is not None:
             below = self.reference_bound - self.lower_bound
             lines.append(
                 f"proven: no bound is below {at_least(self.lower_bound, 12)}, {max(below, 0.0):.1e} below the reference"
             )
-        return "\n".join(lines)
+        return lines
+
+    def show(self) -> None:
+        """Print the table; on a terminal with the verdict first."""
+        columns, rows = self._cells()
+        headings = [terminal.Column(_TITLES.get(name, name), name in _NUMERIC, name in _SPARE) for name in columns]
+        lines = [
+            terminal.Row(cells, None if row.status == "unavailable" else row.agrees)
+            for row, cells in zip(self.rows, rows, strict=True)
+        ]
+        first = terminal.Row([self.verdict, *self._remarks()], self.agree)
+        terminal.show(first, [terminal.Grid("", headings, lines)], str(self))
 
 
 def _finite(value: Any) -> Any:

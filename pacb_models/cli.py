@@ -304,7 +304,10 @@ def _check(options: argparse.Namespace) -> int:
     problem, _ = problem_from(options)
     names = options.solvers.split(",") if options.solvers else None
     table = cross_check(problem, names, options.tol, time_limit=options.time_limit)
-    print(json.dumps(table.as_dict(), allow_nan=False) if options.json else table)
+    if options.json:
+        print(json.dumps(table.as_dict(), allow_nan=False))
+    else:
+        table.show()
     _draw_path(options.plot, problem, table.solutions)
     return DONE if table.agree else FAILED
 
@@ -345,18 +348,50 @@ def _constants(options: argparse.Namespace) -> int:
         finite = [{key: None if value == float("inf") else value for key, value in row.items()} for row in rows]
         print(json.dumps({"constants": finite}, allow_nan=False))
         return DONE
-    print(
+    _print_constants(rows)
+    return DONE
+
+
+def _print_constants(rows: list[dict[str, Any]]) -> None:
+    from . import terminal
+
+    lines = [
         f"{'m':>10}  {'divergence':<10}  {'distance':<8}  "
         f"{'exact':>12}  {'one-sided':>12}  {'paper':>12}  {'paper/exact':>11}"
-    )
+    ]
+    cells = []
     for row in rows:
         paper = "-" if row["paper"] is None else f"{row['paper']:.6g}"
         ratio = "-" if row["paper"] is None else f"{row['paper'] / row['exact']:.4g}"
-        print(
-            f"{row['m']:>10}  {row['divergence']:<10}  {row['distance']:<8}  "
-            f"{row['exact']:>12.6g}  {row['one-sided']:>12.6g}  {paper:>12}  {ratio:>11}"
+        exact, one_sided = f"{row['exact']:.6g}", f"{row['one-sided']:.6g}"
+        names = [str(row["m"]), row["divergence"], row["distance"]]
+        lines.append(
+            f"{names[0]:>10}  {names[1]:<10}  {names[2]:<8}  {exact:>12}  {one_sided:>12}  {paper:>12}  {ratio:>11}"
         )
-    return DONE
+        cells.append(terminal.Row([*names, exact, one_sided, paper, ratio], False if _too_small(row) else None))
+    titles = ("m", "divergence", "distance", "exact", "one-sided", "paper", "paper/exact")
+    columns = [terminal.Column(title, title not in ("divergence", "distance")) for title in titles]
+    verdict = terminal.Row(_verdict_on_the_paper(rows), not any(map(_too_small, rows)))
+    terminal.show(verdict, [terminal.Grid("", columns, cells)], "\n".join(lines))
+
+
+def _verdict_on_the_paper(rows: list[dict[str, Any]]) -> list[str]:
+    """One sentence on the paper's constants, none where it has none."""
+    printed = [row for row in rows if row["paper"] is not None]
+    if not printed:
+        return []
+    small = [f"{row['divergence']} {row['distance']} at m = {row['m']}" for row in filter(_too_small, printed)]
+    if small:
+        return [f"The paper's constant is too small, and its bound not proven, for {', '.join(small)}."]
+    loosest = max(printed, key=lambda row: row["paper"] / row["exact"])
+    ratio = f"{loosest['paper'] / loosest['exact']:.4g} times the exact one"
+    where = f"{loosest['divergence']}, {loosest['distance']}, m = {loosest['m']}"
+    return [f"No constant of the paper is too small; the loosest is {ratio} ({where})."]
+
+
+def _too_small(row: dict[str, Any]) -> bool:
+    """True when the paper's constant is below the exact one by more than the rounding of a printed number."""
+    return row["paper"] is not None and row["paper"] < row["exact"] * (1.0 - 1e-6)
 
 
 def _add_doctor(subparsers: Any) -> None:

@@ -18,7 +18,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from . import native
+from . import native, terminal
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -57,11 +57,32 @@ def examine() -> dict[str, list[dict[str, Any]]]:
 def print_report(report: dict[str, list[dict[str, Any]]]) -> None:
     """Print the report as one table per section, missing parts with the command that installs them."""
     width = max(len(finding["name"]) for findings in report.values() for finding in findings)
+    lines, grids = [], []
+    columns = [terminal.Column("", numeric=False), terminal.Column("", numeric=False)]
     for title, findings in report.items():
-        print(title)
-        for finding in findings:
-            print(f"  {finding['name']:<{width}}  {_describe(finding)}")
-        print()
+        lines += [title, *(f"  {finding['name']:<{width}}  {_describe(finding)}" for finding in findings), ""]
+        rows = [terminal.Row([finding["name"], _describe(finding)], _news(finding)) for finding in findings]
+        grids.append(terminal.Grid(title, columns, rows))
+    text, good = verdict(report)
+    terminal.show(terminal.Row([text], good), grids, "\n".join(lines))
+
+
+def verdict(report: dict[str, list[dict[str, Any]]]) -> tuple[str, bool]:
+    """How many solvers work, and what is missing or of another version than is needed; True when nothing is."""
+    wanting = [finding["name"] for findings in report.values() for finding in findings if _news(finding) is False]
+    solvers = report.get("solvers", [])
+    working = sum(_news(finding) is True for finding in solvers)
+    if not wanting:
+        return f"Everything works (solvers: {working}).", True
+    names = ", ".join(dict.fromkeys(wanting))
+    return f"{working} of {len(solvers)} solvers work. Missing, or not the version that is needed: {names}.", False
+
+
+def _news(finding: dict[str, Any]) -> bool | None:
+    """False for what is missing or comes with a remedy, True for a solver that works, None for a mere fact."""
+    if finding["found"] is None or finding["remedy"]:
+        return False
+    return True if finding["found"] == "available" else None
 
 
 def _describe(finding: dict[str, Any]) -> str:

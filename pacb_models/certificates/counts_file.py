@@ -23,6 +23,10 @@ def run(options: argparse.Namespace) -> int:
     """Read, certify, print."""
     certificate = _certificate(options)
     print(json.dumps(certificate.as_dict(), allow_nan=False) if options.json else _text(certificate, options.top))
+    if options.plot is not None:
+        from ..plots import CertificateDisplay
+
+        CertificateDisplay.from_certificate(certificate).save(options.plot)
     return DONE
 
 

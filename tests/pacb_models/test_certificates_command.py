@@ -71,6 +71,15 @@ def test_bad_input_is_exit_two_and_one_line(text, options, words, tmp_path, caps
     assert status == 2 and words in printed.err and printed.err.count("\n") == 1 and printed.out == ""
 
 
+def test_plot(tmp_path, capsys):
+    picture = tmp_path / "certificate.svg"
+    status, printed = run(capsys, tmp_path, FIVE, "--m", "549", "--plot", str(picture))
+    assert status == 0 and "boosting errs" in printed.out and picture.read_bytes().startswith(b"<?xml")
+    # Refused before the counts are read.
+    status, printed = run(capsys, tmp_path, "no counts", "--m", "549", "--plot", "certificate.docx")
+    assert status == 2 and "must end in .svg, .pdf, .png" in printed.err
+
+
 # --- predictions larger than memory -----------------------------------------------------------------------------------
 
 
