@@ -263,7 +263,8 @@ def _describe(problem: Problem, solution: Any, names: list[str], top: int) -> st
 
 
 def _proven(solution: Any) -> list[str]:
-    if solution.lower_bound is None:
+    # Of a global minimum it is known to be the bound itself, but for rounding.
+    if solution.lower_bound is None or solution.is_global:
         return []
     proven = at_least(solution.lower_bound, 10)
     return [f"lower bound      {proven}   (no posterior has a smaller bound, as the solver proves)"]
