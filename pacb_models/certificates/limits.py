@@ -39,7 +39,7 @@ def clopper_pearson(errors: ArrayLike, m: ArrayLike, delta: ArrayLike) -> float 
     >>> clopper_pearson(0, 100, 0.05) >= 1 - 0.05 ** 0.01
     True
     >>> clopper_pearson([21, 23, 549], 549, 0.05).round(4).tolist()
-    [0.0547, 0.0589, 1.0]
+    [0.0546, 0.0588, 1.0]
     """
     counts, sizes = check_counts(errors, m)
     levels = real_numbers("delta", delta)
