@@ -261,7 +261,7 @@ def solve_many(
     >>> solutions = pm.solve_many(batch)
     >>> solutions.is_global.tolist()
     [True, True]
-    >>> abs(solutions.bound[0] - pm.solve(batch[0]).bound) < 1e-13
+    >>> bool(abs(solutions.bound[0] - pm.solve(batch[0]).bound) < 1e-13)
     True
     """
     if isinstance(problems, ProblemBatch):
