@@ -214,6 +214,8 @@ def test_a_cluster_that_falls_apart_stops_the_run_with_a_sentence(cluster, tmp_p
         run_suite(lacking, tmp_path / "lacking", dask=cluster.address)
     assert not (tmp_path / "lacking" / LOG).read_bytes()
 
+    # From here on there are workers: how long they take to start must not matter.
+    monkeypatch.setattr("pacb_models.benchmarks.cluster.PATIENCE", 1.0)
     suite = some_problems(*range(5, 45))
     told = []
 
@@ -223,7 +225,7 @@ def test_a_cluster_that_falls_apart_stops_the_run_with_a_sentence(cluster, tmp_p
 
     with pytest.raises(RunStopped, match="had no workers for 1 s"):
         run_suite(suite, tmp_path / "out", dask=cluster.address, progress=kill_workers, tell=told.append)
-    assert len(told) == 1 and "has no workers; waiting 1 s" in told[0]
+    assert told and all("has no workers; waiting 1 s" in words for words in told)
     assert 1 <= len(read_rows(tmp_path / "out")) < 40
 
     monkeypatch.setattr("pacb_models.cluster.PATIENCE", 60.0)
