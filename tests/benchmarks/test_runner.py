@@ -205,7 +205,6 @@ def test_dask_cluster_measures_the_same_cells(pacb, cluster, tmp_path):
 
 def test_a_cluster_that_falls_apart_stops_the_run_with_a_sentence(cluster, tmp_path, monkeypatch):
     """Code that the workers lack; then the workers die; then the scheduler."""
-    monkeypatch.setattr("pacb_models.cluster.PATIENCE", 1.0)
     (tmp_path / "only_here.py").write_text("from pacb_models import BoundProblem as make_it\ndef make(**k): ...\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     make = importlib.import_module("only_here").make
@@ -215,7 +214,7 @@ def test_a_cluster_that_falls_apart_stops_the_run_with_a_sentence(cluster, tmp_p
     assert not (tmp_path / "lacking" / LOG).read_bytes()
 
     # From here on there are workers: how long they take to start must not matter.
-    monkeypatch.setattr("pacb_models.benchmarks.cluster.PATIENCE", 1.0)
+    monkeypatch.setattr("pacb_models.cluster.PATIENCE", 1.0)
     suite = some_problems(*range(5, 45))
     told = []
 
