@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import time
 from asyncio import CancelledError
-from collections.abc import Callable, Generator, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from . import __version__
@@ -97,6 +97,23 @@ def connect(address: str) -> Any:
         return Client(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError) as reason:
         raise InputError(f"--dask is {address!r}; no Dask scheduler answers there ({reason}).") from None
+
+
+@contextmanager
+def joblib_on(address: str | None) -> Iterator[None]:
+    """While it lasts joblib, and so the fits of estimators, runs on the cluster; without an address, as ever."""
+    if address is None:
+        yield
+        return
+    from joblib import parallel_config
+
+    client = connect(address)
+    try:
+        check_version(client)
+        with client.as_current(), parallel_config(backend="dask"):
+            yield
+    finally:
+        client.close(timeout=5)
 
 
 def check_version(client: Any) -> None:

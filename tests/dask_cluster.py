@@ -22,10 +22,18 @@ class Cluster:
         common = ("--no-dashboard", "--scheduler-file", str(contact), "--host", "127.0.0.1")
         self.scheduler = self._start("dask_scheduler", *common, "--port", "0")
         self.workers = [self._start("dask_worker", *common, "--no-nanny", "--nthreads", "1") for _ in range(2)]
-        deadline = time.monotonic() + 60
-        while not (contact.exists() and contact.stat().st_size) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        self.address = json.loads(contact.read_text())["address"]
+        self.address = self._address(contact)
+
+    @staticmethod
+    def _address(contact):
+        """What the scheduler writes into its file, once it is there as a whole."""
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline:
+            try:
+                return json.loads(contact.read_text())["address"]
+            except (OSError, ValueError):
+                time.sleep(0.05)
+        raise TimeoutError("the Dask scheduler did not start")
 
     def _start(self, program, *arguments):
         command = [sys.executable, "-m", f"distributed.cli.{program}", *arguments]

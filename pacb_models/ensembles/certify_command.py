@@ -48,6 +48,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--solver", default="auto", help="a name that 'pacb doctor' lists")
     parser.add_argument("--seed", type=int, default=0, help="of the random split")
     parser.add_argument("--jobs", type=int, default=None, metavar="N", help="processes for training")
+    parser.add_argument("--dask", metavar="ADDRESS", help="train on the workers of a Dask scheduler")
     parser.add_argument("--model", metavar="FILE", help="save the fitted classifier (joblib format)")
     parser.add_argument("--out", metavar="FILE.json", help="save the certificate")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -56,8 +57,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Train, certify, print, and save what was asked for."""
-    import numpy as np
-
+    from ..cluster import joblib_on
     from ..validation import check_count
     from .tables import load_table
 
@@ -75,8 +75,14 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--jobs is 0; it must be a number of processes, or -1 for one per core.")
     ignored = [name for name in options.ignore.split(",") if name]
     table = load_table(options.file, options.target, missing=options.missing, ignore=ignored)
-    if not paper:
-        return _certified(options, table)
+    with joblib_on(options.dask):
+        return _paper(options, table) if paper else _certified(options, table)
+
+
+def _paper(options: argparse.Namespace, table: Any) -> int:
+    """Fit, certify, print and save the paper's stochastic SVM."""
+    import numpy as np
+
     # Classes by name: a saved model must predict what stood in the table.
     classifier = _fit(_estimator(options), table.X, np.asarray(table.class_names)[table.y])
     record = _record(options, classifier, table)

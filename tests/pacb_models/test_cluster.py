@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import pickle
 
@@ -30,7 +31,7 @@ def cluster(tmp_path):
     running.close()
 
 
-def test_training_on_a_cluster_is_the_same_and_survives_a_killed_worker(cluster, data_dir, tmp_path):
+def test_training_on_a_cluster_is_the_same_and_survives_a_killed_worker(cluster, data_dir, tmp_path, capsys):
     """Byte for byte the table of a serial run; one of the two workers dies by kill -9 in the middle."""
     dataset = load_dataset("haberman", data_dir)
     arguments = ("train", "haberman", "--count", str(6 * BATCH), "--data", str(data_dir))
@@ -38,6 +39,7 @@ def test_training_on_a_cluster_is_the_same_and_survives_a_killed_worker(cluster,
     assert main([*arguments, "--out", str(tmp_path / "cluster.csv"), "--dask", cluster.address]) == 0
     assert (tmp_path / "cluster.csv").read_bytes() == (tmp_path / "serial.csv").read_bytes()
 
+    capsys.readouterr()
     seen = []
 
     def kill_one(done, total):
@@ -50,6 +52,13 @@ def test_training_on_a_cluster_is_the_same_and_survives_a_killed_worker(cluster,
     serial = train_risks(dataset, count=6 * BATCH)
     for name in ("validation_errors", "test_errors", "training_errors"):
         np.testing.assert_array_equal(getattr(table, name), getattr(serial, name))
+    rows = "\n".join(",".join(f"{value:g}" for value in (*x, label)) for x, label in zip(dataset.X, dataset.y))
+    (tmp_path / "table.csv").write_text(f"age,year,nodes,survived\n{rows}\n")
+    certify = ["certify", str(tmp_path / "table.csv"), "--target", "survived", "--classifiers", "linear", "--json"]
+    assert main(certify) == 0
+    alone = capsys.readouterr().out
+    assert main([*certify, "--dask", cluster.address]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(alone)
     quiet = {"report": lambda line: None, "draws": 40}
     assert simulation.table(**quiet, dask=cluster.address) == simulation.table(**quiet)
     folds = cross_validate(dataset, count=20, dask=cluster.address), cross_validate(dataset, count=20)
