@@ -13,7 +13,7 @@ from pacb_models.plots.style import Style, styled
 from .. import summary
 from ..environment import Environments
 from ..results import LEVELS, reach_field
-from . import analysis, families, figures, findings, posteriors, tables
+from . import analysis, families, figures, findings, missed, posteriors, tables
 from .findings import Finding
 from .tables import Table
 from .wording import counted, listed
@@ -38,6 +38,8 @@ class Section:
     text: str
     tables: tuple[Table, ...] = ()
     illustrations: tuple[Illustration, ...] = ()
+    #: Shown one at a time, under their descriptions.
+    folded: tuple[Illustration, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,7 @@ class Content:
         """All figures, in the order of the page."""
         for section in self.sections:
             yield from section.illustrations
+            yield from section.folded
 
 
 def describe(runs: pd.DataFrame, environments: Environments, say: Callable[[str], None]) -> Content:
@@ -79,6 +82,7 @@ def describe(runs: pd.DataFrame, environments: Environments, say: Callable[[str]
         sections = [
             _hard(each),
             _failures(each),
+            _missed(each, style, say),
             _agreement(each),
             _merging(each),
             _profiles(each, style, say),
@@ -192,6 +196,33 @@ def _failures(runs: pd.DataFrame) -> Section:
     table = tables.failures_table(runs)
     text = "" if table.rows else "Every run found the certified optimum."
     return Section("failures", "Failures in detail", text, (table,) if table.rows else ())
+
+
+def _missed(runs: pd.DataFrame, style: Style, say: Callable[[str], None]) -> Section | None:
+    above = missed.missed_runs(runs)
+    if above.empty:
+        return None
+    say("what was returned instead of the optimum")
+    found = missed.cases(runs)
+    drawn = []
+    for case in found:
+        if case.display is not None:
+            say(f"path, {case.name}")
+            drawn.append(_draw(f"path-{tables.slug(case.name)}", case.sentence(), missed.path_figure(case, style)))
+    text = (
+        "Runs that ended above the certified optimum, whatever they claim. All local minima of a bound are on one path "
+        "of posteriors, from the prior to the smallest risk; a local method may end in any of them."
+    )
+    if drawn:
+        problems = above["problem"].nunique()
+        text += (
+            " Below the table: the bound along the path, with the points where solvers ended, for "
+            f"{len(drawn)} of {counted(problems, 'such problem')} (at most {missed.DRAWN}, of those that can be built "
+            "again from the log: embedded tables and the frozen collection)."
+        )
+    return Section(
+        "missed", "Instead of the optimum", text, (missed.missed_table(found, len(above)),), (), tuple(drawn)
+    )
 
 
 def _agreement(runs: pd.DataFrame) -> Section:

@@ -93,5 +93,5 @@ def _section(section: Section, folder: str) -> Iterator[str]:
     if section.text:
         yield f"{section.text}\n"
     yield from _tables(section.tables)
-    for illustration in section.illustrations:
+    for illustration in (*section.illustrations, *section.folded):
         yield f"![{illustration.description}]({folder}/{illustration.name}.svg)\n"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,7 @@ import pandas as pd
 import pacb_models as pm
 
 from ..risks import available, load_risk_table
-from ..runner import CORRECT_GAP
+from .rebuilt import certified
 
 
 @dataclass(frozen=True)
@@ -73,21 +72,12 @@ def _of_dataset(runs: pd.DataFrame) -> DataSetPosteriors | None:
 
 def _optimum(row: pd.Series) -> Posterior | None:
     """The optimum of a row's problem; None where the row is not about the embedded table of that name."""
-    table = load_risk_table(row["dataset"])
-    size = int(row["H"])
-    if row["prior"] != "uniform" or int(row["m"]) != table.m or size > len(table):
+    found = certified(row)
+    if found is None:
         return None
-    arguments: dict[str, Any] = {name: row[name] for name in ("delta", "distance", "divergence", "constant")}
-    problem = pm.BoundProblem(table.risks(size), m=table.m, order=_order(row), **arguments)
-    solution = pm.solve(problem)
-    known = row["reference_bound"]
-    if np.isfinite(known) and abs(solution.bound - known) > CORRECT_GAP:
-        return None
-    return Posterior(row["kind"], problem, solution, float(solution.posterior @ table.test_risks(size)))
-
-
-def _order(row: pd.Series) -> float:
-    return float(row["order"]) if row["divergence"] == "renyi" else 2.0
+    problem, solution = found
+    test_risks = load_risk_table(row["dataset"]).test_risks(problem.size)
+    return Posterior(row["kind"], problem, solution, float(solution.posterior @ test_risks))
 
 
 def records(found: list[DataSetPosteriors]) -> pd.DataFrame:
