@@ -248,7 +248,7 @@ def test_the_papers_moment_peaks_at_its_constant():
 def test_random_posteriors_are_the_starts_of_the_solver(study):
     problem = study.problem("wdbc", 50, "kl", PAPER)
     found = fp_vs_ccp.run_method(problem, np.zeros(50), "random", 4, 7)
-    details = pm.solve(problem, "ccp", starts=5, seed=7).details
+    details = pm.solve(problem, "ccp", starts=5, seed=7, merge=False).details
     assert found["bound"] == pytest.approx(details["start_bounds"][1:], rel=1e-14)
     summary = fp_vs_ccp.summary(np.array([1.0, 2.0, 4.0]))
     assert summary == pytest.approx({"min": 1.0, "max": 4.0, "mean": 7 / 3, "sd": np.sqrt(7 / 3)}, rel=1e-14)
@@ -268,10 +268,10 @@ def test_what_the_paper_calls_significant():
 def test_what_makes_ipopt_fail(study):
     problem = study.problem("bupa", 500, "kl", PAPER)
     assert fp_vs_solver.PUSH * problem.risks.sum() > 1.0
-    direct = pm.solve(problem, "ipopt", formulation="direct", defaults=True)
+    direct = pm.solve(problem, "ipopt", formulation="direct", defaults=True, merge=False)
     assert fp_vs_solver.LETTERS[direct.status] == "E" and direct.iterations == 0
     push = {"bound_push": 1e-8, "bound_frac": 1e-8}
-    pushed = pm.solve(problem, "ipopt", formulation="direct", defaults=True, options=push)
+    pushed = pm.solve(problem, "ipopt", formulation="direct", defaults=True, options=push, merge=False)
     assert pushed.status == "optimal"
     assert pushed.bound == pytest.approx(pm.solve(problem, "frontier").bound, abs=1e-6)
 

@@ -333,7 +333,7 @@ def test_a_hostile_plugin_costs_its_own_cells(pacb, plugin, tmp_path):
     assert statuses.pop("child") == "time_limit"
     assert set(statuses.values()) == {"error"}, statuses
     for how, words in {
-        "text": "iterations is 'many'; it must be an integer",
+        "text": "returned the iterations 'many'; it must be a count",
         "exit": "SystemExit: 3",
         "interrupt": "KeyboardInterrupt",
         "mute": "Mute",

@@ -55,13 +55,17 @@ class DirectReference:
         return sum(p * self.penalty(a, l) for p, a, l in zip(self.prior, self.risks, risks))
 
     def bound(self, q, guess=None):
-        """The largest average risk of a posterior; a classifier without weight stays at its empirical risk."""
+        """The largest average risk of a posterior; a classifier without weight stays at its empirical risk.
+
+        A weight below 1e-40 counts as none: whatever its risk, it does not move the digits of interest, and its
+        equation is singular.
+        """
         q = [mpf(w) if isinstance(w, mpf) else mpf(float(w)) for w in q]
         if guess is None:
             total = math.fsum(float(w) for w in q)
             guess = self.problem.worst_risks([float(w) / total for w in q])
         guess = numbers(guess)
-        held = [i for i, w in enumerate(q) if w > 0]
+        held = [i for i, w in enumerate(q) if w > mpf(10) ** -40]
         price = -log(sum(self.prior[i] * self.slope(self.risks[i], guess[i]) for i in held))
 
         def conditions(*unknown):
