@@ -1,4 +1,4 @@
-"""What each stage costs as classifiers, examples and rows grow: times at four sizes, and the power between the last two.
+"""What each stage costs as classifiers, examples and rows grow: times at four sizes, and the power at the largest.
 
     python -m pacb_models.benchmarks.speed.stages [--repeats 3]
 

@@ -45,8 +45,7 @@ def test_two_minima(risks, m, distance):
 
 def test_time_limit_keeps_the_lower_bound_reached_so_far():
     rng = np.random.default_rng(0)
-    prior = rng.dirichlet(np.ones(1000))
-    problem = pm.BoundProblem(rng.binomial(5000, 0.2, 1000) / 5000, 300, 0.05, "kl", "renyi", prior, order=3.0)
+    problem = pm.BoundProblem(rng.binomial(5000, 0.2, 1000) / 5000, 300, 0.05, "kl", "renyi", order=3.0)
     solution = pm.solve(problem, "scip", time_limit=3.0)
     certified = pm.solve(problem, "frontier").bound
     assert solution.status == "time_limit"
