@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import shlex
 import shutil
 import subprocess
 import sys
@@ -54,11 +55,14 @@ def main() -> int:
         copy = Path(folder) / "checkout"
         shutil.copytree(ROOT, copy, ignore=NOT_SOURCE, symlinks=True)
         link_namespace(copy)
+        all_tried = all_surviving = 0
         for part in options.only:
             tried, survivors, total = try_part(part, copy, options.sample, options.seed)
+            all_tried, all_surviving = all_tried + tried, all_surviving + len(survivors)
             (options.out / f"{part}.txt").write_text("\n".join(survivors))
             print(f"{part}: {len(survivors)} of {tried} survive ({total} mutants in all)", flush=True)
             print("\n".join(survivors), flush=True)
+    print(f"noticed: {all_tried - all_surviving} of {all_tried}")
     return 0
 
 
@@ -73,13 +77,15 @@ def try_part(part: str, copy: Path, sample: int, seed: int) -> tuple[int, list[s
     session, config_file = copy / f"{part}.sqlite", copy / f"{part}.toml"
     test_files = [str(path) for pattern in tests for path in sorted((copy / "tests").glob(pattern))]
     # -P: the copy's own folders are found through the links only, so that solvers and benchmarks are the copy's too.
-    command = f"{sys.executable} -P -m pytest -x -q -p no:cacheprovider {' '.join(test_files)}"
+    command = [sys.executable, "-P", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *test_files]
     config_file.write_text(
         f'[cosmic-ray]\nmodule-path = "{target}"\ntimeout = {TIMEOUT}\nexcluded-modules = []\n'
-        f'test-command = "{command}"\n[cosmic-ray.distributor]\nname = "local"\n'
+        f'test-command = "{shlex.join(command)}"\n[cosmic-ray.distributor]\nname = "local"\n'
     )
     os.chdir(copy)
     os.environ.update(PYTHONPATH=str(copy / "build" / "namespace"), PYTHONDONTWRITEBYTECODE="1", CI="true")
+    # Tests that fail before anything is changed would count every mutant as noticed.
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     subprocess.run([sys.executable, "-m", "cosmic_ray.cli", "init", config_file, session], check=True)
     config = deserialize_config(config_file.read_text())
     with use_db(session, WorkDB.Mode.open) as work:
