@@ -59,7 +59,7 @@ setup:              ## try again what set-up could not install
 	@sh tools/setup.sh
 
 clean:              ## remove what make made, but for results/
-	rm -rf .venv .setup.log build dist *.egg-info .pytest_cache .hypothesis .ruff_cache
+	rm -rf .venv .setup.log build dist *.egg-info .pytest_cache .hypothesis .ruff_cache .mypy_cache .coverage*
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/ready-%: setup.cfg pyproject.toml $(wildcard tools/*.py tools/*.sh)
