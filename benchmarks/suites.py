@@ -95,6 +95,9 @@ def both_ways(cells: list[Cell]) -> list[Cell]:
 #: Methods that keep dense matrices, or branch: seconds to minutes where the others take milliseconds.
 DENSE = ("slsqp", "trust-constr", "scip")
 
+#: The size up to which the fuller suites ask them.
+DENSE_LARGEST = 200
+
 #: Methods that build an algebraic model first, which takes longer than solving most problems.
 MODELLED = ("cvxpy", "ipopt", "dnlp", "casadi")
 
@@ -140,7 +143,7 @@ def quick() -> Suite:
     """Nine data sets × three distances × H = 50 and 1990 and a few hard instances; dense methods at H = 50 only."""
     cells = [cell for problem in table_problems(50) for cell in cells_for(problem)]
     for frozen in map(instance, QUICK_HARD):
-        cells += without(cells_for(frozen.problem), DENSE if frozen.size > 200 else ())
+        cells += without(cells_for(frozen.problem), DENSE if frozen.size > DENSE_LARGEST else ())
     cells += without([cell for problem in table_problems(1990) for cell in cells_for(problem)], DENSE)
     description = (
         "nine UCI data sets, three distances, H = 50 and 1990, and a few hard instances; dense methods not at 1990"
@@ -155,10 +158,18 @@ def hard() -> Suite:
 
 
 def field_suite() -> Suite:
-    """Everything: the quick suite's problems and all hard instances, every solver."""
+    """Everything: the quick suite's problems and all hard instances, every solver; dense methods on small ones."""
     tables = [cell for problem in table_problems(50, 1990) for cell in both_ways(cells_for(problem))]
-    description = "nine UCI data sets, raw and merged, and 200 hard instances, every solver"
-    return Suite("field", description, (*tables, *hard_cells()), time_limit=10.0)
+    cells = [
+        cell
+        for cell in (*tables, *hard_cells())
+        if cell.solver not in DENSE or cell.problem.arguments["count"] <= DENSE_LARGEST
+    ]
+    description = (
+        "nine UCI data sets (H = 50 and 1990), raw and merged, and 200 hard instances, every solver; "
+        f"dense methods ({', '.join(DENSE)}) up to H = {DENSE_LARGEST}"
+    )
+    return Suite("field", description, tuple(cells), time_limit=3.0)
 
 
 def certify_optimum() -> Suite:

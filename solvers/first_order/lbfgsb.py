@@ -28,7 +28,8 @@ def minimise(
 ) -> Outcome:
     """L-BFGS-B until the KKT residual is at most the tolerance, or until it finds nothing better.
 
-    Its own tests look at its variables, and are switched off.
+    Its own tests look at its variables, and are switched off. Where its line search gives up, what it has learnt of the
+    bend may be to blame: it begins anew from there, as long as that gains anything.
     """
     from scipy.optimize import minimize
     from threadpoolctl import threadpool_limits
@@ -36,31 +37,38 @@ def minimise(
     oracle = coordinates.oracle
     iterations = 0
 
+    def stationary(x: np.ndarray) -> bool:
+        return oracle.stationary(coordinates.posterior(x), tolerance)
+
     def after_iteration(intermediate_result: Any) -> None:
         nonlocal iterations
         iterations += 1
         oracle.trace.add(intermediate_result.fun)
-        if oracle.stationary(coordinates.posterior(intermediate_result.x), tolerance):
+        if iterations >= max_iterations or stationary(intermediate_result.x):
             raise StopIteration
 
     options = {"maxiter": max_iterations, "maxfun": 100 * max_iterations, "ftol": 0.0, "gtol": 0.0, "maxcor": MEMORY}
     # Its matrices are small; several BLAS threads cost more than they gain.
     with threadpool_limits(1, "blas"):
         try:
-            first = coordinates.point(start)
-            oracle.trace.add(coordinates.value(first))
-            result = minimize(
-                coordinates.value,
-                first,
-                jac=coordinates.gradient,
-                method="L-BFGS-B",
-                bounds=bounds,
-                options=options,
-                callback=after_iteration,
-            )
+            x = coordinates.point(start)
+            bound, before = coordinates.value(x), np.inf
+            oracle.trace.add(bound)
+            while bound < before and iterations < max_iterations and not stationary(x):
+                before = bound
+                result = minimize(
+                    coordinates.value,
+                    x,
+                    jac=coordinates.gradient,
+                    method="L-BFGS-B",
+                    bounds=bounds,
+                    options=options,
+                    callback=after_iteration,
+                )
+                x, bound = result.x, result.fun
         except TimeUp:
             return oracle.reached_deadline(iterations)
-    q = coordinates.posterior(result.x)
+    q = coordinates.posterior(x)
     if oracle.stationary(q, tolerance):
         return oracle.met_tolerance(q, iterations)
     if iterations >= max_iterations:

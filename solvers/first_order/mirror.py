@@ -6,7 +6,9 @@ by :math:`-s\,g_i`, and goes back to the simplex:
 
 * KL divergence, :math:`u_i = \ln q_i`: :math:`q^+_i \propto q_i e^{-s g_i}`, so that weights stay positive;
 * Rényi order α, :math:`u_i = (q_i/p_i)^{\alpha-1}`: :math:`q^+_i = p_i (u_i - s g_i - \theta)_+^{1/(\alpha-1)}` with
-  the level θ for which the weights sum to one. For χ² that is the projected gradient step of :mod:`.spectral`.
+  the level θ for which the weights sum to one. For χ² that is the projected gradient step of :mod:`.spectral`. From
+  order 12 on the coordinates are those of order 12: any of them go with any bound, and larger powers lose the digits
+  of the small ones.
 
 In these coordinates the divergence's part of the bound is as simple as can be: with :math:`s = 1/F_D` (up to the
 factor) the step is the paper's fixed-point map. The length :math:`\langle\Delta u, \Delta q\rangle / \langle\Delta g,
@@ -25,6 +27,9 @@ from pacb_models.solution import Outcome
 from ..oracle import Oracle
 from .descent import SHORTENINGS, SUFFICIENT, FirstOrder, Point, barzilai_borwein, descend, first_step
 from .spectral import michelot
+
+#: The order whose coordinates are used from there on: powers of a hundred are more than floating-point numbers bear.
+LARGEST_ORDER = 12.0
 
 
 class Mirror(Protocol):
@@ -140,7 +145,7 @@ class MirrorDescent(FirstOrder):
 
     def minimise(self, oracle: Oracle, start: np.ndarray, tolerance: float, max_iterations: int) -> Outcome:
         problem = oracle.problem
-        mirror: Mirror = Power(problem.prior, problem.order) if problem.order > 1.0 else Entropy()
+        mirror: Mirror = Power(problem.prior, min(problem.order, LARGEST_ORDER)) if problem.order > 1.0 else Entropy()
         return descend(oracle, _MirrorStepper(mirror), start, tolerance, max_iterations)
 
 

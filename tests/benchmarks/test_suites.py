@@ -10,7 +10,16 @@ import pytest
 from pacb_models import BoundProblem
 from pacb_models.benchmarks.families import instances
 from pacb_models.benchmarks.problems import Problem, outside_problems
-from pacb_models.benchmarks.suites import DENSE, MODELLED, QUICK_HARD, Cell, from_files, suite, suite_names
+from pacb_models.benchmarks.suites import (
+    DENSE,
+    DENSE_LARGEST,
+    MODELLED,
+    QUICK_HARD,
+    Cell,
+    from_files,
+    suite,
+    suite_names,
+)
 from pacb_models.ensembles.datasets import available_datasets, load_dataset
 from pacb_models.plugins import PluginError
 from pacb_models.registry import solver_names
@@ -112,6 +121,7 @@ def test_suites_hold_the_hard_problems():
     everything = suite("field").cells
     assert every < {cell.problem.name for cell in everything}
     assert {cell.solver for cell in everything} >= {*DENSE, *MODELLED} & set(solver_names())
+    assert all(cell.problem.arguments["count"] <= DENSE_LARGEST for cell in everything if cell.solver in DENSE)
     # The largest are not built to know who can handle them, but they are what is measured.
     assert max(cell.problem.arguments["count"] for cell in fast) == 1_000_000
 
@@ -119,7 +129,7 @@ def test_suites_hold_the_hard_problems():
 def test_quick_tells_solvers_apart_without_waiting_for_dense_methods():
     cells = suite("quick").cells
     assert set(QUICK_HARD) < {cell.problem.name for cell in cells}
-    assert all(cell.problem.arguments["count"] <= 200 for cell in cells if cell.solver in DENSE)
+    assert all(cell.problem.arguments["count"] <= DENSE_LARGEST for cell in cells if cell.solver in DENSE)
 
 
 def test_certificates_are_checked_where_a_global_method_can():

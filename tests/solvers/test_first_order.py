@@ -12,6 +12,7 @@ from mpmath import mp, mpf
 
 import pacb_models as pm
 from pacb_models import optimality
+from pacb_models.benchmarks.families import instance
 from pacb_models.divergences import Budget, ChiSquared
 from pacb_models.registry import get_solver, solver_names
 from pacb_models.solvers.coordinates import Logits, Scaled
@@ -282,3 +283,22 @@ def test_mirror_has_a_level_where_one_is_less_than_the_rounding_of_a_coordinate(
     # Only the largest counts: (3e60 - θ)^(1/99) / 3 = 1.
     theta = level(np.array([0.0, 0.0, 3e60]), np.full(3, 1.0 / 3.0), 1.0 / 99.0)
     assert 3e60 - theta == pytest.approx(3.0**99, rel=1e-2)
+
+
+@pytest.mark.parametrize("order", [40.0, 100.0, 1000.0])
+def test_mirror_at_large_orders(order):
+    """Its own coordinates, powers of that order, lose their digits or overflow there."""
+    problem = pm.BoundProblem(RISKS, 200, 0.05, "squared", "renyi", PRIOR, order=order)
+    exact = pm.solve(problem, "frontier")
+    solution = pm.solve(problem, "mirror", start=PRIOR, max_iterations=5000)
+    assert solution.status == "optimal" and math.isfinite(solution.bound)
+    minima = [exact.bound, *(minimum.bound for minimum in exact.local_minima)]
+    assert min(abs(solution.bound - minimum) for minimum in minima) < 1e-9
+
+
+def test_lbfgsb_begins_anew_where_its_line_search_gives_up():
+    frozen = instance("orders-10-H50-renyi40-squared")
+    problem = frozen.build()
+    solution = pm.solve(problem, "lbfgsb", start=problem.prior)
+    assert frozen.minima == 1 and solution.status == "optimal"
+    assert solution.bound == pytest.approx(frozen.optimum, abs=1e-9)
