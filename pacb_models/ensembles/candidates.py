@@ -97,12 +97,16 @@ def poll(candidates: Sequence[Candidate], opinions: Iterable[np.ndarray], rows: 
         if opinion.ndim == 2:
             result.shares[index] = opinion.max(axis=1)
 
-    single = {int(candidate.voters[0]): index for index, candidate in enumerate(candidates) if not candidate.is_vote}
+    # Several may be one member alone: a vote whose other weights are too small to be numbers, too.
+    alone: dict[int, list[int]] = {}
+    for index, candidate in enumerate(candidates):
+        if not candidate.is_vote:
+            alone.setdefault(int(candidate.voters[0]), []).append(index)
     for member, opinion in enumerate(opinions):
         for index, tally in votes.items():
             tally.add(candidates[index].weights[member], opinion)
-        if member in single:
-            record(single[member], opinion)
+        for index in alone.get(member, ()):
+            record(index, opinion)
     for index, tally in votes.items():
         record(index, tally.shares)
     return result

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter
@@ -17,10 +18,20 @@ from sklearn.utils.validation import _check_method_params, _num_samples, check_i
 from ..certificates import certify
 from ..errors import InputError
 from ..validation import check_choice, check_delta, check_prior
-from .candidates import RATES, Tally, cross_validation_errors, default_prior, poll, single_candidates, vote_candidates
+from .candidates import (
+    RATES,
+    Candidate,
+    Poll,
+    Tally,
+    cross_validation_errors,
+    default_prior,
+    poll,
+    single_candidates,
+    vote_candidates,
+)
 from .cross_fitting import Fold, Progress, Training, cross_fit, make_folds
 from .guarantee import Evidence, Guarantee, Requests, check_risks, check_thresholds, finer_statements
-from .members import REFITTED, EnsembleClassifier, refuse_weights
+from .members import REFITTED, EnsembleClassifier, check_kind, refuse_weights
 
 
 class CertifiedClassifier(EnsembleClassifier):
@@ -180,9 +191,9 @@ class CertifiedClassifier(EnsembleClassifier):
         groups = _checked_groups(groups, len(y))
         random = check_random_state(self.random_state)
         training, held_out = self._parts(_num_samples(X), random)
+        self._forget_certificate()
         # From here to _certify nothing but the training part is looked at.
         self._learn(X, y, training, fit_params, random)
-        self._forget_certificate()
         if held_out.size:
             self._certify(_safe_indexing(X, held_out), y[held_out], None if groups is None else groups[held_out])
         if self.refit:
@@ -199,6 +210,7 @@ class CertifiedClassifier(EnsembleClassifier):
         self._check_parameters()
         if self.prefit:
             self.names_, self.estimators_ = self._fitted_members()
+            self.voting_ = self.voting
             self._form_candidates()
         else:
             check_is_fitted(self, "estimators_")
@@ -208,32 +220,33 @@ class CertifiedClassifier(EnsembleClassifier):
         self._certify(X, y, _checked_groups(groups, len(y)))
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> NDArray[Any]:
         """What the deployed predictor says: this is what ``guarantee_`` is about."""
         if self._is_random():
             return self.predict_gibbs(X)
         return self.classes_[self._shares(X).argmax(axis=1)]
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """The share of the votes for each class (or the mean probability, with soft voting): not calibrated.
 
         With ``deploy="stochastic"`` the probability that :meth:`predict` says this class.
         """
         return self._random_shares(X) if self._is_random() else self._shares(X)
 
-    def predict_gibbs(self, X: Any, random_state: Any = None) -> np.ndarray:
+    def predict_gibbs(self, X: Any, random_state: Any = None) -> NDArray[Any]:
         """Draw a candidate from ``certificate_.posterior`` for each row: ``certificate_.bound`` is about this."""
         weights, choices = self._drawn_from(X)
         drawn = check_random_state(random_state).choice(len(weights), size=choices.shape[1], p=weights)
         return self.classes_[choices[drawn, np.arange(choices.shape[1])]]
 
-    def accepts(self, X: Any, threshold: float) -> np.ndarray:
+    def accepts(self, X: Any, threshold: float) -> NDArray[np.bool_]:
         """Which rows have a winning vote share of at least ``threshold``, one of ``abstain``: a mask."""
-        if threshold not in check_thresholds(self.abstain):
+        shares = self._shares(X)
+        if threshold not in self.thresholds_:
             raise InputError(
-                f"threshold is {threshold!r}; it must be one of those that abstain={self.abstain!r} fixed beforehand."
+                f"threshold is {threshold!r}; it must be one that abstain fixed beforehand: {self.thresholds_!r}."
             )
-        return self._shares(X).max(axis=1) >= threshold
+        return shares.max(axis=1) >= threshold
 
     def get_metadata_routing(self) -> MetadataRouter:
         """How fit parameters reach the classifiers; ``groups`` stays here."""
@@ -265,13 +278,14 @@ class CertifiedClassifier(EnsembleClassifier):
         self, X: Any, y: np.ndarray, rows: np.ndarray, fit_params: dict[str, Any], random: np.random.RandomState
     ) -> None:
         """Fit the members on the training rows and form the candidates."""
+        self.voting_ = self.voting
         X_training, y_training = _safe_indexing(X, rows), y[rows]
         check_classification_targets(y_training)
         self.names_, members = self._candidates(X_training, random)
         parameters = [_check_method_params(X, own, indices=rows) for own in self._member_parameters(fit_params)]
         self.classes_ = np.unique(y_training)
         self.n_training_ = len(rows)
-        training = Training(X_training, y_training, self.classes_, parameters, self.voting == "soft")
+        training = Training(X_training, y_training, self.classes_, parameters, self.voting_ == "soft")
         folds = make_folds(self.cv, y_training, random) if self._needs_folds() else []
         self.estimators_, opinions = self._cross_fit(members, training, folds)
         self._form_candidates(opinions, np.searchsorted(self.classes_, y_training), [tested for _, tested in folds])
@@ -316,12 +330,15 @@ class CertifiedClassifier(EnsembleClassifier):
 
     def _certify(self, X: Any, y: np.ndarray, groups: np.ndarray | None) -> None:
         """Count the candidates' errors and record what follows. Here, and nowhere before, held-out labels are read."""
+        # Whatever fails from here on, an earlier certificate must not stay beside what is new.
+        self._forget_certificate()
         check_classification_targets(y)
+        check_kind("y", y, self.classes_)
         # A class that only these examples have is one that new examples may have.
         self.classes_ = np.union1d(self.classes_, y)
-        opinions = self._opinions(X, range(len(self.estimators_)), self.voting == "soft")
-        answers = poll(self.candidates_, opinions, _num_samples(X), len(self.classes_))
-        requests = Requests(self.per_class, groups, check_risks(self.risk), check_thresholds(self.abstain))
+        answers = self._poll(X, self.candidates_)
+        self.thresholds_ = check_thresholds(self.abstain)
+        requests = Requests(self.per_class, groups, check_risks(self.risk), self.thresholds_)
         delta = requests.overall_delta(self.delta)
         self.n_validation_ = len(y)
         self.errors_ = np.count_nonzero(self.classes_[answers.choices] != y, axis=1)
@@ -354,13 +371,13 @@ class CertifiedClassifier(EnsembleClassifier):
 
     def _predictor(self) -> str:
         """The deployed predictor in words."""
-        if self.deployed_ is None:
-            support = np.count_nonzero(self.certificate_.posterior)
-            return f"a candidate drawn at random for each prediction, from {support} with weight"
-        kind = ", by mean probabilities" if self.voting == "soft" and self.deployed_.is_vote else ""
-        return (
-            f"the {self.deployed_.name}{kind}" if self.deployed_.is_vote else f"the classifier {self.deployed_.name!r}"
-        )
+        support = np.flatnonzero(self.certificate_.posterior)
+        if self.deployed_ is None and support.size > 1:
+            return f"a candidate drawn at random for each prediction, from the {support.size} that have weight"
+        candidate = self.deployed_ or self.candidates_[support[0]]
+        if not candidate.is_vote:
+            return f"the classifier {candidate.name!r}"
+        return f"the {candidate.name}{', by mean probabilities' if self.voting_ == 'soft' else ''}"
 
     def _train_again(self, X: Any, y: np.ndarray, fit_params: dict[str, Any]) -> None:
         rows = np.arange(_num_samples(X))
@@ -372,7 +389,7 @@ class CertifiedClassifier(EnsembleClassifier):
 
     def _forget_certificate(self) -> None:
         """A certificate of an earlier fit is not about what was trained since."""
-        for name in ("certificate_", "guarantee_", "bound_", "deployed_", "errors_", "n_validation_"):
+        for name in ("certificate_", "guarantee_", "bound_", "deployed_", "errors_", "n_validation_", "thresholds_"):
             if hasattr(self, name):
                 delattr(self, name)
 
@@ -389,7 +406,7 @@ class CertifiedClassifier(EnsembleClassifier):
         self._check_rows(X)
         voters = self.deployed_.voters
         tally = Tally(_num_samples(X), len(self.classes_))
-        opinions = self._opinions(X, voters, self.voting == "soft")
+        opinions = self._opinions(X, voters, self.voting_ == "soft")
         for weight, opinion in zip(self.deployed_.weights[voters], opinions, strict=True):
             tally.add(weight, opinion)
         return tally.shares
@@ -400,9 +417,14 @@ class CertifiedClassifier(EnsembleClassifier):
         self._check_rows(X)
         support = np.flatnonzero(self.certificate_.posterior)
         weights = self.certificate_.posterior[support]
-        opinions = self._opinions(X, range(len(self.estimators_)), self.voting == "soft")
-        chosen = [self.candidates_[index] for index in support]
-        return weights / weights.sum(), poll(chosen, opinions, _num_samples(X), len(self.classes_)).choices
+        return weights / weights.sum(), self._poll(X, [self.candidates_[index] for index in support]).choices
+
+    def _poll(self, X: Any, candidates: Sequence[Candidate]) -> Poll:
+        """What these candidates say of the rows; members without a say in any of them are not asked."""
+        asked = np.flatnonzero(np.sum([candidate.weights for candidate in candidates], axis=0))
+        among = [replace(candidate, weights=candidate.weights[asked]) for candidate in candidates]
+        opinions = self._opinions(X, asked, self.voting_ == "soft")
+        return poll(among, opinions, _num_samples(X), len(self.classes_))
 
     def _random_shares(self, X: Any) -> np.ndarray:
         weights, choices = self._drawn_from(X)
@@ -428,4 +450,9 @@ def _checked_groups(groups: Any, examples: int) -> np.ndarray | None:
     array = np.asarray(groups)
     if array.shape != (examples,):
         raise InputError(f"groups has shape {array.shape}; it must hold one group for each of the {examples} examples.")
+    missing = [position for position, group in enumerate(array.tolist()) if group is None or group != group]
+    if missing:
+        raise InputError(f"groups[{missing[0]}] is missing; every example must have a group.")
+    if len({isinstance(group, str) for group in array.tolist()}) > 1:
+        raise InputError("groups holds text and other values; they must be of one type.")
     return array

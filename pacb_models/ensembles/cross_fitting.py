@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -53,7 +54,9 @@ def make_folds(cv: Any, y: np.ndarray, random: np.random.RandomState) -> list[Fo
         folds = list(splitter.split(np.zeros(len(y)), y))
     tested = np.concatenate([test for _, test in folds])
     if not np.array_equal(np.sort(tested), np.arange(len(y))):
-        raise InputError(f"cv is {cv!r}; its folds must divide the training examples: each in exactly one test fold.")
+        raise InputError(
+            f"cv is {reprlib.repr(cv)}; its folds must divide the training examples: each in exactly one test fold."
+        )
     return folds
 
 

@@ -145,7 +145,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         for name, member in zip(self.names_, self.estimators_, strict=True):
             if hasattr(member, "classes_"):
                 known.append(np.asarray(member.classes_))
-                _check_kind(name, known[-1], y)
+                check_kind(f"estimators: {name!r}", known[-1], y)
         return np.unique(np.concatenate(known))
 
     def _split(self, examples: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
@@ -223,7 +223,7 @@ def _class_indices(name: str, prediction: np.ndarray, classes: np.ndarray, rows:
             f"estimators: {name!r} predicts an array of shape {prediction.shape} for {rows} examples; it must predict "
             "one label for each."
         )
-    _check_kind(name, prediction, classes)
+    check_kind(f"estimators: {name!r}", prediction, classes)
     indices = np.minimum(np.searchsorted(classes, prediction), len(classes) - 1)
     strange = np.flatnonzero(classes[indices] != prediction)
     if strange.size:
@@ -234,11 +234,11 @@ def _class_indices(name: str, prediction: np.ndarray, classes: np.ndarray, rows:
     return indices
 
 
-def _check_kind(name: str, labels: np.ndarray, others: np.ndarray) -> None:
+def check_kind(whose: str, labels: np.ndarray, others: np.ndarray) -> None:
     """Labels are numbers or text; compared with the other kind they would all differ, or be converted."""
     if _is_text(labels) != _is_text(others):
         raise InputError(
-            f"estimators: {name!r} has labels like {labels.flat[0]!r}, but the classes are like {others.flat[0]!r}; "
+            f"{whose} has labels like {labels.flat[0]!r}, but the classes are like {others.flat[0]!r}; "
             "they must be of one type."
         )
 

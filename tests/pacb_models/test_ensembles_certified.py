@@ -13,6 +13,7 @@ from scipy import sparse
 from scipy.stats import beta
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, cross_val_predict, train_test_split
 from sklearn.naive_bayes import GaussianNB
@@ -132,6 +133,18 @@ def test_predict_is_the_deployed_vote_row_by_row(cancer):
     np.testing.assert_array_equal(alone, model.predict_proba(rows))
 
 
+@pytest.mark.parametrize("voting", ["hard", "soft"])
+def test_a_vote_whose_other_weights_vanish_is_its_one_voter(voting):
+    """exp(-3 x 300 errors) is no number: this vote and the single classifier are the same predictor."""
+    random = np.random.RandomState(0)
+    X = random.randint(2, size=(1400, 1))
+    y = X[:, 0]
+    model = CertifiedClassifier([DecisionTreeClassifier(), DummyClassifier()], voting=voting, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.candidates_[4].weights, [1.0, 0.0])
+    assert model.errors_[4] == model.errors_[5] == 0 < model.errors_[6]
+    np.testing.assert_array_equal(model.certificate_.errors, model.errors_)
+
+
 def test_soft_voting_averages_probabilities():
     X, y = load_wine(return_X_y=True)
     names = np.array(["barolo", "grignolino", "barbera"])
@@ -199,6 +212,14 @@ def test_held_out_labels_change_nothing_but_the_certificate(cancer):
     other = y.copy()
     other[held_out] = 1 - other[held_out]
     one, two = (CertifiedClassifier(members(), random_state=5).fit(X, labels) for labels in (y, other))
+    poisoned = X.copy()
+    poisoned[held_out] = 1e6 * np.random.RandomState(0).standard_normal(poisoned[held_out].shape)
+    three = CertifiedClassifier(members(), random_state=5).fit(poisoned, y)
+    np.testing.assert_array_equal([c.weights for c in three.candidates_], [c.weights for c in one.candidates_])
+    np.testing.assert_array_equal(three.prior_, one.prior_)
+    np.testing.assert_array_equal(
+        [e.predict(X) for e in three.estimators_], [e.predict(X) for e in one.estimators_], "features count as well"
+    )
     np.testing.assert_array_equal(one.prior_, two.prior_)
     np.testing.assert_array_equal(one.cv_errors_, two.cv_errors_)
     for first, second in zip(one.candidates_, two.candidates_):
@@ -352,6 +373,36 @@ def test_calibrate_refit_and_prefit(cancer):
     assert given.deployed_ is given.candidates_[given.certificate_.single]
 
 
+def test_a_failure_leaves_no_older_certificate(cancer):
+    """A bound must not survive beside a predictor, classes or classifiers that it is not about."""
+    X, y = cancer
+    model = CertifiedClassifier(members(), random_state=0).fit(X, y)
+    classes = model.classes_.tolist()
+    with pytest.raises(InputError, match="y has labels like"):
+        model.calibrate(X, np.array(["a", "b"])[y])
+    assert model.classes_.tolist() == classes and not hasattr(model, "guarantee_")
+    with pytest.raises(sklearn.exceptions.NotFittedError):
+        model.predict(X)
+    model.set_params(risk=lambda y, prediction: 0.5)
+    with pytest.raises(InputError, match="must return 0 or 1"):
+        model.calibrate(X, y)
+    assert not hasattr(model, "guarantee_") and not hasattr(model, "bound_")
+    model.set_params(risk=None).fit(X, y)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.where(X > 0, np.nan, X), y)
+    assert not hasattr(model, "bound_")
+
+
+def test_parameters_changed_after_the_fit_do_not_change_what_was_certified(cancer):
+    X, y = cancer
+    model = CertifiedClassifier(members(), abstain=0.7, random_state=0).fit(X, y)
+    before = model.predict_proba(X)
+    model.set_params(voting="soft", abstain=(0.7, 0.9), deploy="stochastic")
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+    with pytest.raises(InputError, match=r"threshold is 0\.9"):
+        model.accepts(X, 0.9)
+
+
 def test_jobs_seed_pickle_clone_and_progress(cancer, capsys):
     X, y = cancer
     steps = []
@@ -464,6 +515,11 @@ def test_bad_data_is_one_sentence(cancer):
         CertifiedClassifier().fit(X, y, sample_weight=np.ones(len(y)))
     with pytest.raises(InputError, match=r"groups has shape \(3,\)"):
         CertifiedClassifier().fit(X, y, groups=[1, 2, 3])
+    for missing in (None, np.nan):
+        with pytest.raises(InputError, match=r"groups\[1\] is missing"):
+            CertifiedClassifier().fit(X, y, groups=np.array(["a", missing, *["b"] * (len(y) - 2)], dtype=object))
+    with pytest.raises(InputError, match="groups holds text and other values"):
+        CertifiedClassifier().fit(X, y, groups=np.array(["a", 1, *["b"] * (len(y) - 2)], dtype=object))
 
 
 def test_the_vote_has_a_smaller_certificate_than_twice_the_gibbs_bound(cancer):
