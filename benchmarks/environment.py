@@ -49,12 +49,17 @@ def describe() -> dict[str, Any]:
         "python": platform.python_version(),
         "system": platform.platform(),
         "processor": _processor(),
-        "cores": os.cpu_count(),
+        "cores": cores(),
         "memory_bytes": memory_bytes(),
         "versions": {name: _version(name) for name in _PACKAGES},
         "ipopt": _ipopt_version(),
         "commit": _commit(),
     }
+
+
+def cores() -> int:
+    """How many cores this process may use, which a container or ``taskset`` may have made fewer than there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
@@ -132,7 +131,7 @@ def run_suite(
         time_limit=suite.time_limit if time_limit is None else time_limit,
         with_memory=suite.measure_memory,
         memory_limit=environment.memory_bytes() // (2 * max(jobs, 1)) if memory_limit is None else memory_limit,
-        threads=max(1, (os.cpu_count() or 1) // max(jobs, 1)),
+        threads=max(1, environment.cores() // max(jobs, 1)),
         parallel=jobs > 1 or dask is not None,
         idle_limit=IDLE_LIMIT if dask is not None else 0.0,
     )
