@@ -8,6 +8,7 @@ two.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,17 @@ MEMORY = 20
 
 
 def minimise(
-    coordinates: Coordinates, start: np.ndarray, bounds: Any, tolerance: float, max_iterations: int
+    coordinates: Coordinates,
+    start: np.ndarray,
+    bounds: Any,
+    tolerance: float,
+    max_iterations: int,
+    better: Callable[[np.ndarray], np.ndarray | None] = lambda q: None,
 ) -> Outcome:
     """L-BFGS-B until the KKT residual is at most the tolerance, or until it finds nothing better.
 
     Its own tests look at its variables, and are switched off. Where its line search gives up, what it has learnt of the
-    bend may be to blame: it begins anew from there, as long as that gains anything.
+    bend may be to blame: it begins anew from there, or from a ``better`` posterior, as long as that gains anything.
     """
     from scipy.optimize import minimize
     from threadpoolctl import threadpool_limits
@@ -66,6 +72,9 @@ def minimise(
                     callback=after_iteration,
                 )
                 x, bound = result.x, result.fun
+                if not stationary(x) and (moved := better(coordinates.posterior(x))) is not None:
+                    x = coordinates.point(moved)
+                    bound = coordinates.value(x)
         except TimeUp:
             return oracle.reached_deadline(iterations)
     q = coordinates.posterior(x)

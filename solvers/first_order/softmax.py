@@ -1,14 +1,16 @@
 r"""Softmax weights :math:`q_i \propto p_i e^{x_i}` with free variables: what machine-learning people do.
 
 The constraints disappear, and any unconstrained method will do; but a weight of zero lies at infinity, and optimal
-posteriors of χ² bounds have many. ``method="lbfgs"`` is SciPy's L-BFGS in the variables :math:`\sqrt{p_i}\,x_i`, up to
-a factor; ``method="adam"`` is Kingma and Ba's (ICLR 2015) with the usual constants and a step that falls along a
-cosine.
+posteriors of χ² bounds have many. Where a weight is next to nothing, so is the slope :math:`q_i\,\partial_i B` of its
+variable: a method that has put a weight there by mistake stays. ``method="lbfgs"`` is SciPy's L-BFGS in the variables
+:math:`\sqrt{p_i}\,x_i`, up to a factor, which is brought back from there by a step on the simplex;
+``method="adam"`` is Kingma and Ba's (ICLR 2015) with the usual constants and a step that falls along a cosine.
 """
 
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
@@ -20,7 +22,7 @@ from pacb_models.validation import check_choice, check_count, check_positive
 from ..coordinates import Logits
 from ..oracle import Oracle, TimeUp
 from . import lbfgsb
-from .descent import FirstOrder, prepare
+from .descent import ROUNDING, SHORTENINGS, FirstOrder, prepare
 
 #: Methods and their default numbers of iterations.
 LIMITS = {"lbfgs": 100_000, "adam": 2000}
@@ -80,7 +82,22 @@ class Softmax(FirstOrder):
         if method == "adam":
             return _adam(oracle, first, tolerance, iterations, learning_rate)
         coordinates = Logits(oracle, np.sqrt(problem.prior * problem.size))
-        return lbfgsb.minimise(coordinates, first, None, tolerance, iterations)
+        return lbfgsb.minimise(coordinates, first, None, tolerance, iterations, partial(_brought_back, oracle))
+
+
+def _brought_back(oracle: Oracle, q: np.ndarray) -> np.ndarray | None:
+    """Some way from ``q`` to the classifiers whose slopes are negative, whatever their weights; None: no gain."""
+    promising = oracle.problem.prior * np.maximum(-oracle.slopes(q), 0.0)
+    if not promising.any():
+        return None
+    promising /= promising.sum()
+    ceiling, share = oracle.value(q), 1.0
+    for _ in range(SHORTENINGS):
+        mixture = (1.0 - share) * q + share * promising
+        if oracle.value(mixture) < ceiling - ROUNDING * ceiling:
+            return mixture
+        share *= 0.25
+    return None
 
 
 def _adam(oracle: Oracle, start: np.ndarray, tolerance: float, steps: int, learning_rate: float) -> Outcome:

@@ -13,6 +13,7 @@ from mpmath import mp, mpf
 import pacb_models as pm
 from pacb_models import optimality
 from pacb_models.benchmarks.families import instance
+from pacb_models.benchmarks.risks import load_risk_table
 from pacb_models.divergences import Budget, ChiSquared
 from pacb_models.registry import get_solver, solver_names
 from pacb_models.solvers.coordinates import Logits, Scaled
@@ -107,7 +108,7 @@ def test_projection_in_the_metric_of_the_prior(seed, spread):
 
 @pytest.mark.parametrize("divergence, distance", PAIRS)
 def test_they_agree_with_frontier(divergence, distance):
-    """Gaps below 1e-9 with many classifiers and an uneven prior; softmax comes slowly to weights of zero."""
+    """Gaps below 1e-9 with many classifiers and an uneven prior."""
     rng = np.random.default_rng(PAIRS.index((divergence, distance)))
     problem = make(
         rng.binomial(300, 0.2, 150) / 300, distance, divergence, m=300, prior=rng.dirichlet(np.full(150, 2.0))
@@ -118,9 +119,8 @@ def test_they_agree_with_frontier(divergence, distance):
     for name in names:
         solution = pm.solve(problem, name)
         gap = solution.bound - minimum
-        assert -1e-12 <= gap <= (1e-5 if name == "softmax" else 1e-9), (name, gap)
-        if name != "softmax":
-            assert solution.status == "optimal", name
+        assert -1e-12 <= gap <= 1e-9, (name, gap)
+        assert solution.status == "optimal", name
 
 
 @pytest.mark.parametrize("order", [1.02, 1.1, 6.0, 40.0])
@@ -278,6 +278,17 @@ def test_direct_bounds(name):
     assert certified.lower_bound - 1e-12 <= found.bound <= certified.bound + 1e-9
 
 
+@pytest.mark.parametrize("make_problem", [pm.BoundProblem, pm.DirectProblem])
+def test_softmax_comes_back_from_weights_that_should_not_be_zero(make_problem):
+    """Wdbc: L-BFGS alone ends 3e-6 and 1.5e-7 above the minimum, where slopes times weights are next to nothing."""
+    table = load_risk_table("wdbc")
+    distance = "squared" if make_problem is pm.BoundProblem else "kl"
+    problem = make_problem(table.risks(1990), table.m, distance=distance, constant="one-sided")
+    found = pm.solve(problem, "softmax")
+    assert found.status == "optimal"
+    assert found.bound - pm.solve(problem).bound <= 1e-11
+
+
 def test_mirror_has_a_level_where_one_is_less_than_the_rounding_of_a_coordinate():
     """Order 100: coordinates are 99th powers of posterior over prior."""
     # Only the largest counts: (3e60 - θ)^(1/99) / 3 = 1.
@@ -285,13 +296,12 @@ def test_mirror_has_a_level_where_one_is_less_than_the_rounding_of_a_coordinate(
     assert 3e60 - theta == pytest.approx(3.0**99, rel=1e-2)
 
 
-@pytest.mark.parametrize("order", [40.0, 100.0, 1000.0])
-def test_mirror_at_large_orders(order):
-    """Its own coordinates, powers of that order, lose their digits or overflow there."""
-    problem = pm.BoundProblem(RISKS, 200, 0.05, "squared", "renyi", PRIOR, order=order)
-    exact = pm.solve(problem, "frontier")
-    solution = pm.solve(problem, "mirror", start=PRIOR, max_iterations=5000)
-    assert solution.status == "optimal" and math.isfinite(solution.bound)
+@pytest.mark.parametrize("name", ["orders-06-H50-renyi100-kl", "orders-10-H50-renyi40-squared"])
+def test_mirror_at_large_orders(name):
+    """In its own coordinates, powers of that order, it stalls; at H = 500 and order 100 they overflow."""
+    exact = pm.solve(instance(name).build(), "frontier")
+    solution = pm.solve(instance(name).build(), "mirror")
+    assert solution.status == "optimal"
     minima = [exact.bound, *(minimum.bound for minimum in exact.local_minima)]
     assert min(abs(solution.bound - minimum) for minimum in minima) < 1e-9
 
