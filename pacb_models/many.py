@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from .binary_kl import kl_inverse
 from .constants import check_sample_size
@@ -57,10 +58,10 @@ class ProblemBatch(Immutable):
     (3, BoundProblem(H=2, m=200, delta=0.05, distance='squared', divergence='chi2', prior=uniform, constant='exact'))
     """
 
-    risks: np.ndarray
-    m: np.ndarray
-    delta: np.ndarray
-    prior: np.ndarray
+    risks: NDArray[np.float64]
+    m: NDArray[np.int64]
+    delta: NDArray[np.float64]
+    prior: NDArray[np.float64]
     uniform_prior: bool
     distance_function: Distance
     divergence_function: Divergence
@@ -68,12 +69,12 @@ class ProblemBatch(Immutable):
 
     def __init__(
         self,
-        risks: object,
-        m: object,
-        delta: object = 0.05,
+        risks: ArrayLike,
+        m: ArrayLike,
+        delta: ArrayLike = 0.05,
         distance: str | Distance = "kl",
         divergence: str | Divergence = "chi2",
-        prior: object = None,
+        prior: ArrayLike | None = None,
         constant: str = "exact",
         order: float = 2.0,
     ) -> None:
@@ -93,7 +94,7 @@ class ProblemBatch(Immutable):
         )
 
     @classmethod
-    def from_counts(cls, errors: object, m: int, **arguments: Any) -> ProblemBatch:
+    def from_counts(cls, errors: ArrayLike, m: int, **arguments: Any) -> ProblemBatch:
         """The batch of classifiers that erred so many times on ``m`` examples."""
         table = _table("errors", errors)
         check_error_counts(table.ravel(), check_sample_size(m))
@@ -133,7 +134,7 @@ class ProblemBatch(Immutable):
         return self.divergence_function.order
 
     @cached_property
-    def coefficient(self) -> np.ndarray:
+    def coefficient(self) -> NDArray[np.float64]:
         """The number ``c`` of each problem's budget."""
         known: dict[int, tuple[float, float]] = {}
         arguments = (self.divergence_function.moments, self.order, self.constant)
@@ -175,10 +176,10 @@ class BatchOutcome(NamedTuple):
     settle.
     """
 
-    posterior: np.ndarray
-    lower_bound: np.ndarray
-    iterations: np.ndarray
-    unsettled: np.ndarray
+    posterior: NDArray[np.float64]
+    lower_bound: NDArray[np.float64]
+    iterations: NDArray[np.int64]
+    unsettled: NDArray[np.bool_]
     local_minima: dict[int, tuple[LocalMinimum, ...]]
 
 
@@ -188,15 +189,15 @@ class SolutionBatch:
     :class:`~pacb_models.Solution`. ``batch[i]`` is one of them.
     """
 
-    posterior: np.ndarray
-    bound: np.ndarray
-    empirical_risk: np.ndarray
-    divergence: np.ndarray
-    support_size: np.ndarray
-    kkt_residual: np.ndarray
-    is_global: np.ndarray
-    lower_bound: np.ndarray
-    iterations: np.ndarray
+    posterior: NDArray[np.float64]
+    bound: NDArray[np.float64]
+    empirical_risk: NDArray[np.float64]
+    divergence: NDArray[np.float64]
+    support_size: NDArray[np.int64]
+    kkt_residual: NDArray[np.float64]
+    is_global: NDArray[np.bool_]
+    lower_bound: NDArray[np.float64]
+    iterations: NDArray[np.int64]
     solver: str
     seconds: float
     #: Solutions of the problems that were solved alone, and other local minima of the others, by row.
@@ -232,6 +233,7 @@ class SolutionBatch:
         return (self[row] for row in range(len(self)))
 
 
+# A batch is iterable too, but the first line that fits counts.
 @overload
 def solve_many(problems: ProblemBatch, solver: str | Solver = "auto") -> SolutionBatch: ...  # type: ignore[overload-overlap]
 @overload
@@ -297,7 +299,7 @@ def _solve_batch(batch: ProblemBatch, problems: ProblemBatch | list[Problem], so
     outcome = method.run_batch(batch)
     count, size = batch.risks.shape
     if outcome is None:
-        outcome = BatchOutcome(np.zeros((count, size)), np.zeros(count), np.zeros(count), np.ones(count, bool), {})
+        outcome = BatchOutcome(np.zeros((count, size)), np.zeros(count), np.zeros(count, int), np.ones(count, bool), {})
     columns = _recomputed(batch, outcome.posterior) if not outcome.unsettled.all() else _blank(count)
     doubtful = outcome.unsettled | ~(columns["kkt_residual"] <= OPTIMAL_RESIDUAL)
     # Problems that come in large numbers are small: merging equal risks would take longer than it saves.
@@ -360,7 +362,7 @@ def _inverse(distance: str, L: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, n
     return r, np.where(r < 1.0, np.where(L > 0.0, gap * slope_b, np.inf), 0.0), slope_b
 
 
-def _table(name: str, values: object) -> np.ndarray:
+def _table(name: str, values: ArrayLike) -> np.ndarray:
     """A two-dimensional, non-empty copy of the values."""
     try:
         array = np.array(values, dtype=np.float64)
@@ -371,9 +373,9 @@ def _table(name: str, values: object) -> np.ndarray:
     return array
 
 
-def _column(name: str, value: object, count: int, check: Callable[[Any], Any], dtype: type) -> np.ndarray:
+def _column(name: str, value: ArrayLike, count: int, check: Callable[[Any], Any], dtype: type) -> np.ndarray:
     """One number per problem, each of them checked as it is for a single problem."""
-    if np.ndim(value) == 0:  # type: ignore[arg-type]
+    if np.ndim(value) == 0:
         return np.full(count, check(value), dtype=dtype)
     array = np.asarray(value)
     if array.shape != (count,):
@@ -383,8 +385,8 @@ def _column(name: str, value: object, count: int, check: Callable[[Any], Any], d
     return array.astype(dtype)
 
 
-def _priors(prior: object, count: int, size: int) -> np.ndarray:
-    if prior is None or np.ndim(prior) == 1:  # type: ignore[arg-type]
+def _priors(prior: ArrayLike | None, count: int, size: int) -> np.ndarray:
+    if prior is None or np.ndim(prior) == 1:
         return check_prior(prior, size)
     array = _table("prior", prior)
     if array.shape != (count, size):

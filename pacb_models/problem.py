@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from . import distances, divergences, merging, optimality
 from .constants import check_names, check_sample_size
@@ -57,26 +58,26 @@ class Problem(Immutable):
     #: Which function is minimised: "bound" or "direct". Solvers list the kinds they can handle.
     kind: str
 
-    risks: np.ndarray
+    risks: NDArray[np.float64]
     m: int
     delta: float
-    prior: np.ndarray
+    prior: NDArray[np.float64]
     #: True when the prior was left out, so that every weight is the same number.
     uniform_prior: bool
     distance_function: Distance
     divergence_function: Divergence
     constant: str
     #: The error counts, when the problem was given by them.
-    errors: np.ndarray | None = None
+    errors: NDArray[np.int64] | None = None
 
     def __init__(
         self,
-        risks: object,
+        risks: ArrayLike,
         m: int,
         delta: float = 0.05,
         distance: str | Distance = "kl",
         divergence: str | Divergence = "chi2",
-        prior: object = None,
+        prior: ArrayLike | None = None,
         constant: str = "exact",
         order: float = 2.0,
     ) -> None:
@@ -94,7 +95,7 @@ class Problem(Immutable):
         )
 
     @classmethod
-    def from_counts(cls, errors: object, m: int, **arguments: Any) -> Self:
+    def from_counts(cls, errors: ArrayLike, m: int, **arguments: Any) -> Self:
         """The problem of classifiers that erred so many times on ``m`` examples; the other arguments are the same.
 
         >>> import pacb_models as pm
@@ -148,28 +149,28 @@ class Problem(Immutable):
         """The divisor of the budget of a KL-divergence bound."""
         return self.distance_function.exponent(self.m)
 
-    def empirical_risk(self, posterior: np.ndarray) -> float:
+    def empirical_risk(self, posterior: NDArray[np.float64]) -> float:
         """The empirical risk ``L`` of the stochastic classifier."""
         # Weights that sum to one average the risks; rounding must not carry the average out of their range.
         return min(max(float(np.dot(posterior, self.risks)), 0.0), 1.0)
 
-    def statistic(self, posterior: np.ndarray) -> float:
+    def statistic(self, posterior: NDArray[np.float64]) -> float:
         """The separable sum ``D`` of the divergence."""
         return self.divergence_function.statistic(posterior, self.prior)
 
-    def bound(self, posterior: object) -> float:
+    def bound(self, posterior: ArrayLike) -> float:
         """The bound at a posterior given in the order of ``risks``."""
         return self.judge(check_posterior(posterior, self.size)).bound
 
-    def kkt_residual(self, posterior: object) -> float:
+    def kkt_residual(self, posterior: ArrayLike) -> float:
         """How far a posterior is from stationarity on the simplex, in units of the bound; zero at a KKT point."""
         return self.judge(check_posterior(posterior, self.size)).kkt_residual
 
-    def gradient(self, posterior: object) -> np.ndarray:
+    def gradient(self, posterior: ArrayLike) -> NDArray[np.float64]:
         """The derivatives of the bound with respect to the posterior weights."""
         raise NotImplementedError
 
-    def judge(self, q: np.ndarray) -> Judgement:
+    def judge(self, q: NDArray[np.float64]) -> Judgement:
         """Bound and KKT residual of weights on the simplex, which are not checked: what a solution is judged by."""
         raise NotImplementedError
 
@@ -279,18 +280,18 @@ class BoundProblem(Problem):
             r.bb * budget.slope * budget.slope + r.b * budget.bend,
         )
 
-    def bound(self, posterior: object) -> float:
+    def bound(self, posterior: ArrayLike) -> float:
         q = check_posterior(posterior, self.size)
         return self.outer(self.empirical_risk(q), self.statistic(q))
 
-    def gradient(self, posterior: object) -> np.ndarray:
+    def gradient(self, posterior: ArrayLike) -> NDArray[np.float64]:
         q = check_posterior(posterior, self.size)
         return optimality.gradient(self, q)
 
-    def judge(self, q: np.ndarray) -> Judgement:
+    def judge(self, q: NDArray[np.float64]) -> Judgement:
         return Judgement(self.outer(self.empirical_risk(q), self.statistic(q)), optimality.kkt_residual(self, q))
 
-    def classify(self, posterior: object, tol: float = 1e-8) -> str:
+    def classify(self, posterior: ArrayLike, tol: float = 1e-8) -> str:
         """``"local minimum"``, ``"saddle"`` or ``"not stationary"``, by the bordered Hessian on its support."""
         q = check_posterior(posterior, self.size)
         return optimality.classify(self, q, tol)

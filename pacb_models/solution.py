@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .wording import at_least, at_most
 
@@ -72,7 +73,7 @@ class Trace:
 class Outcome:
     """What a solver returns: weights and what it claims of them. Nothing in it is trusted before it is recomputed."""
 
-    posterior: np.ndarray | None
+    posterior: NDArray[np.float64] | None
     status: str
     message: str = ""
     iterations: int | None = None
@@ -117,7 +118,7 @@ class Solution:
         Particular to the solver.
     """
 
-    posterior: np.ndarray | None
+    posterior: NDArray[np.float64] | None
     bound: float
     empirical_risk: float
     divergence: float

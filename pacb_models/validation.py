@@ -66,6 +66,7 @@ def _is_number(value: object) -> bool:
     if isinstance(value, str | bytes | np.complexfloating | np.timedelta64 | np.datetime64):
         return False
     try:
+        # Whether it can be a number is the question.
         float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return False

@@ -41,6 +41,7 @@ def _log_axis(axis: Axis, show: Callable[[float], str]) -> None:
     """A logarithmic axis with plain labels: matplotlib's own, set as formulas, would take a third of all drawing."""
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
+    # Every axis has its letter; matplotlib does not declare it.
     axis.axes.set(**{f"{axis.axis_name}scale": "log"})  # type: ignore[attr-defined]
     low, high = axis.get_view_interval()
     labels = FuncFormatter(lambda value, _: show(value))

@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..problem import Judgement, Problem
 from ..validation import check_posterior
@@ -62,7 +63,7 @@ class DirectProblem(Problem):
         radius += 2.0 * math.ulp(max(abs(self.log_constant), abs(radius)))
         return max(radius, self.penalty.at_rest)
 
-    def worst_risks(self, posterior: object) -> np.ndarray:
+    def worst_risks(self, posterior: ArrayLike) -> NDArray[np.float64]:
         """The true risks in the confidence set with the largest average; they are the gradient of the bound.
 
         Where a weight is zero, the largest risk that costs nothing: the empirical one, the slope towards that
@@ -70,10 +71,10 @@ class DirectProblem(Problem):
         """
         return self.worst_case(check_posterior(posterior, self.size)).risks
 
-    def gradient(self, posterior: object) -> np.ndarray:
+    def gradient(self, posterior: ArrayLike) -> NDArray[np.float64]:
         return self.worst_risks(posterior)
 
-    def worst_case(self, q: np.ndarray) -> WorstCase:
+    def worst_case(self, q: NDArray[np.float64]) -> WorstCase:
         """The bound, rounded up, and the worst risks, of weights on the simplex that are not checked."""
         root = self.common_risk
         found = worst_case(self.penalty, self.risks, self.prior, self.log_radius, q, root.high)
@@ -85,7 +86,7 @@ class DirectProblem(Problem):
         """The minimum of the bound, enclosed; see :mod:`pacb_models.direct.common_risk`."""
         return common_risk(self.penalty, Sample.of(self.risks, self.prior), self.log_radius)
 
-    def weights_at(self, true_risk: float) -> np.ndarray:
+    def weights_at(self, true_risk: float) -> NDArray[np.float64]:
         r"""The posterior :math:`q_i \propto p_i\, \partial G(\hat l_i, t)/\partial t`, optimal where ``t`` is the
         minimum."""
         empirical = self.risks
@@ -103,10 +104,10 @@ class DirectProblem(Problem):
         weights[inside] = self.prior[inside] * np.exp(logarithms - logarithms.max())
         return weights / weights.sum()
 
-    def bound(self, posterior: object) -> float:
+    def bound(self, posterior: ArrayLike) -> float:
         return self.worst_case(check_posterior(posterior, self.size)).bound
 
-    def judge(self, q: np.ndarray) -> Judgement:
+    def judge(self, q: NDArray[np.float64]) -> Judgement:
         r"""The residual is :math:`\sum_i \max(q_i, \hat q_i)\,|l_i - \bar l|` with the worst risks ``l``, their average
         :math:`\bar l` and the weights :math:`\hat q_i \propto p_i G'(\hat l_i, \bar l)` that stationarity asks for.
 

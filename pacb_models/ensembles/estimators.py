@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
@@ -157,16 +158,16 @@ class StochasticClassifier(EnsembleClassifier):
         self._certify(X, y)
         return self
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> NDArray[Any]:
         """The posterior-weighted majority vote: deterministic, covered by ``certificate_.vote_bound``."""
         votes = self._votes(X)
         return self.classes_[votes.argmax(axis=1)]
 
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Posterior weight of the classifiers that vote for each class: votes, not calibrated probabilities."""
         return self._votes(X)
 
-    def predict_gibbs(self, X: Any, random_state: Any = None) -> np.ndarray:
+    def predict_gibbs(self, X: Any, random_state: Any = None) -> NDArray[Any]:
         """Draw a classifier from the posterior for each row: the stochastic classifier that ``bound_`` is about."""
         ballots = self._support_ballots(X)
         random = check_random_state(random_state)

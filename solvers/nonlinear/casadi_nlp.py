@@ -91,7 +91,7 @@ def model(problem: BoundProblem) -> Model:
     D = casadi.SX.sym("D")
     smallest = SMALLEST_RATIO if problem.divergence == "kl" else 0.0
     variables, lower, upper = [w, D], [*np.full(H, smallest), problem.statistic(p)], [*np.full(H + 1, np.inf)]
-    constraints = [factors.normalised * (casadi.sum1(p * w) - 1.0)]
+    constraints: list[Any] = [factors.normalised * (casadi.sum1(p * w) - 1.0)]
     least, most = [0.0], [0.0]
     L: Any = 0.0
     if problem.risks.max() > 0.0:
