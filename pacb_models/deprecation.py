@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from operator import attrgetter
+from typing import Any
 
 
 def warn_deprecated(old: str, new: str, removed_in: str) -> None:
@@ -19,3 +21,14 @@ def warn_deprecated(old: str, new: str, removed_in: str) -> None:
     """
     message = f"{old} is deprecated and will be removed in version {removed_in}; use {new}."
     warnings.warn(message, FutureWarning, stacklevel=3)
+
+
+def renamed_attribute(old: str, new: str, removed_in: str) -> Any:
+    """A property that warns and answers with an attribute of another name, which may lead on: ``errors.size``."""
+
+    def read(self: Any) -> Any:
+        owner = type(self).__name__
+        warn_deprecated(f"{owner}.{old}", f"{owner}.{new}", removed_in)
+        return attrgetter(new)(self)
+
+    return property(read)

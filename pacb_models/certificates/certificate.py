@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..deprecation import renamed_attribute
 from ..immutable import Immutable
 from ..problem import Problem
 from ..solution import Solution
@@ -162,6 +163,11 @@ class Certificate(Immutable):
         """Number of classifiers with positive weight."""
         return int(np.count_nonzero(self.posterior))
 
+    # Names of version 0.1.
+    validation_examples = renamed_attribute("validation_examples", "m", "0.3")
+    classifiers = renamed_attribute("classifiers", "errors.size", "0.3")
+    support = renamed_attribute("support", "support_size", "0.3")
+
     def as_dict(self) -> dict[str, Any]:
         """The fields as JSON-ready values."""
         return {
@@ -186,11 +192,13 @@ class Certificate(Immutable):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Certificate) and self.as_dict() == other.as_dict()
 
+    # Arrays have no hash; mypy knows no other way to say so.
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return (
-            f"Certificate(bound={self.bound:.6g}, single={self.single}, single_bound={self.single_bound:.6g}, "
+            f"Certificate(bound={at_most(self.bound, 6)}, single={self.single}, "
+            f"single_bound={at_most(self.single_bound, 6)}, "
             f"m={self.m}, delta={self.delta:g}, method={self.method!r})"
         )
 

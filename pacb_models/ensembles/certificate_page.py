@@ -156,7 +156,7 @@ def _picture(model: CertifiedClassifier) -> str:
         colour = "#d55e00" if own is model.deployed_ else "var(--accent)"
         marks.append(
             f'<g stroke="{colour}">'
-            f"<title>{escape(own.name)}: held-out error {rate:.4f}, certificate {bound:.4f}</title>"
+            f"<title>{escape(own.name)}: held-out error {rate:.4f}, certificate {at_most(float(bound))}</title>"
             f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{y:.1f}" y2="{low:.1f}" stroke-opacity="0.4"/>'
             f'<circle cx="{x:.1f}" cy="{low:.1f}" r="3" fill="{colour}" stroke="none"/>'
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="var(--paper)"/></g>'

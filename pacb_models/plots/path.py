@@ -17,6 +17,7 @@ from ..errors import UnsupportedProblemError
 from ..problem import BoundProblem
 from ..registry import solve
 from ..solution import LocalMinimum, Solution
+from ..wording import at_most
 from .display import Display, by_name
 from .style import BLACK, GREY, VERMILION, Style, new_axes, styled
 
@@ -130,7 +131,8 @@ class PathDisplay(Display):
             ax.plot(*end, "_", color=GREY, ms=14, mew=2, label="all weight on the smallest risk")
             best, *others = self.minima
             ax.axhline(best.bound, color=VERMILION, lw=0.8, ls=":")
-            ax.plot(best.empirical_risk, best.bound, "*", color=VERMILION, ms=13, label=f"minimum {best.bound:.4g}")
+            label = f"minimum {at_most(best.bound)}"
+            ax.plot(best.empirical_risk, best.bound, "*", color=VERMILION, ms=13, label=label)
             if others:
                 ax.plot(
                     [other.empirical_risk for other in others],

@@ -334,6 +334,7 @@ def test_it_prints_what_is_guaranteed_rounded_up():
     text = str(certificate)
     assert "boosting errs with probability at most 0.06182 (observed: 0.0383)" in text
     assert certificate.bound <= 0.06182
+    assert "single_bound=0.0199723," in repr(pm.certify([4, 4, 9], 540))  # 0.01997221...
     tied = str(pm.certify([4, 4, 9], 549))
     assert "2 of 3 classifiers have weight" in tied and "(twice that)" in tied
     assert "vacuous" in str(pm.certify([3, 3], 3))
