@@ -19,6 +19,8 @@ DISTANCES = ("linear", "squared", "kl")
 def agree(one: pm.Solution, other: pm.Solution) -> None:
     """Two solutions of a problem, to rounding."""
     assert other.bound == pytest.approx(one.bound, rel=1e-13)
+    if one.bound == 1.0:  # no posterior is known to be better than another
+        return
     np.testing.assert_allclose(other.posterior, one.posterior, rtol=0, atol=1e-12)
     assert other.empirical_risk == pytest.approx(one.empirical_risk, rel=1e-11, abs=1e-15)
     assert other.divergence == pytest.approx(one.divergence, rel=1e-10, abs=1e-12)
