@@ -94,8 +94,9 @@ def _without_errors(m: Numbers, e: Numbers, lib: Any) -> Numbers:
 
 
 def _all_but_one(m: Numbers, e: Numbers, lib: Any) -> Numbers:
-    """1 - l^m = e."""
-    return _raised(lib.exp(lib.log1p(-e) / m), _CLOSED_FORM_MARGIN, lib)
+    """1 - l^m = e; a unit of the exponent's rounding is worth as many of the power's as the exponent is large."""
+    exponent = lib.log1p(-e) / m
+    return _raised(lib.exp(exponent), _CLOSED_FORM_MARGIN - 3.0 * exponent, lib)
 
 
 def _raised(value: Numbers, units: Numbers, lib: Any) -> Numbers:

@@ -59,6 +59,17 @@ def test_limits_at_levels_near_one(m):
                 assert not is_above(below(value, 256), k, m, level), (k, m, level, value)
 
 
+def test_all_but_one_error_at_levels_next_to_one():
+    """The m-th root of a number next to zero: its logarithm's rounding counts as often as it is large."""
+    levels = 1.0 - np.random.default_rng(0).uniform(1.0, 9.0, 60) * 10.0 ** -np.arange(1, 16).repeat(4)
+    with mp.workdps(60):
+        for m in (2, 3, 4, 7):
+            for level, found in zip(levels, pm.clopper_pearson(m - 1, m, levels), strict=True):
+                for value in (float(found), pm.clopper_pearson(m - 1, m, level)):
+                    assert mp.mpf(value) ** m >= 1 - mp.mpf(level), (m, level, value)
+                    assert mp.mpf(below(value, 128)) ** m < 1 - mp.mpf(level), (m, level, value)
+
+
 @pytest.mark.parametrize("share", [1e-6, 0.01, 1 / 3, 0.5, 0.999])
 def test_limits_with_a_share_of_the_mass(share):
     with mp.workdps(60):
