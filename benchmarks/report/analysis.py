@@ -30,7 +30,8 @@ def prepare(results: pd.DataFrame) -> pd.DataFrame:
     """The rows of a log with what the report asks of each.
 
     Added columns: ``method`` (solver and settings), ``kind`` (distance and divergence, which decide which solvers
-    apply, and the machine where there are several: times of two are never set against each other), ``total_seconds``
+    apply; whether equal risks were merged, which makes the problem a smaller one; and the machine where there are
+    several: times of two are never set against each other), ``total_seconds``
     (set-up and solving), ``found`` (a success within 1e-7 of the certified optimum, or just a success where none is
     known) and ``outcome`` (the status, or :data:`NOT_GLOBAL`). A run that ended before its problem was built gets the
     problem's facts from other runs.
@@ -42,20 +43,24 @@ def prepare(results: pd.DataFrame) -> pd.DataFrame:
         runs[flag] = runs[flag].astype(bool)
     for number in ("H", "bound", "reference_bound", "gap", "kkt_residual", *_TIMES):
         runs[number] = pd.to_numeric(runs[number])
-    runs["method"] = method_names(results)
+    runs["merged"] = runs["settings"].map(lambda given: bool(json.loads(given or "{}").get("merge")))
+    names = method_names(results)
+    runs["method"] = names.map(lambda name: " ".join(word for word in name.split(" ") if word != MERGED))
     machines = runs["machine"] if runs["machine"].nunique(dropna=False) > 1 else [None] * len(runs)
-    runs["kind"] = list(map(_kind, runs["distance"], runs["divergence"], runs["problem_kind"], machines))
+    facts = runs["distance"], runs["divergence"], runs["problem_kind"], runs["merged"]
+    runs["kind"] = list(map(_kind, *facts, machines))
     runs["total_seconds"] = runs["seconds"].fillna(0.0) + runs["setup_seconds"].fillna(0.0)
     runs["found"] = runs["success"] & (runs["correct"] | runs["reference_bound"].isna())
     runs["outcome"] = runs["status"].where(~runs["success"] | runs["found"], NOT_GLOBAL)
     return runs
 
 
-def _kind(distance: Any, divergence: Any, problem_kind: Any, machine: Any) -> str:
+def _kind(distance: Any, divergence: Any, problem_kind: Any, merged: bool, machine: Any) -> str:
     if not isinstance(distance, str):
         return "unknown"
     direct = "direct " if problem_kind == "direct" else ""
     name = direct + (distance if divergence in ("chi2", None) else f"{distance} ({divergence})")
+    name += ", merged" if merged else ""
     return name if machine is None else f"{name}, machine {machine:.0f}"
 
 
@@ -76,31 +81,38 @@ def condense(runs: pd.DataFrame) -> pd.DataFrame:
 def by_kind(runs: pd.DataFrame) -> pd.DataFrame:
     """For every kind and method: cells, optima found, and mean time with failures charged, best method first.
 
-    An optimum is found when every repetition finds it; ``low`` and ``high`` are the interval of the repetitions.
+    The best finds most optima, in the least time where several find as many. An optimum is found when every repetition
+    finds it; ``low`` and ``high`` are the interval of the repetitions. ``relative_time`` is the method's time over the
+    best one's on the problems that both were given: a suite may spare a method the large ones.
     """
+    tables = [_of_kind(kind, rows) for kind, rows in runs.groupby("kind", sort=False)]
+    return pd.concat(tables, ignore_index=True)
+
+
+def _of_kind(kind: str, runs: pd.DataFrame) -> pd.DataFrame:
+    of_method = dict(list(runs.groupby("method", sort=False)))
     lines = []
-    for kind, group in runs.groupby("kind", sort=False):
-        for method, rows in group.groupby("method", sort=False):
-            found = rows.groupby("key")["found"].all()
-            low, mean, high = mean_times(_charged(rows), rows["key"], rows["repetition"])
-            lines.append(
-                {
-                    "kind": kind,
-                    "method": method,
-                    "runs": len(found),
-                    "found": int(found.sum()),
-                    "share": found.mean(),
-                    "mean_seconds": mean,
-                    "low": low,
-                    "high": high,
-                }
-            )
-    table = pd.DataFrame(lines)
-    table["relative_time"] = table["mean_seconds"] / table.groupby("kind")["mean_seconds"].transform("min")
-    order = {kind: position for position, kind in enumerate(runs["kind"].unique())}
-    table["position"] = table["kind"].map(order)
-    ranking = table.sort_values(["position", "share", "mean_seconds"], ascending=[True, False, True])
-    return ranking.drop(columns="position").reset_index(drop=True)
+    for method, rows in of_method.items():
+        found = rows.groupby("key")["found"].all()
+        low, mean, high = _mean_times(rows)
+        tally = {"runs": len(found), "found": int(found.sum()), "share": found.mean()}
+        lines.append({"kind": kind, "method": method, **tally, "mean_seconds": mean, "low": low, "high": high})
+    table = pd.DataFrame(lines).sort_values(
+        ["found", "share", "mean_seconds"], ascending=[False, False, True], ignore_index=True
+    )
+    best = of_method[table["method"].iloc[0]]
+    table["relative_time"] = [_ratio(of_method[method], best) for method in table["method"]]
+    return table
+
+
+def _ratio(rows: pd.DataFrame, best: pd.DataFrame) -> float:
+    """How many times longer one takes than the other on their common problems; NaN where they have none."""
+    both = [each[each["problem"].isin(other["problem"])] for each, other in ((rows, best), (best, rows))]
+    return float("nan") if both[0].empty else _mean_times(both[0])[1] / _mean_times(both[1])[1]
+
+
+def _mean_times(rows: pd.DataFrame) -> tuple[float, float, float]:
+    return mean_times(_charged(rows), rows["key"], rows["repetition"])
 
 
 def _charged(rows: pd.DataFrame) -> pd.Series:
@@ -234,11 +246,9 @@ def merging(runs: pd.DataFrame) -> pd.DataFrame:
     The times are geometric means over the problems that both found.
     """
     columns = ["kind", "method", "H", "problems", "merged", "raw_found", "merged_found", "raw", "with", "difference"]
-    settings = runs["settings"].map(json.loads)
-    on = settings.map(lambda given: bool(given.get("merge")))
-    method = runs["method"].map(lambda name: " ".join(word for word in name.split(" ") if word != MERGED))
     place = ["kind", "method", "H", "problem"]
-    sides = [runs.assign(method=method)[on == side].drop_duplicates(place).set_index(place) for side in (False, True)]
+    named = runs.assign(kind=runs["kind"].str.replace(", merged", ""))
+    sides = [named[named["merged"] == side].drop_duplicates(place).set_index(place) for side in (False, True)]
     both = sides[0].merge(sides[1], left_index=True, right_index=True, suffixes=("_raw", "_with"))
     lines = []
     for key, rows in both.groupby(["kind", "method", "H"], sort=False):

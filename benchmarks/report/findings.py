@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -34,16 +34,22 @@ def _ranking(rows: pd.DataFrame) -> str:
     tally = f"all {count} found" if best["found"] == best["runs"] else f"{best['found']} of {count} found"
     sentences = [f"take {best['method']}: {tally}, in {duration(best['mean_seconds'])} on average."]
     others = rows.iloc[1:]
-    complete, partial = (others[others["found"].eq(others["runs"]) == wanted] for wanted in (True, False))
-    if len(complete):
-        # Best first: where one of the others found all, the winner did too.
-        ratios = [significant(seconds / best["mean_seconds"], 2) for seconds in complete["mean_seconds"]]
-        names = [f"{method} (×\u00a0{ratio})" for method, ratio in zip(complete["method"], ratios)]
+    complete = others["found"] == others["runs"]
+    fewer = others["runs"] < best["runs"]
+    if len(as_many := others[complete & ~fewer]):
+        names = [f"{row.method} ({_times(row)})" for row in as_many.itertuples()]
         sentences.append(f"All found too, in more time, by {listed(names)}.")
-    if len(partial):
+    if len(of_fewer := others[complete & fewer]):
+        names = [f"{row.method} ({row.found}, {_times(row)})" for row in of_fewer.itertuples()]
+        sentences.append(f"All of the fewer problems that they were given, by {listed(names)}.")
+    if len(partial := others[~complete]):
         tallies = [f"{row.method} found {row.found} of {row.runs}" for row in partial.itertuples()]
         sentences.append(f"{listed(tallies)}.")
     return " ".join(sentences)
+
+
+def _times(row: Any) -> str:
+    return f"×\u00a0{significant(row.relative_time, 2)}"
 
 
 def weaknesses(runs: pd.DataFrame) -> list[Finding]:

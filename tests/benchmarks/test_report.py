@@ -273,6 +273,28 @@ def test_mean_times_by_kind_charge_wrong_answers(tmp_path):
     assert table["relative_time"].tolist() == pytest.approx([1.0, 150.0])
 
 
+def test_a_solver_with_fewer_problems_is_compared_on_those(tmp_path):
+    """A dense method that was spared the large problems is neither the best for that, nor the faster."""
+    rows = [row("all", "small", seconds=0.02), row("all", "large", seconds=2.0)]
+    rows += [row("dense", "small", seconds=0.04), row("none", "other", gap=None, status="time_limit")]
+    runs = runs_of(tmp_path, rows)
+    table = analysis.by_kind(runs).set_index("method")
+    assert table.index.tolist() == ["all", "dense", "none"]
+    assert table["relative_time"].tolist()[:2] == pytest.approx([1.0, 2.0]) and math.isnan(
+        table.at["none", "relative_time"]
+    )
+    [finding] = findings.winners(runs)
+    assert finding.text.startswith("take all: all 2 optima found")
+    assert "All of the fewer problems that they were given, by dense (1, ×\u00a02.0)." in finding.text
+
+
+def test_merged_problems_are_a_class_of_their_own(tmp_path):
+    """A solver is not the faster for having been given a smaller problem than the others."""
+    rows = [row("a", seconds=1.0), row("b", seconds=2.0), row("b", seconds=0.1, settings='{"merge": true}')]
+    table = analysis.by_kind(runs_of(tmp_path, rows))
+    assert table[["kind", "method"]].to_numpy().tolist() == [["kl", "a"], ["kl", "b"], ["kl, merged", "b"]]
+
+
 def test_sentences_name_winner_misses_and_contradictions(tmp_path):
     runs = runs_of(
         tmp_path,

@@ -300,7 +300,7 @@ def test_mirror_has_a_level_where_one_is_less_than_the_rounding_of_a_coordinate(
 def test_mirror_at_large_orders(name):
     """In its own coordinates, powers of that order, it stalls; at H = 500 and order 100 they overflow."""
     exact = pm.solve(instance(name).build(), "frontier")
-    solution = pm.solve(instance(name).build(), "mirror")
+    solution = pm.solve(instance(name).build(), "mirror", max_iterations=2000)
     assert solution.status == "optimal"
     minima = [exact.bound, *(minimum.bound for minimum in exact.local_minima)]
     assert min(abs(solution.bound - minimum) for minimum in minima) < 1e-9
