@@ -17,6 +17,10 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and not path.is_file():
+            # A device or a pipe is written to: root could move a file over /dev/null, and everybody would lose it.
+            path.write_bytes(data)
+            return
         try:
             temporary.write_bytes(data)
             os.replace(temporary, path)

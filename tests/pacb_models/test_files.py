@@ -1,4 +1,5 @@
 import os
+import stat
 
 import pytest
 
@@ -30,6 +31,20 @@ def test_the_umask_holds(tmp_path):
     finally:
         os.umask(previous)
     assert (tmp_path / "a.txt").stat().st_mode & 0o777 == 0o640
+
+
+def test_pipes_and_devices_are_written_to_and_stay(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_atomically(pipe, "text")
+    assert os.read(reading, 10) == b"text" and stat.S_ISFIFO(pipe.stat().st_mode)
+    os.close(reading)
+    # By a link: should this fail, it costs the link and not the device.
+    (tmp_path / "full").symlink_to("/dev/full")
+    with pytest.raises(InputError, match="cannot write .*: No space left on device"):
+        write_atomically(tmp_path / "full", "text")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["full", "pipe"]
 
 
 def test_failures_leave_nothing_behind(tmp_path):
