@@ -149,6 +149,9 @@ def imported_modules(path):
             module = ".".join(filter(None, (base, node.module)))
             yield module
             yield from (f"{module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Constant) and re.fullmatch(r"pacb_models(\.\w+){2,}", str(node.value)):
+            # A name for import_module, or of a process to start.
+            yield node.value
 
 
 @pytest.mark.parametrize("folder, forbidden", [("pacb_models", ["solvers", "benchmarks"]), ("solvers", ["benchmarks"])])
@@ -162,6 +165,14 @@ def test_imports_point_one_way(folder, forbidden):
         if f"{name}.".startswith(wrong)
     ]
     assert not found
+
+
+def test_no_public_name_brings_solvers_or_benchmarks():
+    """Also what is imported only when a name is first used points one way."""
+    code = "import sys, pacb_models as pm; [getattr(pm, name) for name in pm.__all__]; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pacb_models.certificates" in done.stdout.split()
+    assert not [name for name in done.stdout.split() if name.startswith(("pacb_models.solvers", "pacb_models.bench"))]
 
 
 ELSEWHERE = """
@@ -225,6 +236,13 @@ def test_every_file_of_the_packages_gets_into_the_wheel(setup_cfg):
         if not is_packaged and path.suffix != ".md":
             missing.append(str(path))
     assert not missing
+
+
+def test_every_embedded_table_has_its_source():
+    """Where a table comes from and under which licence is what a distribution asks first."""
+    page = (ROOT / "benchmarks" / "risks" / "SOURCES.md").read_text(encoding="utf-8")
+    tables = {path.name.removesuffix("-arithmetic-geometric.csv") for path in (ROOT / "benchmarks").rglob("*.csv")}
+    assert not [name for name in tables if not re.search(rf"[`/]{re.escape(name.removesuffix('.csv'))}(\.csv)?`", page)]
 
 
 def test_test_folders_are_no_packages():
