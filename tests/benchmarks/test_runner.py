@@ -400,6 +400,13 @@ def test_an_unusable_directory_is_one_sentence(place):
         run_suite(some_problems(5), place)
 
 
+def test_another_system_is_told_in_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "platform", "win32")
+    with pytest.raises(InputError, match=r"^the harness measures in processes .* as Linux can; this is win32\."):
+        run_suite(some_problems(5), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
 def test_resuming_elsewhere_keeps_the_environments_apart(tmp_path):
     out = run_suite(some_problems(5), tmp_path / "out")
     path = out / "environment.json"
