@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..certificates import Certificate
+from ..errors import InputError
 from ..validation import check_count
-from ..wording import at_most
+from ..wording import at_most, confidence_text
 from .display import Display
-from .style import BLUE, GREY, VERMILION, new_axes, styled
+from .style import BLUE, GREY, VERMILION, legend_below, literal, new_axes, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+#: Characters of a name that are shown.
+_LONGEST = 32
 
 
 class CertificateDisplay(Display):
@@ -41,6 +45,8 @@ class CertificateDisplay(Display):
     @classmethod
     def from_certificate(cls, certificate: Certificate, most: int = 25) -> CertificateDisplay:
         """A display of the candidates with the smallest bounds."""
+        if not isinstance(certificate, Certificate):
+            raise InputError(f"certificate is {certificate!r}; it must be what pm.certify returned.")
         return cls(certificate, check_count("most", most))
 
     @property
@@ -51,24 +57,35 @@ class CertificateDisplay(Display):
     def plot(self, ax: Axes | None = None) -> CertificateDisplay:
         """Draw on ``ax``, or on a new figure."""
         shown, certificate = self.shown, self.certificate
-        self.ax_ = ax = new_axes(ax, height=1.6 + 0.24 * len(shown))
+        own, self.ax_ = ax is None, new_axes(ax, height=1.6 + 0.24 * len(shown))
+        ax = self.ax_
         rates = np.asarray(certificate.errors)[shown] / certificate.m
         bounds = certificate.single_bounds[shown]
         places = np.arange(len(shown))
         with styled():
             ax.hlines(places, rates, bounds, color=GREY, lw=1.2)
-            ax.plot(rates, places, "o", mfc="white", mec=BLUE, label="observed error")
-            ax.plot(bounds, places, "|", color=VERMILION, ms=11, mew=2.2, label="certified: errs at most this often")
+            ax.plot(rates, places, "o", mfc="white", mec=BLUE, label="observed")
+            ax.plot(bounds, places, "|", color=VERMILION, ms=11, mew=2.2, label="certified: at most this")
             ax.axvline(certificate.bound, color=VERMILION, lw=1.0, ls=":", label="certified for the random classifier")
-            ax.set_yticks(places, [certificate.names[index] for index in shown])
-            ax.set(xlabel="error probability", ylim=(len(shown) - 0.4, -0.6), title=self.title())
-            ax.set_xlim(left=min(0.0, float(rates.min())))
-            ax.legend(fontsize=8.0, loc="best")
+            ax.set_yticks(places, [literal(certificate.names[index], _LONGEST) for index in shown])
+            ax.set(xlabel=self._axis(), ylim=(len(shown) - 0.4, -0.6), xlim=(0.0, None))
             ax.grid(axis="y", visible=False)
+            if own:
+                # Over names and axes: names may be long.
+                self.figure_.suptitle(self.title(), fontsize=11.0)
+                legend_below(ax, columns=3)
+            else:
+                ax.set_title(self.title())
+                ax.legend(fontsize=8.0)
         return self
 
     def title(self) -> str:
         """What is seen, in one sentence."""
         certificate = self.certificate
-        name = certificate.names[certificate.single]
-        return f"{name} errs with probability at most {at_most(certificate.single_bound)}"
+        name = literal(certificate.names[certificate.single], _LONGEST)
+        claim = f"{name} {certificate.confidence_set.claim} at most {at_most(certificate.single_bound)}"
+        return f"With probability at least {confidence_text(certificate.delta)} over the examples,\n{claim}"
+
+    def _axis(self) -> str:
+        # "errs with probability" and "has an expected loss of", for instance.
+        return "error probability" if "errs" in self.certificate.confidence_set.claim else "expected loss"

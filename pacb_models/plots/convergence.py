@@ -12,8 +12,8 @@ from ..problem import Problem
 from ..registry import solve
 from ..solution import Solution
 from ..validation import check_choice
-from .display import Display, by_name
-from .style import Style, new_axes, styled
+from .display import Display, some_by_name
+from .style import Style, literal, new_axes, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +69,7 @@ class ConvergenceDisplay(Display):
         against: str = "iterations",
     ) -> ConvergenceDisplay:
         """A display of solutions that have a trace."""
-        named = by_name(solutions)
+        named = some_by_name(solutions)
         for name, solution in named.items():
             if not solution.details.get("trace"):
                 raise InputError(f"solution {name!r} has no trace; solve with trace=True.")
@@ -92,7 +92,8 @@ class ConvergenceDisplay(Display):
         column = AXES.index(self.against)
         with styled():
             for name, trace in self.traces.items():
-                ax.plot(trace[:, column], trace[:, 2], label=name, markevery=max(1, len(trace) // 30), **style[name])
+                every = max(1, len(trace) // 30)
+                ax.plot(trace[:, column], trace[:, 2], label=literal(name), markevery=every, **style[name])
             ax.set_yscale("log")
             ax.set(xlabel=self.against, ylabel="gap to the certified minimum", title=self.title())
             ax.legend(fontsize=8.0)
@@ -102,6 +103,9 @@ class ConvergenceDisplay(Display):
         """What is seen, in one sentence."""
         final = {name: trace[-1, 2] for name, trace in self.traces.items()}
         close = [name for name, gap in final.items() if gap <= 1e-9]
+        if len(final) == 1:
+            [name] = final
+            return f"{literal(name)} {'comes' if close else 'does not come'} within 1e-9 of the minimum"
         if len(close) == len(final):
             return "Every method comes within 1e-9 of the minimum"
         return f"{len(close)} of {len(final)} methods come within 1e-9 of the minimum"

@@ -39,16 +39,25 @@ class Display:
 
 def by_name(solutions: Solution | Sequence[Solution] | Mapping[str, Solution] | None) -> dict[str, Solution]:
     """Solutions under the names they are shown with: their solvers', numbered where two are the same."""
-    if solutions is None:
-        return {}
     if isinstance(solutions, Mapping):
-        return dict(solutions)
-    found: dict[str, Solution] = {}
-    for solution in [solutions] if isinstance(solutions, Solution) else solutions:
+        found = dict(solutions)
+    else:
+        found = {}
+        for solution in [solutions] if isinstance(solutions, Solution) else solutions or ():
+            solver = name = getattr(solution, "solver", "")
+            number = 2
+            while name in found:
+                name, number = f"{solver} ({number})", number + 1
+            found[name] = solution
+    for solution in found.values():
         if not isinstance(solution, Solution):
             raise InputError(f"solutions holds {solution!r}; it must hold what pm.solve returned.")
-        name, number = solution.solver, 2
-        while name in found:
-            name, number = f"{solution.solver} ({number})", number + 1
-        found[name] = solution
+    return found
+
+
+def some_by_name(solutions: Solution | Sequence[Solution] | Mapping[str, Solution]) -> dict[str, Solution]:
+    """The same where there must be one at least."""
+    found = by_name(solutions)
+    if not found:
+        raise InputError("solutions is empty; there is nothing to draw.")
     return found

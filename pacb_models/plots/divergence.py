@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import InputError
 from ..problem import Problem
 from ..registry import solve
 from ..validation import check_choice
 from .display import Display
-from .style import Style, new_axes, styled
+from .style import Style, literal, new_axes, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 PARAMETERS = ("delta", "m", "order")
+_SYMBOLS = {"delta": "δ", "m": "m", "order": "order"}
 #: The bounds that are drawn when the caller names none: arguments of the problem that change.
 BOUNDS: dict[str, dict[str, Any]] = {
     "χ², linear": {"divergence": "chi2", "distance": "linear"},
@@ -70,6 +72,8 @@ class DivergenceDisplay(Display):
         if bounds is None:
             bounds = {"Rényi, kl": {"divergence": "renyi", "distance": "kl"}} if parameter == "order" else BOUNDS
         grid = np.asarray(_VALUES[parameter] if values is None else values)
+        if grid.ndim != 1 or not grid.size or not bounds:
+            raise InputError("values must be a list of numbers and bounds name at least one bound.")
         minima = {
             name: np.array([solve(problem.replace(**{**changes, parameter: value})).bound for value in grid.tolist()])
             for name, changes in bounds.items()
@@ -82,9 +86,14 @@ class DivergenceDisplay(Display):
         style = Style(list(self.minima))
         with styled():
             for name, bounds in self.minima.items():
-                ax.plot(self.values, bounds, label=name, markevery=max(1, len(bounds) // 8), **style[name])
+                every = max(1, len(bounds) // 8)
+                ax.plot(self.values, bounds, label=literal(name), markevery=every, **style[name])
             ax.set_xscale("log")
-            label = {"delta": "δ"}.get(self.parameter, self.parameter)
+            if self.parameter == "order":
+                ticks = [tick for tick in (1, 1.5, 2, 3, 5, 10, 20) if self.values.min() <= tick <= self.values.max()]
+                ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
+                ax.minorticks_off()
+            label = _SYMBOLS[self.parameter]
             highest = max(float(np.max(bounds)) for bounds in self.minima.values())
             # Above one a bound says nothing.
             ax.set(xlabel=label, ylabel="minimal bound", title=self.title(), ylim=(0.0, min(1.1 * highest, 1.1)))
@@ -96,8 +105,9 @@ class DivergenceDisplay(Display):
         if len(self.minima) == 1:
             [(name, bounds)] = self.minima.items()
             best = self.values[int(np.argmin(bounds))]
-            return f"{name} is smallest at {self.parameter} = {best:.3g}"
+            return f"{literal(name)} is smallest at {_SYMBOLS[self.parameter]} {best:.3g}"
         names = list(self.minima)
         winners = np.argmin(list(self.minima.values()), axis=0)
         top = names[int(np.bincount(winners).argmax())]
-        return f"{top} is the smallest at {np.count_nonzero(winners == names.index(top))} of {len(self.values)} values"
+        count = np.count_nonzero(winners == names.index(top))
+        return f"{literal(top)} is smallest at {count} of {len(self.values)} values of {_SYMBOLS[self.parameter]}"

@@ -8,8 +8,10 @@ posterior lies: what a solver returned is a point on it, or above it.
 
 from __future__ import annotations
 
+import math
+import textwrap
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,10 +21,19 @@ from ..registry import solve
 from ..solution import LocalMinimum, Solution
 from ..wording import at_most
 from .display import Display, by_name
-from .style import BLACK, GREY, VERMILION, Style, new_axes, styled
+from .style import BLACK, GREY, VERMILION, Style, legend_below, literal, new_axes, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+#: A gap to the minimum that counts as none.
+SAME = 1e-7
+#: A point is at a minimum when its bound differs by no more than this, its risk by this share of the path's width.
+_SAME_BOUND, _SAME_RISK = 1e-6, 0.02
+#: The name of a point that is none of those which have one.
+NOWHERE = "no minimum"
+#: Characters in a line of the legend.
+_WIDTH = 88
 
 #: Neighbouring points of the curve are no farther apart than this share of its width and height ...
 _RESOLUTION = 1.0 / 150.0
@@ -35,6 +46,24 @@ class Curve(NamedTuple):
 
     risk: np.ndarray
     bound: np.ndarray
+
+
+class Point(Protocol):
+    """Where a solver ended: a solution, or the row of a log."""
+
+    @property
+    def bound(self) -> float: ...
+    @property
+    def empirical_risk(self) -> float: ...
+
+
+class End(NamedTuple):
+    """The solvers that ended in one point, and which point it is."""
+
+    names: list[str]
+    empirical_risk: float
+    bound: float
+    place: str
 
 
 def frontier_curve(problem: BoundProblem) -> Curve:
@@ -74,6 +103,27 @@ def _weights(problem: BoundProblem, excess: np.ndarray, scale: float) -> np.ndar
     return problem.prior * share ** (1.0 / (problem.order - 1.0))
 
 
+def place_of(minima: Sequence[LocalMinimum], curve: Curve, bound: float, risk: float) -> str:
+    """Which point of the path has this bound and, where it is known, this empirical risk."""
+    width = max(curve.risk[0] - curve.risk[-1], 1e-12)
+
+    def same(other_bound: float, other_risk: float) -> bool:
+        return abs(bound - other_bound) <= _SAME_BOUND and not abs(risk - other_risk) > _SAME_RISK * width
+
+    if not math.isfinite(bound):
+        return "no posterior"
+    matching = [k for k, minimum in enumerate(minima) if same(minimum.bound, minimum.empirical_risk)]
+    if matching:
+        nearest = min(matching, key=lambda k: abs(bound - minima[k].bound))
+        if nearest:
+            return f"local minimum {nearest + 1} of {len(minima)}"
+        return "the minimum" if bound - minima[0].bound <= SAME else "next to the minimum"
+    for place, words in ((0, "the prior"), (-1, "all weight on the smallest risk")):
+        if same(curve.bound[place], curve.risk[place]):
+            return words
+    return NOWHERE
+
+
 class PathDisplay(Display):
     """The bound along the frontier, its local minima, the ends of the path, and what solvers returned.
 
@@ -84,7 +134,7 @@ class PathDisplay(Display):
     minima : sequence of LocalMinimum
         The local minima, best first; the first is the certified global one.
     solutions : dict of str to Solution
-        What solvers returned, by the names to show.
+        What solvers returned, by the names to show; anything with a ``bound`` and an ``empirical_risk`` will do.
 
     Examples
     --------
@@ -92,8 +142,9 @@ class PathDisplay(Display):
     >>> from pacb_models.plots import PathDisplay
     >>> problem = pm.BoundProblem([0.0] + [0.5] * 60, m=30, delta=0.05, distance="squared")
     >>> display = PathDisplay.from_problem(problem, pm.solve(problem, "fixed-point"))
-    >>> len(display.minima)
-    2
+    >>> [end] = display.ends
+    >>> end.names, end.place
+    (['fixed-point'], 'local minimum 2 of 2')
     """
 
     def __init__(
@@ -101,7 +152,7 @@ class PathDisplay(Display):
         problem: BoundProblem,
         curve: Curve,
         minima: Sequence[LocalMinimum],
-        solutions: Mapping[str, Solution],
+        solutions: Mapping[str, Point],
     ) -> None:
         self.problem = problem
         self.curve = curve
@@ -110,20 +161,39 @@ class PathDisplay(Display):
 
     @classmethod
     def from_problem(
-        cls, problem: BoundProblem, solutions: Solution | Sequence[Solution] | Mapping[str, Solution] | None = None
+        cls,
+        problem: BoundProblem,
+        solutions: Solution | Sequence[Solution] | Mapping[str, Solution] | None = None,
+        exact: Solution | None = None,
     ) -> PathDisplay:
-        """Compute the curve and the certified minima of a problem."""
+        """Compute the curve and, unless ``exact`` is the solution of frontier, the certified minima of a problem."""
         if not isinstance(problem, BoundProblem):
             raise UnsupportedProblemError(
                 f"the path is that of a BoundProblem, not of a {type(problem).__name__}, whose bound is convex."
             )
-        exact = solve(problem, "frontier")
+        exact = exact or solve(problem, "frontier")
         best = LocalMinimum(exact.bound, exact.empirical_risk, exact.divergence, exact.support_size)
-        return cls(problem, frontier_curve(problem), [best, *exact.local_minima], by_name(solutions))
+        others = sorted(exact.local_minima)
+        return cls(problem, frontier_curve(problem), [best, *others], by_name(solutions))
 
-    def plot(self, ax: Axes | None = None) -> PathDisplay:
-        """Draw on ``ax``, or on a new figure."""
-        self.ax_ = ax = new_axes(ax)
+    @property
+    def ends(self) -> list[End]:
+        """Where the solvers ended, those in the same point together."""
+        found: dict[tuple[str, str], End] = {}
+        for name, point in self.solutions.items():
+            place = place_of(self.minima, self.curve, point.bound, point.empirical_risk)
+            # Points without a name are the same when they look the same.
+            look = f"{point.bound:.4g} {point.empirical_risk:.2g}" if place == NOWHERE else ""
+            end = End([], point.empirical_risk, point.bound, place)
+            found.setdefault((place, look), end).names.append(name)
+        return list(found.values())
+
+    def plot(self, ax: Axes | None = None, style: Style | None = None) -> PathDisplay:
+        """Draw on ``ax``, or on a new figure; ``style`` has the solvers' colours where several pictures share them."""
+        labels = [self._label(end) for end in self.ends]
+        lines = 5 + sum(label.count("\n") + 1 for label in labels)
+        own, self.ax_ = ax is None, new_axes(ax, height=3.6 + 0.16 * lines)
+        ax = self.ax_
         with styled():
             ax.plot(self.curve.risk, self.curve.bound, color=BLACK, lw=1.6, label="least bound for each empirical risk")
             ax.plot(self.curve.risk[0], self.curve.bound[0], "|", color=GREY, ms=14, mew=2, label="prior")
@@ -134,33 +204,33 @@ class PathDisplay(Display):
             label = f"minimum {at_most(best.bound)}"
             ax.plot(best.empirical_risk, best.bound, "*", color=VERMILION, ms=13, label=label)
             if others:
-                ax.plot(
-                    [other.empirical_risk for other in others],
-                    [other.bound for other in others],
-                    "o",
-                    mfc="white",
-                    mec=VERMILION,
-                    ms=8,
-                    label="other local minima",
-                )
-            style = Style(list(self.solutions))
-            for name, solution in self.solutions.items():
-                look = {**style[name], "linestyle": "none"}
-                gap = solution.bound - best.bound
-                label = f"{name}: {'the minimum' if gap <= 1e-7 else f'{gap:.2g} above'} ({solution.status})"
-                ax.plot(solution.empirical_risk, solution.bound, ms=6, label=label, **look)
+                risks, bounds = zip(*((other.empirical_risk, other.bound) for other in others), strict=True)
+                label = "other local minimum" if len(others) == 1 else "other local minima"
+                ax.plot(risks, bounds, "o", color=VERMILION, ms=5, ls="none", label=label)
+            style = style or Style(list(self.solutions))
+            for (names, risk, bound, _), label in zip(self.ends, labels, strict=True):
+                # Hollow and larger than what it may lie on.
+                look = {**style[names[0]], "linestyle": "none", "markerfacecolor": "none"}
+                ax.plot(risk, bound, ms=14.0, mew=1.6, label=label, **look)
             ax.set(xlabel="empirical risk of the posterior", ylabel="bound", title=self.title())
-            ax.legend(fontsize=8.0)
+            legend_below(ax) if own else ax.legend(fontsize=8.0)
         return self
+
+    def _label(self, end: End) -> str:
+        gap = end.bound - self.minima[0].bound
+        above = f", {gap:.2g} above" if SAME < gap < math.inf else ""
+        return textwrap.fill(f"{literal(', '.join(end.names))}: {end.place}{above}", _WIDTH)
 
     def title(self) -> str:
         """What is seen, in one sentence."""
-        missed = [name for name, solution in self.solutions.items() if solution.bound > self.minima[0].bound + 1e-7]
-        count = len(self.minima)
+        missed = [name for name, point in self.solutions.items() if not point.bound <= self.minima[0].bound + SAME]
+        count, asked = len(self.minima), len(self.solutions)
         text = "The bound has one minimum" if count == 1 else f"The bound has {count} local minima"
-        if self.solutions:
-            found = (
-                f"{next(iter(self.solutions))} finds it" if len(self.solutions) == 1 else "every solver finds the best"
-            )
-            text += f"; {found}" if not missed else f"; {', '.join(missed)} ended above the best"
+        best = "it" if count == 1 else "the best"
+        if missed and asked > 1:
+            text += f"; {len(missed)} of {asked} solvers did not find {best}"
+        elif missed:
+            text += f"; {literal(missed[0])} did not find {best}"
+        elif asked:
+            text += f"; {'every solver' if asked > 1 else literal(next(iter(self.solutions)))} finds {best}"
         return text

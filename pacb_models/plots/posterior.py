@@ -10,8 +10,8 @@ import numpy as np
 from ..errors import InputError
 from ..problem import Problem
 from ..solution import Solution
-from .display import Display, by_name
-from .style import GREY, Style, new_axes, styled
+from .display import Display, some_by_name
+from .style import GREY, Style, literal, new_axes, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,7 +50,7 @@ class PosteriorDisplay(Display):
         cumulative: bool = False,
     ) -> PosteriorDisplay:
         """A display of one or several solutions of a problem."""
-        named = by_name(solutions)
+        named = some_by_name(solutions)
         for name, solution in named.items():
             if solution.posterior is None or solution.posterior.size != problem.size:
                 raise InputError(f"solution {name!r} has no posterior over the problem's {problem.size} classifiers.")
@@ -64,7 +64,9 @@ class PosteriorDisplay(Display):
         style = Style(list(self.solutions))
         with styled():
             if self.cumulative:
-                ax.step(risks, np.cumsum(prior), where="post", color=GREY, lw=1.2, label="prior")
+                # No mass is below the smallest risk.
+                risks = np.concatenate([risks[:1], risks])
+                ax.step(risks, _masses(prior), where="post", color=GREY, lw=1.2, label="prior")
             else:
                 ax.axhline(1.0, color=GREY, lw=1.2, label="prior")
             for name, solution in self.solutions.items():
@@ -72,10 +74,10 @@ class PosteriorDisplay(Display):
                 weights = solution.posterior[order]
                 look = style[name]
                 if self.cumulative:
-                    ax.step(risks, np.cumsum(weights), where="post", label=name, **{**look, "marker": ""})
+                    ax.step(risks, _masses(weights), where="post", label=literal(name), **{**look, "marker": ""})
                 else:
                     every = max(1, len(risks) // 40)
-                    ax.plot(risks, weights / prior, label=name, markevery=every, **look)
+                    ax.plot(risks, weights / prior, label=literal(name), markevery=every, **look)
             label = "posterior mass up to this risk" if self.cumulative else "weight / prior weight"
             ax.set(xlabel="empirical risk of the classifier", ylabel=label, title=self.title())
             ax.legend(fontsize=8.0)
@@ -86,3 +88,7 @@ class PosteriorDisplay(Display):
         sizes = sorted({solution.support_size for solution in self.solutions.values()})
         used = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         return f"{used} of {self.problem.size} classifiers have weight"
+
+
+def _masses(weights: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0.0], np.cumsum(weights)])

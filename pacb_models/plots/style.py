@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..files import write_atomically
+from ..wording import one_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,6 +79,24 @@ def new_axes(ax: Axes | None, width: float = 6.4, height: float = 4.2) -> Axes:
         return Figure(figsize=(width, height), layout="constrained").add_subplot()
 
 
+def legend_below(ax: Axes, columns: int = 1) -> None:
+    """A legend under the axes of a figure of our own, where it covers nothing."""
+    figure: Any = ax.get_figure()
+    figure.legend(loc="outside lower center", fontsize=8.0, ncols=columns, markerscale=0.65)
+
+
+def literal(text: str, longest: int | None = None) -> str:
+    """Other people's text as it is: dollar signs begin no formula, and what is too long is cut.
+
+    >>> print(literal("a$b"), literal("x" * 50, longest=5))
+    a\\$b xxxx…
+    """
+    text = one_line(text)
+    if longest is not None and len(text) > longest:
+        text = f"{text[: longest - 1]}…"
+    return text.replace("$", r"\$")
+
+
 #: Endings that a picture's file may have.
 FORMATS = (".svg", ".pdf", ".png")
 
@@ -89,7 +108,7 @@ def check_picture(path: str | Path) -> Path:
 
     target = Path(path)
     if target.suffix.lower() not in FORMATS:
-        raise InputError(f"the picture's file is {str(path)!r}; it must end in {', '.join(FORMATS)}.")
+        raise InputError(f"the picture's file is {str(path)!r}; it must end in .svg, .pdf or .png.")
     if importlib.util.find_spec("matplotlib") is None:
         raise InputError(_MISSING)
     return target

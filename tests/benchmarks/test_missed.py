@@ -66,21 +66,10 @@ def test_the_local_minimum_of_the_fixed_point_is_named(hard, tmp_path):
     assert [cell.text for cell in table.rows[1]][:3] == [NAME, "tired", "time limit"]
     figure = missed.path_figure(case, Style(list(points)))
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert f"fixed-point and another: local minimum {place} of {count}" in labels and "tired: no minimum" in labels
+    assert "frontier: the minimum" in labels
+    assert any(label.startswith(f"fixed-point, another: local minimum {place} of {count}, ") for label in labels)
+    assert any(label.startswith("tired: no minimum, ") for label in labels)
     assert figure.axes[0].get_legend() is None
-
-
-def test_points_of_the_path_that_are_no_minima():
-    problem = pm.BoundProblem([0.1, 0.2, 0.3, 0.1], m=50, distance="linear")
-    optimum = pm.solve(problem)
-    assert optimum.support_size == 4 and not optimum.local_minima
-    for posterior, words in ((problem.prior, "the prior"), ([0.5, 0.0, 0.0, 0.5], "all weight on the smallest risk")):
-        bound, risk = problem.bound(posterior), problem.empirical_risk(posterior)
-        assert missed.where(problem, optimum, bound, risk) == words
-    assert missed.where(problem, optimum, optimum.bound + 5e-7, optimum.empirical_risk) == "next to the optimum"
-    assert missed.where(problem, optimum, optimum.bound + 5e-7, float("nan")) == "next to the optimum"
-    # The same bound at another risk is another point.
-    assert missed.where(problem, optimum, optimum.bound, optimum.empirical_risk + 0.2) == "no minimum"
 
 
 def test_problems_take_turns_family_by_family_and_only_so_many_are_listed(tmp_path, monkeypatch):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from dataclasses import replace
+
 import matplotlib
 import numpy as np
 import pytest
@@ -17,7 +21,7 @@ from pacb_models.plots import (
     PathDisplay,
     PosteriorDisplay,
 )
-from pacb_models.plots.path import frontier_curve
+from pacb_models.plots.path import frontier_curve, place_of
 
 TWO_MINIMA = pm.BoundProblem([0.0] + [0.5] * 60, m=30, delta=0.05, distance="squared")
 KINDS = [("chi2", "linear"), ("chi2", "squared"), ("chi2", "kl"), ("renyi", "kl"), ("kl", "kl"), ("kl", "squared")]
@@ -50,10 +54,51 @@ def test_the_path_shows_every_minimum_and_every_solver():
     assert len(lowest) == 1  # the other minimum is the end of the path
     assert curve.bound[lowest[0]] == pytest.approx(display.minima[1].bound, abs=1e-4)
     assert curve.bound[-1] == pytest.approx(display.minima[0].bound, abs=1e-12)
-    assert display.title() == "The bound has 2 local minima; fixed-point ended above the best"
-    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert any(label.startswith("subset-search: the minimum") for label in labels)
+    assert display.title() == "The bound has 2 local minima; 1 of 2 solvers did not find the best"
+    labels = [text.get_text() for text in display.figure_.legends[0].get_texts()]
+    assert "subset-search: the minimum" in labels and "fixed-point: local minimum 2 of 2, 0.02 above" in labels
     assert np.diff(curve.risk).min() >= -np.ptp(curve.risk) / 100
+
+
+def test_solvers_in_one_point_share_a_mark_that_nothing_hides():
+    """Two in the local minimum, two in the best, one at neither, and one that returned nothing."""
+    local, best = pm.solve(TWO_MINIMA, "fixed-point"), pm.solve(TWO_MINIMA)
+    prior = TWO_MINIMA.prior
+    elsewhere = replace(local, bound=TWO_MINIMA.bound(prior) + 0.01, empirical_risk=TWO_MINIMA.empirical_risk(prior))
+    nothing = replace(local, posterior=None, bound=np.nan, empirical_risk=np.nan)
+    found = {"a": local, "b": best, "c": local, "d": best, "e": elsewhere, "f$x": nothing}
+    display = PathDisplay.from_problem(TWO_MINIMA, found).plot()
+    assert [(end.names, end.place) for end in display.ends] == [
+        (["a", "c"], "local minimum 2 of 2"),
+        (["b", "d"], "the minimum"),
+        (["e"], "no minimum"),
+        (["f$x"], "no posterior"),
+    ]
+    assert display.title() == "The bound has 2 local minima; 4 of 6 solvers did not find the best"
+    marks = [line for line in display.ax_.get_lines() if line.get_markerfacecolor() == "none"]
+    assert len(marks) == 4
+    display.figure_.draw_without_rendering()
+    legend = display.figure_.legends[0].get_window_extent()
+    assert not legend.overlaps(display.ax_.get_window_extent())
+    own = Figure().add_subplot()
+    assert PathDisplay.from_problem(TWO_MINIMA, found).plot(own).ax_.get_legend() is not None
+
+
+def test_points_of_the_path_that_are_no_minima():
+    problem = pm.BoundProblem([0.1, 0.2, 0.3, 0.1], m=50, distance="linear")
+    optimum = pm.solve(problem)
+    assert optimum.support_size == 4 and not optimum.local_minima
+    path = PathDisplay.from_problem(problem)
+
+    def place(bound, risk):
+        return place_of(path.minima, path.curve, bound, risk)
+
+    for posterior, words in ((problem.prior, "the prior"), ([0.5, 0.0, 0.0, 0.5], "all weight on the smallest risk")):
+        assert place(problem.bound(posterior), problem.empirical_risk(posterior)) == words
+    assert place(optimum.bound + 5e-7, optimum.empirical_risk) == "next to the minimum"
+    assert place(optimum.bound + 5e-7, np.nan) == "next to the minimum"
+    # The same bound at another risk is another point.
+    assert place(optimum.bound, optimum.empirical_risk + 0.2) == "no minimum"
 
 
 def test_one_risk_is_one_point():
@@ -76,9 +121,11 @@ def test_posteriors_are_drawn_in_the_order_of_their_risks(cumulative):
     drawn = {line.get_label(): line for line in display.ax_.get_lines()}
     for name, solution in found.items():
         weights = solution.posterior[order]
+        # The mass rises from zero.
+        start = [0.0] if cumulative else []
         expected = np.cumsum(weights) if cumulative else weights * problem.size
-        np.testing.assert_allclose(drawn[name].get_ydata(), expected, rtol=1e-12)
-        np.testing.assert_array_equal(drawn[name].get_xdata(), problem.risks[order])
+        np.testing.assert_allclose(drawn[name].get_ydata(), [*start, *expected], rtol=1e-12)
+        np.testing.assert_array_equal(drawn[name].get_xdata()[len(start) :], problem.risks[order])
     with pytest.raises(pm.InputError, match="has no posterior over the problem's 3 classifiers"):
         PosteriorDisplay.from_solutions(pm.BoundProblem([0.1, 0.2, 0.3], m=9), found)
 
@@ -91,7 +138,61 @@ def test_certificates_show_the_best_candidates():
     assert np.all(np.diff(certificate.single_bounds[display.shown]) >= 0.0)
     names = [text.get_text() for text in display.ax_.get_yticklabels()]
     assert names == [f"candidate {k}" for k in display.shown]
+    assert display.title().startswith("With probability at least 0.95 over the examples,\ncandidate ")
     assert "errs with probability at most" in display.title()
+    of_losses = CertificateDisplay.from_certificate(pm.certify(losses=[3.5, 4.2], m=10)).plot()
+    assert "has an expected loss of at most" in of_losses.title() and of_losses.ax_.get_xlabel() == "expected loss"
+
+
+def test_names_are_shown_as_they_are_and_cut_where_they_are_long(tmp_path):
+    certificate = pm.certify([3, 4, 5], m=10, names=["a$b_c$\n", "x" * 200, "$\\nonsense{$"])
+    display = CertificateDisplay.from_certificate(certificate)
+    display.save(tmp_path / "names.png")
+    figure = display.figure_
+    assert figure.get_suptitle() == display.title()
+    figure.draw_without_rendering()
+    seen = figure.get_tightbbox()
+    assert seen.xmin >= 0.0 and seen.xmax <= figure.get_figwidth(), "something is cut off"
+    labels = [label.get_text() for label in display.ax_.get_yticklabels()]
+    assert labels == [r"a\$b_c\$\n", "x" * 31 + "…", r"\$\nonsense{\$"]
+
+
+def test_what_cannot_be_drawn_is_one_sentence():
+    problem = pm.BoundProblem([0.1, 0.2], m=50)
+    attempts = {
+        "solutions is empty": lambda: PosteriorDisplay.from_solutions(problem, []),
+        "solutions holds 3": lambda: PathDisplay.from_problem(problem, {"a": 3}),
+        "solutions holds 4": lambda: PosteriorDisplay.from_solutions(problem, [4]),
+        "there is nothing to draw": lambda: ConvergenceDisplay.from_solvers(problem, []),
+        "option 'trace' is unknown": lambda: ConvergenceDisplay.from_solvers(problem, ["frontier"]),
+        "values must be a list of numbers": lambda: DivergenceDisplay.from_problem(problem, "delta", []),
+        "bounds name at least one": lambda: DivergenceDisplay.from_problem(problem, "delta", 0.05),
+        "it must be what pm.certify returned": lambda: CertificateDisplay.from_certificate("x"),
+    }
+    for words, attempt in attempts.items():
+        with pytest.raises(pm.InputError, match=words):
+            attempt()
+
+
+def test_without_matplotlib_the_error_says_what_to_install(tmp_path):
+    """In a process of its own, where the module cannot be imported."""
+    script = """
+import sys
+sys.modules["matplotlib"] = None
+import pacb_models as pm
+from pacb_models.cli import main
+from pacb_models.plots import CertificateDisplay
+try:
+    CertificateDisplay.from_certificate(pm.certify([3], 10)).plot()
+except pm.InputError as reason:
+    print(reason)
+open("counts.csv", "w").write("errors\\n3\\n")
+sys.exit(main(["certificate", "counts.csv", "--m", "10", "--plot", "x.svg"]))
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    wanted = "pictures need matplotlib, which is not installed: pip install matplotlib.\n"
+    assert done.stdout == wanted and done.stderr == f"pacb certificate: {wanted}"
 
 
 @pytest.mark.parametrize("against", ["iterations", "seconds"])
@@ -149,3 +250,9 @@ def test_the_command_line_draws(tmp_path, capsys, monkeypatch):
     assert main(["solve", *problem, "--plot", "path.docx"]) == 2
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.count("\n") == 1 and "'path.docx'" in captured.err
+    (tmp_path / "counts.csv").write_text("name,errors\na,3\nb,5\n")
+    assert main(["certificate", "counts.csv", "--m", "40", "--plot", "certificate.pdf"]) == 0
+    assert (tmp_path / "certificate.pdf").is_file()
+    capsys.readouterr()
+    assert main(["certificate", "counts.csv", "--m", "40", "--plot", "counts.csv/x.svg"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
