@@ -24,16 +24,17 @@ STATUS_MAP: dict[tuple[str, int], tuple[str, str]] = {
     ("SLSQP", 3): ("not_converged", "SLSQP's least-squares subproblem took too many iterations."),
     ("SLSQP", 4): ("infeasible", "SLSQP found its constraints incompatible."),
     # At the tolerance we ask for SLSQP often goes on after the last digit is found, until its matrices or its line
-    # search break down. How good the point is, the residual shows.
+    # search break down. How good the point is, the residual shows; no descent is what a minimum looks like.
     ("SLSQP", 5): ("acceptable", "SLSQP met a singular matrix in a subproblem."),
     ("SLSQP", 6): ("acceptable", "SLSQP met a singular matrix in a subproblem."),
     ("SLSQP", 7): ("acceptable", "SLSQP met a matrix that has lost its rank."),
-    ("SLSQP", 8): ("acceptable", "SLSQP's line search found no descent any more."),
+    ("SLSQP", 8): ("optimal", "SLSQP's line search found no descent any more."),
     ("SLSQP", 9): ("iteration_limit", "SLSQP reached max_iterations; allow it more of them."),
     ("trust-constr", 0): ("iteration_limit", "trust-constr reached max_iterations; allow it more of them."),
     ("trust-constr", 1): ("optimal", "trust-constr met its tolerance on the gradient."),
-    # The trust region has shrunk to nothing; whether the point is stationary, the residual shows.
-    ("trust-constr", 2): ("acceptable", "trust-constr's steps became too small."),
+    # The trust region has shrunk to nothing, which SciPy counts as success; whether the point is stationary, the
+    # residual shows.
+    ("trust-constr", 2): ("optimal", "trust-constr's steps became too small to change anything."),
     ("trust-constr", 3): ("not_converged", "trust-constr was asked to stop."),
 }
 
