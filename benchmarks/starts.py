@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from pacb_models import BoundProblem, solve
 from pacb_models.registry import available_solvers, get_solver
 
 from .families import Instance, instances
+from .problems import PAPER_DATASETS, Problem, table_problem
 from .runner import CORRECT_GAP
 
 #: From a few classifiers to all of them.
@@ -30,6 +31,9 @@ CONCENTRATIONS = (0.01, 0.1, 1.0, 10.0)
 
 #: Seconds that a method has from each start.
 TIME_LIMIT = 2.0
+
+#: What the family of the paper's own problems is called, before their distance.
+PAPER = "the paper's,"
 
 #: The part of the prior in every start.
 PRIOR_SHARE = 1e-9
@@ -57,8 +61,8 @@ class Ends:
 
 def local_methods(problem: BoundProblem) -> list[str]:
     """Solvers that go down from a given start, and can run here on this problem."""
-    able = [name for name, reason in available_solvers(problem).items() if reason.available]
-    return [name for name in able if "start" in inspect.signature(get_solver(name).run).parameters]
+    able = [get_solver(name) for name, reason in available_solvers(problem).items() if reason.available]
+    return [each.name for each in able if each.local and "start" in inspect.signature(each.run).parameters]
 
 
 def random_starts(
@@ -72,9 +76,9 @@ def random_starts(
         yield mixed / mixed.sum()
 
 
-def ends(frozen: Instance, solver: str, count: int, seed: int = 0) -> list[Ends]:
+def ends(recipe: Problem, solver: str, count: int, seed: int = 0) -> list[Ends]:
     """Start a method from the prior and, per concentration, from ``count`` random posteriors."""
-    problem = frozen.build()
+    problem = recipe.build()
     exact = solve(problem, "frontier", merge=False)
     minima = [exact.bound, *(minimum.bound for minimum in exact.local_minima)]
     kinds: list[tuple[str, Iterable[npt.NDArray[np.float64]]]] = [("prior", [problem.prior])]
@@ -84,8 +88,8 @@ def ends(frozen: Instance, solver: str, count: int, seed: int = 0) -> list[Ends]
         ranks = [_rank(_end(problem, solver, start), minima) for start in starts]
         found.append(
             Ends(
-                problem=frozen.name,
-                family=frozen.family,
+                problem=recipe.name,
+                family=recipe.dataset,
                 solver=solver,
                 start=kind,
                 starts=len(ranks),
@@ -124,20 +128,29 @@ def telling_instances(each: int, largest: int) -> list[Instance]:
     return chosen
 
 
-def tasks(chosen: Iterable[Instance], solvers: Iterable[str] | None = None) -> list[tuple[Instance, str]]:
-    """Every instance with every local method, or with those of them that are named."""
+def paper_problems() -> list[Problem]:
+    """The paper's own problems of which it says that methods find one stationary point, whatever the start."""
+    return [
+        replace(table_problem(dataset, 50, distance, "paper"), dataset=f"{PAPER} {distance}")
+        for distance in ("squared", "kl")
+        for dataset in PAPER_DATASETS
+    ]
+
+
+def tasks(chosen: Iterable[Problem], solvers: Iterable[str] | None = None) -> list[tuple[Problem, str]]:
+    """Every problem with every local method, or with those of them that are named."""
     wanted = None if solvers is None else set(solvers)
     return [
-        (frozen, solver)
-        for frozen in chosen
-        for solver in local_methods(frozen.build())
+        (recipe, solver)
+        for recipe in chosen
+        for solver in local_methods(recipe.build())
         if wanted is None or solver in wanted
     ]
 
 
-def measure(todo: Iterable[tuple[Instance, str]], count: int, jobs: int = 1) -> Iterator[list[Ends]]:
+def measure(todo: Iterable[tuple[Problem, str]], count: int, jobs: int = 1) -> Iterator[list[Ends]]:
     """The ends of each task, in order, as they become known."""
     from joblib import Parallel, delayed
 
     pool = Parallel(n_jobs=jobs, return_as="generator")
-    yield from pool(delayed(ends)(frozen, solver, count) for frozen, solver in todo)
+    yield from pool(delayed(ends)(recipe, solver, count) for recipe, solver in todo)

@@ -21,13 +21,15 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "starts",
         run,
         "how often local methods find the minimum, from the prior and from random starts",
-        "Start every local method from the prior and from random posteriors on instances of the collection 'hard',\n"
-        "and count in which of the local minima it ends. Writes starts.md, a page with tables and a\n"
-        "picture, starts.svg and starts.csv.\n\n"
+        "Start every local method from the prior and from random posteriors on instances of the collection 'hard'\n"
+        "and on the paper's own problems, and count in which of the local minima it ends. Writes starts.md, a page\n"
+        "with tables and a picture, starts.svg and starts.csv.\n\n"
         "  pacb starts --starts 100 --jobs 2 --out results/starts\n"
         "  pacb starts one-good-17-H20-chi2-kl --starts 20 --solvers fixed-point --out results/one",
     )
-    parser.add_argument("instances", nargs="*", metavar="INSTANCE", help="names; a few of every family by default")
+    parser.add_argument(
+        "instances", nargs="*", metavar="INSTANCE", help="names; a few of every family, and the paper's own, by default"
+    )
     parser.add_argument("--each", type=int, default=4, metavar="N", help="instances of every family")
     parser.add_argument("--largest", type=int, default=200, metavar="H", help="largest size of those")
     parser.add_argument("--starts", type=int, default=100, metavar="N", help="random starts per kind")
@@ -45,22 +47,23 @@ def run(options: argparse.Namespace) -> int:
 
     from .environment import describe
     from .families import instance
-    from .starts import measure, tasks, telling_instances
+    from .starts import measure, paper_problems, tasks, telling_instances
     from .starts_page import page, picture, table
 
     check_count("--starts", options.starts)
-    chosen = [instance(name) for name in options.instances]
-    chosen = chosen or telling_instances(check_count("--each", options.each), options.largest)
+    frozen = [instance(name) for name in options.instances]
+    frozen = frozen or telling_instances(check_count("--each", options.each), options.largest)
+    chosen = [each.problem for each in frozen] + ([] if options.instances else paper_problems())
     solvers = options.solvers.split(",") if options.solvers else None
     todo = tasks(chosen, solvers)
     if not todo:
         raise InputError(f"--solvers is {options.solvers!r}; none of them is a local method that can run here.")
-    print(f"{len(chosen)} instances, {options.starts} random starts of each kind", file=sys.stderr)
+    print(f"{len(chosen)} problems, {options.starts} random starts of each kind", file=sys.stderr)
     found: list[dict[str, Any]] = []
     for done, records_of_one in enumerate(measure(todo, options.starts, options.jobs), 1):
         found += map(asdict, records_of_one)
         if done % max(1, len(todo) // 20) == 0:
-            print(f"{done}/{len(todo)} instances and solvers", file=sys.stderr, flush=True)
+            print(f"{done}/{len(todo)} problems and solvers", file=sys.stderr, flush=True)
     records = pd.DataFrame(found)
     directory = Path(options.out)
     write_atomically(directory / "starts.csv", records.to_csv(index=False))

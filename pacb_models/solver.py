@@ -39,6 +39,8 @@ class Solver:
     install: str = ""
     #: True when the point it returns is certified to be the global minimum.
     exact: bool = False
+    #: True when where it ends may depend on where it starts; False for a method that searches everywhere.
+    local: bool = True
     #: True when a ``time_limit`` option is honoured inside :meth:`run`.
     keeps_time_limit: bool = False
 

@@ -70,6 +70,7 @@ class Scip(Solver):
     needs = ("model",)
     requires = ("pyscipopt",)
     install = "pip install 'pacb-models[solvers]', or pip install pyscipopt"
+    local = False
     keeps_time_limit = True
 
     def run(
