@@ -21,6 +21,8 @@ from .support_function import support_function
 
 #: Levels delta * p_i are rounded down by more than the product's rounding.
 BELOW_ONE = 1.0 - 4.0 * EPSILON
+#: Below, products lose digits: a level of zero, at which nothing is known, stands for such ones.
+_SMALLEST_LEVEL = float(np.finfo(np.float64).tiny)
 
 
 class ConfidenceSet(Immutable):
@@ -93,7 +95,7 @@ class CountSet(ConfidenceSet):
         """delta p_i, rounded down."""
         if self.prior is None:
             return np.full(self.errors.size, self._uniform_level)
-        return self.delta * self.prior * BELOW_ONE
+        return levels_of(self.delta, self.prior)
 
     @property
     def _uniform_level(self) -> float:
@@ -170,6 +172,13 @@ def frozen(array: Array) -> Array:
     """The array, read-only from now on."""
     array.setflags(write=False)
     return array
+
+
+def levels_of(delta: float, prior: Array) -> Array:
+    """delta p_i, rounded down; the weights may sum to a little more than one, the levels to no more than delta."""
+    levels = prior * (delta * BELOW_ONE / max(1.0, float(prior.sum())))
+    levels[levels < _SMALLEST_LEVEL] = 0.0
+    return levels
 
 
 def uniform_level(delta: float, size: int) -> float:

@@ -49,7 +49,7 @@ def clopper_pearson(errors: ArrayLike, m: ArrayLike, delta: ArrayLike) -> float 
 
 
 def limits(k: NDArray[np.float64], m: NDArray[np.float64], e: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The limits of arrays of one shape; arguments unchecked."""
+    """The limits of arrays of one shape; arguments unchecked. A level of zero has the limit one."""
     shape, k, m, e = k.shape, k.ravel(), m.ravel(), e.ravel()
     result = np.empty(k.size)
     for start in range(0, k.size, _BLOCK):
@@ -76,9 +76,9 @@ def limit(k: float, m: float, e: float, share: float = 1.0) -> float:
 
 def _block(k: Numbers, m: Numbers, e: Numbers) -> Numbers:
     result = np.ones(k.size)
-    rest = k < m
+    rest = (k < m) & (e > 0.0)
     for chosen, formula in (
-        (k == 0.0, lambda k, m, e: _without_errors(m, e, ARRAY)),
+        (rest & (k == 0.0), lambda k, m, e: _without_errors(m, e, ARRAY)),
         (rest & (k > 0.0) & (e <= 0.5), lambda k, m, e: _roots(k, m, e)[0]),
         (rest & (k > 0.0) & (k == m - 1.0) & (e > 0.5), lambda k, m, e: _all_but_one(m, e, ARRAY)),
         (rest & (k > 0.0) & (k < m - 1.0) & (e > 0.5), lambda k, m, e: _roots(m - k - 1.0, m, 1.0 - e)[1]),

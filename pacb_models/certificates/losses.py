@@ -19,9 +19,9 @@ import numpy as np
 
 from ..binary_kl import kl_inverse
 from .binomial import EPSILON, Tail, tails_at
-from .confidence_sets import BELOW_ONE, ConfidenceSet, frozen, uniform_level
+from .confidence_sets import ConfidenceSet, frozen, levels_of, uniform_level
 from .scores import Array
-from .support_function import mean_of_box
+from .support_function import mean_of_box, normed
 
 _BLOCK = 1024
 _MOST_STEPS = 100
@@ -38,7 +38,9 @@ def loss_limits(sums: Array, m: int, levels: Array) -> Array:
 
 def _block(s: Array, m: float, e: Array) -> Array:
     # Chernoff's limit holds for such sums too: where to start, and what is left where no better c exists.
-    limits = np.asarray(kl_inverse(np.minimum(s / m * (1.0 + EPSILON), 1.0), -np.log(e) / m * (1.0 + 2.0 * EPSILON)))
+    with np.errstate(divide="ignore"):
+        budget = -np.log(e) / m * (1.0 + 2.0 * EPSILON)
+    limits = np.asarray(kl_inverse(np.minimum(s / m * (1.0 + EPSILON), 1.0), budget))
     active = np.flatnonzero((limits < 1.0) & (np.floor(s) <= m * limits))
     knots = np.zeros(s.size)
     while active.size:
@@ -133,10 +135,10 @@ class LossSet(ConfidenceSet):
     def single_bounds(self) -> Array:
         """The limit of each classifier."""
         if self.prior is not None:
-            return frozen(loss_limits(self.sums, self.m, self.delta * self.prior * BELOW_ONE))
+            return frozen(loss_limits(self.sums, self.m, levels_of(self.delta, self.prior)))
         distinct, places = np.unique(self.sums, return_inverse=True)
         return frozen(loss_limits(distinct, self.m, np.full(distinct.size, self._uniform_level))[places])
 
     def bound_of(self, posterior: Array) -> float:
         """The mean of the limits."""
-        return mean_of_box(posterior, self.single_bounds)
+        return mean_of_box(normed(posterior), self.single_bounds)

@@ -125,7 +125,8 @@ class Spread:
     def box(self, k: Array, m: float, level: Array) -> Array:
         """As for :class:`TieSplit`; a root by Newton's method, from beyond it."""
         box = np.ones(k.size)
-        exponent = np.log(level) + self.spread - self.scale
+        with np.errstate(divide="ignore"):
+            exponent = np.log(level) + self.spread - self.scale
         without = k == 0.0
         box[without] = np.minimum(-np.expm1((exponent[without] + 1.0) / m) * (1.0 + 8.0 * EPSILON), 1.0)
         # P_U <= P(B <= k) everywhere: beyond this limit the integral is larger than exp(spread).

@@ -27,6 +27,7 @@ def support_function(
     scoring: TieSplit | Spread, errors: NDArray[np.int64], m: int, levels: Array, box: Array, posterior: Array
 ) -> float:
     """The bound of ``posterior``, rounded up; never above the mean of the box."""
+    posterior = normed(posterior)
     corner = mean_of_box(posterior, box)
     counts = errors.astype(np.float64)
     moving = (posterior > 0.0) & (counts < m) & (box < 1.0) & (levels <= scoring.convex_level(counts, float(m)))
@@ -38,6 +39,11 @@ def support_function(
     dual = _Dual(scoring, counts[moving], float(m), levels[moving], box[moving], posterior[moving], idle)
     value = (fixed + dual.minimum()) * (1.0 + 8.0 * EPSILON * (1.0 + np.log2(posterior.size)))
     return min(value, corner)
+
+
+def normed(posterior: Array) -> Array:
+    """The weights with a sum of at least one, from weights that may sum to a little less."""
+    return posterior / min(float(posterior.sum()), 1.0)
 
 
 def mean_of_box(posterior: Array, box: Array) -> float:

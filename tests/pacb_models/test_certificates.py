@@ -247,6 +247,23 @@ def test_invariants_with_spread(case, spread, seed):
     assert certificate.bound * (1 - 1e-12) <= certificate.bound_of(other / other.sum())
 
 
+def test_weights_that_sum_to_nearly_one_make_no_bound_smaller():
+    """A sum is accepted within 1e-9: a prior's excess must not add to delta, a posterior's lack not shrink a risk."""
+    prior, much, little = np.array([0.3, 0.7]), 1 + 9e-10, 1 - 9e-10
+    for arguments in ({"errors": [3, 9]}, {"errors": [3, 9], "spread": 1.0}, {"losses": [3.0, 9.0]}):
+        exact, heavy = (pm.certify(m=30, prior=weights, **arguments) for weights in (prior, prior * much))
+        assert np.all(heavy.single_bounds >= exact.single_bounds * (1 - 1e-14)) and heavy.bound >= exact.bound - 1e-14
+        assert exact.bound_of(prior * little) >= exact.bound_of(prior) * (1 - 1e-14)
+
+
+def test_levels_below_the_range_of_numbers_guarantee_nothing():
+    prior = [1e-200, 1 - 2e-200, 1e-200]
+    for arguments in ({"errors": [0, 3, 5]}, {"errors": [0, 3, 5], "spread": 3.0}, {"losses": [0.0, 3.0, 5.0]}):
+        certificate = pm.certify(m=30, delta=1e-300, prior=prior, **arguments)
+        assert certificate.single_bounds[[0, 2]].tolist() == [1.0, 1.0]
+        assert certificate.bound <= certificate.bound_of([0.2, 0.5, 0.3]) <= 1.0
+
+
 def test_where_the_score_is_not_convex_the_box_is_used_and_said():
     """Two classifiers, delta 0.9, one error of two: psi bends the wrong way."""
     certificate = pm.certify([1, 1], 2, 0.9)
