@@ -222,7 +222,7 @@ class Problem(Immutable):
         order = f", order={self.order:g}" if self.divergence == "renyi" else ""
         prior = "uniform" if self.uniform_prior else "given"
         return (
-            f"{type(self).__name__}(H={self.size}, m={self.m}, delta={self.delta:g}, distance={self.distance!r}, "
+            f"{type(self).__name__}(H={self.size}, m={self.m}, delta={self.delta!r}, distance={self.distance!r}, "
             f"divergence={self.divergence!r}{order}, prior={prior}, constant={self.constant!r})"
         )
 

@@ -48,9 +48,18 @@ def confidence_text(delta: float, digits: int = 4) -> str:
     """
     decimal = Decimal(repr(delta))
     if delta < CLOSEST:
-        return f"1 - {_written(Context(prec=digits, rounding=ROUND_CEILING).plus(decimal))}"
+        return f"1 - {delta_text(delta, digits)}"
     places = digits if delta > 0.5 else digits - 1 - decimal.adjusted()
     return _written(Context(prec=places, rounding=ROUND_FLOOR).subtract(Decimal(1), decimal))
+
+
+def delta_text(delta: float, digits: int = 4) -> str:
+    """A part of the confidence parameter, as it is typed, rounded up.
+
+    >>> delta_text(0.05), delta_text(0.0121, 2)
+    ('0.05', '0.013')
+    """
+    return _written(Context(prec=digits, rounding=ROUND_CEILING).plus(Decimal(repr(delta))))
 
 
 def one_line(text: str) -> str:

@@ -14,7 +14,7 @@ from ..immutable import Immutable
 from ..problem import Problem
 from ..solution import Solution
 from ..validation import check_posterior
-from ..wording import at_most, confidence_text
+from ..wording import at_most, confidence_text, one_line
 from .confidence_sets import ConfidenceSet
 from .pac_bayes import PacBayesSet
 from .scores import Array
@@ -199,7 +199,7 @@ class Certificate(Immutable):
         return (
             f"Certificate(bound={at_most(self.bound, 6)}, single={self.single}, "
             f"single_bound={at_most(self.single_bound, 6)}, "
-            f"m={self.m}, delta={self.delta:g}, method={self.method!r})"
+            f"m={self.m}, delta={self.delta!r}, method={self.method!r})"
         )
 
     def __str__(self) -> str:
@@ -216,7 +216,7 @@ class Certificate(Immutable):
 
     def _statements(self) -> list[str]:
         claim = self.confidence_set.claim
-        own = f"  {self.names[self.single]} {claim} at most {at_most(self.single_bound)}"
+        own = f"  {one_line(str(self.names[self.single]))} {claim} at most {at_most(self.single_bound)}"
         observed = f"(observed: {self.errors[self.single] / self.m:.4f})"
         if self.support_size == 1 and self.posterior[self.single] > 0.0:
             return [f"{own} {observed}."]

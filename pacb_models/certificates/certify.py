@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -108,3 +109,7 @@ def _scoring(spread: object, largest_level: float) -> TieSplit | Spread:
 def _check_names(names: Sequence[str] | None, size: int) -> None:
     if names is not None and len(names) != size:
         raise InputError(f"names has {len(names)} entries, but there are {size} classifiers; the two must match.")
+    if names is not None and len(set(names)) < size:
+        # A sentence about a classifier must not be true of another one of its name.
+        repeated = next(name for name, count in Counter(names).items() if count > 1)
+        raise InputError(f"names has {repeated!r} more than once; classifiers must have different names.")

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ..cli import DONE
 from ..errors import InputError
 from ..risk_file import ValueFile, read_value_file
-from ..wording import at_most
+from ..validation import check_count
+from ..wording import at_most, one_line
 from .certificate import Certificate
 from .certify import certify
 
@@ -21,8 +22,11 @@ _ROUNDING = 1e-9
 
 def run(options: argparse.Namespace) -> int:
     """Read, certify, print."""
+    check_count("--top", options.top, least=0)
     certificate = _certificate(options)
-    print(json.dumps(certificate.as_dict(), allow_nan=False) if options.json else _text(certificate, options.top))
+    counted = "losses" if options.losses else "errors"
+    text = json.dumps(certificate.as_dict(), allow_nan=False) if options.json else None
+    print(text or _text(certificate, options.top, counted))
     if options.plot is not None:
         from ..plots import CertificateDisplay
 
@@ -80,17 +84,18 @@ def _counts(found: ValueFile, m: int) -> NDArray[np.float64]:
     )
 
 
-def _text(certificate: Certificate, top: int) -> str:
+def _text(certificate: Certificate, top: int, counted: str) -> str:
     """The certificate and a table of the best classifiers."""
-    order = np.argsort(certificate.single_bounds, kind="stable")[: max(top, 0)]
+    order = np.argsort(certificate.single_bounds, kind="stable")[:top]
     lines = [str(certificate)]
     if order.size:
-        width = max(4, *(len(certificate.names[i]) for i in order))
-        lines.append(f"\n{'name'.ljust(width)}  {'errors':>8}  {'risk at most':>12}  {'weight':>8}")
+        shown = {i: one_line(str(certificate.names[i])) for i in order.tolist()}
+        width = max(4, *map(len, shown.values()))
+        lines.append(f"\n{'name'.ljust(width)}  {counted:>8}  {'risk at most':>12}  {'weight':>8}")
         lines += [
-            f"{certificate.names[i].ljust(width)}  {certificate.errors[i]:>8g}  "
+            f"{name.ljust(width)}  {certificate.errors[i]:>8.9g}  "
             f"{at_most(float(certificate.single_bounds[i])):>12}  {certificate.posterior[i]:>8.4f}"
-            for i in order
+            for i, name in shown.items()
         ]
         if order.size < certificate.errors.size:
             lines.append(f"... and {certificate.errors.size - order.size} more (--top N or --json)")

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..binary_kl import all_or_refuse
 from ..errors import InputError
+from ..validation import check_count
 from .certificate import Certificate
 from .certify import certify
+from .counts import whole_numbers
 
 
 class ErrorCounts:
@@ -33,27 +36,29 @@ class ErrorCounts:
             raise InputError(f"names has {repeated!r} more than once; classifiers must have different names.")
         if not self.names:
             raise InputError("names is empty; there must be at least one classifier.")
-        self.errors: NDArray[np.int64] = np.zeros(len(self.names), dtype=np.int64)
-        if errors is not None:
-            self.errors += np.asarray(errors, dtype=np.int64)
-        self.m = int(m)
+        self.m = check_count("m", m, least=0)
+        counted = np.zeros(len(self.names), dtype=np.int64) if errors is None else errors
+        counted = whole_numbers("errors", counted, "error counts are whole numbers")
+        if counted.shape != (len(self.names),):
+            raise InputError(f"errors has the shape {counted.shape}, but there are {len(self.names)} names.")
+        within = (counted >= 0) & (counted <= self.m)
+        all_or_refuse("errors", counted, within, f"a number of errors lies between 0 and m = {self.m}")
+        self.errors: NDArray[np.int64] = counted.copy()
 
     def update(self, y: ArrayLike, predictions: Mapping[str, ArrayLike]) -> None:
         """Count the errors of one piece; ``predictions`` has a column per classifier (a dict or a data frame)."""
-        truth = np.asarray(y)
+        truth = _labels("y", y)
         if truth.ndim != 1:
             raise InputError(f"y must be one-dimensional, but its shape is {truth.shape}.")
-        _refuse_missing("y", truth)
         found = np.empty(len(self.names), dtype=np.int64)
         for position, name in enumerate(self.names):
             if name not in predictions:
                 raise InputError(f"predictions has no column {name!r}; it must have one for each classifier.")
-            column = np.asarray(predictions[name])
+            column = _labels(f"predictions[{name!r}]", predictions[name])
             if column.shape != truth.shape:
                 raise InputError(f"predictions[{name!r}] has shape {column.shape}, but y has {truth.shape}.")
             if (column.dtype.kind in "OUST") != (truth.dtype.kind in "OUST"):
                 raise InputError(f"predictions[{name!r}] is of type {column.dtype}, but y of {truth.dtype}.")
-            _refuse_missing(f"predictions[{name!r}]", column)
             found[position] = np.count_nonzero(column != truth)
         self.errors += found
         self.m += truth.size
@@ -76,12 +81,24 @@ class ErrorCounts:
         return f"ErrorCounts({len(self.names)} classifiers, m={self.m})"
 
 
-def _refuse_missing(name: str, values: NDArray[Any]) -> None:
-    """NaN differs from itself; None appears among objects only."""
-    if values.dtype.kind not in "fO":
-        return
-    missing = values != values
-    if values.dtype.kind == "O":
-        missing = missing | np.fromiter((value is None for value in values), dtype=bool, count=values.size)
-    if np.any(missing):
+def _labels(name: str, values: ArrayLike) -> NDArray[Any]:
+    """An array without missing labels: masked ones, NaN, None, and what pandas writes for them."""
+    array = np.asarray(values)
+    missing = np.zeros(array.shape, dtype=bool)
+    if isinstance(values, np.ma.MaskedArray):
+        missing |= np.ma.getmaskarray(values)
+    if array.dtype.kind == "O":
+        missing |= np.fromiter(map(_is_missing, array.flat), dtype=bool, count=array.size).reshape(array.shape)
+    elif array.dtype.kind in "fcmM":
+        missing |= array != array
+    if missing.any():
         raise InputError(f"{name}[{int(np.argmax(missing))}] is missing; every label must be known.")
+    return array
+
+
+def _is_missing(value: object) -> bool:
+    """NaN differs from itself; of pandas' NA not even that can be told."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True

@@ -96,5 +96,5 @@ class Certificates(Immutable):
 
     def __repr__(self) -> str:
         return (
-            f"Certificates({len(self)} samples of {self.errors.shape[1]} classifiers, m={self.m}, delta={self.delta:g})"
+            f"Certificates({len(self)} samples of {self.errors.shape[1]} classifiers, m={self.m}, delta={self.delta!r})"
         )

@@ -19,6 +19,7 @@ def count_errors(paths: Sequence[str | Path], target: str, ignore: Iterable[str]
     files = [file for path in paths for file in _files(Path(path))]
     if not files:
         raise InputError(f"--predictions is {' '.join(map(str, paths))!r}, where there are no CSV or Parquet files.")
+    _refuse_repeated(files)
     ignored, counts = set(ignore), None
     for file in files:
         names, errors, rows = _count_file(file, target, ignored)
@@ -32,9 +33,26 @@ def count_errors(paths: Sequence[str | Path], target: str, ignore: Iterable[str]
     return counts
 
 
+def _refuse_repeated(files: Sequence[Path]) -> None:
+    """Examples that are counted twice would make the certificate too small."""
+    seen: dict[tuple[int, int], Path] = {}
+    for file in files:
+        found = file.stat()
+        first = seen.setdefault((found.st_dev, found.st_ino), file)
+        if first is not file:
+            raise InputError(f"{file} is the file {first} again; every example must be counted once.")
+
+
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
-        return sorted(file for file in path.rglob("*") if file.suffix.lower() in _SUFFIXES)
+        # Names that begin with a dot or an underscore are other programs' copies and notes, as for Parquet's readers.
+        return sorted(
+            file
+            for file in path.rglob("*")
+            if file.suffix.lower() in _SUFFIXES
+            and file.is_file()
+            and not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
+        )
     if not path.exists():
         raise InputError(f"cannot read {str(path)!r}: there is no such file.")
     if path.suffix.lower() not in _SUFFIXES:
@@ -46,11 +64,16 @@ def _count_file(file: Path, target: str, ignored: set[str]) -> tuple[list[str], 
     try:
         import pyarrow as pa
         import pyarrow.compute as pc
+        import pyarrow.csv
         import pyarrow.dataset as ds
     except ImportError:
         raise InputError("reading predictions needs pyarrow, which is not installed: pip install pyarrow.") from None
     try:
-        dataset = ds.dataset(file, format=_SUFFIXES[file.suffix.lower()])
+        kind: Any = _SUFFIXES[file.suffix.lower()]
+        if kind == "csv":
+            # An empty cell is missing among texts, too.
+            kind = ds.CsvFileFormat(convert_options=pa.csv.ConvertOptions(strings_can_be_null=True))
+        dataset = ds.dataset(file, format=kind)
         columns = dataset.schema.names
         repeated = next((name for name in columns if columns.count(name) > 1), None)
         if repeated is not None:
@@ -64,15 +87,20 @@ def _count_file(file: Path, target: str, ignored: set[str]) -> tuple[list[str], 
             _check_type(file, name, dataset.schema.field(name).type, target, dataset.schema.field(target).type)
         errors, rows = np.zeros(len(names), dtype=np.int64), 0
         for batch in dataset.to_batches(columns=[*names, target], batch_size=1 << 17):
+            if not batch.num_rows:
+                continue  # its columns may have no type
             truth = batch.column(target)
             for position, name in enumerate([*names, target]):
                 column = batch.column(name)
-                if column.null_count:
-                    row = rows + int(pc.index(column.is_null(), True).as_py()) + 1
+                missing = column.is_null(nan_is_null=True)
+                if missing.true_count:
+                    row = rows + int(pc.index(missing, True).as_py()) + 1
                     raise InputError(f"{file}, row {row}: {name} is missing; every label must be known.")
                 if position < len(names):
                     errors[position] += pc.not_equal(column, truth).true_count
             rows += batch.num_rows
+        if not rows:
+            raise InputError(f"{file} has a header but no rows below it.")
         return names, errors, rows
     except (pa.ArrowException, OSError) as reason:
         raise InputError(f"cannot read {file}: {str(reason).splitlines()[0]}.") from None

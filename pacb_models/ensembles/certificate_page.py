@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..wording import at_least, at_most, confidence_text
+from ..wording import at_least, at_most, confidence_text, delta_text
 
 if TYPE_CHECKING:
     from .certified import CertifiedClassifier
@@ -79,7 +79,7 @@ def _promise(model: CertifiedClassifier) -> str:
         f'<p class="promise">With probability at least {confidence_text(guarantee.total_delta)} over the '
         f"{guarantee.examples} held-out examples, {escape(guarantee.predictor)} errs on a new example with "
         f"probability at most <strong>{at_most(guarantee.bound)}</strong>.</p>\n"
-        f"<p>It erred on {guarantee.errors:g} of {guarantee.examples} held-out examples. It was chosen from "
+        f"<p>It erred on {guarantee.errors:.9g} of {guarantee.examples} held-out examples. It was chosen from "
         f"{guarantee.candidates} candidates by these examples, which the bound allows for.</p>\n"
     )
 
@@ -93,12 +93,12 @@ def _statements(model: CertifiedClassifier) -> str:
     rows = []
     for statement in guarantee.statements:
         accepted = ["" if statement.accepted is None else at_least(statement.accepted)] if thresholds else []
-        counted = f"{statement.errors:g} of {statement.examples}"
+        counted = f"{statement.errors:.9g} of {statement.examples}"
         subject = f"{statement.kind} {statement.about}"
-        rows.append([subject, counted, at_most(statement.bound), *accepted, f"{statement.delta:.2g}"])
+        rows.append([subject, counted, at_most(statement.bound), *accepted, delta_text(statement.delta, 2)])
     return (
-        f"<p>Together with this, at the same confidence (the statement above takes {guarantee.delta:.2g} of delta = "
-        f"{guarantee.total_delta:g}, the others what the last column says):</p>\n"
+        f"<p>Together with this, at the same confidence (the statement above takes {delta_text(guarantee.delta, 2)} of "
+        f"delta = {delta_text(guarantee.total_delta)}, the others what the last column says):</p>\n"
         + _table(titles, rows, numbers=len(titles) - 1)
     )
 

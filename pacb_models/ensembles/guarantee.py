@@ -11,7 +11,7 @@ import numpy as np
 
 from ..certificates import certify, clopper_pearson
 from ..errors import InputError
-from ..wording import at_least, at_most, confidence_text
+from ..wording import at_least, at_most, confidence_text, delta_text, one_line
 from .candidates import Poll
 from .members import REFITTED
 
@@ -51,7 +51,7 @@ class Statement:
     accepted: float | None = None
 
     def __str__(self) -> str:
-        counted = f"{self.errors:g} of {self.examples}; delta {self.delta:.2g}"
+        counted = f"{self.errors:.9g} of {self.examples}; delta {delta_text(self.delta, 2)}"
         most = f"at most {at_most(self.bound)}"
         if self.kind == "class":
             return f"errs on a new example of class {self.about} with probability {most} ({counted})"
@@ -112,7 +112,7 @@ class Guarantee:
         )
         lines = [
             f"{sure}, all of this together:" if self.statements else f"{sure},",
-            f"  {self.predictor}",
+            f"  {one_line(self.predictor)}",
             f"  errs on a new example with probability at most {at_most(self.bound)} ({self._counted()})"
             + (";" if self.statements else "."),
         ]
@@ -133,8 +133,8 @@ class Guarantee:
         return "\n".join(lines)
 
     def _counted(self) -> str:
-        counted = f"{self.errors:g} of {self.examples}"
-        return f"{counted}; delta {self.delta:.2g}" if self.statements else counted
+        counted = f"{self.errors:.9g} of {self.examples}"
+        return f"{counted}; delta {delta_text(self.delta, 2)}" if self.statements else counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,7 +251,7 @@ def _acceptance(evidence: Evidence, wrong: np.ndarray, threshold: float, delta: 
     """
     (index,) = np.flatnonzero(evidence.posterior)
     rows = evidence.poll.shares[index] >= threshold
-    statement = evidence.statement("accepted", f"{threshold:g}", wrong, rows, delta / 2.0)
+    statement = evidence.statement("accepted", str(float(threshold)), wrong, rows, delta / 2.0)
     refused = np.count_nonzero(~rows)
     upper = float(clopper_pearson(refused, len(rows), delta / 2.0 * evidence.prior[index]))
     return replace(statement, delta=delta, accepted=max(0.0, float(np.nextafter(1.0 - upper, 0.0))))

@@ -51,6 +51,19 @@ def test_losses(tmp_path, capsys):
     assert "has an expected loss of at most" in printed.out
 
 
+def test_names_of_any_kind_stay_in_their_line(tmp_path, capsys):
+    status, printed = run(capsys, tmp_path, 'name,errors\n"two\nlines\x1b[2J",3\nb,1234567\n', "--m", "2000000")
+    assert status == 0 and "  two\\nlines\\x1b[2J errs with" in printed.out
+    table = printed.out.split("\n\n")[1].splitlines()
+    assert len(table) == 3 and len({len(line) for line in table}) == 1
+    assert table[2].split()[1] == "1234567"
+
+
+def test_the_column_of_losses_is_called_so(tmp_path, capsys):
+    _, printed = run(capsys, tmp_path, "losses\n20.5\n", "--m", "549", "--losses")
+    assert printed.out.split("\n\n")[1].split()[1] == "losses"
+
+
 @pytest.mark.parametrize(
     ("text", "options", "words"),
     [
@@ -62,6 +75,8 @@ def test_losses(tmp_path, capsys):
         ("errors\n600\n", (), "errors[0] is 600.0; a number of errors lies between 0 and m"),
         ("errors\nnan\n", (), "line 2: errors is nan"),
         ("errors\n3\n", ("--delta", "0"), "delta is 0.0"),
+        ("errors\n3\n", ("--top", "-1"), "--top is -1"),
+        ("name,errors\na,3\na,4\n", (), "names has 'a' more than once"),
         ("errors\n3\n", ("--losses",), "line 1: losses is 'errors'; it must be a number"),
         ("losses\n3\n", ("--losses", "--spread", "1"), "losses is given together with errors or spread"),
     ],
@@ -77,7 +92,7 @@ def test_plot(tmp_path, capsys):
     assert status == 0 and "boosting errs" in printed.out and picture.read_bytes().startswith(b"<?xml")
     # Refused before the counts are read.
     status, printed = run(capsys, tmp_path, "no counts", "--m", "549", "--plot", "certificate.docx")
-    assert status == 2 and "must end in .svg, .pdf, .png" in printed.err
+    assert status == 2 and "must end in .svg" in printed.err
 
 
 # --- predictions larger than memory -----------------------------------------------------------------------------------
@@ -152,6 +167,11 @@ def test_a_dask_data_frame_is_counted_partition_by_partition():
         ("label,a,a\n1,1,1\n", "multiple columns named a"),
         ("truth,a\n1,1\n", "has no column 'label'; it has truth, a"),
         ("label\n1\n", "has no column of predictions beside 'label'"),
+        ("label,a\n", "has a header but no rows below it"),
+        # Equal, but no labels.
+        ("label,a\nx,x\n,\n", "row 2: a is missing"),
+        ("label,a\nx,x\nNA,NA\n", "row 2: a is missing"),
+        ("label,a\n0.5,0.5\nnan,nan\n", "row 2: a is missing"),
     ],
 )
 def test_bad_prediction_files_are_one_line(text, words, tmp_path, capsys):
@@ -163,7 +183,47 @@ def test_bad_prediction_files_are_one_line(text, words, tmp_path, capsys):
     assert words in error and error.count("\n") == 1
 
 
+def test_missing_numbers_of_a_parquet_file_are_missing(tmp_path, capsys):
+    pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    pq.write_table(pa.table({"label": [0.0, 1.0], "a": [0.0, float("nan")]}), tmp_path / "p.parquet")
+    assert main(["certificate", "--predictions", str(tmp_path / "p.parquet"), "--target", "label"]) == 2
+    assert "row 2: a is missing" in capsys.readouterr().err
+
+
+def test_no_example_is_counted_twice(tmp_path, capsys):
+    """A file that is named twice, by another name, or beside its folder would halve the bound."""
+    pytest.importorskip("pyarrow")
+    folder = tmp_path / "parts"
+    (folder / ".ipynb_checkpoints").mkdir(parents=True)
+    path = folder / "p.csv"
+    for place in (path, folder / ".ipynb_checkpoints" / "p-checkpoint.csv", folder / "_old.csv"):
+        place.write_text("label,a\n" + "1,1\n" * 20)
+    (tmp_path / "link.csv").symlink_to(path)
+    for files in ([path, path], [folder, path], [path, tmp_path / "link.csv"]):
+        assert main(["certificate", "--predictions", *map(str, files), "--target", "label"]) == 2
+        assert "every example must be counted once" in capsys.readouterr().err
+    assert main(["certificate", "--predictions", str(folder), "--target", "label", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["m"] == 20
+
+
+@pytest.mark.parametrize(
+    ("errors", "m", "words"),
+    [
+        ([1.9], 10, r"errors\[0\] is 1.9"),
+        ([-1], 10, r"errors\[0\] is -1"),
+        ([11], 10, r"errors\[0\] is 11"),
+        (3, 10, "errors has the shape"),
+        ([1, 2], 10, "errors has the shape"),
+        ([1], 10.5, "m is 10.5"),
+    ],
+)
+def test_counts_that_are_none_are_refused(errors, m, words):
+    with pytest.raises(InputError, match=words):
+        ErrorCounts(["a"], errors, m)
+
+
 def test_bad_pieces_are_refused():
+    pd = pytest.importorskip("pandas")
     counts = ErrorCounts(["a"])
     for y, columns, words in (
         ([0, 1], {"b": [0, 1]}, "no column 'a'"),
@@ -171,6 +231,8 @@ def test_bad_pieces_are_refused():
         ([0, 1], {"a": ["0", "1"]}, "is of type"),
         ([0.0, 1.0], {"a": [0.0, float("nan")]}, r"predictions\['a'\]\[1\] is missing"),
         (["x", "y"], {"a": np.array(["x", None], dtype=object)}, r"predictions\['a'\]\[1\] is missing"),
+        ([0, 1], {"a": np.ma.array([0, 1], mask=[False, True])}, r"predictions\['a'\]\[1\] is missing"),
+        (pd.array([0, None], dtype="Int64"), {"a": pd.array([0, 1], dtype="Int64")}, r"y\[1\] is missing"),
     ):
         with pytest.raises(InputError, match=words):
             counts.update(y, columns)
