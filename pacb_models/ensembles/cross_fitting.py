@@ -15,7 +15,9 @@ from sklearn.utils import _safe_indexing
 
 from ..errors import InputError
 from ..validation import check_count
+from .kernel_family import Distances
 from .members import opinions, train
+from .sharing import folds_of
 
 Progress = Callable[[int, int], None]
 Fold = tuple[np.ndarray, np.ndarray]
@@ -76,18 +78,24 @@ def cross_fit(
     report = progress or (lambda done, total: None)
     total = len(members) * (len(folds) + 1)
     pieces: list[list[np.ndarray]] = [[] for _ in members if folds]
+    distances = folds_of(training.X) if folds else None
     for number, fold in enumerate(folds):
-        for own, piece in zip(pieces, _without_fold(names, members, training, fold, n_jobs), strict=True):
+        for own, piece in zip(pieces, _without_fold(names, members, training, fold, n_jobs, distances), strict=True):
             own.append(piece)
         report(len(members) * (number + 1), total)
     everything = np.arange(len(training.y))
-    fitted = train(members, training.X, training.y, everything, training.parameters, n_jobs)
+    fitted = train(members, training.X, training.y, everything, training.parameters, n_jobs, distances)
     report(total, total)
     return fitted, [_assembled(own, folds) for own in pieces]
 
 
 def _without_fold(
-    names: Sequence[str], members: Sequence[Any], training: Training, fold: Fold, n_jobs: int | None
+    names: Sequence[str],
+    members: Sequence[Any],
+    training: Training,
+    fold: Fold,
+    n_jobs: int | None,
+    distances: Distances | None,
 ) -> Iterable[np.ndarray]:
     """The members' opinions of the fold's examples, fitted on the others."""
     rows, tested = fold
@@ -97,7 +105,7 @@ def _without_fold(
         index = np.full(len(tested), np.searchsorted(training.classes, y[0]))
         return [np.eye(len(training.classes))[index] if training.soft else index for _ in members]
     copies = [clone(member) for member in members]
-    fitted = train(copies, training.X, training.y, rows, training.parameters, n_jobs)
+    fitted = train(copies, training.X, training.y, rows, training.parameters, n_jobs, distances)
     return opinions(names, fitted, _safe_indexing(training.X, tested), training.classes, training.soft, n_jobs)
 
 

@@ -8,7 +8,7 @@ number of them by the kernel between the new rows and the union of their support
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,16 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import check_array
 
 from ..errors import InputError
-from .shared_gram import gaussian_kernel, pairwise, vote
+from .shared_gram import gaussian_kernel, kernel_of, pairwise, squared_distances, vote
 
 #: Rows for which the kernel is held at a time while predicting.
 BLOCK = 2048
 #: Numbers in the coefficients of a batch of members while predicting, half a GiB.
 _LARGEST_PRODUCT = 2**26
-#: Parameters of SVC that may have any value, as long as the members agree on them (C: even if they do not).
-_FREE = ("C", "gamma", "tol", "shrinking", "cache_size", "max_iter", "decision_function_shape")
+#: Parameters of SVC in which members may differ; without probabilities the seed does nothing.
+_OWN = ("C", "random_state")
+#: Parameters that may have any value, as long as the members agree on them.
+_COMMON = ("gamma", "tol", "shrinking", "cache_size", "max_iter", "decision_function_shape")
 
 
 def family_key(machine: Any) -> tuple[Any, ...] | None:
@@ -37,9 +39,9 @@ def family_key(machine: Any) -> tuple[Any, ...] | None:
     if type(machine) is not SVC:
         return None
     parameters, defaults = machine.get_params(deep=False), SVC().get_params(deep=False)
-    if any(parameters[name] != defaults[name] for name in parameters if name not in _FREE):
+    if any(parameters[name] != defaults[name] for name in parameters if name not in _OWN + _COMMON):
         return None
-    return tuple(parameters[name] for name in _FREE if name != "C")
+    return tuple(parameters[name] for name in _COMMON)
 
 
 class KernelFamily:
@@ -69,7 +71,7 @@ class KernelFamily:
         The kernel is held for :data:`BLOCK` rows at a time, and decisions for a few members: memory is one label per
         member and row, whatever their number.
         """
-        X = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")
+        X = _numbers(X)
         if X.shape[1] != self.vectors.shape[1]:
             raise InputError(f"X has {X.shape[1]} features; the SVMs were trained on {self.vectors.shape[1]}.")
         if hasattr(X, "toarray") != hasattr(self.vectors, "toarray"):
@@ -153,14 +155,36 @@ def gram_bytes(rows: int) -> int:
     return 8 * rows * rows
 
 
-def fit_family(machines: Sequence[SVC], X: Any, y: np.ndarray, n_jobs: int | None) -> list[FamilySVC]:
-    """Train SVMs of one :func:`family_key` on one Gram matrix."""
+class Distances:
+    """Squared distances between the rows of a table: what the kernels of all widths on all of its folds have in common.
+
+    They are computed when they are first needed, and kept when they and a kernel matrix take at most ``memory`` bytes.
+    """
+
+    def __init__(self, X: Any, memory: int) -> None:
+        self._X, self._memory = X, memory
+        self._kept: np.ndarray | None = None
+
+    def gram(self, rows: np.ndarray, gamma: float) -> np.ndarray:
+        """The kernel matrix of these rows."""
+        if self._kept is None:
+            X = _numbers(self._X)
+            if 2 * gram_bytes(X.shape[0]) > self._memory:
+                return gaussian_kernel(X[rows], X[rows], gamma)
+            self._kept = squared_distances(X, X)
+        return kernel_of(self._kept[np.ix_(rows, rows)], gamma)
+
+
+def fit_family(
+    machines: Sequence[SVC], X: Any, y: np.ndarray, n_jobs: int | None, gram_of: Callable[[float], np.ndarray]
+) -> list[FamilySVC]:
+    """Train SVMs of one :func:`family_key` on one Gram matrix, that of ``X`` for a kernel width."""
     from scipy.sparse import csr_matrix
 
-    X = check_array(X, accept_sparse="csr", dtype=np.float64, order="C")
+    X = _numbers(X)
     classes, labels = np.unique(y, return_inverse=True)
     gamma = kernel_width(machines[0].gamma, X)
-    gram = gaussian_kernel(X, X, gamma)
+    gram = gram_of(gamma)
     # Threads: libsvm does not hold Python's lock, and the matrix is not copied.
     trained = Parallel(n_jobs=n_jobs, require="sharedmem")(
         delayed(_fit_on_gram)(machine, gram, labels) for machine in machines
@@ -191,6 +215,10 @@ def kernel_width(gamma: Any, X: Any) -> float:
         variance = X.multiply(X).mean() - X.mean() ** 2 if hasattr(X, "toarray") else X.var()
         return 1.0 / (X.shape[1] * variance) if variance != 0.0 else 1.0
     return 1.0 / X.shape[1] if gamma == "auto" else float(gamma)
+
+
+def _numbers(X: Any) -> Any:
+    return check_array(X, accept_sparse="csr", dtype=np.float64, order="C")
 
 
 def _dense(X: Any) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import reprlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from sklearn.utils.validation import (
 )
 
 from ..errors import InputError
+from .kernel_family import Distances
 from .sharing import predict_members, train_members
 
 #: What a certificate says of classifiers that were trained again.
@@ -185,11 +187,16 @@ def train(
     rows: np.ndarray,
     parameters: Sequence[dict[str, Any]],
     n_jobs: int | None = None,
+    distances: Distances | None = None,
 ) -> list[Any]:
-    """The members fitted on these rows, with the fit parameters of each; those that share work do it once."""
+    """The members fitted on these rows, with the fit parameters of each; those that share work do it once.
+
+    ``distances`` between the rows of ``X`` are what SVMs on different parts of it share.
+    """
     X_rows, y_rows = _safe_indexing(X, rows), y[rows]
     if not any(parameters):
-        return train_members(members, X_rows, y_rows, n_jobs)
+        gram_of = None if distances is None else partial(distances.gram, rows)
+        return train_members(members, X_rows, y_rows, n_jobs, gram_of)
     return list(
         Parallel(n_jobs=n_jobs)(
             delayed(_fitted)(member, X_rows, y_rows, _check_method_params(X, own, indices=rows))

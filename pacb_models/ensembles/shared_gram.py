@@ -126,7 +126,21 @@ def gaussian_gram(X: np.ndarray, pool: int, gamma: float) -> np.ndarray:
 
 
 def gaussian_kernel(X: Any, Z: Any, gamma: float) -> np.ndarray:
-    """The kernel between the rows of two tables; of dense ones by libsvm's operations in libsvm's order.
+    """The kernel between the rows of two tables; of dense ones by libsvm's operations in libsvm's order."""
+    return kernel_of(squared_distances(X, Z), gamma)
+
+
+def kernel_of(distances: np.ndarray, gamma: float) -> np.ndarray:
+    """The kernel at these squared distances, in their place."""
+    distances *= -gamma
+    np.exp(distances, out=distances)
+    if not np.isfinite(distances).all():
+        raise InputError("X holds values that are not finite or too large: their kernel is not a number.")
+    return distances
+
+
+def squared_distances(X: Any, Z: Any) -> np.ndarray:
+    """Squared distances between the rows of two tables, as libsvm computes them for the kernel.
 
     Of sparse ones (CSR) by a sparse product, which adds up in another order: the last digits may differ from libsvm's.
     """
@@ -134,10 +148,10 @@ def gaussian_kernel(X: Any, Z: Any, gamma: float) -> np.ndarray:
     if not sparse:
         X, Z = np.ascontiguousarray(X, dtype=np.float64), np.ascontiguousarray(Z, dtype=np.float64)
     squares, other_squares = _squares(X), _squares(Z)
-    kernel = np.empty((X.shape[0], Z.shape[0]))
+    distances = np.empty((X.shape[0], Z.shape[0]))
     for start in range(0, X.shape[0], 256):
         rows = slice(start, start + 256)
-        block = kernel[rows]
+        block = distances[rows]
         if sparse:
             block[...] = (X[rows] @ Z.T).toarray()
         else:
@@ -145,11 +159,7 @@ def gaussian_kernel(X: Any, Z: Any, gamma: float) -> np.ndarray:
             np.vecdot(X[rows, None], Z[None], out=block)
         block *= -2.0
         block += squares[rows, None] + other_squares
-        block *= -gamma
-        np.exp(block, out=block)
-    if not np.isfinite(kernel).all():
-        raise InputError("X holds values that are not finite or too large: their kernel is not a number.")
-    return kernel
+    return distances
 
 
 def _squares(X: Any) -> np.ndarray:

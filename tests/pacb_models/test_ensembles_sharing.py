@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 
+import joblib
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -15,11 +16,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
-from pacb_models import StochasticClassifier, StochasticSVC
-from pacb_models.ensembles import kernel_family, sharing
+from pacb_models import CertifiedClassifier, StochasticClassifier, StochasticSVC
+from pacb_models.ensembles import kernel_family, shared_gram, sharing
 from pacb_models.ensembles.datasets import load_dataset
 from pacb_models.ensembles.kernel_family import FamilySVC, family_key
 from pacb_models.ensembles.sharing import predict_members, train_members
+from pacb_models.errors import InputError
 
 CS = (0.05, 0.3, 1.0, 4.0, 20.0)
 
@@ -97,7 +99,7 @@ def test_what_is_no_family(machine):
 
 
 def test_families_agree_on_everything_but_c():
-    assert family_key(SVC(C=1.0)) == family_key(SVC(C=7.0))
+    assert family_key(SVC(C=1.0)) == family_key(SVC(C=7.0, random_state=3))
     assert len({family_key(SVC(**other)) for other in ({}, {"gamma": 0.5}, {"tol": 1e-2}, {"max_iter": 10})}) == 4
 
 
@@ -178,6 +180,64 @@ def test_the_stochastic_svc_is_the_one_of_plain_svcs(scale, data_dir):
     copy = pickle.loads(pickle.dumps(shared))
     assert len({sharing._family_of(m[-1] if scale else m) for m in copy.estimators_}) == 1
     np.testing.assert_array_equal(copy.predict_proba(data.X[:50]), shared.predict_proba(data.X[:50]))
+
+
+@pytest.mark.parametrize("gamma", ["scale", 0.001])
+def test_certified_svms_share_distances_over_widths_and_folds(gamma, monkeypatch):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:400], y[:400]
+    grid = [{"C": [0.1, 1.0, 10.0], "gamma": [gamma, 0.003]}]
+    calls = []
+    monkeypatch.setattr(
+        kernel_family, "squared_distances", lambda X, Z: calls.append(len(X)) or shared_gram.squared_distances(X, Z)
+    )
+    shared = CertifiedClassifier(estimator=SVC(), param_grid=grid, cv=3, random_state=0).fit(X, y)
+    assert calls == [200], "one matrix of all training rows for two widths, three folds and the fits on everything"
+    assert len({id(member.family_) for member in shared.estimators_}) == 2
+    plain = CertifiedClassifier(estimator=PlainSVC(), param_grid=grid, cv=3, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(shared.cv_errors_, plain.cv_errors_)
+    np.testing.assert_array_equal(shared.errors_, plain.errors_)
+    np.testing.assert_array_equal(shared.predict_proba(X), plain.predict_proba(X))
+    # Without memory for a matrix of distances beside the kernel, the same with a kernel for each fold.
+    monkeypatch.setattr(sharing, "_memory", lambda: 8 * 8 * 200 * 200)
+    calls.clear()
+    lean = CertifiedClassifier(estimator=SVC(), param_grid=grid, cv=3, random_state=0).fit(X, y)
+    assert calls == [] and {type(member) for member in lean.estimators_} == {FamilySVC}
+    np.testing.assert_array_equal(lean.cv_errors_, plain.cv_errors_)
+    np.testing.assert_array_equal(lean.predict_proba(X), plain.predict_proba(X))
+
+
+def test_the_environment_sets_how_much_memory_kernels_may_take(monkeypatch):
+    X, y = load_iris(return_X_y=True)
+    monkeypatch.setenv(sharing.LIMIT_VARIABLE, "0.0001")
+    with pytest.warns(UserWarning, match=r"150 training rows .* limit of 0\.0 GiB.*at most 115 training rows"):
+        train_members(machines(), X, y, None)
+    monkeypatch.setenv(sharing.LIMIT_VARIABLE, "2")
+    assert all(isinstance(member, FamilySVC) for member in train_members(machines(), X, y, None))
+    monkeypatch.setenv(sharing.LIMIT_VARIABLE, "plenty")
+    with pytest.raises(InputError, match="PACB_KERNEL_GIB is 'plenty'; it must be a number of GiB"):
+        train_members(machines(), X, y, None)
+
+
+def test_pipelines_of_different_preprocessing_are_trained_in_one_go(monkeypatch):
+    """One call of joblib: with one for each preprocessing, all but one process would wait."""
+    X, y = load_iris(return_X_y=True)
+    members = [make_pipeline(TruncatedSVD(k, random_state=0), KNeighborsClassifier(3)) for k in (1, 2, 3)]
+    members += [make_pipeline(StandardScaler(), KNeighborsClassifier(k)) for k in (1, 5)]
+    sizes = []
+
+    class Counted(joblib.Parallel):
+        def __call__(self, jobs):
+            jobs = list(jobs)
+            sizes.append(len(jobs))
+            return super().__call__(jobs)
+
+    monkeypatch.setattr(sharing, "Parallel", Counted)
+    together = train_members([clone(member) for member in members], X, y, None)
+    found = predict_members(together, X, None)
+    assert sizes == [5, 5]
+    for labels, member in zip(found, members, strict=True):
+        np.testing.assert_array_equal(labels, member.fit(X, y).predict(X))
 
 
 def test_rows_of_another_width_are_refused():
