@@ -125,11 +125,15 @@ def _packages() -> Iterator[Finding]:
     except metadata.PackageNotFoundError:
         yield Finding(DISTRIBUTION, None, "pip install -e .", "not installed, only imported from a folder")
         declared = []
+    # Two extras may name the same package.
+    wanted: dict[str, Requirement] = {}
     for requirement in map(Requirement, declared):
         marker = requirement.marker
         if marker is None or any(marker.evaluate({"extra": extra}) for extra in EXTRAS):
-            yield _package(requirement)
-    yield from map(_package, map(Requirement, INDIRECT))
+            wanted.setdefault(requirement.name, requirement)
+    for requirement in map(Requirement, INDIRECT):
+        wanted.setdefault(requirement.name, requirement)
+    yield from map(_package, wanted.values())
 
 
 def _package(requirement: Requirement) -> Finding:

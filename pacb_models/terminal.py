@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 #: The space that a text which may be broken into lines needs at least.
 _NARROWEST = 16
 #: What rich leaves between two columns.
-_BETWEEN = 3
+_BETWEEN = 2
 
 
 class Column(NamedTuple):
@@ -96,6 +96,7 @@ def _drawn(grid: Grid, width: int) -> Table:
         title_style="bold",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
+        collapse_padding=True,
         show_edge=False,
         show_header=any(column.title for column in grid.columns),
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: How many problems are drawn, and how many runs are listed.
-DRAWN, LISTED = 8, 60
+DRAWN, LISTED = 24, 60
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,7 @@ def test_versions_are_those_installed(report):
         assert findings[name]["found"] == metadata.version(name)
         assert not findings[name]["remedy"]
     assert "pytest" not in findings  # a developers' tool
+    assert len(findings) == len(report["packages"])  # casadi is in two extras
 
 
 def test_ipopt_is_recent_and_solves_a_pyomo_model(report):

@@ -94,6 +94,14 @@ def test_a_narrow_window_leaves_out_spare_columns_and_no_digit_of_the_others(see
     assert all(len(line) <= 60 for line in narrow.splitlines())
 
 
+@pytest.mark.parametrize("command", [["constants", "--m", "1000"], ["constants", "--m", "100000"]])
+def test_headings_are_not_broken_in_a_window_of_80_columns(seen, command):
+    lines = seen(lambda: main(command), 80)
+    assert all(len(line) <= 80 for line in lines)
+    heading = next(line for line in lines if "exact" in line and "one-sided" in line)
+    assert heading.split()[:3] == ["m", "divergence", "distance"]
+
+
 def test_doctor_says_first_what_is_missing(seen):
     found = {"name": "frontier", "found": "available", "remedy": "", "note": ""}
     absent = {"name": "scip", "found": None, "remedy": "", "note": "no [scip] here"}
