@@ -77,7 +77,8 @@ def test_risks_are_the_errors_on_the_examples_kept_back(cancer):
 
 def test_attributes_belong_together(fitted):
     model = fitted
-    assert model.bound_ == model.problem_.bound(model.posterior_) == model.solution_.bound
+    assert model.bound_ == model.solution_.bound
+    assert model.bound_ == pytest.approx(model.problem_.bound(model.posterior_), rel=1e-14)
     assert model.empirical_risk_ == pytest.approx(model.posterior_ @ model.risks_, abs=1e-15)
     np.testing.assert_array_equal(model.support_, np.flatnonzero(model.posterior_ > 0))
     assert model.solution_.is_global

@@ -131,7 +131,8 @@ def test_large_set_with_risks_next_to_zero():
     # As good as without risk: those classifiers share the weight, and the bound is that of a set of zeros.
     assert solution.is_global
     share = np.where(risks <= 1e-12, 1.0, 0.0)
-    assert solution.bound <= problem.bound(share / share.sum())
+    # Sums of 40 000 weights are rounded in another order.
+    assert solution.bound <= problem.bound(share / share.sum()) * (1 + 1e-13)
     assert (
         solution.bound
         <= pm.BoundProblem(np.where(risks < 1e-11, 0.0, risks), 138, 1e-4).bound(share / share.sum()) + 1e-9
