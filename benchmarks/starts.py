@@ -107,7 +107,7 @@ def _end(problem: BoundProblem, solver: str, start: npt.NDArray[np.float64]) -> 
     limits = {"time_limit": TIME_LIMIT} if get_solver(solver).keeps_time_limit else {}
     try:
         return solve(problem, solver, start=start, merge=False, **limits).bound
-    except (ArithmeticError, ValueError, RuntimeError):
+    except Exception:  # a plug-in may raise anything
         return float("inf")
 
 
@@ -118,10 +118,15 @@ def _rank(bound: float, minima: list[float]) -> int | None:
 
 
 def telling_instances(each: int, largest: int) -> list[Instance]:
-    """Of every family a few instances with several minima, up to a size; one with a single minimum otherwise."""
+    """Of every family a few instances with several minima, one with a single minimum where there are none.
+
+    They have up to ``largest`` classifiers; where only larger ones have several minima, the smallest of those count.
+    """
     chosen: list[Instance] = []
     for family in dict.fromkeys(frozen.family for frozen in instances()):
-        small = [frozen for frozen in instances() if frozen.family == family and frozen.size <= largest]
+        members = [frozen for frozen in instances() if frozen.family == family]
+        limit = max(largest, min((frozen.size for frozen in members if frozen.minima > 1), default=0))
+        small = [frozen for frozen in members if frozen.size <= limit]
         several = [frozen for frozen in small if frozen.minima > 1]
         # Not neighbours, which are alike: spread over the list.
         chosen += several[:: max(1, len(several) // each)][:each] or small[:1]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import pacb_models as pm
-from pacb_models.benchmarks.families import instance
+from pacb_models.benchmarks.families import instance, instances
 from pacb_models.benchmarks.starts import (
     CONCENTRATIONS,
     ends,
@@ -60,9 +60,12 @@ def test_ends_are_counted_by_minimum():
 
 
 def test_every_family_is_represented():
-    chosen = telling_instances(each=2, largest=200)
-    assert {frozen.family for frozen in chosen} >= {"one-good", "staircase", "natural", "ties", "no-errors"}
-    assert all(frozen.size <= 200 for frozen in chosen)
+    chosen = telling_instances(each=2, largest=60)
+    sizes = {frozen.family: frozen.size for frozen in chosen}
+    # All of that one are large, and none has a second minimum.
+    assert set(sizes) == {frozen.family for frozen in instances()} - {"many"}
+    assert sizes.pop("natural") == 200 and sizes.pop("staircase") == 111
+    assert max(sizes.values()) <= 60
     assert sum(frozen.minima > 1 for frozen in chosen) >= len(chosen) / 2
 
 
@@ -90,3 +93,25 @@ def test_the_command_writes_tables_and_a_picture(tmp_path, capsys):
 def test_no_local_method_is_an_error(tmp_path, capsys):
     assert main(["starts", TWO_MINIMA, "--solvers", "frontier", "--out", str(tmp_path)]) == 2
     assert "none of them is a local method" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--jobs", "0"], "--jobs is 0"),
+        (["--starts", "0"], "--starts is 0"),
+        (["--largest", "0"], "--largest is 0"),
+        (["--out", "/dev/null"], "--out is '/dev/null'"),
+    ],
+)
+def test_bad_input_is_one_line_before_anything_is_measured(arguments, named, tmp_path, capsys):
+    assert main(["starts", TWO_MINIMA, "--solvers", "fixed-point", "--out", str(tmp_path / "out"), *arguments]) == 2
+    complaint = capsys.readouterr().err
+    assert named in complaint and complaint.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_instance_that_is_named_twice_is_measured_once(tmp_path):
+    arguments = ["starts", TWO_MINIMA, TWO_MINIMA, "--starts", "1", "--solvers", "fixed-point", "--out", str(tmp_path)]
+    assert main(arguments) == 0
+    assert len(pd.read_csv(tmp_path / "starts.csv")) == 1 + len(CONCENTRATIONS)
