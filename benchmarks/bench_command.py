@@ -83,6 +83,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Run, report and summarise; or compare two runs."""
+    if options.page is not None and not options.page.endswith(".md"):
+        raise InputError(f"--page is {options.page!r}; it must end in '.md'.")
+    if options.page is not None and options.no_report:
+        raise InputError("--page is a form of the report; it does not go with --no-report.")
     if options.compare:
         from . import compare
 
@@ -183,10 +187,6 @@ def _suite(options: argparse.Namespace) -> Suite:
         raise InputError(f"--repeat is {options.repeat}; it must be at least 1.")
     if options.time_limit is not None and not 0 < options.time_limit < math.inf:
         raise InputError(f"--time-limit is {options.time_limit}; it must be a positive, finite number of seconds.")
-    if options.page is not None and not options.page.endswith(".md"):
-        raise InputError(f"--page is {options.page!r}; it must end in '.md'.")
-    if options.page is not None and options.no_report:
-        raise InputError("--page is a form of the report; it does not go with --no-report.")
     if options.retry_failed and not options.resume:
         raise InputError("--retry-failed goes with --resume.")
     if options.risks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,7 +58,8 @@ def run(options: argparse.Namespace) -> int:
     formats = [check_choice("--format", name, FORMATS) for name in options.format or FORMATS]
     formulation = check_choice("--formulation", options.formulation, FORMULATIONS)
     largest = LARGEST_MODEL if options.largest is None else options.largest
-    recipes = {recipe.name: recipe for text in options.problems for recipe in _recipes(text, options)}
+    recipes = _different([recipe for text in options.problems for recipe in _recipes(text, options)])
+    _check_archive(options)
     written: list[Path] = []
     for recipe in recipes.values():
         written += export(recipe, options.out, formats, formulation, largest)
@@ -67,6 +68,26 @@ def run(options: argparse.Namespace) -> int:
         archive(options.out, written, options.archive)
         print(f"packed into {options.archive}", file=sys.stderr)
     return DONE
+
+
+def _different(recipes: Iterable[Problem]) -> dict[str, Problem]:
+    """Problems by name, which is that of their files: the same one may be asked for twice, but not two of one name."""
+    found: dict[str, Problem] = {}
+    for recipe in recipes:
+        if found.setdefault(recipe.name, recipe).identity != recipe.identity:
+            raise InputError(
+                f"{found[recipe.name].dataset!r} and {recipe.dataset!r} would both be written as {recipe.name!r}; "
+                "export them into different directories."
+            )
+    return found
+
+
+def _check_archive(options: argparse.Namespace) -> None:
+    """Refuse an archive in the place of what is to be exported."""
+    if options.archive and Path(options.archive).exists():
+        files = [Path(text) for text in options.problems if Path(text).exists()]
+        if any(file.samefile(options.archive) for file in files):
+            raise InputError(f"--archive is {options.archive!r}, a risk file; choose another file.")
 
 
 def _recipes(text: str, options: argparse.Namespace) -> list[Problem]:
@@ -78,7 +99,7 @@ def _recipes(text: str, options: argparse.Namespace) -> list[Problem]:
     if text in suite_names():
         return list({cell.problem.name: cell.problem for cell in suite(text).cells}.values())
     named = [recipe for recipe in _known() if recipe.name == text]
-    named = named or [recipe for recipe in _known() if recipe.name.startswith(text)]
+    named = named or [recipe for recipe in _known() if text and recipe.name.startswith(text)]
     if not named:
         raise InputError(
             f"{text!r} is neither a suite ({', '.join(suite_names())}) nor a risk file, and no problem's name "

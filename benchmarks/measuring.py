@@ -120,7 +120,7 @@ class Worker:
             if "message" in found:
                 return _failed(found["message"]), True
             row.update(found)
-            hanging = (cell.solver, row["problem_kind"], row["distance"], row["divergence"])
+            hanging = (conditions.run, cell.solver, row["problem_kind"], row["distance"], row["divergence"])
             if hanging in _hanging:
                 message = f"not tried: its warm-up took over {patience:g} s before"
                 return {**row, **_failed(message)}, False
@@ -215,7 +215,7 @@ _workers = _Workers()
 _all_workers: dict[Worker, str] = {}
 #: Runs that have ended; what is left of them is not measured.
 _ended: set[str] = set()
-#: Solvers that did not come back from their warm-up, with the kind of problem.
+#: Solvers that did not come back from their warm-up, with the run (a Dask worker sees several) and the kind of problem.
 _hanging: set[tuple[Any, ...]] = set()
 #: Certified optima by the problem's identity, NaN where none can be had.
 _references: dict[str, float] = {}

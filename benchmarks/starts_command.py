@@ -51,7 +51,13 @@ def run(options: argparse.Namespace) -> int:
     from .starts_page import page, picture, table
 
     check_count("--starts", options.starts)
-    frozen = [instance(name) for name in options.instances]
+    check_count("--largest", options.largest)
+    if options.jobs == 0:
+        raise InputError("--jobs is 0; it must be a number of processes, or -1 for one per core.")
+    directory = Path(options.out)
+    if directory.exists() and not directory.is_dir():
+        raise InputError(f"--out is {options.out!r}, which is a file; it must be a directory.")
+    frozen = [instance(name) for name in dict.fromkeys(options.instances)]
     frozen = frozen or telling_instances(check_count("--each", options.each), options.largest)
     chosen = [each.problem for each in frozen] + ([] if options.instances else paper_problems())
     solvers = options.solvers.split(",") if options.solvers else None
@@ -65,7 +71,6 @@ def run(options: argparse.Namespace) -> int:
         if done % max(1, len(todo) // 20) == 0:
             print(f"{done}/{len(todo)} problems and solvers", file=sys.stderr, flush=True)
     records = pd.DataFrame(found)
-    directory = Path(options.out)
     write_atomically(directory / "starts.csv", records.to_csv(index=False))
     write_atomically(directory / "starts.md", page(records, describe(), _command(options)))
     write_atomically(directory / "starts.svg", picture(records))

@@ -189,6 +189,8 @@ def parse_options(pairs: Sequence[str]) -> dict[str, Any]:
         name, equals, text = pair.partition("=")
         if not equals or not name.isidentifier():
             raise InputError(f"--option is {pair!r}; it must have the form NAME=VALUE.")
+        if name in ("problem", "solver"):
+            raise InputError(f"--option is {pair!r}, but the {name} is no option of a solver.")
         try:
             options[name] = json.loads(text)
         except json.JSONDecodeError:

@@ -172,3 +172,23 @@ def test_the_command_writes_risk_files_and_named_problems(tmp_path, capsys):
 def test_what_cannot_be_exported_is_named(arguments, complaint, tmp_path, capsys):
     assert main(["export", *arguments, "--out", str(tmp_path)]) == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_risk_files_of_one_name_are_not_written_over_each_other(tmp_path, capsys):
+    for folder, risks in (("a", "0.1\n0.2\n"), ("b", "0.3\n0.4\n")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.csv").write_text(risks)
+    out = tmp_path / "out"
+    files = [str(tmp_path / folder / "x.csv") for folder in "ab"]
+    assert main(["export", *files, "--m", "50", "--out", str(out)]) == 2
+    assert "would both be written as 'x-chi2-kl'" in capsys.readouterr().err
+    assert main(["export", files[0], "--m", "50", "--out", str(out), "--archive", files[0]]) == 2
+    assert "--archive is" in capsys.readouterr().err
+    assert not out.exists() and Path(files[0]).read_text() == "0.1\n0.2\n"
+    # The same file twice is the same problem.
+    assert main(["export", files[0], files[0], "--m", "50", "--format", "nl", "--out", str(out)]) == 0
+
+
+def test_no_name_is_not_every_name(tmp_path, capsys):
+    assert main(["export", "", "--out", str(tmp_path / "out")]) == 2
+    assert "no problem's name" in capsys.readouterr().err

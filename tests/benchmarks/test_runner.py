@@ -242,11 +242,10 @@ def test_a_cluster_that_falls_apart_stops_the_run_with_a_sentence(cluster, tmp_p
 
 
 def test_dask_without_a_cluster_is_one_sentence(pacb, tmp_path):
-    result = pacb(
-        "bench", "--suite", "troubles", "--dask", "tcp://127.0.0.1:9", "--out", tmp_path / "out", "--no-report"
-    )
-    assert result.returncode == 2
-    assert "no Dask scheduler answers there" in result.stderr.splitlines()[-1]
+    for address in ("tcp://127.0.0.1:9", "nonsense"):
+        result = pacb("bench", "--suite", "troubles", "--dask", address, "--out", tmp_path / "out", "--no-report")
+        assert result.returncode == 2
+        assert "no Dask scheduler answers there" in result.stderr.splitlines()[-1]
 
 
 def test_problems_of_other_packages_run_with_every_capable_solver(pacb, tmp_path):
@@ -297,6 +296,8 @@ def test_own_risk_files(pacb, tmp_path):
         (("--retry-failed",), "--resume"),
         (("--risks", "x.csv"), "--m"),
         (("--compare", "a", "b"), "holds no results"),
+        (("--report", "a", "--page", "x.txt"), "--page is 'x.txt'"),
+        (("--merge", "a", "b", "--out", "c", "--page", "x.md", "--no-report"), "--page is a form of the report"),
     ],
 )
 def test_bad_input_is_exit_two_and_one_line(arguments, named, capsys, monkeypatch, tmp_path):

@@ -42,7 +42,7 @@ def test_pipes_and_devices_are_written_to_and_stay(tmp_path):
     os.close(reading)
     # By a link: should this fail, it costs the link and not the device.
     (tmp_path / "full").symlink_to("/dev/full")
-    with pytest.raises(InputError, match="cannot write .*: No space left on device"):
+    with pytest.raises(InputError, match=r"cannot write .*: No space left on device"):
         write_atomically(tmp_path / "full", "text")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["full", "pipe"]
 
