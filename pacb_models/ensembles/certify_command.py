@@ -64,19 +64,41 @@ def run(options: argparse.Namespace) -> int:
     paper = _is_paper(options)
     if paper and (options.report or options.per_class or options.group):
         raise InputError("--report, --per-class and --group are not for --classifiers paper-svm.")
+    if not paper:
+        _refuse_options_of_the_paper(options)
     options.lambdas = options.lambdas or "paper"
     if options.lambdas not in ("paper", "arithmetic-geometric"):
         raise InputError(f"--lambdas is {options.lambdas!r}; it must be 'paper' or 'arithmetic-geometric'.")
     check_count("--seed", options.seed, least=0)
-    for option, path in (("--model", options.model), ("--out", options.out), ("--report", options.report)):
-        if path and os.path.exists(path) and os.path.exists(options.file) and os.path.samefile(path, options.file):
-            raise InputError(f"{option} is {path!r}, the table itself; choose another file.")
+    _check_files(options)
     if options.jobs == 0:
         raise InputError("--jobs is 0; it must be a number of processes, or -1 for one per core.")
     ignored = [name for name in options.ignore.split(",") if name]
     table = load_table(options.file, options.target, missing=options.missing, ignore=ignored)
     with joblib_on(options.dask):
         return _paper(options, table) if paper else _certified(options, table)
+
+
+def _refuse_options_of_the_paper(options: argparse.Namespace) -> None:
+    """Another bound was asked for than the one that would be reported."""
+    usual = {"distance": "kl", "divergence": "chi2", "order": 2.0, "constant": "exact", "solver": "auto"}
+    given = [f"--{name}" for name, value in usual.items() if getattr(options, name) != value]
+    given += [f"--{name}" for name in ("lambdas", "count", "scale") if getattr(options, name)]
+    if given:
+        raise InputError(f"{given[0]} goes with --classifiers paper-svm.")
+
+
+def _check_files(options: argparse.Namespace) -> None:
+    """Refuse files that would be written over the table or over each other."""
+    taken: dict[str, str] = {}
+    for option, path in (("--model", options.model), ("--out", options.out), ("--report", options.report)):
+        if not path:
+            continue
+        if os.path.exists(path) and os.path.exists(options.file) and os.path.samefile(path, options.file):
+            raise InputError(f"{option} is {path!r}, the table itself; choose another file.")
+        other = taken.setdefault(os.path.realpath(path), option)
+        if other != option:
+            raise InputError(f"{option} is {path!r}, as is {other}; choose another file.")
 
 
 def _paper(options: argparse.Namespace, table: Any) -> int:

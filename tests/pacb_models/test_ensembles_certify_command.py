@@ -74,7 +74,14 @@ def test_the_paper_s_ensemble_by_name(table, capsys):
 
 @pytest.mark.parametrize(
     ("options", "named"),
-    [(["--classifiers", "magic"], "--classifiers is 'magic'"), (["--group", "nowhere"], "group is 'nowhere'")],
+    [
+        (["--classifiers", "magic"], "--classifiers is 'magic'"),
+        (["--group", "nowhere"], "group is 'nowhere'"),
+        # What would be ignored, or written over.
+        (["--distance", "squared"], "--distance goes with --classifiers paper-svm"),
+        (["--classifiers", "linear", "--count", "3"], "--count goes with --classifiers paper-svm"),
+        (["--out", "one", "--report", "one"], "--report is 'one', as is --out"),
+    ],
 )
 def test_bad_input_is_one_line(table, capsys, options, named):
     assert main(["certify", str(table), "--target", "target", *options]) == 2
