@@ -10,7 +10,7 @@ from typing import Any
 from pacb_models import __version__
 from pacb_models.cluster import check_workers, spread, version_complaint
 from pacb_models.plugins import described
-from pacb_models.registry import solver_names
+from pacb_models.registry import available_solvers, solver_names
 
 from . import measuring
 from .measuring import Conditions
@@ -50,6 +50,21 @@ def _check_workers(client: Any, cells: Sequence[Cell]) -> None:
     makers = {pickle.dumps(cell.problem.make): cell.problem.make for cell in cells}
     named = [(f"{make.__module__}.{make.__qualname__}", code) for code, make in makers.items()]
     check_workers(client, complaint, __version__, named, sorted({cell.solver for cell in cells}))
+
+
+def check_solvers(client: Any) -> None:
+    """Refuse workers that lack a solver which runs here: what they compute would not be the same."""
+    able = [name for name, state in available_solvers().items() if state.available]
+    check_workers(client, solver_complaint, __version__, able)
+
+
+def solver_complaint(version: str, solvers: Sequence[str]) -> str:
+    """What a Dask worker, where this runs, says of solvers that it cannot run; empty when it can run all."""
+    if (text := version_complaint(version)) != "":
+        return text
+    found = available_solvers()
+    absent = [name for name in solvers if name not in found or not found[name].available]
+    return f"cannot run the solver {absent[0]!r}" if absent else ""
 
 
 def complaint(version: str, makers: Sequence[tuple[str, bytes]], solvers: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ one that has no workers for a while, ends the work with a sentence, and what was
 
 from __future__ import annotations
 
+import sys
 import time
 from asyncio import CancelledError
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -26,13 +27,18 @@ Item = TypeVar("Item")
 Tell = Callable[[str], None]
 
 
+def say(text: str) -> None:
+    """On standard error, where progress is shown."""
+    print(f"pacb: {text}", file=sys.stderr, flush=True)
+
+
 def spread(
     function: Callable[..., Any],
     items: Iterable[Item],
     address: str,
     *,
     shared: Any = None,
-    tell: Tell = lambda text: None,
+    tell: Tell = say,
     check: Callable[[Any], None] | None = None,
     failed: Callable[[BaseException], Any] | None = None,
     finish: Callable[[Any], None] | None = None,
@@ -49,7 +55,8 @@ def spread(
     shared : object, optional
         Sent to each worker once and kept there: what it caches is cached once per worker.
     tell : callable
-        Called with a sentence when there is something to say, for instance that no worker is left.
+        Called with a sentence when there is something to say, for instance that no worker is left; by default on
+        standard error.
     check : callable, optional
         Called with the client before anything is sent; by default :func:`check_version`.
     failed : callable, optional
@@ -62,8 +69,7 @@ def spread(
         with _Watch(client, address, tell) as watch:
             watch.wait_for_workers()
             (check or check_version)(client)
-            # In a list: of a dict or a list itself each entry would be sent by itself.
-            common = () if shared is None else client.scatter([shared], broadcast=True)
+            common = _send(client, shared)
             waiting = list(reversed(list(items)))
             pending: dict[Any, Item] = {}
             while waiting or pending:
@@ -78,7 +84,10 @@ def spread(
                         waiting.append(item)
                     else:
                         yield item, found[0]
-                watch.look()
+                if watch.look() and any(future.status != "finished" for future in common):
+                    # It went with the last worker that had it; the next one may be gone before it gets it.
+                    with suppress(TimeoutError):
+                        common = _send(client, shared)
                 time.sleep(PAUSE)
     finally:
         if finish is not None:
@@ -87,13 +96,21 @@ def spread(
         client.close(timeout=5)
 
 
+def _send(client: Any, shared: Any) -> list[Any]:
+    """What is sent to every worker, as futures; in a list, since of a dict or a list each entry would be sent alone."""
+    return [] if shared is None else client.scatter([shared], broadcast=True)
+
+
 def connect(address: str) -> Any:
     """A client of the scheduler."""
     try:
         from distributed import Client
+        from distributed.comm.addressing import get_address_host_port
     except ImportError:
         raise InputError("--dask needs the package distributed: pip install 'pacb-models[dask]'.") from None
     try:
+        # What is no address at all would leave half a client behind, which takes long to leave and leaves a traceback.
+        get_address_host_port(address)
         return Client(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError) as reason:
         raise InputError(f"--dask is {address!r}; no Dask scheduler answers there ({reason}).") from None
@@ -109,9 +126,11 @@ def joblib_on(address: str | None) -> Iterator[None]:
 
     client = connect(address)
     try:
-        check_version(client)
-        with client.as_current(), parallel_config(backend="dask"):
-            yield
+        with _Watch(client, address, say) as watch:
+            watch.wait_for_workers()
+            check_version(client)
+            with client.as_current(), parallel_config(backend="dask"):
+                yield
     finally:
         client.close(timeout=5)
 
@@ -139,15 +158,19 @@ def version_complaint(version: str) -> str:
 
 def _result(future: Any, failed: Callable[[BaseException], Any] | None) -> tuple[Any] | None:
     """What came out, in a tuple; None when it was lost with the worker that had it, and must be done again."""
+    from distributed import KilledWorker
     from distributed import TimeoutError as TooLate
+    from distributed.client import FutureCancelledError
 
     if future.status == "error":
         reason = future.exception()
         if failed is None:
+            if isinstance(reason, KilledWorker):
+                raise RunStopped(f"several Dask workers died of the same work: {described(reason)}") from None
             raise reason
         return (failed(reason),)
     if future.status == "finished":
-        with suppress(TooLate, CancelledError):
+        with suppress(TooLate, CancelledError, FutureCancelledError):
             return (future.result(timeout=2.0),)
     return None
 
@@ -183,18 +206,19 @@ class _Watch:
             raise RunStopped(f"the Dask scheduler at {self._address} is gone")
         return self._client.scheduler_info(n_workers=-1)["workers"]
 
-    def look(self) -> None:
-        """Say that no worker is left, and stop after a while."""
+    def look(self) -> bool:
+        """Whether there are workers; says when none is left, and stops after a while."""
         if self._workers():
             self._absent_since = None
-        elif self._absent_since is None:
+            return True
+        if self._absent_since is None:
             self._absent_since = time.monotonic()
             self._tell(f"the Dask scheduler at {self._address} has no workers; waiting {PATIENCE:g} s for one")
         elif time.monotonic() - self._absent_since > PATIENCE:
             raise RunStopped(f"the Dask scheduler at {self._address} had no workers for {PATIENCE:g} s")
+        return False
 
     def wait_for_workers(self) -> None:
         """Return when there is a worker."""
-        while not self._workers():
-            self.look()
+        while not self.look():
             time.sleep(PAUSE)

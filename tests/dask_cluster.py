@@ -20,9 +20,13 @@ class Cluster:
         self._environment = {**os.environ, "PYTHONPATH": str(python_path)}
         contact = folder / "scheduler.json"
         common = ("--no-dashboard", "--scheduler-file", str(contact), "--host", "127.0.0.1")
+        self._common = common
         self.scheduler = self._start("dask_scheduler", *common, "--port", "0")
-        self.workers = [self._start("dask_worker", *common, "--no-nanny", "--nthreads", "1") for _ in range(2)]
+        self.workers = [self.start_worker() for _ in range(2)]
         self.address = self._address(contact)
+
+    def start_worker(self):
+        return self._start("dask_worker", *self._common, "--no-nanny", "--nthreads", "1")
 
     @staticmethod
     def _address(contact):

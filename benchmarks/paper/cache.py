@@ -36,6 +36,11 @@ class Cache:
         content = {"name": item.name, "fingerprint": fingerprint, "result": result}
         write_atomically(self._path(item), json.dumps(content, allow_nan=False, indent=1) + "\n")
 
+    def forget_partial(self) -> None:
+        """Remove what was kept of a result while it was computed."""
+        for path in self.directory.glob("*.partial"):
+            path.unlink()
+
     def _path(self, item: Item) -> Path:
         return self.directory / f"{item.name}.json"
 

@@ -98,6 +98,8 @@ def _study(options: argparse.Namespace, directory: Path, report: Any) -> Any:
         data_dir=options.data,
         training_seconds=times,
         report=report,
+        directory=directory / "results",
+        resume=options.resume,
     )
 
 
@@ -116,6 +118,7 @@ def compute(items: Sequence[Any], study: Any, directory: Path, resume: bool) -> 
         if result is None:
             result = item.compute(study, results)
             cache.store(item, key, result)
+            cache.forget_partial()
         results[item.name] = result
     return results
 

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,6 +73,10 @@ class Study:
         Processor time in which each table's SVMs were trained, where it was measured.
     report : callable
         Told of progress.
+    directory : Path, optional
+        Where long work keeps what is finished of it.
+    resume : bool
+        Whether to go on from what is kept there.
     """
 
     tables: Mapping[str, RiskTable]
@@ -84,6 +89,12 @@ class Study:
     baselines: Mapping[str, Baseline] = field(default_factory=load_cross_validation)
     training_seconds: Mapping[str, float] = field(default_factory=dict)
     report: Report = silent
+    directory: Path | None = None
+    resume: bool = False
+
+    def partial(self, name: str) -> Path | None:
+        """The file that keeps what is finished of some work."""
+        return None if self.directory is None else self.directory / f"{name}.partial"
 
     @cached_property
     def tables_digest(self) -> str:
@@ -140,8 +151,11 @@ class Study:
     ) -> list[Any]:
         from pacb_models.cluster import spread
 
+        from ..cluster import check_solvers
+
         found: dict[int, Any] = {}
-        for (position, _), result in spread(_numbered, list(enumerate(arguments)), address, shared=function):
+        tasks = list(enumerate(arguments))
+        for (position, _), result in spread(_numbered, tasks, address, shared=function, check=check_solvers):
             found[position] = result
             self.report(what, len(found), len(arguments))
         return [found[position] for position in range(len(arguments))]

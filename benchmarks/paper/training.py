@@ -41,7 +41,8 @@ def train_tables(
 ) -> tuple[dict[str, RiskTable], dict[str, float]]:
     """Train the paper's SVMs on each data set; with ``resume``, keep what an interrupted run has finished.
 
-    Tables and times are kept in ``directory``. The time of a table that was made in more than one go is left out.
+    Tables and times are kept in ``directory``. The time of a table that was made in more than one go, or elsewhere, is
+    left out.
     """
     times_file = directory / TIMES
     times = _from_csv(times_file.read_text()) if resume and times_file.exists() else {}
@@ -52,7 +53,7 @@ def train_tables(
         if resume and path.exists() and (table := RiskTable.read(path)).command == command:
             tables[name] = table
             continue
-        in_one_go = not (resume and partial.exists())
+        in_one_go = dask is None and not (resume and partial.exists())
         started = time.process_time()
         tables[name] = train_risks(
             load_dataset(name, data_dir),

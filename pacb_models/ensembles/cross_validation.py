@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from ..validation import check_count
 from .datasets import Dataset
 from .grids import lambda_grid
 from .protocols import Sizes, random_stream
-from .risks import BATCH, Experiment, Progress, run_batches
+from .risks import Experiment, PartialResults, Progress, run_batches
 from .shared_gram import Errors, Task
 
 
@@ -23,7 +24,7 @@ class CrossValidation:
     """Errors of every λ over all folds together, the λ with the fewest (the smallest of equals), and its test errors.
 
     ``seconds`` is the time of everything (the kernel, the SVMs of all folds, the chosen one on all kept examples) and
-    ``cpu_seconds`` the processor time of it, over all threads.
+    ``cpu_seconds`` the processor time of it, over all threads and workers of a cluster.
     """
 
     name: str
@@ -53,14 +54,17 @@ def cross_validate(
     sizes: Sizes | None = None,
     n_jobs: int = 1,
     dask: str | None = None,
+    partial: str | os.PathLike[str] | None = None,
+    resume: bool = False,
     progress: Progress | None = None,
 ) -> CrossValidation:
     """k-fold cross-validation over the same grid, kernel and test part as :func:`train_risks` with the same seed.
 
     The folds divide what that has for training and validation together; the SVM of the best λ is then trained on all
-    of it. The paper compares its posteriors with this.
+    of it. The paper compares its posteriors with this. Arguments as there; with ``resume``, ``seconds`` are those of
+    the last run, and ``cpu_seconds`` of all.
     """
-    started, cpu_started = time.perf_counter(), time.process_time()
+    started = time.perf_counter()
     lambdas = lambda_grid(grid, count)
     experiment = Experiment(dataset, lambdas, protocol="paper", seed=seed, sizes=sizes)
     kept, test_rows = experiment.protocol.pool, experiment.protocol.test_rows
@@ -68,15 +72,13 @@ def cross_validate(
         raise InputError(f"folds is {folds}; there are only {kept} examples to divide.")
     fold_of = random_stream(seed, 2).permutation(kept) % folds
 
-    errors = np.zeros(len(lambdas), dtype=np.int64)
-    total, done = len(lambdas) * folds, 0
-    batches = [range(start, min(start + BATCH, total)) for start in range(0, total, BATCH)]
-    train = partial(_errors_of_folds, fold_of, folds)
-    for runs, results in run_batches(experiment, train, batches, n_jobs, dask):
-        np.add.at(errors, np.asarray(runs) // folds, [result.counts[0] for result in results])
-        done += len(runs)
-        if progress is not None:
-            progress(done, total)
+    total = len(lambdas) * folds
+    finished = PartialResults(partial, f"{experiment.fingerprint} {folds} folds", resume, parts=1)
+    run_batches(
+        experiment, functools.partial(_errors_of_folds, fold_of, folds), finished, total, n_jobs, dask, progress
+    )
+    held_out = [finished.errors[run].counts[0] for run in range(total)]
+    errors = np.array(held_out, dtype=np.int64).reshape(-1, folds).sum(axis=1)
     best = min(np.flatnonzero(errors == errors.min()), key=lambda index: lambdas[index])
     everything = Task(float(lambdas[best]), np.ones(kept, dtype=bool), (test_rows,))
     (final,) = experiment.gram.errors([everything])
@@ -91,7 +93,7 @@ def cross_validate(
         folds=folds,
         seed=seed,
         seconds=time.perf_counter() - started,
-        cpu_seconds=time.process_time() - cpu_started,
+        cpu_seconds=finished.cpu_seconds,
     )
 
 

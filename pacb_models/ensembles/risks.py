@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,6 +29,10 @@ from .sigest import sigest
 BATCH = 32
 
 Progress = Callable[[int, int], None]
+#: Errors of the SVMs with these numbers.
+Work = Callable[["Experiment", Sequence[int]], list[Errors]]
+#: A batch, the errors of its SVMs, and the processor time that they took on another machine.
+Done = tuple[Sequence[int], tuple[list[Errors], float]]
 
 
 class Experiment:
@@ -91,26 +96,44 @@ class Experiment:
 
 
 class PartialResults:
-    """Finished error counts on disk, so that an interrupted run can go on where it stopped."""
+    """Finished error counts on disk, so that an interrupted run can go on where it stopped.
 
-    def __init__(self, path: str | os.PathLike[str] | None, fingerprint: str, resume: bool):
+    ``parts`` is how many counts an SVM has. The processor time since this object was made is kept with them.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None, fingerprint: str, resume: bool, parts: int = 3):
         self.path = None if path is None else Path(path)
-        self.fingerprint = fingerprint
+        self.fingerprint, self.parts = fingerprint, parts
         self.errors: dict[int, Errors] = {}
+        self._other_seconds, self._started = 0.0, time.process_time()
         if resume and self.path is not None and self.path.exists():
             self._read(self.path)
 
-    def add(self, indices: Sequence[int], errors: Sequence[Errors]) -> None:
+    @property
+    def cpu_seconds(self) -> float:
+        """Processor time of this run, of earlier ones and of the cluster."""
+        return self._other_seconds + time.process_time() - self._started
+
+    def add(self, indices: Sequence[int], errors: Sequence[Errors], elsewhere: float = 0.0) -> None:
+        """Keep the errors of some SVMs, which took so many seconds on another machine."""
         self.errors.update(zip(indices, errors))
+        self._other_seconds += elsewhere
         if self.path is not None:
             rows = [[index, *found.counts, found.converged] for index, found in sorted(self.errors.items())]
-            write_atomically(self.path, json.dumps({"fingerprint": self.fingerprint, "errors": rows}))
+            content = {"fingerprint": self.fingerprint, "cpu_seconds": self.cpu_seconds, "errors": rows}
+            write_atomically(self.path, json.dumps(content))
+
+    def missing(self, total: int) -> list[range]:
+        """What is left of so many SVMs, in batches."""
+        batches = [range(start, min(start + BATCH, total)) for start in range(0, total, BATCH)]
+        return [batch for batch in batches if not all(index in self.errors for index in batch)]
 
     def _read(self, path: Path) -> None:
         try:
             content = json.loads(path.read_text())
             fingerprint, rows = content["fingerprint"], content["errors"]
-            errors = {int(index): _three_counts(*counts) for index, *counts in rows}
+            errors = {int(index): _counts(self.parts, *counts) for index, *counts in rows}
+            self._other_seconds = float(content.get("cpu_seconds", 0.0))
         except (OSError, ValueError, KeyError, TypeError) as reason:
             raise InputError(f"cannot resume from {str(self.path)!r}: {reason}; delete it to start anew.") from None
         if fingerprint != self.fingerprint:
@@ -121,8 +144,10 @@ class PartialResults:
         self.errors = errors
 
 
-def _three_counts(validation: int, test: int, training: int, converged: bool) -> Errors:
-    return Errors((int(validation), int(test), int(training)), bool(converged))
+def _counts(parts: int, *row: Any) -> Errors:
+    if len(row) != parts + 1:
+        raise ValueError(f"{len(row) - 1} counts instead of {parts}")
+    return Errors(tuple(int(count) for count in row[:-1]), bool(row[-1]))
 
 
 def train_risks(
@@ -171,13 +196,7 @@ def train_risks(
     lambdas = lambda_grid(grid, count)
     experiment = Experiment(dataset, lambdas, protocol=protocol, seed=seed, sizes=sizes)
     finished = PartialResults(partial, experiment.fingerprint, resume)
-    batches = [range(start, min(start + BATCH, len(lambdas))) for start in range(0, len(lambdas), BATCH)]
-    todo = [batch for batch in batches if not all(index in finished.errors for index in batch)]
-    report = progress or (lambda done, total: None)
-    report(len(finished.errors), len(lambdas))
-    for batch, errors in run_batches(experiment, Experiment.errors, todo, n_jobs, dask):
-        finished.add(batch, errors)
-        report(len(finished.errors), len(lambdas))
+    run_batches(experiment, Experiment.errors, finished, len(lambdas), n_jobs, dask, progress)
     rows = [finished.errors[index] for index in range(len(lambdas))]
     return RiskTable(
         name=dataset.name,
@@ -200,32 +219,47 @@ def train_risks(
 
 def run_batches(
     experiment: Experiment,
-    work: Callable[[Experiment, Sequence[int]], list[Errors]],
-    batches: Sequence[Sequence[int]],
+    work: Work,
+    finished: PartialResults,
+    total: int,
     n_jobs: int,
     dask: str | None = None,
-) -> Iterator[tuple[Sequence[int], list[Errors]]]:
-    """``work(experiment, batch)`` of every batch, in threads or on a cluster; each with its results when it is done."""
+    progress: Progress | None = None,
+) -> None:
+    """``work(experiment, batch)`` of every batch that is not finished, in threads or on a cluster; with progress."""
     if n_jobs < 1 and n_jobs != -1:
         raise InputError(f"n_jobs is {n_jobs}; it must be a positive number of threads, or -1 for one per core.")
-    if not batches:
+    report = progress or (lambda done, total: None)
+    report(len(finished.errors), total)
+    todo = finished.missing(total)
+    if not todo:
         return
-    if dask is not None:
-        from ..cluster import spread
+    done = _in_threads(experiment, work, todo, n_jobs) if dask is None else _on_cluster(experiment, work, todo, dask)
+    for batch, (errors, elsewhere) in done:
+        finished.add(batch, errors, elsewhere)
+        report(len(finished.errors), total)
 
-        yield from spread(partial(_quietly, work), batches, dask, shared=experiment)
-        return
+
+def _in_threads(experiment: Experiment, work: Work, batches: Sequence[range], n_jobs: int) -> Iterator[Done]:
     from joblib import Parallel, delayed
 
     experiment.gram  # noqa: B018  made once, before the threads ask for it
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
     with _calm():
-        yield from parallel(delayed(lambda batch: (batch, work(experiment, batch)))(batch) for batch in batches)
+        yield from parallel(delayed(lambda batch: (batch, (work(experiment, batch), 0.0)))(batch) for batch in batches)
 
 
-def _quietly(work: Callable[..., list[Errors]], experiment: Experiment, batch: Sequence[int]) -> list[Errors]:
+def _on_cluster(experiment: Experiment, work: Work, batches: Sequence[range], address: str) -> Iterator[Done]:
+    from ..cluster import spread
+
+    return spread(partial(_timed, work), batches, address, shared=experiment)
+
+
+def _timed(work: Work, experiment: Experiment, batch: Sequence[int]) -> tuple[list[Errors], float]:
+    """The errors, and the processor time that a worker took for them."""
+    started = time.thread_time()
     with _calm():
-        return work(experiment, batch)
+        return work(experiment, batch), time.thread_time() - started
 
 
 @contextmanager

@@ -10,7 +10,12 @@ import pickle
 import numpy as np
 import pytest
 
+import pacb_models as pm
 from pacb_models.benchmarks import simulation
+from pacb_models.benchmarks.cluster import solver_complaint
+from pacb_models.benchmarks.paper.catalogue import ITEMS
+from pacb_models.benchmarks.paper.reproduce_command import compute
+from pacb_models.benchmarks.paper.study import Study, embedded_tables
 from pacb_models.cli import main
 from pacb_models.cluster import spread
 from pacb_models.ensembles.cross_validation import cross_validate
@@ -113,6 +118,57 @@ def test_spreading(cluster, monkeypatch, tmp_path):
             for worker in cluster.workers:
                 worker.kill()
     assert done and len(told) == 1 and "has no workers" in told[0]
+
+
+def test_what_is_shared_is_sent_again_when_no_worker_has_it_left(cluster, monkeypatch, tmp_path):
+    """Both workers die and another one comes, as a nanny or a batch system would start it."""
+    monkeypatch.syspath_prepend(str(tmp_path / "cluster"))
+    work = importlib.import_module("spread_work")
+    done = []
+    for item, _ in spread(work.with_process, range(12), cluster.address, shared={"data": 1}, tell=lambda text: None):
+        done.append(item)
+        if len(done) == 3:
+            for worker in cluster.workers:
+                worker.kill()
+            cluster.start_worker()
+    assert sorted(done) == list(range(12))
+
+
+def test_workers_without_the_package_are_one_sentence(tmp_path, data_dir, capsys):
+    """The package is there and cannot be imported, as where a dependency of it is missing."""
+    (tmp_path / "pacb_models").mkdir()
+    (tmp_path / "pacb_models/__init__.py").write_text("import nothing_of_this_name\n")
+    bare = Cluster(tmp_path, tmp_path)
+    try:
+        out = tmp_path / "x.csv"
+        command = ["train", "haberman", "--count", "4", "--data", str(data_dir), "--out", str(out)]
+        assert main([*command, "--dask", bare.address]) == 2
+        (line,) = capsys.readouterr().err.splitlines()[-1:]
+        assert "the workers cannot run pacb-models" in line and "nothing_of_this_name" in line
+        assert not out.exists()
+    finally:
+        bare.close()
+
+
+def test_solvers_that_a_worker_lacks_are_named():
+    assert solver_complaint(pm.__version__, ["frontier"]) == ""
+    assert solver_complaint(pm.__version__, ["frontier", "oracle"]) == "cannot run the solver 'oracle'"
+    assert solver_complaint("0.0", []).startswith("has pacb-models")
+
+
+def test_reproduction_on_a_cluster_is_the_same_and_survives_a_killed_worker(cluster, tmp_path):
+    item = ITEMS["change-of-measure"]
+
+    def kill_one(what, done, total):
+        if what == "change of measure" and done == 5:
+            cluster.workers[0].kill()
+
+    here, there = tmp_path / "here", tmp_path / "there"
+    compute([item], Study(embedded_tables()), here, resume=False)
+    compute([item], Study(embedded_tables(), dask=cluster.address, report=kill_one), there, resume=False)
+    name = "results/change-of-measure.json"
+    assert cluster.workers[0].poll() is not None
+    assert (there / name).read_bytes() == (here / name).read_bytes()
 
 
 def test_no_cluster_is_one_sentence(data_dir, tmp_path, capsys):

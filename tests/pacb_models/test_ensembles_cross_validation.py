@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
@@ -6,7 +8,7 @@ from sklearn.svm import SVC
 from pacb_models.ensembles.cross_validation import cross_validate
 from pacb_models.ensembles.datasets import load_dataset
 from pacb_models.ensembles.protocols import random_stream
-from pacb_models.ensembles.risks import Experiment, train_risks
+from pacb_models.ensembles.risks import BATCH, Experiment, train_risks
 from pacb_models.errors import InputError
 
 
@@ -52,3 +54,28 @@ def test_jobs_and_the_order_of_the_grid_do_not_matter(ionosphere):
 def test_bad_folds(ionosphere, folds, sentence):
     with pytest.raises(InputError, match=sentence):
         cross_validate(ionosphere, count=2, folds=folds)
+
+
+def test_an_interrupted_run_goes_on(ionosphere, tmp_path):
+    """What is finished is not trained again, and its processor time counts."""
+    kept = tmp_path / "folds.partial"
+
+    def stop(done, total):
+        if done:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        cross_validate(ionosphere, count=20, partial=kept, progress=stop)
+    content = json.loads(kept.read_text())
+    assert len(content["errors"]) == BATCH and content["cpu_seconds"] > 0
+    content["cpu_seconds"] += 1000.0
+    kept.write_text(json.dumps(content))
+    seen = []
+    resumed = cross_validate(
+        ionosphere, count=20, partial=kept, resume=True, progress=lambda done, total: seen.append(done)
+    )
+    assert seen == [BATCH, 2 * BATCH, 3 * BATCH, 100]
+    assert resumed.errors.tolist() == cross_validate(ionosphere, count=20).errors.tolist()
+    assert resumed.cpu_seconds > 1000.0
+    with pytest.raises(InputError, match="other data or settings"):
+        cross_validate(ionosphere, count=20, folds=4, partial=kept, resume=True)

@@ -53,6 +53,8 @@ def _baselines(study: Study) -> dict[str, Baseline]:
             seed=study.seed,
             n_jobs=study.jobs,
             dask=study.dask,
+            partial=study.partial(f"cross-validation-{name}"),
+            resume=study.resume,
             progress=functools.partial(study.report, f"cross-validation of {name}"),
         )
         found[name] = Baseline.of(result)
