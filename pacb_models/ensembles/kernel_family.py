@@ -8,15 +8,14 @@ number of them by the kernel between the new rows and the union of their support
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.svm import SVC
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import _num_samples, check_array
 
 from ..errors import InputError
 from .shared_gram import gaussian_kernel, kernel_of, pairwise, squared_distances, vote
@@ -34,9 +33,9 @@ _COMMON = ("gamma", "tol", "shrinking", "cache_size", "max_iter", "decision_func
 def family_key(machine: Any) -> tuple[Any, ...] | None:
     """What members of one family have in common; None for a classifier that shares no kernel with others.
 
-    A Gaussian-kernel ``SVC`` without class weights or probabilities, itself and no subclass.
+    A Gaussian-kernel ``SVC`` without class weights or probabilities, itself and no subclass of others.
     """
-    if type(machine) is not SVC:
+    if type(machine) not in (SVC, FamilySVC):
         return None
     parameters, defaults = machine.get_params(deep=False), SVC().get_params(deep=False)
     if any(parameters[name] != defaults[name] for name in parameters if name not in _OWN + _COMMON):
@@ -71,23 +70,30 @@ class KernelFamily:
         The kernel is held for :data:`BLOCK` rows at a time, and decisions for a few members: memory is one label per
         member and row, whatever their number.
         """
-        X = _numbers(X)
-        if X.shape[1] != self.vectors.shape[1]:
-            raise InputError(f"X has {X.shape[1]} features; the SVMs were trained on {self.vectors.shape[1]}.")
-        if hasattr(X, "toarray") != hasattr(self.vectors, "toarray"):
-            X, vectors = _dense(X), _dense(self.vectors)
-        else:
-            vectors = self.vectors
         batches = self._batches(members)
-        found = np.empty((len(members), X.shape[0]), dtype=np.int32)
-        for start in range(0, X.shape[0], BLOCK):
-            rows = slice(start, start + BLOCK)
-            kernel = gaussian_kernel(X[rows], vectors, self.gamma)
+        found = np.empty((len(members), _num_samples(X)), dtype=np.int32)
+        for rows, kernel in self._kernels(X):
             for places, coefficients, intercepts in batches:
                 decisions = coefficients @ kernel.T + intercepts
                 for place, decision in zip(places, decisions.reshape(len(places), -1, len(kernel)), strict=True):
                     found[place, rows] = vote(decision, len(self.classes))
         return self.classes[found]
+
+    def decisions(self, X: Any, index: int) -> np.ndarray:
+        """The decisions of one member, a row for each pair of classes, positive for the first."""
+        parts = [self.coefficients[index] @ kernel.T for _, kernel in self._kernels(X)]
+        return np.concatenate(parts, axis=1) + self.intercepts[index][:, None]
+
+    def _kernels(self, X: Any) -> Iterator[tuple[slice, np.ndarray]]:
+        """The kernel between the rows, some at a time, and the support vectors."""
+        X, vectors = _numbers(X), self.vectors
+        if X.shape[1] != vectors.shape[1]:
+            raise InputError(f"X has {X.shape[1]} features; the SVMs were trained on {vectors.shape[1]}.")
+        if hasattr(X, "toarray") != hasattr(vectors, "toarray"):
+            X, vectors = _dense(X), _dense(vectors)
+        for start in range(0, X.shape[0], BLOCK):
+            rows = slice(start, start + BLOCK)
+            yield rows, gaussian_kernel(X[rows], vectors, self.gamma)
 
     def _batches(self, members: Sequence[int]) -> list[tuple[range, Any, np.ndarray]]:
         """The coefficients of a few members at a time, dense where that is not too large for one product."""
@@ -106,48 +112,44 @@ class KernelFamily:
         return batches
 
 
-class FamilySVC(ClassifierMixin, BaseEstimator):
-    """One SVM of a :class:`KernelFamily`, with what ``SVC`` would tell of it.
+class FamilySVC(SVC):
+    """One SVM of a :class:`KernelFamily`: the ``SVC`` with its parameters, which predicts through the family.
+
+    It has what ``SVC`` tells of itself, but for ``support_vectors_``: those are ``family_.vectors``, for all members.
+    Fitted again it is an ``SVC`` of its own.
 
     Attributes
     ----------
-    C, gamma : float
-    support_, n_support_, dual_coef_, intercept_, fit_status_
-        As of the ``SVC`` with these parameters; ``support_`` counts the training rows.
     family_ : KernelFamily
     index_ : int
         Its place in the family.
     """
 
-    def __init__(self, C: float = 1.0, gamma: float = 1.0) -> None:
-        self.C = C
-        self.gamma = gamma
-
     @classmethod
-    def of(cls, machine: Any, C: float, family: KernelFamily, index: int) -> FamilySVC:
-        """A member from the ``SVC`` that was trained on the kernel matrix."""
-        member = cls(C, family.gamma)
-        for name in ("support_", "n_support_", "dual_coef_", "intercept_", "fit_status_"):
-            setattr(member, name, getattr(machine, name))
+    def of(cls, asked: SVC, machine: SVC, family: KernelFamily, index: int) -> FamilySVC:
+        """The member ``asked`` for, from the one that was trained on the kernel matrix."""
+        parameters = asked.get_params(deep=False)
+        member = cls(**parameters)
+        learnt = {name: value for name, value in vars(machine).items() if name not in (*parameters, "support_vectors_")}
+        vars(member).update(learnt, classes_=family.classes, n_features_in_=family.vectors.shape[1])
         member.family_, member.index_ = family, index
         return member
 
-    @property
-    def classes_(self) -> np.ndarray:
-        """The labels, sorted."""
-        return self.family_.classes
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of features."""
-        return int(self.family_.vectors.shape[1])
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FamilySVC:
+        """Train without a family."""
+        vars(self).pop("family_", None)
+        return super().fit(X, y, sample_weight)
 
     def predict(self, X: Any) -> np.ndarray:
         """The labels."""
-        return self.family_.predict(X, [self.index_])[0]
+        return self.family_.predict(X, [self.index_])[0] if hasattr(self, "family_") else super().predict(X)
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "family_")
+    def _decision_function(self, X: Any) -> np.ndarray:
+        """What ``decision_function`` makes its scores from."""
+        if not hasattr(self, "family_"):
+            return super()._decision_function(X)
+        decisions = self.family_.decisions(X, self.index_)
+        return -decisions[0] if len(self.classes_) == 2 else decisions.T
 
 
 def gram_bytes(rows: int) -> int:
@@ -197,7 +199,7 @@ def fit_family(
         intercepts.append(shifts)
     family = KernelFamily(X[support], coefficients, np.array(intercepts), classes, gamma)
     return [
-        FamilySVC.of(machine, asked.C, family, index)
+        FamilySVC.of(asked, machine, family, index)
         for index, (machine, asked) in enumerate(zip(trained, machines, strict=True))
     ]
 

@@ -143,7 +143,7 @@ def _fitted_prefix(member: Any) -> Hashable:
 
 
 def _family_of(member: Any) -> Hashable:
-    return id(member.family_) if isinstance(member, FamilySVC) else None
+    return id(member.family_) if hasattr(member, "family_") and isinstance(member, FamilySVC) else None
 
 
 def folds_of(X: Any) -> Distances:

@@ -42,6 +42,9 @@ def compare(members, X, y, X_new, dense=True):
     for ours, plain, labels in zip(together, alone, found, strict=True):
         np.testing.assert_array_equal(labels, plain.predict(X_new))
         np.testing.assert_array_equal(ours.predict(X_new), labels)
+        np.testing.assert_allclose(
+            ours.decision_function(X_new), plain.decision_function(X_new), rtol=1e-6, atol=1e-9 if dense else 1e-3
+        )
         ours, plain = (model[-1] if hasattr(model, "steps") else model for model in (ours, plain))
         if dense:
             np.testing.assert_array_equal(ours.support_, plain.support_)
@@ -96,6 +99,27 @@ def test_sparse_input(gamma, data_dir):
 )
 def test_what_is_no_family(machine):
     assert family_key(machine) is None
+
+
+@pytest.mark.parametrize("shape", ["ovr", "ovo"])
+def test_members_are_svcs_in_pipelines_and_when_cloned(shape):
+    X, y = load_iris(return_X_y=True)
+    pipelines = [make_pipeline(StandardScaler(), machine) for machine in machines(decision_function_shape=shape)]
+    together = compare(pipelines, X[::2], y[::2], X)
+    for ours, plain in zip(together, pipelines, strict=True):
+        own = clone(ours[-1])
+        assert own.get_params() == plain[-1].get_params() and family_key(own) == family_key(plain[-1])
+        np.testing.assert_array_equal(own.fit(X, y).predict(X), clone(plain[-1]).fit(X, y).predict(X))
+        again = ours[-1].fit(X, y)
+        assert not hasattr(again, "family_")
+        np.testing.assert_array_equal(again.decision_function(X), own.decision_function(X))
+
+
+def test_refit_of_certified_svms():
+    X, y = load_iris(return_X_y=True)
+    model = CertifiedClassifier(machines(), refit=True, cv=2, random_state=0).fit(X, y)
+    for member, machine in zip(model.estimators_, machines(), strict=True):
+        np.testing.assert_array_equal(member.predict(X), machine.fit(X, y).predict(X))
 
 
 def test_families_agree_on_everything_but_c():
