@@ -122,7 +122,7 @@ def _newton(
         # Any t gives a valid bound: a further step cannot repair, only shrink it.
         new = t + (1.0 - total + rounding) / slope
         bound = new * (1.0 + 8.0 * EPSILON)
-        if abs(new - t) <= 1e-10 * t or step == _MOST_STEPS - 1:
+        if new >= t * (1.0 - 1e-10) or step == _MOST_STEPS - 1:
             return CommonRisk(bound, items, score.slope / slope, -1, start, True)
         t = new
     return None

@@ -99,10 +99,12 @@ class Spread:
         l = np.maximum(l, _SMALLEST)
         a, b = k / l, (m - k) / (1.0 - l)
         q = np.maximum(at.below, 1e-300)
-        reached = self.scale * level * np.exp(-at.log_mass)
-        share = np.minimum(reached - at.below, 1.0)
+        # Far inside the box the logarithm alone is in the range of numbers.
+        log_reached = self.spread + np.log(level) - at.log_mass
+        reached = np.exp(np.minimum(log_reached, 700.0))
+        share = np.clip(reached - at.below, 0.0, 1.0)
         whole = share >= 1.0
-        height = np.where(whole, np.log(np.maximum(reached, 1.0) / (q + 1.0)), 0.0)
+        height = np.where(whole, log_reached - np.log(q + 1.0), 0.0)
         log_ratio = np.log1p(share / q)
         rest = share - at.below * log_ratio
         q_slope = at.below * (b - a) - a
@@ -131,11 +133,13 @@ class Spread:
         box[without] = np.minimum(-np.expm1((exponent[without] + 1.0) / m) * (1.0 + 8.0 * EPSILON), 1.0)
         # P_U <= P(B <= k) everywhere: beyond this limit the integral is larger than exp(spread).
         between = np.flatnonzero(~without & (k < m) & (exponent > -700.0))
-        box[between] = self._roots(k[between], m, level[between], np.exp(exponent[between]))
+        start = limits(k[between], np.full(between.size, m), np.exp(exponent[between]))
+        # Next to one there is no room for a step.
+        between, start = between[start < 1.0 - 4.0 * EPSILON], start[start < 1.0 - 4.0 * EPSILON]
+        box[between] = self._roots(k[between], m, level[between], start)
         return box
 
-    def _roots(self, k: Array, m: float, level: Array, beyond: Array) -> Array:
-        l = limits(k, np.full(k.size, m), beyond)
+    def _roots(self, k: Array, m: float, level: Array, l: Array) -> Array:
         for _ in range(_MOST_STEPS):
             inside = np.minimum(l, 1.0 - EPSILON)
             at = self.score(tails_at(k, m, inside), k, m, inside, level)

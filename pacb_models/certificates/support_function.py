@@ -101,7 +101,9 @@ class _Dual:
             if np.all((np.abs(gap) <= _CLOSE * target) | (high - low <= 4.0 * EPSILON * high) | ~moves):
                 break
             low, high = np.where(moves & (gap > 0.0), l, low), np.where(moves & (gap <= 0.0), l, high)
-            newton = l + gap / np.maximum(score.bend, 1e-300)
+            # For the slope's logarithm, since without errors the slope grows exponentially.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                newton = l + np.log(target / score.slope) * score.slope / score.bend
             middle = np.where((newton > low) & (newton < high), newton, 0.5 * (low + high))
             l = np.where(moves, middle, l)
         return l, score
@@ -112,4 +114,6 @@ class _Dual:
         slack = price * score.slope_rounding
         missing = np.maximum((gap + slack) * (self.high - l), (gap - slack) * (self.low - l))
         gains = self.q * l - price * (score.value - score.rounding) + np.maximum(missing, 0.0)
+        # ``low`` is rounded up: below, where the score is zero, there is a price of nothing, too.
+        gains = np.where(self.k == 0.0, gains, np.maximum(gains, self.q * self.low))
         return price * self.budget + float(gains.sum())

@@ -209,6 +209,31 @@ def test_bound_of_a_posterior_is_the_largest_over_the_set(errors, prior, posteri
     assert certificate.bound_of(posterior) == pytest.approx(expected, rel=1e-7)
 
 
+def test_scores_next_to_zero_do_not_use_up_the_budget():
+    """Where a score begins is rounded up, to where it is 1e-10: classifiers next to no weight may lie below it."""
+    others = range(200_000, 900_000, 1000)
+    certificate = pm.certify([2, *others], 10**6, prior=[0.999, *[0.001 / len(others)] * len(others)])
+    posterior = np.array([1.0, *[1e-30] * len(others)])
+    assert certificate.bound_of(posterior) >= certificate.single_bounds[0]
+
+
+@pytest.mark.parametrize(
+    ("errors", "m", "delta", "prior", "spread"),
+    [
+        ([0, 1, 0], 3, 0.2, [1e-300, 1e-300, 1.0], 0.08),
+        ([1, 7], 10, 0.01, [1.0, 1e-72], 3.0),
+        ([2], 10, 1e-300, [1.0], 0.001),
+        ([63, 0, 0], 100, 1e-100, [1e-86, 1e-30, 1.0], 6.0),
+        ([0], 10**9, 1e-9, [1.0], 20.0),
+    ],
+)
+def test_spread_at_the_ends_of_the_range_of_numbers(errors, m, delta, prior, spread):
+    certificate = pm.certify(errors, m, delta, prior=prior, spread=spread)
+    other = np.arange(1.0, len(errors) + 1) / np.arange(1.0, len(errors) + 1).sum()
+    found = [certificate.bound, certificate.single_bound, certificate.bound_of(other), *certificate.single_bounds]
+    assert np.isfinite(found).all() and certificate.bound <= min(found) * (1 + 1e-11) and max(found) <= 1.0
+
+
 counts = st.integers(2, 2000).flatmap(
     lambda m: st.tuples(st.just(m), st.lists(st.integers(0, m), min_size=1, max_size=12))
 )
