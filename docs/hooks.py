@@ -107,5 +107,14 @@ def on_page_content(content: str, **_: Any) -> str:
 def _mathml(match: re.Match[str]) -> str:
     inline = match["inline"]
     if inline is not None:
-        return convert(html.unescape(inline))
-    return convert(html.unescape(match["block"]), display="block")
+        return _spaced(convert(html.unescape(inline)))
+    return _spaced(convert(html.unescape(match["block"]), display="block"))
+
+
+def _spaced(formula: str) -> str:
+    """Primes of full size, and space around functions as TeX has it: before, and behind where no bracket follows."""
+    prime = r"<msup>(<mi>[^<]*</mi>)<mi>(&#x0203[23];)</mi></msup>"
+    formula = re.sub(prime, r'<mrow>\1<mo lspace="0" rspace="0">\2</mo></mrow>', formula)
+    named = r"<mi>(ln|log|exp|sin|cos)</mi>"
+    formula = re.sub(rf"{named}(?=<mo[^>]*>&#x00028;)", r'<mo lspace="0.17em" rspace="0">\1</mo>', formula)
+    return re.sub(named, r'<mo lspace="0.17em" rspace="0.17em">\1</mo>', formula)

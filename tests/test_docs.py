@@ -16,6 +16,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 _LINK = re.compile(r"(?<!`)!?\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
+_FORMULA = re.compile(r"\$\$.+?\$\$|\$[^$]+\$", re.DOTALL)
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -79,6 +80,29 @@ def test_links_lead_somewhere(page):
         assert not anchor or anchor in anchors(target), f"{link}: the page has no such heading"
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if "$" in page.read_text()], ids=name_of)
+def test_formulas_pass_through_markdown(page):
+    """GitHub reads Markdown before formulas: what Markdown takes for its own must not be in them."""
+    from markdown_it import MarkdownIt
+
+    for paragraph in MarkdownIt("commonmark").enable("table").parse(page.read_text()):
+        if paragraph.type != "inline":
+            continue
+        source = re.sub(r"(`+).+?\1", "`", paragraph.content, flags=re.DOTALL)
+        left = "".join(
+            {"softbreak": "\n", "code_inline": "`"}.get(part.type, part.content) if not part.nesting else "*"
+            for part in paragraph.children
+            if part.type != "html_inline"
+        )
+        where = f"{page.name}, line {paragraph.map[0] + 1}"
+        for formula in _FORMULA.findall(source):
+            assert formula in left, f"{where}: Markdown changes {formula}"
+            inline = not formula.startswith("$$")
+            assert not (inline and re.match(r"\$\s|.*\n|.*\s\$$", formula)), f"{where}: no formula to GitHub: {formula}"
+        text = _FORMULA.sub("$", source)
+        assert not re.search(r"[\w$]\$|\$[\w$]", text), f"{where}: a formula touches a word: {text}"
+
+
 def anchors(page: Path) -> set[str]:
     """The anchors that MkDocs gives the headings of a page."""
     from markdown.extensions.toc import slugify
@@ -98,5 +122,8 @@ def test_the_site_builds_without_warning(tmp_path):
     assert not re.findall(r'(?:src|href)="(https?://[^"]*\.(?:js|css|woff2?)[^"]*)', home), "a page fetches something"
     references = [page.read_text() for page in (tmp_path / "site" / "api").glob("*/index.html")]
     assert any("<math" in page for page in references)
+    for page in (tmp_path / "site").rglob("*.html"):
+        wrong = [formula for formula in re.findall(r"<math.*?</math>", page.read_text()) if "\\" in formula]
+        assert not wrong, f"{page.parent.name}: a command that MathML does not know: {wrong[0]}"
     for page in references:
         assert not re.search(r":(math|class|func|meth|mod|data):|\.\. math::|arithmatex", page)

@@ -1,10 +1,10 @@
 r"""Pairwise Frank–Wolfe: weight moves from the classifier with the largest slope to the one with the smallest.
 
-Each iteration takes the pair :math:`s = \arg\min_i g_i` and, among classifiers with weight, :math:`a = \arg\max_i
-g_i`, and moves weight along :math:`e_s - e_a` (Lacoste-Julien and Jaggi, NIPS 2015). The length follows Pedregosa,
-Negiar, Askari and Jaggi (AISTATS 2020): the minimiser of a parabola whose bend ``M`` is kept from step to step,
-doubled where the bound lies above the parabola. The bend is per unit of the prior's norm, :math:`1/p_s + 1/p_a`, where
-for χ² it is nearly the same for all pairs.
+Each iteration takes the pair :math:`s = \mathrm{argmin}_i g_i` and, among classifiers with weight,
+:math:`a = \mathrm{argmax}_i g_i`, and moves weight along :math:`e_s - e_a` (Lacoste-Julien and Jaggi, NIPS 2015). The
+length follows Pedregosa, Negiar, Askari and Jaggi (AISTATS 2020): the minimiser of a parabola whose bend ``M`` is kept
+from step to step, doubled where the bound lies above the parabola. The bend is per unit of the prior's norm,
+:math:`1/p_s + 1/p_a`, where for χ² it is nearly the same for all pairs.
 
 There is no projection and an iterate is a sparse update of the one before; but a posterior that rests on a thousand
 classifiers takes many thousands of pairs.
