@@ -7,6 +7,7 @@ method cannot solve together are solved one after the other, with the same resul
 
 from __future__ import annotations
 
+import reprlib
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from . import divergences
 from .binary_kl import kl_inverse
 from .constants import check_sample_size
 from .errors import InputError
@@ -24,7 +26,7 @@ from .optimality import NO_RISK
 from .problem import BoundProblem, Problem, resolve
 from .registry import OPTIMAL_RESIDUAL, choose, solve
 from .solution import LocalMinimum, Solution
-from .validation import check_delta, check_error_counts, check_prior, check_risks
+from .validation import check_delta, check_error_counts, check_prior, check_risks, real_numbers
 
 if TYPE_CHECKING:
     from .distances import Distance
@@ -271,6 +273,8 @@ def solve_many(
     listed = list(problems)
     groups: dict[tuple[Any, ...], list[int]] = {}
     for number, problem in enumerate(listed):
+        if not isinstance(problem, Problem):
+            raise InputError(f"problems[{number}] is {reprlib.repr(problem)}; it must be a problem.")
         groups.setdefault(_kind(problem, number), []).append(number)
     solutions: dict[int, Solution] = {}
     for numbers in groups.values():
@@ -288,7 +292,10 @@ def _kind(problem: Problem, number: int) -> tuple[Any, ...]:
     """Problems with the same key make a batch; one that cannot be part of a batch has its own number as key."""
     if not isinstance(problem, BoundProblem):
         return (number,)
-    functions = (id(problem.distance_function), problem.divergence, problem.order)
+    divergence = problem.divergence_function
+    # Another package's divergence may have the name of one of ours, and settings of its own.
+    known = type(divergence) if type(divergence).__module__ == divergences.__name__ else id(divergence)
+    functions = (id(problem.distance_function), known, problem.divergence, problem.order)
     return (problem.size, *functions, problem.constant, problem.uniform_prior)
 
 
@@ -365,9 +372,10 @@ def _inverse(distance: str, L: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, n
 def _table(name: str, values: ArrayLike) -> np.ndarray:
     """A two-dimensional, non-empty copy of the values."""
     try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
+        np.shape(values)
+    except ValueError:
         raise InputError(f"{name} must be an array of numbers of shape (B, H), one row per problem.") from None
+    array = np.array(real_numbers(name, values))
     if array.ndim != 2 or array.size == 0:
         raise InputError(f"{name} must have the shape (B, H), one row per problem, but its shape is {array.shape}.")
     return array
@@ -377,6 +385,8 @@ def _column(name: str, value: ArrayLike, count: int, check: Callable[[Any], Any]
     """One number per problem, each of them checked as it is for a single problem."""
     if np.ndim(value) == 0:
         return np.full(count, check(value), dtype=dtype)
+    if np.ma.is_masked(value):
+        raise InputError(f"{name} is a masked array; every entry must be known.")
     array = np.asarray(value)
     if array.shape != (count,):
         raise InputError(f"{name} has the shape {array.shape}; it must be one number or one for each of {count} rows.")

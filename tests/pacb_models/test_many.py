@@ -143,6 +143,9 @@ def test_batch_is_checked_and_never_changes():
         ({"risks": [0.1, 0.2]}, r"risks must have the shape \(B, H\), one row per problem, but its shape is \(2,\)"),
         ({"risks": [[0.1, 2.0]]}, r"risks\[1\] is 2.0"),
         ({"risks": [[0.1], [0.1, 0.2]]}, r"risks must be an array of numbers of shape \(B, H\)"),
+        ({"risks": np.ma.array([[0.1, 0.2]], mask=[[False, True]])}, "risks is a masked array"),
+        ({"risks": [[0.1, 0.2j]]}, "risks.* every entry must be a number"),
+        ({"m": np.ma.array([5, 6], mask=[False, True])}, "m is a masked array"),
         ({"risks": []}, r"risks must have the shape \(B, H\)"),
         ({"m": [1, 2, 3]}, r"m has the shape \(3,\); it must be one number or one for each of 2 rows"),
         ({"m": [1, 0]}, "m is .*0.*; a sample size must be"),
@@ -155,3 +158,22 @@ def test_batch_is_checked_and_never_changes():
 def test_batch_that_is_none(arguments, sentence):
     with pytest.raises(pm.InputError, match=sentence):
         pm.ProblemBatch(**({"risks": [[0.1, 0.2], [0.3, 0.4]], "m": 10} | arguments))
+
+
+def test_what_is_no_problem_is_named():
+    with pytest.raises(pm.InputError, match=r"problems\[1\] is 3; it must be a problem"):
+        pm.solve_many([pm.BoundProblem([0.1, 0.2], m=10), 3])
+
+
+def test_divergences_of_one_name_are_kept_apart():
+    """Somebody's χ² that counts double, among ours: every bound is judged by its own problem."""
+    ours = [pm.BoundProblem([0.1, 0.2, 0.3 + 0.01 * k], m=100, distance="linear") for k in range(30)]
+
+    class Doubled(type(ours[0].divergence_function)):
+        def statistic(self, q, p):
+            return 2.0 * super().statistic(q, p)
+
+    theirs = [problem.replace(divergence=Doubled()) for problem in ours]
+    bounds = [solution.bound for solution in pm.solve_many([*ours, *theirs])]
+    assert bounds == pytest.approx([pm.solve(problem).bound for problem in (*ours, *theirs)], abs=1e-12)
+    assert all(a < b for a, b in zip(bounds[:30], bounds[30:]))
