@@ -80,11 +80,15 @@ def _count_file(file: Path, target: str, ignored: set[str]) -> tuple[list[str], 
             raise InputError(f"{file} has more than one column {repeated!r}.")
         if target not in columns:
             raise InputError(f"{file} has no column {target!r}; it has {', '.join(columns)}.")
+        absent = sorted(ignored - set(columns))
+        if absent:
+            raise InputError(f"{file} has no column {absent[0]!r} to ignore; it has {', '.join(columns)}.")
         names = [name for name in columns if name != target and name not in ignored]
         if not names:
             raise InputError(f"{file} has no column of predictions beside {target!r}.")
         for name in names:
             _check_type(file, name, dataset.schema.field(name).type, target, dataset.schema.field(target).type)
+        with_nan = {field.name for field in dataset.schema if pa.types.is_floating(field.type)}
         errors, rows = np.zeros(len(names), dtype=np.int64), 0
         for batch in dataset.to_batches(columns=[*names, target], batch_size=1 << 17):
             if not batch.num_rows:
@@ -92,10 +96,12 @@ def _count_file(file: Path, target: str, ignored: set[str]) -> tuple[list[str], 
             truth = batch.column(target)
             for position, name in enumerate([*names, target]):
                 column = batch.column(name)
-                missing = column.is_null(nan_is_null=True)
-                if missing.true_count:
-                    row = rows + int(pc.index(missing, True).as_py()) + 1
-                    raise InputError(f"{file}, row {row}: {name} is missing; every label must be known.")
+                # The number of nulls is known without a look at them.
+                if column.null_count or name in with_nan:
+                    missing = column.is_null(nan_is_null=True)
+                    if missing.true_count:
+                        row = rows + int(pc.index(missing, True).as_py()) + 1
+                        raise InputError(f"{file}, row {row}: {name} is missing; every label must be known.")
                 if position < len(names):
                     errors[position] += pc.not_equal(column, truth).true_count
             rows += batch.num_rows

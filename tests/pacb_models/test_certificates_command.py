@@ -183,11 +183,31 @@ def test_bad_prediction_files_are_one_line(text, words, tmp_path, capsys):
     assert words in error and error.count("\n") == 1
 
 
-def test_missing_numbers_of_a_parquet_file_are_missing(tmp_path, capsys):
+def test_missing_labels_of_a_parquet_file_are_missing(tmp_path, capsys):
+    """NaN is no null."""
     pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
-    pq.write_table(pa.table({"label": [0.0, 1.0], "a": [0.0, float("nan")]}), tmp_path / "p.parquet")
-    assert main(["certificate", "--predictions", str(tmp_path / "p.parquet"), "--target", "label"]) == 2
-    assert "row 2: a is missing" in capsys.readouterr().err
+    path = tmp_path / "p.parquet"
+    command = ["certificate", "--predictions", str(path), "--target", "label"]
+    words = pa.array(["x", None]).dictionary_encode()
+    for truth, column in (([0.0, 1.0], [0.0, float("nan")]), ([0, 1], [0, None]), (words, words)):
+        pq.write_table(pa.table({"label": truth, "a": column}), path)
+        assert main(command) == 2
+        assert "row 2: a is missing" in capsys.readouterr().err
+
+
+def test_categories_are_compared_by_their_values(tmp_path, capsys):
+    """As pandas writes them, each column with an order of its own."""
+    pd, _ = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    texts = pd.DataFrame({"label": ["x", "y", "z", "x"], "a": ["x", "z", "z", "y"], "id": [1, 2, 3, 4]})
+    orders = {"label": ["x", "y", "z"], "a": ["z", "y", "x"]}
+    texts.astype({name: pd.CategoricalDtype(order) for name, order in orders.items()}).to_parquet(
+        tmp_path / "p.parquet"
+    )
+    command = ["certificate", "--predictions", str(tmp_path / "p.parquet"), "--target", "label", "--json"]
+    assert main([*command, "--ignore", "id"]) == 0
+    assert json.loads(capsys.readouterr().out)["errors"] == [2]
+    assert main([*command, "--ignore", "ids"]) == 2
+    assert "has no column 'ids' to ignore; it has label, a, id" in capsys.readouterr().err
 
 
 def test_no_example_is_counted_twice(tmp_path, capsys):
