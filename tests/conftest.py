@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 IN_CI = os.environ.get("CI", "").lower() in ("true", "1")
 DATA_BESIDE_CHECKOUT = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -18,9 +18,10 @@ DATA_BESIDE_CHECKOUT = Path(__file__).resolve().parents[2] / "shared" / "data"
 # One process per core already: BLAS threads on top of that only get into each other's way.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# Deadlines would fail tests on a busy machine; in CI the same examples are tried every time.
-settings.register_profile("here", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
+# Deadlines, and a check of how fast examples are drawn, would fail tests on a busy machine; in CI the same examples are
+# tried every time.
+settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("ci", settings.get_profile("here"), derandomize=True, print_blob=True)
 settings.load_profile("ci" if IN_CI else "here")
 
 
@@ -63,7 +64,7 @@ def start_cluster(tmp_path: Path):
     yield start
     for process in started:
         process.stdin.close()
-        process.wait(timeout=60)
+        process.wait(timeout=300)
 
 
 def fail_when_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:

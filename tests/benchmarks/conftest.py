@@ -107,19 +107,19 @@ def many():
 def troubles():
     recipes = [("equal", equal_risks, k) for k in (2, 3, 4)] + [("spread", spread_risks, 5)]
     cells = [Cell(Problem(f"{name}-H{k}", "made up", make, {"count": k}), "sleeper") for name, make, k in recipes]
-    return Suite("troubles", "fine, stuck, crash, wrong", tuple(cells), time_limit=1.0)
+    return Suite("troubles", "fine, stuck, crash, wrong", tuple(cells), time_limit=3.0)
 
 
 def hostile():
     ways = ("text", "none", "scalar", "exit", "interrupt", "mute", "memory", "child", "fork", "")
     problem = Problem("equal-H2", "made up", equal_risks, {"count": 2})
     cells = [Cell(problem, "hostile", {"how": how, "mark": f"{os.environ['MARKS']}/{how}"}) for how in ways]
-    return Suite("hostile", "everything", tuple(cells), time_limit=2.0)
+    return Suite("hostile", "everything", tuple(cells), time_limit=5.0)
 
 
 def growing():
     cells = [Cell(Problem(f"equal-H{k}", "made up", equal_risks, {"count": k}), "sleeper") for k in (2, 3, 50, 60)]
-    return Suite("growing", "stuck at 3", tuple(cells), time_limit=1.0, measure_memory=True, stop_at_limit=True)
+    return Suite("growing", "stuck at 3", tuple(cells), time_limit=3.0, measure_memory=True, stop_at_limit=True)
 '''
 
 ENTRY_POINTS = """

@@ -96,7 +96,7 @@ def test_one_hanging_warm_up_is_waited_for_only_once(conditions, plugin, monkeyp
     entries = next(plugin.glob("*.dist-info")) / "entry_points.txt"
     entries.write_text("[pacb_models.solvers]\nhanging = hanging:SOLVER\n")
     monkeypatch.syspath_prepend(str(plugin))
-    monkeypatch.setattr(measuring, "PREPARATION_LIMIT", 1.0)
+    monkeypatch.setattr(measuring, "PREPARATION_LIMIT", 4.0)
     impatient = Conditions("suite", time_limit=0.5, run=conditions.run)
     registry._entry_points.cache_clear()
     try:
@@ -105,8 +105,8 @@ def test_one_hanging_warm_up_is_waited_for_only_once(conditions, plugin, monkeyp
         registry._entry_points.cache_clear()
         registry.get_solver.cache_clear()
         measuring._hanging.clear()
-    assert first["message"] == "importing and warming up took over 1.5 s" and first["H"] == 3
-    assert second["message"] == "not tried: its warm-up took over 1.5 s before" and second["H"] == 4
+    assert first["message"] == "importing and warming up took over 4.5 s" and first["H"] == 3
+    assert second["message"] == "not tried: its warm-up took over 4.5 s before" and second["H"] == 4
 
 
 class Traced(Solver):
@@ -151,7 +151,7 @@ def test_workers_are_gone_with_the_run(conditions):
     measure(cell(3), conditions)
     process = worker_of(conditions)._process.pid
     measuring.end(conditions.run)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while Path(f"/proc/{process}").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not Path(f"/proc/{process}").exists()
