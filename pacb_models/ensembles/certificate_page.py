@@ -31,13 +31,17 @@ table { border-collapse: collapse; width: 100%; font-size: 0.9rem; font-variant-
 th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.6rem; border-bottom: 1px solid var(--line); }
 td.number, th.number { text-align: right; }
 td.number { white-space: nowrap; }
-td:first-child { min-width: 8rem; }
+td:first-child { min-width: 7rem; }
 td:last-child:not(.number) { overflow-wrap: anywhere; }
+table.facts td:first-child { width: 12rem; }
 tr.deployed > * { font-weight: 600; background: var(--raised); }
 figure { margin: 1rem 0; }
 svg { display: block; width: 100%; height: auto; }
 svg text { fill: var(--faint); font: 12px system-ui, "DejaVu Sans", sans-serif; }
 code { font-size: 0.85em; }
+@media (max-width: 40rem) {
+  table.facts td:first-child { width: auto; min-width: 6rem; } th, td { padding: 0.3rem; } svg text { font-size: 20px; }
+}
 @media print {
   :root { --ink: #000; --faint: #444; --paper: #fff; --raised: #f0f0f0; --line: #bbb; --accent: #0072b2; }
   html { font-size: 10pt; } body { max-width: none; padding: 0; } .scroll { overflow: visible; }
@@ -52,10 +56,11 @@ def certificate_page(model: CertifiedClassifier, title: str, facts: Sequence[tup
     guarantee = model.guarantee_
     sections = [
         _section("What is guaranteed", _promise(model) + _statements(model)),
-        _section("What is not", _limits()),
+        _section("What is not", _limits(model)),
+        _section("The deployed predictor", _deployed(model)),
         _section("All candidates", _picture(model) + _candidates(model)),
-        _section("Data and split", _table(("", ""), _split(model))),
-        _section("How it was made", _table(("", ""), list(facts))),
+        _section("Data and split", _table(("", ""), _split(model), kind="facts")),
+        _section("How it was made", _table(("", ""), list(facts), kind="facts")),
     ]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -103,14 +108,41 @@ def _statements(model: CertifiedClassifier) -> str:
     )
 
 
-def _limits() -> str:
+def _limits(model: CertifiedClassifier) -> str:
+    again = ", as these were for prediction" if model.guarantee_.refitted else ""
     return (
         "<ul>\n<li>Nothing about examples from another source: the held-out examples must be independent draws from "
         "where the new ones come from.</li>\n"
         "<li>Nothing if a held-out example helped to train, scale, select or choose anything before.</li>\n"
-        "<li>Nothing about classifiers that were trained again afterwards.</li>\n"
+        f"<li>Nothing about classifiers that were trained again afterwards{again}.</li>\n"
+        "<li>No certainty: with probability at most "
+        f"{model.guarantee_.total_delta:g} the held-out examples mislead, and nobody can tell.</li>\n"
         "<li>Not how large the risk is, only how large it is not.</li>\n</ul>\n"
     )
+
+
+def _deployed(model: CertifiedClassifier, most: int = 8) -> str:
+    """Which classifiers have a say in what is deployed, and how much."""
+    if model.deployed_ is None:
+        weights = model.certificate_.posterior
+        return "<p>A candidate is drawn for each prediction, with these probabilities.</p>\n" + _weights(
+            [candidate.name for candidate in model.candidates_], weights, "probability", most
+        )
+    voters = model.deployed_.voters
+    if voters.size == 1:
+        return f"<p>The classifier {escape(model.names_[voters[0]])}, alone.</p>\n"
+    says = "its class probabilities count" if model.voting_ == "soft" else "its label counts"
+    return (
+        f"<p>A vote: for each classifier {says} with its weight, and the class with most is predicted. The weights "
+        "were fixed on the training examples.</p>\n" + _weights(model.names_, model.deployed_.weights, "weight", most)
+    )
+
+
+def _weights(names: Sequence[str], weights: np.ndarray, title: str, most: int) -> str:
+    order = np.argsort(-weights, kind="stable")[: min(most, np.count_nonzero(weights))]
+    rest = np.count_nonzero(weights) - len(order)
+    more = f"<p>and {rest} more, with {weights.sum() - weights[order].sum():.2g} together.</p>\n" if rest else ""
+    return _table(("", title), [(names[index], f"{weights[index]:.2g}") for index in order], numbers=1) + more
 
 
 def _candidates(model: CertifiedClassifier, most: int = 20) -> str:
@@ -119,17 +151,17 @@ def _candidates(model: CertifiedClassifier, most: int = 20) -> str:
     rows = [
         (
             model.candidates_[index].name,
-            "" if model.cv_errors_ is None else str(model.cv_errors_[index]),
-            str(model.errors_[index]),
-            f"{model.prior_[index]:.2g}",
             at_most(float(bounds[index])),
+            str(model.errors_[index]),
+            "" if model.cv_errors_ is None else str(model.cv_errors_[index]),
+            f"{model.prior_[index]:.2g}",
         )
         for index in order
     ]
     marked = {row for row, index in enumerate(order) if model.candidates_[index] is model.deployed_}
     rest = len(bounds) - len(order)
     more = f"<p>and {rest} more with larger bounds.</p>\n" if rest else ""
-    titles = ("candidate", "cross-validation errors", "held-out errors", "prior", "errs at most")
+    titles = ("candidate", "errs at most", "held-out errors", "cross-validation errors", "prior")
     return _table(titles, rows, numbers=4, marked=marked) + more
 
 
@@ -139,17 +171,19 @@ def _picture(model: CertifiedClassifier) -> str:
     order = np.argsort(model.certificate_.single_bounds, kind="stable")
     rates = model.errors_[order] / model.n_validation_
     width, height, left, bottom, top = 640.0, 280.0, 52.0, 40.0, 12.0
-    highest = float(bounds.max()) * 1.05
+    step = _tick(float(bounds.max()))
+    highest = max(float(bounds.max()) * 1.03, step)
 
     def place(rank: int, value: float) -> tuple[float, float]:
         x = left + (rank + 0.5) / len(bounds) * (width - left - 8.0)
         return x, height - bottom - value / highest * (height - bottom - top)
 
     marks = []
-    for value in np.linspace(0.0, highest, 5):
-        _, y = place(0, float(value))
+    for number in range(int(highest / step + 1e-9) + 1):
+        value = number * step
+        _, y = place(0, value)
         marks.append(f'<line x1="{left}" x2="{width}" y1="{y:.1f}" y2="{y:.1f}" stroke="var(--line)"/>')
-        marks.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{value:.3f}</text>')
+        marks.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
     for rank, (bound, rate) in enumerate(zip(bounds, rates)):
         (x, y), (_, low) = place(rank, float(bound)), place(rank, float(rate))
         own = model.candidates_[order[rank]]
@@ -170,6 +204,12 @@ def _picture(model: CertifiedClassifier) -> str:
     )
 
 
+def _tick(largest: float) -> float:
+    """A round number such that three to six of them reach the largest value."""
+    power = 10.0 ** np.floor(np.log10(largest))
+    return float(next(step * power for step in (0.2, 0.5, 1.0, 2.0) if largest <= 6.0 * step * power))
+
+
 def _split(model: CertifiedClassifier) -> list[tuple[str, str]]:
     return [
         ("examples for training", str(getattr(model, "n_training_", "fitted elsewhere"))),
@@ -185,6 +225,7 @@ def _table(
     rows: Sequence[Sequence[Any]],
     numbers: int = 0,
     marked: set[int] | frozenset[int] = frozenset(),
+    kind: str = "",
 ) -> str:
     """A table whose last ``numbers`` columns are figures."""
 
@@ -200,4 +241,5 @@ def _table(
         f"<tr{' class=deployed' if number in marked else ''}>{cells(row, 'td')}</tr>\n"
         for number, row in enumerate(rows)
     )
-    return f'<div class="scroll"><table>{head}<tbody>\n{body}</tbody></table></div>\n'
+    opening = f'<table class="{kind}">' if kind else "<table>"
+    return f'<div class="scroll">{opening}{head}<tbody>\n{body}</tbody></table></div>\n'

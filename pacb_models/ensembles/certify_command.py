@@ -176,6 +176,7 @@ def _facts(options: argparse.Namespace) -> list[tuple[str, str]]:
         ("target", options.target),
         ("classifiers", options.classifiers or "all"),
         ("share held out", f"{options.validation_size:g}, at random"),
+        ("delta", f"{options.delta:g}"),
         ("seed", str(options.seed)),
         ("made", datetime.now(UTC).isoformat(timespec="seconds")),
         ("Python", platform.python_version()),

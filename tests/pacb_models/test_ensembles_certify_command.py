@@ -48,8 +48,12 @@ def test_guarantee_record_model_and_page(table, tmp_path, capsys):
     assert "south &amp; &lt;b&gt;west&lt;/b&gt;" in html and "<b>" not in html
     assert not re.search(r"(src|href)=|https?://|<script", html), "the page needs nothing from elsewhere"
     assert html.count("<circle") == 2 * len(record["certificate"]["single_bounds"])
+    titles = ["What is guaranteed", "What is not", "The deployed predictor", "All candidates", "Data and split"]
+    assert re.findall("<h2>(.*?)</h2>", html) == [*titles, "How it was made"]
     # Loading runs code; this file was written a moment ago.
     restored = joblib.load(model)
+    names, weights = restored.names_, restored.deployed_.weights
+    assert all(f"<td>{names[index]}</td>" in html for index in np.flatnonzero(weights))
     assert restored.bound_ == bound and set(restored.predict(load_breast_cancer().data[:9])) <= {"0", "1"}
 
 
