@@ -11,6 +11,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from . import __version__, streams
@@ -53,7 +54,14 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefau
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0: done, 1: a solver failed or solvers disagree, 2: bad input."""
     streams.prepare()
-    arguments = sys.argv[1:] if arguments is None else arguments
+    try:
+        return _answered(sys.argv[1:] if arguments is None else arguments)
+    finally:
+        streams.flush_errors()
+
+
+def _answered(arguments: Sequence[str]) -> int:
+    """The exit code of one command; whatever ends it is said in one line."""
     command = next((f" {word}" for word in arguments if not word.startswith("-")), "")
     try:
         try:
@@ -79,8 +87,9 @@ def _run(arguments: Sequence[str], command: str) -> int:
 
 
 def _complain(command: str, reason: object, status: int) -> int:
-    # One line, whatever the message quotes.
-    print(f"pacb{command}: {' '.join(str(reason).split())}", file=sys.stderr)
+    # One line, whatever the message quotes; where it cannot be written, the status says it.
+    with suppress(OSError):
+        print(f"pacb{command}: {' '.join(str(reason).split())}", file=sys.stderr)
     return status
 
 
@@ -88,7 +97,7 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
     """The parser with our commands and those that are plugged in; of the latter only ``command``, when that is one."""
     parser = Parser(
         prog="pacb",
-        description="Minimise PAC-Bayesian bounds over a finite set of classifiers.",
+        description="What validation errors guarantee of a set of classifiers: certificates, and PAC-Bayesian bounds.",
         formatter_class=HelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"pacb {__version__}")

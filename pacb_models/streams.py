@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from typing import TextIO
 
 
 def prepare() -> None:
@@ -23,14 +24,22 @@ def flush_output() -> None:
     try:
         sys.stdout.flush()
     except OSError as reason:
-        _abandon_output()
+        _abandon(sys.stdout)
         raise OSError(reason.errno, reason.strerror, "standard output") from None
 
 
-def _abandon_output() -> None:
-    """Let the rest of standard output go nowhere; else the interpreter would try again when it leaves."""
+def flush_errors() -> None:
+    """Write what is left of standard error; where that fails there is nobody to tell."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        _abandon(sys.stderr)
+
+
+def _abandon(stream: TextIO) -> None:
+    """Let the rest of a stream go nowhere; else the interpreter would try again when it leaves, and leave with 120."""
     null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, sys.stdout.fileno())
+    os.dup2(null, stream.fileno())
     os.close(null)
 
 

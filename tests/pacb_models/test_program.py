@@ -85,15 +85,29 @@ def test_an_interrupt_while_modules_are_imported_leaves_no_traceback(tmp_path, m
 # --- streams ---------------------------------------------------------------------------------------------------------
 
 
-def test_standard_output_may_be_full():
+#: Python writes at once, or what is left when it ends: whichever the tests were started with.
+BUFFERING = pytest.mark.parametrize("buffering", [{"PYTHONUNBUFFERED": ""}, {"PYTHONUNBUFFERED": "1"}])
+
+
+@BUFFERING
+def test_standard_output_may_be_full(buffering):
     with open("/dev/full", "w") as full:
-        assert complains_in_one_line(pacb("constants", "--m", "9", stdout=full), 1, "No space left on device")
+        done = pacb("constants", "--m", "9", stdout=full, env=buffering)
+    assert complains_in_one_line(done, 1, "No space left on device")
 
 
-def test_the_reader_may_leave():
+@BUFFERING
+@pytest.mark.parametrize("arguments", [("constants", "--m", "0"), ("frobnicate",)])
+def test_standard_error_may_be_full(arguments, buffering):
+    with open("/dev/full", "w") as full:
+        assert pacb(*arguments, stderr=full, env=buffering).returncode == 2
+
+
+@BUFFERING
+def test_the_reader_may_leave(buffering):
     reading, writing = os.pipe()
     os.close(reading)
-    done = pacb("constants", "--m", "9", stdout=writing)
+    done = pacb("constants", "--m", "9", stdout=writing, env=buffering)
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, "")
 
