@@ -126,6 +126,15 @@ def test_zero_risk_with_the_kl_divergence(risk, stationary):
     assert left_out >= 0.9 * gain
 
 
+def test_zero_risk_may_be_a_local_minimum_beside_a_better_one():
+    """With risks above 1/m no small weight of errors pays, whatever a large one would: the residual is zero."""
+    problem = pm.BoundProblem([0.0, 0.02], m=100, delta=0.05, distance="kl", divergence="kl", prior=[1e-6, 1 - 1e-6])
+    alone = problem.bound([1.0, 0.0])
+    assert all(problem.bound([1.0 - weight, weight]) > alone for weight in (1e-7, 1e-9, 1e-11))
+    assert problem.bound([1e-6, 1 - 1e-6]) < alone - 0.07
+    assert problem.kkt_residual([1.0, 0.0]) == 0.0
+
+
 # --- second order ----------------------------------------------------------------------------------------------------
 
 
