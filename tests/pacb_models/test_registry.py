@@ -30,6 +30,9 @@ from pacb_models.solver import Solver
 
 PROBLEM = pm.BoundProblem([0.1, 0.2, 0.4], m=500, delta=0.05, distance="squared")
 OPTIMUM = pm.solve(PROBLEM, "fixed-point").posterior
+# Multiples of 2⁻⁵⁰ that sum to one exactly, on every processor: others would be normalised, in their last digits.
+OPTIMUM[1:] = np.round(OPTIMUM[1:] * 2.0**50) / 2.0**50
+OPTIMUM[0] = 1.0 - OPTIMUM[1:].sum()
 
 
 class Anything(Solver):
@@ -181,6 +184,7 @@ def judged(weights, status="optimal", **fields):
 
 
 def test_everything_is_recomputed():
+    assert OPTIMUM.sum() == 1.0
     solution = judged(OPTIMUM, iterations=7, is_global=True, setup_seconds=0.5)
     assert solution.bound == PROBLEM.bound(OPTIMUM)
     assert solution.empirical_risk == PROBLEM.empirical_risk(OPTIMUM)

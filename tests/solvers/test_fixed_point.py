@@ -311,7 +311,7 @@ def test_trace_begins_at_the_start_and_ends_at_the_solution():
     solution = solve(problem, start=start, trace=True)
     trace = bounds_of(solution)
     assert len(trace) == solution.iterations + 1
-    assert trace[0] == problem.bound(start)
+    assert trace[0] == pytest.approx(problem.bound(start), rel=1e-14)
     assert trace[-1] == pytest.approx(solution.bound, abs=1e-14)
     assert "trace" not in solve(problem).details
 
