@@ -68,6 +68,14 @@ def test_the_gallery_shows_what_its_code_writes():
     assert saved == shown == {path.name for path in (ROOT / "docs" / "images").glob("gallery-*")}
 
 
+def test_the_design_page_lists_every_public_name():
+    import pacb_models
+
+    names = (ROOT / "docs" / "design.md").read_text().partition("## Names")[2].partition("\n## ")[0]
+    for name in set(pacb_models.__all__) - {"Solution", "Certificate"}:
+        assert re.search(rf"`{name}\b", names), name
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_links_lead_somewhere(page):
     for link in _LINK.findall(_FENCED.sub("", page.read_text())):
