@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import subprocess
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from pacb_models import BoundProblem, registry
@@ -101,12 +103,26 @@ def test_one_hanging_warm_up_is_waited_for_only_once(conditions, plugin, monkeyp
     registry._entry_points.cache_clear()
     try:
         first, second = (measure(cell(size, "hanging"), impatient) for size in (3, 4))
+        # A Dask worker sees several runs; another one may have more time, or a mended solver.
+        assert {run for run, *_ in measuring._hanging} == {impatient.run}
     finally:
         registry._entry_points.cache_clear()
         registry.get_solver.cache_clear()
         measuring._hanging.clear()
     assert first["message"] == "importing and warming up took over 4.5 s" and first["H"] == 3
     assert second["message"] == "not tried: its warm-up took over 4.5 s before" and second["H"] == 4
+
+
+def test_a_problem_that_is_never_built_costs_the_time_limit(conditions, monkeypatch):
+    """And what building it started is ended with its process."""
+    monkeypatch.setattr(measuring, "PREPARATION_LIMIT", 2.0)
+    recipe = Problem("never", "made up", subprocess.run, {"args": ["sleep", "3607"]})
+    row = measure(Cell(recipe, "frontier"), Conditions("suite", time_limit=0.5, run=conditions.run))
+    assert row == {"status": "error", "message": "building the problem took over 2.5 s"}
+    assert not [
+        process for process in psutil.process_iter(["cmdline"]) if process.info["cmdline"] == recipe.arguments["args"]
+    ]
+    assert measure(cell(3, "frontier"), conditions)["H"] == 3
 
 
 class Traced(Solver):
