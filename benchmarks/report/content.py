@@ -18,6 +18,9 @@ from .findings import Finding
 from .tables import Table
 from .wording import counted, listed
 
+#: Kinds with fewer problems are not drawn where others have more: a curve through a handful of points says little.
+DRAWN_FROM = 10
+
 
 @dataclass(frozen=True)
 class Illustration:
@@ -242,9 +245,17 @@ def _merging(runs: pd.DataFrame) -> Section | None:
     return Section("merging", "Equal risks merged", text, (table,))
 
 
+def _drawn_kinds(runs: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """The kinds of problem that have figures, with their runs: all, unless some have enough problems and some not."""
+    problems = runs.groupby("kind")["problem"].nunique()
+    for kind, rows in runs.groupby("kind", sort=False):
+        if problems[kind] >= DRAWN_FROM or problems.max() < DRAWN_FROM:
+            yield kind, rows
+
+
 def _profiles(runs: pd.DataFrame, style: Style, say: Callable[[str], None]) -> Section:
     drawn, pairs = [], []
-    for kind, rows in runs.groupby("kind", sort=False):
+    for kind, rows in _drawn_kinds(runs):
         say(f"performance profile, {kind}")
         description = (
             f"Performance profile, {kind} distance: share of problems solved within a multiple of the fastest time."
@@ -269,7 +280,7 @@ def _levels(runs: pd.DataFrame, style: Style, say: Callable[[str], None]) -> Sec
     if runs[[reach_field(level) for level in LEVELS]].isna().all(axis=None):
         return None
     drawn = []
-    for kind, rows in runs.groupby("kind", sort=False):
+    for kind, rows in _drawn_kinds(runs):
         say(f"profiles by accuracy, {kind}")
         description = f"Performance profiles for three accuracies, {kind} distance."
         drawn.append(_draw(f"levels-{tables.slug(kind)}", description, figures.level_profiles(rows, style)))
@@ -282,7 +293,7 @@ def _levels(runs: pd.DataFrame, style: Style, say: Callable[[str], None]) -> Sec
 
 def _evaluations(runs: pd.DataFrame, style: Style, say: Callable[[str], None]) -> Section | None:
     drawn = []
-    for kind, rows in runs.groupby("kind", sort=False):
+    for kind, rows in _drawn_kinds(runs):
         say(f"data profile, {kind}")
         figure = figures.data_profile(rows, style)
         if figure is not None:
@@ -301,7 +312,7 @@ def _evaluations(runs: pd.DataFrame, style: Style, say: Callable[[str], None]) -
 
 def _growth(runs: pd.DataFrame, style: Style, say: Callable[[str], None]) -> Section | None:
     drawn = []
-    for kind, rows in runs[runs["found"]].groupby("kind", sort=False):
+    for kind, rows in _drawn_kinds(runs[runs["found"]]):
         say(f"time against H, {kind}")
         description = f"Time against the number of classifiers, {kind} distance."
         drawn.append(_draw(f"time-{tables.slug(kind)}", description, figures.time_against_size(rows, style)))

@@ -1,7 +1,8 @@
 """The report as a page of the documentation: Markdown, with figures and the raw results beside it.
 
 ``docs/field.md`` is made this way: the page, a folder of the same name with the figures, ``results.parquet`` and
-``environment.json``. What it shows is what ``report.html`` shows, but for tables too long to read.
+``environment.json``. What it shows is what ``report.html`` shows, but for tables too long to read, figures of merged
+problems, which have a table, and the optimal posteriors, which are not about the solvers.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pacb_models.files import write_atomically
 
 from ..results import export, load_results
 from ..suites import suite, suite_names
-from .content import Content, Section
+from .content import Content, Illustration, Section
 from .findings import Finding
 from .tables import Table, as_markdown, markdown_text
 
@@ -28,14 +29,24 @@ def write_page(directory: Path, content: Content, page: Path) -> None:
     """Write the page on the run in a directory, and beside it the folder with its figures and data."""
     beside = page.with_suffix("")
     export(directory)
-    for illustration in content.illustrations():
+    shown = [illustration for section in _sections(content) for illustration in _illustrations(section)]
+    for illustration in shown:
         write_atomically(beside / f"{illustration.name}.svg", illustration.svg)
     data = [name for name in (PARQUET, ENVIRONMENT) if (directory / name).exists()]
     for name in data:
         write_atomically(beside / name, (directory / name).read_bytes())
-    _remove_others(beside, {f"{illustration.name}.svg" for illustration in content.illustrations()})
+    _remove_others(beside, {f"{illustration.name}.svg" for illustration in shown})
     measured = set(load_results(directory)["problem"])
     write_atomically(page, "\n".join(_lines(content, page, data, measured)).rstrip() + "\n")
+
+
+def _sections(content: Content) -> list[Section]:
+    return [section for section in content.sections if section.anchor != "posteriors"]
+
+
+def _illustrations(section: Section) -> list[Illustration]:
+    every = (*section.illustrations, *section.folded)
+    return [illustration for illustration in every if not illustration.name.endswith("-merged")]
 
 
 def _remove_others(beside: Path, figures: set[str]) -> None:
@@ -49,6 +60,9 @@ def _lines(content: Content, page: Path, data: list[str], measured: set[str]) ->
     folder = page.stem
     yield f"# Results of the suite `{content.suite}`\n"
     yield f"{content.subtitle}\n"
+    if content.suite in suite_names():
+        description = suite(content.suite).description
+        yield f"{description[0].upper()}{description[1:]}.\n"
     yield f"Made by `pacb bench --suite {content.suite} --page {page.name}`.\n"
     yield f"Raw results: {', '.join(f'[{name}]({folder}/{name})' for name in data)}.\n"
     for warning in (*_missing(content.suite, measured), *content.warnings):
@@ -58,7 +72,7 @@ def _lines(content: Content, page: Path, data: list[str], measured: set[str]) ->
     yield from _findings("Where each fails", content.weaknesses)
     yield from _findings("Can it all be true?", content.verdicts)
     yield from _tables(content.summary_tables)
-    for section in content.sections:
+    for section in _sections(content):
         yield from _section(section, folder)
     yield "## Environment\n"
     yield from _tables([content.environment])
@@ -93,5 +107,5 @@ def _section(section: Section, folder: str) -> Iterator[str]:
     if section.text:
         yield f"{section.text}\n"
     yield from _tables(section.tables)
-    for illustration in (*section.illustrations, *section.folded):
+    for illustration in _illustrations(section):
         yield f"![{illustration.description}]({folder}/{illustration.name}.svg)\n"

@@ -11,8 +11,10 @@ formulations are the same problem written twice:
 
     .. math:: L = \sum_i q_i l_i, \qquad X \ge \sum_i q_i^2 / p_i, \qquad KL \ge \sum_i q_i \ln(q_i/p_i),
 
-    and the Hessian is a diagonal plus a few entries. The inequalities hold with equality at a minimum, as every bound
-    increases with the divergence; stated as inequalities they describe a convex set.
+    and the Hessian is a diagonal plus a few entries. Of a Rényi order α, whose statistic spans too many orders of
+    magnitude, the root is the variable, ``t`` with :math:`\sum_i p_i (q_i/(p_i t))^\alpha \le 1`. The inequalities
+    hold with equality at a minimum, as every bound increases with the divergence; stated as inequalities they describe
+    a convex set.
 
 The kl distance adds the variable ``r``, the bound itself, with :math:`kl(L, r) \ge b`, :math:`r \ge L` (an equality
 in the direct formulation, as in the paper); the distance φ_CH adds ``y``, the square of :math:`r - L`.
@@ -71,10 +73,12 @@ def pyomo_model(problem: BoundProblem, formulation: str = "lifted") -> pyo.Concr
     model.q = pyo.Var(range(problem.size), domain=pyo.NonNegativeReals)
     weights = list(model.q.values())
     model.normalised = pyo.Constraint(expr=pyo.quicksum(weights) == 1.0)
-    risk, statistic = _risk(problem, weights), _statistic(problem, weights)
+    risk = _risk(problem, weights)
     if formulation == "lifted":
-        risk, statistic = _lift(model, problem, risk, statistic)
-    _add_bound(model, problem, risk, _budget(problem, statistic), formulation)
+        risk, budget = _lift(model, problem, risk, weights)
+    else:
+        budget = _budget(problem, _statistic(problem, weights))
+    _add_bound(model, problem, risk, budget, formulation)
     _add_scaling(model, problem)
     set_start(model, problem, problem.prior)
     return model
@@ -113,8 +117,8 @@ def _statistic(problem: BoundProblem, weights: list[Any]) -> Any:
     return pyo.quicksum(factor * q**problem.order for factor, q in zip(factors.tolist(), weights))
 
 
-def _lift(model: pyo.ConcreteModel, problem: BoundProblem, risk: Any, statistic: Any) -> tuple[Any, Any]:
-    """Variables for the empirical risk and the statistic, tied to the weights by constraints."""
+def _lift(model: pyo.ConcreteModel, problem: BoundProblem, risk: Any, weights: list[Any]) -> tuple[Any, Any]:
+    """The empirical risk and the budget in variables that are tied to the weights by constraints."""
     import pyomo.environ as pyo
 
     # A variable that can only be zero would leave an interior-point method no interior.
@@ -122,12 +126,17 @@ def _lift(model: pyo.ConcreteModel, problem: BoundProblem, risk: Any, statistic:
         model.L = pyo.Var(bounds=(0.0, 1.0))
         model.empirical_risk = pyo.Constraint(expr=model.L == risk)
         risk = model.L
+    if problem.divergence == "renyi":
+        model.t = pyo.Var(bounds=(1.0, None))
+        terms = (p * (q / (p * model.t)) ** problem.order for q, p in zip(weights, problem.prior.tolist()))
+        model.divergence = pyo.Constraint(expr=pyo.quicksum(terms) <= 1.0)
+        return risk, problem.coefficient * model.t
     if problem.divergence == "kl":
-        model.KL = lifted = pyo.Var(bounds=(0.0, None))
+        model.KL = statistic = pyo.Var(bounds=(0.0, None))
     else:
-        model.X = lifted = pyo.Var(bounds=(1.0, None))
-    model.divergence = pyo.Constraint(expr=lifted >= statistic)
-    return risk, lifted
+        model.X = statistic = pyo.Var(bounds=(1.0, None))
+    model.divergence = pyo.Constraint(expr=statistic >= _statistic(problem, weights))
+    return risk, _budget(problem, statistic)
 
 
 def _budget(problem: BoundProblem, statistic: Any) -> Any:
@@ -176,6 +185,7 @@ def set_start(model: pyo.ConcreteModel, problem: BoundProblem, posterior: np.nda
     risk, statistic = problem.empirical_risk(posterior), problem.statistic(posterior)
     bound = problem.outer(risk, statistic)
     values = {"L": risk, "X": max(statistic, 1.0), "KL": max(statistic, 0.0), "r": bound, "y": (bound - risk) ** 2}
+    values["t"] = values["X"] ** (1.0 / problem.order)
     for name, value in values.items():
         variable = model.component(name)
         if variable is not None:

@@ -82,7 +82,9 @@ class Model(NamedTuple):
 
 
 def model(problem: BoundProblem) -> Model:
-    """The lifted problem. Its variables are the ratios w, then L (unless every risk is zero), D, and r or y."""
+    """The lifted problem. Its variables are the ratios w, then D (or its root), L (unless every risk is zero), and r or
+    y.
+    """
     import casadi
 
     factors = scaling(problem)
@@ -102,14 +104,19 @@ def model(problem: BoundProblem) -> Model:
         constraints.append(factors.empirical_risk * (casadi.sum1(p * problem.risks * w) - L))
         least.append(0.0)
         most.append(0.0)
-    terms = w * casadi.log(w) if problem.divergence == "kl" else w**problem.order
-    constraints.append(factors.divergence * (casadi.sum1(p * terms) - D))
+    if problem.divergence == "renyi":
+        # D is the root of the statistic, which spans too many orders of magnitude itself.
+        reached_divergence = casadi.sum1(p * (w / D) ** problem.order) - 1.0
+    else:
+        terms = w * casadi.log(w) if problem.divergence == "kl" else w**problem.order
+        reached_divergence = casadi.sum1(p * terms) - D
+    constraints.append(factors.divergence * reached_divergence)
     least.append(-np.inf)
     most.append(0.0)
     if problem.divergence == "kl":
         budget = (D + problem.coefficient) / problem.exponent
     else:
-        budget = problem.coefficient * D ** (1.0 / problem.order)
+        budget = problem.coefficient * (D if problem.divergence == "renyi" else casadi.sqrt(D))
     if problem.distance in ("kl", "ch"):
         z = casadi.SX.sym("z")
         variables.append(z)
@@ -146,7 +153,10 @@ def _point(problem: BoundProblem, posterior: np.ndarray) -> np.ndarray:
     """The variables of :func:`model` at a posterior."""
     L, D = problem.empirical_risk(posterior), problem.statistic(posterior)
     bound = problem.outer(L, D)
-    tail = [D, *([L] if problem.risks.max() > 0.0 else [])]
+    tail = [
+        D ** (1.0 / problem.order) if problem.divergence == "renyi" else D,
+        *([L] if problem.risks.max() > 0.0 else []),
+    ]
     tail += {"kl": [bound], "ch": [(bound - L) ** 2]}.get(problem.distance, [])
     return np.append(posterior / problem.prior, tail)
 

@@ -8,6 +8,9 @@ The lifted problem, in the variables :math:`(q_1, \dots, q_H, L, D)`:
 where ``F`` is the bound as a function of the empirical risk and the statistic. ``F`` has two arguments and the sum
 is separable, so the Hessian of the Lagrangian has :math:`H + 3` entries. Only values and derivatives of distance and
 divergence are used: any pair will do, also a third party's.
+
+At Rényi orders α the statistic spans α times as many orders of magnitude as the weights, and Ipopt loses its way.
+There the last variable is the root :math:`t = D^{1/\alpha}`, with :math:`\sum_i p_i (q_i/(p_i t))^\alpha \le 1`.
 """
 
 from __future__ import annotations
@@ -115,6 +118,60 @@ class LiftedProblem:
         return outer._replace(L=0.0, LL=0.0, LD=0.0)
 
 
+class RootProblem(LiftedProblem):
+    r"""The same with :math:`t = D^{1/\alpha}` in place of ``D``, for Rényi orders."""
+
+    def __init__(self, problem: BoundProblem):
+        super().__init__(problem)
+        H = problem.size
+        self._hessian_rows = np.concatenate((self._hessian_rows, np.full(H, H + 1)))
+        self._hessian_columns = np.concatenate((self._hessian_columns, np.arange(H)))
+
+    def point(self, posterior: np.ndarray) -> np.ndarray:
+        x = super().point(posterior)
+        x[-1] **= 1.0 / self.problem.order
+        return x
+
+    def objective(self, x: np.ndarray) -> float:
+        return self.problem.outer(x[-2], x[-1] ** self.problem.order)
+
+    def constraints(self, x: np.ndarray) -> np.ndarray:
+        q = x[:-2]
+        # The statistic is homogeneous: that of q/t is the ratio of both sides, and neither overflows.
+        return np.array([q.sum(), q @ self.problem.risks - x[-2], self.problem.statistic(q / x[-1]) - 1.0])
+
+    def jacobian(self, x: np.ndarray) -> np.ndarray:
+        problem, t = self.problem, x[-1]
+        ratio = x[:-2] / t
+        slopes = problem.divergence_function.gradient(ratio, problem.prior) / t
+        slope = -problem.order * problem.statistic(ratio) / t
+        return np.concatenate((np.ones(problem.size), problem.risks, [-1.0], slopes, [slope]))
+
+    def hessian(self, x: np.ndarray, multipliers: np.ndarray, objective_factor: float) -> np.ndarray:
+        problem, t, order = self.problem, x[-1], self.problem.order
+        outer = self._outer(x)
+        ratio = x[:-2] / t
+        curvature = problem.divergence_function.curvature(ratio, problem.prior) / t**2
+        across = -order * problem.divergence_function.gradient(ratio, problem.prior) / t**2
+        corner = order * (order + 1.0) * problem.statistic(ratio) / t**2
+        tail = objective_factor * np.array([outer.LL, outer.LD, outer.DD])
+        tail[2] += multipliers[2] * corner
+        return np.concatenate((multipliers[2] * curvature, tail, multipliers[2] * across))
+
+    def _outer(self, x: np.ndarray) -> Outer:
+        """Derivatives of the bound with respect to ``L`` and ``t``."""
+        order, t = self.problem.order, x[-1]
+        D = t**order
+        outer = super()._outer(np.append(x[:-1], D))
+        slope, bend = order * D / t, order * (order - 1.0) * D / t**2
+        return outer._replace(D=outer.D * slope, LD=outer.LD * slope, DD=outer.DD * slope**2 + outer.D * bend)
+
+
+def lifted(problem: BoundProblem) -> LiftedProblem:
+    """The form of the problem that Ipopt copes with best."""
+    return RootProblem(problem) if problem.divergence == "renyi" else LiftedProblem(problem)
+
+
 class CyIpopt(Solver):
     """Ipopt with hand-written sparse derivatives, for any distance and divergence."""
 
@@ -168,7 +225,7 @@ class CyIpopt(Solver):
         settings = check_settings(options, max_iterations)
 
         def prepare() -> SolveFrom:
-            nlp = LiftedProblem(problem)
+            nlp = lifted(problem)
             return lambda start, seconds: _solve(nlp, start, options_for(start, seconds, settings), trace)
 
         return search.run(problem, first_start(problem, start), prepare)

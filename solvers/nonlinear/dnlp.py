@@ -81,12 +81,17 @@ def model(problem: BoundProblem, start: np.ndarray) -> Model:
         L = variable(L_value, 0.0, 1.0)
         constraints.append(factors.empirical_risk * ((p * problem.risks) @ w - L) == 0)
     if problem.divergence == "kl":
-        terms = -cp.entr(w)
+        over = p @ -cp.entr(w) - D
         budget = (D + problem.coefficient) / problem.exponent
+    elif problem.divergence == "renyi":
+        # The root of the statistic, which spans too many orders of magnitude itself.
+        D.value = D_value ** (1.0 / problem.order)
+        over = p @ cp.power(w / D, problem.order) - 1
+        budget = problem.coefficient * D
     else:
-        terms = cp.power(w, problem.order)
-        budget = problem.coefficient * cp.power(D, 1.0 / problem.order)
-    constraints.append(factors.divergence * (p @ terms - D) <= 0)
+        over = p @ cp.power(w, 2) - D
+        budget = problem.coefficient * cp.sqrt(D)
+    constraints.append(factors.divergence * over <= 0)
     if problem.distance == "kl":
         r = variable(bound, 0.0, 1.0)
         gap = -cp.log(1 - r) if isinstance(L, float) else _binary_kl(L, r)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pacb_models as pm
 from pacb_models.solution import STATUSES
-from pacb_models.solvers.nonlinear.cyipopt_nlp import LiftedProblem
+from pacb_models.solvers.nonlinear.cyipopt_nlp import lifted
 from pacb_models.solvers.nonlinear.interior_point import SETTINGS, STATUS_MAP, ending, first_start, random_starts
 
 from ..foreign import Doubled
@@ -44,7 +44,7 @@ def check_derivatives(derivatives, function, x, rel=1e-6):
 @given(seed=st.integers(0, 2**32))
 def test_derivatives_against_finite_differences(divergence, distance, seed):
     rng = np.random.default_rng(seed)
-    nlp = LiftedProblem(make(RISKS, distance, divergence, prior=PRIOR))
+    nlp = lifted(make(RISKS, distance, divergence, prior=PRIOR))
     x = point(nlp.problem, rng)
     check_derivatives(nlp.gradient(x), nlp.objective, x)
 

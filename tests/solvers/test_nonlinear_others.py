@@ -146,3 +146,15 @@ def test_pounce_as_an_ipopt_program(divergence, distance, no_ipopt):
     solution = pm.solve(problem, "ipopt", interface="executable", time_limit=60.0)
     assert solution.status == "optimal"
     assert solution.bound - pm.solve(problem, "frontier").bound <= 1e-9
+
+
+@pytest.mark.parametrize("name", ["cyipopt", "casadi", "dnlp", "ipopt"])
+@pytest.mark.parametrize("order", [6.0, 40.0])
+def test_large_orders(name, order):
+    """The statistic there is a number of many digits; Ipopt is given its root instead."""
+    problem = pm.BoundProblem(RISKS, 400, 0.05, "kl", "renyi", PRIOR, order=order)
+    solution = pm.solve(problem, name, max_iterations=500)
+    exact = pm.solve(problem, "frontier")
+    assert solution.status == "optimal"
+    minima = [exact.bound, *(minimum.bound for minimum in exact.local_minima)]
+    assert min(abs(solution.bound - minimum) for minimum in minima) <= 1e-9
