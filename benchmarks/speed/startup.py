@@ -3,7 +3,7 @@
     python -m pacb_models.benchmarks.speed.startup [--repeats 15]
 
 Processes that import NumPy and processes that start the package or a command, in turns in one run; the shortest time
-of each. Goal: at most 1.5 times NumPy's import for everything but a solve.
+of each. Goal: at most 1.5 times NumPy's import for what computes nothing; the last two lines do.
 """
 
 from __future__ import annotations
