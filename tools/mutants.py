@@ -33,7 +33,7 @@ PARTS = {
     "constants": ("pacb_models/constants", ["pacb_models/test_constants*.py"]),
     "optimality": ("pacb_models/optimality.py", ["pacb_models/test_optimality.py"]),
     "certificates": ("pacb_models/certificates", ["pacb_models/test_certificates*.py"]),
-    "frontier": ("solvers/exact/frontier", ["solvers/test_frontier.py"]),
+    "frontier": ("solvers/exact/frontier", ["solvers/test_frontier.py", "pacb_models/test_many.py"]),
 }
 #: Operators whose mutants say nothing: `|` stands in annotations only, which are never evaluated.
 MEANINGLESS = ("core/ReplaceBinaryOperator_BitOr", "core/RemoveDecorator")

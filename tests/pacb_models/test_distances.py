@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from mpmath import mpf
+from mpmath import diff, mpf
 
 from pacb_models import distances
 
@@ -80,6 +81,17 @@ class TestKlAtTheEdges:
 
     def test_certain_error(self):
         assert self.kl.invert(1.0, 0.1) == 1.0
+
+
+@given(st.sampled_from(NAMES), st.floats(0.0, 0.99), st.floats(1e-6, 0.999))
+def test_forward(name, empirical, share):
+    """The distance itself, with its slope and bend in the true risk."""
+    excess = share * (1.0 - empirical)
+    a, true = mpf(empirical), mpf(empirical) + mpf(excess)
+    found = distances.BY_NAME[name].forward(*np.array([[empirical], [excess], [float(1 - true)]]))
+    for order, value in enumerate(found):
+        exact = diff(lambda l: PHI[name](a, l), true, order)
+        assert value.item() == pytest.approx(float(exact), rel=1e-12, abs=1e-20), found._fields[order]
 
 
 @pytest.mark.parametrize("name", ["squared", "pinsker", "ch"])
