@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from mpmath import exp, mpf
 
 import pacb_models as pm
+from pacb_models.algebraic.direct_models import build_direct
 from pacb_models.constants import DISTANCES
 from pacb_models.direct.worst_case import worst_case
 from pacb_models.distances import Distance
+from pacb_models.solvers.convex.conic import SETTINGS
 
 from ..foreign import Doubled
 from .direct_reference import DirectReference
@@ -72,6 +74,20 @@ def test_minimum_is_the_root_in_forty_digits(divergence, distance, order):
     assert (solution.solver, solution.status, solution.is_global) == ("direct", "optimal", True)
     assert solution.lower_bound <= own
     assert true <= solution.bound <= true + 1e-12
+
+
+@pytest.mark.parametrize(("divergence", "distance", "order"), PAIRS)
+def test_minimum_is_the_optimum_of_the_conic_model(divergence, distance, order):
+    """The largest common risk by Clarabel, in the model's units, and the bound of its multipliers."""
+    pytest.importorskip("cvxpy")
+    risks, prior = [0.15, 0.2, 0.17, 0.22, 0.7], [0.1, 0.2, 0.3, 0.2, 0.2]
+    problem = pair(divergence, distance, order, risks, 60, prior, constant="one-sided")[1]
+    model = build_direct(problem)
+    model.problem.solve(solver="CLARABEL", **SETTINGS["CLARABEL"])
+    root = problem.common_risk.high
+    assert min(risks) + model.scale.unit * model.problem.value == pytest.approx(root, abs=1e-9)
+    weights = model.weights()
+    assert problem.bound(weights / weights.sum()) == pytest.approx(root, abs=1e-9)
 
 
 @settings(max_examples=150, deadline=None)
