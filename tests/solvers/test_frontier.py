@@ -422,8 +422,30 @@ def paths(random: np.random.Generator, problem: pm.BoundProblem):
             )
     else:
         path = renyi.RenyiPath(problem)
+        path.sort()
         segment = path.segment(int(random.integers(path.levels.size - 1)))
         yield segment, 0.0, 30.0
+
+
+@pytest.mark.parametrize("order", [1.2, 3.0, 20.0])
+@pytest.mark.parametrize("distance", ["linear", "squared", "kl"])
+def test_leaving_out_large_risks_changes_nothing(distance, order, monkeypatch):
+    """Large sets of a Rényi order: their largest risks are left out before the others are sorted."""
+    random = np.random.default_rng(0)
+    for kind in range(6):
+        risks = random.random(400) ** (1, 3)[kind % 2]
+        if kind > 3:
+            risks = np.append(risks, 0.5 + risks / 2)[300:]  # one good classifier among poor ones: several minima
+            risks[0] = 0.0
+        prior = random.dirichlet(np.ones(risks.size)) if kind % 3 else None
+        problem = pm.BoundProblem(risks, 40, 0.05, distance, "renyi", prior, order=order)
+        found = []
+        for few in (risks.size, 4):
+            monkeypatch.setattr(renyi, "_FEW_ITEMS", few)
+            found.append(renyi.minimise(problem))
+        whole, narrowed = found
+        assert narrowed.is_global == whole.is_global and len(narrowed.local_minima) == len(whole.local_minima)
+        assert narrowed.posterior == pytest.approx(whole.posterior, abs=1e-10)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(EVERY_BOUND))

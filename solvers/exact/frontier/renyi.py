@@ -12,7 +12,9 @@ minimal where :math:`N = c`, and :math:`\mathrm dN/\mathrm d\mu = 1/w`. The elas
             = \frac{\beta N}{c M_\beta} \sum_i p_i x_i^{\beta-1} (l_i - L)^2 .
 
 The path is swept twice: over the risks, for the segments between neighbouring risks in which the excess can be zero,
-and inside those.
+and inside those. Of a large set the largest risks are left out before anything is sorted: from one μ to another with
+half as many risks below there is no turn, as long as the enclosure of the excess says so. The linear distance needs no
+sweep: ``N`` is a norm of convex functions, hence convex in μ, and Newton's method finds :math:`N = c` from beyond.
 
 *Range of the elasticity in a segment.* ``N``, ``L`` and :math:`M_\beta` rise with μ; each :math:`x_i^{\beta-1}` rises
 when :math:`\beta \ge 1` and falls when :math:`\beta < 1`. For fixed weights the sum of squares is a parabola in
@@ -34,13 +36,20 @@ from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 
 from .minima import NEGLIGIBLE, Candidate, outcome, prior_is_optimal
-from .stationarity import STATIONARITY, Linear, Numbers, Point
-from .sweep import SHORTEST, Interval, find_turns, solve_turn
+from .stationarity import STATIONARITY, Ends, Linear, Numbers, Point
+from .sweep import SHORTEST, Interval, find_turns, judge, solve_turn
+
+#: Logarithms of prior weights: an array, or one number for equal weights.
+Logarithms = np.ndarray | float
 
 #: Largest number of powers formed at once.
 _BATCH = 1 << 14
 #: Risks at which a large set is looked at first.
-_FIRST_POINTS = 17
+_FIRST_POINTS = 9
+#: A set of this size is sorted as it is.
+_FEW_ITEMS = 1 << 14
+#: Risks of a large set from whose order levels with half as many risks below are read.
+_SAMPLE = 1024
 #: Where the sweep of a segment ends, close to its lower risk: the entering weight is this part of what it becomes.
 _CLOSEST = 1e-20
 #: Coordinates of the first cuts of a segment: finer where its weight is not small.
@@ -72,23 +81,28 @@ class RenyiPath:
     def __init__(self, problem: BoundProblem):
         self.problem = problem
         self.floor = float(problem.risks.min())
-        order = np.argsort(problem.risks)
-        self.y = problem.risks[order] - self.floor
+        self.y = problem.risks - self.floor
         # Weights are formed from logarithms: near order one they leave the floating-point range before they are normed.
-        self.log_p = np.log(problem.prior[order])
-        self.spread = float(self.y[-1])
+        self.log_p: Logarithms = -math.log(problem.size) if problem.uniform_prior else np.log(problem.prior)
+        self.spread = float(self.y.max())
         self.c, self.alpha = problem.coefficient, problem.order
         self.beta = 1.0 / (self.alpha - 1.0)
         self.stationarity = STATIONARITY[problem.distance]
         # N >= μ - mean: with μ this far above the mean d <= 1, or Φ <= d²/4 <= c/4 < b, and the bound falls.
         reach = 1.001 * (self.c if isinstance(self.stationarity, Linear) else math.sqrt(self.c))
-        self.levels = np.append(np.unique(self.y[self.y > NEGLIGIBLE]), self.spread + reach)
+        #: Beyond this μ the bound falls.
+        self.top = self.spread + reach
         self.candidates: list[Candidate] = []
         self.undecided: list[Interval] = []
         self.evaluations = 0
 
     def sweep(self) -> None:
         """Find every local minimum."""
+        self.narrow()
+        if isinstance(self.stationarity, Linear):
+            self.solve_linear()
+            return
+        self.sort()
         last = self.levels.size - 1
         few = self.levels.size * self.y.size <= _BATCH
         ranks = np.arange(last + 1.0) if few else np.unique(np.linspace(0, last, _FIRST_POINTS).round())
@@ -102,6 +116,58 @@ class RenyiPath:
         if turns.last_excess < 0.0:
             end = self.evaluate(np.zeros(1))
             self.add(self.floor, float(end.b[0]), Place(0.0, math.log(self.levels[0])))
+
+    def narrow(self) -> None:
+        """Leave out the largest risks of a large set while no turn needs them."""
+        if self.y.size <= _FEW_ITEMS:
+            return
+        sample = np.sort(self.y[:: -(-self.y.size // _SAMPLE)])
+        start = self._ends(self.top, self.y, self.log_p)
+        unknown = np.full(1, np.nan), np.full(1, np.nan)
+        rank = sample.size // 2
+        while self.y.size > _FEW_ITEMS and sample[rank] > NEGLIGIBLE:
+            kept = self.y < sample[rank]
+            y, log_p = self.y[kept], _part(self.log_p, kept)
+            end = self._ends(sample[rank], y, log_p)
+            self.evaluations += 1
+            if not y.max() > NEGLIGIBLE or judge(self.stationarity, start, end, unknown).open[0]:
+                return
+            self.y, self.log_p, self.top, start = y, log_p, float(sample[rank]), end
+            rank //= 2
+
+    def _ends(self, level: float, y: np.ndarray, log_p: Logarithms) -> Ends:
+        """The point of the path where μ is ``level``, which is above every risk given."""
+        N, w, risk = self._norms(level, *self._sums(level, y, log_p))
+        return self.stationarity.ends(np.array([self.floor + risk]), np.array([self.c * w]), np.array([self.c / N]))
+
+    def sort(self) -> None:
+        """Put the risks in order."""
+        if isinstance(self.log_p, float):
+            self.y = np.sort(self.y)
+        else:
+            order = np.argsort(self.y)
+            self.y, self.log_p = self.y[order], self.log_p[order]
+        first = np.searchsorted(self.y, NEGLIGIBLE, side="right")
+        rises = np.append(True, self.y[first + 1 :] > self.y[first:-1])
+        #: The distinct risks above the smallest, and the end of the path.
+        self.levels = np.append(self.y[first:][rises], self.top)
+
+    def solve_linear(self) -> None:
+        """The turn of the linear distance, where N = c: Newton's method from beyond, with dN/dμ = 1/w."""
+        level = self.top
+        while True:
+            kept = self.y < level
+            if not kept.all():
+                self.y, self.log_p = self.y[kept], _part(self.log_p, kept)
+            N, w, risk = self._norms(level, *self._sums(level, self.y, self.log_p))
+            self.evaluations += 1
+            step = float((N - self.c) * w)
+            if not 1e-15 * level < step < level:
+                break
+            level -= step
+        if math.isfinite(step):
+            low = float(self.y.max())
+            self.add(self.floor + float(risk), self.c * float(w), Place(low, math.log(level - low)))
 
     def add(self, L: float, b: float, place: Place) -> None:
         """Keep a local minimum as a candidate."""
@@ -123,7 +189,7 @@ class RenyiPath:
         """The segment above the risk of that rank."""
         low = float(self.levels[rank])
         count = int(np.searchsorted(self.y, low, side="right"))
-        return Segment(self, self.y[:count], self.log_p[:count], low, float(self.levels[rank + 1]) - low)
+        return Segment(self, self.y[:count], _part(self.log_p, slice(count)), low, float(self.levels[rank + 1]) - low)
 
     def evaluate(self, z: np.ndarray) -> Point:
         level = self.levels[(-z).astype(np.intp)]
@@ -131,13 +197,15 @@ class RenyiPath:
             sums = self._sums(level[:, None], self.y, self.log_p)
         else:
             counts = np.searchsorted(self.y, level)
-            parts = [self._sums(one, self.y[:k], self.log_p[:k]) for one, k in zip(level, counts, strict=True)]
+            parts = [
+                self._sums(one, self.y[:k], _part(self.log_p, slice(k))) for one, k in zip(level, counts, strict=True)
+            ]
             sums = tuple(np.array(column) for column in zip(*parts, strict=True))
         N, w, risk = self._norms(level, *sums)
         unknown = np.full(z.shape, np.nan)
         return Point(z, self.floor + risk, self.c * w, self.c / N, unknown, unknown)
 
-    def _sums(self, level: Numbers, y: np.ndarray, log_p: np.ndarray) -> tuple[Numbers, ...]:
+    def _sums(self, level: Numbers, y: np.ndarray, log_p: Logarithms) -> tuple[Numbers, ...]:
         """The sums that :meth:`_norms` takes."""
         ratio = np.maximum(1.0 - y / level, 0.0)
         weights, largest = _weights(self.beta * np.log(ratio) + log_p)
@@ -166,18 +234,21 @@ class RenyiPath:
     def posterior(self, place: Place) -> np.ndarray:
         above = math.exp(place.log_above)
         distance = place.risk - (self.problem.risks - self.floor)
+        support = np.flatnonzero(distance >= -NEGLIGIBLE)
+        distance = distance[support]
         # A logarithm of zero is minus infinity, and the weight zero.
         log_x = np.log(np.maximum(distance + above, 0.0))
-        log_x[distance < 0.0] = -np.inf
         log_x[np.abs(distance) <= NEGLIGIBLE] = place.log_above
         log_x *= self.beta
-        prior = self.problem.prior
+        prior = self.problem.prior[support]
         # In units of the largest weight. The prior is multiplied, as its logarithm would cost digits, between two
         # halves of the power, as either may leave the range of floating-point numbers that their product is in.
-        largest = int(np.argmax(log_x + np.log(prior)))
+        largest = int(np.argmax(log_x if self.problem.uniform_prior else log_x + np.log(prior)))
         half = np.exp(0.5 * (log_x - log_x[largest]))
         weights = half * (prior / prior[largest]) * half
-        return weights / weights.sum()
+        posterior = np.zeros(self.problem.size)
+        posterior[support] = weights / weights.sum()
+        return posterior
 
     def support_size(self, place: Place) -> int:
         return int(np.count_nonzero(self.y <= place.risk + NEGLIGIBLE))
@@ -204,7 +275,7 @@ class Moments(NamedTuple):
 class Segment:
     """The path between two neighbouring risks, ``low`` and ``low + gap``."""
 
-    def __init__(self, path: RenyiPath, y: np.ndarray, log_p: np.ndarray, low: float, gap: float):
+    def __init__(self, path: RenyiPath, y: np.ndarray, log_p: Logarithms, low: float, gap: float):
         self.path = path
         self.y, self.log_p, self.low, self.gap = y, log_p, low, gap
         self.below = low - y
@@ -270,6 +341,10 @@ class Segment:
 
     def is_atom(self, start: np.ndarray, end: np.ndarray) -> np.ndarray:
         return end - start <= SHORTEST
+
+
+def _part(log_p: Logarithms, which: np.ndarray | slice) -> Logarithms:
+    return log_p if isinstance(log_p, float) else log_p[which]
 
 
 def _weights(logarithms: np.ndarray) -> tuple[np.ndarray, Numbers]:
