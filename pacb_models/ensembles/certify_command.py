@@ -12,6 +12,9 @@ from ..cli import DONE, FAILED, add_bound_arguments, add_command
 from ..errors import InputError
 from ..files import write_atomically
 
+#: Rows from which threads gain more than they cost.
+_ROWS_FOR_THREADS = 10_000
+
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the command ``certify``."""
@@ -126,6 +129,7 @@ def _is_paper(options: argparse.Namespace) -> bool:
 def _certified(options: argparse.Namespace, table: Any) -> int:
     """Fit, certify, print and save the deployed predictor."""
     import numpy as np
+    from threadpoolctl import threadpool_limits
 
     from .certified import CertifiedClassifier
     from .classifier_sets import classifier_set
@@ -141,7 +145,9 @@ def _certified(options: argparse.Namespace, table: Any) -> int:
     )
     ignored = [name for name in options.ignore.split(",") if name]
     groups = None if options.group is None else load_groups(options.file, options.group, ignored)
-    _fit(model, table.X, np.asarray(table.class_names)[table.y], groups=groups)
+    # Threads of boosting wait for each other in loops: on a small table and a busy machine that takes minutes.
+    with threadpool_limits(1 if len(table.y) < _ROWS_FOR_THREADS else None):
+        _fit(model, table.X, np.asarray(table.class_names)[table.y], groups=groups)
     record = {
         "guarantee": model.guarantee_.as_dict(),
         "certificate": model.certificate_.as_dict(),
