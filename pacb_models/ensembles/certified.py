@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_method_params, _num_samples, check_i
 
 from ..certificates import certify
 from ..errors import InputError
-from ..validation import check_choice, check_delta, check_prior
+from ..validation import check_choice, check_delta, check_prior, refuse_masked
 from .candidates import (
     RATES,
     Candidate,
@@ -120,6 +120,12 @@ class CertifiedClassifier(EnsembleClassifier):
     names_ : list of str
     n_validation_ : int
     classes_ : array
+
+    Notes
+    -----
+    Whatever looks at all examples before ``fit`` divides them spoils the certificate: scaling or selection of features
+    in a pipeline *around* this estimator (put them into the classifiers), and a grid search around it (its winner needs
+    :meth:`calibrate` with fresh examples).
 
     See Also
     --------
@@ -447,6 +453,7 @@ def _print_progress(done: int, total: int) -> None:
 def _checked_groups(groups: Any, examples: int) -> np.ndarray | None:
     if groups is None:
         return None
+    refuse_masked("groups", groups)
     array = np.asarray(groups)
     if array.shape != (examples,):
         raise InputError(f"groups has shape {array.shape}; it must hold one group for each of the {examples} examples.")
