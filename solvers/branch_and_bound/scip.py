@@ -32,6 +32,11 @@ from . import scip_worker
 #: What SCIP's dual bound is lowered by. Its constraints hold to 1e-6 (``numerics/feastol``), and what it calls the
 #: minimum has been seen up to 3e-6 *below* the true one; a dual bound above the true minimum has not been seen.
 TOLERANCE = 1e-6
+#: Variables stand for weights in units of the prior, but of no less than this: SCIP takes coefficients below 1e-9 for
+#: zero, and a classifier of less prior weight would drop out of the sum of the weights, and its bound of the minimum.
+LEAST_UNIT = 1e-6
+#: Coefficients beyond this (SCIP's infinity is 1e20) are not for SCIP.
+LARGEST_COEFFICIENT = 1e15
 #: Seconds that the process may take beyond SCIP's own limit, for starting and building the model.
 GRACE = 10.0
 #: The longest polishing, in iterations.
@@ -108,21 +113,27 @@ class Scip(Solver):
         if problem.distance == "kl" and problem.bound(first) >= 1.0:
             # It is flat there, and the model has no point with r below one.
             return Outcome(first, "acceptable", "the bound rounds to 1 at the start; SCIP was not started.", 0)
+        units = np.maximum(problem.prior, LEAST_UNIT)
+        # In the terms of the divergence: units^order / prior^(order - 1).
+        steepness = problem.order * np.log(units) - (problem.order - 1.0) * np.log(problem.prior)
+        if steepness.max() > math.log(LARGEST_COEFFICIENT):
+            message = f"prior weights of {problem.prior.min():.1g} are too small for SCIP at order {problem.order:g}."
+            return Outcome(first, "numerical_error", message, 0)
         left = deadline - time.monotonic()
         settings = {"limits/time": left} if math.isfinite(left) else {}
         if left <= 0.0:
             return Outcome(first, "time_limit", "the time limit was reached before SCIP was started.", 0)
         started = time.perf_counter()
-        answer = _ask(_task(problem, first, settings | (options or {})), left + GRACE)
+        answer = _ask(_task(problem, first, units, settings | (options or {})), left + GRACE)
         elapsed = time.perf_counter() - started
         if isinstance(answer, str):
             status = "time_limit" if elapsed > left else "error"
             return Outcome(first, status, answer, None)
-        return _outcome(problem, first, answer, elapsed, polish)
+        return _outcome(problem, first, units, answer, elapsed, polish)
 
 
-def _task(problem: BoundProblem, start: np.ndarray, options: dict[str, Any]) -> dict[str, Any]:
-    """What the worker needs to know, as JSON-ready numbers."""
+def _task(problem: BoundProblem, start: np.ndarray, units: np.ndarray, options: dict[str, Any]) -> dict[str, Any]:
+    """What the worker needs to know, as JSON-ready numbers; variables are weights over their units."""
     L, D = problem.empirical_risk(start), problem.statistic(start)
     bound = problem.outer(L, D)
     # No optimum has a larger statistic than a bound with the least risk that is as large as the start's.
@@ -131,6 +142,7 @@ def _task(problem: BoundProblem, start: np.ndarray, options: dict[str, Any]) -> 
     return {
         "risks": problem.risks.tolist(),
         "prior": problem.prior.tolist(),
+        "units": units.tolist(),
         "distance": problem.distance,
         "divergence": problem.divergence,
         "order": problem.order,
@@ -140,7 +152,7 @@ def _task(problem: BoundProblem, start: np.ndarray, options: dict[str, Any]) -> 
         "largest_statistic": largest,
         "largest_excess": problem.outer(0.0, largest),
         "start": {
-            "ratios": (start / problem.prior).tolist(),
+            "ratios": (start / units).tolist(),
             "L": L,
             "D": D,
             "t": D ** (1.0 / problem.order) if problem.order > 1.0 else None,
@@ -177,7 +189,9 @@ def _ask(task: dict[str, Any], seconds: float) -> dict[str, Any] | str:
     return f"SCIP's process failed: {complaint}"
 
 
-def _outcome(problem: BoundProblem, first: np.ndarray, answer: dict[str, Any], elapsed: float, polish: bool) -> Outcome:
+def _outcome(
+    problem: BoundProblem, first: np.ndarray, units: np.ndarray, answer: dict[str, Any], elapsed: float, polish: bool
+) -> Outcome:
     status, message = STATUS_MAP.get(
         answer["status"], ("error", f"SCIP returned the unknown status {answer['status']!r}.")
     )
@@ -186,7 +200,7 @@ def _outcome(problem: BoundProblem, first: np.ndarray, answer: dict[str, Any], e
     lower = max(dual - TOLERANCE, 0.0) if abs(dual) < 1e19 else None
     weights: np.ndarray | None = first
     if answer["ratios"] is not None:
-        q, _ = onto_simplex(np.array(answer["ratios"]) * problem.prior)
+        q, _ = onto_simplex(np.array(answer["ratios"]) * units)
         weights = first if q is None else q
         if polish:
             weights = mirror.SOLVER.run(problem, start=weights, max_iterations=POLISHING).posterior

@@ -2,8 +2,8 @@ r"""SCIP on one bound minimisation, in a process of its own.
 
 Reads one JSON object from standard input and writes one to standard output. SCIP can end the process that it runs in.
 
-The model has the ratios :math:`w_i = q_i/p_i`, the empirical risk ``L``, and what the bound is made of, written in the
-form in which SCIP recognises what is convex:
+The model has the ratios :math:`w_i = q_i/p_i` (over a larger unit where :math:`p_i` is very small), the empirical
+risk ``L``, and what the bound is made of, written in the form in which SCIP recognises what is convex:
 
 * χ²: :math:`\sum_i p_i w_i^2 \le t^2`, a second-order cone, budget :math:`c\,t`; with :math:`X` and :math:`\sqrt X`
   SCIP stalls;
@@ -40,12 +40,12 @@ def minimise(task: dict[str, Any]) -> dict[str, Any]:
     started = time.perf_counter()
     scip = Model()
     scip.hideOutput()
-    p, risks = task["prior"], task["risks"]
-    w = [scip.addVar(lb=0.0, ub=1.0 / p[i]) for i in range(len(p))]
+    u, risks = task["units"], task["risks"]
+    w = [scip.addVar(lb=0.0, ub=1.0 / unit) for unit in u]
     L = scip.addVar(lb=max(min(risks), LEAST_RISK), ub=max(*risks, LEAST_RISK))
-    scip.addCons(quicksum(p[i] * w[i] for i in range(len(p))) == 1.0)
+    scip.addCons(quicksum(u[i] * w[i] for i in range(len(u))) == 1.0)
     # An inequality: the least empirical risk that is counted need not be reached.
-    scip.addCons(quicksum(p[i] * risks[i] * w[i] for i in range(len(p)) if risks[i] > 0.0) <= L)
+    scip.addCons(quicksum(u[i] * risks[i] * w[i] for i in range(len(u)) if risks[i] > 0.0) <= L)
     spread, budget, spread_at = _divergence(scip, task, w)
     objective, tail = _distance(scip, task, L, budget)
     scip.setObjective(objective, "minimize")
@@ -66,19 +66,23 @@ def minimise(task: dict[str, Any]) -> dict[str, Any]:
 
 def _divergence(scip: Any, task: dict[str, Any], w: list[Any]) -> tuple[Any, Any, str]:
     """The variable of the divergence, the budget as an expression in it, and which of the start's numbers it is."""
+    from math import log as logarithm
+
     from pyscipopt import log, quicksum
 
-    p, c = task["prior"], task["coefficient"]
+    p, u, c = task["prior"], task["units"], task["coefficient"]
     if task["divergence"] == "kl":
         D = scip.addVar(lb=0.0, ub=task["largest_statistic"])
-        scip.addCons(quicksum(p[i] * w[i] * log(w[i]) for i in range(len(p))) <= D)
+        terms = (u[i] * w[i] * log(w[i]) + u[i] * logarithm(u[i] / p[i]) * w[i] for i in range(len(p)))
+        scip.addCons(quicksum(terms) <= D)
         return D, (D + c) / task["exponent"], "D"
     order = task["order"]
     t = scip.addVar(lb=1.0, ub=task["largest_statistic"] ** (1.0 / order))
+    factors = [p[i] * (u[i] / p[i]) ** order for i in range(len(p))]
     if order == 2.0:
-        scip.addCons(quicksum(p[i] * w[i] * w[i] for i in range(len(p))) <= t * t)
+        scip.addCons(quicksum(factors[i] * w[i] * w[i] for i in range(len(p))) <= t * t)
     else:
-        scip.addCons(quicksum(p[i] * w[i] ** order for i in range(len(p))) <= t**order)
+        scip.addCons(quicksum(factors[i] * w[i] ** order for i in range(len(p))) <= t**order)
     return t, c * t, "t"
 
 

@@ -43,6 +43,26 @@ def test_two_minima(risks, m, distance):
     assert certified.bound - 1e-5 <= solution.lower_bound <= certified.bound
 
 
+@pytest.mark.parametrize("share", [1e-8, 1e-10, 1e-12, 1e-15])
+@pytest.mark.parametrize("divergence, distance", [("kl", "kl"), ("kl", "squared"), ("chi2", "squared"), ("chi2", "kl")])
+def test_prior_weights_below_its_tolerance_are_not_lost(divergence, distance, share):
+    """SCIP takes coefficients below 1e-9 for zero; without the good classifier the minimum would be larger."""
+    prior = np.array([share, *np.full(9, (1.0 - share) / 9)])
+    risks = [0.01, *np.linspace(0.3, 0.45, 9)]
+    problem = pm.BoundProblem(risks, m=2000, delta=0.05, distance=distance, divergence=divergence, prior=prior)
+    certified = pm.solve(problem, "frontier").bound
+    solution = pm.solve(problem, "scip", time_limit=20.0)
+    assert certified - 1e-4 <= solution.lower_bound <= certified <= solution.bound + 1e-12
+
+
+def test_a_prior_that_no_scaling_helps_is_refused():
+    """At order 12 a prior weight of 1e-15 makes a coefficient of 1e93."""
+    problem = pm.BoundProblem([0.1, 0.2], 100, 0.05, "squared", "renyi", [1e-15, 1.0 - 1e-15], order=12.0)
+    solution = pm.solve(problem, "scip", merge=False)
+    assert solution.status == "numerical_error" and solution.lower_bound is None
+    assert "prior weights of 1e-15 are too small for SCIP at order 12" in solution.message
+
+
 def test_time_limit_keeps_the_lower_bound_reached_so_far():
     rng = np.random.default_rng(0)
     problem = pm.BoundProblem(rng.binomial(5000, 0.2, 1000) / 5000, 300, 0.05, "kl", "renyi", order=3.0)
@@ -74,7 +94,7 @@ def test_a_process_that_ends_is_a_finding_and_not_the_end(monkeypatch):
 def test_the_worker_in_this_process():
     """What the process computes, without the process: for the error messages and for those who measure coverage."""
     problem = make(RISKS, "squared", "chi2", prior=PRIOR)
-    answer = scip_worker.minimise(scip._task(problem, problem.prior, {}))
+    answer = scip_worker.minimise(scip._task(problem, problem.prior, problem.prior, {}))
     certified = pm.solve(problem, "frontier").bound
     assert answer["status"] == "optimal"
     assert certified - 1e-5 <= answer["lower_bound"] <= certified + 1e-6
