@@ -26,7 +26,7 @@ from .optimality import NO_RISK
 from .problem import BoundProblem, Problem, resolve
 from .registry import OPTIMAL_RESIDUAL, choose, solve
 from .solution import LocalMinimum, Solution
-from .validation import check_delta, check_error_counts, check_prior, check_risks, real_numbers
+from .validation import check_delta, check_error_counts, check_prior, check_risks, real_numbers, refuse_masked
 
 if TYPE_CHECKING:
     from .distances import Distance
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from .solver import Solver
 
 
-#: Problems up to this size are not merged when many of them are solved.
-_SMALL = 256
+#: Problems up to this size are not merged when many of them are solved, unless so few of so many risks differ.
+_SMALL, _FEW = 256, 0.25
 
 
 class ProblemBatch(Immutable):
@@ -309,9 +309,9 @@ def _solve_batch(batch: ProblemBatch, problems: ProblemBatch | list[Problem], so
         outcome = BatchOutcome(np.zeros((count, size)), np.zeros(count), np.zeros(count, int), np.ones(count, bool), {})
     columns = _recomputed(batch, outcome.posterior) if not outcome.unsettled.all() else _blank(count)
     doubtful = outcome.unsettled | ~(columns["kkt_residual"] <= OPTIMAL_RESIDUAL)
-    # Problems that come in large numbers are small: merging equal risks would take longer than it saves.
-    merge = False if size <= _SMALL else "auto"
-    alone = {row: solve(problems[row], method, merge=merge) for row in np.flatnonzero(doubtful).tolist()}
+    alone = {
+        row: solve(problems[row], method, merge=_merging(batch.risks[row])) for row in np.flatnonzero(doubtful).tolist()
+    }
     columns["posterior"], columns["lower_bound"] = outcome.posterior, outcome.lower_bound
     columns["iterations"], columns["is_global"] = outcome.iterations, ~doubtful
     for row, solution in alone.items():
@@ -322,6 +322,11 @@ def _solve_batch(batch: ProblemBatch, problems: ProblemBatch | list[Problem], so
     seconds = time.perf_counter() - started
     minima = {row: others for row, others in outcome.local_minima.items() if row not in alone}
     return SolutionBatch(**columns, solver=method.name, seconds=seconds, alone=alone, local_minima=minima)
+
+
+def _merging(risks: np.ndarray) -> bool | str:
+    """Problems that come in large numbers are small: merging equal risks mostly takes longer than it saves."""
+    return "auto" if risks.size > _SMALL or np.unique(risks).size <= _FEW * risks.size else False
 
 
 def _blank(count: int) -> dict[str, np.ndarray]:
@@ -385,8 +390,7 @@ def _column(name: str, value: ArrayLike, count: int, check: Callable[[Any], Any]
     """One number per problem, each of them checked as it is for a single problem."""
     if np.ndim(value) == 0:
         return np.full(count, check(value), dtype=dtype)
-    if np.ma.is_masked(value):
-        raise InputError(f"{name} is a masked array; every entry must be known.")
+    refuse_masked(name, value)
     array = np.asarray(value)
     if array.shape != (count,):
         raise InputError(f"{name} has the shape {array.shape}; it must be one number or one for each of {count} rows.")

@@ -21,8 +21,7 @@ SMALLEST_DELTA = 1e-300
 
 def real_numbers(name: str, values: object, expected: str = "a number or an array of numbers") -> np.ndarray:
     """``values`` of any shape as float64 (a copy unless it is that already); only real numbers, all of them known."""
-    if np.ma.is_masked(values):
-        raise InputError(f"{name} is a masked array; every entry must be known.")
+    refuse_masked(name, values)
     try:
         array = np.asarray(values)
         if array.dtype.kind not in "biufO" or any(isinstance(entry, str | bytes | None) for entry in _objects(array)):
@@ -30,6 +29,12 @@ def real_numbers(name: str, values: object, expected: str = "a number or an arra
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
         raise InputError(_not_numbers(name, values, expected)) from None
+
+
+def refuse_masked(name: str, values: object) -> None:
+    """Refuse an array with masked entries, which NumPy's conversions take for known."""
+    if np.ma.is_masked(values):
+        raise InputError(f"{name} is a masked array; every entry must be known.")
 
 
 def _objects(array: np.ndarray) -> Iterable[object]:

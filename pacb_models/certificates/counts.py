@@ -9,6 +9,7 @@ from ..binary_kl import all_or_refuse
 from ..constants.names import LARGEST_SAMPLE_SIZE
 from ..errors import InputError
 from ..validation import _vector as vector
+from ..validation import refuse_masked
 
 _SAMPLE_SIZES = "a sample size must be a whole number from 1 to 1000000000"
 _WHAT_TO_DO = (
@@ -23,8 +24,7 @@ def whole_numbers(name: str, values: object, expected: str) -> NDArray[np.int64]
         array = np.asarray(values)
     except ValueError:
         raise InputError(f"{name} is ragged; {expected}.") from None
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise InputError(f"{name} is a masked array; every entry must be known.")
+    refuse_masked(name, values)
     if array.dtype.kind in "iu":
         return array.astype(np.int64, copy=False)
     if array.dtype.kind != "f":

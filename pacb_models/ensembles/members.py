@@ -26,6 +26,7 @@ from sklearn.utils.validation import (
 )
 
 from ..errors import InputError
+from ..validation import refuse_masked
 from .kernel_family import Distances
 from .sharing import predict_members, train_members
 
@@ -120,6 +121,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         validate_data(self, X, reset=reset, skip_check_array=True)
         if y is None:
             raise InputError("y is None; this estimator requires y to be passed, but the target y is None.")
+        refuse_masked("y", y)
         X, y = indexable(X, y)
         y = column_or_1d(y, warn=True)
         if read_labels:
@@ -225,6 +227,8 @@ def _fitted(estimator: Any, X: Any, y: np.ndarray, params: dict[str, Any]) -> An
 
 def _class_indices(name: str, prediction: np.ndarray, classes: np.ndarray, rows: int) -> np.ndarray:
     """A classifier's labels as indices into ``classes``; labels that are not among these are refused."""
+    refuse_masked(f"estimators: what {name!r} predicts", prediction)
+    prediction = np.asarray(prediction)
     if prediction.shape != (rows,):
         raise InputError(
             f"estimators: {name!r} predicts an array of shape {prediction.shape} for {rows} examples; it must predict "

@@ -197,4 +197,5 @@ def _fitted(estimator: Any, X: Any, y: np.ndarray) -> Any:
 
 
 def _predicted(estimator: Any, X: Any) -> np.ndarray:
-    return np.asarray(estimator.predict(X))
+    # Not a plain array yet: a mask must be seen.
+    return np.asanyarray(estimator.predict(X))

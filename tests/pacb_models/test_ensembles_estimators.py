@@ -19,7 +19,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import pacb_models as pm
-from pacb_models import Certificate, StochasticClassifier, StochasticSVC
+from pacb_models import Certificate, CertifiedClassifier, StochasticClassifier, StochasticSVC
 from pacb_models.errors import InputError
 
 #: The only check that is not run needs an environment variable set before SciPy is imported; the estimators make no
@@ -330,6 +330,7 @@ class Predicts(ClassifierMixin, BaseEstimator):
         (lambda n: np.full(n, 0.5), "which is not one of the classes"),
         (lambda n: np.full(n, np.nan), "which is not one of the classes"),
         (lambda n: np.full(n, "1"), "must be of one type"),
+        (lambda n: np.ma.array(np.zeros(n, int), mask=np.arange(n) % 2), "predicts is a masked array"),
     ],
 )
 def test_predictions_that_are_no_labels_are_refused(answer, complaint):
@@ -338,6 +339,20 @@ def test_predictions_that_are_no_labels_are_refused(answer, complaint):
     model = StochasticClassifier([("good", good), ("odd", Predicts(answer))], prefit=True)
     with pytest.raises(InputError, match=f"'odd'.*{complaint}"):
         model.fit(X[300:], y[300:])
+
+
+@pytest.mark.parametrize("certifier", [StochasticClassifier, CertifiedClassifier])
+def test_masked_labels_are_refused(certifier):
+    X, y = load_breast_cancer(return_X_y=True)
+    masked = np.ma.array(y, mask=X[:, 0] > 15.0)
+    with pytest.raises(InputError, match="y is a masked array; every entry must be known"):
+        certifier([DecisionTreeClassifier(max_depth=1)]).fit(X, masked)
+
+
+def test_masked_groups_are_refused():
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.raises(InputError, match="groups is a masked array; every entry must be known"):
+        CertifiedClassifier([DecisionTreeClassifier(max_depth=1)]).fit(X, y, groups=np.ma.array(y, mask=y > 0))
 
 
 @pytest.mark.parametrize("trained, certified", [(str, int), (int, str), (str, bool)])
