@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ..families import FAMILIES
+from ..families import FAMILIES, instances
 from .tables import Column, Table
 from .wording import percent, scientific
 
@@ -19,11 +19,17 @@ def families_table(runs: pd.DataFrame) -> Table | None:
         return None
     shares = hard.pivot_table(index="method", columns="dataset", values="found", aggfunc="mean", sort=False)
     shares = shares[[family for family in FAMILIES if family in shares]]
-    shares["all"] = hard.groupby("method")["found"].mean()
+    minima = hard["problem"].map({frozen.name: frozen.minima for frozen in instances()})
+    for name, rows in (("one minimum", hard[minima == 1]), ("several minima", hard[minima > 1]), ("all", hard)):
+        if len(rows):
+            shares[name] = rows.groupby("method")["found"].mean()
     shares = shares.sort_values("all", ascending=False).reset_index()
     columns = [Column("solver", "method", numeric=False)]
     columns += [Column(name, name, percent) for name in shares.columns[1:]]
-    caption = "Optima found, family by family, of the problems that the solver can handle."
+    caption = (
+        "Optima found, family by family, of the problems that the solver can handle and was given; and of the problems "
+        "that have one local minimum, and several."
+    )
     return Table.of("families", caption, columns, shares)
 
 

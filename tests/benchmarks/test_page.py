@@ -34,6 +34,16 @@ def test_families_are_set_against_solvers(tmp_path):
     assert texts(table)["frontier"] == ["100 %", "100 %", "100 %"]
 
 
+def test_problems_with_several_minima_are_told_apart(tmp_path):
+    rows = [
+        row("mirror", "one-good-17-H20-chi2-kl", dataset="one-good", gap=1e-3),
+        row("mirror", "ties-01-H50-chi2-squared", dataset="ties"),
+    ]
+    table = families_table(analysis.prepare(frame(tmp_path, rows)))
+    assert table.titles == ("solver", "one-good", "ties", "one minimum", "several minima", "all")
+    assert texts(table)["mirror"] == ["0 %", "100 %", "100 %", "0 %", "50 %"]
+
+
 def test_lower_bounds_are_set_against_the_certified_minimum(tmp_path):
     table = lower_bounds_table(analysis.prepare(frame(tmp_path, ROWS)))
     assert texts(table)["scip"] == ["2", "50 %", "5.0e-04", "1.0e-03", "0"]
