@@ -64,9 +64,7 @@ class Merged(Generic[AnyProblem]):
             return posterior
         if self.original.uniform_prior:
             return self.groups.lookup(posterior / self.groups.counts)
-        expanded = self.groups.lookup(posterior / self.problem.prior)
-        expanded *= self.original.prior
-        return expanded
+        return self.groups.lookup(posterior / self.problem.prior, self.original.prior)
 
     def restrict(self, posterior: ArrayLike) -> np.ndarray:
         """A posterior of the original as one of the merged problem, whose bound is not larger: sums over the groups."""
@@ -97,11 +95,16 @@ class Groups(NamedTuple):
     keys: np.ndarray
     labels: np.ndarray
 
-    def lookup(self, values: np.ndarray) -> np.ndarray:
-        """For every classifier, the value of its group."""
+    def lookup(self, values: np.ndarray, factors: np.ndarray | None = None) -> np.ndarray:
+        """For every classifier, the value of its group, times its own factor."""
         table = np.zeros(self.labels[-1] + 1)
         table[self.labels] = values
-        return table[self.keys]
+        result = np.empty(self.keys.size)
+        for part in _blocks(result.size):
+            table.take(self.keys[part], out=result[part], mode="clip")
+            if factors is not None:
+                result[part] *= factors[part]
+        return result
 
     def sums(self, values: np.ndarray) -> np.ndarray:
         """For every group, the sum of the values of its classifiers; by blocks, which keeps long sums accurate."""
@@ -163,13 +166,14 @@ def _count(risks: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, np.ndarray
     One loop, so that each block of risks is read from memory once.
     """
     m = table.size - 1
-    keys = np.empty(risks.size, dtype=np.intp)
+    # Small keys: memory that is touched for the first time costs as much as the arithmetic.
+    keys = np.empty(risks.size, dtype=np.min_scalar_type(m))
     counts = np.zeros(m + 1, dtype=np.intp)
     exact = True
     for part in _blocks(risks.size):
         product = risks[part] * m
-        key = keys[part]
-        key[:] = np.rint(product, out=product)
+        key = np.rint(product, out=product).astype(np.intp)
+        keys[part] = key
         counts += np.bincount(key, minlength=m + 1)
         if exact:
             table.take(key, out=product, mode="clip")
