@@ -22,7 +22,7 @@ import numpy as np
 
 from pacb_models.ensembles.datasets import Dataset, load_dataset
 from pacb_models.ensembles.grids import PAPER_COUNT, paper_grid
-from pacb_models.ensembles.risks import BATCH, Experiment, run_batches
+from pacb_models.ensembles.risks import BATCH, Experiment, in_threads
 
 
 def plain_errors(dataset: Dataset, experiment: Experiment, index: int) -> tuple[int, int]:
@@ -49,7 +49,7 @@ def plain_loop(dataset: Dataset, experiment: Experiment, indices: np.ndarray, jo
 def shared_loop(experiment: Experiment, indices: np.ndarray, jobs: int) -> list[tuple[int, ...]]:
     batches = [indices[start : start + BATCH].tolist() for start in range(0, len(indices), BATCH)]
     found: dict[int, tuple[int, ...]] = {}
-    for batch, errors in run_batches(experiment, Experiment.errors, batches, jobs):
+    for batch, (errors, _) in in_threads(experiment, Experiment.errors, batches, jobs):
         found.update(zip(batch, (result.counts[:2] for result in errors)))
     return [found[index] for index in indices.tolist()]
 

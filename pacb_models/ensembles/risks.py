@@ -234,13 +234,14 @@ def run_batches(
     todo = finished.missing(total)
     if not todo:
         return
-    done = _in_threads(experiment, work, todo, n_jobs) if dask is None else _on_cluster(experiment, work, todo, dask)
+    done = in_threads(experiment, work, todo, n_jobs) if dask is None else _on_cluster(experiment, work, todo, dask)
     for batch, (errors, elsewhere) in done:
         finished.add(batch, errors, elsewhere)
         report(len(finished.errors), total)
 
 
-def _in_threads(experiment: Experiment, work: Work, batches: Sequence[range], n_jobs: int) -> Iterator[Done]:
+def in_threads(experiment: Experiment, work: Work, batches: Sequence[Sequence[int]], n_jobs: int) -> Iterator[Done]:
+    """Every batch with its errors, as they are done."""
     from joblib import Parallel, delayed
 
     experiment.gram  # noqa: B018  made once, before the threads ask for it
@@ -249,7 +250,7 @@ def _in_threads(experiment: Experiment, work: Work, batches: Sequence[range], n_
         yield from parallel(delayed(lambda batch: (batch, (work(experiment, batch), 0.0)))(batch) for batch in batches)
 
 
-def _on_cluster(experiment: Experiment, work: Work, batches: Sequence[range], address: str) -> Iterator[Done]:
+def _on_cluster(experiment: Experiment, work: Work, batches: Sequence[Sequence[int]], address: str) -> Iterator[Done]:
     from ..cluster import spread
 
     return spread(partial(_timed, work), batches, address, shared=experiment)
