@@ -21,7 +21,7 @@ help:               ## this list
 bench: .venv/ready-run    ## the main job: every solver on every problem of a suite, and a report in results/
 	$(BIN)/pacb bench --suite $(SUITE) $(ARGS)
 
-field: .venv/ready-run    ## every solver on every problem, and the page docs/field.md (an hour or two on a quiet machine)
+field: .venv/ready-run    ## every solver on every problem, and the page docs/field.md (an hour on a quiet machine)
 	$(BIN)/pacb bench --suite field --out results/field --resume --page docs/field.md $(ARGS)
 
 starts: .venv/ready-run   ## where local methods end, from 100 random starts of each kind: the page docs/starts

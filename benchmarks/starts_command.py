@@ -30,8 +30,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "instances", nargs="*", metavar="INSTANCE", help="names; a few of every family, and the paper's own, by default"
     )
-    parser.add_argument("--each", type=int, default=4, metavar="N", help="instances of every family")
-    parser.add_argument("--largest", type=int, default=200, metavar="H", help="largest size of those")
+    parser.add_argument("--each", type=int, default=2, metavar="N", help="instances of every family")
+    parser.add_argument(
+        "--largest", type=int, default=60, metavar="H", help="largest size of those, where a family has so small ones"
+    )
     parser.add_argument("--starts", type=int, default=100, metavar="N", help="random starts per kind")
     parser.add_argument("--solvers", metavar="A,B,...", help="only these solvers")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes")
