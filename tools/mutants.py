@@ -23,7 +23,7 @@ from namespace import ROOT, link_namespace
 
 #: Part -> (file or folder that is changed, tests that must notice).
 PARTS = {
-    "problem": ("pacb_models/problem.py", ["pacb_models/test_problem.py"]),
+    "problem": ("pacb_models/problem.py", ["pacb_models/test_problem.py", "pacb_models/test_optimality.py"]),
     "distances": ("pacb_models/distances.py", ["pacb_models/test_distances.py", "pacb_models/test_optimality.py"]),
     "divergences": (
         "pacb_models/divergences.py",

@@ -226,3 +226,10 @@ def test_distance_of_ones_own():
     assert own.distance == "shifted"
     linear = pm.BoundProblem([0.1, 0.3], m=20, distance="linear")
     assert own.bound([0.5, 0.5]) == pytest.approx(linear.bound([0.5, 0.5]), rel=1e-14)
+
+
+def test_rounded_weights_do_not_carry_the_empirical_risk_out_of_its_range():
+    """A solver's iterate may be a rounding error outside of the simplex."""
+    iterate = np.array([1.0 + 1e-12, -1e-12])
+    assert pm.BoundProblem([0.0, 0.5], m=50).empirical_risk(iterate) == 0.0
+    assert pm.BoundProblem([1.0, 0.5], m=50).empirical_risk(iterate) == 1.0
