@@ -56,7 +56,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument(
         "--memory-limit",
         metavar="SIZE",
-        help="per cell, such as 800M or 4G, or 'none'; half of the machine's memory by default, divided by --jobs",
+        help="per cell, such as 800M or 4G, or 'none'; half of this machine's memory by default, divided by --jobs "
+        "(with --dask give it, if workers have less)",
     )
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="measure every cell N times")
     parser.add_argument(
