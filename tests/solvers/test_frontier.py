@@ -736,3 +736,24 @@ def test_the_smallest_risks_there_are(risk, m, delta):
     solution = pm.solve(problem, "frontier")
     assert solution.is_global and solution.status == "optimal"
     assert solution.bound == pytest.approx(problem.bound(problem.prior), rel=1e-12)
+
+
+@pytest.mark.parametrize("prior", ["uniform", "random"])
+@pytest.mark.parametrize("spread", [0.3, 1e-3])
+def test_sums_over_many_classifiers_on_the_gibbs_path(prior, spread):
+    """More than fit into a cache are summed block by block; with little spread the variance is not a difference."""
+    random = np.random.default_rng(0)
+    risks = np.append(0.1, 0.4 + spread * random.random(70_000))
+    weights = None if prior == "uniform" else random.dirichlet(np.ones(risks.size))
+    problem = pm.BoundProblem(risks, m=1000, delta=0.05, distance="kl", divergence="kl", prior=weights)
+    beta = 7.0
+    point = gibbs.GibbsPath(problem).evaluate_one(math.log(beta))
+    exact = problem.prior.astype(np.longdouble) * np.exp(-np.longdouble(beta) * (problem.risks - np.longdouble(0.1)))
+    total = exact.sum()
+    exact /= total
+    mean = (exact * problem.risks).sum()
+    assert point.L == pytest.approx(float(mean), rel=1e-13)
+    divergence = float(-beta * (mean - np.longdouble(0.1)) - np.log(total))
+    assert point.b * problem.exponent - problem.coefficient == pytest.approx(divergence, abs=1e-11)
+    variance = float((exact * (problem.risks - mean) ** 2).sum())
+    assert point.e == pytest.approx(problem.exponent * variance, rel=1e-11)
