@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
@@ -109,6 +110,9 @@ def check_picture(path: str | Path) -> Path:
     target = Path(path)
     if target.suffix.lower() not in FORMATS:
         raise InputError(f"the picture's file is {str(path)!r}; it must end in .svg, .pdf or .png.")
+    folder = next(parent for parent in target.absolute().parents if parent.exists())
+    if target.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(f"the picture's file is {str(path)!r}; it cannot be written there.")
     if importlib.util.find_spec("matplotlib") is None:
         raise InputError(_MISSING)
     return target
