@@ -89,7 +89,7 @@ def model(problem: BoundProblem) -> Model:
 
     factors = scaling(problem)
     p, H = problem.prior, problem.size
-    w = casadi.SX.sym("w", H)
+    w: Any = casadi.SX.sym("w", H)
     D = casadi.SX.sym("D")
     smallest = SMALLEST_RATIO if problem.divergence == "kl" else 0.0
     variables, lower, upper = [w, D], [*np.full(H, smallest), problem.statistic(p)], [*np.full(H + 1, np.inf)]
