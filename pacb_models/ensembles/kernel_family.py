@@ -131,13 +131,13 @@ class FamilySVC(SVC):
         parameters = asked.get_params(deep=False)
         member = cls(**parameters)
         learnt = {name: value for name, value in vars(machine).items() if name not in (*parameters, "support_vectors_")}
-        vars(member).update(learnt, classes_=family.classes, n_features_in_=family.vectors.shape[1])
+        member.__dict__.update(learnt, classes_=family.classes, n_features_in_=family.vectors.shape[1])
         member.family_, member.index_ = family, index
         return member
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FamilySVC:
         """Train without a family."""
-        vars(self).pop("family_", None)
+        self.__dict__.pop("family_", None)
         return super().fit(X, y, sample_weight)
 
     def predict(self, X: Any) -> np.ndarray:
