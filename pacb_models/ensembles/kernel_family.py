@@ -9,6 +9,7 @@ number of them by the kernel between the new rows and the union of their support
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -37,10 +38,16 @@ def family_key(machine: Any) -> tuple[Any, ...] | None:
     """
     if type(machine) not in (SVC, FamilySVC):
         return None
-    parameters, defaults = machine.get_params(deep=False), SVC().get_params(deep=False)
-    if any(parameters[name] != defaults[name] for name in parameters if name not in _OWN + _COMMON):
+    if any(getattr(machine, name) != value for name, value in _fixed().items()):
         return None
-    return tuple(parameters[name] for name in _COMMON)
+    return tuple(getattr(machine, name) for name in _COMMON)
+
+
+@lru_cache(maxsize=1)
+def _fixed() -> dict[str, Any]:
+    """The parameters that must have their default value."""
+    defaults = SVC().get_params(deep=False)
+    return {name: value for name, value in defaults.items() if name not in _OWN + _COMMON}
 
 
 class KernelFamily:
@@ -206,7 +213,7 @@ def fit_family(
 
 def _fit_on_gram(machine: SVC, gram: np.ndarray, labels: np.ndarray) -> SVC:
     parameters = {name: getattr(machine, name) for name in ("C", "tol", "shrinking", "cache_size", "max_iter")}
-    # Parameters are those of an SVC that the caller made; the matrix has just been found finite.
+    # The matrix has just been found finite.
     with config_context(assume_finite=True):
         return SVC(kernel="precomputed", **parameters).fit(gram, labels)
 

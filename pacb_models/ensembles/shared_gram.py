@@ -144,21 +144,25 @@ def squared_distances(X: Any, Z: Any) -> np.ndarray:
 
     Of sparse ones (CSR) by a sparse product, which adds up in another order: the last digits may differ from libsvm's.
     """
-    sparse = hasattr(X, "toarray")
+    sparse, one_table = hasattr(X, "toarray"), X is Z
     if not sparse:
         X, Z = np.ascontiguousarray(X, dtype=np.float64), np.ascontiguousarray(Z, dtype=np.float64)
     squares, other_squares = _squares(X), _squares(Z)
     distances = np.empty((X.shape[0], Z.shape[0]))
     for start in range(0, X.shape[0], 256):
         rows = slice(start, start + 256)
-        block = distances[rows]
+        # Among the rows of one table the blocks below the diagonal are those above it.
+        columns = slice(start if one_table else 0, None)
+        block = distances[rows, columns]
         if sparse:
-            block[...] = (X[rows] @ Z.T).toarray()
+            block[...] = (X[rows] @ Z[columns].T).toarray()
         else:
             # One BLAS dot product per pair: a matrix product would round differently.
-            np.vecdot(X[rows, None], Z[None], out=block)
+            np.vecdot(X[rows, None], Z[None, columns], out=block)
         block *= -2.0
-        block += squares[rows, None] + other_squares
+        block += squares[rows, None] + other_squares[columns]
+        if one_table:
+            distances[columns, rows] = block.T
     return distances
 
 
