@@ -33,6 +33,9 @@ from .problems import Problem
 from .results import LEVELS, conform, reach_field
 from .suites import Cell
 
+#: Seconds for the tiny problem that warms a solver up: a global method may not close it.
+WARM_UP_LIMIT = 5.0
+
 
 class Request(NamedTuple):
     """What a runner asks for: a pickled cell, how to measure it, and its certified optimum where it is known."""
@@ -67,7 +70,8 @@ def warm_up(solver: str, problem: BoundProblem, warm: set[tuple[Any, ...]]) -> N
     warm.add(kind)
     with suppress(BaseException):
         # Whatever is wrong shows up in the measurement itself, with its message.
-        solve(problem.replace(risks=[0.1, 0.2, 0.3], prior=None, m=100, delta=0.05), solver)
+        limit = {"time_limit": WARM_UP_LIMIT} if get_solver(solver).keeps_time_limit else {}
+        solve(problem.replace(risks=[0.1, 0.2, 0.3], prior=None, m=100, delta=0.05), solver, **limit)
 
 
 class References:
