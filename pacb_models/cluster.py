@@ -23,7 +23,11 @@ PATIENCE = 60.0
 #: Seconds between looks at what has finished.
 PAUSE = 0.05
 
+#: How often a fit is begun whose workers die.
+ATTEMPTS = 3
+
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 Tell = Callable[[str], None]
 
 
@@ -133,6 +137,25 @@ def joblib_on(address: str | None) -> Iterator[None]:
                 yield
     finally:
         client.close(timeout=5)
+
+
+def fitted_on(address: str | None, fit: Callable[[], Result]) -> Result:
+    """``fit()`` with joblib on the cluster; without an address, as ever.
+
+    joblib keeps data and results on one worker each, and does not notice when they are gone: the fit begins anew.
+    """
+    if address is None:
+        return fit()
+    from distributed import KilledWorker
+    from distributed.client import FutureCancelledError
+
+    for _ in range(ATTEMPTS):
+        try:
+            with joblib_on(address):
+                return fit()
+        except (KilledWorker, FutureCancelledError):
+            say("a Dask worker died, and with it what joblib had there; training begins anew")
+    raise RunStopped(f"Dask workers at {address} died in each of {ATTEMPTS} attempts")
 
 
 def check_version(client: Any) -> None:

@@ -60,7 +60,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Train, certify, print, and save what was asked for."""
-    from ..cluster import joblib_on
+    from ..cluster import fitted_on
     from ..validation import check_count
     from .tables import load_table
 
@@ -78,8 +78,7 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("--jobs is 0; it must be a number of processes, or -1 for one per core.")
     ignored = [name for name in options.ignore.split(",") if name]
     table = load_table(options.file, options.target, missing=options.missing, ignore=ignored)
-    with joblib_on(options.dask):
-        return _paper(options, table) if paper else _certified(options, table)
+    return fitted_on(options.dask, lambda: _paper(options, table) if paper else _certified(options, table))
 
 
 def _refuse_options_of_the_paper(options: argparse.Namespace) -> None:

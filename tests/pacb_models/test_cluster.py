@@ -6,9 +6,11 @@ import importlib
 import json
 import os
 import pickle
+import threading
 
 import numpy as np
 import pytest
+from joblib import Parallel, delayed
 
 import pacb_models as pm
 from pacb_models.benchmarks import simulation
@@ -17,7 +19,7 @@ from pacb_models.benchmarks.paper.catalogue import ITEMS
 from pacb_models.benchmarks.paper.reproduce_command import compute
 from pacb_models.benchmarks.paper.study import Study, embedded_tables
 from pacb_models.cli import main
-from pacb_models.cluster import spread
+from pacb_models.cluster import fitted_on, spread
 from pacb_models.ensembles.cross_validation import cross_validate
 from pacb_models.ensembles.datasets import load_dataset
 from pacb_models.ensembles.risks import BATCH, Experiment, train_risks
@@ -89,6 +91,10 @@ def with_process(shared, item):
     time.sleep(0.05)
     return id(shared), os.getpid()
 
+def summed(array, item):
+    time.sleep(0.3)
+    return int(array.sum()) + item
+
 def broken(item):
     if item == 3:
         raise ValueError("three is too many")
@@ -132,6 +138,24 @@ def test_what_is_shared_is_sent_again_when_no_worker_has_it_left(cluster, monkey
                 worker.kill()
             cluster.start_worker()
     assert sorted(done) == list(range(12))
+
+
+def test_a_fit_begins_anew_when_a_worker_takes_its_data_along(cluster, monkeypatch, tmp_path, capsys):
+    """joblib puts an array on one worker: one of the two is killed while all tasks wait for it or run."""
+    monkeypatch.syspath_prepend(str(tmp_path / "cluster"))
+    work = importlib.import_module("spread_work")
+    array = np.arange(10_000)
+    begun = []
+
+    def fit():
+        begun.append(True)
+        if len(begun) == 1:
+            threading.Timer(0.5, cluster.workers[0].kill).start()
+        return Parallel(n_jobs=2)(delayed(work.summed)(array, item) for item in range(10))
+
+    assert fitted_on(cluster.address, fit) == [int(array.sum()) + item for item in range(10)]
+    assert ("training begins anew" in capsys.readouterr().err) == (len(begun) > 1)
+    assert fitted_on(None, lambda: 3) == 3
 
 
 def test_workers_without_the_package_are_one_sentence(tmp_path, data_dir, capsys):
