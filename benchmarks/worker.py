@@ -70,7 +70,7 @@ def warm_up(solver: str, problem: BoundProblem, warm: set[tuple[Any, ...]]) -> N
     warm.add(kind)
     with suppress(BaseException):
         # Whatever is wrong shows up in the measurement itself, with its message.
-        limit = {"time_limit": WARM_UP_LIMIT} if get_solver(solver).keeps_time_limit else {}
+        limit: dict[str, Any] = {"time_limit": WARM_UP_LIMIT} if get_solver(solver).keeps_time_limit else {}
         solve(problem.replace(risks=[0.1, 0.2, 0.3], prior=None, m=100, delta=0.05), solver, **limit)
 
 

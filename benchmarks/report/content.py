@@ -190,7 +190,8 @@ def _limits(runs: pd.DataFrame) -> Iterator[str]:
 
 
 def _hard(runs: pd.DataFrame) -> Section | None:
-    found = tuple(table for table in (families.families_table(runs), families.lower_bounds_table(runs)) if table)
+    made = (families.overview_table(runs), families.families_table(runs), families.lower_bounds_table(runs))
+    found = tuple(table for table in made if table)
     text = "Each family of hard problems is built around one difficulty; what a solver misses says what it cannot do."
     return Section("hard", "Hard problems", text, found) if found else None
 

@@ -2,14 +2,47 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from ..families import FAMILIES, instances
 from .tables import Column, Table
-from .wording import percent, scientific
+from .wording import percent, scientific, significant
 
 #: A proven lower bound above a certified minimum by more than this contradicts it.
 ABOVE = 1e-9
+
+
+def overview_table(runs: pd.DataFrame) -> Table | None:
+    """Who finds the optima of data sets and of hard problems, and the times on the data sets; None without both.
+
+    Merged problems are left out.
+    """
+    raw = runs[~runs["merged"]]
+    minima = raw["problem"].map({frozen.name: frozen.minima for frozen in instances()})
+    given = raw[minima.isna() & ~raw["dataset"].isin(list(FAMILIES))]
+    if given.empty or minima.isna().all():
+        return None
+    groups = {"data sets": given, "hard, one minimum": raw[minima == 1], "hard, several minima": raw[minima > 1]}
+    sizes = sorted(given["H"].unique())
+    lines = []
+    for method in raw["method"].unique():
+        line = {"method": method, "order": -raw.loc[raw["method"] == method, "found"].sum()}
+        for name, rows in groups.items():
+            of_method = rows.loc[rows["method"] == method, "found"]
+            line[name] = f"{of_method.sum()} of {len(of_method)}" if len(of_method) else "–"
+        for size in sizes:
+            times = given.loc[(given["method"] == method) & (given["H"] == size) & given["found"], "total_seconds"]
+            line[f"ms at H = {size:.0f}"] = 1e3 * np.exp(np.log(times).mean()) if len(times) else np.nan
+        lines.append(line)
+    columns = [Column("solver", "method", numeric=False)]
+    columns += [Column(name, name, numeric=False) for name in groups]
+    columns += [Column(name, name, lambda value: significant(value, 2)) for name in list(lines[0])[5:]]
+    caption = (
+        "Optima found: of the data sets, and of the hard problems with one local minimum and with several. Times: "
+        "geometric means of those found on the data sets, set-up included."
+    )
+    return Table.of("overview", caption, columns, pd.DataFrame(lines).sort_values("order", kind="stable"))
 
 
 def families_table(runs: pd.DataFrame) -> Table | None:
