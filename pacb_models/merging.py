@@ -121,7 +121,7 @@ def merge(problem: AnyProblem) -> Merged[AnyProblem]:
         prior = None if (counts == counts[0]).all() else counts / problem.risks.size
     else:
         prior = groups.sums(problem.prior)
-    return Merged(problem.replace(risks=groups.risks, prior=prior), problem, groups)
+    return Merged(problem.of_classifiers(groups.risks, prior), problem, groups)
 
 
 def _repeats(risks: np.ndarray) -> bool:
@@ -156,6 +156,10 @@ def _by_count(problem: Problem) -> Groups | None:
 
 def _by_value(risks: np.ndarray) -> Groups:
     """Groups by exact equality, with a sort."""
+    if risks.size <= _FEW:
+        values = np.array(sorted(set(risks.tolist())))
+        keys = values.searchsorted(risks)
+        return Groups(values, np.bincount(keys), keys, np.arange(values.size))
     values, keys, counts = np.unique(risks, return_inverse=True, return_counts=True)
     return Groups(values, counts, keys, np.arange(values.size))
 

@@ -48,6 +48,20 @@ class Judgement(NamedTuple):
     kkt_residual: float
 
 
+#: What a problem is beside its classifiers, and what follows from that alone.
+_WITHOUT_CLASSIFIERS = (
+    "m",
+    "delta",
+    "distance_function",
+    "divergence_function",
+    "constant",
+    "constant_value",
+    "log_constant",
+    "coefficient",
+    "exponent",
+)
+
+
 class Problem(Immutable):
     """What every minimisation is made of: (risks, m, δ, prior) × a distance × a divergence × a constant.
 
@@ -192,6 +206,21 @@ class Problem(Immutable):
         problem = type(self)(**(arguments | changes))
         if self.errors is not None and not {"risks", "m"} & changes.keys():
             problem._set(errors=self.errors)
+        return problem
+
+    def of_classifiers(self, risks: NDArray[np.float64], prior: NDArray[np.float64] | None) -> Self:
+        """The same problem of other classifiers, whose risks and prior are right: unchecked, and no constant anew."""
+        if type(self).__init__ is not Problem.__init__:
+            return self.replace(risks=risks, prior=prior)
+        _ = self.coefficient  # computed and kept here, and not in each of the others
+        known = vars(self)
+        problem = object.__new__(type(self))
+        problem._set(
+            risks=risks,
+            prior=check_prior(None, risks.size) if prior is None else prior,
+            uniform_prior=prior is None,
+            **{name: known[name] for name in _WITHOUT_CLASSIFIERS if name in known},
+        )
         return problem
 
     def merged(self) -> merging.Merged[Self]:

@@ -158,9 +158,9 @@ def solve(problem: Problem, solver: str | Solver = "auto", *, merge: str | bool 
     merge : {"auto", True, False}
         Whether classifiers of equal risk are made one for the solver, which is exact (see :meth:`Problem.merged`) and
         leaves at most ``m + 1`` of them. The solution is that of the problem as given: weights are shared out again and
-        supports counted in its classifiers. ``"auto"`` hands the problem over as it is only where the answer could
-        depend on it: to the paper's Algorithm 1 and its convex–concave procedure, and when there is a starting
-        posterior. False always does. ``details["merged_size"]`` is the number of classifiers that the solver saw.
+        supports counted in its classifiers. ``"auto"`` hands the problem over as it is where the answer could depend on
+        it (to the paper's Algorithm 1 and its convex–concave procedure, and when there is a starting posterior), and to
+        ``frontier`` when it is small, where merging takes longer than it saves. False always does. ``details["merged_size"]`` is the number of classifiers that the solver saw.
     **options
         Passed to the solver; see its documentation.
 
@@ -181,7 +181,7 @@ def solve(problem: Problem, solver: str | Solver = "auto", *, merge: str | bool 
     method = choose(problem, solver)
     _check_options(method, options)
     started = time.perf_counter()
-    merged = problem.merged() if _may_merge(merge, method, options) else Merged(problem, problem)
+    merged = problem.merged() if _may_merge(merge, problem, method, options) else Merged(problem, problem)
     ready = time.perf_counter()
     outcome = _checked(method.run(merged.problem, **options), merged.problem.size, method.name)
     seconds = time.perf_counter() - ready - outcome.setup_seconds
@@ -219,10 +219,10 @@ def _is_number(value: object, kind: type) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool)
 
 
-def _may_merge(merge: str | bool, method: Solver, options: dict[str, Any]) -> bool:
+def _may_merge(merge: str | bool, problem: Problem, method: Solver, options: dict[str, Any]) -> bool:
     """Whether the solver is to see a merged problem."""
     if merge == "auto":
-        return method.merges(options)
+        return problem.size >= method.merges_from and method.merges(options)
     if not isinstance(merge, bool):
         raise InputError(f"merge is {merge!r}; it must be 'auto', True or False.")
     return merge

@@ -43,6 +43,8 @@ class Solver:
     local: bool = True
     #: True when a ``time_limit`` option is honoured inside :meth:`run`.
     keeps_time_limit: bool = False
+    #: Below this many classifiers, making those of equal risk one takes the method longer than it saves.
+    merges_from: int = 0
 
     def missing(self) -> str | None:
         """None when the solver can run here, else what to install. Looks without importing."""

@@ -175,7 +175,7 @@ def test_averaging_within_groups_never_raises_the_bound(pair, seed, random_prior
 def test_merged_minimum_is_that_of_brute_force(divergence, distance, random_prior):
     """Every minimum of the raw problem, found by comparing bounds in fifty digits."""
     problem = tied(5, 9, 40, random_prior, divergence=divergence, distance=distance)
-    solution = pm.solve(problem)
+    solution = pm.solve(problem, merge=True)
     assert solution.details["merged_size"] < problem.size
     assert solution.is_global
     found = [solution.bound, *(minimum.bound for minimum in solution.local_minima)]
@@ -207,7 +207,7 @@ def test_every_solver_with_and_without_merging(divergence, distance):
 @given(pair=st.sampled_from(PAIRS), seed=st.integers(0, 10**6), random_prior=st.booleans(), size=st.integers(2, 400))
 def test_certified_minima_do_not_depend_on_merging(pair, seed, random_prior, size):
     problem = tied(seed, size, 50, random_prior, divergence=pair[0], distance=pair[1])
-    raw, merged = pm.solve(problem, "frontier", merge=False), pm.solve(problem, "frontier")
+    raw, merged = pm.solve(problem, "frontier", merge=False), pm.solve(problem, "frontier", merge=True)
     assert raw.is_global and merged.is_global
     assert merged.bound == pytest.approx(raw.bound, rel=1e-13)
     assert merged.posterior == pytest.approx(raw.posterior, abs=1e-12)
@@ -223,7 +223,7 @@ def test_degenerate_sets(errors, divergence, distance):
     """All equal, two values at the ends of the range, a single classifier: the raw minimum again."""
     problem = pm.BoundProblem.from_counts(errors, 20, distance=distance, divergence=divergence, order=3.0)
     for name in ("auto", "fixed-point"):
-        merged, raw = pm.solve(problem, name), pm.solve(problem, name, merge=False)
+        merged, raw = (pm.solve(problem, name, merge=merge) for merge in (True, False))
         assert merged.details["merged_size"] == len(set(errors))
         assert merged.bound == pytest.approx(raw.bound, rel=1e-14)
         assert merged.posterior == pytest.approx(raw.posterior, abs=1e-13)
@@ -290,7 +290,28 @@ def test_set_up_includes_merging(monkeypatch):
         return original(argument)
 
     monkeypatch.setattr(merging, "merge", slowly)
-    assert pm.solve(problem).setup_seconds >= 0.05
+    assert pm.solve(problem, merge=True).setup_seconds >= 0.05
+
+
+@pytest.mark.parametrize("distance", ["linear", "kl"])
+def test_small_sets_are_merged_for_those_who_gain_by_it(distance):
+    small, large = (tied(1, size, divergence="chi2", distance=distance) for size in (999, 1000))
+    assert pm.solve(small).details["merged_size"] == 999
+    assert pm.solve(small, "fixed-point").details["merged_size"] == 7
+    assert pm.solve(large).details["merged_size"] == 7
+
+
+def test_merged_problem_is_the_one_that_would_be_made():
+    """Nothing is checked or computed again on the way, so it must be right."""
+    for problem in (tied(2), tied(2, random_prior=False), tied(2, divergence="kl"), tied(2, size=80)):
+        merged = problem.merged().problem
+        made = problem.replace(risks=merged.risks, prior=None if merged.uniform_prior else merged.prior)
+        assert repr(merged) == repr(made)
+        for name in ("m", "delta", "constant", "constant_value", "log_constant", "coefficient", "exponent", "order"):
+            assert getattr(merged, name) == getattr(made, name)
+        assert merged.prior.tolist() == made.prior.tolist() and not merged.prior.flags.writeable
+        with pytest.raises(AttributeError):
+            merged.m = 3
 
 
 @pytest.mark.parametrize("merge", ["yes", None, 1, "False"])

@@ -70,6 +70,8 @@ class Frontier(Solver):
         "kl": ("linear", "squared", "kl", "pinsker", "ch"),
     }
     exact = True
+    # Measured, H = 50 to 5000 with m = 300: the two ways are equal between 500 and 2000, depending on the bound.
+    merges_from = 1000
 
     def run_batch(self, batch: ProblemBatch) -> BatchOutcome | None:
         """Minimise χ² bounds together (see :mod:`.many`)."""
