@@ -160,7 +160,8 @@ def solve(problem: Problem, solver: str | Solver = "auto", *, merge: str | bool 
         leaves at most ``m + 1`` of them. The solution is that of the problem as given: weights are shared out again and
         supports counted in its classifiers. ``"auto"`` hands the problem over as it is where the answer could depend on
         it (to the paper's Algorithm 1 and its convex–concave procedure, and when there is a starting posterior), and to
-        ``frontier`` when it is small, where merging takes longer than it saves. False always does. ``details["merged_size"]`` is the number of classifiers that the solver saw.
+        ``frontier`` when it is small, where merging takes longer than it saves. False always does.
+        ``details["merged_size"]`` is the number of classifiers that the solver saw.
     **options
         Passed to the solver; see its documentation.
 
