@@ -13,6 +13,8 @@ from .errors import InputError
 
 #: How far a distribution's weights may sum from one.
 SUM_TOLERANCE = 1e-9
+#: What rounding alone may do to a sum.
+SUM_ROUNDING = 1e-14
 
 
 #: Below, quotients by delta would leave the floating-point range.
@@ -117,10 +119,15 @@ def _check_length(name: str, array: np.ndarray, size: int) -> None:
         raise InputError(f"{name} has {array.size} entries, but there are {size} risks; the two must match.")
 
 
-def _check_sum(name: str, array: np.ndarray) -> None:
+def _summing_to_one(name: str, array: np.ndarray) -> np.ndarray:
+    """The weights, whose sum must be nearly one; made one, where more than rounding is missing or too much.
+
+    A prior that sums to more would lower a bound, and so would a posterior that sums to less.
+    """
     total = math.fsum(array) if array.size < 1000 else float(array.sum())
     if not abs(total - 1.0) <= SUM_TOLERANCE:
         raise InputError(f"{name} sums to {total:.12g}; it must sum to 1 (within {SUM_TOLERANCE:g}).")
+    return array if abs(total - 1.0) <= SUM_ROUNDING else array / total
 
 
 def check_prior(prior: object, size: int) -> np.ndarray:
@@ -131,8 +138,7 @@ def check_prior(prior: object, size: int) -> np.ndarray:
     _check_length("prior", array, size)
     if array.min() <= 0.0:
         _refuse_first("prior", array, array <= 0.0, "every prior weight must be positive")
-    _check_sum("prior", array)
-    return array
+    return _summing_to_one("prior", array)
 
 
 def check_posterior(posterior: object, size: int, name: str = "posterior") -> np.ndarray:
@@ -143,8 +149,7 @@ def check_posterior(posterior: object, size: int, name: str = "posterior") -> np
     _check_length(name, array, size)
     if array.min() < 0.0:
         _refuse_first(name, array, array < 0.0, "every posterior weight must be non-negative")
-    _check_sum(name, array)
-    return array
+    return _summing_to_one(name, array)
 
 
 def check_order(order: object) -> float:

@@ -117,6 +117,18 @@ def test_sums_are_allowed_to_round():
     validation.check_posterior([1.0 - 5e-10, 0.0], 2)
 
 
+@pytest.mark.parametrize("kind", [pm.BoundProblem, pm.DirectProblem])
+@pytest.mark.parametrize("divergence, distance", [("chi2", "linear"), ("chi2", "kl"), ("kl", "squared")])
+def test_sums_that_are_nearly_one_make_no_bound_smaller(kind, divergence, distance):
+    """A prior's excess would make every posterior look nearer to it, a posterior's lack its risk smaller."""
+    prior, posterior = np.array([0.3, 0.2, 0.5]), np.array([0.6, 0.3, 0.1])
+    exact = kind([0.1, 0.2, 0.4], 100, 0.05, distance, divergence, prior)
+    heavy = kind([0.1, 0.2, 0.4], 100, 0.05, distance, divergence, prior * (1 + 9e-10))
+    bound = exact.bound(posterior)
+    assert heavy.bound(posterior) == pytest.approx(bound, rel=1e-13)
+    assert exact.bound(posterior * (1 - 9e-10)) == pytest.approx(bound, rel=1e-13)
+
+
 def test_integers_and_numpy_scalars_are_numbers():
     problem = pm.BoundProblem([0, 1], m=np.int64(10), delta=np.float32(0.5))
     assert type(problem.m) is int
