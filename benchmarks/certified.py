@@ -9,7 +9,8 @@ half held out. On the same fitted classifiers and the same held-out examples, at
 * **uniform vote**: the plain majority, Clopper-Pearson at :math:`\delta`;
 * **validate, test**: the best on half of the held-out examples, Clopper-Pearson on the other half at :math:`\delta`;
 * **CV, test**: the best by cross-validation on the training part, Clopper-Pearson on all held-out ones at
-  :math:`\delta`.
+  :math:`\delta`;
+* **CV all, test**: the same with the votes of ``CertifiedClassifier`` among those that are compared.
 
     python -m pacb_models.benchmarks.certified                              all, ten splits: an hour on two cores
     python -m pacb_models.benchmarks.certified wdbc "digits, trees" --splits 2
@@ -46,12 +47,13 @@ from threadpoolctl import threadpool_limits
 from pacb_models import BoundProblem, CertifiedClassifier, certify, clopper_pearson, solve
 from pacb_models.ensembles.candidates import Tally
 from pacb_models.ensembles.datasets import load_dataset
+from pacb_models.ensembles.sharing import predict_members
 from pacb_models.files import write_atomically
 from pacb_models.validation import check_choice
 
 DELTA = 0.05
 TEST_SHARE = 0.1
-METHODS = ("certified", "PAC-Bayes vote", "Occam", "uniform vote", "validate, test", "CV, test")
+METHODS = ("certified", "PAC-Bayes vote", "Occam", "uniform vote", "validate, test", "CV, test", "CV all, test")
 
 FIELDS = ("certificate", "test_error")
 UCI = (
@@ -157,7 +159,7 @@ def measure(case: Case, split: int, n_jobs: int | None = None) -> list[Row]:
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # solvers that stop at their iteration limit
         model.fit(X[training], y[training]).calibrate(X[held_out], y[held_out])
-    ballots = [np.array([member.predict(X[rows]) for member in model.estimators_]) for rows in (held_out, tested)]
+    ballots = [np.array(predict_members(model.estimators_, X[rows], n_jobs)) for rows in (held_out, tested)]
     found = {"certified": (model.bound_, np.mean(model.predict(X[tested]) != y[tested]))}
     found |= rivals(ballots[0], y[held_out], ballots[1], y[tested], model)
     return [Row(case.name, split, method, *map(float, found[method])) for method in METHODS]
@@ -177,7 +179,7 @@ def rivals(
     half = m // 2
     validated = int(np.argmin(np.count_nonzero(wrong[:, :half], axis=1)))
     assert model.cv_errors_ is not None and solution.posterior is not None
-    chosen = int(np.argmin(model.cv_errors_[-size:]))
+    chosen, of_all = int(np.argmin(model.cv_errors_[-size:])), int(np.argmin(model.cv_errors_))
     return {
         "PAC-Bayes vote": (
             min(1.0, 2.0 * solution.bound),
@@ -193,6 +195,10 @@ def rivals(
             test_risks[validated],
         ),
         "CV, test": (clopper_pearson(errors[chosen], m, DELTA), test_risks[chosen]),
+        "CV all, test": (
+            clopper_pearson(model.errors_[of_all], m, DELTA),
+            np.mean(_vote(test_ballots, model.candidates_[of_all].weights, model.classes_) != y_test),
+        ),
     }
 
 

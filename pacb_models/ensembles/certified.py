@@ -69,8 +69,9 @@ class CertifiedClassifier(EnsembleClassifier):
         Folds of the training part.
     prior : "default", array or function
         Over the candidates, votes first. A function gets the candidates' cross-validation errors (an array of counts
-        on the training part). "default": 0.8 on the votes, most of it on the one with the fewest cross-validation
-        errors, and 0.2 on the single classifiers, falling with their errors. An array must be fixed beforehand.
+        on the training part). "default": 0.8 on the votes, most of it on the one nearest to equal weights that is
+        within a standard error of the fewest cross-validation errors, and 0.2 on the single classifiers, falling with
+        their errors. An array must be fixed beforehand.
     deploy : "deterministic" or "stochastic"
         "stochastic" draws a candidate from the posterior of ``certificate_`` for every prediction; its bound is never
         larger.

@@ -9,6 +9,7 @@ from sklearn.datasets import load_wine
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
+from pacb_models import CertifiedClassifier
 from pacb_models.benchmarks import certified
 
 
@@ -39,6 +40,11 @@ def test_rivals_by_hand(rows):
     chosen = fitted[int(first.argmin())]
     k = (chosen.predict(X[held_out[40:]]) != y[held_out[40:]]).sum()
     assert found["validate, test"].certificate == pytest.approx(beta.isf(0.05, k + 1, 40 - k), rel=1e-9)
+    model = CertifiedClassifier(few(X), validation_size=None, random_state=3).fit(X[training], y[training])
+    committed = model.candidates_[int(model.cv_errors_.argmin())]
+    shares = np.tensordot(committed.weights, np.eye(3)[[member.predict(X[held_out]) for member in fitted]], 1)
+    k = (shares.argmax(axis=1) != y[held_out]).sum()
+    assert found["CV all, test"].certificate == pytest.approx(beta.isf(0.05, k + 1, 80 - k), rel=1e-9)
     assert found["certified"].certificate < found["PAC-Bayes vote"].certificate
 
 
