@@ -133,7 +133,12 @@ class RootProblem(LiftedProblem):
         return x
 
     def objective(self, x: np.ndarray) -> float:
-        return self.problem.outer(x[-2], x[-1] ** self.problem.order)
+        return self.problem.outer(x[-2], self._statistic(x))
+
+    def _statistic(self, x: np.ndarray) -> float:
+        """The statistic of which ``t`` is the root; infinite where Ipopt tries a step that is far too long."""
+        with np.errstate(over="ignore"):
+            return float(x[-1] ** self.problem.order)
 
     def constraints(self, x: np.ndarray) -> np.ndarray:
         q = x[:-2]
@@ -161,7 +166,7 @@ class RootProblem(LiftedProblem):
     def _outer(self, x: np.ndarray) -> Outer:
         """Derivatives of the bound with respect to ``L`` and ``t``."""
         order, t = self.problem.order, x[-1]
-        D = t**order
+        D = self._statistic(x)
         outer = super()._outer(np.append(x[:-1], D))
         slope, bend = order * D / t, order * (order - 1.0) * D / t**2
         return outer._replace(D=outer.D * slope, LD=outer.LD * slope, DD=outer.DD * slope**2 + outer.D * bend)
