@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from pacb_models.benchmarks.report import analysis, write_report
-from pacb_models.benchmarks.report.families import families_table, lower_bounds_table
+from pacb_models.benchmarks.report.families import families_table, lower_bounds_table, overview_table
 from pacb_models.cli import main
 
 from .made_up_log import frame, row, write_log
@@ -42,6 +43,30 @@ def test_problems_with_several_minima_are_told_apart(tmp_path):
     table = families_table(analysis.prepare(frame(tmp_path, rows)))
     assert table.titles == ("solver", "one-good", "ties", "one minimum", "several minima", "all")
     assert texts(table)["mirror"] == ["0 %", "100 %", "100 %", "0 %", "50 %"]
+
+
+def test_the_overview_has_data_sets_and_hard_problems_side_by_side(tmp_path):
+    rows = [
+        row("mirror", "one-good-17-H20-chi2-kl", dataset="one-good", gap=1e-3),
+        row("mirror", "ties-01-H50-chi2-squared", dataset="ties"),
+        row("mirror", "wdbc-H50-kl-exact", dataset="wdbc", seconds=0.1),
+        row("mirror", "wdbc-H50-kl-exact", dataset="wdbc", seconds=0.001, settings='{"merge": true}'),
+        row("slow", "wdbc-H50-kl-exact", dataset="wdbc", gap=None, status="time_limit"),
+    ]
+    table = overview_table(analysis.prepare(frame(tmp_path, rows)))
+    assert table.titles == ("solver", "data sets", "hard, one minimum", "hard, several minima", "ms at H = 50")
+    assert texts(table) == {
+        "mirror": ["1 of 1", "1 of 1", "0 of 1", "100"],
+        "slow": ["0 of 1", "–", "–", "–"],
+    }
+    assert overview_table(analysis.prepare(frame(tmp_path / "easy", rows[2:]))) is None
+
+
+def test_the_pages_on_solvers_and_on_the_field_show_the_same_measurements():
+    """The table is copied: docs/solvers.md follows from what was measured."""
+    docs = Path(__file__).parents[2] / "docs"
+    shown = re.search(r"\| solver \| data sets \|.*?\n\n", (docs / "solvers.md").read_text(), re.DOTALL)
+    assert shown and shown[0] in (docs / "field.md").read_text()
 
 
 def test_lower_bounds_are_set_against_the_certified_minimum(tmp_path):
