@@ -29,13 +29,16 @@ if TYPE_CHECKING:
 DISTANCES = ("linear", "squared", "kl", "pinsker", "ch")
 #: The coefficients of x², x⁴ and x⁶.
 _EVEN_POWERS = {"squared": (1.0,), "pinsker": (2.0,), "ch": (1.0, 2.0 / 9.0, 16.0 / 135.0)}
+#: Weights of this share of the largest are left out of a model.
+_NO_WEIGHT = 1e-20
 
 
 @dataclass
 class Scale:
     """The numbers of a model, in its units, and which classifiers are in it.
 
-    A classifier whose empirical risk is not below the upper end of the common risk never has weight.
+    A classifier whose empirical risk is not below the upper end of the common risk never has weight; where no weight
+    is zero, those that are as good as zero are left out.
     """
 
     kept: np.ndarray
@@ -71,7 +74,9 @@ def scale_of(problem: DirectProblem) -> Scale:
     end = upper_end(problem.penalty, sample, problem.log_radius)
     kept = (problem.risks < end) | (problem.risks == sample.least)
     if problem.penalty.signed:
-        kept[:] = True
+        # There weights are as p exp(-n l̂) whatever the common risk.
+        logarithms = np.log(problem.prior) - float(problem.exponent) * problem.risks
+        kept = logarithms > logarithms.max() + math.log(_NO_WEIGHT)
     risks, prior = problem.risks[kept], problem.prior[kept]
     unit = max(end - sample.least, 1e-12)
     resting = float(problem.prior[~kept].sum()) * math.exp(problem.penalty.at_rest - problem.log_radius)
@@ -95,92 +100,80 @@ class DirectModel:
 
 
 def build_direct(problem: DirectProblem) -> DirectModel:
-    """The conic model, of power and exponential cones."""
+    """The conic model, of power and exponential cones.
+
+    True risks below the empirical ones are not forbidden: they cost something, and gain nothing.
+    """
     import cvxpy as cp
 
     scale = scale_of(problem)
-    size = scale.size
-    t, y = cp.Variable(name="t"), cp.Variable(size, name="y")
-    at_least = scale.above + y >= t
-    ones = np.ones(size)
-    constraints: list[Any] = [at_least]
+    t, x = cp.Variable(name="t"), cp.Variable(scale.size, name="excess")
+    shares = cp.Variable(scale.size, name="shares")
+    at_least = scale.above + x >= t
+    constraints: list[Any] = [at_least, cp.sum(shares) <= scale.left]
+    ones = np.ones(scale.size)
     if problem.divergence == "kl":
-        shares = cp.Variable(size, name="shares")
-        exponents, more = _exponents(problem, scale, y)
-        constraints += [*more, cp.ExpCone(exponents + scale.log_weights, ones, shares), cp.sum(shares) <= scale.left]
+        exponents, more = _exponents(problem, scale, x)
+        constraints += [*more, cp.ExpCone(exponents + scale.log_weights, ones, shares)]
     else:
-        # The shares v of the budget: (φ/b)^p <= v with b = (I/δ)^(1/p), and Σ p v <= 1.
+        # p (φ/b)^power is a share of the budget, with b = (I/δ)^(1/power).
         budget, power = problem.penalty.budget(problem.log_radius), problem.penalty.degree
-        v = cp.Variable(size, name="shares")
-        size_of, degree, more = _distance_in_units(problem, scale, y, budget)
-        constraints += [*more, cp.PowCone3D(v, ones, size_of, 1.0 / (degree * power)), scale.prior @ v <= scale.left]
+        if problem.distance == "kl":
+            root, more = _binary_kl(scale, x, scale.prior ** (1.0 / power) / budget)
+        else:
+            degree = {"linear": 1.0, "squared": 2.0}[problem.distance]
+            power *= degree
+            root, more = cp.multiply(scale.unit * scale.prior ** (1.0 / power) / budget ** (1.0 / degree), x), []
+        constraints += [*more, cp.PowCone3D(shares, ones, root, 1.0 / power)]
     return DirectModel(cp.Problem(cp.Maximize(t), constraints), at_least, scale)
 
 
-def _distance_in_units(problem: DirectProblem, scale: Scale, y: Any, budget: float) -> tuple[Any, float, list[Any]]:
-    """An expression whose power ``degree`` is not below φ/b, the degree, and the constraints that make it so."""
-    import cvxpy as cp
-
-    if problem.distance == "linear":
-        excess = cp.Variable(scale.size, nonneg=True)
-        return excess * (scale.unit / budget), 1.0, [excess >= y]
-    if problem.distance == "squared":
-        excess = cp.Variable(scale.size, nonneg=True)
-        return excess * (scale.unit / math.sqrt(budget)), 2.0, [excess >= y]
-    phi = cp.Variable(scale.size, nonneg=True)
-    return phi, 1.0, _binary_kl(scale, y, phi, 1.0 / budget)
-
-
-def _exponents(problem: DirectProblem, scale: Scale, y: Any) -> tuple[Any, list[Any]]:
+def _exponents(problem: DirectProblem, scale: Scale, x: Any) -> tuple[Any, list[Any]]:
     """An expression not below n φ, and the constraints that make it so."""
     import cvxpy as cp
 
     n = float(problem.exponent)
     if problem.distance == "linear":
-        return (n * scale.unit) * y, []
-    exponents = cp.Variable(scale.size)
+        return (n * scale.unit) * x, []
     if problem.distance == "kl":
-        return exponents, _binary_kl(scale, y, exponents, n)
-    excess = cp.Variable(scale.size, nonneg=True)
-    constraints, total = [excess >= y], 0.0
+        return _binary_kl(scale, x, np.full(scale.size, n))
+    constraints, total = [], 0.0
     for k, coefficient in enumerate(_EVEN_POWERS[problem.distance], start=1):
         term = cp.Variable(scale.size)
         factor = (n * coefficient) ** (0.5 / k) * scale.unit
-        constraints.append(cp.PowCone3D(term, np.ones(scale.size), factor * excess, 0.5 / k))
+        constraints.append(cp.PowCone3D(term, np.ones(scale.size), factor * x, 0.5 / k))
         total = total + term
-    return exponents, [*constraints, exponents >= total]
+    return total, constraints
 
 
-def _binary_kl(scale: Scale, y: Any, phi: Any, factor: float) -> list[Any]:
-    r"""factor · kl(l̂, l) <= phi, with :math:`a \le \ln(l/\hat l)` and :math:`b \le \ln((1-l)/(1-\hat l))`.
+def _binary_kl(scale: Scale, x: Any, factors: np.ndarray) -> tuple[Any, list[Any]]:
+    r"""An expression not below factor · kl(l̂, l), and the constraints that make it so.
 
-    A classifier that always errs has no cone: nothing is above its risk.
+    With :math:`h(z) = z - \ln(1+z) \ge 0` and the excess ``e`` it is :math:`kl = \hat l\, h(e/\hat l) + (1-\hat l)\,
+    h(-e/(1-\hat l))`: what is of first order in ``e`` cancels here, and not in the solver. Nothing is above the risk
+    of a classifier that always errs.
     """
     import cvxpy as cp
     import scipy.sparse
 
-    risks, rest = scale.risks, 1.0 - scale.risks
-    inside = np.flatnonzero(rest > 0.0)
-    some = inside[risks[inside] > 0.0]
-    b = cp.Variable(inside.size)
-    excess = cp.Variable(scale.size, nonneg=True)
-    constraints = [
-        excess >= y,
-        cp.ExpCone(b, np.ones(inside.size), 1.0 - cp.multiply(scale.unit / rest[inside], excess[inside])),
-    ]
-    spent = cp.multiply(-factor * rest[inside], b)
-    if some.size:
-        a = cp.Variable(some.size)
-        constraints.append(cp.ExpCone(a, np.ones(some.size), 1.0 + cp.multiply(scale.unit / risks[some], excess[some])))
-        place = np.searchsorted(inside, some)
-        spread = scipy.sparse.csr_matrix(
-            (factor * risks[some], (place, np.arange(some.size))), (inside.size, some.size)
-        )
-        spent = spent - spread @ a
-    constraints.append(phi[inside] >= spent)
-    if inside.size < scale.size:
-        constraints.append(excess[np.flatnonzero(rest <= 0.0)] == 0.0)
-    return constraints
+    total, constraints = 0.0, []
+    for part, sign in ((scale.risks, 1.0), (1.0 - scale.risks, -1.0)):
+        where = np.flatnonzero(part > 0.0)
+        if where.size:
+            # Each cone in units of factor · part, in which its term of kl is a variable.
+            term, weights = cp.Variable(where.size), (factors * part)[where]
+            first = cp.multiply(sign * scale.unit * factors[where], x[where])
+            constraints.append(cp.ExpCone(first - term, weights, weights + first))
+            place = scipy.sparse.csr_matrix(
+                (np.ones(where.size), (where, np.arange(where.size))), (scale.size, where.size)
+            )
+            total = total + place @ term
+    # Of a risk of zero the first term is the excess itself.
+    total = total + cp.multiply(scale.unit * factors * (scale.risks == 0.0), x)
+    certain = np.flatnonzero(scale.risks >= 1.0)
+    if certain.size:
+        constraints.append(x[certain] == 0.0)
+    return total, constraints
 
 
 def direct_pyomo_model(problem: DirectProblem) -> pyo.ConcreteModel:

@@ -13,6 +13,7 @@ from mpmath import exp, mpf
 
 import pacb_models as pm
 from pacb_models.algebraic.direct_models import build_direct
+from pacb_models.benchmarks.risks import load_risk_table
 from pacb_models.constants import DISTANCES
 from pacb_models.direct.worst_case import worst_case
 from pacb_models.distances import Distance
@@ -88,6 +89,38 @@ def test_minimum_is_the_optimum_of_the_conic_model(divergence, distance, order):
     assert min(risks) + model.scale.unit * model.problem.value == pytest.approx(root, abs=1e-9)
     weights = model.weights()
     assert problem.bound(weights / weights.sum()) == pytest.approx(root, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("table", "size", "divergence", "distance", "order", "constant"),
+    [
+        ("spambase", 1990, "chi2", "kl", 2.0, "exact"),
+        ("spambase", 1990, "renyi", "kl", 3.0, "one-sided"),
+        ("spambase", 1990, "kl", "linear", 2.0, "exact"),
+        ("mammographic", 1990, "renyi", "squared", 8 / 7, "exact"),
+        ("mammographic", 1990, "kl", "ch", 2.0, "exact"),
+        ("mushroom", 1990, "chi2", "kl", 2.0, "exact"),
+        ("bupa", 50, "renyi", "kl", 8 / 7, "one-sided"),
+    ],
+)
+def test_conic_model_of_embedded_tables(table, size, divergence, distance, order, constant):
+    """Badly scaled, Clarabel ends without a point here."""
+    pytest.importorskip("cvxpy")
+    risks = load_risk_table(table)
+    problem = pm.DirectProblem(risks.risks(size), risks.m, 0.05, distance, divergence, None, constant, order)
+    solution = pm.solve(problem, "cvxpy")
+    assert solution.status in ("optimal", "acceptable")
+    assert solution.bound == pytest.approx(problem.common_risk.high, abs=1e-7)
+
+
+@pytest.mark.parametrize(("divergence", "order"), [("chi2", 2.0), ("renyi", 3.0), ("kl", 2.0)])
+@pytest.mark.parametrize("risks", [[0.0, 0.02, 0.3, 1.0], [1.0, 0.9, 0.95], [0.0, 0.0]])
+def test_conic_model_of_classifiers_that_never_or_always_err(divergence, order, risks):
+    pytest.importorskip("cvxpy")
+    problem = pm.DirectProblem(risks, 12, 0.9, "kl", divergence, constant="one-sided", order=order)
+    solution = pm.solve(problem, "cvxpy", merge=False)
+    assert solution.status in ("optimal", "acceptable")
+    assert solution.bound == pytest.approx(problem.common_risk.high, abs=1e-7)
 
 
 @settings(max_examples=150, deadline=None)
