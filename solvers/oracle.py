@@ -8,6 +8,7 @@ import time
 import numpy as np
 
 from pacb_models import optimality
+from pacb_models.direct import DirectProblem
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome, Trace
 
@@ -38,6 +39,7 @@ class Oracle:
         #: True for bounds whose slopes are minus infinity at weight zero.
         self.steep = is_steep(problem)
         self._known: tuple[np.ndarray, np.ndarray] | None = None
+        self._worst: tuple[np.ndarray, np.ndarray] | None = None
 
     def value(self, q: np.ndarray) -> float:
         """The bound."""
@@ -46,6 +48,10 @@ class Oracle:
         self.function_evaluations += 1
         if isinstance(self.problem, BoundProblem):
             bound = self.problem.outer(self.problem.empirical_risk(q), self.problem.statistic(q))
+        elif isinstance(self.problem, DirectProblem):
+            # The slopes come with the value.
+            bound, risks = self.problem.worst_case(q)
+            self._worst = q, risks
         else:
             bound = self.problem.bound(q)
         if bound < self.best:
@@ -61,7 +67,12 @@ class Oracle:
             return self._known[1]
         self.gradient_evaluations += 1
         problem = self.problem
-        slopes = optimality.gradient(problem, q) if isinstance(problem, BoundProblem) else problem.gradient(q)
+        if isinstance(problem, BoundProblem):
+            slopes = optimality.gradient(problem, q)
+        elif self._worst is not None and self._worst[0] is q:
+            slopes = self._worst[1]
+        else:
+            slopes = problem.gradient(q)
         if not np.isfinite(slopes.sum()):
             slopes = np.clip(slopes, -STEEPEST, STEEPEST)
         slopes = slopes - np.dot(q, slopes)

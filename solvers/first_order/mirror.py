@@ -13,6 +13,8 @@ by :math:`-s\,g_i`, and goes back to the simplex:
 In these coordinates the divergence's part of the bound is as simple as can be: with :math:`s = 1/F_D` (up to the
 factor) the step is the paper's fixed-point map. The length :math:`\langle\Delta u, \Delta q\rangle / \langle\Delta g,
 \Delta q\rangle` is found from the slopes alone.
+
+Direct bounds have coordinates of their own order, :func:`suitable_order`.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from typing import Protocol
 import numpy as np
 
 from pacb_models.constants import DISTANCES
+from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
 
 from ..oracle import Oracle
@@ -103,6 +106,18 @@ def level(u: np.ndarray, prior: np.ndarray, exponent: float) -> float:
     return theta
 
 
+def suitable_order(problem: Problem) -> float:
+    r"""The order in whose coordinates slopes change evenly: the problem's own, but for direct bounds.
+
+    Their slope is the excess at which :math:`\phi^{\alpha'}` has the slope :math:`q_i/p_i`. Where φ is nearly a square,
+    it grows as that ratio's power :math:`1/(2\alpha'-1)`.
+    """
+    order = problem.order
+    if problem.kind != "direct" or problem.distance == "linear" or order <= 1.0:
+        return order
+    return 1.0 + (order - 1.0) / (order + 1.0)
+
+
 class _MirrorStepper:
     def __init__(self, mirror: Mirror):
         self.mirror = mirror
@@ -145,7 +160,8 @@ class MirrorDescent(FirstOrder):
 
     def minimise(self, oracle: Oracle, start: np.ndarray, tolerance: float, max_iterations: int) -> Outcome:
         problem = oracle.problem
-        mirror: Mirror = Power(problem.prior, min(problem.order, LARGEST_ORDER)) if problem.order > 1.0 else Entropy()
+        order = suitable_order(problem)
+        mirror: Mirror = Power(problem.prior, min(order, LARGEST_ORDER)) if order > 1.0 else Entropy()
         return descend(oracle, _MirrorStepper(mirror), start, tolerance, max_iterations)
 
 

@@ -278,6 +278,25 @@ def test_direct_bounds(name):
     assert certified.lower_bound - 1e-12 <= found.bound <= certified.bound + 1e-9
 
 
+@pytest.mark.parametrize(("distance", "order"), [("squared", 2.0), ("kl", 2.0), ("kl", 8 / 7), ("kl", 3.0)])
+@pytest.mark.parametrize("table", ["mammographic", "haberman", "mushroom"])
+def test_mirror_takes_few_steps_on_direct_bounds(table, distance, order):
+    """In the coordinates of the problem's own order it takes thousands of them."""
+    risks = load_risk_table(table)
+    problem = pm.DirectProblem(risks.risks(1990), risks.m, 0.05, distance, "renyi", order=order)
+    solution = pm.solve(problem, "mirror")
+    assert solution.status == "optimal" and solution.iterations <= 40
+    assert solution.bound == pytest.approx(problem.common_risk.high, abs=1e-12)
+
+
+def test_slopes_of_a_direct_bound_come_with_its_value():
+    problem = pm.DirectProblem(RISKS, 200, 0.05, "kl", "chi2", PRIOR)
+    q = RNG.dirichlet(np.ones(12))
+    asked, fresh = Oracle(problem), Oracle(problem)
+    assert asked.value(q) == problem.bound(q)
+    np.testing.assert_array_equal(asked.slopes(q), fresh.slopes(q))
+
+
 @pytest.mark.parametrize("make_problem", [pm.BoundProblem, pm.DirectProblem])
 def test_softmax_comes_back_from_weights_that_should_not_be_zero(make_problem):
     """Wdbc: L-BFGS alone ends 3e-6 and 1.5e-7 above the minimum, where slopes times weights are next to nothing."""
