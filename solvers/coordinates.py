@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pacb_models.problem import Problem
 from pacb_models.registry import onto_simplex
 
 from .oracle import Oracle
@@ -61,6 +62,33 @@ class Scaled(Coordinates):
         return self.scale * self.oracle.slopes(self.posterior(x)) / total
 
 
+class Powers(Coordinates):
+    r"""Variables :math:`x_i \ge 0` with :math:`q_i \propto p_i (x_i/s_i)^k`.
+
+    Where slopes grow as the power :math:`\alpha-1` of :math:`q_i/p_i`, with :math:`k = 2/\alpha` they bend everywhere
+    alike, and with :math:`s_i = \sqrt{p_i}` for all classifiers alike. For :math:`k > 1` a weight of zero has no slope.
+    """
+
+    def __init__(self, oracle: Oracle, scale: np.ndarray, power: float):
+        super().__init__(oracle)
+        self.scale, self.power = scale, power
+
+    def point(self, posterior: np.ndarray) -> np.ndarray:
+        return self.scale * (posterior / self.oracle.problem.prior) ** (1.0 / self.power)
+
+    def _weights(self, x: np.ndarray) -> np.ndarray:
+        return self.oracle.problem.prior * (np.maximum(x, 0.0) / self.scale) ** self.power
+
+    def _posterior(self, x: np.ndarray) -> np.ndarray:
+        q, _ = onto_simplex(self._weights(x))
+        return self.oracle.problem.prior if q is None else q
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        bases = np.maximum(x, 0.0) / self.scale
+        growth = self.oracle.problem.prior * self.power * bases ** (self.power - 1.0) / self.scale
+        return growth * self.oracle.slopes(self.posterior(x)) / (self._weights(x).sum() or 1.0)
+
+
 class Logits(Coordinates):
     r"""Variables :math:`x_i`, free, with :math:`q_i \propto p_i e^{x_i/s_i}`.
 
@@ -85,3 +113,15 @@ class Logits(Coordinates):
     def gradient(self, x: np.ndarray) -> np.ndarray:
         q = self.posterior(x)
         return q * self.oracle.slopes(q) / self.scale
+
+
+def suitable_order(problem: Problem) -> float:
+    r"""The order in whose coordinates slopes change evenly: the problem's own, but for direct bounds.
+
+    Their slope is the excess at which :math:`\phi^{\alpha'}` has the slope :math:`q_i/p_i`. Where φ is nearly a square,
+    it grows as that ratio's power :math:`1/(2\alpha'-1)`.
+    """
+    order = problem.order
+    if problem.kind != "direct" or problem.distance == "linear" or order <= 1.0:
+        return order
+    return 1.0 + (order - 1.0) / (order + 1.0)

@@ -3,12 +3,13 @@ r"""SciPy's L-BFGS-B on normalised weights, for χ² and Rényi orders.
 The variables are :math:`x_i = q_i/\sqrt{p_i}`, up to a factor, with :math:`x \ge 0`, and the weights are normalised
 before the bound is evaluated: no constraint is left but the bounds. In these variables the Hessian of the χ² statistic
 is a multiple of the unit matrix, with which a quasi-Newton method begins, and what is left of the bound's has rank
-two.
+two. Worst risks, the slopes of direct bounds, bend with the weights as powers do, and so do the variables there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,9 @@ import numpy as np
 from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
 
-from ..coordinates import Coordinates, Scaled
+from ..coordinates import Coordinates, Powers, Scaled, suitable_order
 from ..oracle import Oracle, TimeUp, is_steep
-from .descent import STEEP, FirstOrder
+from .descent import ROUNDING, SHORTENINGS, STEEP, FirstOrder
 
 #: Pairs of steps and slopes that the inverse Hessian is made of.
 MEMORY = 20
@@ -85,6 +86,21 @@ def minimise(
     return oracle.found_nothing_better(q, iterations)
 
 
+def brought_back(oracle: Oracle, q: np.ndarray) -> np.ndarray | None:
+    """Some way from ``q`` to the classifiers whose slopes are negative, whatever their weights; None: no gain."""
+    promising = oracle.problem.prior * np.maximum(-oracle.slopes(q), 0.0)
+    if not promising.any():
+        return None
+    promising /= promising.sum()
+    ceiling, share = oracle.value(q), 1.0
+    for _ in range(SHORTENINGS):
+        mixture = (1.0 - share) * q + share * promising
+        if oracle.value(mixture) < ceiling - ROUNDING * ceiling:
+            return mixture
+        share *= 0.25
+    return None
+
+
 class NormalisedWeights(FirstOrder):
     """SciPy's L-BFGS-B on normalised non-negative weights, for bounds whose slopes are finite at weight zero.
 
@@ -103,8 +119,12 @@ class NormalisedWeights(FirstOrder):
         from scipy.optimize import Bounds
 
         prior = oracle.problem.prior
-        coordinates = Scaled(oracle, np.sqrt(prior / prior.size))
-        return minimise(coordinates, start, Bounds(0.0, np.inf), tolerance, max_iterations)
+        bounds = Bounds(0.0, np.inf)
+        power = 2.0 / suitable_order(oracle.problem)
+        if oracle.problem.kind == "direct" and power > 1.0:
+            powers = Powers(oracle, np.sqrt(prior * prior.size), power)
+            return minimise(powers, start, bounds, tolerance, max_iterations, partial(brought_back, oracle))
+        return minimise(Scaled(oracle, np.sqrt(prior / prior.size)), start, bounds, tolerance, max_iterations)
 
 
 SOLVER = NormalisedWeights()

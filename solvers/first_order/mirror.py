@@ -14,7 +14,7 @@ In these coordinates the divergence's part of the bound is as simple as can be: 
 factor) the step is the paper's fixed-point map. The length :math:`\langle\Delta u, \Delta q\rangle / \langle\Delta g,
 \Delta q\rangle` is found from the slopes alone.
 
-Direct bounds have coordinates of their own order, :func:`suitable_order`.
+Direct bounds have coordinates of another order, :func:`~pacb_models.solvers.coordinates.suitable_order`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from typing import Protocol
 import numpy as np
 
 from pacb_models.constants import DISTANCES
-from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
 
+from ..coordinates import suitable_order
 from ..oracle import Oracle
 from .descent import SHORTENINGS, SUFFICIENT, FirstOrder, Point, barzilai_borwein, descend, first_step
 from .spectral import michelot
@@ -104,18 +104,6 @@ def level(u: np.ndarray, prior: np.ndarray, exponent: float) -> float:
             break
         theta = theta + change if low < theta + change < high else 0.5 * (low + high)
     return theta
-
-
-def suitable_order(problem: Problem) -> float:
-    r"""The order in whose coordinates slopes change evenly: the problem's own, but for direct bounds.
-
-    Their slope is the excess at which :math:`\phi^{\alpha'}` has the slope :math:`q_i/p_i`. Where φ is nearly a square,
-    it grows as that ratio's power :math:`1/(2\alpha'-1)`.
-    """
-    order = problem.order
-    if problem.kind != "direct" or problem.distance == "linear" or order <= 1.0:
-        return order
-    return 1.0 + (order - 1.0) / (order + 1.0)
 
 
 class _MirrorStepper:

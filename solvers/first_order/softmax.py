@@ -22,7 +22,7 @@ from pacb_models.validation import check_choice, check_count, check_positive
 from ..coordinates import Logits
 from ..oracle import Oracle, TimeUp
 from . import lbfgsb
-from .descent import ROUNDING, SHORTENINGS, FirstOrder, prepare
+from .descent import FirstOrder, prepare
 
 #: Methods and their default numbers of iterations.
 LIMITS = {"lbfgs": 100_000, "adam": 2000}
@@ -82,22 +82,7 @@ class Softmax(FirstOrder):
         if method == "adam":
             return _adam(oracle, first, tolerance, iterations, learning_rate)
         coordinates = Logits(oracle, np.sqrt(problem.prior * problem.size))
-        return lbfgsb.minimise(coordinates, first, None, tolerance, iterations, partial(_brought_back, oracle))
-
-
-def _brought_back(oracle: Oracle, q: np.ndarray) -> np.ndarray | None:
-    """Some way from ``q`` to the classifiers whose slopes are negative, whatever their weights; None: no gain."""
-    promising = oracle.problem.prior * np.maximum(-oracle.slopes(q), 0.0)
-    if not promising.any():
-        return None
-    promising /= promising.sum()
-    ceiling, share = oracle.value(q), 1.0
-    for _ in range(SHORTENINGS):
-        mixture = (1.0 - share) * q + share * promising
-        if oracle.value(mixture) < ceiling - ROUNDING * ceiling:
-            return mixture
-        share *= 0.25
-    return None
+        return lbfgsb.minimise(coordinates, first, None, tolerance, iterations, partial(lbfgsb.brought_back, oracle))
 
 
 def _adam(oracle: Oracle, start: np.ndarray, tolerance: float, steps: int, learning_rate: float) -> Outcome:

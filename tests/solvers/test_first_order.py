@@ -16,7 +16,7 @@ from pacb_models.benchmarks.families import instance
 from pacb_models.benchmarks.risks import load_risk_table
 from pacb_models.divergences import Budget, ChiSquared
 from pacb_models.registry import get_solver, solver_names
-from pacb_models.solvers.coordinates import Logits, Scaled
+from pacb_models.solvers.coordinates import Logits, Powers, Scaled
 from pacb_models.solvers.first_order.mirror import level
 from pacb_models.solvers.first_order.spectral import onto_weighted_simplex
 from pacb_models.solvers.oracle import Oracle
@@ -44,7 +44,7 @@ def able(problem: pm.BoundProblem, names=FIRST_ORDER) -> list[str]:
 
 
 @pytest.mark.parametrize("divergence, distance", PAIRS)
-@pytest.mark.parametrize("coordinates", ["ratios", "roots", "logits"])
+@pytest.mark.parametrize("coordinates", ["ratios", "roots", "powers", "logits"])
 @settings(max_examples=5)
 @given(seed=st.integers(0, 2**32))
 def test_gradient_against_finite_differences(divergence, distance, coordinates, seed):
@@ -53,6 +53,7 @@ def test_gradient_against_finite_differences(divergence, distance, coordinates, 
     variables = {
         "ratios": Scaled(oracle, PRIOR),
         "roots": Scaled(oracle, np.sqrt(PRIOR / 12)),
+        "powers": Powers(oracle, np.sqrt(PRIOR), 1.5),
         "logits": Logits(oracle, np.sqrt(PRIOR)),
     }[coordinates]
     x = variables.point(PRIOR) * rng.uniform(0.5, 1.5, 12) + (
@@ -280,13 +281,14 @@ def test_direct_bounds(name):
 
 @pytest.mark.parametrize(("distance", "order"), [("squared", 2.0), ("kl", 2.0), ("kl", 8 / 7), ("kl", 3.0)])
 @pytest.mark.parametrize("table", ["mammographic", "haberman", "mushroom"])
-def test_mirror_takes_few_steps_on_direct_bounds(table, distance, order):
-    """In the coordinates of the problem's own order it takes thousands of them."""
+@pytest.mark.parametrize("name", ["mirror", "lbfgsb"])
+def test_few_steps_on_direct_bounds(name, table, distance, order):
+    """In the coordinates of the problem's own order they take thousands, and L-BFGS-B ends 1e-5 above the minimum."""
     risks = load_risk_table(table)
     problem = pm.DirectProblem(risks.risks(1990), risks.m, 0.05, distance, "renyi", order=order)
-    solution = pm.solve(problem, "mirror")
-    assert solution.status == "optimal" and solution.iterations <= 40
-    assert solution.bound == pytest.approx(problem.common_risk.high, abs=1e-12)
+    solution = pm.solve(problem, name)
+    assert solution.status == "optimal" and solution.iterations <= 150
+    assert solution.bound == pytest.approx(problem.common_risk.high, abs=1e-10)
 
 
 def test_slopes_of_a_direct_bound_come_with_its_value():
