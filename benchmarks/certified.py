@@ -12,7 +12,7 @@ half held out. On the same fitted classifiers and the same held-out examples, at
   :math:`\delta`;
 * **CV all, test**: the same with the votes of ``CertifiedClassifier`` among those that are compared.
 
-    python -m pacb_models.benchmarks.certified                              all, ten splits: an hour on two cores
+    python -m pacb_models.benchmarks.certified                              all, ten splits: ten minutes
     python -m pacb_models.benchmarks.certified wdbc "digits, trees" --splits 2
     python -m pacb_models.benchmarks.certified --coverage                   how often is a certificate wrong?
 
