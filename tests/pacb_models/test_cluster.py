@@ -107,8 +107,8 @@ def test_spreading(cluster, monkeypatch, tmp_path):
     work = importlib.import_module("spread_work")
     assert dict(spread(work.doubled, range(20), cluster.address)) == {item: 2 * item for item in range(20)}
     found = [result for _, result in spread(work.with_process, range(12), cluster.address, shared={"data": 1})]
-    # One copy in each process that worked.
-    assert len(set(found)) == len({process for _, process in found})
+    # One copy in each process that worked, or two: a task may fetch one while the one that was sent is on its way.
+    assert len(set(found)) <= 2 * len({process for _, process in found}) <= 4 < len(found)
     assert os.getpid() not in {process for _, process in found}
     with pytest.raises(ValueError, match="three is too many"):
         list(spread(work.broken, range(5), cluster.address))
