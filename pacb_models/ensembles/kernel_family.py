@@ -19,7 +19,7 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import _num_samples, check_array
 
 from ..errors import InputError
-from .shared_gram import gaussian_kernel, kernel_of, pairwise, squared_distances, vote
+from .shared_gram import cache_size, gaussian_kernel, kernel_of, pairwise, squared_distances, vote
 
 #: Rows for which the kernel is held at a time while predicting.
 BLOCK = 2048
@@ -212,7 +212,8 @@ def fit_family(
 
 
 def _fit_on_gram(machine: SVC, gram: np.ndarray, labels: np.ndarray) -> SVC:
-    parameters = {name: getattr(machine, name) for name in ("C", "tol", "shrinking", "cache_size", "max_iter")}
+    parameters = {name: getattr(machine, name) for name in ("C", "tol", "shrinking", "max_iter")}
+    parameters["cache_size"] = min(machine.cache_size, cache_size(len(labels)))
     # The matrix has just been found finite.
     with config_context(assume_finite=True):
         return SVC(kernel="precomputed", **parameters).fit(gram, labels)

@@ -65,6 +65,13 @@ def test_svms_are_those_of_svc(gamma, data_dir):
     assert len({id(member.family_) for member in together}) == 1
 
 
+def test_few_rows_that_libsvm_keeps_change_nothing(monkeypatch, data_dir):
+    monkeypatch.setattr(shared_gram, "_CACHED_ROWS", 3)
+    data = load_dataset("haberman", data_dir)
+    together = compare(machines(), data.X[::2], data.y[::2], data.X)
+    assert {member.cache_size for member in together} == {SVC().cache_size}
+
+
 @pytest.mark.parametrize("load", [load_iris, load_digits])
 def test_many_classes_in_small_batches(load, monkeypatch):
     X, y = load(return_X_y=True)
