@@ -40,6 +40,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 100_000},
 }
 
+#: Clarabel's for direct bounds, whose weights are multipliers: of an accuracy that is the root of the bound's.
+DIRECT_TOLERANCES = {f"tol_{what}": 1e-12 for what in ("gap_abs", "gap_rel", "feas")}
+
 #: Each backend's own name for a limit.
 LIMITS = {
     "CLARABEL": {"time": "time_limit", "iterations": "max_iter"},
@@ -127,6 +130,8 @@ class Conic(Solver):
         if options is not None and not isinstance(options, dict):
             raise InputError(f"options is {options!r}; it must be a dict of {backend}'s options.")
         settings = dict(SETTINGS[backend])
+        if backend == "CLARABEL" and problem.kind == "direct":
+            settings |= DIRECT_TOLERANCES
         if max_iterations is not None:
             settings[LIMITS[backend]["iterations"]] = check_count("max_iterations", max_iterations)
         try:
