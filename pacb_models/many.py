@@ -34,10 +34,6 @@ if TYPE_CHECKING:
     from .solver import Solver
 
 
-#: Problems up to this size are not merged when many of them are solved, unless so few of so many risks differ.
-_SMALL, _FEW = 256, 0.25
-
-
 class ProblemBatch(Immutable):
     """Problems that differ in their risks, and perhaps in sample size, confidence and prior, as arrays.
 
@@ -309,9 +305,7 @@ def _solve_batch(batch: ProblemBatch, problems: ProblemBatch | list[Problem], so
         outcome = BatchOutcome(np.zeros((count, size)), np.zeros(count), np.zeros(count, int), np.ones(count, bool), {})
     columns = _recomputed(batch, outcome.posterior) if not outcome.unsettled.all() else _blank(count)
     doubtful = outcome.unsettled | ~(columns["kkt_residual"] <= OPTIMAL_RESIDUAL)
-    alone = {
-        row: solve(problems[row], method, merge=_merging(batch.risks[row])) for row in np.flatnonzero(doubtful).tolist()
-    }
+    alone = {row: solve(problems[row], method) for row in np.flatnonzero(doubtful).tolist()}
     columns["posterior"], columns["lower_bound"] = outcome.posterior, outcome.lower_bound
     columns["iterations"], columns["is_global"] = outcome.iterations, ~doubtful
     for row, solution in alone.items():
@@ -322,11 +316,6 @@ def _solve_batch(batch: ProblemBatch, problems: ProblemBatch | list[Problem], so
     seconds = time.perf_counter() - started
     minima = {row: others for row, others in outcome.local_minima.items() if row not in alone}
     return SolutionBatch(**columns, solver=method.name, seconds=seconds, alone=alone, local_minima=minima)
-
-
-def _merging(risks: np.ndarray) -> bool | str:
-    """Problems that come in large numbers are small: merging equal risks mostly takes longer than it saves."""
-    return "auto" if risks.size > _SMALL or np.unique(risks).size <= _FEW * risks.size else False
 
 
 def _blank(count: int) -> dict[str, np.ndarray]:

@@ -223,7 +223,7 @@ def _is_number(value: object, kind: type) -> bool:
 def _may_merge(merge: str | bool, problem: Problem, method: Solver, options: dict[str, Any]) -> bool:
     """Whether the solver is to see a merged problem."""
     if merge == "auto":
-        return problem.size >= method.merges_from and method.merges(options)
+        return method.merges(problem, options)
     if not isinstance(merge, bool):
         raise InputError(f"merge is {merge!r}; it must be 'auto', True or False.")
     return merge

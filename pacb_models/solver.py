@@ -43,8 +43,6 @@ class Solver:
     local: bool = True
     #: True when a ``time_limit`` option is honoured inside :meth:`run`.
     keeps_time_limit: bool = False
-    #: Below this many classifiers, making those of equal risk one takes the method longer than it saves.
-    merges_from: int = 0
 
     def missing(self) -> str | None:
         """None when the solver can run here, else what to install. Looks without importing."""
@@ -72,9 +70,10 @@ class Solver:
         """
         return None
 
-    def merges(self, options: dict[str, Any]) -> bool:
-        """False when, with these options, the answer depends on how many classifiers share a risk: then they are not
-        merged unless :func:`pacb_models.solve` is asked to. A start has a weight for each of them.
+    def merges(self, problem: Problem, options: dict[str, Any]) -> bool:
+        """False when, with these options, the answer depends on how many classifiers share a risk, or when merging them
+        takes longer than it saves: then they are not merged unless :func:`pacb_models.solve` is asked to. A start has a
+        weight for each of them.
         """
         return options.get("start") is None
 

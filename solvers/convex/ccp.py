@@ -106,8 +106,8 @@ class ConvexConcave(Solver):
     install = "pip install cvxpy"
     keeps_time_limit = True
 
-    def merges(self, options: dict[str, Any]) -> bool:
-        return super().merges(options) and options.get("variant") != "paper"
+    def merges(self, problem: Problem, options: dict[str, Any]) -> bool:
+        return super().merges(problem, options) and options.get("variant") != "paper"
 
     def expand_details(self, details: dict[str, Any], merged: Merged[Any]) -> dict[str, Any]:
         posteriors = np.array([merged.expand(posterior) for posterior in details["posteriors"]])

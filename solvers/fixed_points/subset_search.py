@@ -28,7 +28,7 @@ import numpy as np
 
 from pacb_models.errors import InputError
 from pacb_models.merging import Merged
-from pacb_models.problem import BoundProblem
+from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 from pacb_models.validation import check_count, check_positive
@@ -69,7 +69,7 @@ class SubsetSearchSolver(Solver):
     needs = ("path",)
     handles = {"chi2": ("linear", "squared", "kl")}
 
-    def merges(self, options: dict[str, Any]) -> bool:
+    def merges(self, problem: Problem, options: dict[str, Any]) -> bool:
         return False
 
     def expand_details(self, details: dict[str, Any], merged: Merged[Any]) -> dict[str, Any]:

@@ -299,6 +299,10 @@ def test_small_sets_are_merged_for_those_who_gain_by_it(distance):
     assert pm.solve(small).details["merged_size"] == 999
     assert pm.solve(small, "fixed-point").details["merged_size"] == 7
     assert pm.solve(large).details["merged_size"] == 7
+    # Steps along the path of the others cost more than χ²'s sums: a set of few different risks is merged.
+    assert pm.solve(small.replace(divergence="kl")).details["merged_size"] == 7
+    half = small.replace(divergence="kl", risks=np.linspace(0.1, 0.3, 500)[np.arange(999) // 2])
+    assert pm.solve(half).details["merged_size"] == 999
 
 
 def test_merged_problem_is_the_one_that_would_be_made():
