@@ -46,7 +46,7 @@ from pacb_models.solver import Solver
 from . import chi_squared, gibbs, many, minima, renyi
 
 #: Where merging equal risks begins to save time. Measured, H = 50 to 5000 with m = 300: the two ways are equal between
-#: 500 and 2000, depending on the bound; with a twentieth of the risks different, merging takes half the time or less.
+#: 500 and 2000, depending on the bound; with 8 of 50 risks different (KL divergence, kl) merging saves 15 to 87 %.
 MERGED_FROM, FEW = 1000, 0.25
 
 
