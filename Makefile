@@ -3,8 +3,10 @@
 #   make PYTHON=/path/to/python ...   another Python (3.11 or newer) than the first on PATH
 #   make bench SUITE=paper ARGS=...   another suite, further options of `pacb bench`
 #   make test ARGS='-k frontier'      further options of pytest
+#   make fuzz MINUTES=5               how long to search; SEED=N runs the examples of one seed again
 
 SUITE ?= quick
+MINUTES ?= 30
 BIN := .venv/bin
 
 # The raw UCI files, where they lie beside the checkout; set PACB_DATA to have them elsewhere.
@@ -12,8 +14,11 @@ ifneq ($(wildcard ../shared/data),)
 export PACB_DATA ?= $(abspath ../shared/data)
 endif
 
+# pytest rewrites the asserts of every test file. Kept, that is done once and not by every process of every run.
+export PYTHONDONTWRITEBYTECODE =
+
 .DEFAULT_GOAL := help
-.PHONY: help bench field starts instances test test-cpus coverage mutants docs wheel lint setup clean
+.PHONY: help bench field starts instances test quick fuzz test-cpus coverage mutants docs wheel lint setup clean
 
 help:               ## this list
 	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' Makefile | expand -t 12
@@ -21,17 +26,28 @@ help:               ## this list
 bench: .venv/ready-run    ## the main job: every solver on every problem of a suite, and a report in results/
 	$(BIN)/pacb bench --suite $(SUITE) $(ARGS)
 
-field: .venv/ready-run    ## every solver on every problem, and the page docs/field.md (an hour on a quiet machine)
-	$(BIN)/pacb bench --suite field --out results/field --resume --page docs/field.md $(ARGS)
+field: .venv/ready-run    ## every solver on every problem three times, the paper's from 20 starts: docs/field.md (two hours)
+	$(BIN)/pacb bench --suite field --repeat 3 --out results/field --resume --no-report $(ARGS)
+	$(BIN)/pacb bench --suite field --solvers fixed-point,ipopt,ccp --starts 20 --seed 1 --out results/field --resume \
+		--page docs/field.md $(ARGS)
+
+# The methods of the page: those that are done in milliseconds, and one way to Ipopt.
+LOCAL_METHODS ?= fixed-point,ccp,mirror,spg,lbfgsb,softmax,cyipopt
 
 starts: .venv/ready-run   ## where local methods end, from 100 random starts of each kind: the page docs/starts
-	$(BIN)/pacb starts --out docs/starts $(ARGS)
+	$(BIN)/pacb starts --each 2 --largest 60 --starts 100 --solvers $(LOCAL_METHODS) --out docs/starts $(ARGS)
 
 instances: .venv/ready-run  ## the hard problems as files for other solvers, packed in dist/hard.tar.xz
 	$(BIN)/pacb export hard --out build/hard --archive dist/hard.tar.xz
 
 test: lint                ## lint, then the whole test suite, one process per core
-	$(BIN)/python -m pytest -n auto $(ARGS)
+	$(BIN)/python -m pytest -n auto --durations=20 $(ARGS)
+
+quick: .venv/ready-dev    ## the tests that need no other process, page, wheel or browser, in a minute
+	$(BIN)/python -m pytest -n auto -m 'not outside and not long' $(ARGS)
+
+fuzz: .venv/ready-dev     ## look for examples that break a property, for MINUTES (30), and say how to repeat one
+	$(BIN)/python -P tests/fuzz.py --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 test-cpus: .venv/ready-dev  ## the test suite as on processors with AVX2 only and SSE only, and on this one
 	$(BIN)/python -P tests/run_on_cpus.py $(ARGS)

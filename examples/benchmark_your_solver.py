@@ -4,8 +4,9 @@
 
 Twenty-seven problems (nine UCI data sets, three distances, H = 50). Every solver is judged by the same rules: its bound
 is recomputed from its weights, "optimal" needs a small KKT residual, and the smallest bound is known with certainty.
-For processes that are killed at a time limit, result files and a report, give the class an entry point and run
-``pacb bench --solvers exponentiated-gradient,frontier``; docs/extending.md shows how.
+For processes that are killed at a time limit, result files and a report, name the file to the harness::
+
+    pacb bench --solvers examples/benchmark_your_solver.py:SOLVER,frontier,ipopt
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 import pacb_models as pm
-from pacb_models.benchmarks.problems import PAPER_DATASETS
-from pacb_models.benchmarks.risks import load_risk_table
+from pacb_models.benchmarks.problems.problem import PAPER_DATASETS
+from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 
@@ -23,9 +24,9 @@ class ExponentiatedGradient(Solver):
     """Multiply each weight by exp(-step × slope); the step halves when the bound rises and doubles when it falls."""
 
     name = "exponentiated-gradient"
-    handles = {"chi2": ("linear", "squared", "kl")}
+    needs = ("gradient",)
 
-    def run(self, problem: pm.BoundProblem, max_iterations: int = 500, tolerance: float = 1e-7) -> Outcome:
+    def run(self, problem: pm.BoundProblem, *, max_iterations: int = 500, tolerance: float = 1e-7) -> Outcome:
         q, step = problem.prior.copy(), 1.0
         for iteration in range(max_iterations):
             if problem.kkt_residual(q) <= tolerance:
@@ -41,9 +42,12 @@ class ExponentiatedGradient(Solver):
         return Outcome(q, "iteration_limit", "allow more iterations", max_iterations)
 
 
+SOLVER = ExponentiatedGradient()
+
+
 def main() -> None:
     """Compare, and print one line per solver and distance."""
-    solvers = ["frontier", "fixed-point", "slsqp", ExponentiatedGradient()]
+    solvers = ["frontier", "fixed-point", "slsqp", SOLVER]
     print(f"{'distance':<9} {'solver':<23} {'optimal':>8} {'correct':>8} {'worst gap':>10} {'seconds':>8}")
     for distance in ("linear", "squared", "kl"):
         tables = []

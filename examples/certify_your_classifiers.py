@@ -23,7 +23,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from pacb_models import CertifiedClassifier
-from pacb_models.ensembles.tables import load_table
+from pacb_models.estimators.tables import load_table
 from pacb_models.wording import at_most
 
 # Scaling is part of a classifier, so that it is learnt from the training part only.

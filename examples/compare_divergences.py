@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 
 import pacb_models as pm
-from pacb_models.benchmarks.risks import load_risk_table
+from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.risk_file import read_risk_file
 from pacb_models.wording import at_most
 

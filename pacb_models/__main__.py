@@ -13,7 +13,7 @@ def main() -> int:
     # a file that happens to be called random.py would be run.
     os.environ.setdefault("PYTHONSAFEPATH", "1")
     try:
-        from .cli import main as run
+        from .commands.program import main as run
 
         return run()
     except KeyboardInterrupt:

@@ -1,27 +1,37 @@
-"""Work on the workers of a Dask scheduler, which may lack our code, lose their connection, or die.
+"""Work on the workers of a Dask scheduler, which may lack our code, lose their connection, stop answering, or die.
 
 :func:`spread` hands items to a cluster and yields the results as they finish. What the items have in common is sent to
-each worker once. A worker that dies costs what it was doing, which is done again elsewhere; a scheduler that dies, or
-one that has no workers for a while, ends the work with a sentence, and what was yielded before is the caller's to keep.
+each worker once. A worker that dies costs what it was doing, which is done again elsewhere; so does one that does not
+answer for :data:`PATIENCE` seconds. A scheduler that dies or does not answer for as long, or one that has no workers,
+ends the work with a sentence, and what was yielded before is the caller's to keep.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from asyncio import CancelledError
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from collections.abc import Callable, Generator, Iterable
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Generic, TypeVar
 
 from . import __version__
 from .errors import InputError, RunStopped
 from .plugins import described
+from .processes import ended_with_us
 
-#: Seconds without any Dask worker after which work is stopped.
+#: Seconds without any Dask worker, or without a sign of life, after which there is no more waiting ...
 PATIENCE = 60.0
+#: ... and after which there is a word.
+SILENCE = 10.0
+#: Seconds between questions to the scheduler.
+PULSE = 0.5
 #: Seconds between looks at what has finished.
 PAUSE = 0.05
+#: Seconds for workers to tidy up and for the client to close, each; when the user interrupts, far fewer.
+LEAVING, INTERRUPTED = 5.0, 0.4
 
 #: How often a fit is begun whose workers die.
 ATTEMPTS = 3
@@ -29,6 +39,8 @@ ATTEMPTS = 3
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Tell = Callable[[str], None]
+#: Called with the client and the addresses of workers.
+Act = Callable[[Any, list[str]], None]
 
 
 def say(text: str) -> None:
@@ -43,9 +55,9 @@ def spread(
     *,
     shared: Any = None,
     tell: Tell = say,
-    check: Callable[[Any], None] | None = None,
+    check: Act | None = None,
     failed: Callable[[BaseException], Any] | None = None,
-    finish: Callable[[Any], None] | None = None,
+    finish: Act | None = None,
 ) -> Generator[tuple[Item, Any], None, None]:
     """``function(item)``, or ``function(shared, item)``, of every item on a cluster, with the item, as they finish.
 
@@ -62,47 +74,45 @@ def spread(
         Called with a sentence when there is something to say, for instance that no worker is left; by default on
         standard error.
     check : callable, optional
-        Called with the client before anything is sent; by default :func:`check_version`.
+        Called with the client and the workers' addresses before anything is sent; by default :func:`check_version`.
     failed : callable, optional
         Turns the exception of an item into its result; without it the exception ends the work.
     finish : callable, optional
-        Called with the client at the end, whatever happened.
+        Called with the client and the workers' addresses at the end, whatever happened.
     """
     client = connect(address)
-    try:
-        with _Watch(client, address, tell) as watch:
-            watch.wait_for_workers()
-            (check or check_version)(client)
-            common = _send(client, shared)
-            waiting = list(reversed(list(items)))
-            pending: dict[Any, Item] = {}
-            while waiting or pending:
-                # A few more than can run at a time: what is not submitted yet is not lost with the scheduler.
-                while waiting and len(pending) < 2 * watch.threads + 2:
-                    item = waiting.pop()
-                    pending[client.submit(function, *common, item, pure=False)] = item
-                for future in [future for future in pending if future.status != "pending"]:
-                    found = _result(future, failed)
-                    item = pending.pop(future)
-                    if found is None:
-                        waiting.append(item)
-                    else:
-                        yield item, found[0]
-                if watch.look() and any(future.status != "finished" for future in common):
-                    # It went with the last worker that had it; the next one may be gone before it gets it.
-                    with suppress(TimeoutError):
-                        common = _send(client, shared)
-                time.sleep(PAUSE)
-    finally:
-        if finish is not None:
-            with suppress(Exception):
-                finish(client)
-        client.close(timeout=5)
+    with _Watch(client, address, tell, finish) as watch:
+        watch.ask(lambda workers: (check or check_version)(client, workers))
+        common = _sent(watch, shared)
+        waiting = list(reversed(list(items)))
+        pending: dict[Any, Item] = {}
+        while waiting or pending:
+            # A few more than can run at a time: what is not submitted yet is not lost with the scheduler.
+            while waiting and len(pending) < 2 * watch.threads + 2:
+                item = waiting.pop()
+                pending[client.submit(function, *common, item, pure=False, **watch.where())] = item
+            for future in [future for future in pending if future.status != "pending"]:
+                found = _result(future, watch, failed)
+                item = pending.pop(future)
+                if found is None:
+                    waiting.append(item)
+                else:
+                    yield item, found[0]
+            if watch.look() and any(future.status != "finished" for future in common):
+                # It went with the last worker that had it; the next one may be gone before it gets it.
+                common = _sent(watch, shared)
+            # Again and again: what the scheduler takes from one that is given up, it may give it again.
+            waiting += [pending.pop(future) for future in watch.held_up(pending)]
+            time.sleep(PAUSE)
 
 
-def _send(client: Any, shared: Any) -> list[Any]:
+def _sent(watch: _Watch, shared: Any) -> list[Any]:
     """What is sent to every worker, as futures; in a list, since of a dict or a list each entry would be sent alone."""
-    return [] if shared is None else client.scatter([shared], broadcast=True)
+    if shared is None:
+        return []
+    while True:
+        with suppress(TimeoutError):
+            return watch.ask(lambda workers: watch.client.scatter([shared], broadcast=True, workers=workers))
 
 
 def connect(address: str) -> Any:
@@ -120,53 +130,59 @@ def connect(address: str) -> Any:
         raise InputError(f"--dask is {address!r}; no Dask scheduler answers there ({reason}).") from None
 
 
-@contextmanager
-def joblib_on(address: str | None) -> Iterator[None]:
-    """While it lasts joblib, and so the fits of estimators, runs on the cluster; without an address, as ever."""
-    if address is None:
-        yield
-        return
-    from joblib import parallel_config
-
-    client = connect(address)
-    try:
-        with _Watch(client, address, say) as watch:
-            watch.wait_for_workers()
-            check_version(client)
-            with client.as_current(), parallel_config(backend="dask"):
-                yield
-    finally:
-        client.close(timeout=5)
-
-
 def fitted_on(address: str | None, fit: Callable[[], Result]) -> Result:
-    """``fit()`` with joblib on the cluster; without an address, as ever.
+    """``fit()`` with joblib on the cluster; without an address, in processes that end with this one.
 
     joblib keeps data and results on one worker each, and does not notice when they are gone: the fit begins anew.
     """
     if address is None:
-        return fit()
+        with ended_with_us():
+            return fit()
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError
 
     for _ in range(ATTEMPTS):
         try:
-            with joblib_on(address):
-                return fit()
+            return _fitted_on(address, fit)
         except (KilledWorker, FutureCancelledError):
             say("a Dask worker died, and with it what joblib had there; training begins anew")
     raise RunStopped(f"Dask workers at {address} died in each of {ATTEMPTS} attempts")
 
 
-def check_version(client: Any) -> None:
+def _fitted_on(address: str, fit: Callable[[], Result]) -> Result:
+    client = connect(address)
+
+    def on_cluster() -> Result:
+        from joblib import parallel_config
+
+        with client.as_current(), parallel_config(backend="dask"):
+            return fit()
+
+    with _Watch(client, address, say) as watch:
+        watch.ask(lambda workers: check_version(client, workers))
+        # In a thread: joblib waits for ever for a worker that does not answer, and is deaf to interrupts meanwhile.
+        work = _Call(on_cluster)
+        while not work.ended(PAUSE):
+            watch.look()
+            for worker in watch.lost():
+                raise RunStopped(f"the Dask worker {worker} has not answered for {PATIENCE:g} s")
+        if work.failure is not None and not isinstance(work.failure, InputError):
+            # When the scheduler is gone, the fit may know before the client does.
+            for _ in range(round(1.0 / PAUSE)):
+                watch.look()
+                time.sleep(PAUSE)
+        return work.result()
+
+
+def check_version(client: Any, workers: list[str]) -> None:
     """Refuse, before anything is sent, workers without this version of the package."""
-    check_workers(client, version_complaint, __version__)
+    check_workers(client, workers, version_complaint, __version__)
 
 
-def check_workers(client: Any, complaint: Callable[..., str], *arguments: Any) -> None:
+def check_workers(client: Any, workers: list[str], complaint: Callable[..., str], *arguments: Any) -> None:
     """Ask every worker for its complaint; a sentence that names the worker when there is one."""
     try:
-        found = client.run(complaint, *arguments)
+        found = client.run(complaint, *arguments, workers=workers)
     except Exception as reason:
         raise InputError(f"--dask: the workers cannot run pacb-models {__version__} ({described(reason)}).") from None
     for worker, text in found.items():
@@ -179,10 +195,9 @@ def version_complaint(version: str) -> str:
     return "" if __version__ == version else f"has pacb-models {__version__}, not {version}"
 
 
-def _result(future: Any, failed: Callable[[BaseException], Any] | None) -> tuple[Any] | None:
+def _result(future: Any, watch: _Watch, failed: Callable[[BaseException], Any] | None) -> tuple[Any] | None:
     """What came out, in a tuple; None when it was lost with the worker that had it, and must be done again."""
     from distributed import KilledWorker
-    from distributed import TimeoutError as TooLate
     from distributed.client import FutureCancelledError
 
     if future.status == "error":
@@ -192,56 +207,182 @@ def _result(future: Any, failed: Callable[[BaseException], Any] | None) -> tuple
                 raise RunStopped(f"several Dask workers died of the same work: {described(reason)}") from None
             raise reason
         return (failed(reason),)
-    if future.status == "finished":
-        with suppress(TooLate, CancelledError, FutureCancelledError):
-            return (future.result(timeout=2.0),)
+    fetching = _Call(future.result)
+    # However long it takes, while it is there and everybody answers.
+    while future.status == "finished" and not fetching.ended(PAUSE):
+        watch.look()
+        if watch.lost():
+            return None
+    with suppress(CancelledError, FutureCancelledError):
+        return (fetching.result(),) if fetching.ended(0.0) else None
     return None
 
 
-class _Watch:
-    """Looks after the scheduler and its workers; Dask itself would wait for ever, without a word."""
+class _Call(Generic[Result]):
+    """A call in a thread of its own, which may be abandoned."""
 
-    def __init__(self, client: Any, address: str, tell: Tell) -> None:
+    def __init__(self, function: Callable[..., Result], *arguments: Any) -> None:
+        self.failure: BaseException | None = None
+        self._found: list[Result] = []
+        self._thread = threading.Thread(target=self._run, args=(function, *arguments), daemon=True)
+        self._thread.start()
+
+    def _run(self, function: Callable[..., Result], *arguments: Any) -> None:
+        try:
+            self._found.append(function(*arguments))
+        except BaseException as reason:
+            self.failure = reason
+
+    def ended(self, seconds: float) -> bool:
+        """Whether it has ended; waits so long for it."""
+        self._thread.join(seconds)
+        return not self._thread.is_alive()
+
+    def result(self) -> Result:
+        """What it returned, or raised."""
+        if self.failure is not None:
+            raise self.failure
+        return self._found[0]
+
+
+class _Watch:
+    """Looks after the scheduler and its workers; Dask itself would wait for minutes, or ever, without a word.
+
+    A thread asks the scheduler who is there and when they gave a sign of life; so nobody else waits for it.
+    """
+
+    def __init__(self, client: Any, address: str, tell: Tell, finish: Act | None = None) -> None:
         import logging
 
-        self._client, self._address, self._tell = client, address, tell
+        self.client, self._address, self._tell, self._finish = client, address, tell, finish
         self._absent_since: float | None = None
+        self._heard = time.monotonic()
+        self._workers: dict[str, Any] | None = None
+        #: The scheduler's time of a worker's last sign of life, and ours when we learnt of it.
+        self._signs: dict[str, tuple[Any, float]] = {}
+        self._told: set[str] = set()
         # Dask's own words on a lost connection are tracebacks; ours is a sentence.
         self._loggers = [logging.getLogger(name) for name in ("distributed", "tornado", "asyncio")]
         self._levels = [logger.level for logger in self._loggers]
+        self._over = threading.Event()
+        self._listening = threading.Thread(target=self._listen, daemon=True)
 
     def __enter__(self) -> _Watch:
         for logger in self._loggers:
             logger.setLevel("CRITICAL")
+        self._listening.start()
+        try:
+            self.wait_for_workers()
+        except BaseException:
+            self.__exit__(*sys.exc_info())
+            raise
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._over.set()
+        seconds = LEAVING if error is None else INTERRUPTED
+        workers = [name for name in self._workers or () if self._age(name) < SILENCE]
+        if self._finish is not None:
+            _Call(self._finish, self.client, workers).ended(seconds)
+        _Call(lambda: self.client.close(timeout=seconds)).ended(seconds)
         for logger, level in zip(self._loggers, self._levels, strict=True):
             logger.setLevel(level)
+
+    def _listen(self) -> None:
+        while not self._over.wait(PULSE if self._workers is not None else 0.0):
+            with suppress(Exception):
+                # Not the client's own scheduler_info, which forgets the workers now and then.
+                found = self.client.sync(self.client.scheduler.identity, n_workers=-1)["workers"]
+                now = time.monotonic()
+                for name, worker in found.items():
+                    if self._signs.get(name, (None,))[0] != worker["last_seen"]:
+                        self._signs[name] = worker["last_seen"], now
+                self._workers, self._heard = found, now
+
+    def _age(self, worker: str) -> float:
+        """Seconds without a sign of life, as of the scheduler's last answer."""
+        return self._heard - self._signs[worker][1]
+
+    def answering(self) -> list[str]:
+        """The workers that are not given up."""
+        return [name for name in self._workers or () if self._age(name) <= PATIENCE]
+
+    def lost(self) -> set[str]:
+        """The workers that are given up: the scheduler still counts on them."""
+        return {name for name in self._workers or () if self._age(name) > PATIENCE}
 
     @property
     def threads(self) -> int:
         """How many items can be worked on at the same time."""
-        return sum(worker["nthreads"] for worker in self._workers().values())
+        known = self._workers or {}
+        return sum(known[name]["nthreads"] for name in self.answering() if name in known)
 
-    def _workers(self) -> dict[str, Any]:
-        if self._client.status != "running":
-            raise RunStopped(f"the Dask scheduler at {self._address} is gone")
-        return self._client.scheduler_info(n_workers=-1)["workers"]
+    def where(self) -> dict[str, Any]:
+        """Arguments that keep work from workers that are given up."""
+        return {"workers": self.answering(), "allow_other_workers": True} if self.lost() else {}
 
-    def look(self) -> bool:
-        """Whether there are workers; says when none is left, and stops after a while."""
-        if self._workers():
-            self._absent_since = None
-            return True
-        if self._absent_since is None:
-            self._absent_since = time.monotonic()
-            self._tell(f"the Dask scheduler at {self._address} has no workers; waiting {PATIENCE:g} s for one")
-        elif time.monotonic() - self._absent_since > PATIENCE:
-            raise RunStopped(f"the Dask scheduler at {self._address} had no workers for {PATIENCE:g} s")
-        return False
+    def held_up(self, futures: Iterable[Any]) -> list[Any]:
+        """Those of the futures that are with workers that are given up."""
+        lost = self.lost()
+        if not lost:
+            return []
+        held = self.ask(lambda _: self.client.processing())
+        keys = {key for worker, its in held.items() if worker in lost for key in its}
+        return [future for future in futures if future.key in keys]
+
+    def ask(self, call: Callable[[list[str]], Result]) -> Result:
+        """What a call with the answering workers returns; it is asked anew when one of them is gone, or given up."""
+        while True:
+            self.wait_for_workers()
+            workers = self.answering()
+            asked = _Call(call, workers)
+            while not asked.ended(PAUSE) and not self.lost() & set(workers):
+                self.look()
+            if asked.ended(0.0) and (asked.failure is None or not self._news_of(workers)):
+                return asked.result()
+
+    def _news_of(self, workers: list[str]) -> bool:
+        """Whether one of the workers is no longer there, as the scheduler says from now on."""
+        began = time.monotonic()
+        while self._heard < began:
+            self.look()
+            time.sleep(PAUSE)
+        return not set(workers) <= set(self.answering())
 
     def wait_for_workers(self) -> None:
         """Return when there is a worker."""
         while not self.look():
             time.sleep(PAUSE)
+
+    def look(self) -> bool:
+        """Whether there are workers; says when none is left or somebody is silent, and stops after a while."""
+        if self.client.status != "running":
+            raise RunStopped(f"the Dask scheduler at {self._address} is gone")
+        now = time.monotonic()
+        scheduler = f"the Dask scheduler at {self._address}"
+        self._silence(scheduler, now - self._heard, f"waiting up to {PATIENCE:g} s")
+        if now - self._heard > PATIENCE:
+            raise RunStopped(f"{scheduler} has not answered for {PATIENCE:g} s")
+        if self._workers is None:
+            return False
+        for name in self._workers:
+            self._silence(f"the Dask worker {name}", self._age(name), f"after {PATIENCE:g} s it is given up")
+        if self._workers:
+            if not self.answering():
+                raise RunStopped(f"no worker of {scheduler} has answered for {PATIENCE:g} s")
+            self._absent_since = None
+            return True
+        if self._absent_since is None:
+            self._absent_since = now
+            self._tell(f"{scheduler} has no workers; waiting {PATIENCE:g} s for one")
+        elif now - self._absent_since > PATIENCE:
+            raise RunStopped(f"{scheduler} had no workers for {PATIENCE:g} s")
+        return False
+
+    def _silence(self, who: str, seconds: float, what: str) -> None:
+        """A word when somebody falls silent, once each time."""
+        if seconds <= SILENCE:
+            self._told.discard(who)
+        elif who not in self._told:
+            self._told.add(who)
+            self._tell(f"{who} has not answered for {SILENCE:g} s; {what}")

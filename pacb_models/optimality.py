@@ -1,35 +1,45 @@
 r"""First- and second-order optimality of a posterior on the simplex.
 
-With :math:`B(q) = F(L(q), D(q))`, ``D`` separable, the gradient is :math:`F_L l + F_D D'` and the Hessian is a
-diagonal plus a matrix of rank two, so both tests cost a few passes over the weights, whatever their number.
+With :math:`B(q) = F(L(q), D(q))`, the gradient is :math:`F_L l + F_D D'` and the Hessian is a
+diagonal plus a matrix of rank two, so both tests cost a few passes over the weights, whatever their number. ``D`` is
+the divergence's size, whose Hessian may add another multiple of its gradient's square.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from .problem import BoundProblem
+    from .problem import BoundProblem, Slopes
 
 #: Risks up to this count as zero where the empirical risk is zero: their products with weights may underflow.
 NO_RISK = 1e-300
 
 
 def gradient(problem: BoundProblem, q: np.ndarray) -> np.ndarray:
-    r"""The gradient :math:`\nabla B = F_L\, l + F_D\, \nabla D` at weights ``q`` on the simplex."""
-    outer = problem.outer_derivatives(problem.empirical_risk(q), problem.statistic(q))
-    return _gradient(problem, q, outer.L, outer.D)
+    r"""The gradient :math:`\nabla B = F_L\, l + F_T\, \nabla T` at weights ``q`` on the simplex, ``T`` the size of the
+    divergence."""
+    size = problem.divergence_size(q)
+    return _gradient(problem, q, size, problem.slopes_at(problem.empirical_risk(q), size))
 
 
-def _gradient(problem: BoundProblem, q: np.ndarray, F_L: float, F_D: float) -> np.ndarray:
+def _gradient(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slopes) -> np.ndarray:
+    F_L, F_T = slopes.L, slopes.T
     # With the kl distance F_L is infinite at L = 0; a classifier without errors does not feel it.
-    risk_part = F_L * problem.risks if np.isfinite(F_L) else np.where(problem.risks > NO_RISK, F_L, 0.0)
-    return risk_part + F_D * problem.divergence_function.gradient(q, problem.prior)
+    risk_part = F_L * problem.risks if math.isfinite(F_L) else np.where(problem.risks > NO_RISK, F_L, 0.0)
+    return risk_part + F_T * problem.divergence_function.size_gradient(q, problem.prior, size)
 
 
 def kkt_residual(problem: BoundProblem, q: np.ndarray) -> float:
+    """Distance from stationarity at weights on the simplex; see :func:`residual_at`."""
+    size = problem.divergence_size(q)
+    return residual_at(problem, q, size, problem.slopes_at(problem.empirical_risk(q), size))
+
+
+def residual_at(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slopes) -> float:
     r"""Distance from stationarity, in units of the bound; zero exactly at a KKT point of the simplex.
 
     For χ² and Rényi orders it is the Frank–Wolfe gap :math:`\langle \nabla B, q\rangle - \min_i \partial_i B`, the
@@ -39,24 +49,23 @@ def kkt_residual(problem: BoundProblem, q: np.ndarray) -> float:
     that the stationarity condition asks for: a weight that should be :math:`10^{-30}` may be zero, one that should be
     a tenth may not.
     """
-    outer = problem.outer_derivatives(problem.empirical_risk(q), problem.statistic(q))
-    slopes = _gradient(problem, q, outer.L, outer.D)
+    gradients = _gradient(problem, q, size, slopes)
     # Zero times an infinite slope is no number; looking for zeros is worth its time only then.
-    held = slice(None) if np.isfinite(outer.L) else q > 0.0
-    mean = float(np.dot(q[held], slopes[held]))
+    held = slice(None) if math.isfinite(slopes.L) else q > 0.0
+    mean = float(np.dot(q[held], gradients[held]))
     if not problem.divergence_function.steep:
-        return max(mean - float(slopes.min()), 0.0)
-    if not np.isfinite(outer.L):
+        return max(mean - float(np.minimum.reduce(gradients)), 0.0)
+    if not math.isfinite(slopes.L):
         wanted = np.where(problem.risks > NO_RISK, 0.0, problem.prior)
-        slopes = np.where(np.isinf(slopes), mean, slopes)
-        off_support = _decrease_from_zero_risk(problem, outer.value)
-        return off_support + float(np.dot(np.maximum(q, wanted / wanted.sum()), np.abs(slopes - mean)))
-    if outer.D > 0.0:
-        exponents = -(outer.L / outer.D) * (problem.risks - problem.risks.min())
+        gradients = np.where(np.isinf(gradients), mean, gradients)
+        off_support = _decrease_from_zero_risk(problem, slopes.value)
+        return off_support + float(np.dot(np.maximum(q, wanted / np.add.reduce(wanted)), np.abs(gradients - mean)))
+    if slopes.T > 0.0:
+        exponents = -(slopes.L / slopes.T) * (problem.risks - np.minimum.reduce(problem.risks))
         wanted = problem.prior * np.exp(exponents)
     else:
         wanted = problem.prior
-    return float(np.dot(np.maximum(q, wanted / wanted.sum()), np.abs(slopes - mean)))
+    return float(np.dot(np.maximum(q, wanted / np.add.reduce(wanted)), np.abs(gradients - mean)))
 
 
 def _decrease_from_zero_risk(problem: BoundProblem, bound: float) -> float:
@@ -75,7 +84,7 @@ def _decrease_from_zero_risk(problem: BoundProblem, bound: float) -> float:
     for strength in np.geomspace(0.01, 500.0, 30):
         weights = problem.prior * np.exp(-strength * multiples)
         weights /= weights.sum()
-        best = min(best, problem.outer(problem.empirical_risk(weights), problem.statistic(weights)))
+        best = min(best, problem.bound_at(problem.empirical_risk(weights), problem.divergence_size(weights)))
     return bound - best
 
 
@@ -108,7 +117,8 @@ def tangent_curvature(problem: BoundProblem, q: np.ndarray) -> float:
     weights, prior, risks = q[support], problem.prior[support], problem.risks[support]
     if weights.size == 1:
         return 1.0
-    outer = problem.outer_derivatives(problem.empirical_risk(q), problem.statistic(q))
+    size = problem.divergence_size(q)
+    outer = problem.derivatives_at(problem.empirical_risk(q), size)
     if outer.D <= 0.0:
         # A kl bound that rounds to one is flat.
         return 0.0
@@ -116,12 +126,13 @@ def tangent_curvature(problem: BoundProblem, q: np.ndarray) -> float:
         # L = 0 with the kl distance: every risk on the support is zero and only the divergence bends.
         outer = outer._replace(L=0.0, LL=0.0, LD=0.0)
     divergence = problem.divergence_function
-    scale = 1.0 / np.sqrt(outer.D * divergence.curvature(weights, prior))
+    diagonal, square = divergence.size_curvature(weights, prior, size)
+    scale = 1.0 / np.sqrt(outer.D * diagonal)
     border = scale / np.linalg.norm(scale)
-    directions = np.column_stack((risks, divergence.gradient(weights, prior)))
+    directions = np.column_stack((risks, divergence.size_gradient(weights, prior, size)))
     # Constants along the border drop out on the tangent space; removing the mean first keeps digits.
     directions = (directions - directions.mean(axis=0)) * scale[:, None]
     directions -= np.outer(border, border @ directions)
-    coupling = np.array([[outer.LL, outer.LD], [outer.LD, outer.DD]])
+    coupling = np.array([[outer.LL, outer.LD], [outer.LD, outer.DD + outer.D * square]])
     eigenvalues = np.linalg.eigvals(np.eye(2) + coupling @ (directions.T @ directions)).real
     return min(1.0, float(eigenvalues.min()))

@@ -1,15 +1,36 @@
-"""What other packages register under our entry-point groups, loaded so that one broken package harms no other."""
+"""Other people's code: what packages register under our entry-point groups, solvers in single files, and programs.
+
+It is loaded so that one broken package harms no other. A solver in a file, ``mine.py:SOLVER``, is known by its own name
+to this process and to those that it starts, which find it in an environment variable: measuring processes too, and the
+workers of a cluster where the variable is set for them. So is a program, ``nl:PROGRAM``, which an entry point of the
+group :data:`PROGRAMS` runs as a solver.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
+import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .errors import InputError
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
+
+#: Solvers in files, as ``NAME=/path/to/file.py:ATTRIBUTE`` with commas between them; programs as ``nl:NAME=/path``.
+FILES = "PACB_SOLVERS"
+
+#: Entry-point group of those who make a solver of a program: a function of the solver's name and the program's path.
+PROGRAMS = "pacb_models.programs"
 
 
 class PluginError(InputError):
@@ -24,7 +45,155 @@ def registered(group: str) -> list[EntryPoint]:
     return sorted(entry_points(group=group), key=lambda entry: entry.name)
 
 
-def load(entry: EntryPoint, use: Callable[[Any], Any] = lambda found: found) -> Any:
+@dataclass(frozen=True)
+class FileEntry:
+    """A solver in a file, in the form of an entry point; two are the same when the file's content is."""
+
+    name: str
+    path: str
+    attribute: str
+    #: Of the file's content.
+    digest: str
+    group: str = "solver"
+    dist: None = None
+
+    @classmethod
+    def parse(cls, reference: str, name: str = "") -> FileEntry:
+        """The entry of ``FILE.py:ATTRIBUTE`` (``SOLVER`` where none is given)."""
+        path, attribute = _FILE.findall(reference)[0]
+        return cls(name or reference, os.path.abspath(path), attribute or "SOLVER", _digest(path))
+
+    def load(self) -> Any:
+        """The object, as :meth:`importlib.metadata.EntryPoint.load` does it."""
+        name = f"{Path(self.path).stem}_{self.digest[:12]}"
+        return getattr(sys.modules.get(name) or _executed(name, self.path), self.attribute)
+
+
+@dataclass(frozen=True)
+class ProgramEntry(FileEntry):
+    """A program that is run as a solver; ``attribute`` names the entry point that does it."""
+
+    @classmethod
+    def of(cls, name: str, path: str) -> ProgramEntry:
+        """The entry of a program that is called "nl:…"."""
+        return cls(name, os.path.abspath(path), name.partition(":")[0], _digest(path))
+
+    def load(self) -> Any:
+        """The solver that runs it."""
+        runner = next(entry for entry in registered(PROGRAMS) if entry.name == self.attribute)
+        return runner.load()(self.name, self.path)
+
+
+def _digest(path: str) -> str:
+    """Of a file's content; one that cannot be read is found out when it is used, so that it harms no other solver."""
+    content = b""
+    with suppress(OSError):
+        content = Path(path).read_bytes()
+    return hashlib.sha256(content).hexdigest()
+
+
+def _executed(name: str, path: str) -> ModuleType:
+    """The module in a file, found by its path only, and never from a stale compiled copy."""
+    if (folder := os.path.dirname(path)) not in sys.path:
+        # Last: what the file imports from beside it must not take the place of anything else.
+        sys.path.append(folder)
+    module = ModuleType(name)
+    module.__file__ = path
+    # Its classes look for it there.
+    sys.modules[name] = module
+    try:
+        exec(compile(Path(path).read_bytes(), path, "exec"), module.__dict__)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+_FILE = re.compile(r"^(.+\.py)(?::(\w+))?$")
+
+
+def is_file(reference: str) -> bool:
+    """Whether this is meant as a file, ``mine.py`` or ``mine.py:SOLVER``, and not as the name of a solver."""
+    return _FILE.fullmatch(reference) is not None
+
+
+def is_program(reference: str) -> bool:
+    """Whether this is meant as a program, ``nl:PROGRAM``."""
+    scheme, colon, _ = reference.partition(":")
+    return bool(colon) and any(entry.name == scheme for entry in registered(PROGRAMS))
+
+
+def in_files() -> tuple[FileEntry, ...]:
+    """The solvers that the environment variable :data:`FILES` names, as their files are now."""
+    variable = os.environ.get(FILES, "")
+    named = [word.partition("=")[::2] for word in variable.split(",") if word]
+    for name, reference in named:
+        if not name or not (is_file(reference) or (":" in name and reference)):
+            raise InputError(
+                f"{FILES} is {variable!r}; it must be NAME=FILE.py:ATTRIBUTE, with commas between several."
+            )
+    return tuple(
+        ProgramEntry.of(name, reference) if ":" in name else FileEntry.parse(reference, name)
+        for name, reference in named
+    )
+
+
+def add_file(reference: str, taken: Callable[[], list[str]], use: Callable[[Any], Any]) -> str:
+    """Make a solver in a file known by its name, which this returns.
+
+    ``use`` checks the object; ``taken`` are names that it cannot have.
+    """
+    entry = FileEntry.parse(reference)
+    name = load(entry, lambda found: use(found).name)
+    if not re.fullmatch(r"[\w.+-]+", str(name)):
+        raise InputError(f"{reference} has the name {name!r}; a solver's name has letters, digits and hyphens only.")
+    before = in_files()
+    if any((known.path, known.attribute) == (entry.path, entry.attribute) for known in before if known.name == name):
+        return str(name)
+    if name in taken():
+        raise InputError(f"{reference} has the name {name!r}, which another solver has; give it a name of its own.")
+    _add(f"{name}={entry.path}:{entry.attribute}")
+    return str(name)
+
+
+def add_program(reference: str) -> str:
+    """Make ``nl:PROGRAM`` known as a solver by its name, which this returns.
+
+    The program is a path, or on ``PATH``, or in this environment.
+    """
+    scheme, _, program = reference.partition(":")
+    path = shutil.which(program) or shutil.which(program, path=os.path.join(sys.prefix, "bin"))
+    if path is None or "," in path:
+        raise InputError(f"{reference} names no program: {program!r} is neither on PATH nor an executable file.")
+    entry = ProgramEntry.of(f"{scheme}:{os.path.basename(program)}", path)
+    other = next((known for known in in_files() if known.name == entry.name), None)
+    if other is None:
+        _add(f"{entry.name}={entry.path}")
+    elif other.path != entry.path:
+        raise InputError(f"{reference} has the name {entry.name!r}, which {other.path} has; rename one of them.")
+    return entry.name
+
+
+def _add(word: str) -> None:
+    """Append to the environment variable."""
+    before = os.environ.get(FILES)
+    os.environ[FILES] = f"{before},{word}" if before else word
+
+
+@contextmanager
+def files_for_now() -> Iterator[None]:
+    """Files that are added in this context are forgotten with it."""
+    before = os.environ.get(FILES)
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(FILES, None)
+        else:
+            os.environ[FILES] = before
+
+
+def load(entry: EntryPoint | FileEntry, use: Callable[[Any], Any] = lambda found: found) -> Any:
     """``use`` of what the entry point names; whatever goes wrong in the other package's code is a :class:`PluginError`.
 
     A module may raise anything when it is imported, and even leave (SystemExit); only an interrupt is the user's.

@@ -12,17 +12,20 @@ nothing of solvers.
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import distances, divergences, merging, optimality
+from . import distances, divergences, optimality, problem_file
 from .constants import check_names, check_sample_size
 from .distances import Distance
-from .divergences import Divergence
+from .divergences import Budget, Divergence
 from .immutable import Immutable
+from .numerics.elementwise import Numbers
+from .solving import merging
 from .validation import check_delta, check_error_counts, check_order, check_posterior, check_prior, check_risks
 
 if TYPE_CHECKING:
@@ -31,7 +34,10 @@ if TYPE_CHECKING:
 
 
 class Outer(NamedTuple):
-    """The outer function ``F(L, D)`` with its first and second partial derivatives."""
+    """The outer function ``F(L, D)`` with its first and second partial derivatives.
+
+    ``D`` stands for the statistic, or for the divergence's size.
+    """
 
     value: float
     L: float
@@ -41,11 +47,23 @@ class Outer(NamedTuple):
     DD: float
 
 
+class Slopes(NamedTuple):
+    """The bound and its slopes in the empirical risk and in the divergence's size."""
+
+    value: float
+    L: float
+    T: float
+
+
 class Judgement(NamedTuple):
     """What is recomputed from a solver's weights."""
 
     bound: float
+    #: The first-order decrease that is left, relative to the bound where that is above one.
     kkt_residual: float
+    #: Not a number where the problem has none.
+    empirical_risk: float = math.nan
+    divergence: float = math.nan
 
 
 #: What a problem is beside its classifiers, and what follows from that alone.
@@ -69,8 +87,8 @@ class Problem(Immutable):
     the posterior that they minimise. A problem never changes: :meth:`replace` makes another one.
     """
 
-    #: Which function is minimised: "bound" or "direct". Solvers list the kinds they can handle.
-    kind: str
+    #: What the results of a benchmark call it; solvers ask for methods instead.
+    kind = "own"
 
     risks: NDArray[np.float64]
     m: int
@@ -81,8 +99,21 @@ class Problem(Immutable):
     distance_function: Distance
     divergence_function: Divergence
     constant: str
+    #: What stands before the distance's name when the problem is described.
+    form = ""
     #: The error counts, when the problem was given by them.
     errors: NDArray[np.int64] | None = None
+
+    #: What a problem of our own forms has beside its bound.
+    bound_at: Any = None
+    worst_case: Any = None
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """A class with a bound of its own inherits neither another one's form nor what judges it."""
+        super().__init_subclass__(**arguments)
+        if "bound" in vars(cls):
+            for name in {"judge", "bound_at", "worst_case"} - vars(cls).keys():
+                setattr(cls, name, getattr(Problem, name))
 
     def __init__(
         self,
@@ -98,10 +129,10 @@ class Problem(Immutable):
         checked = check_risks(risks)
         distance_function, divergence_function = resolve(distance, divergence, constant, order)
         self._set(
-            risks=checked,
+            risks=fixed(checked),
             m=check_sample_size(m),
             delta=check_delta(delta),
-            prior=check_prior(prior, checked.size),
+            prior=fixed(check_prior(prior, checked.size)),
             uniform_prior=prior is None,
             distance_function=distance_function,
             divergence_function=divergence_function,
@@ -119,7 +150,7 @@ class Problem(Immutable):
         """
         counts = check_error_counts(errors, check_sample_size(m))
         problem = cls(counts / m, m, **arguments)
-        problem._set(errors=counts)
+        problem._set(errors=fixed(counts))
         return problem
 
     @property
@@ -140,7 +171,7 @@ class Problem(Immutable):
     @property
     def size(self) -> int:
         """Number of classifiers, ``H``."""
-        return self.risks.size
+        return self.prior.size
 
     @cached_property
     def constant_value(self) -> float:
@@ -174,7 +205,7 @@ class Problem(Immutable):
 
     def bound(self, posterior: ArrayLike) -> float:
         """The bound at a posterior given in the order of ``risks``."""
-        return self.judge(check_posterior(posterior, self.size)).bound
+        raise NotImplementedError
 
     def kkt_residual(self, posterior: ArrayLike) -> float:
         """How far a posterior is from stationarity on the simplex, in units of the bound; zero at a KKT point."""
@@ -185,8 +216,14 @@ class Problem(Immutable):
         raise NotImplementedError
 
     def judge(self, q: NDArray[np.float64]) -> Judgement:
-        """Bound and KKT residual of weights on the simplex, which are not checked: what a solution is judged by."""
-        raise NotImplementedError
+        """What a solution is judged by, at weights on the simplex, which are not checked.
+
+        A problem of another form defines ``bound`` and ``gradient``; its residual is the first-order decrease that is
+        left, :math:`\\langle \\nabla B, q\\rangle - \\min_i \\partial_i B`.
+        """
+        bound, slopes = float(self.bound(q)), np.asarray(self.gradient(q))
+        risk = self.empirical_risk(q) if "risks" in vars(self) else math.nan
+        return Judgement(bound, relative(float(np.dot(q, slopes) - slopes.min()), bound), risk)
 
     def replace(self, **changes: Any) -> Self:
         """The same problem with some arguments changed, for instance ``problem.replace(delta=0.01)``."""
@@ -216,18 +253,33 @@ class Problem(Immutable):
         known = vars(self)
         problem = object.__new__(type(self))
         problem._set(
-            risks=risks,
-            prior=check_prior(None, risks.size) if prior is None else prior,
+            risks=fixed(risks),
+            prior=fixed(check_prior(None, risks.size) if prior is None else prior),
             uniform_prior=prior is None,
             **{name: known[name] for name in _WITHOUT_CLASSIFIERS if name in known},
         )
         return problem
 
+    def to_json(self) -> str:
+        """The problem as JSON, in the format of :mod:`pacb_models.problem_file`.
+
+        >>> import pacb_models as pm
+        >>> problem = pm.BoundProblem([0.1, 0.3], m=100)
+        >>> pm.BoundProblem.from_json(problem.to_json())
+        BoundProblem(H=2, m=100, delta=0.05, distance='kl', divergence='chi2', prior=uniform, constant='exact')
+        """
+        return problem_file.as_json(self)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """The problem in a JSON text that :meth:`to_json` or ``pacb export`` wrote; numbers keep all their digits."""
+        return problem_file.from_record(cls, problem_file.read_record(text))
+
     def merged(self) -> merging.Merged[Self]:
         """The problem in which classifiers of equal risk are one, and how to share out its posteriors.
 
-        It has the same minimum and the same local minima, whatever the prior (see :mod:`pacb_models.merging`), and at
-        most ``m + 1`` classifiers when risks are error counts over ``m``.
+        It has the same minimum and the same local minima, whatever the prior (see
+        :mod:`pacb_models.solving.merging`), and at most ``m + 1`` classifiers when risks are error counts over ``m``.
 
         >>> import pacb_models as pm
         >>> problem = pm.BoundProblem([0.3, 0.1, 0.3], m=500, distance="linear")
@@ -244,10 +296,13 @@ class Problem(Immutable):
 
     def describe(self) -> str:
         """The problem's kind, distance and divergence in words, for messages."""
-        kind = "" if self.kind == "bound" else f"the {self.kind} bound of "
-        return f"{kind}the {self.distance} distance with the {self.divergence} divergence"
+        if self.bound_at is None and self.worst_case is None:
+            return f"a {type(self).__name__}"
+        return f"{self.form}the {self.distance} distance with the {self.divergence} divergence"
 
     def __repr__(self) -> str:
+        if self.bound_at is None and self.worst_case is None:
+            return f"{type(self).__name__}(H={self.size})"
         order = f", order={self.order:g}" if self.divergence == "renyi" else ""
         prior = "uniform" if self.uniform_prior else "given"
         return (
@@ -269,7 +324,7 @@ class BoundProblem(Problem):
         Number of those examples, 1 to 10⁹.
     delta : float
         The bound holds with probability at least ``1 - delta``.
-    distance : {"linear", "squared", "kl", "pinsker", "ch"} or Distance
+    distance : {"kl", "linear", "squared", "pinsker", "ch"} or Distance
         How empirical and true risk are compared; the last two exist for the KL divergence only.
     divergence : {"chi2", "kl", "renyi"} or Divergence
         How posterior and prior are compared.
@@ -291,14 +346,39 @@ class BoundProblem(Problem):
 
     kind = "bound"
 
+    def bound_at(self, L: Numbers, size: Numbers) -> Numbers:
+        """The bound as a function of the empirical risk and of the divergence's size: jointly concave, increasing."""
+        return self.distance_function.invert(L, self.budget_at(size).value)
+
+    def budget_at(self, size: Numbers) -> Budget:
+        """The budget of the distance as a function of the divergence's size."""
+        return self.divergence_function.size_budget(size, self.coefficient, self.exponent)
+
+    def slopes_at(self, L: float, size: float) -> Slopes:
+        """The bound and its two slopes, in the empirical risk and in the divergence's size."""
+        budget = self.budget_at(size)
+        value, r_L, r_b = self.distance_function.slopes(L, budget.value)
+        return Slopes(value, r_L, r_b * budget.slope)
+
+    def divergence_size(self, posterior: NDArray[np.float64]) -> float:
+        """The divergence's size: its statistic, or a root of it that stays in the range of floating point."""
+        return self.divergence_function.size(posterior, self.prior)
+
     def outer(self, L: float, D: float) -> float:
         """The bound as a function of the empirical risk and the statistic."""
         budget = self.divergence_function.budget(D, self.coefficient, self.exponent)
         return self.distance_function.invert(L, budget.value)
 
     def outer_derivatives(self, L: float, D: float) -> Outer:
-        """``F(L, D)`` and its partial derivatives, by the chain rule through the budget."""
-        budget = self.divergence_function.budget(D, self.coefficient, self.exponent)
+        """``F(L, D)`` and its partial derivatives in the empirical risk and the statistic."""
+        return self._derivatives(L, self.divergence_function.budget(D, self.coefficient, self.exponent))
+
+    def derivatives_at(self, L: float, size: float) -> Outer:
+        """``F`` and its partial derivatives in the empirical risk and the divergence's size."""
+        return self._derivatives(L, self.budget_at(size))
+
+    def _derivatives(self, L: float, budget: Budget) -> Outer:
+        """By the chain rule through the budget."""
         r = self.distance_function.derivatives(L, budget.value)
         return Outer(
             r.value,
@@ -310,15 +390,20 @@ class BoundProblem(Problem):
         )
 
     def bound(self, posterior: ArrayLike) -> float:
+        """The bound at a posterior given in the order of ``risks``."""
         q = check_posterior(posterior, self.size)
-        return self.outer(self.empirical_risk(q), self.statistic(q))
+        # Not by bound_at, which a subclass that builds on this bound does not inherit.
+        return self.distance_function.invert(self.empirical_risk(q), self.budget_at(self.divergence_size(q)).value)
 
     def gradient(self, posterior: ArrayLike) -> NDArray[np.float64]:
-        q = check_posterior(posterior, self.size)
-        return optimality.gradient(self, q)
+        """The derivatives of the bound with respect to the posterior weights."""
+        return optimality.gradient(self, check_posterior(posterior, self.size))
 
     def judge(self, q: NDArray[np.float64]) -> Judgement:
-        return Judgement(self.outer(self.empirical_risk(q), self.statistic(q)), optimality.kkt_residual(self, q))
+        L, size = self.empirical_risk(q), self.divergence_size(q)
+        slopes = self.slopes_at(L, size)
+        residual = relative(optimality.residual_at(self, q, size, slopes), slopes.value)
+        return Judgement(slopes.value, residual, L, self.divergence_function.value_of_size(size))
 
     def classify(self, posterior: ArrayLike, tol: float = 1e-8) -> str:
         """``"local minimum"``, ``"saddle"`` or ``"not stationary"``, by the bordered Hessian on its support."""
@@ -326,19 +411,31 @@ class BoundProblem(Problem):
         return optimality.classify(self, q, tol)
 
     def pyomo_model(self, formulation: str = "lifted") -> pyo.ConcreteModel:
-        """The minimisation as a Pyomo model; see :func:`pacb_models.algebraic.pyomo_models.pyomo_model`."""
-        from .algebraic.pyomo_models import pyomo_model
+        """The minimisation as a Pyomo model; see :func:`pacb_models.models.pyomo_models.pyomo_model`."""
+        from .models.pyomo_models import pyomo_model
 
         return pyomo_model(self, formulation)
 
     def cvxpy_problem(self) -> cvxpy.Problem:
         """The minimisation as a CVXPY problem, where it is convex.
 
-        See :func:`pacb_models.algebraic.convex.cvxpy_problem`.
+        See :func:`pacb_models.models.convex.cvxpy_problem`.
         """
-        from .algebraic.convex import cvxpy_problem
+        from .models.convex import cvxpy_problem
 
         return cvxpy_problem(self)
+
+
+def relative(residual: float, bound: float) -> float:
+    """A residual in units of the bound where that is above one: a vacuous bound has rounding errors of its size."""
+    return max(residual, 0.0) / max(bound, 1.0) if math.isfinite(bound) else math.inf
+
+
+def fixed(array: NDArray[Any]) -> NDArray[Any]:
+    """The array as one that nobody can make writable again: a solver must not change what it is judged by."""
+    if isinstance(array.base, bytes):
+        return array
+    return np.frombuffer(array.tobytes(), dtype=array.dtype).reshape(array.shape)
 
 
 def resolve(

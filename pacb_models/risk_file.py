@@ -8,8 +8,8 @@ import reprlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from .commands.streams import read_standard_input
 from .errors import InputError
-from .streams import read_standard_input
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .html import as_html
 from .wording import at_least, at_most
 
 #: Every status a solution can have, with its meaning.
@@ -150,6 +151,15 @@ class Solution:
                 value = None
             record[name] = value
         return record
+
+    def _repr_html_(self) -> str:
+        proven = "none" if self.lower_bound is None else at_least(self.lower_bound, 10)
+        facts = [("bound", at_most(self.bound, 10)), ("proven lower bound", proven)]
+        facts += [("empirical risk", f"{self.empirical_risk:.6g}"), ("divergence", f"{self.divergence:.6g}")]
+        facts += [("classifiers with weight", str(self.support_size)), ("KKT residual", f"{self.kkt_residual:.1e}")]
+        scope = "the global minimum" if self.is_global else "not certified as global"
+        said = f"{self.solver}: {self.status}, {scope}. {self.message}".rstrip()
+        return as_html(said, ("of the posterior", ""), facts, len(facts))
 
     def __repr__(self) -> str:
         proven = "" if self.lower_bound is None else f", lower_bound={at_least(self.lower_bound, 10)}"

@@ -50,7 +50,7 @@ def _vector(name: str, values: object) -> np.ndarray:
         raise InputError(f"{name} must be one-dimensional, but its shape is {array.shape}.")
     if array.size == 0:
         raise InputError(f"{name} must hold at least one number, but it is empty.")
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         total = array.sum()
     if math.isnan(total):
         # The sum is one pass without a temporary; it is also NaN for inf - inf, hence the second look.
@@ -124,7 +124,10 @@ def _summing_to_one(name: str, array: np.ndarray) -> np.ndarray:
 
     A prior that sums to more would lower a bound, and so would a posterior that sums to less.
     """
-    total = math.fsum(array) if array.size < 1000 else float(array.sum())
+    with np.errstate(over="ignore"):
+        total = float(array.sum())
+    if array.size < 1000 and math.isfinite(total):
+        total = math.fsum(array)
     if not abs(total - 1.0) <= SUM_TOLERANCE:
         raise InputError(f"{name} sums to {total:.12g}; it must sum to 1 (within {SUM_TOLERANCE:g}).")
     return array if abs(total - 1.0) <= SUM_ROUNDING else array / total
@@ -173,8 +176,16 @@ def check_choice(name: str, value: object, choices: tuple[str, ...] | list[str])
     return str(value)
 
 
-def check_count(name: str, value: object, least: int = 1) -> int:
-    """A whole number of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
-        raise InputError(f"{name} is {value!r}; it must be a whole number of at least {least}.")
+def check_jobs(name: str, value: object) -> int:
+    """How much is done at once: a positive number, or -1 for one per core."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or (value != -1 and int(value) < 1):
+        raise InputError(f"{name} is {value!r}; it must be a positive number, or -1 for one per core.")
+    return int(value)
+
+
+def check_count(name: str, value: object, least: int = 1, most: float = math.inf) -> int:
+    """A whole number from ``least`` to ``most``."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not least <= int(value) <= most:
+        expected = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
+        raise InputError(f"{name} is {value!r}; it must be a whole number {expected}.")
     return int(value)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import textwrap
+from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
@@ -26,6 +28,25 @@ def at_least(bound: float, digits: int = 4) -> str:
     '0.1234'
     """
     return _rounded(bound, Context(prec=digits, rounding=ROUND_FLOOR))
+
+
+def percentage_at_most(bound: float) -> str:
+    """An upper bound in per cent, rounded up.
+
+    >>> percentage_at_most(0.061812), percentage_at_most(1.0)
+    ('6.19 %', '100 %')
+    """
+    exact = Decimal(bound) * 100 if math.isfinite(bound) else Decimal(100)
+    return f"{_written(Context(prec=3, rounding=ROUND_CEILING).plus(exact))} %"
+
+
+def percentage(share: float) -> str:
+    """An observed share in per cent, to the nearest tenth.
+
+    >>> percentage(13 / 284)
+    '4.6 %'
+    """
+    return f"{100.0 * share:.1f} %"
 
 
 def confidence(delta: float) -> float:
@@ -54,12 +75,21 @@ def confidence_text(delta: float, digits: int = 4) -> str:
 
 
 def delta_text(delta: float, digits: int = 4) -> str:
-    """A part of the confidence parameter, as it is typed, rounded up.
+    """The confidence parameter, as it is typed, rounded up.
 
     >>> delta_text(0.05), delta_text(0.0121, 2)
     ('0.05', '0.013')
     """
     return _written(Context(prec=digits, rounding=ROUND_CEILING).plus(Decimal(repr(delta))))
+
+
+def share_text(delta: float, digits: int = 3) -> str:
+    """A part of the confidence parameter, rounded down: printed parts must not add up to more than the whole.
+
+    >>> share_text(0.05 / 12)
+    '0.00416'
+    """
+    return _written(Context(prec=digits, rounding=ROUND_FLOOR).plus(Decimal(repr(delta))))
 
 
 def one_line(text: str) -> str:
@@ -71,6 +101,18 @@ def one_line(text: str) -> str:
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
+def paragraphs(lines: Iterable[str], width: int = 80) -> str:
+    """Lines of text, of which those that are not indented are wrapped.
+
+    >>> print(paragraphs(["  one two three", "one two three"], width=9))
+      one two three
+    one two
+    three
+    """
+    wrap = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(line if line.startswith("  ") else wrap.fill(line) for line in lines)
+
+
 def _rounded(bound: float, context: Context) -> str:
     return _written(context.create_decimal_from_float(bound)) if math.isfinite(bound) else str(bound)
 
@@ -78,3 +120,25 @@ def _rounded(bound: float, context: Context) -> str:
 def _written(number: Decimal) -> str:
     number = number.normalize()
     return format(number, "f" if -5 < number.adjusted() < 10 else "e")
+
+
+#: Characters of another program's text that are shown.
+LONGEST = 1000
+
+
+def shown(text: str) -> str:
+    """A text on one line that no terminal obeys, and not too long: names and messages may be anybody's.
+
+    >>> shown("a\\n\\x1b[31mb")
+    'a \\\\x1b[31mb'
+    """
+    if not text.isprintable():
+        # A lone surrogate, as undecodable names of files have, is no Unicode text, and is shown as such.
+        text = "".join(
+            each if each.isprintable() else " " if each.isspace() else each.encode("unicode_escape").decode()
+            for each in text
+        )
+    if len(text) > LONGEST:
+        note = f" ... ({len(text)} characters)"
+        text = text[: LONGEST - len(note)] + note
+    return text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pacb_models.problem import Problem
-from pacb_models.registry import onto_simplex
+from pacb_models.solving.judging import onto_simplex
 
 from .oracle import Oracle
 
@@ -116,12 +116,15 @@ class Logits(Coordinates):
 
 
 def suitable_order(problem: Problem) -> float:
-    r"""The order in whose coordinates slopes change evenly: the problem's own, but for direct bounds.
+    r"""The order in whose coordinates slopes change evenly: the divergence's own, but for direct bounds.
 
     Their slope is the excess at which :math:`\phi^{\alpha'}` has the slope :math:`q_i/p_i`. Where φ is nearly a square,
-    it grows as that ratio's power :math:`1/(2\alpha'-1)`.
+    it grows as that ratio's power :math:`1/(2\alpha'-1)`. A bound of another form is taken for a smooth function of the
+    weights, as that of order two.
     """
+    if problem.bound_at is None and problem.worst_case is None:
+        return 2.0
     order = problem.order
-    if problem.kind != "direct" or problem.distance == "linear" or order <= 1.0:
+    if problem.worst_case is None or problem.distance_function.affine or order <= 1.0:
         return order
     return 1.0 + (order - 1.0) / (order + 1.0)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import time
+from typing import Any
 
 import numpy as np
 
 from pacb_models import optimality
-from pacb_models.direct import DirectProblem
-from pacb_models.problem import BoundProblem, Problem
+from pacb_models.problem import Problem
 from pacb_models.solution import Outcome, Trace
 
+from .options import Options
 from .weights import without_negligible
 
 #: Slopes are cut off here: with the kl distance they are infinite where the empirical risk is zero.
@@ -29,13 +30,14 @@ class Oracle:
     (a reading of :func:`time.monotonic`). Weights are taken as they are, unchecked: a method stays on the simplex.
     """
 
-    def __init__(self, problem: Problem, deadline: float = math.inf, trace: bool = False):
-        self.problem = problem
-        self.deadline = deadline
+    def __init__(self, problem: Problem, options: Options | None = None):
+        #: Which methods it has beside its bound is looked up where they are used.
+        self.problem: Any = problem
+        self.deadline = math.inf if options is None else options.deadline
         self.function_evaluations = 0
         self.gradient_evaluations = 0
         self.best, self.best_posterior = math.inf, problem.prior
-        self.trace = Trace(trace)
+        self.trace = Trace(options is not None and options.trace)
         #: True for bounds whose slopes are minus infinity at weight zero.
         self.steep = is_steep(problem)
         self._known: tuple[np.ndarray, np.ndarray] | None = None
@@ -46,14 +48,15 @@ class Oracle:
         if time.monotonic() > self.deadline:
             raise TimeUp
         self.function_evaluations += 1
-        if isinstance(self.problem, BoundProblem):
-            bound = self.problem.outer(self.problem.empirical_risk(q), self.problem.statistic(q))
-        elif isinstance(self.problem, DirectProblem):
+        problem = self.problem
+        if problem.worst_case is not None:
             # The slopes come with the value.
-            bound, risks = self.problem.worst_case(q)
+            bound, risks = problem.worst_case(q)
             self._worst = q, risks
+        elif problem.bound_at is not None:
+            bound = problem.bound_at(problem.empirical_risk(q), problem.divergence_size(q))
         else:
-            bound = self.problem.bound(q)
+            bound = float(problem.bound(q))
         if bound < self.best:
             self.best, self.best_posterior = bound, q
         return bound
@@ -66,13 +69,12 @@ class Oracle:
         if self._known is not None and self._known[0] is q:
             return self._known[1]
         self.gradient_evaluations += 1
-        problem = self.problem
-        if isinstance(problem, BoundProblem):
-            slopes = optimality.gradient(problem, q)
+        if self.problem.bound_at is not None:
+            slopes = optimality.gradient(self.problem, q)
         elif self._worst is not None and self._worst[0] is q:
             slopes = self._worst[1]
         else:
-            slopes = problem.gradient(q)
+            slopes = np.asarray(self.problem.gradient(q), dtype=np.float64)
         if not np.isfinite(slopes.sum()):
             slopes = np.clip(slopes, -STEEPEST, STEEPEST)
         slopes = slopes - np.dot(q, slopes)
@@ -114,9 +116,9 @@ class Oracle:
 
     def cleaned(self, posterior: np.ndarray) -> np.ndarray:
         """The weights without those that a method which never reaches zero left."""
-        return without_negligible(self.problem, posterior) if isinstance(self.problem, BoundProblem) else posterior
+        return without_negligible(self.problem, posterior) if self.problem.bound_at is not None else posterior
 
 
 def is_steep(problem: Problem) -> bool:
     """True for bounds whose slopes are minus infinity at weight zero: those of the KL divergence."""
-    return isinstance(problem, BoundProblem) and problem.divergence_function.steep
+    return problem.bound_at is not None and problem.divergence_function.steep

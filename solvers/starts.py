@@ -1,13 +1,60 @@
-"""Where methods start that end in the minimum next to their start, so that all of them have the same."""
+"""Where local methods start, and what several starts found; the same for all of them."""
 
 from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pacb_models.problem import Problem
+from pacb_models.solution import LocalMinimum, Outcome
+from pacb_models.solving.judging import CLAIMS, OPTIMAL_RESIDUAL, onto_simplex
+
+if TYPE_CHECKING:
+    from .options import Options
 
 #: Concentrations of the Gibbs posteriors that are tried, in units of one over the spread of the risks.
 TILTS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+#: Two points are the same when their posteriors differ by less than this in total variation.
+SAME_POINT = 1e-3
+
+
+class StationaryPoint(NamedTuple):
+    """A point that some of the starts ended in."""
+
+    bound: float
+    empirical_risk: float
+    divergence: float
+    support_size: int
+    #: "local minimum", "saddle" or "not stationary", by the bordered Hessian; "unknown" for a bound of another form.
+    kind: str
+    #: How many starts led there.
+    starts: int
+
+
+def starting_posteriors(
+    problem: Problem, starts: int, seed: int = 0, first: np.ndarray | None = None
+) -> Iterator[np.ndarray]:
+    """The default start, or the given posterior, and then random ones.
+
+    The classifiers are weighed by the prior times exponential variables times a Gibbs factor of random concentration.
+    Some starts are spread out, and some rest on a few good classifiers: the bound's minima are of both kinds. All
+    random ones have full support.
+    """
+    yield default_start(problem) if first is None else first
+    random = np.random.default_rng(seed)
+    for _ in range(starts - 1):
+        noise = random.standard_exponential(problem.size)
+        yield tilted(problem, 10.0 ** random.uniform(-1.0, 3.0), noise)
+
+
+def default_start(problem: Problem) -> np.ndarray:
+    """The prior. Where the bound rounds to one there, and is flat, no method could leave it: then the best start."""
+    flat = problem.bound_at is not None and problem.distance_function.below_one and problem.bound(problem.prior) >= 1.0
+    return best_start(problem) if flat else problem.prior
 
 
 def best_start(problem: Problem) -> np.ndarray:
@@ -18,8 +65,72 @@ def best_start(problem: Problem) -> np.ndarray:
 
 def tilted(problem: Problem, tilt: float, noise: np.ndarray | float = 1.0) -> np.ndarray:
     """Weights proportional to prior × noise × exp(−tilt × risk), risks scaled to [0, 1], plus a little of the prior."""
-    lowest = problem.risks.min()
-    spread = float(problem.risks.max() - lowest) or 1.0
-    weights = problem.prior * noise * np.exp(-tilt * (problem.risks - lowest) / spread)
+    risks = getattr(problem, "risks", np.zeros(problem.size))
+    lowest = risks.min()
+    spread = float(risks.max() - lowest) or 1.0
+    weights = problem.prior * noise * np.exp(-tilt * (risks - lowest) / spread)
     mixed = weights / weights.sum() + 1e-4 * problem.prior
     return mixed / mixed.sum()
+
+
+def from_all_starts(problem: Problem, options: Options, run: Callable[[np.ndarray], Outcome]) -> Outcome:
+    """Run a method from every start, until the time is up, and report the best point and the other local minima."""
+    outcomes: list[Outcome] = []
+    for start in starting_posteriors(problem, options.starts, options.seed, options.start):
+        if outcomes and time.monotonic() >= options.deadline:
+            break
+        outcomes.append(run(start))
+    return best_of(problem, outcomes, options.starts)
+
+
+def best_of(problem: Problem, outcomes: Sequence[Outcome], wanted: int) -> Outcome:
+    """The best of the outcomes of so many starts, with what is known of the others.
+
+    ``details`` lists ``bounds``, ``statuses`` and ``iterations`` of all of them, and ``distinct_points``.
+    """
+    if wanted == 1:
+        return outcomes[0]
+    bounds = [bound_of(problem, outcome.posterior) for outcome in outcomes]
+    # Bounds that differ by rounding only are the same; the first start that led there is the one to report.
+    ranks = [(outcome.status not in CLAIMS, round(bound, 12)) for outcome, bound in zip(outcomes, bounds)]
+    best = outcomes[min(range(len(outcomes)), key=ranks.__getitem__)]
+    points = distinct_points(problem, [each.posterior for each in outcomes if each.status == "optimal"])
+    best.local_minima = tuple(LocalMinimum(*point[:4]) for point in points[1:] if point.kind == "local minimum")
+    best.details.update(
+        bounds=bounds,
+        statuses=[outcome.status for outcome in outcomes],
+        iterations=[outcome.iterations for outcome in outcomes],
+        distinct_points=points,
+    )
+    if len(outcomes) < wanted:
+        best.message += f" The time limit was reached after {len(outcomes)} of {wanted} starts."
+    return best
+
+
+def bound_of(problem: Problem, weights: np.ndarray | None) -> float:
+    """The bound at a method's weights, put on the simplex; infinite where nothing usable is left."""
+    q, _ = (None, 0.0) if weights is None else onto_simplex(weights)
+    return math.inf if q is None else problem.bound(q)
+
+
+def distinct_points(problem: Problem, found: Sequence[np.ndarray | None]) -> tuple[StationaryPoint, ...]:
+    """The different ones among points that starts ended in, best first."""
+    posteriors = [q for weights in found if weights is not None and (q := onto_simplex(weights)[0]) is not None]
+    groups: list[tuple[np.ndarray, list[np.ndarray]]] = []
+    for q in sorted(posteriors, key=problem.bound):
+        for first, members in groups:
+            if 0.5 * np.abs(q - first).sum() < SAME_POINT:
+                members.append(q)
+                break
+        else:
+            groups.append((q, [q]))
+    return tuple(_described(problem, q, len(members)) for q, members in groups)
+
+
+def _described(problem: Problem, q: np.ndarray, starts: int) -> StationaryPoint:
+    judged = problem.judge(q)
+    classify = getattr(problem, "classify", lambda q, tol: "unknown")
+    kind = classify(q, OPTIMAL_RESIDUAL)
+    return StationaryPoint(
+        judged.bound, judged.empirical_risk, judged.divergence, int(np.count_nonzero(q)), kind, starts
+    )

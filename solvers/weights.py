@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pacb_models.problem import BoundProblem
-from pacb_models.registry import onto_simplex
+from pacb_models.solving.judging import onto_simplex
 
 #: Weights above this share of the prior are left alone, whatever their slope: a point that has not converged stays
 #: as it is.
@@ -23,13 +23,14 @@ def without_negligible(problem: BoundProblem, weights: np.ndarray) -> np.ndarray
     q, _ = onto_simplex(weights)
     if q is None:
         return weights
-    outer = problem.outer_derivatives(problem.empirical_risk(q), problem.statistic(q))
-    if not np.isfinite([outer.L, outer.D]).all():
+    size = problem.divergence_size(q)
+    slopes = problem.slopes_at(problem.empirical_risk(q), size)
+    if not np.isfinite([slopes.L, slopes.T]).all():
         return weights
-    divergence = problem.divergence_function
-    mean = float(np.dot(q, outer.L * problem.risks + outer.D * divergence.gradient(q, problem.prior)))
-    slopes_at_zero = outer.L * problem.risks + outer.D * divergence.gradient(np.zeros_like(q), problem.prior)
-    dropped = (q > 0.0) & (q < NEGLIGIBLE * problem.prior) & (slopes_at_zero >= mean)
+    divergence, by_risk = problem.divergence_function, slopes.L * problem.risks
+    mean = float(np.dot(q, by_risk + slopes.T * divergence.size_gradient(q, problem.prior, size)))
+    at_zero = by_risk + slopes.T * divergence.size_gradient(np.zeros_like(q), problem.prior, size)
+    dropped = (q > 0.0) & (q < NEGLIGIBLE * problem.prior) & (at_zero >= mean)
     if not dropped.any():
         return weights
     kept = np.where(dropped, 0.0, weights)

@@ -1,4 +1,4 @@
-"""What all tests share: the real data sets, hypothesis profiles, and the rule that nothing is skipped where CI=true."""
+"""What all tests share: the real data sets, hypothesis profiles, time limits, and what may be skipped."""
 
 from __future__ import annotations
 
@@ -6,32 +6,69 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 IN_CI = os.environ.get("CI", "").lower() in ("true", "1")
 DATA_BESIDE_CHECKOUT = Path(__file__).resolve().parents[2] / "shared" / "data"
+RAW_FILES = Path(os.environ.get("PACB_DATA") or DATA_BESIDE_CHECKOUT)
+#: Reasons that are good ones everywhere: the raw files are not ours to give, and a search ends when its time is over.
+NO_RAW_FILES = "no raw UCI files: set PACB_DATA to their directory (docs/installation.md says where they come from)"
+TIME_IS_OVER = "the time of the search is over"
+#: When the search of tests/fuzz.py has to end, in seconds since 1970.
+UNTIL = float(os.environ.get("PACB_FUZZ_UNTIL") or "inf")
 
 # One process per core already: BLAS threads on top of that only get into each other's way.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# Deadlines, and a check of how fast examples are drawn, would fail tests on a busy machine; in CI the same examples are
-# tried every time.
-settings.register_profile("here", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("ci", settings.get_profile("here"), derandomize=True, print_blob=True)
-settings.load_profile("ci" if IN_CI else "here")
+# Deadlines, and a check of how fast examples are drawn, would fail tests on a busy machine. The same examples are tried
+# every time, everywhere; tests/fuzz.py looks for others.
+settings.register_profile(
+    "same", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True, print_blob=True
+)
+settings.register_profile("fuzz", settings.get_profile("same"), derandomize=False)
+settings.load_profile("same")
+# Hypothesis also tries the numbers that stand in the modules imported so far, which differ from process to process. Its
+# own numbers and ours are enough.
+if hasattr(providers, "_get_local_constants"):
+    providers._get_local_constants = providers.Constants
 
 
 @pytest.fixture(scope="session")
-def data_dir() -> Path:
-    """The directory of the raw UCI files: PACB_DATA, or ../shared/data beside the checkout."""
-    folder = Path(os.environ.get("PACB_DATA") or DATA_BESIDE_CHECKOUT)
-    if not folder.is_dir():
-        pytest.skip(f"no data sets in {folder}: set PACB_DATA to the directory with the raw UCI files")
-    return folder
+def raw_files() -> Path | None:
+    """The directory of the raw UCI files, where there is one: PACB_DATA, or ../shared/data beside the checkout."""
+    return RAW_FILES if RAW_FILES.is_dir() else None
+
+
+@pytest.fixture(scope="session")
+def data_dir(raw_files: Path | None) -> Path:
+    """The same for tests that need it."""
+    return raw_files or pytest.skip(NO_RAW_FILES)
+
+
+@pytest.fixture(scope="session")
+def without_raw_files() -> Callable[[str], NoReturn]:
+    """Skip, after what could be tested, for the want of the raw files."""
+    return lambda what: pytest.skip(f"{what}: {NO_RAW_FILES}")
+
+
+@pytest.fixture(scope="session")
+def paper_dataset(request: pytest.FixtureRequest) -> Callable[[str], Any]:
+    """A data set of the paper by name, from the raw files; scikit-learn has the numbers of wdbc."""
+    from pacb_models.benchmarks.experiments.datasets import load_dataset
+
+    def load(name: str) -> Any:
+        if name == "wdbc" and not RAW_FILES.is_dir():
+            return load_dataset(name)
+        return load_dataset(name, request.getfixturevalue("data_dir"))
+
+    return load
 
 
 @pytest.fixture
@@ -67,12 +104,61 @@ def start_cluster(tmp_path: Path):
         process.wait(timeout=300)
 
 
+@pytest.hookimpl(trylast=True)  # Hypothesis marks its tests in this hook
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Time limits are those of a quiet machine, and longer on a busy one.
+
+    A property that takes too long ends with its process, which pytest-xdist names and replaces: Hypothesis would catch
+    an exception, and run the endless example again.
+    """
+    busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    for item in items:
+        own = item.get_closest_marker("timeout")
+        limit = own.args[0] if own is not None else float(item.config.getini("timeout") or 0)
+        method = "signal" if item.get_closest_marker("hypothesis") is None else "thread"
+        item.add_marker(pytest.mark.timeout(limit * busy, method=method), append=False)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if time.time() > UNTIL:
+        pytest.skip(TIME_IS_OVER)
+
+
+_running: list[pytest.Item] = []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    _running[:] = [item]
+    try:
+        return (yield)
+    finally:
+        _running.clear()
+        # A solver in a file is known to a process from then on; the next test must not meet it.
+        os.environ.pop("PACB_SOLVERS", None)
+
+
+#: What libraries ask of the system in a moment: where a library is, which commit this is.
+SYSTEM_PROGRAMS = ("ldconfig", "gcc", "cc", "ld", "objdump", "git")
+
+
+def _complain_of_processes(event: str, arguments: tuple[Any, ...]) -> None:
+    """`make quick` starts none: a test that does is marked, or fails."""
+    if event == "subprocess.Popen" and Path(os.fsdecode(arguments[0])).name not in SYSTEM_PROGRAMS:
+        for item in _running:
+            assert item.get_closest_marker("outside"), f"{item.nodeid} starts a process and is not marked outside"
+
+
+sys.addaudithook(_complain_of_processes)
+
+
 def fail_when_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
     """Turn a skip into a failure that gives its reason. Expected failures, which pytest also calls skipped, stay."""
     if IN_CI and report.skipped and not hasattr(report, "wasxfail"):
         reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
-        report.outcome = "failed"
-        report.longrepr = f"{report.nodeid}: nothing may be skipped where CI=true. {reason}"
+        if not reason.endswith((NO_RAW_FILES, TIME_IS_OVER)):
+            report.outcome = "failed"
+            report.longrepr = f"{report.nodeid}: nothing may be skipped where CI=true. {reason}"
 
 
 @pytest.hookimpl(wrapper=True)

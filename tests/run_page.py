@@ -3,28 +3,30 @@
 Blocks are run in the page's order, in one process and in one directory:
 
 * ``python``: executed, in one namespace for the page; a ``text`` block right below it is the output it must print.
-* any block with ``title="NAME"``: the file of that name; the entry points of a ``setup.cfg`` are installed.
+* any block with ``title="NAME"``: the file of that name; the entry points of a ``pyproject.toml`` are installed.
 * ``console``: lines that start with ``$`` are commands, the lines below a command what it must print.
 * ``sh``: commands whose output is not shown.
 * ``text``: output (see above), or a sketch that is not run.
 
 In shown output, a line ``...`` stands for any number of lines, and figures that differ from run to run or between
 processors (seconds, iterations, residuals, zero or tiny) stand for any such figure. Commands of ``make`` are looked
-up, not run, and those of :data:`TOO_LONG` only parsed. Exit status 1 and a message that names the line when something
+up, not run, and those of :data:`TOO_LONG` only parsed. Blocks that load a data set are not run without ``PACB_DATA``,
+the directory of the raw files; their lines are printed. Exit status 1 and a message that names the line when something
 goes wrong.
 """
 
 from __future__ import annotations
 
-import configparser
 import contextlib
 import difflib
 import io
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
+import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,22 +80,24 @@ def blocks_of(page: str) -> list[Block]:
 
 
 def write_files(blocks: list[Block], directory: Path) -> None:
-    """Write the files that the page shows; entry points in a ``setup.cfg`` are installed as pip would do."""
+    """Write the files that the page shows; entry points in a ``pyproject.toml`` are installed as pip would do.
+
+    A ``pyproject.toml`` with a ``build-system`` is written, too; further ones add their entry points to it.
+    """
     groups: dict[str, list[str]] = {}
     for block in blocks:
-        if block.title == "setup.cfg":
-            parser = configparser.ConfigParser()
-            parser.read_string(block.text)
-            for group, lines in parser["options.entry_points"].items():
-                groups.setdefault(group, []).extend(lines.strip().splitlines())
-        elif block.title:
+        if block.title == "pyproject.toml":
+            content = tomllib.loads(block.text)
+            for group, entries in content["project"]["entry-points"].items():
+                groups.setdefault(group, []).extend(f"{name} = {target}" for name, target in entries.items())
+        if block.title and not (block.title == "pyproject.toml" and "build-system" not in block.text):
             (directory / block.title).write_text(block.text)
     if groups:
         metadata = directory / "shown_on_the_page-1.0.dist-info"
         metadata.mkdir()
         (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: shown-on-the-page\nVersion: 1.0\n")
-        entries = (f"[{group}]\n" + "\n".join(lines) for group, lines in groups.items())
-        (metadata / "entry_points.txt").write_text("\n".join(entries) + "\n")
+        sections = (f"[{group}]\n" + "\n".join(lines) for group, lines in groups.items())
+        (metadata / "entry_points.txt").write_text("\n".join(sections) + "\n")
 
 
 def run_python(block: Block, namespace: dict, name: str) -> None:
@@ -124,11 +128,17 @@ def run_command(command: str) -> str:
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             exec(shlex.split(command)[2], {"__name__": "__main__"})
         return printed.getvalue()
+    if script := re.fullmatch(r"python (examples/[\w/]+\.py)", command):
+        # As in a checkout, whose scripts a page names from its root.
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            runpy.run_path(str(ROOT / script[1]), run_name="__main__")
+        return printed.getvalue()
     return run_shell(command, options="-o")
 
 
 def run_pacb(arguments: list[str]) -> str:
-    from pacb_models.cli import main
+    from pacb_models.commands.program import main
 
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
@@ -160,7 +170,7 @@ def run_commands(block: Block) -> None:
         for line in lines:
             run_shell(f"make -n -C {shlex.quote(str(ROOT))} {line.removeprefix('make ')}")
     elif all(TOO_LONG.match(line) for line in lines):
-        from pacb_models.cli import build_parser
+        from pacb_models.commands.program import build_parser
 
         for line in lines:
             build_parser().parse_args(shlex.split(line)[1:])
@@ -200,6 +210,12 @@ def alike(wanted: str, got: str) -> bool:
     return all(abs(float(one) - float(other)) <= 1e-7 for one, other in pairs)
 
 
+def loads_data(block: Block) -> bool:
+    """Whether a block, or a script of ours that it runs, loads a data set."""
+    scripts = (ROOT / name for name in re.findall(r"\bexamples/\S+\.py\b", block.text))
+    return any("load_dataset" in text for text in (block.text, *(path.read_text() for path in scripts)))
+
+
 def run_page(page: Path, directory: Path) -> None:
     """Run every block of a page."""
     blocks = blocks_of(page.read_text(encoding="utf-8"))
@@ -208,8 +224,12 @@ def run_page(page: Path, directory: Path) -> None:
     sys.path.insert(0, str(directory))
     os.environ.update(PYTHONPATH=str(directory), MPLBACKEND="Agg", COLUMNS="120")
     namespace: dict = {"__name__": "page"}
+    without: list[str] = []
     for block in blocks:
         if block.title:
+            continue
+        if loads_data(block) and "PACB_DATA" not in os.environ:
+            without.append(str(block.line))
             continue
         try:
             if block.language not in _LANGUAGES:
@@ -225,6 +245,8 @@ def run_page(page: Path, directory: Path) -> None:
 
             details = str(reason) if isinstance(reason, Wrong) else traceback.format_exc()
             sys.exit(f"{page}, line {block.line}: {details}")
+    if without:
+        print(f"{page.name}: not run: line {', '.join(without)}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Scripts that are run from a checkout: importing them would run them.
-SCRIPTS = ("benchmarks/speed", "benchmarks/benchopt")
+SCRIPTS = ("benchmarks/studies/speed", "benchmarks/benchopt")
 
 
 def module_names() -> list[str]:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from pacb_models.commands.program import main
+
+pytestmark = pytest.mark.outside
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
@@ -39,6 +45,13 @@ def test_benchmark_your_solver(tmp_path):
             assert int(correct.split("/")[0]) >= 5, distance
 
 
+def test_your_solver_is_taken_by_its_file(tmp_path, capsys):
+    (tmp_path / "risks.csv").write_text("0.1\n0.2\n0.3\n")
+    solvers = f"{EXAMPLES / 'benchmark_your_solver.py'}:SOLVER,frontier"
+    assert main(["check", str(tmp_path / "risks.csv"), "--m", "200", "--solvers", solvers]) == 0
+    assert "exponentiated-gradient  optimal" in capsys.readouterr().out
+
+
 def test_certify_your_classifiers(tmp_path):
     printed = run("certify_your_classifiers.py", cwd=tmp_path)
     assert "With probability at least 0.95 over the 228 held-out examples" in printed
@@ -66,3 +79,37 @@ def test_compare_divergences(tmp_path, own):
         assert len(bounds) == 4
         assert bounds == sorted(bounds), "more confidence costs more"
     assert ("3 classifiers on 300 examples" in printed) == own
+
+
+def shown(path, namespace):
+    """What a notebook would show: the value of the last expression of each cell, run in turn."""
+    for cell in json.loads(path.read_text())["cells"]:
+        if cell["cell_type"] != "code":
+            continue
+        tree = ast.parse("".join(cell["source"]))
+        last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, path.name, "exec"), namespace)
+        if last is not None:
+            yield eval(compile(ast.Expression(last.value), path.name, "eval"), namespace)
+
+
+def test_the_notebook_leads_from_twenty_classifiers_to_a_page(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    count, certificate, frame, picture, good, chosen, size, guarantee, monitor = shown(
+        EXAMPLES / "twenty_models.ipynb", {"__name__": "__main__"}
+    )
+    assert count == 20 and len(certificate.names) == 21 and len(frame) == 5
+    assert "<table>" in certificate._repr_html_() and picture._repr_png_().startswith(b"\x89PNG")
+    assert set(frame.index) <= set(good) and size > 100
+    assert "seed 0" in str(chosen) and chosen.m == 204
+    assert guarantee.bound > certificate.single_bound and len(guarantee.statements) == 4
+    assert monitor.alarm is None and monitor.examples == 86
+    html = (tmp_path / "certificate.html").read_text()
+    assert "Certificate: breast cancer" in html and "false negative rate" in html and "called malignant" in html
+
+
+def test_the_notebook_of_the_tutorial_compares_solvers():
+    certificate, solution, easy, hard, picture = shown(EXAMPLES / "tutorial.ipynb", {"__name__": "__main__"})
+    assert certificate.names[certificate.single] == "boosting" and solution.is_global and easy.agree
+    assert not hard.agree and [row.solver for row in hard.rows if row.verdict == "agrees"] == ["frontier"]
+    assert len(picture.minima) == 3 and {end.place for end in picture.ends} == {"the minimum", "local minimum 3 of 3"}

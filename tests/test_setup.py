@@ -17,10 +17,12 @@ from packaging.utils import canonicalize_name
 
 import pacb_models
 
+pytestmark = pytest.mark.outside
+
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("pacb_models", "solvers", "benchmarks")
 #: Scripts that are run from a checkout and are no part of the wheel.
-CHECKOUT_ONLY = ("benchmarks/speed", "benchmarks/benchopt")
+CHECKOUT_ONLY = ("benchmarks/studies/speed", "benchmarks/benchopt")
 #: Names that conda-forge gives otherwise than PyPI.
 CONDA_NAMES = {"build": ["python-build"], "dask": ["dask", "distributed"]}
 #: What pip users get by other means: Python itself, and the compiled parts that set-up builds.
@@ -123,8 +125,7 @@ def names_of(declared, *extras):
 def undeclared_imports(folder, allowed):
     """What files of a folder import without being allowed to."""
     distributions = metadata.packages_distributions()
-    # benchmark_utils: the folder that benchopt puts on the path for its solver files.
-    own = {*PACKAGES, "tests", "conftest", "benchmark_utils"} | {path.stem for path in (ROOT / "tools").glob("*.py")}
+    own = {*PACKAGES, "tests", "conftest"} | {path.stem for path in (ROOT / "tools").glob("*.py")}
     for path in sources(folder):
         for name in set(imported_names(path)) - own - set(sys.stdlib_module_names):
             if not allowed & set(map(canonicalize_name, distributions.get(name, [name]))):
@@ -201,7 +202,13 @@ def test_modules_can_be_imported_on_other_systems():
     ]
     # joblib and what builds on it import such modules themselves where they are there.
     ours = [name for name in modules if name.startswith(("pacb_models.benchmarks", "pacb_models.solvers"))]
-    ours += ["pacb_models", "pacb_models.cli", "pacb_models.registry", "pacb_models.certificates", "pacb_models.doctor"]
+    ours += [
+        "pacb_models",
+        "pacb_models.commands.program",
+        "pacb_models.solving.registry",
+        "pacb_models.certificates",
+        "pacb_models.benchmarks.commands.doctor",
+    ]
     done = subprocess.run([sys.executable, "-c", ELSEWHERE, *ours], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr[-2000:]
 
@@ -209,7 +216,7 @@ def test_modules_can_be_imported_on_other_systems():
 def test_set_up_scripts_need_only_the_standard_library():
     own = {path.stem for path in (ROOT / "tools").glob("*.py")}
     for path in sources("tools"):
-        if path.name == "mutants.py":  # run by developers, once everything is installed
+        if path.name in ("mutants.py", "solver_table.py"):  # run by developers, once everything is installed
             continue
         assert set(imported_names(path)) <= own | set(sys.stdlib_module_names), path
 
@@ -240,7 +247,7 @@ def test_every_file_of_the_packages_gets_into_the_wheel(setup_cfg):
 
 def test_every_embedded_table_has_its_source():
     """Where a table comes from and under which licence is what a distribution asks first."""
-    page = (ROOT / "benchmarks" / "risks" / "SOURCES.md").read_text(encoding="utf-8")
+    page = (ROOT / "benchmarks" / "problems" / "risks" / "SOURCES.md").read_text(encoding="utf-8")
     tables = {path.name.removesuffix("-arithmetic-geometric.csv") for path in (ROOT / "benchmarks").rglob("*.csv")}
     assert not [name for name in tables if not re.search(rf"[`/]{re.escape(name.removesuffix('.csv'))}(\.csv)?`", page)]
 

@@ -10,6 +10,8 @@ import pytest
 
 import pacb_models
 
+pytestmark = pytest.mark.outside
+
 ROOT = Path(__file__).resolve().parent.parent
 IGNORED = "# type: " + "ignore"
 

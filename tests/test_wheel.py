@@ -15,6 +15,9 @@ from pathlib import Path
 
 import pytest
 
+# The first test builds distributions and installs one into an empty environment.
+pytestmark = [pytest.mark.outside, pytest.mark.timeout(300)]
+
 ROOT = Path(__file__).resolve().parent.parent
 NOT_SOURCE = shutil.ignore_patterns(
     ".git", ".venv", "build", "dist", "results", "*.egg-info", "__pycache__", ".*cache", ".hypothesis", "*.log"
@@ -61,7 +64,7 @@ def test_the_source_distribution_is_a_checkout(dist):
     [archive] = dist.glob("*.tar.gz")
     with tarfile.open(archive) as content:
         names = {name.partition("/")[2] for name in content.getnames()}
-    for folder in ("tests", "docs", "examples", "tools", "benchmarks/speed", "benchmarks/risks"):
+    for folder in ("tests", "docs", "examples", "tools", "benchmarks/studies/speed", "benchmarks/problems/risks"):
         assert any(name.startswith(f"{folder}/") for name in names), folder
     for file in ("Makefile", "mkdocs.yml", "README.md", "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "LICENSE"):
         assert file in names
@@ -72,7 +75,7 @@ def test_the_wheel_holds_the_packages_and_nothing_else(dist):
     names = zipfile.ZipFile(wheel).namelist()
     tops = {name.partition("/")[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"pacb_models"}
-    scripts = ("pacb_models/benchmarks/speed", "pacb_models/benchmarks/benchopt")
+    scripts = ("pacb_models/benchmarks/studies/speed", "pacb_models/benchmarks/benchopt")
     assert not [name for name in names if name.startswith(scripts)]
 
 
@@ -111,7 +114,7 @@ def test_doctor(installed):
 
 def test_embedded_tables(installed):
     code = (
-        "from pacb_models.benchmarks.risks import available, load_risk_table\n"
+        "from pacb_models.benchmarks.problems.risks import available, load_risk_table\n"
         "from pacb_models.benchmarks.paper.printed import printed\n"
         "print(len(available()), len(load_risk_table('wdbc')), len(printed('bounds')) > 0)"
     )

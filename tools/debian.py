@@ -1,4 +1,4 @@
-"""Debian packages: installed by apt as root or through sudo, and only when they are missing."""
+"""Debian packages, installed by apt when they are missing: by root, or through sudo where somebody says yes to it."""
 
 from __future__ import annotations
 
@@ -7,19 +7,24 @@ import shutil
 import sys
 import sysconfig
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from steps import Log, StepFailed
 
 
+@cache
 def administrator() -> list[str] | None:
-    """The words to put before a command so that it runs as root; None where that is not possible."""
+    """The words to put before a command so that it runs as root; None where that is not possible or not wanted.
+
+    Set-up changes nothing outside the checkout unasked: somebody at a terminal is asked, once, and nobody else.
+    """
     if os.geteuid() == 0:
         return []
-    if shutil.which("sudo"):
-        # Without a terminal nobody can type a password: fail at once instead of waiting for one.
-        return ["sudo"] if sys.stdin.isatty() else ["sudo", "-n"]
-    return None
+    if not shutil.which("sudo") or not sys.stdin.isatty():
+        return None
+    print("set-up: some solvers need Debian packages. Install them with sudo apt-get? [y/N] ", end="", flush=True)
+    return ["sudo"] if sys.stdin.readline().strip().lower() in ("y", "yes") else None
 
 
 def install(packages: list[str], log: Log) -> None:
@@ -33,7 +38,7 @@ def install(packages: list[str], log: Log) -> None:
         raise StepFailed(f"no {names}, and no apt-get to install it; get it by this system's own means")
     prefix = administrator()
     if prefix is None:
-        raise StepFailed(f"no {names}, and neither root nor sudo to install it; {by_hand}")
+        raise StepFailed(f"no {names}; {by_hand}")
     apt = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300"]
     command = [*apt, "install", "-y", "--no-install-recommends", *packages]
     with log.step(f"Debian packages {names}"):

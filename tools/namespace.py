@@ -7,6 +7,7 @@ installation; a tool that reads sources does not. This makes ``build/namespace/p
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -20,12 +21,14 @@ def link_namespace(root: Path = ROOT) -> Path:
     targets = {path.name: path for path in (root / "pacb_models").iterdir() if path.name != "__pycache__"}
     targets |= {name: root / name for name in MAPPED}
     for link in package.iterdir():
-        if link.name not in targets:
-            link.unlink()
+        if link.name not in targets and link.is_symlink():
+            link.unlink(missing_ok=True)
     for name, target in targets.items():
         link = package / name
         if not link.is_symlink():
-            link.symlink_to(os.path.relpath(target, package))
+            # Two processes may do this at the same time.
+            with suppress(FileExistsError):
+                link.symlink_to(os.path.relpath(target, package))
     return package.parent
 
 

@@ -16,13 +16,10 @@ from .figures import (
     support_against_delta,
     weights,
 )
-from .figures import (
-    certificates as certificates_figure,
-)
-from .figures import (
-    change_of_measure as change_of_measure_figure,
-)
+from .figures import certificates as certificates_figure
+from .figures import change_of_measure as change_of_measure_figure
 from .item import Item
+from .numbers import name_of
 from .tables import (
     bounds,
     certificates,
@@ -69,11 +66,15 @@ ITEMS: dict[str, Item] = {item.name: item for item in (headline.ITEM, *TABLES, *
 
 
 def chosen(names: Iterable[str]) -> list[Item]:
-    """The items of these names in the order of the document; "all", or no name, stands for every one."""
-    wanted = set(names) or {"all"}
+    """The items of these names, or numbers in the paper, in the order of the document; "all", or none, stands for every
+    one.
+    """
+    wanted = {name_of(name) for name in names} or {"all"}
     for name in sorted(wanted - {"all"}):
         if name not in ITEMS:
-            raise InputError(f"NAME is {name!r}; it must be 'all' or one of {', '.join(ITEMS)}.")
+            raise InputError(
+                f"NAME is {name!r}; it must be 'all', a number such as 'table3', or one of {', '.join(ITEMS)}."
+            )
     wanted |= {also for name in wanted - {"all"} for also in ITEMS[name].also}
     return [item for item in ITEMS.values() if "all" in wanted or item.name in wanted]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,28 +10,18 @@ from typing import TYPE_CHECKING, Any
 from pacb_models.files import write_atomically
 from pacb_models.plots.style import styled
 
-from ..report.figures import as_pdf, as_svg
+from ..report.drawing import Picture, draw, saved
 from ..report.html import read_file, render_page
+from ..report.tables import LATEX_NEEDS, Table, as_latex, as_markdown, latex_text
 from . import fidelity
 from .entries import to_csv
 from .item import FigureItem, Item, Results, TableItem, entries_of
-from .latex import latex_text
-from .panels import Panel, as_latex, as_markdown
 from .study import Study
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 TITLE = "Optimal posteriors for χ²-divergence PAC-Bayesian bounds, reproduced and corrected"
-
-
-@dataclass(frozen=True)
-class Illustration:
-    """A figure in its three formats."""
-
-    svg: bytes
-    pdf: bytes
-    png: bytes
 
 
 @dataclass(frozen=True)
@@ -43,8 +31,8 @@ class Section:
     name: str
     title: str
     source: str
-    panels: tuple[Panel, ...] = ()
-    illustration: Illustration | None = None
+    panels: tuple[Table, ...] = ()
+    illustration: Picture | None = None
     caption: str = ""
     csv: str = ""
 
@@ -57,7 +45,7 @@ class Document:
     subtitle: str
     introduction: tuple[str, ...]
     summary: tuple[str, ...]
-    far: Panel | None
+    far: Table | None
     sections: tuple[Section, ...]
 
 
@@ -96,15 +84,9 @@ def _section(item: Item, result: dict[str, Any]) -> Section:
             item.name, item.title, item.source, tuple(item.show(entries, result["facts"])), csv=to_csv(entries)
         )
     assert isinstance(item, FigureItem)
-    return Section(
-        item.name, item.title, item.source, illustration=_illustrate(item.draw(result)), caption=item.caption(result)
-    )
-
-
-def _illustrate(figure: Figure) -> Illustration:
-    png = io.BytesIO()
-    figure.savefig(png, format="png", dpi=110, metadata={"Software": None})
-    return Illustration(as_svg(figure), as_pdf(figure), png.getvalue())
+    caption = item.caption(result)
+    picture = draw(item.name, caption, item.draw(result))
+    return Section(item.name, item.title, item.source, illustration=picture, caption=caption)
 
 
 def write(document: Document, directory: Path) -> list[Path]:
@@ -120,7 +102,7 @@ def write(document: Document, directory: Path) -> list[Path]:
 def _write_section(section: Section, directory: Path) -> None:
     if section.illustration is not None:
         for suffix in ("svg", "pdf", "png"):
-            content = getattr(section.illustration, suffix)
+            content = saved(section.illustration.figure, suffix)
             write_atomically(directory / "figures" / f"{section.name}.{suffix}", content)
         return
     texts = {"csv": section.csv, "md": "\n".join(map(as_markdown, section.panels)), "tex": _latex_tables(section)}
@@ -129,30 +111,13 @@ def _write_section(section: Section, directory: Path) -> None:
 
 
 def _latex_tables(section: Section) -> str:
-    needs = "% needs \\usepackage{booktabs,adjustbox,float}\n"
-    return needs + "\n".join(as_latex(panel, panel.name) for panel in section.panels)
+    return LATEX_NEEDS + "\n".join(map(as_latex, section.panels))
 
 
 def as_html(document: Document) -> str:
     """One page with styles and figures inside."""
-    style = read_file("pacb_models.benchmarks.report", "report.css") + read_file(__package__, "paper.css")
-    template = read_file(__package__, "paper.html")
-    return render_page(template, {"subscripts": _subscripts}, document=document, style=style, starts=_group_starts)
-
-
-def _group_starts(panel: Panel) -> set[int]:
-    """The columns with which a titled group begins."""
-    starts, position = set(), 0
-    for group in panel.groups:
-        if group.title:
-            starts.add(position)
-        position += len(group.columns)
-    return starts
-
-
-def _subscripts(html: str) -> str:
-    """I_kl(m) and φ_CH as they are set in formulas."""
-    return re.sub(r"(?<!\w)([Iφ])_(\w+)", r"\1<sub>\2</sub>", str(html))
+    template, style = (read_file(__package__, name) for name in ("paper.html", "paper.css"))
+    return render_page(template, document=document, style=style)
 
 
 def _markdown(document: Document) -> str:
@@ -190,7 +155,7 @@ def _latex(document: Document) -> str:
         lines += [rf"\item {latex_text(sentence)}" for sentence in document.summary]
         lines.append(r"\end{itemize}")
         if document.far is not None:
-            lines.append(as_latex(document.far, document.far.name))
+            lines.append(as_latex(document.far))
     for section in document.sections:
         lines += _latex_section(section)
     lines.append(r"\end{document}")

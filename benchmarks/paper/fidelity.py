@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..problems import PAPER_DATASETS
+from ..problems.problem import PAPER_DATASETS
+from ..report.tables import Cell, Group, Table
 from .entries import Entries, Entry, difference, number
 from .item import Results, entries_of
-from .panels import Cell, Group, Panel
 from .showing import FAR, NAMES, per_cent, shown
 from .study import DISTANCES
 from .tables.fp_vs_solver import as_meant, is_swapped
@@ -78,7 +78,7 @@ def _in_words(column: str) -> str:
     return ", ".join({"fp": "fixed point", "solver": "Ipopt"}.get(word, word) for word in words)
 
 
-def far_panel(results: Results) -> Panel | None:
+def far_panel(results: Results) -> Table | None:
     """The bounds that differ from print by more than 8 %, with the reason of each."""
     rows = []
     for compared in compared_bounds(results):
@@ -90,7 +90,7 @@ def far_panel(results: Results) -> Panel | None:
     if not rows:
         return None
     groups = (Group("", ("table", "data set", "bound", "why", "printed", "paper's const.", "±")),)
-    return Panel("far-cells", f"Optimal bounds more than {FAR:g} % from print", groups, tuple(rows), labels=4)
+    return Table("far-cells", f"Optimal bounds more than {FAR:g} % from print", groups, tuple(rows), labels=4)
 
 
 def same_order(entries: Entries, dataset: str) -> bool:

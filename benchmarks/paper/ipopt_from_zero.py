@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 
 from pacb_models import BoundProblem
-from pacb_models.algebraic.pyomo_models import pyomo_model
-from pacb_models.native import pynumero_problem
+from pacb_models.models.pyomo_models import pyomo_model
 from pacb_models.solvers.nonlinear.interior_point import QUIET, ending, set_options
 from pacb_models.solvers.nonlinear.ipopt import cyipopt_missing
+from pacb_models.solvers.nonlinear.native import pynumero_problem
 
 
 def available() -> bool:
@@ -23,7 +23,7 @@ def status_from_zero(problem: BoundProblem) -> str:
     """How Ipopt ends from there."""
     from pyomo.contrib.pynumero.interfaces.cyipopt_interface import CyIpoptNLP
 
-    nlp = pynumero_problem(pyomo_model(problem, "direct"))
+    nlp = pynumero_problem(pyomo_model(problem, "substituted"))
     ipopt = CyIpoptNLP(nlp)
     try:
         set_options(ipopt, QUIET)

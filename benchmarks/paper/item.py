@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..report.tables import Table
 from .entries import Entries, Entry
-from .panels import Panel
 from .study import Study
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Item:
 class TableItem(Item):
     """A table: ``compute`` returns what :func:`table_result` makes; ``show`` lays it out."""
 
-    show: Callable[[Entries, dict[str, Any]], list[Panel]] = lambda entries, facts: []
+    show: Callable[[Entries, dict[str, Any]], list[Table]] = lambda entries, facts: []
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..report.tables import NONE, Cell, Group
 from .entries import Entries, Entry, difference
-from .panels import NONE, Cell, Group
 from .study import EXACT, PAPER, VERSIONS, Version
 
 #: Differences from print above this, in per cent, are marked.

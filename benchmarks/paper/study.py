@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pacb_models import BoundProblem
-from pacb_models.ensembles.risk_table import RiskTable
 
-from ..cross_validation import Baseline, load_cross_validation
-from ..problems import LEAK_FREE, PAPER_DATASETS
-from ..risks import load_risk_table
+from ..experiments.risk_table import RiskTable
+from ..problems.problem import LEAK_FREE, PAPER_DATASETS
+from ..problems.risks import load_risk_table
+from ..studies.cross_validation import Baseline, load_cross_validation
 
 #: The paper's confidence parameter and its largest set of classifiers.
 DELTA = 0.01
@@ -151,7 +151,7 @@ class Study:
     ) -> list[Any]:
         from pacb_models.cluster import spread
 
-        from ..cluster import check_solvers
+        from ..harness.cluster import check_solvers
 
         found: dict[int, Any] = {}
         tasks = list(enumerate(arguments))

@@ -10,12 +10,14 @@ from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from pacb_models.ensembles.datasets import load_dataset
-from pacb_models.ensembles.risk_table import RiskTable
-from pacb_models.ensembles.risks import train_risks
+from pacb_models.estimators.dataset import Dataset
+from pacb_models.estimators.grids import lambda_grid
 from pacb_models.files import write_atomically
 
-from ..problems import LEAK_FREE, PAPER_DATASETS
+from ..experiments.datasets import load_dataset
+from ..experiments.risk_table import RiskTable
+from ..experiments.risks import Experiment, train_risks
+from ..problems.problem import LEAK_FREE, PAPER_DATASETS
 from .study import Report, silent
 
 #: Processor seconds by data set; beside the tables themselves.
@@ -24,7 +26,7 @@ TIMES = "training_seconds.csv"
 
 def embedded_times() -> dict[str, float]:
     """Processor time in which the SVMs of each embedded table were trained."""
-    file = files("pacb_models.benchmarks.risks") / TIMES
+    file = files("pacb_models.benchmarks.problems.risks") / TIMES
     return _from_csv(file.read_text()) if file.is_file() else {}
 
 
@@ -50,13 +52,14 @@ def train_tables(
     for name in names:
         path, partial = directory / f"{name}.csv", directory / f"{name}.csv.partial"
         command = f"pacb train {name} --grid paper --count 1990 --protocol paper --seed {seed}"
-        if resume and path.exists() and (table := RiskTable.read(path)).command == command:
+        dataset = load_dataset(name, data_dir)
+        if resume and path.exists() and _is_of(table := RiskTable.read(path), dataset, command):
             tables[name] = table
             continue
         in_one_go = dask is None and not (resume and partial.exists())
         started = time.process_time()
         tables[name] = train_risks(
-            load_dataset(name, data_dir),
+            dataset,
             seed=seed,
             n_jobs=jobs,
             dask=dask,
@@ -72,6 +75,12 @@ def train_tables(
         write_atomically(times_file, _to_csv(times))
         partial.unlink(missing_ok=True)
     return tables, times
+
+
+def _is_of(table: RiskTable, dataset: Dataset, command: str) -> bool:
+    """Whether a table is what the command makes of these data."""
+    fingerprint = Experiment(dataset, lambda_grid("paper"), seed=table.seed).fingerprint
+    return table.command == command and table.digest == table.digest_with(fingerprint)
 
 
 def _from_csv(text: str) -> dict[str, float]:

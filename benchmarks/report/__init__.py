@@ -1,4 +1,4 @@
-"""The report on a run: one HTML file to show, tables and figures to cite.
+"""The report on a run: one HTML file to show, and a page of Markdown where one is asked for.
 
 :func:`write_report` reads what a run left in its directory, finished or not, and the embedded risk tables; it measures
 nothing. ``report.html`` needs nothing but itself: styles, script and figures are inside.
@@ -16,8 +16,13 @@ from pacb_models.files import write_atomically
 Progress = Callable[[str], None]
 
 
-def write_report(directory: str | Path, progress: Progress | None = None, page: str | Path | None = None) -> Path:
-    """Write ``report.html``, ``tables/*.md``, ``tables/*.tex``, ``figures/*.svg`` and ``figures/*.pdf``.
+def write_report(
+    directory: str | Path,
+    progress: Progress | None = None,
+    page: str | Path | None = None,
+    files: bool = False,
+) -> Path:
+    """Write ``report.html``.
 
     Parameters
     ----------
@@ -27,6 +32,8 @@ def write_report(directory: str | Path, progress: Progress | None = None, page: 
         Called with a few words at every step.
     page : path, optional
         A Markdown file to write as well; see :mod:`.page`.
+    files : bool
+        Also write the figures (SVG, PDF) and tables (Markdown, LaTeX) as files, to cite.
 
     Returns
     -------
@@ -34,10 +41,10 @@ def write_report(directory: str | Path, progress: Progress | None = None, page: 
         That of ``report.html``.
     """
     # Imported here: matplotlib, jinja2 and pandas are heavy, and the tables of a run do without the first two.
-    from ..environment import Environments
-    from ..results import load_results
-    from . import analysis, html, tables
+    from ..harness.environment import Environments
+    from ..harness.results import load_results
     from .content import describe
+    from .html import read_file, render_page
     from .page import write_page
 
     directory = Path(directory)
@@ -45,18 +52,28 @@ def write_report(directory: str | Path, progress: Progress | None = None, page: 
     results = load_results(directory)
     if results.empty:
         raise InputError(f"{directory} holds no finished run yet.")
-    content = describe(analysis.prepare(results), Environments.read(directory), say)
-    say("writing tables")
-    for table in content.tables():
-        write_atomically(directory / "tables" / f"{table.name}.md", tables.as_markdown(table))
-        write_atomically(directory / "tables" / f"{table.name}.tex", tables.as_latex(table))
-    say("writing figures")
-    for illustration in content.illustrations():
-        write_atomically(directory / "figures" / f"{illustration.name}.svg", illustration.svg)
-        write_atomically(directory / "figures" / f"{illustration.name}.pdf", illustration.pdf)
+    content = describe(results, Environments.read(directory), say)
     say("writing report.html")
-    report = directory / "report.html"
-    write_atomically(report, html.render(content))
+    template, script = (read_file(__package__, name) for name in ("report.html", "report.js"))
+    write_atomically(directory / "report.html", render_page(template, content=content, script=script))
+    if files:
+        _write_files(content, directory)
     if page is not None:
         write_page(directory, content, Path(page))
-    return report
+    return directory / "report.html"
+
+
+def _write_files(content: object, directory: Path) -> None:
+    from .content import Content
+    from .drawing import saved
+    from .tables import LATEX_NEEDS, as_latex, as_markdown
+
+    assert isinstance(content, Content)
+    for part in content.every():
+        for table in part.tables:
+            write_atomically(directory / "tables" / f"{table.name}.md", as_markdown(table))
+            write_atomically(directory / "tables" / f"{table.name}.tex", LATEX_NEEDS + as_latex(table))
+        for picture in part.pictures:
+            write_atomically(directory / "figures" / f"{picture.name}.svg", picture.svg)
+            if picture.figure is not None:
+                write_atomically(directory / "figures" / f"{picture.name}.pdf", saved(picture.figure, "pdf"))

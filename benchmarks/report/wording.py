@@ -36,11 +36,13 @@ def scientific(value: float) -> str:
 
 
 def duration(seconds: float, digits: int = 3) -> str:
-    """Seconds in the unit that suits them.
+    """Seconds in the unit that suits them; a dash where nothing was measured.
 
-    >>> duration(0.000153), duration(0.0153), duration(2.5), duration(90)
-    ('153 µs', '15.3 ms', '2.50 s', '1.50 min')
+    >>> duration(0.000153), duration(0.0153), duration(2.5), duration(90), duration(float("nan"))
+    ('153 µs', '15.3 ms', '2.50 s', '1.50 min', '–')
     """
+    if math.isnan(seconds):
+        return "–"
     size, unit = next((entry for entry in _UNITS if seconds >= entry[0]), _UNITS[-1])
     return f"{significant(seconds / size, digits)} {unit}"
 

@@ -1,9 +1,23 @@
-"""From error counts to guarantees: the smallest certificate known for a finite set of classifiers."""
+"""From error counts, losses and predictions to guarantees for a finite set of classifiers."""
 
 from .certificate import Certificate
 from .certify import certify
+from .choice import ChosenCertificate
 from .error_counts import ErrorCounts
 from .limits import clopper_pearson
 from .many import Certificates
+from .monitor import RiskMonitor
+from .planning import sample_size
+from .predictions import certify_predictions
 
-__all__ = ["Certificate", "Certificates", "ErrorCounts", "certify", "clopper_pearson"]
+__all__ = [
+    "Certificate",
+    "Certificates",
+    "ChosenCertificate",
+    "ErrorCounts",
+    "RiskMonitor",
+    "certify",
+    "certify_predictions",
+    "clopper_pearson",
+    "sample_size",
+]

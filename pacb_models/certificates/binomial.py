@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..binary_kl import near_term, product_error
+from ..numerics.binary_kl import near_term, product_error
 
 SCALAR = SimpleNamespace(
     exp=math.exp,

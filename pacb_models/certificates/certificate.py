@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..deprecation import renamed_attribute
+from ..errors import InputError
+from ..html import as_html
 from ..immutable import Immutable
 from ..problem import Problem
 from ..solution import Solution
 from ..validation import check_posterior
-from ..wording import at_most, confidence_text, one_line
+from ..wording import at_most, confidence_text, one_line, paragraphs
 from .confidence_sets import ConfidenceSet
 from .pac_bayes import PacBayesSet
 from .scores import Array
 
+if TYPE_CHECKING:
+    from ..plots import CertificateDisplay
+
 _ASSUMPTION = (
     "It assumes that the examples are i.i.d. from the distribution of new examples, and that they were not used to "
-    "train or choose the classifiers."
+    "train, scale, tune or choose the classifiers."
 )
 
 
@@ -118,6 +124,42 @@ class Certificate(Immutable):
         """The bound of any posterior, valid together with all others."""
         return self.confidence_set.bound_of(check_posterior(posterior, self.errors.size))
 
+    def at_level(self, alpha: float) -> list[str]:
+        """The candidates whose risk is at most ``alpha``, all at once at the certificate's confidence, best first.
+
+        You may choose ``alpha`` after looking, and ask for several.
+        """
+        if isinstance(alpha, bool) or not isinstance(alpha, numbers.Real) or not 0.0 <= float(alpha) <= 1.0:
+            raise InputError(f"alpha is {alpha!r}; it must be a number from 0 to 1.")
+        return [self.names[index] for index in self._order if self.single_bounds[index] <= float(alpha)]
+
+    @cached_property
+    def _order(self) -> list[int]:
+        """The candidates by their bounds."""
+        return np.argsort(self.single_bounds, kind="stable").tolist()
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with a row per candidate, the smallest bound first."""
+        import pandas as pd
+
+        order = self._order
+        return pd.DataFrame(
+            {
+                "errors": self.errors[order],
+                "rate": self.errors[order] / self.m,
+                "bound": self.single_bounds[order],
+                "prior": self.prior[order],
+                "weight": self.posterior[order],
+            },
+            index=pd.Index([self.names[index] for index in order], name="candidate"),
+        )
+
+    def plot(self, ax: Any = None) -> CertificateDisplay:
+        """The observed errors and the bounds of the best candidates; needs matplotlib."""
+        from ..plots import CertificateDisplay
+
+        return CertificateDisplay.from_certificate(self).plot(ax)
+
     def with_note(self, note: str) -> Certificate:
         """The same certificate with one more sentence."""
         copy = Certificate.__new__(Certificate)
@@ -203,22 +245,35 @@ class Certificate(Immutable):
         )
 
     def __str__(self) -> str:
-        return "\n".join(
+        some = f"The posterior has weight on {self.support_size} of {self.errors.size} classifiers."
+        chosen = f"It was chosen from {self.errors.size} classifiers by these examples, which the bound allows for."
+        remark = "" if self.errors.size == 1 else f"{chosen if self._one_alone else some} "
+        return paragraphs(
             [
                 f"With probability at least {confidence_text(self.delta)} over the {self.m} examples, all at once:",
                 *self._statements(),
-                f"{self.method[0].upper()}{self.method[1:]}; {self.support_size} of {self.errors.size} classifiers "
-                "have weight in the posterior.",
+                f"{remark}Method: {self.method}.",
                 _ASSUMPTION,
                 *self.notes,
             ]
         )
 
+    def _repr_html_(self) -> str:
+        rows = [
+            (self.names[i], f"{self.errors[i]:.9g}", f"{self.errors[i] / self.m:.4f}", at_most(self.single_bounds[i]))
+            for i in self._order[:10]
+        ]
+        return as_html(str(self), ("candidate", "observed", "rate", "at most"), rows, self.errors.size)
+
+    @property
+    def _one_alone(self) -> bool:
+        return self.support_size == 1 and bool(self.posterior[self.single] > 0.0)
+
     def _statements(self) -> list[str]:
         claim = self.confidence_set.claim
         own = f"  {one_line(str(self.names[self.single]))} {claim} at most {at_most(self.single_bound)}"
         observed = f"(observed: {self.errors[self.single] / self.m:.4f})"
-        if self.support_size == 1 and self.posterior[self.single] > 0.0:
+        if self._one_alone:
             return [f"{own} {observed}."]
         return [
             f"  a classifier drawn at random from the posterior {claim} at most {at_most(self.bound)} "

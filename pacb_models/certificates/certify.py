@@ -14,9 +14,10 @@ from numpy.typing import ArrayLike
 from ..constants import check_sample_size
 from ..errors import InputError
 from ..validation import check_delta, check_prior
+from .betting import BettingSet
 from .certificate import Certificate
 from .confidence_sets import CountSet
-from .counts import check_counts, check_sums
+from .counts import check_counts, check_losses, check_sums
 from .losses import LossSet
 from .many import Certificates
 from .scores import Spread, TieSplit
@@ -32,7 +33,7 @@ def certify(
     *,
     losses: ArrayLike | None = None,
 ) -> Any:
-    r"""The smallest certificate known for a finite set of classifiers, from their error counts.
+    r"""A certificate for a finite set of classifiers, from their error counts or losses.
 
     With probability at least ``1 - delta`` over ``m`` i.i.d. examples that were used neither to train nor to choose the
     classifiers, and however their errors depend on each other, all of this holds at once:
@@ -56,9 +57,10 @@ def certify(
     spread : float
         0 is the tie split, which shares the bound among the classifiers with the fewest errors. A positive number,
         fixed before seeing the examples, also counts on classifiers that are nearly as good: 3 suits dense grids.
-    losses : array of shape (H,), optional
-        Instead of ``errors``: sums over the examples of losses between 0 and 1. Their certificate is a limit for each
-        classifier; a loss that is 0 or 1 has a smaller one as an error.
+    losses : array of shape (m, H) or (H,), optional
+        Instead of ``errors``: losses between 0 and 1, a row per example and a column per classifier (then ``m`` need
+        not be given), or only their sums over the examples. Their certificate is a limit for each classifier. One by
+        one they give a smaller limit than their sums; a loss that is 0 or 1 has a smaller one as an error.
 
     Examples
     --------
@@ -69,13 +71,17 @@ def certify(
     >>> pm.certify([4, 4, 9], m=549).posterior.tolist()
     [0.5, 0.5, 0.0]
     """
-    size, level = check_sample_size(m), check_delta(delta)
+    level = check_delta(delta)
     if losses is not None:
         if errors is not None or spread != 0.0:
             raise InputError("losses is given together with errors or spread; those two are for error counts.")
+        if np.ndim(losses) == 2:
+            return _from_losses(losses, m, level, prior, names)
+    size = check_sample_size(m)
+    if losses is not None:
         sums = check_sums(losses, size)
         weights = None if prior is None else check_prior(prior, sums.size)
-        _check_names(names, sums.size)
+        check_names(names, sums.size)
         return Certificate(LossSet(sums, size, level, weights), sums, size, level, weights, names)
     if errors is None:
         raise InputError("neither errors nor losses is given; certify needs one of the two.")
@@ -88,8 +94,23 @@ def certify(
         raise InputError(f"errors must be one-dimensional and not empty, but its shape is {counts.shape}.")
     weights = None if prior is None else check_prior(prior, counts.size)
     scoring = _scoring(spread, level * (1.0 / counts.size if weights is None else float(weights.max())))
-    _check_names(names, counts.size)
+    check_names(names, counts.size)
     return Certificate(CountSet(counts, size, level, weights, scoring), counts, size, level, weights, names)
+
+
+def _from_losses(
+    losses: Any, m: int | None, delta: float, prior: ArrayLike | None, names: Sequence[str] | None
+) -> Certificate:
+    """From a table of losses, an example in each row."""
+    matrix = check_losses(losses)
+    if m is not None and m != len(matrix):
+        raise InputError(f"m is {m!r}, but losses has {len(matrix)} rows, one for each example.")
+    if names is None and hasattr(losses, "columns"):
+        names = [str(name) for name in losses.columns]
+    check_names(names, matrix.shape[1])
+    weights = None if prior is None else check_prior(prior, matrix.shape[1])
+    betting = BettingSet(matrix, delta, weights)
+    return Certificate(betting, betting.sums, len(matrix), delta, weights, names)
 
 
 def _scoring(spread: object, largest_level: float) -> TieSplit | Spread:
@@ -106,7 +127,8 @@ def _scoring(spread: object, largest_level: float) -> TieSplit | Spread:
     return Spread(float(spread))
 
 
-def _check_names(names: Sequence[str] | None, size: int) -> None:
+def check_names(names: Sequence[str] | None, size: int) -> None:
+    """A name for each classifier, and no name twice."""
     if names is not None and len(names) != size:
         raise InputError(f"names has {len(names)} entries, but there are {size} classifiers; the two must match.")
     if names is not None and len(set(names)) < size:

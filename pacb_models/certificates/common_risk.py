@@ -12,15 +12,17 @@ supporting plane has the normal q, and a posterior's bound is at least t because
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .binomial import EPSILON, tails_at
+from .binomial import EPSILON, SCALAR, Tail, tail, tails_at
 from .scores import Array, Spread, TieSplit
 
 _MOST_STEPS = 200
+_FEW = 6  # so many tails are computed faster one by one
 
 
 class CommonRisk(NamedTuple):
@@ -44,22 +46,22 @@ def common_risk(
     keys, group = _grouped(errors, m)
     best = np.zeros(keys.size)
     np.maximum.at(best, group, levels)
-    single, box = _best_single(scoring, keys, group, best, errors, m, levels)
+    winner, box, near, at = _best_single(scoring, keys, best, float(m))
+    single = int(np.argmax((group == winner) & (levels == best[winner])))
     counts = np.ones(levels.size) if multiplicity is None else multiplicity
     alone = CommonRisk(box, np.array([single]), np.array([1.0 / counts[single]]), single, box, True)
     if box >= 1.0:
         return alone
-    near = np.flatnonzero((best > 0.0) & (keys - 1.0 < m * box) & (keys < m))
-    at = tails_at(keys[near], m, box)
     least = at.below * np.exp(at.log_mass) / scoring.scale
-    near, least = near[best[near] > least], least[best[near] > least]
+    reach = best[near] > least
+    near, least, at = near[reach], least[reach], Tail(*(part[reach] for part in at))
     lower, upper = np.full(keys.size, np.inf), np.zeros(keys.size)
-    lower[near], upper[near] = least, scoring.convex_level(keys[near], m)
+    lower[near], upper[near] = least, scoring.convex_level(keys[near], float(m))
     reached = np.flatnonzero(levels > lower[group])
     chosen = reached[levels[reached] <= upper[group[reached]]]
     position = np.zeros(keys.size, dtype=np.intp)
     position[near] = np.arange(near.size)
-    found = _newton(scoring, keys[near], position[group[chosen]], chosen, m, levels[chosen], counts[chosen], box)
+    found = _newton(scoring, keys[near], at, position[group[chosen]], chosen, m, levels[chosen], counts[chosen], box)
     convex = chosen.size == reached.size
     if found is None or found.bound >= box:
         return alone._replace(convex=convex)
@@ -75,26 +77,83 @@ def _grouped(errors: NDArray[np.int64], m: int) -> tuple[Array, NDArray[np.intp]
 
 
 def _best_single(
-    scoring: TieSplit | Spread,
-    keys: Array,
-    group: NDArray[np.intp],
-    best: Array,
-    errors: NDArray[np.int64],
-    m: int,
-    levels: Array,
-) -> tuple[int, float]:
-    """The item with the smallest box; only counts with a larger level than every smaller count can have it."""
+    scoring: TieSplit | Spread, keys: Array, best: Array, m: float
+) -> tuple[int, float, NDArray[np.intp], Tail]:
+    """The count with the smallest box at its ``best`` level, that box, and the tails there of counts near it.
+
+    Only counts with a larger level than every smaller count can have it. A box is a root, which costs several tails;
+    that no other one is smaller shows at one tail each: its score at the root is not above one.
+    """
     before = np.concatenate([[0.0], np.maximum.accumulate(best)[:-1]])
-    records = np.flatnonzero(best > before)
-    boxes = scoring.box(keys[records], float(m), best[records])
-    winner = records[int(np.argmin(boxes))]
-    single = int(np.argmax((group == winner) & (levels == best[winner])))
-    return single, float(boxes.min())
+    records = np.flatnonzero((best > before) & (keys < m))
+    none = np.zeros(0, dtype=np.intp)
+    if not records.size:
+        return int(np.argmax(best)), 1.0, none, _none()
+    largest = float(best[records[-1]])
+    winner = _guess(keys[records] / m, m, best[records])
+    box = 1.0
+    if largest * scoring.scale <= 0.5:  # else the tails are no lower ones
+        box = scoring.box_of(float(keys[records[winner]]), m, float(best[records[winner]]))
+    if box >= 1.0:
+        boxes = scoring.box(keys[records], m, best[records])
+        winner, box = int(np.argmin(boxes)), float(boxes.min())
+        near = np.flatnonzero((best > 0.0) & (keys - 1.0 < m * box) & (keys < m)) if box < 1.0 else none
+        return int(records[winner]), box, near, tails_at(keys[near], m, box) if near.size else _none()
+    winner = int(records[winner])
+    is_record = np.zeros(keys.size, dtype=bool)
+    is_record[records] = True
+    while True:
+        near = np.flatnonzero((best > 0.0) & (keys - 1.0 < m * box) & (keys < m))
+        at = _tails_up_to(keys[near], m, box, largest * scoring.scale)
+        near = near[: at.below.size]
+        own = np.flatnonzero(is_record[near] & (near != winner))
+        scores = scoring.score(
+            Tail(*(part[own] for part in at)), keys[near[own]], m, np.full(own.size, box), best[near[own]]
+        )
+        if not own.size or float((scores.value - scores.rounding).max()) <= 1.0:
+            return winner, box, near, at
+        rival = int(near[own[int(np.argmax(scores.value))]])
+        smaller = scoring.box_of(float(keys[rival]), m, float(best[rival]))
+        if smaller >= box:  # by rounding
+            return winner, box, near, at
+        winner, box = rival, smaller
+
+
+def _guess(rates: Array, m: float, levels: Array) -> int:
+    """Which limit is probably the smallest, by Bernstein's."""
+    with np.errstate(divide="ignore"):
+        budget = -np.log(levels) / m
+    return int(np.argmin(rates + np.sqrt(2.0 * rates * budget) + 2.0 * budget))
+
+
+def _none() -> Tail:
+    return Tail(np.zeros(0), np.zeros(0), np.zeros(0))
+
+
+def _tails_up_to(keys: Array, m: float, l: float, reach: float) -> Tail:
+    """The tails of ascending counts at one risk, up to the last that has P(B < k) below ``reach``."""
+    few: list[Tail] = []
+    for k in keys[:_FEW].tolist():
+        at = _tail_of_one(k, m, l)
+        if few and at.below * math.exp(at.log_mass) >= reach:
+            return Tail(*(np.array(part) for part in zip(*few, strict=True)))
+        few.append(at)
+    if keys.size > _FEW:
+        return tails_at(keys, m, l)
+    return Tail(*(np.array(part) for part in zip(*few, strict=True)))
+
+
+def _tail_of_one(k: float, m: float, l: float) -> Tail:
+    if k > 0.0:
+        return tail(k, m, l, 1.0 - l, SCALAR)
+    log_mass = m * math.log1p(-l)
+    return Tail(log_mass, 0.0, EPSILON * (2.0 - 2.0 * log_mass))
 
 
 def _newton(
     scoring: TieSplit | Spread,
     keys: Array,
+    at: Tail,
     group: NDArray[np.intp],
     items: NDArray[np.intp],
     m: int,
@@ -102,19 +161,23 @@ def _newton(
     counts: Array,
     start: float,
 ) -> CommonRisk | None:
-    """Newton's method from the right for a convex increasing sum; None when the sum does not reach one there."""
+    """Newton's method from the right for a convex increasing sum; None when the sum does not reach one there.
+
+    ``at`` are the tails of ``keys`` at ``start``.
+    """
     t = start
     bound = start
     for step in range(_MOST_STEPS):
-        inside = keys - 1.0 < m * t
-        at = tails_at(np.where(inside, keys, 0.0), m, t)
-        limit = np.where(inside, at.below * np.exp(at.log_mass) / scoring.scale, np.inf)
-        kept = levels > limit[group]
-        group, items, levels, counts = group[kept], items[kept], levels[kept], counts[kept]
+        if step:
+            inside = keys - 1.0 < m * t
+            at = _tails(np.where(inside, keys, 0.0), float(m), t)
+            limit = np.where(inside, at.below * np.exp(at.log_mass) / scoring.scale, np.inf)
+            kept = levels > limit[group]
+            group, items, levels, counts = group[kept], items[kept], levels[kept], counts[kept]
         if items.size == 0:
             return None
-        tail = type(at)(*(part[group] for part in at))
-        score = scoring.score(tail, keys[group], m, np.full(items.size, t), levels)
+        tail_of_items = Tail(*(part[group] for part in at))
+        score = scoring.score(tail_of_items, keys[group], m, np.full(items.size, t), levels)
         total, slope = float(counts @ score.value), float(counts @ score.slope)
         rounding = float(counts @ (score.rounding + score.slope_rounding * np.maximum(t, 1.0 / score.slope)))
         if step == 0 and total < 1.0:
@@ -126,3 +189,10 @@ def _newton(
             return CommonRisk(bound, items, score.slope / slope, -1, start, True)
         t = new
     return None
+
+
+def _tails(keys: Array, m: float, l: float) -> Tail:
+    """The tails of counts at one risk; few are done faster one by one."""
+    if keys.size > _FEW:
+        return tails_at(keys, m, l)
+    return Tail(*(np.array(part) for part in zip(*(_tail_of_one(k, m, l) for k in keys.tolist()), strict=True)))

@@ -149,9 +149,14 @@ class CountSet(ConfidenceSet):
         """The box around the set: Clopper and Pearson's limits at the levels delta p_i for the tie split."""
         counts = self.errors.astype(np.float64)
         if self.prior is not None:
-            return frozen(self.scoring.box(counts, float(self.m), self.levels))
-        distinct, places = np.unique(counts, return_inverse=True)
-        return frozen(self.scoring.box(distinct, float(self.m), np.full(distinct.size, self._uniform_level))[places])
+            found = self.scoring.box(counts, float(self.m), self.levels)
+        else:
+            distinct, places = np.unique(counts, return_inverse=True)
+            found = self.scoring.box(distinct, float(self.m), np.full(distinct.size, self._uniform_level))[places]
+        # One root alone may be rounded otherwise than among others; the smallest is one number.
+        found = np.maximum(found, self.single_bound)
+        found[self.single] = self.single_bound
+        return frozen(found)
 
     def bound_of(self, posterior: Array) -> float:
         """The largest risk of the posterior over the set; see :func:`~.support_function.support_function`."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..binary_kl import all_or_refuse
-from ..constants.names import LARGEST_SAMPLE_SIZE
+from ..constants import LARGEST_SAMPLE_SIZE
 from ..errors import InputError
+from ..numerics.binary_kl import all_or_refuse
 from ..validation import _vector as vector
-from ..validation import refuse_masked
+from ..validation import real_numbers, refuse_masked
 
 _SAMPLE_SIZES = "a sample size must be a whole number from 1 to 1000000000"
 _WHAT_TO_DO = (
@@ -50,3 +50,20 @@ def check_sums(losses: object, m: int) -> NDArray[np.float64]:
     """Sums of m losses between 0 and 1: a non-empty vector with entries from 0 to m."""
     sums = vector("losses", losses)
     return all_or_refuse("losses", sums, (sums >= 0.0) & (sums <= m), "a sum of losses in [0, 1] lies between 0 and m")
+
+
+def check_losses(losses: object) -> NDArray[np.float64]:
+    """A table of losses between 0 and 1, with a row per example and a column per classifier."""
+    matrix = np.array(real_numbers("losses", losses, "a table of numbers"))
+    if matrix.ndim != 2 or not matrix.size:
+        raise InputError(
+            f"losses has the shape {matrix.shape}; it must have a row per example, a column per classifier."
+        )
+    with np.errstate(invalid="ignore"):
+        bad = ~((matrix >= 0.0) & (matrix <= 1.0))
+    if bad.any():
+        row, column = np.argwhere(bad)[0].tolist()
+        raise InputError(
+            f"losses[{row}, {column}] is {float(matrix[row, column])!r}; every loss must lie between 0 and 1."
+        )
+    return matrix

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..binary_kl import all_or_refuse
 from ..errors import InputError
+from ..numerics.binary_kl import all_or_refuse
 from ..validation import check_count
 from .certificate import Certificate
 from .certify import certify
 from .counts import whole_numbers
+from .labels import check_comparable, label_array
 
 
 class ErrorCounts:
@@ -47,18 +48,17 @@ class ErrorCounts:
 
     def update(self, y: ArrayLike, predictions: Mapping[str, ArrayLike]) -> None:
         """Count the errors of one piece; ``predictions`` has a column per classifier (a dict or a data frame)."""
-        truth = _labels("y", y)
+        truth = label_array("y", y)
         if truth.ndim != 1:
             raise InputError(f"y must be one-dimensional, but its shape is {truth.shape}.")
         found = np.empty(len(self.names), dtype=np.int64)
         for position, name in enumerate(self.names):
             if name not in predictions:
                 raise InputError(f"predictions has no column {name!r}; it must have one for each classifier.")
-            column = _labels(f"predictions[{name!r}]", predictions[name])
+            column = label_array(f"predictions[{name!r}]", predictions[name])
             if column.shape != truth.shape:
                 raise InputError(f"predictions[{name!r}] has shape {column.shape}, but y has {truth.shape}.")
-            if (column.dtype.kind in "OUST") != (truth.dtype.kind in "OUST"):
-                raise InputError(f"predictions[{name!r}] is of type {column.dtype}, but y of {truth.dtype}.")
+            check_comparable(f"predictions[{name!r}]", column, truth)
             found[position] = np.count_nonzero(column != truth)
         self.errors += found
         self.m += truth.size
@@ -79,26 +79,3 @@ class ErrorCounts:
 
     def __repr__(self) -> str:
         return f"ErrorCounts({len(self.names)} classifiers, m={self.m})"
-
-
-def _labels(name: str, values: ArrayLike) -> NDArray[Any]:
-    """An array without missing labels: masked ones, NaN, None, and what pandas writes for them."""
-    array = np.asarray(values)
-    missing = np.zeros(array.shape, dtype=bool)
-    if isinstance(values, np.ma.MaskedArray):
-        missing |= np.ma.getmaskarray(values)
-    if array.dtype.kind == "O":
-        missing |= np.fromiter(map(_is_missing, array.flat), dtype=bool, count=array.size).reshape(array.shape)
-    elif array.dtype.kind in "fcmM":
-        missing |= array != array
-    if missing.any():
-        raise InputError(f"{name}[{int(np.argmax(missing))}] is missing; every label must be known.")
-    return array
-
-
-def _is_missing(value: object) -> bool:
-    """NaN differs from itself; of pandas' NA not even that can be told."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:
-        return True

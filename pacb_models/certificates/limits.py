@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..binary_kl import all_or_refuse, kl_inverse
+from ..numerics.binary_kl import all_or_refuse, kl_inverse
 from ..validation import real_numbers
 from .binomial import ARRAY, SCALAR, Numbers, tail
 from .counts import check_counts

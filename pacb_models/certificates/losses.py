@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..binary_kl import kl_inverse
+from ..numerics.binary_kl import kl_inverse
 from .binomial import EPSILON, Tail, tails_at
 from .confidence_sets import ConfidenceSet, frozen, levels_of, uniform_level
 from .scores import Array

@@ -2,35 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InputError
+from .choice import ChosenCertificate, divided
 from .error_counts import ErrorCounts
+from .labels import LARGEST_EXACT
 
-_SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".pq": "parquet"}
+_SUFFIXES = {".csv": "csv", ".csv.gz": "csv", ".parquet": "parquet", ".pq": "parquet"}
+#: Endings of files that hold predictions, though not in a form that is read here.
+_PACKED = tuple(f"{ending}." for ending in (".csv", ".parquet", ".pq"))
+#: Cells of one batch, so that a batch of numbers takes 64 MB at most, however many columns there are.
+_CELLS = 1 << 23
+_MOST_ROWS = 1 << 17
+_BUFFERS = 1 << 25  # bytes, of all columns
 
 
 def count_errors(paths: Sequence[str | Path], target: str, ignore: Iterable[str] = ()) -> ErrorCounts:
     """The errors of every column but ``target`` and the ignored ones, over all files and the files of folders."""
+    names, errors, rows = _count(_all_files(paths), target, set(ignore))
+    return ErrorCounts(names, errors[0], rows)
+
+
+def certify_files(
+    paths: Sequence[str | Path], target: str, ignore: Iterable[str], delta: float, share: float, seed: int
+) -> ChosenCertificate:
+    """One classifier, chosen on a part of the rows of all files and certified on the others."""
+    files = _all_files(paths)
+    total = sum(_File(file).rows for file in files)
+    if not total:
+        raise InputError(f"{files[0]} has a header but no rows below it.")
+    mask = np.zeros(total, dtype=bool)
+    mask[divided(total, share, seed)[0]] = True
+    names, errors, _ = _count(files, target, set(ignore), mask)
+    return ChosenCertificate(errors[1], lambda k: int(errors[0, k] - errors[1, k]), total, delta, names, share, seed)
+
+
+def _count(
+    files: Sequence[Path], target: str, ignored: set[str], mask: NDArray[np.bool_] | None = None
+) -> tuple[list[str], NDArray[np.int64], int]:
+    """Names, errors on all rows and on those of the mask (2 × H), and the number of rows."""
+    known: list[str] = []
+    errors, rows = np.zeros((2, 0), dtype=np.int64), 0
+    for file in files:
+        names, found, size = _File(file).count(target, ignored, None if mask is None else mask[rows:])
+        if known and known != names:
+            raise InputError(f"{file} has the classifiers {', '.join(names)}, but {files[0]} {', '.join(known)}.")
+        errors = errors + found if known else found
+        known, rows = names, rows + size
+    return known, errors, rows
+
+
+def _all_files(paths: Sequence[str | Path]) -> list[Path]:
     files = [file for path in paths for file in _files(Path(path))]
     if not files:
         raise InputError(f"--predictions is {' '.join(map(str, paths))!r}, where there are no CSV or Parquet files.")
     _refuse_repeated(files)
-    ignored, counts = set(ignore), None
-    for file in files:
-        names, errors, rows = _count_file(file, target, ignored)
-        part = ErrorCounts(names, errors, rows)
-        if counts is not None and counts.names != names:
-            raise InputError(
-                f"{file} has the classifiers {', '.join(names)}, but {files[0]} {', '.join(counts.names)}."
-            )
-        counts = part if counts is None else counts + part
-    assert counts is not None
-    return counts
+    return files
 
 
 def _refuse_repeated(files: Sequence[Path]) -> None:
@@ -45,36 +79,94 @@ def _refuse_repeated(files: Sequence[Path]) -> None:
 
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
-        # Names that begin with a dot or an underscore are other programs' copies and notes, as for Parquet's readers.
-        return sorted(
-            file
-            for file in path.rglob("*")
-            if file.suffix.lower() in _SUFFIXES
-            and file.is_file()
-            and not any(part.startswith((".", "_")) for part in file.relative_to(path).parts)
-        )
+        return sorted(_of_folder(path))
     if not path.exists():
         raise InputError(f"cannot read {str(path)!r}: there is no such file.")
-    if path.suffix.lower() not in _SUFFIXES:
-        raise InputError(f"{str(path)!r} must end in .csv or .parquet.")
+    if _ending(path) is None:
+        raise InputError(f"{str(path)!r} must end in .csv, .csv.gz or .parquet.")
     return [path]
 
 
-def _count_file(file: Path, target: str, ignored: set[str]) -> tuple[list[str], np.ndarray, int]:
-    try:
+def _ending(path: Path) -> str | None:
+    return next((ending for ending in _SUFFIXES if path.name.lower().endswith(ending)), None)
+
+
+def _of_folder(folder: Path) -> Iterator[Path]:
+    """The files of a folder and those below it; what cannot be read is refused, since a part is not the whole.
+
+    Names that begin with a dot or an underscore are other programs' copies and notes, as for Parquet's readers.
+    """
+
+    def refuse(reason: OSError) -> None:
+        raise InputError(f"cannot read the folder {str(reason.filename)!r}: {reason.strerror}.")
+
+    for place, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith((".", "_"))]
+        for name in folders:
+            if (Path(place) / name).is_symlink():
+                raise InputError(f"{str(Path(place) / name)!r} is a link to a folder; name that folder itself.")
+        for name in names:
+            file = Path(place) / name
+            if name.startswith((".", "_")):
+                continue
+            if _ending(file) is None:
+                if any(packed in name.lower() for packed in _PACKED):
+                    raise InputError(
+                        f"{str(file)!r} is packed in a way that is not read here; unpack it, or remove it."
+                    )
+                continue
+            if not file.is_file():
+                raise InputError(f"{str(file)!r} is not a file that can be read; a folder is counted as a whole.")
+            yield file
+
+
+class _File:
+    """One file of predictions."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            import pyarrow.csv as csv
+            import pyarrow.dataset as ds
+        except ImportError:
+            raise InputError(
+                "reading predictions needs pyarrow, which is not installed: pip install pyarrow."
+            ) from None
+        self.path = path
+        self.parquet = _SUFFIXES[str(_ending(path))] == "parquet"
+        # An empty cell is missing among texts, too.
+        kind: Any = (
+            "parquet"
+            if self.parquet
+            else ds.CsvFileFormat(convert_options=csv.ConvertOptions(strings_can_be_null=True))
+        )
+        self._dataset: Any = self._read(lambda: ds.dataset(path, format=kind))
+
+    def _read(self, action: Any) -> Any:
         import pyarrow as pa
-        import pyarrow.compute as pc
-        import pyarrow.csv
-        import pyarrow.dataset as ds
-    except ImportError:
-        raise InputError("reading predictions needs pyarrow, which is not installed: pip install pyarrow.") from None
-    try:
-        kind: Any = _SUFFIXES[file.suffix.lower()]
-        if kind == "csv":
-            # An empty cell is missing among texts, too.
-            kind = ds.CsvFileFormat(convert_options=pa.csv.ConvertOptions(strings_can_be_null=True))
-        dataset = ds.dataset(file, format=kind)
-        columns = dataset.schema.names
+
+        try:
+            return action()
+        except (pa.ArrowException, OSError) as reason:
+            raise InputError(f"cannot read {self.path}: {str(reason).splitlines()[0]}.") from None
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return int(self._read(self._dataset.count_rows))
+
+    def count(
+        self, target: str, ignored: set[str], mask: NDArray[np.bool_] | None
+    ) -> tuple[list[str], NDArray[np.int64], int]:
+        """The classifiers' names, their errors on all rows and on those of the mask, and the number of rows."""
+        names = self._classifiers(target, ignored)
+        result: tuple[NDArray[np.int64], int] = self._read(lambda: self._errors(names, target, mask))
+        if not result[1]:
+            raise InputError(f"{self.path} has a header but no rows below it.")
+        return names, *result
+
+    def _classifiers(self, target: str, ignored: set[str]) -> list[str]:
+        file, schema = self.path, self._dataset.schema
+        columns = schema.names
         repeated = next((name for name in columns if columns.count(name) > 1), None)
         if repeated is not None:
             raise InputError(f"{file} has more than one column {repeated!r}.")
@@ -86,32 +178,65 @@ def _count_file(file: Path, target: str, ignored: set[str]) -> tuple[list[str], 
         names = [name for name in columns if name != target and name not in ignored]
         if not names:
             raise InputError(f"{file} has no column of predictions beside {target!r}.")
+        truth = schema.field(target).type
         for name in names:
-            _check_type(file, name, dataset.schema.field(name).type, target, dataset.schema.field(target).type)
-        with_nan = {field.name for field in dataset.schema if pa.types.is_floating(field.type)}
-        errors, rows = np.zeros(len(names), dtype=np.int64), 0
-        for batch in dataset.to_batches(columns=[*names, target], batch_size=1 << 17):
+            if schema.field(name).type != truth:
+                kind = schema.field(name).type
+                raise InputError(
+                    f"{file}: {name} is of type {kind}, but {target} of type {truth}; labels must be of one type."
+                )
+        return names
+
+    def _errors(
+        self, names: Sequence[str], target: str, mask: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.int64], int]:
+        import pyarrow.compute as pc
+
+        errors, rows = np.zeros((2, len(names)), dtype=np.int64), 0
+        for batch in self._batches([*names, target]):
             if not batch.num_rows:
                 continue  # its columns may have no type
             truth = batch.column(target)
             for position, name in enumerate([*names, target]):
                 column = batch.column(name)
-                # The number of nulls is known without a look at them.
-                if column.null_count or name in with_nan:
-                    missing = column.is_null(nan_is_null=True)
-                    if missing.true_count:
-                        row = rows + int(pc.index(missing, True).as_py()) + 1
-                        raise InputError(f"{file}, row {row}: {name} is missing; every label must be known.")
+                self._check(column, name, rows)
                 if position < len(names):
-                    errors[position] += pc.not_equal(column, truth).true_count
+                    differ = pc.not_equal(column, truth)
+                    errors[0, position] += differ.true_count
+                    if mask is not None:
+                        part = mask[rows : rows + batch.num_rows]
+                        errors[1, position] += np.count_nonzero(differ.to_numpy(zero_copy_only=False) & part)
             rows += batch.num_rows
-        if not rows:
-            raise InputError(f"{file} has a header but no rows below it.")
-        return names, errors, rows
-    except (pa.ArrowException, OSError) as reason:
-        raise InputError(f"cannot read {file}: {str(reason).splitlines()[0]}.") from None
+        return errors, rows
 
+    def _batches(self, columns: list[str]) -> Iterator[Any]:
+        rows = max(1, min(_MOST_ROWS, _CELLS // len(columns)))
+        if not self.parquet:
+            return iter(self._dataset.to_batches(columns=columns, batch_size=rows, batch_readahead=1))
+        import pyarrow.parquet as pq
 
-def _check_type(file: Path, name: str, kind: Any, target: str, truth: Any) -> None:
-    if kind != truth:
-        raise InputError(f"{file}: {name} is of type {kind}, but {target} of type {truth}; labels must be of one type.")
+        # Without reading ahead, and pages instead of whole columns: row groups may be as large as the file.
+        buffer = max(1 << 14, min(1 << 20, _BUFFERS // len(columns)))
+        file = pq.ParquetFile(self.path, pre_buffer=False, buffer_size=buffer)
+        return iter(file.iter_batches(batch_size=rows, columns=columns, use_threads=False))
+
+    def _check(self, column: Any, name: str, rows: int) -> None:
+        """Every label is known and stands for itself."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        floating = pa.types.is_floating(column.type)
+        # The number of nulls is known without a look at them.
+        if column.null_count or floating:
+            missing = column.is_null(nan_is_null=True)
+            if missing.true_count:
+                row = rows + int(pc.index(missing, True).as_py()) + 1
+                raise InputError(f"{self.path}, row {row}: {name} is missing; every label must be known.")
+        if floating:
+            large = pc.greater_equal(pc.abs(column), pa.scalar(LARGEST_EXACT, column.type))
+            if large.true_count:
+                row = rows + int(pc.index(large, True).as_py()) + 1
+                raise InputError(
+                    f"{self.path}, row {row}: {name} is a floating-point number that stands for several whole numbers; "
+                    "give such labels as text or as integers."
+                )

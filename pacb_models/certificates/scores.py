@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .binomial import ARRAY, EPSILON, Numbers, Tail, tail, tails_at
-from .limits import limits
+from .binomial import ARRAY, EPSILON, SCALAR, Numbers, Tail, tail, tails_at
+from .limits import limit, limits
 
 Array = NDArray[np.float64]
 
@@ -40,6 +40,10 @@ def level_of_convexity(k: Numbers, m: Numbers, lib: Any) -> Numbers:
     """P(B < k) at the risk (k + 1)/(m + 1), rounded down, for 0 < k < m."""
     at = tail(k, m, (k + 1.0) / (m + 1.0), (m - k) / (m + 1.0), lib)
     return at.below * lib.exp(at.log_mass - 2.0 * at.rounding)
+
+
+def _convex_level(k: float, m: float) -> float:
+    return 1.0 if k == 0.0 else 0.0 if k == m else level_of_convexity(k, m, SCALAR)
 
 
 class TieSplit:
@@ -70,11 +74,17 @@ class TieSplit:
         """The risk at which the score of a classifier alone is one, rounded up: Clopper and Pearson's limit."""
         return limits(k, np.full(k.size, m), level)
 
+    def box_of(self, k: float, m: float, level: float) -> float:
+        """The same for one classifier."""
+        return limit(k, m, level)
+
     def convex_level(self, k: Array, m: float) -> Array:
         """Up to this level the score is convex: P(B < k) at (k + 1)/(m + 1), so that it is zero up to there.
 
         Without errors the score is e/(1 - l)^m, always convex; with nothing but errors it is concave.
         """
+        if k.size <= 6:  # so few are done faster one by one
+            return np.array([_convex_level(count, m) for count in k.tolist()])
         size = max(m, 2.0)
         level = level_of_convexity(np.clip(k, 1.0, size - 1.0), np.full(k.size, size), ARRAY)
         return np.where(k == 0.0, 1.0, np.where(k == m, 0.0, level))
@@ -138,6 +148,10 @@ class Spread:
         between, start = between[start < 1.0 - 4.0 * EPSILON], start[start < 1.0 - 4.0 * EPSILON]
         box[between] = self._roots(k[between], m, level[between], start)
         return box
+
+    def box_of(self, k: float, m: float, level: float) -> float:
+        """The same for one classifier."""
+        return float(self.box(np.array([k]), m, np.array([level]))[0])
 
     def _roots(self, k: Array, m: float, level: Array, l: Array) -> Array:
         for _ in range(_MOST_STEPS):

@@ -15,18 +15,18 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from ..distances import Distance, Linear
 from ..errors import UnsupportedProblemError
+from ..numerics.rounding import ceil_exp
 from ..problem import Problem
 
 #: A coordinate this low stands for no excess at all: squares of excesses do not underflow above it.
 LEAST = -340.0
-#: Where coordinates end above: at one, or where sixth powers of an excess would overflow.
-MOST = {True: 340.0, False: 50.0}
 #: Numbers whose dozen temporaries stay in the processor's cache.
 BLOCK = 8192
 
@@ -57,6 +57,8 @@ class Penalty(ABC):
     signed: bool = False
     #: How many times the relative error of the distance is that of the penalty, at most, where both are of order one.
     degree: float = 1.0
+    #: The logarithm of the largest distance that is computed with.
+    reach: float = 700.0
 
     def __init__(self, distance: Distance):
         self.distance = distance
@@ -91,6 +93,21 @@ class Penalty(ABC):
 
     # Newton's method finds the excess of a given ln G' in a coordinate in which ln G' is nearly straight.
 
+    @cached_property
+    def most(self) -> float:
+        """Where coordinates end above: a risk as good as one, or a distance that would overflow.
+
+        A distance that grows as the k-th power of the excess is in reach up to e^(reach/k).
+        """
+        if self.distance.below_one:
+            return -LEAST
+        with np.errstate(over="ignore", invalid="ignore"):
+            for most in (self.reach / k for k in range(1, 14)):
+                excess = np.exp([most])
+                if np.log(self.distance.forward(np.zeros(1), excess, 1.0 - excess).value) <= self.reach + 1.0:
+                    return most
+        return self.reach / 14
+
     def coordinate(self, empirical: np.ndarray, excess: np.ndarray) -> np.ndarray:
         """ln x, or the logit of x in the range that is left to it below one."""
         with np.errstate(divide="ignore"):
@@ -101,7 +118,7 @@ class Penalty(ABC):
 
     def within(self, coordinate: np.ndarray) -> np.ndarray:
         """The coordinate, kept to where nothing overflows."""
-        return np.clip(coordinate, LEAST, MOST[self.distance.below_one])
+        return np.clip(coordinate, LEAST, self.most)
 
     def place(self, empirical: np.ndarray, coordinate: np.ndarray) -> Place:
         """The true risk at a coordinate."""
@@ -127,7 +144,7 @@ class Power(Penalty):
         self.power = self.degree = power
 
     def budget(self, log_penalty: float) -> float:
-        return math.exp(log_penalty / self.power)
+        return ceil_exp(log_penalty / self.power)
 
     def newton_step(self, gap: float, slope: float) -> float:
         # The convex function is the norm, the p-th root of the sum.
@@ -147,6 +164,7 @@ class Exponential(Penalty):
     r""":math:`G = e^{n\phi_+}`."""
 
     at_rest = 0.0
+    reach = 300.0
 
     def __init__(self, distance: Distance, factor: float):
         super().__init__(distance)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..problem import Judgement, Problem
+from ..problem import Judgement, Problem, relative
 from ..validation import check_posterior
 from .common_risk import ALMOST_ONE, Root, Sample, common_risk
 from .penalties import Penalty, penalty_of
@@ -50,6 +50,7 @@ class DirectProblem(Problem):
     """
 
     kind = "direct"
+    form = "the direct bound of "
 
     @cached_property
     def penalty(self) -> Penalty:
@@ -69,13 +70,17 @@ class DirectProblem(Problem):
         Where a weight is zero, the largest risk that costs nothing: the empirical one, the slope towards that
         classifier.
         """
-        return self.worst_case(check_posterior(posterior, self.size)).risks
+        return self._worst_case(check_posterior(posterior, self.size)).risks
 
     def gradient(self, posterior: ArrayLike) -> NDArray[np.float64]:
+        """The derivatives of the bound with respect to the posterior weights: the worst risks."""
         return self.worst_risks(posterior)
 
     def worst_case(self, q: NDArray[np.float64]) -> WorstCase:
         """The bound, rounded up, and the worst risks, of weights on the simplex that are not checked."""
+        return self._worst_case(q)
+
+    def _worst_case(self, q: NDArray[np.float64]) -> WorstCase:
         root = self.common_risk
         found = worst_case(self.penalty, self.risks, self.prior, self.log_radius, q, root.high)
         # No bound is below the common risk; a last digit may be.
@@ -105,7 +110,8 @@ class DirectProblem(Problem):
         return weights / weights.sum()
 
     def bound(self, posterior: ArrayLike) -> float:
-        return self.worst_case(check_posterior(posterior, self.size)).bound
+        """The bound at a posterior given in the order of ``risks``."""
+        return self._worst_case(check_posterior(posterior, self.size)).bound
 
     def judge(self, q: NDArray[np.float64]) -> Judgement:
         r"""The residual is :math:`\sum_i \max(q_i, \hat q_i)\,|l_i - \bar l|` with the worst risks ``l``, their average
@@ -114,25 +120,29 @@ class DirectProblem(Problem):
         The worst risk of a classifier is a small power of its weight, so that single slopes say nothing of what is to
         be gained; weighted, they bound it: :math:`B^\circ(q) - \min B^\circ \le \sum_i (q_i - q^*_i)(l_i - \bar l)`.
         """
-        bound, risks = self.worst_case(q)
+        bound, risks = self._worst_case(q)
         mean = float(np.dot(q, risks))
         wanted = self.weights_at(mean)
-        return Judgement(bound, float(np.dot(np.maximum(q, wanted), np.abs(risks - mean))))
+        residual = relative(float(np.dot(np.maximum(q, wanted), np.abs(risks - mean))), bound)
+        divergence = self.divergence_function
+        return Judgement(
+            bound, residual, self.empirical_risk(q), divergence.value_of_size(divergence.size(q, self.prior))
+        )
 
     def cvxpy_problem(self) -> cvxpy.Problem:
         """The minimisation as a CVXPY problem whose multipliers are the posterior; always convex.
 
-        See :mod:`pacb_models.algebraic.direct_models`.
+        See :mod:`pacb_models.models.direct_bounds`.
         """
-        from ..algebraic.direct_models import build_direct
+        from ..models.direct_bounds import build_direct
 
         return build_direct(self).problem
 
     def pyomo_model(self) -> pyo.ConcreteModel:
         """The minimisation as a Pyomo model whose multipliers are the posterior.
 
-        See :func:`pacb_models.algebraic.direct_models.direct_pyomo_model`.
+        See :func:`pacb_models.models.direct_bounds.direct_pyomo_model`.
         """
-        from ..algebraic.direct_models import direct_pyomo_model
+        from ..models.direct_bounds import direct_pyomo_model
 
         return direct_pyomo_model(self)

@@ -48,7 +48,7 @@ def worst_case(
     if penalty.distance.below_one:
         inside &= risks < 1.0
     if log_radius <= penalty.at_rest or not inside.any():
-        return WorstCase(float((q * risks).sum()), risks.copy())
+        return WorstCase(_rounded_up(float((q * risks).sum())), risks.copy())
     if inside.all():
         bound, excess = _Maximiser(penalty, risks, prior, weights, 0.0, log_radius).solve(start)
         worst = risks + excess
@@ -56,12 +56,17 @@ def worst_case(
         resting = float(prior[~inside].sum()) * math.exp(penalty.at_rest)
         maximiser = _Maximiser(penalty, risks[inside], prior[inside], weights[inside], resting, log_radius)
         bound, excess = maximiser.solve(start)
-        bound += float((q * risks).sum(where=~inside))
+        bound = _rounded_up(bound + float((q * risks).sum(where=~inside)))
         worst = risks.copy()
         worst[inside] += excess
     if penalty.distance.below_one:
         bound, worst = min(bound, 1.0), np.minimum(worst, 1.0)
     return WorstCase(bound, worst)
+
+
+def _rounded_up(average: float) -> float:
+    """Above what rounding takes from an average."""
+    return average * (1.0 + 4.0 * _EPSILON)
 
 
 class _Maximiser:
@@ -100,14 +105,18 @@ class _Maximiser:
             gap = self.log_radius - total
             effects = self.prior * np.exp(terms.slope - total) * place.growth * moves
             slope = float(effects.sum())
-            if not slope > 0.0:
-                break
-            step = (gap - float((effects * lag).sum())) / slope
-            if bool((np.abs(lag) <= _CLOSE * np.maximum(1.0, np.abs(terms.slope))).all()):
-                if abs(step) <= _CLOSE:
+            if slope > 0.0:
+                step = (gap - float((effects * lag).sum())) / slope
+                settled = bool((np.abs(lag) <= _CLOSE).all())
+                if settled and abs(step) <= _CLOSE:
                     break
+            else:
+                step, settled = self._to_the_next_move(terms, price, gap), True
+                if step == 0.0:
+                    break
+            if settled:
                 low, high = (price, high) if step > 0.0 else (low, price)
-            if slope < _FLAT:
+            if 0.0 < slope < _FLAT:
                 # Exponential penalties near one: the tangent is flat and leads too far.
                 step = min(max(step, -_SHORT), _SHORT)
             if not low <= price + step <= high:
@@ -119,6 +128,11 @@ class _Maximiser:
             z, step = self._coordinates(self.log_ratio + price, z), 0.0
             place, terms, lag, moves = self._look(z, price)
             gap = self.log_radius - self._total(terms.value)
+            if float(np.abs(lag).max()) > _NEAR:
+                return math.inf, place.excess
+        if not (self.penalty.signed or self.penalty.distance.below_one) and float(z.max()) >= self.penalty.most:
+            # Out of reach.
+            return math.inf, place.excess
         share = math.exp(self.log_radius - price)  # λ I/δ
         value = float((self.weights * (self.empirical + place.excess)).sum()) - share * math.expm1(-gap)
         error = 8.0 * abs(value) + 4.0 * share * max(1.0, abs(self.log_radius))
@@ -132,15 +146,16 @@ class _Maximiser:
         if self.penalty.distance.below_one:
             risk = min(risk, ALMOST_ONE)
         excess = risk - self.empirical
-        if self.penalty.signed:
-            total = total_penalty(self.penalty, sample, risk)
-            return total.value + math.log(total.slope), self.penalty.coordinate(self.empirical, excess)
         total = total_penalty(self.penalty, sample, risk)
-        # A classifier above the common risk: its own worst risk is a little higher still.
-        least = np.full_like(excess, 1e-2 * (risk - sample.least))
-        if self.penalty.distance.below_one:
-            least = np.minimum(least, 0.5 * (1.0 - self.empirical))
-        return total.value + math.log(total.slope), self.penalty.coordinate(self.empirical, np.maximum(excess, least))
+        # The smallest slopes underflow: a power of the risk has a slope of about this.
+        price = total.value + (math.log(total.slope) if total.slope > 0.0 else -math.log(risk))
+        if not self.penalty.signed:
+            # A classifier above the common risk: its own worst risk is a little higher still.
+            least = np.full_like(excess, 1e-2 * (risk - sample.least))
+            if self.penalty.distance.below_one:
+                least = np.minimum(least, 0.5 * (1.0 - self.empirical))
+            excess = np.maximum(excess, least)
+        return price, self.penalty.coordinate(self.empirical, excess)
 
     def _look(self, z: np.ndarray, price: float) -> tuple[Place, LogPenalty, np.ndarray, np.ndarray]:
         """The places, their penalties, how far each ln G' is from where it should be, and dz/dψ."""
@@ -148,11 +163,22 @@ class _Maximiser:
         terms = self.penalty.logarithms(self.empirical, place.excess, place.remainder)
         lag = (self.log_ratio + price) - terms.slope
         moves = 1.0 / (terms.growth * place.growth)
-        if not self.penalty.signed and float(z.min()) <= LEAST:
+        if not self.penalty.signed and (float(z.min()) <= LEAST or float(z.max()) >= self.penalty.most):
             # A slope that is positive from the start (no errors, exponential penalty): the risk stays where it is.
-            stuck = (z <= LEAST) & (lag <= 0.0)
+            # So does one that is as good as one.
+            stuck = ((z <= LEAST) & (lag <= 0.0)) | ((z >= self.penalty.most) & (lag >= 0.0))
             lag, moves = np.where(stuck, 0.0, lag), np.where(stuck, 0.0, moves)
         return place, terms, lag, moves
+
+    def _to_the_next_move(self, terms: LogPenalty, price: float, gap: float) -> float:
+        """Every risk is at an end of its range: how much the price has to change for one to leave it.
+
+        Zero when none can.
+        """
+        away = terms.slope - (self.log_ratio + price)
+        if gap > 0.0:
+            return float(away[away >= 0.0].min()) + _NEAR if (away >= 0.0).any() else 0.0
+        return float(away[away <= 0.0].max()) - _NEAR if (away <= 0.0).any() else 0.0
 
     def _total(self, log_values: np.ndarray) -> float:
         shift = float(log_values.max())
@@ -165,6 +191,7 @@ class _Maximiser:
         """Where ln G' has its targets, by Newton's method with the bisections that it may need."""
         z = start.copy()
         low, high = np.full_like(z, -math.inf), np.full_like(z, math.inf)
+        moved = np.full_like(z, math.inf)
         busy = np.arange(z.size)
         empirical, wanted = self.empirical, target
         for _ in range(_INNER):
@@ -175,14 +202,16 @@ class _Maximiser:
             below = low[busy] = np.where(gap > 0.0, here, low[busy])
             above = high[busy] = np.where(gap > 0.0, high[busy], here)
             new = here + gap / (terms.growth * place.growth)
-            outside = ~((new >= below) & (new <= above))
+            bracketed = np.isfinite(below) & np.isfinite(above)
+            # From above, the steps of Newton's method are all of the same length where ln G' is an exponential.
+            outside = ~((new >= below) & (new <= above)) | (bracketed & (np.abs(new - here) > 0.5 * moved[busy]))
             if outside.any():
-                bracketed = np.isfinite(below) & np.isfinite(above)
                 far = here + np.copysign(2.0 + np.abs(here), gap)
                 with np.errstate(invalid="ignore"):
                     new = np.where(outside, np.where(bracketed, 0.5 * (below + above), far), new)
             z[busy] = new = self.penalty.within(new)
-            left = np.abs(new - here) > _CLOSE
+            moved[busy] = np.abs(new - here)
+            left = moved[busy] > _CLOSE
             if not left.any():
                 break
             if not left.all():

@@ -5,10 +5,19 @@ They need matplotlib, which is imported when something is drawn. ``display.save(
 
 from __future__ import annotations
 
-from .certificate import CertificateDisplay
+from .certificate import CertificateDisplay, ChoiceDisplay
 from .convergence import ConvergenceDisplay
 from .divergence import DivergenceDisplay
+from .monitor import MonitorDisplay
 from .path import PathDisplay
 from .posterior import PosteriorDisplay
 
-__all__ = ["CertificateDisplay", "ConvergenceDisplay", "DivergenceDisplay", "PathDisplay", "PosteriorDisplay"]
+__all__ = [
+    "CertificateDisplay",
+    "ChoiceDisplay",
+    "ConvergenceDisplay",
+    "DivergenceDisplay",
+    "MonitorDisplay",
+    "PathDisplay",
+    "PosteriorDisplay",
+]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..certificates import Certificate
+from ..certificates import Certificate, ChosenCertificate
 from ..errors import InputError
 from ..validation import check_count
 from ..wording import at_most, confidence_text
@@ -89,3 +89,47 @@ class CertificateDisplay(Display):
     def _axis(self) -> str:
         # "errs with probability" and "has an expected loss of", for instance.
         return "error probability" if "errs" in self.certificate.confidence_set.claim else "expected loss"
+
+
+class ChoiceDisplay(Display):
+    """Errors of the best candidates on the examples that chose, and the bound of the chosen one.
+
+    Parameters
+    ----------
+    certificate : ChosenCertificate
+    most : int
+        How many candidates are shown, those with the fewest errors where they were compared.
+    """
+
+    def __init__(self, certificate: ChosenCertificate, most: int = 25) -> None:
+        self.certificate = certificate
+        self.most = most
+
+    def plot(self, ax: Axes | None = None) -> ChoiceDisplay:
+        """Draw on ``ax``, or on a new figure."""
+        of = self.certificate
+        shown = np.argsort(of.choosing_errors, kind="stable")[: self.most].tolist()
+        own, self.ax_ = ax is None, new_axes(ax, height=1.6 + 0.24 * len(shown))
+        ax = self.ax_
+        first = of.examples - of.m
+        with styled():
+            ax.plot(of.choosing_errors[shown] / first, range(len(shown)), "o", mfc="white", mec=GREY, label="choosing")
+            ax.hlines([0], [of.errors / of.m], [of.bound], color=GREY, lw=1.2)
+            ax.plot([of.errors / of.m], [0], "o", color=BLUE, label="certifying")
+            ax.plot([of.bound], [0], "|", color=VERMILION, ms=11, mew=2.2, label="certified: at most this")
+            ax.set_yticks(range(len(shown)), [literal(of.names[index], _LONGEST) for index in shown])
+            ax.set(xlabel="error probability", ylim=(len(shown) - 0.4, -0.6), xlim=(0.0, None))
+            ax.grid(axis="y", visible=False)
+            if own:
+                self.figure_.suptitle(self.title(), fontsize=11.0)
+                legend_below(ax, columns=3)
+            else:
+                ax.set_title(self.title())
+                ax.legend(fontsize=8.0)
+        return self
+
+    def title(self) -> str:
+        """What is seen, in one sentence."""
+        of = self.certificate
+        claim = f"{literal(of.name, _LONGEST)} errs with probability at most {at_most(of.bound)}"
+        return f"With probability at least {confidence_text(of.delta)} over {of.m} examples,\n{claim}"

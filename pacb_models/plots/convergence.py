@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import InputError
 from ..problem import Problem
-from ..registry import solve
 from ..solution import Solution
+from ..solving.running import solve
 from ..validation import check_choice
 from .display import Display, some_by_name
 from .style import Style, literal, new_axes, styled

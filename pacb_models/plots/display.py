@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..solution import Solution
-from .style import save
+from .style import as_png, save
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +29,12 @@ class Display:
     def plot(self, ax: Axes | None = None) -> Any:
         """Draw; a subclass does."""
         raise NotImplementedError
+
+    def _repr_png_(self) -> bytes:
+        """What a notebook shows."""
+        if not hasattr(self, "ax_"):
+            self.plot()
+        return as_png(self.figure_)
 
     def save(self, path: str | Path) -> None:
         """Write the picture; its format (svg, pdf, png) by the ending."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..problem import Problem
-from ..registry import solve
+from ..solving.running import solve
 from ..validation import check_choice
 from .display import Display
 from .style import Style, literal, new_axes, styled

@@ -17,8 +17,8 @@ import numpy as np
 
 from ..errors import UnsupportedProblemError
 from ..problem import BoundProblem
-from ..registry import solve
 from ..solution import LocalMinimum, Solution
+from ..solving.running import solve
 from ..wording import at_most
 from .display import Display, by_name
 from .style import BLACK, GREY, VERMILION, Style, legend_below, literal, new_axes, styled

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..files import write_atomically
+from ..files import check_writable, write_atomically
 from ..wording import one_line
 
 if TYPE_CHECKING:
@@ -58,11 +59,29 @@ class Style:
         }
 
 
-def styled() -> AbstractContextManager[None]:
-    """The context in which figures are made and saved."""
-    from matplotlib import rc_context
+def import_matplotlib() -> None:
+    """Import matplotlib without the ``matplotlibrc`` of the current directory, which it would read, and fail with.
 
-    return rc_context(_STYLE)
+    For programs of ours: who imported matplotlib before us has chosen what it reads.
+    """
+    if "matplotlib" in sys.modules or not os.path.exists("matplotlibrc"):
+        return
+    here = os.getcwd()
+    os.chdir(os.path.dirname(__file__))
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise InputError(_MISSING) from None
+    finally:
+        os.chdir(here)
+
+
+def styled() -> AbstractContextManager[None]:
+    """The context in which figures are made and saved: matplotlib's own defaults, whatever the user's are, and ours."""
+    import_matplotlib()
+    from matplotlib import style
+
+    return style.context(["default", _STYLE])
 
 
 _MISSING = "pictures need matplotlib, which is not installed: pip install matplotlib."
@@ -72,6 +91,7 @@ def new_axes(ax: Axes | None, width: float = 6.4, height: float = 4.2) -> Axes:
     """The axes that the caller gave, or those of a new figure (which no window shows until it is asked to)."""
     if ax is not None:
         return ax
+    import_matplotlib()
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -110,12 +130,18 @@ def check_picture(path: str | Path) -> Path:
     target = Path(path)
     if target.suffix.lower() not in FORMATS:
         raise InputError(f"the picture's file is {str(path)!r}; it must end in .svg, .pdf or .png.")
-    folder = next(parent for parent in target.absolute().parents if parent.exists())
-    if target.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise InputError(f"the picture's file is {str(path)!r}; it cannot be written there.")
+    check_writable("the picture's file", path)
     if importlib.util.find_spec("matplotlib") is None:
         raise InputError(_MISSING)
     return target
+
+
+def as_png(figure: Figure) -> bytes:
+    """The picture as a notebook shows it."""
+    content = io.BytesIO()
+    with styled():
+        figure.savefig(content, format="png", dpi=110)
+    return content.getvalue()
 
 
 def save(figure: Figure, path: str | Path) -> None:

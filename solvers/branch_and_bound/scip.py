@@ -10,37 +10,34 @@ import json
 import math
 import subprocess
 import sys
+import tempfile
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pacb_models.constants import DISTANCES
-from pacb_models.distances import Squared
 from pacb_models.errors import InputError
 from pacb_models.problem import BoundProblem
-from pacb_models.registry import onto_simplex
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
+from pacb_models.solving.judging import onto_simplex
 from pacb_models.validation import check_posterior
 
 from ..first_order import mirror
-from ..limits import deadline_after
+from ..nonlinear.native import native_output_silenced
+from ..options import deadline_after
 from ..starts import best_start
 from . import scip_worker
+from .scip_model import LEAST_RISK, ScipModel, out_of_reach
 
 #: What SCIP's dual bound is lowered by. Its constraints hold to 1e-6 (``numerics/feastol``), and what it calls the
 #: minimum has been seen up to 3e-6 *below* the true one; a dual bound above the true minimum has not been seen.
 TOLERANCE = 1e-6
-#: Variables stand for weights in units of the prior, but of no less than this: SCIP takes coefficients below 1e-9 for
-#: zero, and a classifier of less prior weight would drop out of the sum of the weights, and its bound of the minimum.
-LEAST_UNIT = 1e-6
-#: Coefficients beyond this (SCIP's infinity is 1e20) are not for SCIP.
-LARGEST_COEFFICIENT = 1e15
 #: Seconds that the process may take beyond SCIP's own limit, for starting and building the model.
 GRACE = 10.0
-#: The longest polishing, in iterations.
-POLISHING = 1000
+#: The longest polishing, of the start and of the result, in iterations.
+PREPARING, POLISHING = 100, 1000
 
 #: What Python is started with: the worker as a file, which needs nothing of this package and starts the sooner.
 COMMAND = ["-P", scip_worker.__file__]
@@ -71,7 +68,6 @@ class Scip(Solver):
     """
 
     name = "scip"
-    handles = DISTANCES
     needs = ("model",)
     requires = ("pyscipopt",)
     install = "pip install 'pacb-models[solvers]', or pip install pyscipopt"
@@ -93,7 +89,8 @@ class Scip(Solver):
         ----------
         problem : BoundProblem
         start : array of shape (H,), optional
-            A posterior that SCIP knows from the beginning; by default the best of the prior and a few Gibbs posteriors.
+            A posterior that SCIP knows from the beginning; by default the best of the prior and a few Gibbs posteriors,
+            and a few steps of ``mirror``.
         time_limit : float, optional
             Seconds of wall-clock time, after which the lower bound reached so far is reported.
         options : dict, optional
@@ -110,63 +107,41 @@ class Scip(Solver):
         if options is not None and not isinstance(options, dict):
             raise InputError(f"options is {options!r}; it must be a dict of SCIP's parameters.")
         first = best_start(problem) if start is None else check_posterior(start, problem.size, "start")
-        if problem.distance == "kl" and problem.bound(first) >= 1.0:
+        if start is None:
+            # The model's units are those of the start, and its tolerances are best kept near a minimum.
+            first = _polished(problem, first, PREPARING, time_limit)
+        if problem.distance_function.below_one and problem.bound(first) >= 1.0 - LEAST_RISK:
             # It is flat there, and the model has no point with r below one.
             return Outcome(first, "acceptable", "the bound rounds to 1 at the start; SCIP was not started.", 0)
-        units = np.maximum(problem.prior, LEAST_UNIT)
-        # In the terms of the divergence: units^order / prior^(order - 1).
-        steepness = problem.order * np.log(units) - (problem.order - 1.0) * np.log(problem.prior)
-        if steepness.max() > math.log(LARGEST_COEFFICIENT):
-            message = f"prior weights of {problem.prior.min():.1g} are too small for SCIP at order {problem.order:g}."
-            return Outcome(first, "numerical_error", message, 0)
+        reason = out_of_reach(problem, first)
+        if reason is not None:
+            return Outcome(first, "numerical_error", f"{reason}.", 0)
         left = deadline - time.monotonic()
         settings = {"limits/time": left} if math.isfinite(left) else {}
         if left <= 0.0:
             return Outcome(first, "time_limit", "the time limit was reached before SCIP was started.", 0)
         started = time.perf_counter()
-        answer = _ask(_task(problem, first, units, settings | (options or {})), left + GRACE)
+        model = ScipModel(problem, first)
+        with tempfile.TemporaryDirectory() as folder:
+            path = str(Path(folder) / "bound.cip")
+            with native_output_silenced():
+                model.scip.writeProblem(path, verbose=False)
+            task = {"model": path, "start": model.start, "options": settings | (options or {})}
+            answer = _ask(task, left + GRACE)
         elapsed = time.perf_counter() - started
         if isinstance(answer, str):
             status = "time_limit" if elapsed > left else "error"
             return Outcome(first, status, answer, None)
-        return _outcome(problem, first, units, answer, elapsed, polish)
+        return _outcome(model, first, answer, elapsed, polish)
 
 
-def _task(problem: BoundProblem, start: np.ndarray, units: np.ndarray, options: dict[str, Any]) -> dict[str, Any]:
-    """What the worker needs to know, as JSON-ready numbers; variables are weights over their units."""
-    L, D = problem.empirical_risk(start), problem.statistic(start)
-    bound = problem.outer(L, D)
-    # No optimum has a larger statistic than a bound with the least risk that is as large as the start's.
-    largest = max(problem.statistic(vertex) for vertex in _extremes(problem))
-    distance = problem.distance_function
-    return {
-        "risks": problem.risks.tolist(),
-        "prior": problem.prior.tolist(),
-        "units": units.tolist(),
-        "distance": problem.distance,
-        "divergence": problem.divergence,
-        "order": problem.order,
-        "coefficient": problem.coefficient,
-        "exponent": problem.exponent,
-        "scale": distance.scale if isinstance(distance, Squared) else 1.0,
-        "largest_statistic": largest,
-        "largest_excess": problem.outer(0.0, largest),
-        "start": {
-            "ratios": (start / units).tolist(),
-            "L": L,
-            "D": D,
-            "t": D ** (1.0 / problem.order) if problem.order > 1.0 else None,
-            "bound": bound,
-        },
-        "options": options,
-    }
-
-
-def _extremes(problem: BoundProblem) -> list[np.ndarray]:
-    """All weight on the classifier with the least prior: no posterior has a larger statistic."""
-    vertex = np.zeros(problem.size)
-    vertex[int(problem.prior.argmin())] = 1.0
-    return [vertex, problem.prior]
+def _polished(
+    problem: BoundProblem, weights: np.ndarray, iterations: int, time_limit: float | None = None
+) -> np.ndarray:
+    """The weights after some iterations of ``mirror``, where those make the bound smaller."""
+    found = mirror.SOLVER.run(problem, start=weights, max_iterations=iterations, time_limit=time_limit).posterior
+    q = None if found is None else onto_simplex(found)[0]
+    return weights if q is None else min((q, weights), key=problem.bound)
 
 
 def _ask(task: dict[str, Any], seconds: float) -> dict[str, Any] | str:
@@ -189,23 +164,24 @@ def _ask(task: dict[str, Any], seconds: float) -> dict[str, Any] | str:
     return f"SCIP's process failed: {complaint}"
 
 
-def _outcome(
-    problem: BoundProblem, first: np.ndarray, units: np.ndarray, answer: dict[str, Any], elapsed: float, polish: bool
-) -> Outcome:
-    status, message = STATUS_MAP.get(
-        answer["status"], ("error", f"SCIP returned the unknown status {answer['status']!r}.")
-    )
-    dual = float(answer["lower_bound"])
-    # SCIP's infinity is 1e20; a bound is never negative.
-    lower = max(dual - TOLERANCE, 0.0) if abs(dual) < 1e19 else None
-    weights: np.ndarray | None = first
-    if answer["ratios"] is not None:
-        q, _ = onto_simplex(np.array(answer["ratios"]) * units)
+def _outcome(model: ScipModel, first: np.ndarray, answer: dict[str, Any], elapsed: float, polish: bool) -> Outcome:
+    problem, word = model.problem, answer["status"]
+    status, message = STATUS_MAP.get(word, ("error", f"SCIP returned the unknown status {word!r}."))
+    weights = first
+    if answer["values"] is not None:
+        found = np.array([answer["values"][each.name] for each in model.weights]) * model.units
+        q, _ = onto_simplex(found)
         weights = first if q is None else q
         if polish:
-            weights = mirror.SOLVER.run(problem, start=weights, max_iterations=POLISHING).posterior
-    details = {"scip_status": answer["status"], "dual_bound": dual, "nodes": answer["nodes"]}
+            weights = _polished(problem, weights, POLISHING)
+    dual = float(answer["lower_bound"])
+    details = {"scip_status": word, "dual_bound": dual, "nodes": answer["nodes"]}
+    # SCIP's infinity is 1e20; a bound is never negative.
+    lower = max(dual - TOLERANCE * max(dual, 1.0), 0.0) if abs(dual) < 1e19 else None
     if lower is not None:
+        gap = problem.bound(weights) - lower
+        if status == "optimal" and gap > 10.0 * TOLERANCE * max(dual, 1.0):
+            message = f"SCIP closed the gap but for its tolerances, which leave {gap:.1g}."
         message += f" No bound is below {lower:.9g}."
     setup = max(elapsed - answer["seconds"], 0.0)
     return Outcome(weights, status, message, answer["nodes"], setup, lower_bound=lower, details=details)

@@ -1,13 +1,13 @@
 r"""The convex–concave procedure: minimise a tangent of the concave part, move there, repeat.
 
 ``variant="one-sided"`` minimises at each step the tangent plane of the concave outer function, a second-order cone
-program (:class:`~pacb_models.algebraic.ccp_subproblems.OneSidedSubproblem`). The plane lies above the bound and touches
+program (:class:`~pacb_models.models.ccp_subproblems.OneSidedSubproblem`). The plane lies above the bound and touches
 it, so every iterate is a valid bound, no larger than the one before, and the procedure comes to rest at KKT points
 only. Where there are several, the start decides which.
 
-``variant="paper"`` is the published procedure for the kl distance. It linearises both sides of the equality that
+``variant="paper"`` is the procedure published for the kl distance. It linearises both sides of the equality that
 defines the bound, and each of its subproblems has a single feasible point, its own start
-(:class:`~pacb_models.algebraic.ccp_subproblems.TwoSidedSubproblem`). It is kept to show that: the bounds it returns are
+(:class:`~pacb_models.models.ccp_subproblems.TwoSidedSubproblem`). It is kept to show that: the bounds it returns are
 those of its starts.
 
 The linear distance has no concave part. With the KL divergence the one-sided subproblem has the closed form
@@ -23,21 +23,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pacb_models.algebraic.ccp_subproblems import (
+from pacb_models.models.ccp_subproblems import (
     OneSidedSubproblem,
     Point,
     Step,
     TwoSidedSubproblem,
+    check_paper_form,
     evaluate,
     tangent_ratio,
 )
-from pacb_models.errors import InputError
-from pacb_models.merging import Merged
+from pacb_models.models.convex import NormCone
 from pacb_models.optimality import kkt_residual
 from pacb_models.problem import BoundProblem, Problem
-from pacb_models.registry import OPTIMAL_RESIDUAL
 from pacb_models.solution import LocalMinimum, Outcome, Trace
 from pacb_models.solver import Solver
+from pacb_models.solving.judging import OPTIMAL_RESIDUAL
+from pacb_models.solving.merging import Merged
 from pacb_models.validation import check_choice, check_count, check_positive, check_posterior
 
 VARIANTS = ("one-sided", "paper")
@@ -66,7 +67,7 @@ class StationaryPoint(NamedTuple):
 
 
 class ConvexConcave(Solver):
-    """Convex–concave procedure for the squared and kl distances with the χ² divergence (see the module's text).
+    """Convex–concave procedure for the χ² divergence and distances that are not affine (see the module's text).
 
     Each step costs a second-order cone program: choose it to compare methods, and ``frontier`` for the global minimum
     at a fraction of the time.
@@ -74,7 +75,7 @@ class ConvexConcave(Solver):
     Options
     -------
     variant : {"one-sided", "paper"}
-        The second exists for the kl distance only.
+        The second needs a distance whose bound is a variable of its model and that is convex there, as kl is.
     start : array of shape (H,), optional
         Posterior to start from; the prior by default.
     starts : int
@@ -100,8 +101,7 @@ class ConvexConcave(Solver):
     """
 
     name = "ccp"
-    needs = ("model",)
-    handles = {"chi2": ("squared", "kl")}
+    needs = ("cone",)
     requires = ("cvxpy", "clarabel")
     install = "pip install cvxpy"
     keeps_time_limit = True
@@ -118,9 +118,14 @@ class ConvexConcave(Solver):
         }
 
     def unsupported(self, problem: Problem) -> str | None:
-        if problem.kind == "bound" and problem.divergence == "chi2" and problem.distance == "linear":
+        reason = super().unsupported(problem)
+        if reason is not None:
+            return reason
+        if problem.distance_function.affine:
             return "that bound is convex and has no concave part to linearise"
-        return super().unsupported(problem)
+        if problem.divergence_function.cone() != NormCone(2.0):
+            return "it needs a divergence whose size is the norm of order two, as χ²"
+        return None
 
     def run(
         self,
@@ -137,8 +142,8 @@ class ConvexConcave(Solver):
     ) -> Outcome:
         began = time.monotonic()
         check_choice("variant", variant, VARIANTS)
-        if variant == "paper" and problem.distance != "kl":
-            raise InputError(f"variant is 'paper'; it needs the distance 'kl', but distance is {problem.distance!r}.")
+        if variant == "paper":
+            check_paper_form(problem)
         first = problem.prior if start is None else check_posterior(start, problem.size, "start")
         random = np.random.default_rng(check_count("seed", seed, least=0))
         others = random.dirichlet(np.ones(problem.size), size=check_count("starts", starts) - 1)
@@ -205,7 +210,7 @@ class Descent:
 
     def _move(self, ahead: Point) -> None:
         behind, decrease = self.point, self.point.bound - ahead.bound
-        flat = self.problem.distance == "kl" and ahead.bound >= 1.0 and behind.bound >= 1.0
+        flat = self.problem.distance_function.below_one and ahead.bound >= 1.0 and behind.bound >= 1.0
         if decrease > 0.0 or flat:
             self.point = ahead
             self.history.append(ahead.bound)
@@ -329,7 +334,7 @@ def _distinct_points(problem: BoundProblem, points: list[Point]) -> tuple[Statio
 
 
 def _describe(problem: BoundProblem, point: Point, starts: int) -> StationaryPoint:
-    divergence = problem.divergence_function.value(point.norm**2)
+    divergence = problem.divergence_function.value_of_size(point.norm)
     kind = problem.classify(point.posterior, tol=OPTIMAL_RESIDUAL)
     return StationaryPoint(point.bound, point.risk, divergence, int(np.count_nonzero(point.posterior)), kind, starts)
 

@@ -1,4 +1,4 @@
-"""Conic solvers, through CVXPY, for the bounds that are convex: those of the linear distance."""
+"""Conic solvers, through CVXPY, for the bounds that are convex: those of affine distances, and all direct ones."""
 
 from __future__ import annotations
 
@@ -11,19 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from pacb_models.algebraic.convex import LARGEST_PARAMETRISED, ConvexModel, build
-from pacb_models.algebraic.direct_models import DirectModel, build_direct
-from pacb_models.constants import DISTANCES
 from pacb_models.direct import DirectProblem
 from pacb_models.errors import InputError
-from pacb_models.optimality import kkt_residual
+from pacb_models.models.convex import LARGEST_PARAMETRISED, Cone, ConvexModel, build, not_conic
+from pacb_models.models.direct_bounds import DirectModel, build_direct
 from pacb_models.problem import BoundProblem, Problem
-from pacb_models.registry import onto_simplex
 from pacb_models.solution import Outcome
-from pacb_models.solver import Solver
+from pacb_models.solver import Solver, unmet
+from pacb_models.solving.judging import onto_simplex
 from pacb_models.validation import check_choice, check_count
 
-from ..limits import deadline_after
+from ..options import deadline_after
 from ..weights import without_negligible
 
 BACKENDS = ("CLARABEL", "SCS")
@@ -82,19 +80,16 @@ class Conic(Solver):
     """Clarabel or SCS on the CVXPY form of a convex bound minimisation."""
 
     name = "cvxpy"
-    needs = ("model",)
-    handles = {"chi2": ("linear",), "renyi": ("linear",), "kl": ("linear",)}
-    kinds = ("bound", "direct")
+    needs = ("cone",)
     requires = ("cvxpy",)
     install = "pip install cvxpy"
     keeps_time_limit = True
 
     def unsupported(self, problem: Problem) -> str | None:
-        if problem.kind == "direct":
-            # Direct bounds are convex whatever the distance.
-            modelled = problem.distance in DISTANCES.get(problem.divergence, ())
-            return None if modelled else f"direct bounds have a model for the distances {', '.join(DISTANCES['kl'])}"
-        return super().unsupported(problem)
+        # Direct bounds are convex whatever the distance.
+        if unmet(problem, "penalty") is None:
+            return unmet(problem, "excess")
+        return super().unsupported(problem) or not_conic(problem)
 
     def run(
         self,
@@ -130,7 +125,7 @@ class Conic(Solver):
         if options is not None and not isinstance(options, dict):
             raise InputError(f"options is {options!r}; it must be a dict of {backend}'s options.")
         settings = dict(SETTINGS[backend])
-        if backend == "CLARABEL" and problem.kind == "direct":
+        if backend == "CLARABEL" and isinstance(problem, DirectProblem):
             settings |= DIRECT_TOLERANCES
         if max_iterations is not None:
             settings[LIMITS[backend]["iterations"]] = check_count("max_iterations", max_iterations)
@@ -143,8 +138,8 @@ class Conic(Solver):
 
 
 @lru_cache(maxsize=16)
-def _compiled(divergence: str, order: float, size: int) -> tuple[dict[str, ConvexModel], threading.Lock]:
-    """Where the parametrised model of a kind and size is kept, and the lock for changing its parameters."""
+def _compiled(cone: Cone, size: int) -> tuple[dict[str, ConvexModel], threading.Lock]:
+    """Where the parametrised model of a cone and size is kept, and the lock for changing its parameters."""
     return {}, threading.Lock()
 
 
@@ -156,7 +151,7 @@ def _solve(problem: Problem, backend: str, settings: dict[str, Any], deadline: f
     if problem.size > LARGEST_PARAMETRISED:
         started = time.perf_counter()
         return _solve_model(build(problem, parametrised=False), problem, backend, settings, deadline, started)
-    kept, lock = _compiled(problem.divergence, problem.order, problem.size)
+    kept, lock = _compiled(problem.divergence_function.cone(), problem.size)
     # Parameters belong to the model: two threads with problems of the same size must take turns.
     with lock:
         started = time.perf_counter()
@@ -215,7 +210,7 @@ def _posterior(model: ConvexModel | DirectModel, problem: Any) -> np.ndarray | N
 
 def _residual(problem: BoundProblem, weights: np.ndarray) -> float:
     q, _ = onto_simplex(weights)
-    return math.inf if q is None else kkt_residual(problem, q)
+    return math.inf if q is None else problem.judge(q).kkt_residual
 
 
 def _own_status(backend: str, raw: Any) -> tuple[str, int]:

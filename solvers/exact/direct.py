@@ -12,7 +12,6 @@ at once; the bound of the posterior itself is not above the root rounded up, by 
 
 from __future__ import annotations
 
-from pacb_models.constants import DISTANCES
 from pacb_models.direct import DirectProblem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
@@ -34,10 +33,7 @@ class CommonRisk(Solver):
     """
 
     name = "direct"
-    kinds = ("direct",)
     needs = ("penalty",)
-    handles = DISTANCES
-    any_pair = True
     exact = True
 
     def run(self, problem: DirectProblem) -> Outcome:

@@ -11,11 +11,10 @@ import numpy as np
 from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
-from pacb_models.validation import check_count, check_positive, check_posterior
 
-from ..limits import deadline_after
-from ..oracle import Oracle, TimeUp
-from ..starts import best_start
+from ..options import Options, check_options
+from ..oracle import Oracle, TimeUp, is_steep
+from ..starts import from_all_starts
 
 #: A step has to gain this share of what the slopes promise (Armijo) ...
 SUFFICIENT = 1e-4
@@ -36,16 +35,26 @@ class FirstOrder(Solver):
     """A method that knows of a bound its value and its slopes: :meth:`minimise` is the method, the rest is shared."""
 
     needs = ("gradient",)
-    kinds = ("bound", "direct")
     keeps_time_limit = True
+    #: The limit where none is given.
+    iterations = 100_000
+    #: True for a method that moves along the bounds of the simplex.
+    needs_finite_slopes = False
+
+    def unsupported(self, problem: Problem) -> str | None:
+        if self.needs_finite_slopes and is_steep(problem):
+            return STEEP
+        return super().unsupported(problem)
 
     def run(
         self,
         problem: Problem,
         *,
         start: object = None,
+        starts: int = 1,
+        seed: int = 0,
         tolerance: float = 1e-9,
-        max_iterations: int = 100_000,
+        max_iterations: int | None = None,
         time_limit: float | None = None,
         trace: bool = False,
     ) -> Outcome:
@@ -54,36 +63,29 @@ class FirstOrder(Solver):
         Parameters
         ----------
         problem : BoundProblem or DirectProblem
-        start : array of shape (H,), optional
-            The posterior to start from; by default the best of the prior and a few Gibbs posteriors, as for Ipopt.
-        tolerance : float
-            Largest KKT residual, in units of the bound.
-        max_iterations : int
-        time_limit : float, optional
-            Seconds of wall-clock time, looked at whenever the bound is evaluated.
-        trace : bool
-            True puts the bound after each iteration, with the seconds, into ``details["trace"]``.
+        start, starts, seed, tolerance, max_iterations, time_limit, trace
+            As for every solver; see :mod:`pacb_models.solvers.options`.
 
         Returns
         -------
         Outcome
             ``details`` has ``function_evaluations`` and ``gradient_evaluations``.
         """
-        oracle, first = prepare(problem, start, tolerance, time_limit, trace)
-        return self.minimise(oracle, first, tolerance, check_count("max_iterations", max_iterations))
+        options = check_options(
+            problem,
+            start=start,
+            starts=starts,
+            seed=seed,
+            tolerance=tolerance,
+            max_iterations=self.iterations if max_iterations is None else max_iterations,
+            time_limit=time_limit,
+            trace=trace,
+        )
+        return from_all_starts(problem, options, lambda q: self.minimise(Oracle(problem, options), q, options))
 
-    def minimise(self, oracle: Oracle, start: np.ndarray, tolerance: float, max_iterations: int) -> Outcome:
+    def minimise(self, oracle: Oracle, start: np.ndarray, options: Options) -> Outcome:
         """The method itself."""
         raise NotImplementedError
-
-
-def prepare(
-    problem: Problem, start: object, tolerance: float, time_limit: float | None, trace: bool
-) -> tuple[Oracle, np.ndarray]:
-    """The oracle, whose time begins, and the posterior to start from."""
-    oracle = Oracle(problem, deadline_after(time_limit), trace)
-    check_positive("tolerance", tolerance)
-    return oracle, best_start(problem) if start is None else check_posterior(start, problem.size, "start")
 
 
 class Point(NamedTuple):
@@ -101,7 +103,7 @@ class Stepper(Protocol):
         """The next iterate, whose bound has to be below the ceiling by what is sufficient; None: there is none."""
 
 
-def descend(oracle: Oracle, stepper: Stepper, start: np.ndarray, tolerance: float, max_iterations: int) -> Outcome:
+def descend(oracle: Oracle, stepper: Stepper, start: np.ndarray, options: Options) -> Outcome:
     """Take steps until the point is stationary, no step is accepted any more, or a limit is reached."""
     iterations = 0
     recent: deque[float] = deque(maxlen=MEMORY)
@@ -109,9 +111,9 @@ def descend(oracle: Oracle, stepper: Stepper, start: np.ndarray, tolerance: floa
         point = Point(start, oracle.value(start), oracle.slopes(start))
         while True:
             oracle.trace.add(point.bound)
-            if oracle.stationary(point.q, tolerance):
+            if oracle.stationary(point.q, options.tolerance):
                 return oracle.met_tolerance(point.q, iterations)
-            if iterations == max_iterations:
+            if iterations == options.max_iterations:
                 return oracle.reached_iterations(iterations)
             recent.append(point.bound)
             ceiling = max(recent)

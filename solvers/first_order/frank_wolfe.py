@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
 
-from ..oracle import Oracle, is_steep
-from .descent import SHORTENINGS, STEEP, FirstOrder, Point, descend
+from ..options import Options
+from ..oracle import Oracle
+from .descent import SHORTENINGS, FirstOrder, Point, descend
 
 #: After each step the bend is tried a little smaller ...
 EASE = 0.9
@@ -63,14 +63,10 @@ class FrankWolfe(FirstOrder):
     """
 
     name = "frank-wolfe"
-    handles = {"chi2": ("linear", "squared", "kl"), "renyi": ("linear", "squared", "kl")}
-    any_pair = True
+    needs_finite_slopes = True
 
-    def unsupported(self, problem: Problem) -> str | None:
-        return STEEP if is_steep(problem) else super().unsupported(problem)
-
-    def minimise(self, oracle: Oracle, start: np.ndarray, tolerance: float, max_iterations: int) -> Outcome:
-        return descend(oracle, _Pairwise(oracle.problem.prior), start, tolerance, max_iterations)
+    def minimise(self, oracle: Oracle, start: np.ndarray, options: Options) -> Outcome:
+        return descend(oracle, _Pairwise(oracle.problem.prior), start, options)
 
 
 SOLVER = FrankWolfe()

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
 
 from ..coordinates import Coordinates, Powers, Scaled, suitable_order
-from ..oracle import Oracle, TimeUp, is_steep
-from .descent import ROUNDING, SHORTENINGS, STEEP, FirstOrder
+from ..options import Options
+from ..oracle import Oracle, TimeUp
+from .descent import ROUNDING, SHORTENINGS, FirstOrder
 
 #: Pairs of steps and slopes that the inverse Hessian is made of.
 MEMORY = 20
@@ -29,8 +29,7 @@ def minimise(
     coordinates: Coordinates,
     start: np.ndarray,
     bounds: Any,
-    tolerance: float,
-    max_iterations: int,
+    options: Options,
     better: Callable[[np.ndarray], np.ndarray | None] = lambda q: None,
 ) -> Outcome:
     """L-BFGS-B until the KKT residual is at most the tolerance, or until it finds nothing better.
@@ -45,23 +44,29 @@ def minimise(
     iterations = 0
 
     def stationary(x: np.ndarray) -> bool:
-        return oracle.stationary(coordinates.posterior(x), tolerance)
+        return oracle.stationary(coordinates.posterior(x), options.tolerance)
 
     def after_iteration(intermediate_result: Any) -> None:
         nonlocal iterations
         iterations += 1
         oracle.trace.add(intermediate_result.fun)
-        if iterations >= max_iterations or stationary(intermediate_result.x):
+        if iterations >= options.max_iterations or stationary(intermediate_result.x):
             raise StopIteration
 
-    options = {"maxiter": max_iterations, "maxfun": 100 * max_iterations, "ftol": 0.0, "gtol": 0.0, "maxcor": MEMORY}
+    settings = {
+        "maxiter": options.max_iterations,
+        "maxfun": 100 * options.max_iterations,
+        "ftol": 0.0,
+        "gtol": 0.0,
+        "maxcor": MEMORY,
+    }
     # Its matrices are small; several BLAS threads cost more than they gain.
     with threadpool_limits(1, "blas"):
         try:
             x = coordinates.point(start)
             bound, before = coordinates.value(x), np.inf
             oracle.trace.add(bound)
-            while bound < before and iterations < max_iterations and not stationary(x):
+            while bound < before and iterations < options.max_iterations and not stationary(x):
                 before = bound
                 result = minimize(
                     coordinates.value,
@@ -69,7 +74,7 @@ def minimise(
                     jac=coordinates.gradient,
                     method="L-BFGS-B",
                     bounds=bounds,
-                    options=options,
+                    options=settings,
                     callback=after_iteration,
                 )
                 x, bound = result.x, result.fun
@@ -79,9 +84,9 @@ def minimise(
         except TimeUp:
             return oracle.reached_deadline(iterations)
     q = coordinates.posterior(x)
-    if oracle.stationary(q, tolerance):
+    if oracle.stationary(q, options.tolerance):
         return oracle.met_tolerance(q, iterations)
-    if iterations >= max_iterations:
+    if iterations >= options.max_iterations:
         return oracle.reached_iterations(iterations)
     return oracle.found_nothing_better(q, iterations)
 
@@ -109,22 +114,18 @@ class NormalisedWeights(FirstOrder):
     """
 
     name = "lbfgsb"
-    handles = {"chi2": ("linear", "squared", "kl"), "renyi": ("linear", "squared", "kl")}
-    any_pair = True
+    needs_finite_slopes = True
 
-    def unsupported(self, problem: Problem) -> str | None:
-        return STEEP if is_steep(problem) else super().unsupported(problem)
-
-    def minimise(self, oracle: Oracle, start: np.ndarray, tolerance: float, max_iterations: int) -> Outcome:
+    def minimise(self, oracle: Oracle, start: np.ndarray, options: Options) -> Outcome:
         from scipy.optimize import Bounds
 
         prior = oracle.problem.prior
         bounds = Bounds(0.0, np.inf)
         power = 2.0 / suitable_order(oracle.problem)
-        if oracle.problem.kind == "direct" and power > 1.0:
+        if oracle.problem.worst_case is not None and power > 1.0:
             powers = Powers(oracle, np.sqrt(prior * prior.size), power)
-            return minimise(powers, start, bounds, tolerance, max_iterations, partial(brought_back, oracle))
-        return minimise(Scaled(oracle, np.sqrt(prior / prior.size)), start, bounds, tolerance, max_iterations)
+            return minimise(powers, start, bounds, options, partial(brought_back, oracle))
+        return minimise(Scaled(oracle, np.sqrt(prior / prior.size)), start, bounds, options)
 
 
 SOLVER = NormalisedWeights()

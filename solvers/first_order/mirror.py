@@ -23,10 +23,10 @@ from typing import Protocol
 
 import numpy as np
 
-from pacb_models.constants import DISTANCES
 from pacb_models.solution import Outcome
 
 from ..coordinates import suitable_order
+from ..options import Options
 from ..oracle import Oracle
 from .descent import SHORTENINGS, SUFFICIENT, FirstOrder, Point, barzilai_borwein, descend, first_step
 from .spectral import michelot
@@ -88,21 +88,27 @@ def level(u: np.ndarray, prior: np.ndarray, exponent: float) -> float:
     top = int(u.argmax())
     # The largest coordinate alone makes the sum one at the left end; at the right end no power exceeds one. At large
     # orders coordinates are so large that one is less than their rounding: the largest must stay above the right end.
-    low = float(u[top]) - prior[top] ** (-1.0 / exponent)
+    # One below the least of them the weights alone make it one, which is nearer where the largest has a small weight.
+    lowest = float(u.min())
+    low = max(float(u[top]) - prior[top] ** (-1.0 / exponent), min(lowest - 1.0 - 1e-6, np.nextafter(lowest, -np.inf)))
     high = min(float(u[top]) - 1.0, float(np.nextafter(u[top], -np.inf)))
     theta = low if exponent >= 1.0 else high
     for _ in range(200):
         scale = float(u[top]) - theta
         above = u > theta
         ratios, held = (u[above] - theta) / scale, prior[above]
-        powers = held * ratios ** (exponent - 1.0)
-        total = float(np.dot(powers, ratios))
+        with np.errstate(divide="ignore"):
+            powers = held * ratios ** (exponent - 1.0)
+        total = float(np.dot(held, ratios**exponent))
         excess = scale * total ** (1.0 / exponent) - 1.0
         low, high = (theta, high) if excess > 0.0 else (low, theta)
         change = excess * total ** (1.0 - 1.0 / exponent) / float(powers.sum())
-        if abs(change) <= 4.0 * np.finfo(float).eps * scale:
+        least = 4.0 * np.finfo(float).eps * scale
+        # A power below one is infinitely steep at a coordinate: there a small step does not mean that the end is near.
+        if high - low <= least or (abs(change) <= least and abs(excess) <= 1e-12 * max(1.0, scale)):
             break
-        theta = theta + change if low < theta + change < high else 0.5 * (low + high)
+        good = abs(change) > least and low < theta + change < high
+        theta = theta + change if good else 0.5 * (low + high)
     return theta
 
 
@@ -143,14 +149,12 @@ class MirrorDescent(FirstOrder):
     """
 
     name = "mirror"
-    handles = DISTANCES
-    any_pair = True
 
-    def minimise(self, oracle: Oracle, start: np.ndarray, tolerance: float, max_iterations: int) -> Outcome:
+    def minimise(self, oracle: Oracle, start: np.ndarray, options: Options) -> Outcome:
         problem = oracle.problem
         order = suitable_order(problem)
         mirror: Mirror = Power(problem.prior, min(order, LARGEST_ORDER)) if order > 1.0 else Entropy()
-        return descend(oracle, _MirrorStepper(mirror), start, tolerance, max_iterations)
+        return descend(oracle, _MirrorStepper(mirror), start, options)
 
 
 SOLVER = MirrorDescent()

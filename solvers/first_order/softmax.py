@@ -14,15 +14,16 @@ from functools import partial
 
 import numpy as np
 
-from pacb_models.constants import DISTANCES
 from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
-from pacb_models.validation import check_choice, check_count, check_positive
+from pacb_models.validation import check_choice, check_positive
 
 from ..coordinates import Logits
+from ..options import Options, check_options
 from ..oracle import Oracle, TimeUp
+from ..starts import from_all_starts
 from . import lbfgsb
-from .descent import FirstOrder, prepare
+from .descent import FirstOrder
 
 #: Methods and their default numbers of iterations.
 LIMITS = {"lbfgs": 100_000, "adam": 2000}
@@ -36,8 +37,6 @@ class Softmax(FirstOrder):
     """
 
     name = "softmax"
-    handles = DISTANCES
-    any_pair = True
 
     def run(
         self,
@@ -45,6 +44,8 @@ class Softmax(FirstOrder):
         *,
         method: str = "lbfgs",
         start: object = None,
+        starts: int = 1,
+        seed: int = 0,
         tolerance: float = 1e-9,
         max_iterations: int | None = None,
         learning_rate: float = 0.05,
@@ -57,18 +58,12 @@ class Softmax(FirstOrder):
         ----------
         problem : BoundProblem or DirectProblem
         method : {"lbfgs", "adam"}
-        start : array of shape (H,), optional
-            The posterior to start from; by default the best of the prior and a few Gibbs posteriors, as for Ipopt.
-        tolerance : float
-            Largest KKT residual, in units of the bound.
-        max_iterations : int, optional
-            By default 100 000 for L-BFGS and 2000 for Adam, whose step falls to zero over that many.
         learning_rate : float
             Adam's first step.
-        time_limit : float, optional
-            Seconds of wall-clock time, looked at whenever the bound is evaluated.
-        trace : bool
-            True puts the bound after each iteration, with the seconds, into ``details["trace"]``.
+        max_iterations : int, optional
+            By default 100 000 for L-BFGS and 2000 for Adam, whose step falls to zero over that many.
+        start, starts, seed, tolerance, time_limit, trace
+            As for every solver; see :mod:`pacb_models.solvers.options`.
 
         Returns
         -------
@@ -77,24 +72,37 @@ class Softmax(FirstOrder):
         """
         check_choice("method", method, list(LIMITS))
         check_positive("learning_rate", learning_rate)
-        oracle, first = prepare(problem, start, tolerance, time_limit, trace)
-        iterations = LIMITS[method] if max_iterations is None else check_count("max_iterations", max_iterations)
-        if method == "adam":
-            return _adam(oracle, first, tolerance, iterations, learning_rate)
-        coordinates = Logits(oracle, np.sqrt(problem.prior * problem.size))
-        return lbfgsb.minimise(coordinates, first, None, tolerance, iterations, partial(lbfgsb.brought_back, oracle))
+        options = check_options(
+            problem,
+            start=start,
+            starts=starts,
+            seed=seed,
+            tolerance=tolerance,
+            max_iterations=LIMITS[method] if max_iterations is None else max_iterations,
+            time_limit=time_limit,
+            trace=trace,
+        )
+
+        def minimise(q: np.ndarray) -> Outcome:
+            oracle = Oracle(problem, options)
+            if method == "adam":
+                return _adam(oracle, q, options, learning_rate)
+            logits = Logits(oracle, np.sqrt(problem.prior * problem.size))
+            return lbfgsb.minimise(logits, q, None, options, partial(lbfgsb.brought_back, oracle))
+
+        return from_all_starts(problem, options, minimise)
 
 
-def _adam(oracle: Oracle, start: np.ndarray, tolerance: float, steps: int, learning_rate: float) -> Outcome:
+def _adam(oracle: Oracle, start: np.ndarray, options: Options, learning_rate: float) -> Outcome:
     """Adam with its published constants, the step falling along a cosine; the best point it passed is returned."""
     logits = Logits(oracle, 1.0)
     x = logits.point(start)
     mean, square = np.zeros_like(x), np.zeros_like(x)
-    step = 0
+    step, steps = 0, options.max_iterations
     try:
         for step in range(steps):
             oracle.trace.add(logits.value(x))
-            if oracle.stationary(logits.posterior(x), tolerance):
+            if oracle.stationary(logits.posterior(x), options.tolerance):
                 return oracle.met_tolerance(logits.posterior(x), step)
             slopes = logits.gradient(x)
             mean = 0.9 * mean + 0.1 * slopes

@@ -1,167 +1,118 @@
-r"""The paper's fixed-point scheme.
+r"""The paper's fixed-point scheme, on the frontier between empirical risk and divergence.
 
-At a minimum of :math:`B(q) = F(L, D)` the weights are a function of the two numbers ``L`` and ``D`` of the same
-weights. Reading the numbers off the current posterior and putting the weights that belong to them in its place is
-the paper's iteration:
+At a minimum of :math:`B(q) = F(L, T)`, ``T`` the divergence's size, the posterior minimises :math:`T + \gamma L` with
+:math:`\gamma = F_L/F_T`: it is the point of the frontier whose supporting line has that slope. Reading the slope off
+the current posterior, and putting the point that belongs to it in its place, is the iteration
 
-* **linear, squared with χ²**: :math:`q_i = p_i\,[1/P + t(\bar l - l_i)]` with the slope :math:`t = F_L/(2F_X)`,
-  that is :math:`\sqrt{X}/c` and :math:`2X^{3/4}/c^{1/2}`, :math:`c = \sqrt{I/\delta}`; ``P`` and :math:`\bar l` are
-  prior mass and mean risk of the support;
-* **kl with χ²**: :math:`q_i = \frac1Z\, p_i X \{1 - d\,(l_i - L)/(c\sqrt X)\}` with ``d`` the logit gap between
-  bound and ``L``; in other words :math:`q_i \propto p_i(\mu - l_i)` with the level :math:`\mu = L + c\sqrt X/d`.
-  **Rényi** orders have no equation in the paper; theirs is the same with the power :math:`1/(\alpha-1)` of
-  :math:`\mu - l_i`, :math:`\mu = L + \alpha D F_D/F_L`;
-* **KL divergence** (companion paper, normalised): :math:`q_i \propto p_i e^{-b\,l_i}` with :math:`b = F_L/F_{KL}`.
+.. math:: q^+ = \mathrm{argmin}_q\; T(q) + \gamma L(q), \qquad \gamma = F_L(L, T)/F_T(L, T).
+
+**It descends.** ``F`` is concave and increases in both arguments, so that
+
+.. math:: B(q') = F(L', T') \le F(L, T) + F_L\,(L' - L) + F_T\,(T' - T)
+
+for every posterior ``q'``, with equality at ``q``. The next posterior minimises the right side, which is therefore at
+most :math:`B(q)` there, and so is the bound: majorise, then minimise. Where the right side cannot be lowered, ``q`` is
+stationary. One map does for every distance, and for every divergence whose frontier has lines.
+
+**The paper's equations** read other numbers off the posterior, and have the same fixed points. ``variant="paper"``
+iterates them for χ², with :math:`X = T^2`:
+
+* linear and squared distance: :math:`q_i = p_i\,[1/P + t(\bar l - l_i)]` with the slope :math:`t = F_L/(2F_X)`, that is
+  :math:`\sqrt{X}/c` and :math:`2X^{3/4}/c^{1/2}`, :math:`c = \sqrt{I/\delta}`; ``P`` and :math:`\bar l` are prior mass
+  and mean risk of the support. That is majorise–minimise with ``X`` in place of ``T``: it descends in shorter steps;
+* kl distance: :math:`q_i = \frac1Z\, p_i X \{1 - d\,(l_i - L)/(c\sqrt X)\}` with ``d`` the logit gap between bound and
+  ``L``; in other words :math:`q_i \propto p_i(\mu - l_i)_+` with the level :math:`\mu = L + T/\gamma`. That is one step
+  of Newton's method towards the minimum of the right side above; it may overshoot. Rényi orders have no equation in
+  the paper; theirs is the same with the power :math:`1/(\alpha-1)` of :math:`\mu - l_i`;
+* KL divergence (companion paper, normalised): :math:`q_i \propto p_i e^{-\gamma l_i}`, which is the map above.
 
 The paper states its equations on the support of the ``H'`` smallest risks where they give positive weights, and
-searches for ``H'``. Here positivity is part of the map, as complementary slackness asks: a weight that would be
-negative is zero, and the support is the one on which slope (or level) and positivity agree. For a given slope or
-level there is exactly one, so that the whole posterior is a function of one number ``x``, and the iteration a
-recursion :math:`x \mapsto G(x)` on prefix sums. On its own support every iterate satisfies the paper's equation
-literally.
+searches for ``H'``. Here positivity is part of the map: a weight that would be negative is zero, and there is exactly
+one support on which slope and positivity agree. On it every iterate satisfies the paper's equation literally.
 
-The step :math:`G(x) - x` has the sign of :math:`-dB/dx` along the path. With the squared distance and the slope the
-map increases, so that plain iteration descends to the next local minimum; but it contracts slowly near a flat one,
-and other maps may overshoot. When steps do not shrink by a tenth, or leave an interval known to hold a minimum, a
-secant step takes their place.
+The iteration contracts slowly near a flat minimum. When steps do not shrink by a tenth, or leave an interval known to
+hold a minimum, a secant step takes their place, if it does not raise the bound.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from typing import Any, NamedTuple
+import time
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-from pacb_models.merging import Merged
+from pacb_models.divergences.frontiers import Frontier, Lines
 from pacb_models.problem import BoundProblem
-from pacb_models.solution import LocalMinimum, Outcome, Trace
-from pacb_models.solver import Solver
-from pacb_models.validation import check_count, check_positive, check_posterior
+from pacb_models.solution import Outcome, Trace
+from pacb_models.solver import Solver, lacking
+from pacb_models.validation import check_choice
 
-from .logit_gap import logit_gap
-from .ordered_supports import OrderedSupports, stationary_slope
+from ..options import Options, check_options
+from ..starts import from_all_starts
+
+VARIANTS = ("descent", "paper")
 
 
-class FixedPoint(NamedTuple):
-    """A point that some of the starts of a multi-start ended in."""
+class _Point(NamedTuple):
+    """A point of the frontier: its coordinate, its line, and what the bound says there."""
 
+    z: float
+    line: Lines
     bound: float
-    empirical_risk: float
-    divergence: float
-    support_size: int
-    #: What the bordered Hessian says of it.
-    kind: str
-    #: How many starts led there.
-    starts: int
+    #: The slope γ that the next point's line has.
+    wanted: float
+    #: The KKT residual, from above; where the bound is flat, the relative difference of the two slopes.
+    residual: float
 
 
-class _SlopeMap:
-    """χ², linear and squared distance: ``x`` is the slope ``t``."""
+class _Scheme:
+    """The map from one point of the frontier to the next."""
 
-    def __init__(self, problem: BoundProblem) -> None:
-        self.problem, self.supports = problem, OrderedSupports(problem)
-
-    def update(self, L: float, X: float) -> float:
-        return float(stationary_slope(self.problem, L, X))
-
-    def point(self, t: float) -> tuple[float, float]:
-        L, X = self.supports.point(self.supports.support_at_slope(t), t)
-        return float(L), float(X)
-
-    def weights(self, t: float) -> np.ndarray:
-        return self.supports.weights(self.supports.support_at_slope(t), t)
-
-
-class _LevelMap:
-    """χ², kl distance: ``x`` is the level μ, counted from the smallest risk."""
-
-    def __init__(self, problem: BoundProblem) -> None:
-        self.problem, self.supports = problem, OrderedSupports(problem)
-
-    def update(self, L: float, X: float) -> float:
-        return max(L - self.supports.least, 0.0) + X / float(stationary_slope(self.problem, L, X))
-
-    def _path(self, level: float) -> tuple[int, float]:
-        k = self.supports.support_at_level(level)
-        return k, self.supports.slope_at_level(k, level)
-
-    def point(self, level: float) -> tuple[float, float]:
-        L, X = self.supports.point(*self._path(level))
-        return float(L), float(X)
-
-    def weights(self, level: float) -> np.ndarray:
-        return self.supports.weights(*self._path(level))
-
-
-class _WeightsMap:
-    """Divergences without prefix sums: the weights themselves are formed at each step, in the caller's order."""
-
-    def __init__(self, problem: BoundProblem) -> None:
+    def __init__(self, problem: BoundProblem, paper: bool) -> None:
         self.problem = problem
-        self.least = float(problem.risks.min())
-        self.excess = problem.risks - self.least
+        divergence = problem.divergence_function
+        self.frontier: Frontier = divergence.sorted_frontier(problem.risks, problem.prior, problem.uniform_prior)
+        (x, T), (_, end) = self.frontier.ends()
+        self.first, self.last = Lines(x, T, 0.0, T), Lines(0.0, end, math.inf, end)
+        self.follow: Callable[[float, Lines], float] = self.frontier.at_slope
+        if paper:
+            # The slope t of the paper's additive distances is γ T.
+            self.follow = self.frontier.towards
+            if problem.distance_function.additive and lacking(problem, "divergence.supports") is None:
+                supports = problem.divergence_function.supports(problem.risks, problem.prior)
+                self.follow = lambda slope, line: -math.log(supports.level_at_slope(slope * line.T))
 
-    def update(self, L: float, D: float) -> float:
-        """The next coordinate from a point; a subclass knows it."""
-        raise NotImplementedError
+    @property
+    def convex(self) -> bool:
+        """True when the bound is ``L`` plus a multiple of ``T``: a concave budget with equal slopes at both ends."""
+        slopes = [self.problem.budget_at(line.T).slope for line in (self.first, self.last)]
+        return self.problem.distance_function.affine and slopes[0] == slopes[1]
 
-    def point(self, x: float) -> tuple[float, float]:
-        q = self.weights(x)
-        return self.least + float(np.dot(q, self.excess)), self.problem.statistic(q)
+    def exchange_rate(self, L: float, T: float) -> float:
+        """How much of the size one unit of empirical risk is worth: γ."""
+        budget = self.problem.budget_at(T)
+        return float(self.problem.distance_function.rate(L, budget.value)) / budget.slope
 
-    def weights(self, x: float) -> np.ndarray:
-        relative = self.problem.prior * self._density(x)
-        return relative / relative.sum()
+    def after(self, wanted: float, line: Lines) -> float:
+        """The coordinate of the next point."""
+        if not 0.0 < wanted < math.inf:
+            return math.inf if wanted > 0.0 else -math.inf
+        return self.follow(wanted, line)
 
-    def _density(self, x: float) -> np.ndarray:
-        """Posterior over prior, up to a factor; one at the smallest risk."""
-        raise NotImplementedError
-
-
-class _RenyiMap(_WeightsMap):
-    """Rényi order α: ``x`` is the level μ, counted from the smallest risk."""
-
-    def update(self, L: float, D: float) -> float:
-        return max(L - self.least, 0.0) + self.problem.order * D / exchange_rate(self.problem, L, D)
-
-    def _density(self, level: float) -> np.ndarray:
-        if level <= 0.0:
-            return (self.excess == 0.0).astype(float)
-        return np.maximum(1.0 - self.excess / level, 0.0) ** (1.0 / (self.problem.order - 1.0))
-
-
-class _GibbsMap(_WeightsMap):
-    """KL divergence: ``x`` is the inverse temperature ``b``."""
-
-    def update(self, L: float, D: float) -> float:
-        return exchange_rate(self.problem, L, D)
-
-    def _density(self, b: float) -> np.ndarray:
-        with np.errstate(invalid="ignore"):
-            return np.where(self.excess == 0.0, 1.0, np.exp(-b * self.excess))
-
-
-def exchange_rate(problem: BoundProblem, L: float, D: float) -> float:
-    r"""How much divergence one unit of empirical risk is worth: :math:`F_L/F_D`."""
-    if problem.distance == "kl":
-        budget = problem.divergence_function.budget(D, problem.coefficient, problem.exponent)
-        return float(logit_gap(L, budget.value)) / budget.slope
-    outer = problem.outer_derivatives(L, D)
-    return outer.L / outer.D
-
-
-def _map_of(problem: BoundProblem) -> _SlopeMap | _LevelMap | _RenyiMap | _GibbsMap:
-    if problem.divergence == "kl":
-        return _GibbsMap(problem)
-    if problem.divergence == "renyi":
-        return _RenyiMap(problem)
-    return _LevelMap(problem) if problem.distance == "kl" else _SlopeMap(problem)
+    def at(self, z: float) -> _Point:
+        line = self.frontier.line(z) if math.isfinite(z) else self.last if z > 0.0 else self.first
+        L = min(self.frontier.least + line.x, 1.0)
+        slopes, wanted = self.problem.slopes_at(L, line.T), self.exchange_rate(L, line.T)
+        difference = abs(wanted - line.slope) if wanted != line.slope else 0.0
+        scale = slopes.T * self.frontier.spread / max(slopes.value, 1.0) if slopes.T > 0.0 else 1.0 / wanted
+        return _Point(z, line, slopes.value, wanted, difference * scale)
 
 
 class _Safeguard:
-    """Chooses the next ``x``: the plain one unless steps shrink too slowly or leave the interval that holds a
+    """Chooses the next coordinate: the plain one unless steps shrink too slowly or leave the interval that holds a
     minimum.
     """
 
@@ -179,47 +130,37 @@ class _Safeguard:
 
     def exhausted(self) -> bool:
         """True when the interval has shrunk to rounding level."""
-        return math.isfinite(self.high) and self.high - self.low <= 4.0 * sys.float_info.epsilon * abs(self.high)
+        rounding = 4.0 * sys.float_info.epsilon * max(abs(self.high), 1.0)
+        return math.isfinite(self.high) and self.high - self.low <= rounding
 
-    def next(self, x: float, step: float) -> float:
-        plain = x + step
-        if not self.active or not math.isfinite(plain):
+    def next(self, z: float, plain: float) -> float:
+        step = plain - z
+        if not self.active or not math.isfinite(step):
             return plain
         if step > 0.0:
-            self.low = x
+            self.low = z
         else:
-            self.high = x
-        last, self.last = self.last, (x, step)
+            self.high = z
+        last, self.last = self.last, (z, step)
         slow = last is not None and abs(step) > self.SLOW * abs(last[1])
         if not slow and self.low < plain < self.high:
             return plain
         self.interventions += 1
-        candidate = plain if last is None else self._secant(x, step, *last)
+        candidate = plain if last is None else self._secant(z, step, *last)
         if self.low < candidate < self.high:
             return candidate
         return 0.5 * (self.low + self.high) if math.isfinite(self.low + self.high) else plain
 
-    def _secant(self, x: float, step: float, last_x: float, last_step: float) -> float:
+    def _secant(self, z: float, step: float, last_z: float, last_step: float) -> float:
         """Where the straight line through the last two steps vanishes, if that lies ahead; else the plain point."""
-        bend = (last_step - step) / (x - last_x) if x != last_x else 0.0
+        bend = (last_step - step) / (z - last_z) if z != last_z else 0.0
         if bend <= 0.0:
-            return x + step
-        return x + math.copysign(min(abs(step / bend), self.REACH * abs(step)), step)
-
-
-class _Run(NamedTuple):
-    """Where the iteration from one start ended."""
-
-    x: float
-    bound: float
-    converged: bool
-    iterations: int
-    interventions: int
-    trace: Trace
+            return z + step
+        return z + math.copysign(min(abs(step / bend), self.REACH * abs(step)), step)
 
 
 class FixedPointSolver(Solver):
-    r"""Iterate the paper's fixed-point equations (see the module's text for the equations).
+    r"""Iterate the paper's fixed-point scheme (see the module's text for the equations and the proof of descent).
 
     Cheap and usually quick: a sort and a few dozen scalar steps for χ², a few dozen passes otherwise. It finds *a*
     stationary point; squared and kl bounds can have several, and which one is found depends on the start. Use
@@ -227,145 +168,83 @@ class FixedPointSolver(Solver):
 
     Options
     -------
-    start : array of shape (H,), optional
-        Posterior to start from; the prior by default.
-    starts : int
-        Number of starts. Beyond the first they are random: Dirichlet posteriors with concentrations from 10⁻³ to
-        10, so that nearly degenerate ones are among them. ``details["distinct_points"]`` lists the points found,
-        best first, with the number of starts that led there; the best one is returned.
-    seed : int
-        Seed of the random starts.
+    variant : {"descent", "paper"}
+        The map that never raises the bound, or the paper's equations as they are printed.
     safeguard : bool
         False iterates the plain map whatever happens.
-    max_iterations : int
-        Limit per start.
-    tolerance : float
-        Largest relative change of slope, level or inverse temperature at convergence.
-    trace : bool
-        True puts the bound at the start and after each step, with the seconds, into ``details["trace"]``.
+    start, starts, seed, tolerance, max_iterations, time_limit, trace
+        As for every solver; see :mod:`pacb_models.solvers.options`. With several starts ``details["distinct_points"]``
+        lists the points found, best first, with the number of starts that led there.
     """
 
     name = "fixed-point"
     needs = ("path",)
-    handles = {
-        "chi2": ("linear", "squared", "kl"),
-        "renyi": ("linear", "squared", "kl"),
-        "kl": ("linear", "squared", "kl", "pinsker", "ch"),
-    }
-
-    def expand_details(self, details: dict[str, Any], merged: Merged[Any]) -> dict[str, Any]:
-        if "distinct_points" not in details:
-            return details
-        return {**details, "distinct_points": merged.expand_points(details["distinct_points"])}
+    keeps_time_limit = True
 
     def run(
         self,
         problem: BoundProblem,
+        *,
+        variant: str = "descent",
+        safeguard: bool = True,
         start: object = None,
         starts: int = 1,
         seed: int = 0,
-        safeguard: bool = True,
-        max_iterations: int = 1000,
         tolerance: float = 1e-12,
+        max_iterations: int = 1000,
+        time_limit: float | None = None,
         trace: bool = False,
     ) -> Outcome:
-        first = problem.prior if start is None else check_posterior(start, problem.size, "start")
-        starts, max_iterations = check_count("starts", starts), check_count("max_iterations", max_iterations)
-        tolerance = check_positive("tolerance", tolerance)
-        fixed_point_map = _map_of(problem)
-        random = np.random.default_rng(check_count("seed", seed, least=0))
-        runs = []
-        for number in range(starts):
-            q = first if number == 0 else _random_posterior(problem, random, number / starts)
-            runs.append(_iterate(problem, fixed_point_map, q, safeguard, max_iterations, tolerance, trace))
-        return _outcome(problem, fixed_point_map, runs)
+        options = check_options(
+            problem,
+            start=start,
+            starts=starts,
+            seed=seed,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+            time_limit=time_limit,
+            trace=trace,
+        )
+        scheme = _Scheme(problem, check_choice("variant", variant, VARIANTS) == "paper")
+        return from_all_starts(problem, options, lambda q: _iterate(scheme, q, options, safeguard))
 
 
-def _random_posterior(problem: BoundProblem, random: np.random.Generator, fraction: float) -> np.ndarray:
-    """A Dirichlet posterior around the prior whose concentration depends on ``fraction`` in (0, 1)."""
-    concentration = 10.0 ** (4.0 * fraction - 3.0)
-    return random.dirichlet(np.maximum(problem.prior * problem.size * concentration, 1e-6))
-
-
-def _iterate(
-    problem: BoundProblem,
-    fixed_point_map: _SlopeMap | _LevelMap | _WeightsMap,
-    start: np.ndarray,
-    safeguard: bool,
-    max_iterations: int,
-    tolerance: float,
-    trace: bool,
-) -> _Run:
+def _iterate(scheme: _Scheme, start: np.ndarray, options: Options, safeguard: bool) -> Outcome:
     """Iterate from one start until the map moves its own result no more."""
-    L, D = problem.empirical_risk(start), problem.statistic(start)
-    way = Trace(trace)
-    way.add(problem.outer(L, D))
-    guard = _Safeguard(safeguard)
-    x = fixed_point_map.update(L, D)
-    converged, iterations = False, 0
-    while iterations < max_iterations:
-        iterations += 1
-        L, D = fixed_point_map.point(x)
-        if trace:
-            way.add(problem.outer(L, D))
-        new = fixed_point_map.update(L, D)
-        # The first comparison is for infinite x: all weight on the smallest risk.
-        if new == x or abs(new - x) <= tolerance * abs(x):
-            converged = True
+    problem, frontier = scheme.problem, scheme.frontier
+    L, T = problem.empirical_risk(start), problem.divergence_size(start)
+    trace, guard = Trace(options.trace), _Safeguard(safeguard)
+    trace.add(problem.bound_at(L, T))
+    if frontier.spread == 0.0:
+        return Outcome(problem.prior, "optimal", "all risks are equal.", 0, is_global=True, details=trace.details())
+    here = scheme.first._replace(x=max(L - frontier.least, 0.0), T=T)
+    point = scheme.at(scheme.after(scheme.exchange_rate(L, T), here))
+    iterations = 1
+    while True:
+        trace.add(point.bound)
+        plain = scheme.after(point.wanted, point.line)
+        if time.monotonic() >= options.deadline:
+            status, message = "time_limit", "the time limit was reached."
             break
-        following = guard.next(x, new - x)
+        if plain == point.z or point.residual <= options.tolerance:
+            status, message = "optimal", ""
+            break
+        if iterations == options.max_iterations:
+            status, message = "iteration_limit", f"max_iterations={iterations} steps were not enough; raise it."
+            break
+        chosen = guard.next(point.z, plain)
         if guard.exhausted():
-            converged = True
+            status, message = "optimal", ""
             break
-        x = following
-    return _Run(x, problem.outer(L, D), converged, iterations, guard.interventions, way)
-
-
-def _outcome(problem: BoundProblem, fixed_point_map: _SlopeMap | _LevelMap | _WeightsMap, runs: list[_Run]) -> Outcome:
-    converged = [run for run in runs if run.converged]
-    best = min(converged or runs, key=lambda run: run.bound)
-    details: dict[str, Any] = {"safeguarded_steps": best.interventions}
-    details.update(best.trace.details())
-    local_minima: tuple[LocalMinimum, ...] = ()
-    if len(runs) > 1:
-        points = _distinct(problem, fixed_point_map, converged)
-        details["distinct_points"] = points
-        details["unconverged_starts"] = len(runs) - len(converged)
-        local_minima = tuple(LocalMinimum(*point[:4]) for point in points[1:] if point.kind == "local minimum")
-    message = ""
-    if not converged:
-        message = f"the iteration did not settle within max_iterations={best.iterations} steps; raise max_iterations."
-    return Outcome(
-        posterior=fixed_point_map.weights(best.x),
-        status="optimal" if converged else "not_converged",
-        message=message,
-        iterations=best.iterations,
-        # With the linear distance the bound is convex, and a stationary point is the global minimum.
-        is_global=bool(converged) and problem.distance == "linear",
-        local_minima=local_minima,
-        details=details,
-    )
-
-
-def _distinct(
-    problem: BoundProblem, fixed_point_map: _SlopeMap | _LevelMap | _WeightsMap, runs: list[_Run]
-) -> tuple[FixedPoint, ...]:
-    """The points that runs ended in, those with the same (L, D) counted together, best first."""
-    groups: list[tuple[float, float, float, list[_Run]]] = []
-    for run in sorted(runs, key=lambda run: run.bound):
-        L, D = fixed_point_map.point(run.x)
-        for other_L, other_D, bound, members in groups:
-            if abs(run.bound - bound) <= 1e-9 and abs(L - other_L) <= 1e-6 and abs(D - other_D) <= 1e-6 * (1.0 + D):
-                members.append(run)
-                break
-        else:
-            groups.append((L, D, run.bound, [run]))
-    points = []
-    for L, D, bound, members in groups:
-        q = fixed_point_map.weights(members[0].x)
-        divergence = problem.divergence_function.value(D)
-        points.append(FixedPoint(bound, L, divergence, int(np.count_nonzero(q)), problem.classify(q), len(members)))
-    return tuple(points)
+        ahead = scheme.at(chosen)
+        if chosen != plain and ahead.bound > point.bound:
+            ahead = scheme.at(plain)
+        point = ahead
+        iterations += 1
+    details = {"safeguarded_steps": guard.interventions, **trace.details()}
+    # A stationary point of a convex bound is its global minimum.
+    certified = status == "optimal" and scheme.convex
+    return Outcome(frontier.posterior(point.z), status, message, iterations, is_global=certified, details=details)
 
 
 SOLVER = FixedPointSolver()

@@ -22,18 +22,21 @@ The early break is not safe for squared and kl: supports that fail may lie betwe
 
 from __future__ import annotations
 
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from pacb_models.distances.checks import elementwise
+from pacb_models.divergences.ordered_supports import OrderedSupports
 from pacb_models.errors import InputError
-from pacb_models.merging import Merged
+from pacb_models.numerics.elementwise import Numbers
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
-from pacb_models.validation import check_count, check_positive
+from pacb_models.solving.merging import Merged
 
-from .ordered_supports import OrderedSupports, bounds_at, stationary_slope
+from ..options import Options, check_options
 
 
 class SubsetSearchSolver(Solver):
@@ -50,10 +53,12 @@ class SubsetSearchSolver(Solver):
     warm_start : bool
         Linear distance only: begin near the support where the two components of :math:`B^*(H')` cross,
         :math:`\sum_{i \le H'} p_i l_i^2 = c^2`, and walk from there, instead of beginning at ``H' = 1``.
-    max_sweeps : int
-        Limit on the sweeps over all supports (squared and kl).
     tolerance : float
         Largest relative change of the slope in a sweep for a support to count as settled.
+    max_iterations : int
+        Limit on the sweeps over all supports (squared and kl).
+    time_limit : float, optional
+        Seconds of wall-clock time.
 
     ``details`` holds arrays over the supports, whose sizes ``H' = 1, …, H`` are in ``sizes``: ``bounds`` with
     :math:`B^*(H')`, ``components`` with its two terms (mean risk and root for the linear distance, as in the paper's
@@ -66,8 +71,8 @@ class SubsetSearchSolver(Solver):
     """
 
     name = "subset-search"
-    needs = ("path",)
-    handles = {"chi2": ("linear", "squared", "kl")}
+    needs = ("supports",)
+    keeps_time_limit = True
 
     def merges(self, problem: Problem, options: dict[str, Any]) -> bool:
         return False
@@ -81,20 +86,25 @@ class SubsetSearchSolver(Solver):
     def run(
         self,
         problem: BoundProblem,
+        *,
         early_break: bool = True,
         warm_start: bool = False,
-        max_sweeps: int = 1000,
         tolerance: float = 1e-12,
+        max_iterations: int = 1000,
+        time_limit: float | None = None,
     ) -> Outcome:
-        max_sweeps, tolerance = check_count("max_sweeps", max_sweeps), check_positive("tolerance", tolerance)
-        supports = OrderedSupports(problem)
-        if problem.distance == "linear":
+        options = check_options(problem, tolerance=tolerance, max_iterations=max_iterations, time_limit=time_limit)
+        supports = problem.divergence_function.supports(problem.risks, problem.prior)
+        if _linear(problem):
             search = _warm_walk(problem, supports) if warm_start else _full_walk(problem, supports, early_break)
         elif warm_start:
             raise InputError(f"warm_start is {warm_start!r}; it exists for the linear distance only.")
         else:
-            search = _sweep(problem, supports, early_break, max_sweeps, tolerance)
-        return _outcome(problem, supports, search)
+            search = _sweep(problem, supports, early_break, options)
+        outcome = _outcome(problem, supports, search)
+        if time.monotonic() >= options.deadline:
+            outcome.status, outcome.message, outcome.is_global = "time_limit", "the time limit was reached.", False
+        return outcome
 
 
 class _Search(NamedTuple):
@@ -108,14 +118,41 @@ class _Search(NamedTuple):
     unsettled: int
     broke_at: int | None
     iterations: int
-    #: True when every support that can hold the global minimum was settled.
+    #: True when the bound is convex and its minimum was found.
     complete: bool
     warm_start_size: int | None = None
 
 
+def _linear(problem: BoundProblem) -> bool:
+    """Whether the bound is linear in ``L`` and the root of ``X``, so that its minima have a closed form."""
+    return problem.distance_function.affine and bool(getattr(problem.divergence_function, "rooted", False))
+
+
+def _coefficient(problem: BoundProblem) -> float:
+    r"""The number ``c`` of a bound that is a multiple of :math:`L + c\sqrt X`, but for a constant."""
+    return problem.coefficient / problem.distance_function.rate(0.5, 1.0)
+
+
+def stationary_slope(problem: BoundProblem, L: Numbers, X: Numbers) -> Numbers:
+    r"""The slope :math:`t = F_L/(2F_X)` that the paper's equations read off the current posterior; vectorised.
+
+    * linear: :math:`\sqrt{X}/c`, :math:`c = \sqrt{I/\delta}`;
+    * squared: :math:`2 X^{3/4}/\sqrt{c}`;
+    * kl: :math:`d\sqrt{X}/c` with ``d`` the logit gap between the bound and ``L``.
+    """
+    budget = problem.divergence_function.budget(X, problem.coefficient, problem.exponent)
+    return elementwise(problem.distance_function).rate(L, budget.value) / (2.0 * budget.slope)
+
+
+def bounds_at(problem: BoundProblem, L: np.ndarray, X: np.ndarray) -> np.ndarray:
+    """The bound for arrays of empirical risks and statistics."""
+    budget = problem.divergence_function.budget(X, problem.coefficient, problem.exponent)
+    return np.asarray(elementwise(problem.distance_function).invert(np.minimum(L, 1.0), budget.value))
+
+
 def _closed_form(problem: BoundProblem, supports: OrderedSupports) -> tuple[np.ndarray, np.ndarray]:
     """Slopes of the linear distance on all supports, and where the weights exist and are not negative."""
-    radicand = problem.coefficient**2 - supports.V
+    radicand = _coefficient(problem) ** 2 - supports.V
     defined = radicand > 0.0
     slopes = 1.0 / np.sqrt(supports.P * np.where(defined, radicand, 1.0))
     return slopes, defined & (slopes * supports.G <= 1.0)
@@ -137,7 +174,7 @@ def _warm_walk(problem: BoundProblem, supports: OrderedSupports) -> _Search:
     slopes, feasible = _closed_form(problem, supports)
     bounds = bounds_at(problem, *supports.point(np.arange(1, supports.size + 1), slopes))
     risks = supports.least + supports.excess
-    crossing = np.searchsorted(np.cumsum(supports.prior * risks**2), problem.coefficient**2, side="right")
+    crossing = np.searchsorted(np.cumsum(supports.prior * risks**2), _coefficient(problem) ** 2, side="right")
     begin = k = max(int(crossing), 1)
     visited = np.zeros(supports.size, dtype=bool)
     visited[k - 1] = True
@@ -167,9 +204,7 @@ _ROUNDING = 4.0 * np.finfo(float).eps
 _SLOW, _REACH = 0.9, 100.0
 
 
-def _sweep(
-    problem: BoundProblem, supports: OrderedSupports, early_break: bool, max_sweeps: int, tolerance: float
-) -> _Search:
+def _sweep(problem: BoundProblem, supports: OrderedSupports, early_break: bool, options: Options) -> _Search:
     """Iterate the fixed-point equation on all supports at once, each from the prior restricted to it.
 
     The slope rises from zero towards the smallest fixed point, which is the support's only minimum. A support is
@@ -184,13 +219,13 @@ def _sweep(
     settled, failed = np.arange(size) < supports.ties, np.zeros(size, dtype=bool)
     active = np.flatnonzero(~settled)
     sweeps = 0
-    while active.size and sweeps < max_sweeps:
+    while active.size and sweeps < options.max_iterations and time.monotonic() < options.deadline:
         sweeps += 1
         t = slopes[active]
         step = _paper_step(problem, supports, active + 1, t, limits[active])
         low[active] = np.where(step > 0.0, t, low[active])
         high[active] = np.where(step < 0.0, t, high[active])
-        done = (np.abs(step) <= tolerance * t) | (high[active] <= (1.0 + _ROUNDING) * low[active])
+        done = (np.abs(step) <= options.tolerance * t) | (high[active] <= (1.0 + _ROUNDING) * low[active])
         lost = ~done & (t + step > limits[active]) & np.isinf(high[active])
         ahead = _extrapolate(t, step, last_slopes[active], last_steps[active])
         last_slopes[active], last_steps[active] = t, step
@@ -203,8 +238,7 @@ def _sweep(
     broke_at = _first_failure(failed) if early_break else None
     if broke_at is not None:
         visited[broke_at:] = False
-    complete = problem.distance == "squared" and broke_at is None and not active.size
-    return _Search(slopes, settled & visited, visited, active.size, broke_at, sweeps, complete)
+    return _Search(slopes, settled & visited, visited, active.size, broke_at, sweeps, False)
 
 
 def _break_points(supports: OrderedSupports) -> np.ndarray:
@@ -231,7 +265,7 @@ def _paper_step(
     """
     L, X = supports.point(sizes, t)
     slope = stationary_slope(problem, L, X)
-    if problem.distance == "kl":
+    if not problem.distance_function.additive:
         kappa = slope / X
         Z = supports.P[sizes - 1] * (1.0 - kappa * t * supports.V[sizes - 1])
         normalised = np.divide(kappa, Z, out=np.full_like(kappa, np.inf), where=Z > 0.0)
@@ -265,10 +299,10 @@ def _outcome(problem: BoundProblem, supports: OrderedSupports, search: _Search) 
     L, X = supports.point(sizes, search.slopes[sizes - 1])
     bounds[sizes - 1] = bounds_at(problem, L, X)
     # The paper's figure splits the linear bound into mean risk and root; the others have no such closed form.
-    first[sizes - 1] = supports.least + supports.mean[sizes - 1] if problem.distance == "linear" else L
+    first[sizes - 1] = supports.least + supports.mean[sizes - 1] if _linear(problem) else L
     second[sizes - 1] = bounds[sizes - 1] - first[sizes - 1]
     best = int(np.nanargmin(bounds)) + 1
-    message = f"{search.unsettled} supports did not settle; raise max_sweeps." if search.unsettled else ""
+    message = f"{search.unsettled} supports did not settle; raise max_iterations." if search.unsettled else ""
     return Outcome(
         posterior=supports.weights(best, search.slopes[best - 1]),
         status="optimal",

@@ -1,8 +1,8 @@
 r"""Nonlinear programming through CasADi, whose wheel brings an Ipopt of its own: nothing is compiled.
 
-The lifted problem of :mod:`pacb_models.algebraic.pyomo_models` in CasADi's symbols, in the variables :math:`w_i =
-q_i/p_i`, with objective and constraints multiplied by the factors of :mod:`pacb_models.algebraic.scaling`; CasADi
-derives sparse first and second derivatives and hands all of it to one of its plugins.
+The lifted model (:mod:`pacb_models.models.lifted`) in CasADi's symbols, with objective and constraints multiplied by
+the factors of :mod:`pacb_models.models.scaling`. CasADi derives sparse first and second derivatives and hands all of it
+to one of its plugins.
 
 Ipopt is the one to use. ``sqpmethod`` and ``sleqp`` are sequential quadratic programming, for comparison:
 ``sqpmethod`` has been seen to report "Solve_Succeeded" at a bound .2 above the minimum, which is why claims are
@@ -11,21 +11,21 @@ checked.
 
 from __future__ import annotations
 
+import math
 import time
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from pacb_models.algebraic.scaling import scaling
-from pacb_models.constants import DISTANCES
-from pacb_models.distances import Squared
 from pacb_models.errors import InputError
+from pacb_models.models.algebra import Algebra
+from pacb_models.models.lifted import values_at, write
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 from pacb_models.validation import check_choice, check_count
 
-from ..limits import deadline_after
+from ..options import deadline_after
 from .interior_point import QUIET, SETTINGS, Run, Search, SolveFrom, Start, first_start, options_for
 
 PLUGINS = ("ipopt", "sqpmethod", "sleqp")
@@ -68,104 +68,70 @@ CALLS = {
     "gradient_evaluations": ("n_call_nlp_grad_f", "n_call_nlp_jac_fg"),
 }
 
-#: The smallest q/p with the KL divergence, whose terms have no value at zero: some plugins evaluate at their bounds.
+#: The smallest q/p with a steep divergence (KL), whose terms have no value at zero: some plugins evaluate at their
+#: bounds.
 SMALLEST_RATIO = 1e-30
 
 
-class Model(NamedTuple):
-    """A nonlinear program in CasADi's form, with the point of its variables that belongs to a posterior."""
+class CasadiAlgebra(Algebra):
+    """CasADi's symbols, with what it calls the limits of variables and constraints."""
 
-    program: dict[str, Any]
-    #: Bounds of variables and constraints, as CasADi names them.
-    limits: dict[str, Any]
-    start: Any
+    def __init__(self, problem: BoundProblem) -> None:
+        import casadi
 
+        super().__init__(problem, problem.prior)
+        self.log, self.sqrt = casadi.log, casadi.sqrt
+        self.ratios = casadi.SX.sym("w", problem.size)
+        smallest = SMALLEST_RATIO if problem.divergence_function.steep else 0.0
+        self.variables: list[Any] = [self.ratios]
+        self.constraints: list[Any] = []
+        self.limits: dict[str, list[float]] = {
+            "lbx": [smallest] * problem.size,
+            "ubx": [math.inf] * problem.size,
+            "lbg": [],
+            "ubg": [],
+        }
 
-def model(problem: BoundProblem) -> Model:
-    """The lifted problem. Its variables are the ratios w, then D (or its root), L (unless every risk is zero), and r or
-    y.
-    """
-    import casadi
+    def mean(self, terms: Any) -> Any:
+        import casadi
 
-    factors = scaling(problem)
-    p, H = problem.prior, problem.size
-    w: Any = casadi.SX.sym("w", H)
-    D = casadi.SX.sym("D")
-    smallest = SMALLEST_RATIO if problem.divergence == "kl" else 0.0
-    variables, lower, upper = [w, D], [*np.full(H, smallest), problem.statistic(p)], [*np.full(H + 1, np.inf)]
-    constraints: list[Any] = [factors.normalised * (casadi.sum1(p * w) - 1.0)]
-    least, most = [0.0], [0.0]
-    L: Any = 0.0
-    if problem.risks.max() > 0.0:
-        L = casadi.SX.sym("L")
-        variables.append(L)
-        lower.append(0.0)
-        upper.append(1.0)
-        constraints.append(factors.empirical_risk * (casadi.sum1(p * problem.risks * w) - L))
-        least.append(0.0)
-        most.append(0.0)
-    if problem.divergence == "renyi":
-        # D is the root of the statistic, which spans too many orders of magnitude itself.
-        reached_divergence = casadi.sum1(p * (w / D) ** problem.order) - 1.0
-    else:
-        terms = w * casadi.log(w) if problem.divergence == "kl" else w**problem.order
-        reached_divergence = casadi.sum1(p * terms) - D
-    constraints.append(factors.divergence * reached_divergence)
-    least.append(-np.inf)
-    most.append(0.0)
-    if problem.divergence == "kl":
-        budget = (D + problem.coefficient) / problem.exponent
-    else:
-        budget = problem.coefficient * (D if problem.divergence == "renyi" else casadi.sqrt(D))
-    if problem.distance in ("kl", "ch"):
-        z = casadi.SX.sym("z")
-        variables.append(z)
-        lower.append(0.0)
-        upper.append(1.0 if problem.distance == "kl" else np.inf)
-        reached = _binary_kl(L, z) if problem.distance == "kl" else z + 2.0 / 9.0 * z**2 + 16.0 / 135.0 * z**3
-        constraints.append(factors.budget * (reached - budget))
-        least.append(0.0)
-        most.append(np.inf)
-        if problem.distance == "kl":
-            constraints.append(factors.empirical_risk * (z - L))
-            least.append(0.0)
-            most.append(np.inf)
-        objective = z if problem.distance == "kl" else L + casadi.sqrt(z)
-    elif problem.distance == "linear":
-        objective = L + budget
-    else:
-        assert isinstance(problem.distance_function, Squared)
-        objective = L + casadi.sqrt(budget / problem.distance_function.scale)
-    program = {"x": casadi.vertcat(*variables), "f": factors.objective * objective, "g": casadi.vertcat(*constraints)}
-    return Model(program, {"lbx": lower, "ubx": upper, "lbg": least, "ubg": most}, lambda q: _point(problem, q))
+        return casadi.dot(casadi.DM(self.prior), terms)
+
+    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
+        import casadi
+
+        self.variables.append(casadi.SX.sym(name))
+        self.limits["lbx"].append(-math.inf if lower is None else lower)
+        self.limits["ubx"].append(math.inf if upper is None else upper)
+        return self.variables[-1]
+
+    def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
+        self.constraints.append(scale * difference)
+        self.limits["lbg"].append(0.0)
+        self.limits["ubg"].append(0.0 if equality else math.inf)
 
 
-def _binary_kl(a: Any, b: Any) -> Any:
-    """kl(a, b) as an expression; where ``a`` is a number it is zero, and its term takes its limit."""
-    import casadi
+class Model:
+    """A nonlinear program in CasADi's form; its variables are the ratios and those of the lifted model."""
 
-    if isinstance(a, float):
-        return -casadi.log1p(-b)
-    return a * casadi.log(a / b) + (1.0 - a) * casadi.log((1.0 - a) / (1.0 - b))
+    def __init__(self, problem: BoundProblem) -> None:
+        import casadi
 
+        algebra = CasadiAlgebra(problem)
+        objective = algebra.factors.objective * write(algebra)
+        self.problem, self.limits = problem, algebra.limits
+        x, g = casadi.vertcat(*algebra.variables), casadi.vertcat(*algebra.constraints)
+        self.program = {"x": x, "f": objective, "g": g}
 
-def _point(problem: BoundProblem, posterior: np.ndarray) -> np.ndarray:
-    """The variables of :func:`model` at a posterior."""
-    L, D = problem.empirical_risk(posterior), problem.statistic(posterior)
-    bound = problem.outer(L, D)
-    tail = [
-        D ** (1.0 / problem.order) if problem.divergence == "renyi" else D,
-        *([L] if problem.risks.max() > 0.0 else []),
-    ]
-    tail += {"kl": [bound], "ch": [(bound - L) ** 2]}.get(problem.distance, [])
-    return np.append(posterior / problem.prior, tail)
+    def start(self, posterior: np.ndarray) -> np.ndarray:
+        """The variables at a posterior."""
+        return np.append(posterior / self.problem.prior, list(values_at(self.problem, posterior).values.values()))
 
 
 class Casadi(Solver):
     """A nonlinear programming code of CasADi's, by default the Ipopt in its wheel."""
 
     name = "casadi"
-    handles = DISTANCES
     needs = ("model",)
     requires = ("casadi",)
     install = "pip install 'pacb-models[solvers]', or pip install casadi"
@@ -217,7 +183,7 @@ class Casadi(Solver):
         counts = dict.fromkeys(CALLS, 0)
 
         def prepare() -> SolveFrom:
-            built = model(problem)
+            built = Model(problem)
             return lambda start, seconds: _solve(
                 problem, built, plugin, start, _options(plugin, start, seconds, limit, options or {}), counts
             )

@@ -22,19 +22,18 @@ from typing import Any
 
 import numpy as np
 
-from pacb_models.algebraic.scaling import scaling
-from pacb_models.constants import DISTANCES
+from pacb_models.models.scaling import scaling
 from pacb_models.problem import BoundProblem, Outer
 from pacb_models.solution import Outcome, Trace
 from pacb_models.solver import Solver
 
-from ..limits import deadline_after
+from ..options import deadline_after
+from ..starts import bound_of
 from .interior_point import (
     Run,
     Search,
     SolveFrom,
     Start,
-    bound_at,
     check_settings,
     first_start,
     options_for,
@@ -111,11 +110,14 @@ class LiftedProblem:
         return True
 
     def _outer(self, x: np.ndarray) -> Outer:
-        outer = self.problem.outer_derivatives(x[-2], x[-1])
+        outer = self._derivatives(x)
         if x[-2] > 0.0:
             return outer
         # L is fixed at zero, as every risk is zero; its derivatives, infinite for the kl distance, are not used.
         return outer._replace(L=0.0, LL=0.0, LD=0.0)
+
+    def _derivatives(self, x: np.ndarray) -> Outer:
+        return self.problem.outer_derivatives(x[-2], x[-1])
 
 
 class RootProblem(LiftedProblem):
@@ -128,17 +130,10 @@ class RootProblem(LiftedProblem):
         self._hessian_columns = np.concatenate((self._hessian_columns, np.arange(H)))
 
     def point(self, posterior: np.ndarray) -> np.ndarray:
-        x = super().point(posterior)
-        x[-1] **= 1.0 / self.problem.order
-        return x
+        return np.append(posterior, (self.problem.empirical_risk(posterior), self.problem.divergence_size(posterior)))
 
     def objective(self, x: np.ndarray) -> float:
-        return self.problem.outer(x[-2], self._statistic(x))
-
-    def _statistic(self, x: np.ndarray) -> float:
-        """The statistic of which ``t`` is the root; infinite where Ipopt tries a step that is far too long."""
-        with np.errstate(over="ignore"):
-            return float(x[-1] ** self.problem.order)
+        return self.problem.bound_at(x[-2], x[-1])
 
     def constraints(self, x: np.ndarray) -> np.ndarray:
         q = x[:-2]
@@ -163,26 +158,21 @@ class RootProblem(LiftedProblem):
         tail[2] += multipliers[2] * corner
         return np.concatenate((multipliers[2] * curvature, tail, multipliers[2] * across))
 
-    def _outer(self, x: np.ndarray) -> Outer:
-        """Derivatives of the bound with respect to ``L`` and ``t``."""
-        order, t = self.problem.order, x[-1]
-        D = self._statistic(x)
-        outer = super()._outer(np.append(x[:-1], D))
-        slope, bend = order * D / t, order * (order - 1.0) * D / t**2
-        return outer._replace(D=outer.D * slope, LD=outer.LD * slope, DD=outer.DD * slope**2 + outer.D * bend)
+    def _derivatives(self, x: np.ndarray) -> Outer:
+        return self.problem.derivatives_at(x[-2], x[-1])
 
 
 def lifted(problem: BoundProblem) -> LiftedProblem:
-    """The form of the problem that Ipopt copes with best."""
-    return RootProblem(problem) if problem.divergence == "renyi" else LiftedProblem(problem)
+    """The form of the problem that Ipopt copes with best; at order two the statistic itself is tame."""
+    divergence = problem.divergence_function
+    rooted = getattr(divergence, "rooted", False) and divergence.order != 2.0
+    return RootProblem(problem) if rooted else LiftedProblem(problem)
 
 
 class CyIpopt(Solver):
     """Ipopt with hand-written sparse derivatives, for any distance and divergence."""
 
     name = "cyipopt"
-    handles = DISTANCES
-    any_pair = True
     needs = ("gradient", "hessian")
     requires = ("cyipopt",)
     install = "`make setup` builds it on the Ipopt inside casadi's wheel, or `conda install -c conda-forge cyipopt`"
@@ -205,21 +195,10 @@ class CyIpopt(Solver):
         Parameters
         ----------
         problem : BoundProblem
-        start : array of shape (H,), optional
-            The first posterior to start from; by default the best of the prior and a few Gibbs posteriors.
-        starts : int
-            Number of starting posteriors; the best point found is the solution, other local minima are listed beside
-            it.
-        seed : int
-            Of the random starts (the first start is not random).
-        time_limit : float, optional
-            Seconds of wall-clock time for all starts, checked between Ipopt's iterations.
-        max_iterations : int
-            Per start.
+        start, starts, seed, time_limit, max_iterations, trace
+            As for every solver; see :mod:`pacb_models.solvers.options`.
         options : dict, optional
             Ipopt's own options, for instance ``{"tol": 1e-10, "print_level": 5}``; they override ours.
-        trace : bool
-            Record the bound at every iterate, with the seconds, in ``details["trace"]`` (of the best start).
 
         Returns
         -------
@@ -260,7 +239,7 @@ def _solve(nlp: LiftedProblem, start: Start, options: dict[str, Any], trace: boo
     way = Trace(trace)
     nlp.iterations = 0
     if trace:
-        nlp.record = lambda: way.add(bound_at(nlp.problem, ipopt.get_current_iterate()["x"][:-2]))
+        nlp.record = lambda: way.add(bound_of(nlp.problem, ipopt.get_current_iterate()["x"][:-2]))
     try:
         x, info = ipopt.solve(nlp.point(start.posterior))
     finally:

@@ -1,8 +1,7 @@
 r"""CVXPY's disciplined nonlinear programming: the bound as one writes it down, handed to Ipopt or Uno.
 
 ``problem.solve(nlp=True)`` (CVXPY 1.9) takes smooth expressions without asking whether they are convex. The model is
-the lifted one of :mod:`pacb_models.algebraic.pyomo_models` in the variables :math:`w_i = q_i/p_i`, scaled by
-:mod:`pacb_models.algebraic.scaling`.
+the lifted one (:mod:`pacb_models.models.lifted`), scaled by :mod:`pacb_models.models.scaling`.
 
 Uno has been seen to report "optimal" at a bound .2 above the minimum, which is why claims are checked, and to go on for
 ever on a problem with the KL divergence and the kl distance, whatever its time limit.
@@ -16,23 +15,21 @@ import math
 import time
 import warnings
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pacb_models.algebraic.scaling import scaling
-from pacb_models.constants import DISTANCES
-from pacb_models.distances import Squared
 from pacb_models.errors import InputError, SolverUnavailableError
+from pacb_models.models.algebra import Algebra
+from pacb_models.models.lifted import values_at, write
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 from pacb_models.validation import check_choice, check_count
 
-from ..limits import deadline_after
+from ..options import deadline_after
 from ..weights import without_negligible
-from .interior_point import QUIET, SETTINGS, first_start
+from .interior_point import NO_FILE, QUIET, SETTINGS, first_start
 
 #: Backends and the modules they need.
 BACKENDS = {"IPOPT": "cyipopt", "UNO": "unopy"}
@@ -50,77 +47,66 @@ STATUS_MAP: dict[str, tuple[str, str]] = {
 }
 
 
-@dataclass
-class Model:
-    """A CVXPY problem with its variables, whose values are the start."""
+class CvxpyAlgebra(Algebra):
+    """CVXPY's expressions, with every variable at its value for the start."""
 
-    problem: Any
-    ratios: Any
+    def __init__(self, problem: BoundProblem, start: np.ndarray) -> None:
+        import cvxpy as cp
 
+        super().__init__(problem, start)
+        self.log, self.sqrt = cp.log, cp.sqrt
+        self.ratios = cp.Variable(problem.size, bounds=[0.0, None])
+        self.ratios.value = start / problem.prior
+        self.constraints: list[Any] = []
 
-def model(problem: BoundProblem, start: np.ndarray) -> Model:
-    """The lifted problem with every variable at its value for the start."""
-    import cvxpy as cp
+    def times(self, x: Any, y: Any) -> Any:
+        import cvxpy as cp
 
-    factors = scaling(problem)
-    p = problem.prior
-    L_value, D_value = problem.empirical_risk(start), problem.statistic(start)
-    bound = problem.outer(L_value, D_value)
+        return cp.multiply(x, y)
 
-    def variable(value: Any, lower: float, upper: float = math.inf, shape: Any = ()) -> Any:
-        limits = [lower, None] if math.isinf(upper) else [lower, upper]
-        created = cp.Variable(shape, bounds=limits)
+    def relative_entropy(self, x: Any, y: Any) -> Any:
+        import cvxpy as cp
+
+        return super().relative_entropy(x, y) if isinstance(x, float) else cp.rel_entr(x, y)
+
+    def mean(self, terms: Any) -> Any:
+        return self.prior @ terms
+
+    def mean_entropy(self, ratios: Any) -> Any:
+        import cvxpy as cp
+
+        return self.prior @ -cp.entr(ratios)
+
+    def average(self, values: np.ndarray) -> Any:
+        return (self.prior * values) @ self.ratios
+
+    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
+        import cvxpy as cp
+
+        created = cp.Variable(name=name, bounds=[lower, upper])
         created.value = value
         return created
 
-    w = variable(start / p, 0.0, shape=problem.size)
-    D = variable(D_value, problem.statistic(p))
-    constraints = [factors.normalised * (p @ w) == factors.normalised]
-    L: Any = 0.0
-    if L_value > 0.0:
-        L = variable(L_value, 0.0, 1.0)
-        constraints.append(factors.empirical_risk * ((p * problem.risks) @ w - L) == 0)
-    if problem.divergence == "kl":
-        over = p @ -cp.entr(w) - D
-        budget = (D + problem.coefficient) / problem.exponent
-    elif problem.divergence == "renyi":
-        # The root of the statistic, which spans too many orders of magnitude itself.
-        D.value = D_value ** (1.0 / problem.order)
-        over = p @ cp.power(w / D, problem.order) - 1
-        budget = problem.coefficient * D
-    else:
-        over = p @ cp.power(w, 2) - D
-        budget = problem.coefficient * cp.sqrt(D)
-    constraints.append(factors.divergence * over <= 0)
-    if problem.distance == "kl":
-        r = variable(bound, 0.0, 1.0)
-        gap = -cp.log(1 - r) if isinstance(L, float) else _binary_kl(L, r)
-        constraints += [factors.budget * (gap - budget) >= 0, factors.empirical_risk * (r - L) >= 0]
-        objective = r
-    elif problem.distance == "ch":
-        y = variable((bound - L_value) ** 2, 0.0)
-        reached = y + 2.0 / 9.0 * cp.power(y, 2) + 16.0 / 135.0 * cp.power(y, 3)
-        constraints.append(factors.budget * (reached - budget) >= 0)
-        objective = L + cp.sqrt(y)
-    elif problem.distance == "linear":
-        objective = L + budget
-    else:
-        assert isinstance(problem.distance_function, Squared)
-        objective = L + cp.sqrt(budget / problem.distance_function.scale)
-    return Model(cp.Problem(cp.Minimize(factors.objective * objective), constraints), w)
+    def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
+        self.constraints.append(scale * difference == 0 if equality else scale * difference >= 0)
 
 
-def _binary_kl(a: Any, b: Any) -> Any:
-    import cvxpy as cp
+class Model:
+    """A CVXPY problem with its variables, whose values are the start."""
 
-    return cp.rel_entr(a, b) + cp.rel_entr(1 - a, 1 - b)
+    def __init__(self, problem: BoundProblem, start: np.ndarray) -> None:
+        import cvxpy as cp
+
+        values_at(problem, start)  # refuses an expression that does not fit
+        algebra = CvxpyAlgebra(problem, start)
+        objective = cp.Minimize(algebra.factors.objective * write(algebra))
+        self.problem, self.ratios = cp.Problem(objective, algebra.constraints), algebra.ratios
 
 
 class DisciplinedNonlinear(Solver):
     """CVXPY with ``nlp=True``: a nonlinear solver on the bound as it is written in CVXPY."""
 
     name = "dnlp"
-    handles = DISTANCES
     needs = ("model",)
     requires = ("cvxpy",)
     keeps_time_limit = True
@@ -169,11 +155,11 @@ class DisciplinedNonlinear(Solver):
             raise InputError(f"options is {options!r}; it must be a dict of {backend}'s options.")
         limit = check_count("max_iterations", max_iterations)
         first = first_start(problem, start)
-        if problem.distance == "kl" and problem.bound(first.posterior) >= 1.0:
+        if problem.distance_function.below_one and problem.bound(first.posterior) >= 1.0:
             message = "the bound rounds to 1 at every start that was tried, where it is flat; nothing was started."
             return Outcome(first.posterior, "acceptable", message, 0)
         started = time.perf_counter()
-        built = model(problem, first.posterior)
+        built = Model(problem, first.posterior)
         setup_seconds = time.perf_counter() - started
         left = deadline - time.monotonic()
         if left <= 0.0:
@@ -201,7 +187,7 @@ def _settings(backend: str, barrier: float | None, limit: int, seconds: float) -
     if backend == "UNO":
         limits = {"time_limit": seconds} if math.isfinite(seconds) else {}
         return {"max_iterations": limit, "logger": "SILENT"} | limits
-    settings = SETTINGS | {"nlp_scaling_method": "none", "max_iter": limit} | QUIET
+    settings = SETTINGS | {"nlp_scaling_method": "none", "max_iter": limit} | QUIET | NO_FILE
     if barrier is not None:
         settings["mu_init"] = barrier
     if math.isfinite(seconds):

@@ -1,25 +1,24 @@
-"""What the two Ipopt solvers share: options, return codes, starting posteriors, and the search over several starts."""
+"""What the Ipopt solvers share: options, return codes, and how a start becomes one of an interior-point method."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pacb_models.errors import InputError
-from pacb_models.native import native_output_silenced
 from pacb_models.problem import BoundProblem
-from pacb_models.registry import OPTIMAL_RESIDUAL, onto_simplex
-from pacb_models.solution import LocalMinimum, Outcome, Trace
-from pacb_models.validation import check_count, check_posterior
+from pacb_models.solution import Outcome, Trace
+from pacb_models.validation import check_count
 
-from ..starts import best_start, tilted
+from ..options import check_options
+from ..starts import best_of, bound_of, starting_posteriors
 from ..weights import without_negligible
+from .native import native_output_silenced
 
 #: Options for bound minimisations, in place of Ipopt's defaults.
 SETTINGS: dict[str, Any] = {
@@ -31,21 +30,19 @@ SETTINGS: dict[str, Any] = {
     "bound_frac": 1e-8,
     # Approximate minimum degree; METIS, the default, takes three to four times as long on our arrow-shaped matrices.
     "mumps_pivot_order": 0,
-    # The factors of pacb_models.algebraic.scaling; with them Ipopt's default tolerance of 1e-8 is one on the bound.
+    # The factors of pacb_models.models.scaling; with them Ipopt's default tolerance of 1e-8 is one on the bound.
     "nlp_scaling_method": "user-scaling",
 }
 
 #: Ipopt prints nothing: no iterations, no banner.
 QUIET: dict[str, Any] = {"print_level": 0, "sb": "yes"}
 
-#: Initial barrier parameters for starts other than the prior. The default, 0.1, first pulls every start to the
-#: centre of the simplex. The first start shall lead to the best minimum: moderate, lest it be caught by a shallow
-#: one close by. Random starts shall find all minima: small, so that each finds its own.
-FIRST_BARRIER = 1e-3
-RANDOM_BARRIER = 1e-5
+#: Ipopt reads no ``ipopt.opt`` of the current directory. A program gets a file of options from Pyomo instead.
+NO_FILE: dict[str, Any] = {"option_file_name": ""}
 
-#: Two points are the same local minimum when their posteriors differ by less than this in total variation.
-SAME_POINT = 1e-3
+#: The initial barrier parameter for starts other than the prior. The default, 0.1, first pulls every start to the
+#: centre of the simplex; with a small one each finds the minimum next to it.
+RANDOM_BARRIER = 1e-5
 
 #: The prior's share in a start that has weights of zero.
 INTERIOR = 1e-4
@@ -143,12 +140,12 @@ def check_settings(options: dict[str, Any] | None, max_iterations: int, defaults
     if options is not None and not isinstance(options, dict):
         raise InputError(f"options is {options!r}; it must be a dict of Ipopt's options.")
     ours = {} if defaults else SETTINGS
-    return ours | {"max_iter": check_count("max_iterations", max_iterations, least=0)} | (options or {})
+    return ours | {"max_iter": check_count("max_iterations", max_iterations)} | (options or {})
 
 
 def set_options(ipopt: Any, options: dict[str, Any]) -> None:
     """Hand options to a cyipopt problem; one that Ipopt does not know is an input error."""
-    for name, value in options.items():
+    for name, value in (NO_FILE | options).items():
         try:
             # Ipopt prints its own complaint, where a JSON object may be expected.
             with native_output_silenced():
@@ -158,34 +155,23 @@ def set_options(ipopt: Any, options: dict[str, Any]) -> None:
             raise InputError(message) from None
 
 
-def first_start(problem: BoundProblem, start: object = None) -> Start:
-    """The posterior that the caller wants to start from, else the best of the prior and a few Gibbs posteriors.
-
-    An interior-point method needs full support: of weights that are zero, a little becomes the prior's.
-    """
-    if start is not None:
-        q = check_posterior(start, problem.size, "start")
-        return Start(q if q.all() else (1.0 - INTERIOR) * q + INTERIOR * problem.prior, RANDOM_BARRIER)
-    q = best_start(problem)
-    return Start(q, None if q is problem.prior else FIRST_BARRIER)
+def first_start(problem: BoundProblem, start: object = None, barrier: float | None = RANDOM_BARRIER) -> Start:
+    """The posterior that the caller wants to start from, else the one that every local method starts from."""
+    return interior(problem, check_options(problem, start=start).start, barrier)
 
 
-def random_starts(problem: BoundProblem, seed: int, barrier: float | None = RANDOM_BARRIER) -> Iterator[Start]:
-    """Random starts without end.
-
-    The classifiers are weighed by the prior times exponential variables times a Gibbs factor of random
-    concentration, so that some starts are spread out and some rest on a few good classifiers: the bound's minima are
-    of both kinds. All have full support, as an interior-point method needs.
-    """
-    rng = np.random.default_rng(seed)
-    while True:
-        noise = rng.standard_exponential(problem.size)
-        yield Start(tilted(problem, 10.0 ** rng.uniform(-1.0, 3.0), noise), barrier)
+def interior(problem: BoundProblem, q: np.ndarray, barrier: float | None = RANDOM_BARRIER) -> Start:
+    """A start with full support, as an interior-point method needs: of weights that are zero, a little becomes the
+    prior's."""
+    if q is problem.prior:
+        return Start(q, None)
+    return Start(q if q.all() else (1.0 - INTERIOR) * q + INTERIOR * problem.prior, barrier)
 
 
 @dataclass
 class Search:
-    """How many starts there are to be, from which seed, until when, and with which barrier the random ones begin."""
+    """How many starts there are to be, from which seed, until when, and with which barrier those after the first
+    begin."""
 
     starts: int
     seed: int
@@ -198,74 +184,36 @@ class Search:
 
     def run(self, problem: BoundProblem, first: Start, prepare: Prepare) -> Outcome:
         """Run Ipopt from every start, until the time is up, and report the best point and the other local minima."""
-        if problem.distance == "kl" and problem.bound(first.posterior) >= 1.0:
+        if problem.distance_function.below_one and problem.bound(first.posterior) >= 1.0:
             # It is flat there, and its models have no point inside their domain.
-            message = "the bound rounds to 1 at every start that was tried, where it is flat; Ipopt was not started."
+            message = "the bound rounds to 1 at the start, where it is flat; Ipopt was not started."
             return Outcome(first.posterior, "acceptable", message, 0)
         started = time.perf_counter()
         solve_from = prepare()
         setup_seconds = time.perf_counter() - started
-        runs = []
-        others = random_starts(problem, self.seed, self.barrier)
-        for start in islice(chain([first], others), self.starts):
+        runs: list[Run] = []
+        for q in starting_posteriors(problem, self.starts, self.seed, first.posterior):
             left = self.deadline - time.monotonic()
             if left <= 0.0:
                 break
-            runs.append(solve_from(start, left))
+            runs.append(solve_from(first if not runs else interior(problem, q, self.barrier), left))
         if not runs:
             message = "the time limit was reached before Ipopt was started."
             return Outcome(first.posterior, "time_limit", message, 0, setup_seconds)
-        return _summary(problem, runs, self.starts, setup_seconds)
-
-
-def _summary(problem: BoundProblem, runs: list[Run], wanted: int, setup_seconds: float) -> Outcome:
-    posteriors = [without_negligible(problem, run.weights) for run in runs]
-    bounds = [bound_at(problem, weights) for weights in posteriors]
-    claims = [ending(run.code).status for run in runs]
-    # Bounds that differ by rounding only are the same; the first start that led there is the one to report.
-    order = sorted(range(len(runs)), key=lambda k: (claims[k] not in ("optimal", "acceptable"), round(bounds[k], 12)))
-    best = order[0]
-    message = ending(runs[best].code).message
-    if len(runs) < wanted:
-        message += f" The time limit was reached after {len(runs)} of {wanted} starts."
-    return Outcome(
-        posterior=posteriors[best],
-        status=claims[best],
-        message=message,
-        iterations=runs[best].iterations,
-        setup_seconds=setup_seconds,
-        local_minima=tuple(_other_minima(problem, [posteriors[k] for k in order if claims[k] == "optimal"])),
-        details={
-            "ipopt_codes": [run.code for run in runs],
-            "statuses": claims,
-            "bounds": bounds,
-            "iterations": [run.iterations for run in runs],
-            "seconds": [run.seconds for run in runs],
-            **runs[best].trace.details(),
-        },
-    )
-
-
-def bound_at(problem: BoundProblem, weights: np.ndarray) -> float:
-    """The bound at Ipopt's weights, put on the simplex; infinite where nothing usable is left."""
-    q, _ = onto_simplex(weights)
-    return math.inf if q is None else problem.outer(problem.empirical_risk(q), problem.statistic(q))
-
-
-def _other_minima(problem: BoundProblem, found: list[np.ndarray]) -> list[LocalMinimum]:
-    """The distinct local minima among points sorted by their bounds, without the first, which is the solution."""
-    distinct: list[np.ndarray] = []
-    for weights in found:
-        q, _ = onto_simplex(weights)
-        if q is not None and all(0.5 * np.abs(q - other).sum() > SAME_POINT for other in distinct):
-            distinct.append(q)
-    return [
-        LocalMinimum(
-            bound=problem.bound(q),
-            empirical_risk=problem.empirical_risk(q),
-            divergence=problem.divergence_function.value(problem.statistic(q)),
-            support_size=int(np.count_nonzero(q)),
+        outcome = best_of(problem, [_outcome(problem, run) for run in runs], self.starts)
+        outcome.setup_seconds = setup_seconds
+        outcome.details.update(
+            ipopt_codes=[run.code for run in runs],
+            statuses=[ending(run.code).status for run in runs],
+            bounds=[bound_of(problem, run.weights) for run in runs],
+            iterations=[run.iterations for run in runs],
+            seconds=[run.seconds for run in runs],
         )
-        for q in distinct[1:]
-        if problem.classify(q, OPTIMAL_RESIDUAL) == "local minimum"
-    ]
+        return outcome
+
+
+def _outcome(problem: BoundProblem, run: Run) -> Outcome:
+    """What Ipopt made of one start, without the weights that only its barrier keeps from zero."""
+    _, status, message = ending(run.code)
+    weights = without_negligible(problem, run.weights)
+    return Outcome(weights, status, message, run.iterations, details=run.trace.details())

@@ -1,8 +1,9 @@
 """Ipopt on the Pyomo models: through cyipopt and PyNumero, or through an ``ipopt`` program.
 
 The lifted formulation with our options (:data:`~pacb_models.solvers.nonlinear.interior_point.SETTINGS`) and scaling is
-the one to use. The direct formulation and ``defaults=True``, which leaves every option at Ipopt's default, are there to
-show what happens without: together they are the set-up with which the paper reports failures for most kl problems.
+the one to use. The substituted formulation and ``defaults=True``, which leaves every option at Ipopt's default, are
+there to show what happens without: together they are the set-up with which the paper reports failures for most kl
+problems.
 
 Pyomo's own ``SolverFactory("cyipopt")`` is not used, since it reports a time limit as an iteration limit (and cannot
 report the wall-clock limit at all): return codes are read from Ipopt itself.
@@ -18,23 +19,23 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pacb_models.algebraic.direct_models import scale_of
-from pacb_models.algebraic.pyomo_models import FORMULATIONS, pyomo_model, set_start
-from pacb_models.constants import DISTANCES
 from pacb_models.direct import DirectProblem
 from pacb_models.errors import InputError, SolverUnavailableError
-from pacb_models.native import find_asl_library, find_ipopt_executable, pynumero_problem, use_environment_folders
-from pacb_models.problem import BoundProblem
+from pacb_models.models.direct_bounds import scale_of
+from pacb_models.models.pyomo_models import check_formulation, pyomo_model, set_start
+from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome, Trace
-from pacb_models.solver import Solver
+from pacb_models.solver import Solver, unmet
 from pacb_models.validation import check_choice
 
-from ..limits import deadline_after
+from ..options import deadline_after
+from ..starts import bound_of
 from .interior_point import (
     RANDOM_BARRIER,
     STATUS_MAP,
@@ -42,15 +43,24 @@ from .interior_point import (
     Search,
     SolveFrom,
     Start,
-    bound_at,
     check_settings,
     ending,
     first_start,
     options_for,
     set_options,
 )
+from .native import (
+    find_asl_library,
+    find_ipopt_executable,
+    find_pounce_executable,
+    pynumero_problem,
+    use_environment_folders,
+)
 
-INTERFACES = ("auto", "cyipopt", "executable")
+INTERFACES = ("auto", "cyipopt", "executable", "pounce")
+
+#: The programs that can be called in the place of Ipopt's library, by the interface's name.
+PROGRAMS = {"executable": find_ipopt_executable, "pounce": find_pounce_executable}
 
 #: What a program has to print for :func:`read_log`: the number of iterations and the reason of the end.
 PRINT_SUMMARY = {"print_level": 3}
@@ -60,17 +70,19 @@ class PyomoIpopt(Solver):
     """Ipopt on the Pyomo model of a bound minimisation."""
 
     name = "ipopt"
-    handles = DISTANCES
-    kinds = ("bound", "direct")
     needs = ("model",)
     requires = ("pyomo",)
     keeps_time_limit = True
+
+    def unsupported(self, problem: Problem) -> str | None:
+        # Direct bounds have a model of another kind.
+        return super().unsupported(problem) if unmet(problem, "penalty") else unmet(problem, "excess")
 
     def missing(self) -> str | None:
         without_pyomo = super().missing()
         if without_pyomo is not None:
             return without_pyomo
-        if find_ipopt_executable() is not None:
+        if any(find() is not None for find in PROGRAMS.values()):
             return None
         return cyipopt_missing()
 
@@ -94,8 +106,8 @@ class PyomoIpopt(Solver):
         Parameters
         ----------
         problem : BoundProblem
-        formulation : {"lifted", "direct"}
-            See :mod:`pacb_models.algebraic.pyomo_models`; the direct one has a dense Hessian and is for small H.
+        formulation : {"lifted", "substituted"}
+            See :mod:`pacb_models.models.pyomo_models`; the substituted one has a dense Hessian and is for small H.
         start : array of shape (H,), optional
             The first posterior to start from; by default the best of the prior and a few Gibbs posteriors.
         starts : int
@@ -111,9 +123,10 @@ class PyomoIpopt(Solver):
             Ipopt's own options, for instance ``{"tol": 1e-10}``; they override ours.
         defaults : bool
             Leave every other option at Ipopt's default and start from the prior.
-        interface : {"auto", "cyipopt", "executable"}
+        interface : {"auto", "cyipopt", "executable", "pounce"}
             How Ipopt is reached. ``auto`` prefers cyipopt, which hands the model over in memory, and takes an
-            ``ipopt`` program on ``PATH`` where cyipopt or PyNumero's library is missing.
+            ``ipopt`` program on ``PATH`` where cyipopt or PyNumero's library is missing. ``pounce`` is a program that
+            stands in for it, and the last that ``auto`` takes; ``details["software"]`` names it.
         trace : bool
             Record the bound at every iterate, with the seconds, in ``details["trace"]`` (of the best start); not
             through a program, which does not tell.
@@ -124,15 +137,20 @@ class PyomoIpopt(Solver):
             ``details`` lists, per start, Ipopt's return code, status, bound, iterations and seconds.
         """
         search = Search(starts, seed, deadline_after(time_limit), None if defaults else RANDOM_BARRIER)
-        check_choice("formulation", formulation, FORMULATIONS)
+        check_formulation(formulation)
         settings = check_settings(options, max_iterations, defaults)
         if isinstance(problem, DirectProblem):
             return _solve_direct(problem, settings, search.deadline)
-        prepare = _choose_interface(interface)
-        if trace and prepare is _through_executable:
+        program = _choose_interface(interface)
+        if trace and program is not None:
             raise InputError("trace is True, but an ipopt program does not tell its iterates; use interface='cyipopt'.")
         first = Start(problem.prior, None) if defaults and start is None else first_start(problem, start)
-        return search.run(problem, first, lambda: prepare(problem, first, formulation, settings, trace))
+        if program is None:
+            return search.run(problem, first, lambda: _through_cyipopt(problem, first, formulation, settings, trace))
+        outcome = search.run(problem, first, lambda: _through_program(program, problem, formulation, settings))
+        named = "" if program.name == "ipopt" else f"{program.name}, in the place of Ipopt: "
+        details = {**outcome.details, "software": program.name}
+        return replace(outcome, message=named + outcome.message, details=details)
 
 
 def _solve_direct(problem: DirectProblem, settings: dict[str, Any], deadline: float) -> Outcome:
@@ -174,17 +192,23 @@ def _solve_direct(problem: DirectProblem, settings: dict[str, Any], deadline: fl
     return Outcome(weights, ended.status, ended.message, counter.iterations, setup_seconds, details=details)
 
 
-def _choose_interface(interface: str) -> Any:
+def _choose_interface(interface: str) -> Path | None:
+    """The program to call; None for cyipopt."""
     check_choice("interface", interface, INTERFACES)
     use_environment_folders()
     absent = cyipopt_missing()
-    if interface == "executable" or (interface == "auto" and absent is not None):
-        if find_ipopt_executable() is None:
-            raise SolverUnavailableError("interface is 'executable', but there is no program ipopt on PATH.")
-        return _through_executable
-    if absent is not None:
-        raise SolverUnavailableError(f"interface is 'cyipopt', but it cannot be used: {absent}.")
-    return _through_cyipopt
+    if interface in PROGRAMS:
+        program = PROGRAMS[interface]()
+        if program is None:
+            name = "ipopt" if interface == "executable" else interface
+            raise SolverUnavailableError(f"interface is {interface!r}, but there is no program {name} on PATH.")
+        return program
+    if absent is None:
+        return None
+    program = next(filter(None, (find() for find in PROGRAMS.values())), None)
+    if interface == "cyipopt" or program is None:
+        raise SolverUnavailableError(f"interface is {interface!r}, but it cannot be used: {absent}.")
+    return program
 
 
 def cyipopt_missing() -> str | None:
@@ -221,7 +245,7 @@ def _through_cyipopt(
         set_options(ipopt, options_for(start, seconds, settings))
         counter.iterations, way = 0, Trace(trace)
         if trace:
-            counter.record = lambda: way.add(bound_at(problem, ipopt.get_current_iterate()["x"][weights]))
+            counter.record = lambda: way.add(bound_of(problem, ipopt.get_current_iterate()["x"][weights]))
         try:
             x, info = ipopt.solve(np.array([variable.value for variable in variables]))
         finally:
@@ -247,23 +271,20 @@ class _IterationCounter:
         return True
 
 
-def _through_executable(
-    problem: BoundProblem, first: Start, formulation: str, settings: dict[str, Any], trace: bool
-) -> SolveFrom:
-    """The model, written to a file for each run of an ``ipopt`` program."""
+def _through_program(program: Path, problem: BoundProblem, formulation: str, settings: dict[str, Any]) -> SolveFrom:
+    """The model, written to a file for each run of an ``ipopt`` program, or of one that stands in for it."""
     import pyomo.environ as pyo
 
     model = pyomo_model(problem, formulation)
     weights = list(model.q.values())
-    program = str(find_ipopt_executable())
 
     def solve_from(start: Start, seconds: float) -> Run:
         started = time.perf_counter()
         set_start(model, problem, start.posterior)
-        solver = pyo.SolverFactory("ipopt", executable=program)
+        solver = pyo.SolverFactory("ipopt", executable=str(program))
         options = options_for(start, seconds, settings) | PRINT_SUMMARY
         # Pounce counts its versions otherwise, and knows the option.
-        is_ipopt = Path(program).name == "ipopt"
+        is_ipopt = program.name == "ipopt"
         if "max_wall_time" in options and is_ipopt and solver.version()[:2] < (3, 14):
             options["max_cpu_time"] = options.pop("max_wall_time")
         for name, value in options.items():

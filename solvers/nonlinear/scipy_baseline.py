@@ -7,14 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from pacb_models.constants import DISTANCES
-from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
-from pacb_models.solver import Solver
-from pacb_models.validation import check_count, check_positive, check_posterior
 
 from ..coordinates import Coordinates, Logits, Scaled
-from ..limits import deadline_after
+from ..first_order.descent import FirstOrder
+from ..options import Options
 from ..oracle import Oracle, TimeUp
 
 #: (method, SciPy's own status) and what it means here.
@@ -39,58 +36,19 @@ STATUS_MAP: dict[tuple[str, int], tuple[str, str]] = {
 }
 
 
-class SciPy(Solver):
-    """A method of ``scipy.optimize.minimize`` that takes bounds and constraints, for any distance and divergence."""
+class SciPy(FirstOrder):
+    """A method of ``scipy.optimize.minimize`` that takes bounds and constraints, for any bound with slopes.
 
-    handles = DISTANCES
-    any_pair = True
-    kinds = ("bound", "direct")
-    needs = ("gradient",)
-    keeps_time_limit = True
-    #: SciPy's name for the method.
+    SciPy's own tolerances are as small as they can be: the method ends when the KKT residual is small enough.
+    """
+
+    iterations = 1000
+    #: SciPy's name for the method, and its tolerances.
     method: str
+    settings: dict[str, float]
 
-    def run(
-        self,
-        problem: Problem,
-        *,
-        start: object = None,
-        time_limit: float | None = None,
-        max_iterations: int = 1000,
-        tol: float | None = None,
-        trace: bool = False,
-    ) -> Outcome:
-        """Minimise the bound.
-
-        Parameters
-        ----------
-        problem : BoundProblem or DirectProblem
-        start : array of shape (H,), optional
-            The posterior to start from; the prior by default, as somebody would do who has only SciPy.
-        time_limit : float, optional
-            Seconds of wall-clock time, looked at whenever the bound is evaluated.
-        max_iterations : int
-        tol : float, optional
-            SLSQP stops when the bound changes by less (by default 1e-15), trust-constr when the gradient of its
-            Lagrangian is smaller (1e-11).
-        trace : bool
-            True puts the bound after each iteration, with the seconds, into ``details["trace"]``.
-
-        Returns
-        -------
-        Outcome
-            ``details`` has ``function_evaluations`` and ``gradient_evaluations``.
-        """
-        oracle = Oracle(problem, deadline_after(time_limit), trace)
-        first = problem.prior if start is None else check_posterior(start, problem.size, "start")
-        options = self.options(
-            check_count("max_iterations", max_iterations), None if tol is None else check_positive("tol", tol)
-        )
-        return _minimise(oracle, first, self.method, options)
-
-    def options(self, max_iterations: int, tol: float | None) -> dict[str, Any]:
-        """SciPy's options for the method."""
-        raise NotImplementedError
+    def minimise(self, oracle: Oracle, start: np.ndarray, options: Options) -> Outcome:
+        return _minimise(oracle, start, options, self.method, self.settings)
 
 
 class SLSQP(SciPy):
@@ -102,9 +60,7 @@ class SLSQP(SciPy):
 
     name = "slsqp"
     method = "SLSQP"
-
-    def options(self, max_iterations: int, tol: float | None) -> dict[str, Any]:
-        return {"maxiter": max_iterations, "ftol": tol or 1e-15}
+    settings = {"ftol": 1e-15}
 
 
 class TrustConstr(SciPy):
@@ -115,12 +71,10 @@ class TrustConstr(SciPy):
 
     name = "trust-constr"
     method = "trust-constr"
-
-    def options(self, max_iterations: int, tol: float | None) -> dict[str, Any]:
-        return {"maxiter": max_iterations, "gtol": tol or 1e-11, "xtol": 1e-14, "barrier_tol": 1e-12}
+    settings = {"gtol": 1e-11, "xtol": 1e-14, "barrier_tol": 1e-12}
 
 
-def _minimise(oracle: Oracle, start: np.ndarray, method: str, options: dict[str, Any]) -> Outcome:
+def _minimise(oracle: Oracle, start: np.ndarray, options: Options, method: str, settings: dict[str, float]) -> Outcome:
     from scipy.optimize import Bounds, LinearConstraint, minimize
     from threadpoolctl import threadpool_limits
 
@@ -135,10 +89,15 @@ def _minimise(oracle: Oracle, start: np.ndarray, method: str, options: dict[str,
         conditions = {"bounds": Bounds(0.0, np.inf), "constraints": LinearConstraint(prior, 1.0, 1.0)}
     iterations = 0
 
+    def stationary(x: np.ndarray) -> bool:
+        return oracle.stationary(coordinates.posterior(x), options.tolerance)
+
     def after_iteration(intermediate_result: Any) -> None:
         nonlocal iterations
         iterations += 1
         oracle.trace.add(oracle.best)
+        if stationary(intermediate_result.x):
+            raise StopIteration
 
     # SLSQP makes many calls for small matrices, where several BLAS threads cost much more than they gain.
     with warnings.catch_warnings(), threadpool_limits(1, "blas"):
@@ -152,12 +111,14 @@ def _minimise(oracle: Oracle, start: np.ndarray, method: str, options: dict[str,
                 first,
                 jac=coordinates.gradient,
                 method=method,
-                options=options,
+                options={"maxiter": options.max_iterations, **settings},
                 callback=after_iteration,
                 **conditions,
             )
         except TimeUp:
             return oracle.outcome(oracle.best_posterior, "time_limit", f"{method} reached time_limit.", iterations)
+    if stationary(result.x):
+        return oracle.met_tolerance(oracle.cleaned(coordinates.posterior(result.x)), iterations)
     status, message = STATUS_MAP.get(
         (method, result.status), ("error", f"{method} returned the unknown status {result.status}.")
     )

@@ -15,8 +15,8 @@ import subprocess
 import time
 from pathlib import Path
 
-from pacb_models.benchmarks.problems import Problem
-from pacb_models.benchmarks.suites import Cell, Suite
+from pacb_models.benchmarks.problems.problem import Problem
+from pacb_models.benchmarks.harness.suites import Cell, Suite
 from pacb_models import BoundProblem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver

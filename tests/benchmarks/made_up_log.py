@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from pacb_models.benchmarks.environment import Environments
-from pacb_models.benchmarks.results import ResultLog, load_results
+from pacb_models.benchmarks.harness.environment import Environments
+from pacb_models.benchmarks.harness.results import ResultLog, load_results
+from pacb_models.benchmarks.verdict import judged
 
 _numbers = itertools.count()
 
@@ -36,6 +37,7 @@ def row(
         "order": 2.0,
         "constant": "exact",
         "prior": "uniform",
+        "minima": 1,
         "solver": solver,
         "settings": "{}",
         "status": status,
@@ -56,7 +58,6 @@ def row(
         "timestamp": "2025-01-01T00:00:00+00:00",
     }
     made.update(changes)
-    made.setdefault("charged_seconds", seconds if made["success"] else LIMIT)
     return made
 
 
@@ -71,5 +72,5 @@ def write_log(directory: Path, rows: Iterable[dict[str, Any]], **environment: An
 
 
 def frame(directory: Path, rows: Iterable[dict[str, Any]]) -> Any:
-    """The rows after a trip through the log."""
-    return load_results(write_log(directory, rows))
+    """The rows after a trip through the log, judged."""
+    return judged(load_results(write_log(directory, rows)))

@@ -10,7 +10,9 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
 from pacb_models import CertifiedClassifier
-from pacb_models.benchmarks import certified
+from pacb_models.benchmarks.studies import certified, choosing
+
+pytestmark = pytest.mark.long
 
 
 def few(X):
@@ -36,10 +38,14 @@ def test_rivals_by_hand(rows):
     )
     best = fitted[int(errors.argmin())]
     assert found["Occam"].test_error == np.mean(best.predict(X[tested]) != y[tested])
-    first = np.array([(member.predict(X[held_out[:40]]) != y[held_out[:40]]).sum() for member in fitted])
-    chosen = fitted[int(first.argmin())]
-    k = (chosen.predict(X[held_out[40:]]) != y[held_out[40:]]).sum()
-    assert found["validate, test"].certificate == pytest.approx(beta.isf(0.05, k + 1, 40 - k), rel=1e-9)
+    wrong = np.array([member.predict(X[held_out]) != y[held_out] for member in fitted])
+    votes = np.eye(3)[[member.predict(X[held_out]) for member in fitted]].sum(axis=0).argmax(axis=1)
+    wrong = np.vstack([votes != y[held_out], wrong])
+    chosen = wrong[int(wrong[:, :16].sum(axis=1).argmin())]
+    k = chosen[16:].sum()
+    assert found["20/80"].certificate == pytest.approx(beta.isf(0.05, k + 1, 64 - k), rel=1e-9)
+    limits = [beta.isf(0.05 * p, k + 1, 80 - k) for k, p in zip(wrong.sum(axis=1), [0.5, *[0.5 / 3] * 3], strict=True)]
+    assert found["prefit, 0.5"].certificate == pytest.approx(min(limits), rel=1e-9)
     model = CertifiedClassifier(few(X), validation_size=None, random_state=3).fit(X[training], y[training])
     committed = model.candidates_[int(model.cv_errors_.argmin())]
     shares = np.tensordot(committed.weights, np.eye(3)[[member.predict(X[held_out]) for member in fitted]], 1)
@@ -54,11 +60,31 @@ def test_table_and_rows_that_are_kept(rows, tmp_path, monkeypatch, capsys):
     out = tmp_path / "rows.csv"
     certified._write(out, rows)
     assert certified._read(out) == rows
-    assert certified.main(["wine", "--splits", "4", "--out", str(out)]) == 0
+    assert (
+        certified.main(["wine", "--splits", "2", "--first", "2", "--held-out", "0.5", "0.65", "--out", str(out)]) == 0
+    )
     printed = capsys.readouterr()
-    assert printed.err.splitlines() == [f"wine: split {k} of 4" for k in (1, 2, 3)]
+    measured = ["1 of 4: wine, split 2, 0.5", "2 of 4: wine, split 2, 0.65", "4 of 4: wine, split 3, 0.65"]
+    assert printed.err.splitlines() == measured
     assert len(certified._read(out)) == 4 * len(certified.METHODS)
-    assert printed.out.splitlines()[1].split()[:2] == ["wine", "4"]
+    assert printed.out.splitlines()[1].split()[:2] == ["wine", "2"]
+    assert "data sets that had none" in printed.out and "held out 0.65" in printed.out
+
+
+def test_ratios_by_hand():
+    def row(case, method, certificate):
+        return certified.Row(case, 0, 0.5, method, certificate, 0.1)
+
+    found = certified.ratio([row("a", "x", 0.2), row("b", "x", 0.1)], [row("a", "y", 0.1), row("b", "y", 0.2)])
+    assert found.mean == pytest.approx(1.0) and (found.smallest, found.largest) == (0.5, 2.0)
+    assert found.standard_error == pytest.approx(np.log([2.0, 0.5]).std(ddof=1) / np.sqrt(2))
+
+
+def test_choosing(data_dir):
+    rows = choosing.measure("haberman", 1, sizes=(5, 20), data_dir=data_dir)
+    assert [row.size for row in rows] == [5, 20]
+    assert all(row.all <= row.one_of_all for row in rows)
+    assert len(choosing.table(rows).splitlines()) == 1 + 2 * 3
 
 
 def test_certificates_cover_and_shrunken_ones_do_not():

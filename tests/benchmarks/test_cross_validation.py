@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from pacb_models.benchmarks.cross_validation import load_cross_validation
-from pacb_models.benchmarks.risks import load_risk_table
-from pacb_models.ensembles.cross_validation import cross_validate
-from pacb_models.ensembles.datasets import load_dataset
+from pacb_models.benchmarks.experiments.cross_validation import cross_validate
+from pacb_models.benchmarks.problems.risks import load_risk_table
+from pacb_models.benchmarks.studies.cross_validation import load_cross_validation
 
 
 def test_results_belong_to_the_risk_tables():
@@ -16,10 +15,10 @@ def test_results_belong_to_the_risk_tables():
 
 
 @pytest.mark.parametrize("name", ["haberman", "bupa", "ionosphere", "wdbc"])
-def test_the_chosen_svm_comes_out_again(name, data_dir):
+def test_the_chosen_svm_comes_out_again(name, paper_dataset):
     """The folds do not depend on the grid, so the chosen λ and two others are enough to see the same counts."""
     baseline = load_cross_validation()[name]
-    result = cross_validate(load_dataset(name, data_dir), np.array([baseline.best_lambda, 0.5, 5.0]))
+    result = cross_validate(paper_dataset(name), np.array([baseline.best_lambda, 0.5, 5.0]))
     assert result.best_lambda == baseline.best_lambda
     assert (result.errors.min(), result.test_errors) == (baseline.errors, baseline.test_errors)
     assert baseline.test_risk == result.test_risk

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 import tarfile
 from pathlib import Path
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 
 import pacb_models as pm
-from pacb_models import native
-from pacb_models.benchmarks.export import archive, export
-from pacb_models.benchmarks.families import instance, instances
-from pacb_models.benchmarks.problems import Problem, table_problem
-from pacb_models.cli import main
+from pacb_models.benchmarks.problems.export import archive, export
+from pacb_models.benchmarks.problems.families import instance, instances
+from pacb_models.benchmarks.problems.floors import add_floors, mixture
+from pacb_models.benchmarks.problems.problem import Problem, table_problem
+from pacb_models.commands.program import main
+from pacb_models.models.pyomo_models import set_start
+from pacb_models.solvers.nonlinear import native
+
+pytestmark = pytest.mark.long
 
 
 def smallest(kind: str) -> Problem:
@@ -43,15 +50,7 @@ def test_data_and_optimum_stand_beside_the_model(two_minima):
     data = record(two_minima)
     problem = smallest("chi2-squared").build()
     assert (data["risks"], data["prior"]) == (problem.risks.tolist(), problem.prior.tolist())
-    again = pm.BoundProblem(
-        data["risks"],
-        m=data["m"],
-        delta=data["delta"],
-        distance=data["distance"],
-        divergence=data["divergence"],
-        prior=data["prior"],
-        constant=data["constant"],
-    )
+    again = pm.BoundProblem.from_json(Path(f"{two_minima}.json").read_text())
     assert again.coefficient == data["coefficient"] and again.log_constant == data["log_constant_value"]
     assert again.bound(data["posterior"]) == pytest.approx(data["optimum"], abs=1e-15)
     frozen = instance(data["name"])
@@ -100,6 +99,86 @@ def test_asl_reads_start_and_derivatives(two_minima):
     assert np.abs(nlp.evaluate_eq_constraints()).max() < 1e-12
 
 
+@pytest.mark.parametrize("kind", ["chi2-kl", "kl-kl"])
+def test_casadi_reads_the_nl_file(kind, tmp_path):
+    """CasADi's reader takes neither comments nor suffixes; what it reads has the problem's values at the prior."""
+    casadi = pytest.importorskip("casadi", reason="pip install casadi")
+    recipe = smallest(kind)
+    export(recipe, tmp_path, ["nl"], suffixes=False)
+    builder = casadi.NlpBuilder()
+    builder.import_nl(str(tmp_path / f"{recipe.name}.nl"))
+    problem, columns = recipe.build(), (tmp_path / f"{recipe.name}.col").read_text().split()
+    start = dict(zip(columns, builder.x_init, strict=True))
+    assert [start[f"q[{i}]"] for i in range(problem.size)] == problem.prior.tolist()
+    values = casadi.Function("values", [casadi.vcat(builder.x)], [builder.f, casadi.vcat(builder.g)])
+    objective, rows = values(builder.x_init)
+    assert float(objective) == pytest.approx(problem.bound(problem.prior), abs=1e-12)
+    assert np.all(np.array(rows).ravel() >= np.array(builder.g_lb) - 1e-12)
+    assert np.all(np.array(rows).ravel() <= np.array(builder.g_ub) + 1e-12)
+    assert len((tmp_path / f"{recipe.name}.row").read_text().split()) == len(builder.g) + 1  # and the objective
+
+
+def test_no_model_has_suffixes_where_none_are_wanted(tmp_path, capsys):
+    words = ["export", smallest("chi2-kl").name, "--no-suffixes", "--out", str(tmp_path)]
+    assert main(words) == 0
+    capsys.readouterr()
+    for path in tmp_path.iterdir():
+        assert "scaling" not in path.read_text(), path.name
+
+
+def variable_bounds(nl: Path) -> list[tuple[float, float]]:
+    """The segment "b" of an .nl file: lower and upper bound of each variable, in the order of the .col file."""
+    lines = nl.read_text().split("\nb\n")[1].split("\nk")[0].splitlines()
+    ends = {"0": lambda low, high: (low, high), "1": lambda high: (-np.inf, high), "2": lambda low: (low, np.inf)}
+    return [ends[kind](*map(float, rest)) for kind, *rest in map(str.split, lines)]
+
+
+@pytest.mark.parametrize("kind", ["chi2-kl", "kl-kl", "chi2-squared"])
+def test_floors_are_written_with_the_optimum_that_they_leave(kind, tmp_path):
+    recipe = smallest(kind)
+    export(recipe, tmp_path, ["nl"], floors=True)
+    stem, problem = tmp_path / recipe.name, recipe.build()
+    columns = Path(f"{stem}.col").read_text().split()
+    bounds = dict(zip(columns, variable_bounds(Path(f"{stem}.nl")), strict=True))
+    assert [bounds[f"q[{i}]"][0] for i in range(problem.size)] == (1e-9 * problem.prior).tolist()
+    assert 0.0 < bounds["L"][0] <= 1e-9 * problem.empirical_risk(problem.prior)
+    if "r" in bounds:
+        assert bounds["r"] == (0.0, 1.0 - 1e-12)
+    data = record(stem)
+    floors = data["floors"]
+    assert floors["lower_bound"] <= floors["optimum"]
+    assert floors["optimum"] - data["optimum"] == floors["above_optimum"]
+    assert 0.0 <= floors["above_optimum"] < 1e-8
+    # The optimum is attained where the floors are kept, and the certified one is not below any of those.
+    weights = 1e-9 * problem.prior + (1 - 1e-9) * np.array(data["posterior"])
+    assert problem.bound(weights) == pytest.approx(floors["optimum"], abs=1e-15)
+    rng = np.random.default_rng(0)
+    for posterior in rng.dirichlet(np.ones(problem.size), 50):
+        assert problem.bound(1e-9 * problem.prior + (1 - 1e-9) * posterior) >= floors["lower_bound"] - 1e-15
+
+
+@pytest.mark.parametrize("risks", [[0.0, 0.0, 0.0], [1.0, 1.0], [0.0, 0.5], [0.0, 1e-12]])
+def test_floors_never_cut_off_the_minimum(risks, tmp_path):
+    """Risks of zero have no variable L, and a bound of one no room below it: the mixture with the prior is allowed."""
+    problem = pm.BoundProblem(risks, m=10, distance="kl")
+    model = problem.pyomo_model()
+    add_floors(model, problem)
+    posterior = pm.solve(problem).posterior
+    set_start(model, problem, mixture(problem, posterior))
+    for variable in model.component_data_objects(pyo.Var):
+        assert variable.lb is None or variable.value >= variable.lb
+        assert variable.ub is None or variable.value <= variable.ub
+
+
+def test_latex_is_written_when_it_is_asked_for(tmp_path):
+    recipe = smallest("chi2-squared")
+    export(recipe, tmp_path, ["tex"])
+    text = (tmp_path / f"{recipe.name}.tex").read_text()
+    assert text.startswith(r"\documentclass") and r"\min" in text and r"\label" not in text
+    assert text.count("{") == text.count("}")
+
+
+@pytest.mark.outside
 @pytest.mark.parametrize("kind", ["chi2-kl", "kl-kl"])
 def test_an_ipopt_program_solves_the_nl_file(kind, tmp_path):
     pounce = shutil.which("pounce", path=sysconfig.get_path("scripts")) or pytest.skip("pip install pounce-solver")
@@ -167,6 +246,9 @@ def test_the_command_writes_risk_files_and_named_problems(tmp_path, capsys):
     [
         (["nothing-of-that-name"], "'nothing-of-that-name' is neither a suite"),
         (["risks.csv"], "a risk file needs --m"),
+        (["one-good-01", "--delta", "9"], "--delta describes risk files, and none is given"),
+        (["hard", "--m", "3"], "--m describes risk files"),
+        (["one-good-01", "--distance", "bogus"], "--distance describes risk files"),
     ],
 )
 def test_what_cannot_be_exported_is_named(arguments, complaint, tmp_path, capsys):
@@ -189,6 +271,23 @@ def test_risk_files_of_one_name_are_not_written_over_each_other(tmp_path, capsys
     assert main(["export", files[0], files[0], "--m", "50", "--format", "nl", "--out", str(out)]) == 0
 
 
+@pytest.mark.parametrize("name", ["wdbc-H50-kl-exact.json", "wdbc-H50-kl-exact.nl", "archive.tar", "wdbc.csv"])
+def test_an_archive_replaces_nothing_that_is_exported(name, tmp_path, capsys):
+    words = ["export", "wdbc-H50-kl-exact", "--out", str(tmp_path), "--archive", str(tmp_path / name)]
+    assert main(words) == 2
+    assert "it must end in '.tar.xz'" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_no_name_is_not_every_name(tmp_path, capsys):
     assert main(["export", "", "--out", str(tmp_path / "out")]) == 2
     assert "no problem's name" in capsys.readouterr().err
+
+
+@pytest.mark.outside
+def test_python_without_docstrings_is_one_sentence(tmp_path):
+    environment = {**os.environ, "PYTHONOPTIMIZE": "2"}
+    command = [sys.executable, "-m", "pacb_models", "export", smallest("chi2-squared").name, "--out", str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert done.returncode == 2 and not list(tmp_path.iterdir())
+    assert done.stderr.count("\n") == 1 and "PYTHONOPTIMIZE" in done.stderr

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
-from pacb_models.benchmarks.families import FAMILIES, instance, instances, sentence
-from pacb_models.benchmarks.families.collection import digest
-from pacb_models.benchmarks.families.draws import Draws
+from pacb_models.benchmarks.problems.families import FAMILIES, instance, instances, sentence
+from pacb_models.benchmarks.problems.families.collection import digest
+from pacb_models.benchmarks.problems.families.draws import Draws
 
 from ..solvers.path_reference import scan
 
@@ -66,6 +66,7 @@ def test_generated_data_are_those_that_were_frozen(family):
             assert digest(frozen.build()) == frozen.digest, frozen.name
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_exact_solver_certifies_the_frozen_optima_again(family):
     for frozen in instances():

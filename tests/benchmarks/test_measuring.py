@@ -6,20 +6,21 @@ import os
 import pickle
 import signal
 import subprocess
-import time
-from pathlib import Path
+from multiprocessing.connection import wait
 
 import psutil
 import pytest
 
-from pacb_models import BoundProblem, registry
-from pacb_models.benchmarks import measuring
-from pacb_models.benchmarks.measuring import Conditions, measure
-from pacb_models.benchmarks.problems import Problem
-from pacb_models.benchmarks.suites import Cell
-from pacb_models.benchmarks.worker import Request
+from pacb_models import BoundProblem
+from pacb_models.benchmarks.harness import measuring
+from pacb_models.benchmarks.harness.measuring import Conditions, Pool, Process
+from pacb_models.benchmarks.harness.suites import Cell
+from pacb_models.benchmarks.harness.worker import Request
+from pacb_models.benchmarks.problems.problem import Problem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
+
+pytestmark = pytest.mark.outside
 
 
 def cell(size: int, solver: str = "fixed-point") -> Cell:
@@ -28,64 +29,80 @@ def cell(size: int, solver: str = "fixed-point") -> Cell:
 
 
 @pytest.fixture
-def conditions():
-    made = Conditions("suite", time_limit=20.0)
-    yield made
-    measuring.end(made.run)
+def pools():
+    """Make a pool, as that of a run; all are ended."""
+    made = []
+
+    def make(time_limit: float = 20.0, **conditions) -> Pool:
+        made.append(Pool(Conditions("suite", time_limit, **conditions)))
+        return made[-1]
+
+    yield make
+    for pool in made:
+        pool.end()
 
 
-def worker_of(conditions: Conditions) -> measuring.Worker:
-    [worker] = [worker for worker, run in measuring._all_workers.items() if run == conditions.run]
-    return worker
+@pytest.fixture
+def pool(pools):
+    return pools()
 
 
-def test_after_an_exception_the_next_cell_gets_its_own_measurement(conditions, monkeypatch):
-    """The worker still has the first cell's answers in its pipe."""
+def process_of(pool: Pool, solver: str = "fixed-point") -> Process:
+    [process] = [process for process in pool._processes if process.solver == solver]
+    return process
 
-    class Broken:
-        @property
-        def keeps_time_limit(self):
-            raise ZeroDivisionError("a plug-in")
 
-    monkeypatch.setattr(measuring, "get_solver", lambda name: Broken())
-    failed = measure(cell(3), conditions)
-    assert failed == {"status": "error", "message": "ZeroDivisionError: a plug-in"}
+def test_after_an_exception_the_next_cell_gets_its_own_measurement(pool, monkeypatch):
+    """The process still has the first cell's answers in its pipe."""
+
+    def broken(process, kind, seconds):
+        if kind == "ready":
+            raise ZeroDivisionError("whatever")
+        return answer(process, kind, seconds)
+
+    answer = Process.answer
+    monkeypatch.setattr(Process, "answer", broken)
+    failed = pool.measure(cell(3))
+    assert (failed["status"], failed["message"]) == ("error", "ZeroDivisionError: whatever")
     monkeypatch.undo()
-    assert measure(cell(5), conditions)["H"] == 5
+    assert pool.measure(cell(5))["H"] == 5
 
 
-def test_an_answer_to_another_request_is_refused(conditions):
-    assert measure(cell(3), conditions)["status"] == "optimal"
+def test_an_answer_to_another_request_is_refused(pool):
+    assert pool.measure(cell(3))["status"] == "optimal"
     other = cell(4)
-    worker_of(conditions)._pipes.send(tuple(Request(other.key, pickle.dumps(other), 20.0, False, None)))
-    confused = measure(cell(5), conditions)
+    process_of(pool)._pipes.send(tuple(Request(other.key, "measure", pickle.dumps((other, 20.0, False)))))
+    confused = pool.measure(cell(5))
     assert confused["status"] == "error" and f"for cell {other.key}" in confused["message"]
-    assert measure(cell(5), conditions)["H"] == 5
+    assert pool.measure(cell(5))["H"] == 5
 
 
-def test_a_cell_is_innocent_of_its_idle_workers_death(conditions):
-    assert measure(cell(3), conditions)["status"] == "optimal"
-    first = worker_of(conditions)
+@pytest.mark.parametrize("whose", ["fixed-point", ""], ids=["solver", "referee"])
+def test_a_cell_is_innocent_of_an_idle_process_s_death(pool, whose):
+    assert pool.measure(cell(3))["status"] == "optimal"
+    first = process_of(pool, whose)
     os.kill(first._process.pid, signal.SIGKILL)
-    assert measure(cell(4), conditions)["status"] == "optimal"
-    assert worker_of(conditions) is not first
+    wait([first._end], 60.0)
+    row = pool.measure(cell(4))
+    assert row["success"] and row["reference_bound"] is not None
+    assert process_of(pool, whose) is not first
 
 
-def test_the_certified_optimum_is_found_once(conditions):
+def test_the_certified_optimum_is_found_once(pool):
     recipe = cell(6)
-    first, again = measure(recipe, conditions), measure(Cell(recipe.problem, "subset-search"), conditions)
-    assert first["reference_bound"] == again["reference_bound"] == measuring._references[recipe.problem.identity]
+    first, again = pool.measure(recipe), pool.measure(Cell(recipe.problem, "subset-search"))
+    assert first["reference_bound"] == again["reference_bound"] == pool._references[recipe.problem.identity]
     assert first["reference_bound"] == pytest.approx(first["bound"], abs=1e-9)
 
 
-def test_a_problem_that_cannot_be_built_says_why(conditions):
+def test_a_problem_that_cannot_be_built_says_why(pool):
     recipe = Problem("impossible", "made up", BoundProblem, {"risks": [0.5, 7.0], "m": 10})
-    row = measure(Cell(recipe, "frontier"), conditions)
+    row = pool.measure(Cell(recipe, "frontier"))
     assert row["status"] == "error"
     assert row["message"].startswith("the problem cannot be built: InputError: risks")
 
 
-def test_one_hanging_warm_up_is_waited_for_only_once(conditions, plugin, monkeypatch):
+def test_one_hanging_warm_up_is_waited_for_only_once(pools, plugin, monkeypatch):
     """And neither for five minutes: the time limit counts."""
     (plugin / "hanging.py").write_text(
         "import time\nfrom pacb_models.solver import Solver\n"
@@ -99,30 +116,22 @@ def test_one_hanging_warm_up_is_waited_for_only_once(conditions, plugin, monkeyp
     entries.write_text("[pacb_models.solvers]\nhanging = hanging:SOLVER\n")
     monkeypatch.syspath_prepend(str(plugin))
     monkeypatch.setattr(measuring, "PREPARATION_LIMIT", 4.0)
-    impatient = Conditions("suite", time_limit=0.5, run=conditions.run)
-    registry._entry_points.cache_clear()
-    try:
-        first, second = (measure(cell(size, "hanging"), impatient) for size in (3, 4))
-        # A Dask worker sees several runs; another one may have more time, or a mended solver.
-        assert {run for run, *_ in measuring._hanging} == {impatient.run}
-    finally:
-        registry._entry_points.cache_clear()
-        registry.get_solver.cache_clear()
-        measuring._hanging.clear()
+    impatient = pools(time_limit=0.5)
+    first, second = (impatient.measure(cell(size, "hanging")) for size in (3, 4))
     assert first["message"] == "importing and warming up took over 4.5 s" and first["H"] == 3
     assert second["message"] == "not tried: its warm-up took over 4.5 s before" and second["H"] == 4
 
 
-def test_a_problem_that_is_never_built_costs_the_time_limit(conditions, monkeypatch):
+def test_a_problem_that_is_never_built_costs_the_time_limit(pools, monkeypatch, tmp_path):
     """And what building it started is ended with its process."""
     monkeypatch.setattr(measuring, "PREPARATION_LIMIT", 2.0)
-    recipe = Problem("never", "made up", subprocess.run, {"args": ["sleep", "3607"]})
-    row = measure(Cell(recipe, "frontier"), Conditions("suite", time_limit=0.5, run=conditions.run))
+    command = f"echo $$ > {tmp_path / 'process'}; exec sleep 3600"
+    recipe = Problem("never", "made up", subprocess.run, {"args": ["sh", "-c", command]})
+    pool = pools(time_limit=0.5)
+    row = pool.measure(Cell(recipe, "frontier"))
     assert row == {"status": "error", "message": "building the problem took over 2.5 s"}
-    assert not [
-        process for process in psutil.process_iter(["cmdline"]) if process.info["cmdline"] == recipe.arguments["args"]
-    ]
-    assert measure(cell(3, "frontier"), conditions)["H"] == 3
+    assert not psutil.pid_exists(int((tmp_path / "process").read_text()))
+    assert pool.measure(cell(3, "frontier"))["H"] == 3
 
 
 class Traced(Solver):
@@ -136,19 +145,18 @@ class Traced(Solver):
 
 
 def test_times_to_levels_are_shares_of_the_measured_time(monkeypatch):
-    from pacb_models.benchmarks import worker
+    from pacb_models.benchmarks.harness import worker
 
     monkeypatch.setattr(worker, "get_solver", lambda name: Traced())
-    monkeypatch.setattr(worker, "solve", lambda problem, name, merge, **options: Traced().run(problem, **options))
-    shares = worker.Traces().shares(cell(3, "traced"), cell(3).problem.build(), 1.0, 0.25)
+    monkeypatch.setattr(worker, "solve", lambda problem, name, **options: Traced().run(problem, **options))
+    descents = worker.way_down(cell(3, "traced"), cell(3).problem.build(), {})
+    row = {"bound": 0.25, "reference_bound": 0.25, "seconds": 8.0, "setup_seconds": 1.0}
+    found = worker.times_to_levels(row, descents)
     # The bound is within 1e-3 at a quarter, within 1e-6 at three quarters of the traced time.
-    assert shares == pytest.approx([0.25, 0.75, 1.0])
-    row = {"bound": 0.25, "seconds": 8.0, "setup_seconds": 1.0}
-    found = worker.times_to_levels(row, shares, 0.25)
     times = [found[name] for name in ("seconds_to_1e-03", "seconds_to_1e-06", "seconds_to_1e-09")]
     assert times == pytest.approx([3.0, 7.0, 9.0])
     # Without a trace, all of its time for the levels that it reaches.
-    short = worker.times_to_levels(row | {"bound": 0.25 + 1e-5}, [None] * 3, 0.25)
+    short = worker.times_to_levels(row | {"bound": 0.25 + 1e-5}, [])
     assert short == {"traced": False, "seconds_to_1e-03": 9.0}
 
 
@@ -163,12 +171,16 @@ def test_the_search_path_leaves_out_what_python_put_in_front(monkeypatch):
     assert measuring.search_path() == [os.getcwd(), "/somewhere"]
 
 
-def test_workers_are_gone_with_the_run(conditions):
-    measure(cell(3), conditions)
-    process = worker_of(conditions)._process.pid
-    measuring.end(conditions.run)
-    deadline = time.monotonic() + 120
-    while Path(f"/proc/{process}").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not Path(f"/proc/{process}").exists()
-    assert measure(cell(3), conditions) is None
+def test_processes_are_gone_with_the_run(pool):
+    pool.measure(cell(3))
+    processes = [process._process.pid for process in pool._processes]
+    pool.end()
+    assert len(processes) == 2 and not any(map(psutil.pid_exists, processes))
+    assert pool.measure(cell(3)) is None
+
+
+def test_idle_processes_are_limited_and_each_has_one_solver(pools):
+    pool = pools(kept=2)
+    for solver in ("frontier", "fixed-point", "subset-search", "fixed-point"):
+        assert pool.measure(cell(3, solver))["success"]
+    assert sorted(process.solver for process in pool._processes) == ["", "fixed-point"]

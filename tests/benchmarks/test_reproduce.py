@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
+from pacb_models.benchmarks.commands.reproduce import compute
+from pacb_models.benchmarks.experiments.cross_validation import cross_validate
+from pacb_models.benchmarks.experiments.datasets import load_dataset
 from pacb_models.benchmarks.paper import ipopt_from_zero
 from pacb_models.benchmarks.paper.cache import Cache
 from pacb_models.benchmarks.paper.catalogue import FIGURES, ITEMS, TABLES
@@ -18,20 +21,20 @@ from pacb_models.benchmarks.paper.fidelity import compared_bounds, far_panel, sa
 from pacb_models.benchmarks.paper.figures import moments, support_against_delta, weights
 from pacb_models.benchmarks.paper.figures.linear_supports import components
 from pacb_models.benchmarks.paper.item import entries_of
-from pacb_models.benchmarks.paper.latex import latex_text
 from pacb_models.benchmarks.paper.printed import printed, printed_value
-from pacb_models.benchmarks.paper.reproduce_command import compute
 from pacb_models.benchmarks.paper.study import BOTH_HALVES, DISTANCES, EXACT, PAPER, Study, embedded_tables
 from pacb_models.benchmarks.paper.tables import fp_vs_ccp, fp_vs_solver
 from pacb_models.benchmarks.paper.tables.cross_validation import significantly_lower
 from pacb_models.benchmarks.paper.tables.sparsity import classifiers_for, concentration
 from pacb_models.benchmarks.paper.training import train_tables
-from pacb_models.benchmarks.problems import PAPER_DATASETS
-from pacb_models.benchmarks.risks import load_risk_table
-from pacb_models.cli import main
-from pacb_models.ensembles.cross_validation import cross_validate
-from pacb_models.ensembles.datasets import load_dataset
+from pacb_models.benchmarks.problems.problem import PAPER_DATASETS
+from pacb_models.benchmarks.problems.risks import load_risk_table
+from pacb_models.benchmarks.report.tables import latex_text
+from pacb_models.commands.program import main
 from pacb_models.plots.style import styled
+
+# Whole tables of the paper, some of them twice.
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 needs_ipopt = pytest.mark.skipif(not pm.available_solvers()["ipopt"].available, reason="Ipopt is not installed")
 
@@ -87,6 +90,7 @@ def test_every_cell_of_the_cross_validation(study):
             assert entries.value(dataset, "delta_test_error", key) == pytest.approx(errors[0] - errors[1], abs=1e-15)
 
 
+@pytest.mark.outside
 @needs_ipopt
 def test_every_cell_of_fixed_point_against_solver(study, monkeypatch):
     """The two smaller sizes; the others differ from them only in H, and in time."""
@@ -268,10 +272,10 @@ def test_what_the_paper_calls_significant():
 def test_what_makes_ipopt_fail(study):
     problem = study.problem("bupa", 500, "kl", PAPER)
     assert fp_vs_solver.PUSH * problem.risks.sum() > 1.0
-    direct = pm.solve(problem, "ipopt", formulation="direct", defaults=True, merge=False)
+    direct = pm.solve(problem, "ipopt", formulation="substituted", defaults=True, merge=False)
     assert fp_vs_solver.LETTERS[direct.status] == "E" and direct.iterations == 0
     push = {"bound_push": 1e-8, "bound_frac": 1e-8}
-    pushed = pm.solve(problem, "ipopt", formulation="direct", defaults=True, options=push, merge=False)
+    pushed = pm.solve(problem, "ipopt", formulation="substituted", defaults=True, options=push, merge=False)
     assert pushed.status == "optimal"
     assert pushed.bound == pytest.approx(pm.solve(problem, "frontier").bound, abs=1e-6)
 
@@ -378,12 +382,7 @@ def files_below(directory):
     return {str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*") if path.is_file()}
 
 
-def test_names_are_those_of_the_help(capsys):
-    with pytest.raises(SystemExit):
-        run("--help")
-    text = capsys.readouterr().out
-    names = text.split("tables:")[1].split("positional")[0].replace("figures:", "")
-    assert re.findall(r"[\w-]+", names) == [item.name for item in (*TABLES, *FIGURES)]
+def test_every_printed_table_is_reproduced():
     assert {*TABLES, *FIGURES} == {*ITEMS.values()}
     assert [item.name for item in TABLES if item.source != "not in the paper"] == list(printed_tables())
 
@@ -397,7 +396,7 @@ def printed_tables():
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["tables"], "NAME is 'tables'; it must be 'all' or one of headline, constants, bounds"),
+        (["tables"], "NAME is 'tables'; it must be 'all', a number such as 'table3', or one of headline"),
         (["data", "--starts", "0"], "--starts is 0; it must be a whole number of at least 1"),
         (["data", "--seed", "-1"], "--seed is -1"),
         (["data", "--jobs", "0"], "--jobs is 0"),
@@ -492,28 +491,28 @@ def test_tables_without_training_errors(study, bounds):
     assert "both halves" not in panel.columns and len(panel.rows[0]) == len(panel.columns)
 
 
-def test_from_data_gives_the_embedded_tables(tmp_path, data_dir):
-    tables, times = train_tables(tmp_path, data_dir, names=["haberman"])
-    assert set(times) == {"haberman"} and times["haberman"] > 0.0
-    embedded = load_risk_table("haberman")
+def test_from_data_gives_the_embedded_tables(tmp_path):
+    tables, times = train_tables(tmp_path, None, names=["wdbc"])
+    assert set(times) == {"wdbc"} and times["wdbc"] > 0.0
+    embedded = load_risk_table("wdbc")
     for column in ("validation_errors", "test_errors", "training_errors"):
-        assert getattr(tables["haberman"], column).tolist() == getattr(embedded, column).tolist()
-    again, same_times = train_tables(tmp_path, data_dir, names=["haberman"], resume=True)
-    assert again["haberman"].to_csv() == tables["haberman"].to_csv() and same_times == times
+        assert getattr(tables["wdbc"], column).tolist() == getattr(embedded, column).tolist()
+    again, same_times = train_tables(tmp_path, None, names=["wdbc"], resume=True)
+    assert again["wdbc"].to_csv() == tables["wdbc"].to_csv() and same_times == times
 
 
-def test_cross_validation_anew(study, data_dir, monkeypatch):
+def test_cross_validation_anew(study, monkeypatch):
     """One data set and the first twenty values of λ."""
     few = partial(cross_validate, count=20)
     monkeypatch.setattr("pacb_models.benchmarks.paper.tables.cross_validation.cross_validate", few)
-    monkeypatch.setattr("pacb_models.benchmarks.paper.tables.cross_validation.PAPER_DATASETS", ("haberman",))
+    monkeypatch.setattr("pacb_models.benchmarks.paper.tables.cross_validation.PAPER_DATASETS", ("wdbc",))
     reports = []
-    again = Study(study.tables, with_cv=True, seed=1, data_dir=data_dir, report=lambda *report: reports.append(report))
+    again = Study(study.tables, with_cv=True, seed=1, report=lambda *report: reports.append(report))
     entries = entries_of(ITEMS["cross-validation"].compute(again, {}))
-    expected = few(load_dataset("haberman", data_dir), seed=1)
-    assert entries.value("haberman", "best_lambda", "ours") == expected.best_lambda
-    assert entries.value("haberman", "cv_test_error", "ours") == expected.test_risk
-    assert reports[-1] == ("cross-validation of haberman", 100, 100)
+    expected = few(load_dataset("wdbc"), seed=1)
+    assert entries.value("wdbc", "best_lambda", "ours") == expected.best_lambda
+    assert entries.value("wdbc", "cv_test_error", "ours") == expected.test_risk
+    assert reports[-1] == ("cross-validation of wdbc", 100, 100)
 
 
 # The document

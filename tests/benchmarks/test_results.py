@@ -7,11 +7,12 @@ import json
 import pandas as pd
 import pytest
 
-from pacb_models.benchmarks.environment import Environments
-from pacb_models.benchmarks.report.tables import Cell, Table, as_markdown
-from pacb_models.benchmarks.results import LOG, SCHEMA, ResultLog, conform, export, neutralised, read_rows
-from pacb_models.cli import main
+from pacb_models.benchmarks.harness.environment import Environments
+from pacb_models.benchmarks.harness.results import LOG, SCHEMA, conform, export, neutralised, read_rows
+from pacb_models.benchmarks.report.tables import Cell, Group, Table, as_markdown
+from pacb_models.commands.program import main
 from pacb_models.errors import InputError
+from pacb_models.wording import shown
 
 from .made_up_log import row, write_log
 
@@ -26,7 +27,7 @@ from .made_up_log import row, write_log
         (b"[" * 100_000, "not"),
         (json.dumps(row("a") | {"iterations": "many"}).encode(), "iterations is 'many'; it must be an integer"),
         (json.dumps(row("a") | {"success": None}).encode(), "it has no 'success'"),
-        (json.dumps(row("a") | {"settings": "{"}).encode(), "it is not JSON"),
+        (json.dumps(row("a") | {"settings": "{"}).encode(), "its settings are not JSON"),
         (json.dumps(row("a") | {"schema": SCHEMA + 1}).encode(), "was written by a newer version"),
     ],
 )
@@ -36,13 +37,28 @@ def test_a_foreign_line_is_one_sentence_and_stays(tmp_path, capsys, line, reason
     log.write_bytes(log.read_bytes() + line + b"\n")
     before = log.read_bytes()
     arguments = ["--report", str(log.parent)] if command == "--report" else ["--resume", "--out", str(log.parent)]
-    assert main(["bench", *arguments, "--problems", "wdbc-H50-kl"]) == 2
+    cells = [] if command == "--report" else ["--problems", "wdbc-H50-kl"]
+    assert main(["bench", *arguments, *cells]) == 2
     message = capsys.readouterr().err.splitlines()[-1]
     assert f"{log}, line 2" in message and reason in message
     assert log.read_bytes() == before
 
 
-@pytest.mark.parametrize("content", [b"{", b"[]", b'{"environments": 3}', b'{"environments": [3]}', b"\xff"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"{",
+        b"[]",
+        b'{"environments": 3}',
+        b'{"environments": [3]}',
+        b"\xff",
+        b'{"environments": [], "plan": 3}',
+        b'{"environments": [], "plan": {"cells": "many"}}',
+        b'{"environments": [{"processor": ["a list"]}]}',
+        b'{"environments": [{"cores": {"an": "object"}}]}',
+        b'{"environments": [{"versions": {"numpy": [2]}}]}',
+    ],
+)
 def test_a_malformed_environment_is_one_sentence(tmp_path, capsys, content):
     out = write_log(tmp_path / "out", [row("a")])
     (out / "environment.json").write_bytes(content)
@@ -53,18 +69,46 @@ def test_a_malformed_environment_is_one_sentence(tmp_path, capsys, content):
         Environments.read(out)
 
 
-def test_a_log_deleted_under_a_run_is_written_again(tmp_path):
-    with ResultLog(tmp_path / "out") as log:
-        log.append(row("a"))
-        log.path.unlink()
-        log.append(row("b"))
-        log.append(row("c"))
-    assert [found["solver"] for found in read_rows(tmp_path / "out")] == ["a", "b", "c"]
+@pytest.mark.parametrize("arguments", [["--out"], ["--merge", "a", "b", "--out"]], ids=["bench", "merge"])
+def test_a_refused_run_leaves_a_foreign_file_as_it_is(tmp_path, monkeypatch, capsys, arguments):
+    """Its last line has no line break, as other programs write it."""
+    monkeypatch.chdir(tmp_path)
+    for name in "ab":
+        write_log(tmp_path / name, [row(name)])
+    foreign = tmp_path / "foreign" / LOG
+    foreign.parent.mkdir()
+    foreign.write_text('{"theirs": 1}\nand more of it')
+    assert main(["bench", *arguments, str(foreign.parent)]) == 2
+    assert "holds results already" in capsys.readouterr().err
+    assert foreign.read_text() == '{"theirs": 1}\nand more of it'
+
+
+def test_a_last_line_is_cut_off_only_where_it_is_torn(tmp_path):
+    whole = json.dumps(row("whole"))
+    for left, kept in ((whole, ["first", "whole"]), (whole[:-5], ["first"])):
+        log = write_log(tmp_path / str(len(left)), [row("first")]) / LOG
+        log.write_text(log.read_text() + left)
+        assert [found["solver"] for found in read_rows(log.parent)] == kept
+        write_log(log.parent, [row("next")])
+        assert [found["solver"] for found in read_rows(log.parent)] == [*kept, "next"]
+
+
+@pytest.mark.long
+def test_texts_of_others_are_shown_on_one_line_and_not_at_length(tmp_path):
+    made = row("a\x1b[2Jb", "one\ntwo", message="\x07" + 3_000_000 * "long ")
+    [found] = read_rows(write_log(tmp_path, [made]))
+    assert (found["solver"], found["problem"]) == (r"a\x1b[2Jb", "one two")
+    assert found["message"].startswith(r"\x07long long") and found["message"].endswith("... (15000004 characters)")
+    assert len(found["message"]) <= 1000 and (tmp_path / LOG).stat().st_size < 4000
+    # A foreign log is read the same way.
+    (tmp_path / LOG).write_text(json.dumps(made) + "\n")
+    assert read_rows(tmp_path)[0] == found | {"schema": None}
 
 
 def test_a_value_of_another_type_is_refused_and_no_number_is_none():
     assert conform({"bound": float("nan"), "gap": 1, "iterations": 3.0})["bound"] is None
-    for wrong in ({"iterations": "many"}, {"iterations": True}, {"bound": [1.0]}, {"message": 3}, {"claims": 1}):
+    integers = [{"iterations": wrong} for wrong in ("many", True, 10**40, 1e40)]
+    for wrong in (*integers, {"bound": 10**400}, {"bound": [1.0]}, {"message": 3}, {"claims": 1}):
         with pytest.raises(ValueError, match=f"{next(iter(wrong))} is .*; it must be"):
             conform(wrong)
 
@@ -77,11 +121,11 @@ def test_spreadsheets_run_nothing_of_the_exported_table(tmp_path):
     export(out)
     read = pd.read_csv(out / "results.csv", dtype=str)
     for name, problem in zip(HOSTILE, read["problem"], strict=True):
-        assert problem == ("plain" if name == "plain" else f"'{name}")
+        assert problem == ("plain" if name == "plain" else f"'{shown(name)}")
         assert neutralised(problem) == problem
-    # Numbers stay numbers, and the exact names are in the Parquet file.
+    # Numbers stay numbers, and the names are in the Parquet file.
     assert read["gap"].astype(float).tolist() == [-1e-16] * len(HOSTILE)
-    assert pd.read_parquet(out / "results.parquet")["problem"].tolist() == list(HOSTILE)
+    assert pd.read_parquet(out / "results.parquet")["problem"].tolist() == list(map(shown, HOSTILE))
 
 
 def test_empty_columns_keep_their_type(tmp_path):
@@ -95,7 +139,7 @@ def test_markdown_tables_hold_text_only():
     import markdown
 
     name = "<img src=x onerror=alert(1)> | *a* [b](c) `d` _e_\n# f"
-    text = as_markdown(Table("t", "caption", ("name",), (False,), ((Cell(name, name),),)))
+    text = as_markdown(Table("t", "caption", (Group("", ("name",)),), ((Cell(name),),)))
     page = markdown.markdown(text, extensions=["tables"])
     assert page.count("<td>") == 1
     for tag in ("<img", "<em>", "<a ", "<code>", "<h1"):

@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
 
-from pacb_models.benchmarks.risks import available, load_risk_table
-from pacb_models.ensembles.datasets import load_dataset
-from pacb_models.ensembles.grids import GRIDS
-from pacb_models.ensembles.risks import Experiment
+from pacb_models.benchmarks.experiments.risks import Experiment
+from pacb_models.benchmarks.problems.risks import available, load_risk_table
 from pacb_models.errors import InputError
+from pacb_models.estimators.grids import GRIDS
+
+pytestmark = pytest.mark.long
 
 TABLES = [(name, grid) for name in available() for grid in GRIDS]
 
@@ -46,9 +47,9 @@ def sample(name, grid):
 
 
 @pytest.mark.parametrize(("name", "grid"), TABLES)
-def test_a_sample_of_each_table_comes_out_again(name, grid, data_dir):
+def test_a_sample_of_each_table_comes_out_again(name, grid, paper_dataset):
     table = load_risk_table(name, grid)
-    dataset = load_dataset(name, data_dir)
+    dataset = paper_dataset(name)
     experiment = Experiment(dataset, table.lambdas, protocol=table.protocol, seed=table.seed)
     assert experiment.gamma == pytest.approx(table.gamma, rel=1e-12)
     indices = sample(name, grid)

@@ -15,15 +15,18 @@ from pathlib import Path
 
 import pytest
 
-from pacb_models.benchmarks.environment import Environments
-from pacb_models.benchmarks.problems import Problem, synthetic
+from pacb_models.benchmarks.harness.environment import Environments
+from pacb_models.benchmarks.harness.results import FIELDS, LOG, SCHEMA, load_results, read_rows
+from pacb_models.benchmarks.harness.runner import run_suite
+from pacb_models.benchmarks.harness.suites import Cell, Suite
+from pacb_models.benchmarks.problems.problem import Problem, synthetic
 from pacb_models.benchmarks.report import write_report
-from pacb_models.benchmarks.results import FIELDS, LOG, SCHEMA, load_results, read_rows
-from pacb_models.benchmarks.runner import run_suite
-from pacb_models.benchmarks.suites import Cell, Suite
 from pacb_models.errors import InputError, RunStopped
 
 from ..dask_cluster import Cluster
+
+# Whole runs, some of which are killed or wait for their time limits.
+pytestmark = [pytest.mark.outside, pytest.mark.timeout(300)]
 
 
 def rows_by_problem(directory):
@@ -50,7 +53,7 @@ def test_stuck_crashing_and_wrong_solvers_do_not_lose_the_run(pacb, tmp_path):
     assert fine["status"] == "optimal" and fine["success"] and fine["correct"]
     assert abs(fine["gap"]) <= 1e-12
     assert stuck["status"] == "time_limit" and not stuck["success"]
-    assert stuck["charged_seconds"] == stuck["time_limit"] == 3.0
+    assert stuck["time_limit"] == 3.0
     assert stuck["H"] == 3 and stuck["distance"] == "linear"
     assert crash["status"] == "error" and f"signal {int(signal.SIGABRT)}" in crash["message"]
     # The prior is no optimum here: the claim is corrected from the recomputed residual.
@@ -211,7 +214,7 @@ def test_a_cluster_that_falls_apart_stops_the_run_with_a_sentence(cluster, tmp_p
     lacking = Suite("lacking", "", (Cell(Problem("p", "d", make), "frontier"),), 5.0)
     with pytest.raises(InputError, match=r"the worker tcp://.* cannot import only_here.make \(ModuleNotFoundError"):
         run_suite(lacking, tmp_path / "lacking", dask=cluster.address)
-    assert not (tmp_path / "lacking" / LOG).read_bytes()
+    assert not (tmp_path / "lacking" / LOG).exists()
 
     # From here on there are workers: how long they take to start must not matter.
     monkeypatch.setattr("pacb_models.cluster.PATIENCE", 1.0)
@@ -291,17 +294,33 @@ def test_own_risk_files(pacb, tmp_path):
         (("--time-limit", "nan"), "--time-limit is nan"),
         (("--memory-limit", "lots"), "--memory-limit is 'lots'"),
         (("--memory-limit", "5"), "--memory-limit is '5'"),
+        (("--memory-limit", "99999999999999T"), "--memory-limit is '99999999999999T'"),
+        (("--memory-limit", 400 * "9"), "--memory-limit is '999"),
+        (("--starts", "0"), "--starts is 0"),
+        (("--starts", "2", "--seed", "-1"), "--seed is -1"),
+        (("--starts", "2", "--seed", "99999999999"), "--seed is 99999999999"),
+        (("--seed", "3"), "--seed goes with --starts"),
         (("--repeat", "0"), "--repeat is 0"),
         (("--resume",), "--out"),
         (("--retry-failed",), "--resume"),
         (("--risks", "x.csv"), "--m"),
         (("--compare", "a", "b"), "holds no results"),
+        (("--compare", "a", "b", "--suite", "hard"), "--suite does not go with --compare"),
+        (("--report", "a", "--suite", "hard"), "--suite does not go with --report"),
+        (("--report", "a", "--no-report"), "--no-report does not go with --report"),
+        (("--report", ""), "--report is empty"),
+        (("--merge", "a", "--out", "b", "--jobs", "2"), "--jobs does not go with --merge"),
+        (("--suite", "hard", "--m", "3"), "--m describes risk files; it goes with --risks"),
+        (("--suite", "hard", "--delta", "7"), "--delta describes risk files"),
+        (("--suite", "hard", "--distance", "bogus"), "--distance describes risk files"),
+        (("--risks", "x.csv", "--m", "9", "--suite", "hard"), "--suite does not go with --risks"),
+        (("--suite", "hard", "--solvers", "frontier,scip"), "--solvers names 'scip', which the suite 'hard'"),
         (("--report", "a", "--page", "x.txt"), "--page is 'x.txt'"),
-        (("--merge", "a", "b", "--out", "c", "--page", "x.md", "--no-report"), "--page is a form of the report"),
+        (("--merge", "a", "b", "--out", "c", "--page", "x.md", "--no-report"), "forms of the report"),
     ],
 )
 def test_bad_input_is_exit_two_and_one_line(arguments, named, capsys, monkeypatch, tmp_path):
-    from pacb_models.cli import main
+    from pacb_models.commands.program import main
 
     monkeypatch.chdir(tmp_path)
     assert main(["bench", *arguments]) == 2
@@ -379,6 +398,8 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(pacb, tmp_path, monkeypatch
     # Under coverage, its own file would be too large, too.
     for name in ("COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START"):
         monkeypatch.delenv(name, raising=False)
+    # And Python would leave modules that are cut off.
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     out = tmp_path / "out"
     arguments = ("bench", "--suite", "many", "--out", out, "--no-report")
     full = pacb(*arguments, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)))

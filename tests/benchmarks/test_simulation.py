@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from pacb_models.benchmarks.simulation import (
+from pacb_models.benchmarks.studies.simulation import (
     BOUNDS,
     Tally,
     blocks,
@@ -19,10 +19,14 @@ from pacb_models.benchmarks.simulation import (
     nested,
     scenarios,
     smallest_factor,
+    table,
     tally,
     tally_certificates,
     violation_probability,
 )
+from pacb_models.errors import InputError
+
+pytestmark = pytest.mark.long
 
 IDS = [f"{distance}-{divergence}" for distance, divergence in BOUNDS]
 SCENARIOS = {scenario.name: scenario for scenario in scenarios()}
@@ -122,3 +126,31 @@ def test_disjoint_errors_have_the_right_margins():
     counts = disjoint(np.random.default_rng(0), risks, 20, 20_000)
     assert counts.sum(axis=1).max() <= 20
     np.testing.assert_allclose(counts.mean(axis=0), 20 * risks, rtol=0.03)
+
+
+def test_lines_that_are_computed_are_kept(tmp_path):
+    """A run that is stopped after five lines; the rest is computed, and the table is that of a run in one go."""
+
+    class Stopped(Exception):
+        pass
+
+    printed = []
+
+    def stop_after_five(line):
+        printed.append(line)
+        if len(printed) == 6:  # the head is the first
+            raise Stopped
+
+    whole = table(20, report=lambda line: None)
+    with pytest.raises(Stopped):
+        table(20, report=stop_after_five, directory=tmp_path)
+    journal = tmp_path / "simulation.jsonl"
+    before = journal.read_text().splitlines()
+    assert 5 <= len(before) < len(whole)
+    with pytest.raises(InputError, match="holds results already"):
+        table(20, report=lambda line: None, directory=tmp_path)
+    assert table(20, report=lambda line: None, directory=tmp_path, resume=True) == whole
+    lines = journal.read_text().splitlines()
+    assert lines[: len(before)] == before and len(lines) == len(whole)
+    # Another number of draws is another table.
+    assert table(10, report=lambda line: None, directory=tmp_path, resume=True)[0].draws == 10

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+
 import numpy as np
 import pandas as pd
+import psutil
 import pytest
 
 import pacb_models as pm
-from pacb_models.benchmarks.families import instance, instances
-from pacb_models.benchmarks.starts import (
-    CONCENTRATIONS,
-    ends,
-    local_methods,
-    paper_problems,
-    random_starts,
-    telling_instances,
-)
-from pacb_models.benchmarks.starts_page import uniqueness
-from pacb_models.cli import main
+from pacb_models.benchmarks.problems.families import instance, instances
+from pacb_models.benchmarks.problems.starts import CONCENTRATIONS, random_starts
+from pacb_models.benchmarks.studies.starts import ends, local_methods, paper_problems, telling_instances
+from pacb_models.benchmarks.studies.starts_page import uniqueness
+from pacb_models.commands.program import main
+
+pytestmark = pytest.mark.long
 
 #: Two minima a thousandth apart; the lone classifier's is the better one.
 TWO_MINIMA = "one-good-17-H20-chi2-kl"
@@ -80,6 +83,7 @@ def test_the_paper_s_claim_is_measured_on_its_own_problems():
     assert "0 of 1 bounds" in others and "100.0 % end in the best" not in others
 
 
+@pytest.mark.outside
 def test_the_command_writes_tables_and_a_picture(tmp_path, capsys):
     arguments = ["starts", TWO_MINIMA, "--starts", "5", "--solvers", "fixed-point", "--out", str(tmp_path)]
     assert main(arguments) == 0
@@ -92,13 +96,17 @@ def test_the_command_writes_tables_and_a_picture(tmp_path, capsys):
 
 def test_no_local_method_is_an_error(tmp_path, capsys):
     assert main(["starts", TWO_MINIMA, "--solvers", "frontier", "--out", str(tmp_path)]) == 2
-    assert "none of them is a local method" in capsys.readouterr().err
+    assert "--solvers names 'frontier', which is no local method" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "named"),
     [
         (["--jobs", "0"], "--jobs is 0"),
+        (["--jobs", "-7"], "--jobs is -7"),
+        (["--each", "3"], "--each chooses instances, and they are named"),
+        (["--solvers", "fixed-point,nosuch"], "'nosuch'"),
+        (["--solvers", "fixed-point,frontier"], "--solvers names 'frontier', which is no local method"),
         (["--starts", "0"], "--starts is 0"),
         (["--largest", "0"], "--largest is 0"),
         (["--out", "/dev/null"], "--out is '/dev/null'"),
@@ -111,7 +119,39 @@ def test_bad_input_is_one_line_before_anything_is_measured(arguments, named, tmp
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.outside
 def test_an_instance_that_is_named_twice_is_measured_once(tmp_path):
     arguments = ["starts", TWO_MINIMA, TWO_MINIMA, "--starts", "1", "--solvers", "fixed-point", "--out", str(tmp_path)]
     assert main(arguments) == 0
     assert len(pd.read_csv(tmp_path / "starts.csv")) == 1 + len(CONCENTRATIONS)
+
+
+@pytest.mark.outside
+@pytest.mark.usefixtures("interruptible")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_what_was_measured_is_kept_and_not_measured_again(tmp_path, how, capsys):
+    """However it is stopped; and joblib's processes are gone soon, unless it had no time to end them."""
+    journal = tmp_path / "starts-40.jsonl"
+    arguments = ["starts", TWO_MINIMA, "--starts", "40", "--solvers", "fixed-point,ccp,slsqp,spg"]
+    arguments += ["--jobs", "2", "--out", str(tmp_path)]
+    with open(tmp_path / "messages", "w") as messages:
+        running = subprocess.Popen([sys.executable, "-m", "pacb_models", *arguments], stderr=messages)
+    while not journal.exists() or not journal.read_bytes().count(b"\n"):
+        assert running.poll() is None
+        time.sleep(0.01)
+    children = psutil.Process(running.pid).children()
+    helpers = [child for child in children if "loky.backend.popen" in str(child.cmdline())]
+    running.send_signal(how)
+    running.wait(timeout=60)
+    assert helpers and "Traceback" not in (tmp_path / "messages").read_text()
+    if how != signal.SIGKILL:
+        assert psutil.wait_procs(helpers, timeout=20)[1] == []
+    for helper in helpers:
+        with suppress(psutil.NoSuchProcess):
+            helper.kill()
+    before = journal.read_text().splitlines()
+    assert main(arguments) == 2 and "--resume" in capsys.readouterr().err
+    assert main([*arguments, "--resume"]) == 0
+    assert journal.read_text().splitlines()[: len(before)] == before
+    assert len(journal.read_text().splitlines()) == 4
+    assert len(pd.read_csv(tmp_path / "starts.csv")) == 4 * (1 + len(CONCENTRATIONS))

@@ -2,45 +2,51 @@
 
 from __future__ import annotations
 
+import importlib
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pacb_models import BoundProblem
-from pacb_models.benchmarks.families import instances
-from pacb_models.benchmarks.problems import Problem, outside_problems
-from pacb_models.benchmarks.suites import (
+from pacb_models.benchmarks.experiments.datasets import available_datasets, load_dataset
+from pacb_models.benchmarks.harness.results import read_rows
+from pacb_models.benchmarks.harness.runner import run_suite
+from pacb_models.benchmarks.harness.suites import (
     DENSE,
     DENSE_LARGEST,
     MODELLED,
     QUICK_HARD,
     Cell,
+    Suite,
     from_files,
     suite,
     suite_names,
 )
-from pacb_models.ensembles.datasets import available_datasets, load_dataset
+from pacb_models.benchmarks.problems.families import instances
+from pacb_models.benchmarks.problems.problem import Problem, outside_problems
+from pacb_models.errors import SolverUnavailableError
 from pacb_models.plugins import PluginError
-from pacb_models.registry import solver_names
+from pacb_models.solving.registry import get_solver, solver_names
 
 BROKEN = """
 [pacb_models.problems]
 absent = no_such_module:problems
-fine = their_module:problems
+fine = their_suites:problems
 leaves = leaving_module:problems
-raises = their_module:raises
+raises = their_suites:raises
 [pacb_models.suites]
 absent = no_such_module:suite
-raises = their_module:raises
-scalar = their_module:scalar
+raises = their_suites:raises
+scalar = their_suites:scalar
 [pacb_models.datasets]
 a-leaves = leaving_module:load
 """
 
 MODULE = """
 from pacb_models import BoundProblem
-from pacb_models.benchmarks.problems import Problem
+from pacb_models.benchmarks.problems.problem import Problem
 
 class Mute(Exception):
     def __str__(self):
@@ -63,7 +69,7 @@ def broken_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(BROKEN)
-    (tmp_path / "their_module.py").write_text(MODULE)
+    (tmp_path / "their_suites.py").write_text(MODULE)
     (tmp_path / "leaving_module.py").write_text("raise SystemExit(3)\n")
     monkeypatch.syspath_prepend(str(tmp_path))
 
@@ -139,3 +145,65 @@ def test_certificates_are_checked_where_a_global_method_can():
         problem = cell.problem.build()
         assert problem.size <= 50 and problem.divergence in ("chi2", "kl")
     assert {cell.problem.dataset for cell in cells} >= {"wdbc", "one-good", "no-errors"}
+
+
+def test_every_local_method_gets_the_same_starts():
+    chosen = suite("quick").select(["frontier", "fixed-point", "ccp", "mirror"], "wdbc-H50-kl").with_starts(3, seed=7)
+    assert Counter(cell.solver for cell in chosen.cells) == {"frontier": 1, "fixed-point": 3, "ccp": 3, "mirror": 3}
+    problem = chosen.cells[0].problem.build()
+    starts = {}
+    for cell in chosen.cells:
+        if cell.start is not None:
+            assert cell.seed == 7
+            found = cell.options(problem)["start"]
+            assert np.array_equal(starts.setdefault(cell.start, found), found)
+    assert len({start.tobytes() for start in starts.values()}) == 3
+    assert len({cell.key for cell in chosen.cells}) == 10
+    # More starts are further ones, and the others keep their keys.
+    more = suite("quick").select(["ccp"], "wdbc-H50-kl").with_starts(5, seed=7)
+    assert {cell.key for cell in chosen.cells if cell.solver == "ccp"} < {cell.key for cell in more.cells}
+    # What has starts of its own, or another number of classifiers, is left alone.
+    own = [Cell(more.cells[0].problem, "ccp", {"starts": 2}, 0), Cell(more.cells[0].problem, "ccp", {"merge": True})]
+    assert Suite("own", "", tuple(own), 1.0).with_starts(5, 0).cells == tuple(own)
+
+
+@pytest.mark.outside
+def test_starts_are_columns_of_the_results(tmp_path):
+    chosen = suite("quick").select(["frontier", "fixed-point"], "one-good-17").with_starts(4, seed=0)
+    rows = read_rows(run_suite(chosen, tmp_path))
+    assert [(row["solver"], row["seed"], row["start"]) for row in rows] == [
+        ("frontier", None, None),
+        *(("fixed-point", 0, number) for number in range(4)),
+    ]
+    # From a few classifiers it finds one minimum, from all of them the other.
+    assert {row["correct"] for row in rows[1:]} == {True, False}
+
+
+@pytest.mark.outside
+def test_solvers_that_are_missing_are_named_and_no_failures(tmp_path, monkeypatch):
+    monkeypatch.setattr(type(get_solver("fixed-point")), "missing", lambda self: "its software is not installed")
+    told = []
+    chosen = suite("quick").select(["frontier", "fixed-point"], "wdbc-H50-kl")
+    rows = read_rows(run_suite(chosen, tmp_path / "out", tell=told.append))
+    assert [row["solver"] for row in rows] == ["frontier"]
+    assert told == ["left out: fixed-point, which cannot run here (its software is not installed)"]
+    with pytest.raises(SolverUnavailableError, match="none of the solvers can run here: fixed-point"):
+        run_suite(chosen.select(["fixed-point"]), tmp_path / "none")
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_problem_is_the_same_when_its_code_moves(tmp_path, monkeypatch):
+    """And another one when its data change."""
+    code = "from dataclasses import dataclass\n@dataclass\nclass Data:\n    x: list\ndef make(**k): ...\n"
+    for place in ("old", "new"):
+        (tmp_path / "moving" / place).mkdir(parents=True)
+        (tmp_path / "moving" / place / "recipes.py").write_text(code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    old, new = (importlib.import_module(f"moving.{place}.recipes") for place in ("old", "new"))
+
+    def identity(module, x, array=(1.0, 2.0)):
+        return Problem("p", "d", module.make, {"data": module.Data(x), "array": np.array(array)}).identity
+
+    assert identity(old, [1]) == identity(new, [1])
+    assert identity(old, [1]) != identity(old, [2])
+    assert identity(old, [1]) != identity(old, [1], (1.0, 2.0 + 1e-15))

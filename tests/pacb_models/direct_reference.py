@@ -67,19 +67,22 @@ class DirectReference:
         guess = numbers(guess)
         held = [i for i, w in enumerate(q) if w > mpf(10) ** -40]
         price = -log(sum(self.prior[i] * self.slope(self.risks[i], guess[i]) for i in held))
+        # Of the order of one, whatever the size of the risks: the equations are singular otherwise.
+        units = [max(abs(guess[i]), mpf(1)) for i in held]
 
         def conditions(*unknown):
-            *risks, log_price = unknown
+            *scaled, log_price = unknown
             true = list(self.risks)
-            for i, risk in zip(held, risks):
-                true[i] = risk
+            for i, unit, risk in zip(held, units, scaled):
+                true[i] = unit * risk
             rows = [log(self.prior[i] * self.slope(self.risks[i], true[i]) / q[i]) + log_price for i in held]
             return [*rows, log(self.total(true) / self.radius)]
 
-        found = findroot(conditions, (*(guess[i] for i in held), price), tol=mpf(10) ** -50, maxsteps=20, verify=False)
+        start = (*(guess[i] / unit for i, unit in zip(held, units)), price)
+        found = findroot(conditions, start, tol=mpf(10) ** -50, maxsteps=20, verify=False)
         assert max(abs(row) for row in conditions(*found)) < mpf(10) ** -20
         others = sum((w * a for w, a in zip(q, self.risks)), mpf(0))
-        return others + sum(q[i] * (found[k] - self.risks[i]) for k, i in enumerate(held))
+        return others + sum(q[i] * (units[k] * found[k] - self.risks[i]) for k, i in enumerate(held))
 
     def common_risk(self, guess):
         """The root of the sum of penalties at one true risk."""

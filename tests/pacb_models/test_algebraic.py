@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pacb_models as pm
-from pacb_models.algebraic import convex
-from pacb_models.algebraic.pyomo_models import FORMULATIONS, set_start
-from pacb_models.algebraic.scaling import SMALLEST_SHARE, scaling
-from pacb_models.constants import DISTANCES
-from pacb_models.native import pynumero_problem
+from pacb_models.models import convex
+from pacb_models.models.pyomo_models import FORMULATIONS, set_start
+from pacb_models.models.scaling import SMALLEST_SHARE, scaling
+from pacb_models.names import DISTANCES
+from pacb_models.solvers.nonlinear.native import pynumero_problem
 
 from ..foreign import Doubled
 
@@ -89,16 +89,16 @@ def test_no_errors_at_all(divergence, formulation):
 
 
 @pytest.mark.parametrize("divergence, distance", PAIRS)
-def test_hessian_is_sparse_when_lifted_and_dense_when_direct(divergence, distance):
+def test_hessian_is_sparse_when_lifted_and_dense_when_substituted(divergence, distance):
     size = 30
     problem = make(distance, divergence, risks=np.linspace(0.1, 0.5, size), prior=None)
     lifted = pynumero_problem(problem.pyomo_model("lifted")).nnz_hessian_lag()
-    direct = pynumero_problem(problem.pyomo_model("direct")).nnz_hessian_lag()
+    substituted = pynumero_problem(problem.pyomo_model("substituted")).nnz_hessian_lag()
     # At Rényi orders every weight meets the root of the statistic, too.
     assert lifted <= (3 if divergence == "renyi" else 1) * size + 9
     # The KL divergence is a sum over the weights: where nothing else is curved, nothing couples them.
     separable = divergence == "kl" and distance in ("linear", "ch")
-    assert direct <= size + 1 if separable else direct >= size**2
+    assert substituted <= size + 1 if separable else substituted >= size**2
 
 
 def test_model_can_be_printed_and_read(capsys):
@@ -109,15 +109,20 @@ def test_model_can_be_printed_and_read(capsys):
 
 
 def test_formulations_by_name():
-    with pytest.raises(pm.InputError, match="formulation is 'dense'; it must be one of 'lifted', 'direct'"):
+    with pytest.raises(pm.InputError, match="formulation is 'dense'; it must be one of 'lifted', 'substituted'"):
         make("kl", "chi2").pyomo_model("dense")
+    with pytest.raises(pm.InputError, match="formulation is 'direct', which is called 'substituted' now"):
+        make("kl", "chi2").pyomo_model("direct")
 
 
 def test_foreign_distances_have_no_model():
     problem = pm.BoundProblem(RISKS, 150, 0.05, Doubled(), "chi2")
-    with pytest.raises(pm.UnsupportedProblemError, match="the doubled distance has no Pyomo model; linear, squared"):
+    with pytest.raises(pm.UnsupportedProblemError, match="the doubled distance lacks the method `express`"):
         problem.pyomo_model()
-    with pytest.raises(pm.UnsupportedProblemError, match="doubled distance with the chi2 divergence has no CVXPY form"):
+    with pytest.raises(
+        pm.UnsupportedProblemError,
+        match="no CVXPY form: its bound is not convex",
+    ):
         problem.cvxpy_problem()
 
 
@@ -142,7 +147,7 @@ def test_cvxpy_objective_is_the_bound(divergence, parametrised, weights):
     if divergence == "kl":
         values["t"], factor = q * np.log(q), problem.exponent
     else:
-        u = convex.conic_data(problem)["penalty"] * q
+        u = model.cone.data(problem)["penalty"] * q
         t = (u**problem.order).sum() ** (1 / problem.order)
         values |= {"t": t, "s": u**problem.order / t ** (problem.order - 1)}
         factor = 1.0
@@ -169,10 +174,11 @@ def test_large_cvxpy_problems_have_no_parameters():
 
 @pytest.mark.parametrize("divergence, distance", [("chi2", "squared"), ("chi2", "kl"), ("kl", "pinsker")])
 def test_problems_that_are_not_convex(divergence, distance):
-    with pytest.raises(pm.UnsupportedProblemError, match="the linear distance has, as its bound is convex"):
+    with pytest.raises(pm.UnsupportedProblemError, match="no CVXPY form: its bound is not convex"):
         make(distance, divergence).cvxpy_problem()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("divergence, distance", PAIRS)
 @settings(max_examples=20)
 @given(data=st.data())

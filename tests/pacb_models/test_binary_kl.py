@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pacb_models.binary_kl import divergence_term, kl, kl_inverse
 from pacb_models.errors import InputError
+from pacb_models.numerics.binary_kl import divergence_term, kl, kl_inverse
 
 SMALLEST = 5e-324
 # Digits that leave 50 correct ones after 1 - 5e-324 and the cancellation in kl(q, q(1 + 1e-16)).

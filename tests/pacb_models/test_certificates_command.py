@@ -1,8 +1,13 @@
-"""``pacb certificate``: the printed numbers, and what is refused."""
+"""``pacb certify``: the printed numbers, and what is refused."""
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +15,8 @@ import pytest
 import pacb_models as pm
 from pacb_models import InputError
 from pacb_models.certificates import ErrorCounts
-from pacb_models.cli import main
+from pacb_models.certificates.prediction_files import count_errors
+from pacb_models.commands.program import main
 
 FIVE = "name,errors\nlogistic,25\nforest,23\nboosting,21\nnearest,35\ntree,50\n"
 
@@ -18,7 +24,7 @@ FIVE = "name,errors\nlogistic,25\nforest,23\nboosting,21\nnearest,35\ntree,50\n"
 def run(capsys, tmp_path, text, *options):
     path = tmp_path / "counts.csv"
     path.write_text(text)
-    status = main(["certificate", str(path), *options])
+    status = main(["certify", str(path), *options])
     return status, capsys.readouterr()
 
 
@@ -44,6 +50,26 @@ def test_risks_that_are_counts_priors_and_plain_numbers(tmp_path, capsys):
     assert json.loads(printed.out)["bound"] == pm.certify([25, 21], 549, prior=[0.5, 0.5]).bound
     _, printed = run(capsys, tmp_path, "25\n21\n", "--m", "549", "--json")
     assert json.loads(printed.out)["errors"] == [25, 21]
+
+
+def test_a_risk_that_is_a_count_of_many_examples_is_one(tmp_path, capsys):
+    for count in (127592112, 999999999, 1, 123456789):
+        _, printed = run(capsys, tmp_path, f"risk\n{count / 10**9!r}\n", "--m", str(10**9), "--json")
+        assert json.loads(printed.out)["errors"] == [count]
+    status, printed = run(capsys, tmp_path, "risk\n0.1275921125\n", "--m", str(10**9))
+    assert status == 2 and "a rounded risk is no count" in printed.err
+
+
+def test_the_former_name_works_and_says_the_new_one(tmp_path, capsys):
+    path = tmp_path / "counts.csv"
+    path.write_text(FIVE)
+    assert main(["certificate", str(path), "--m", "549", "--json"]) == 0
+    old = capsys.readouterr()
+    assert "pacb certificate is called pacb certify now" in old.err
+    assert main(["certify", str(path), "--m", "549", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(old.out)
+    assert main(["certificate", str(path), "--m", "549", "--target", "x"]) == 2
+    assert "--target goes with --predictions" in capsys.readouterr().err
 
 
 def test_losses(tmp_path, capsys):
@@ -122,9 +148,124 @@ def test_predictions_of_many_files_are_counted_as_one(tmp_path, capsys):
         else:
             pq.write_table(table, tmp_path / "parts" / f"{part}.parquet", row_group_size=300)
         counts.update(columns["label"], columns)
-    assert main(["certificate", "--predictions", str(tmp_path / "parts"), "--target", "label", "--json"]) == 0
+    assert main(["certify", "--predictions", str(tmp_path / "parts"), "--target", "label", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == counts.certify().as_dict()
     assert counts.m == 3300 and counts.errors.sum() > 0
+
+
+def test_one_of_many_is_chosen_on_a_part_of_the_files(tmp_path, capsys):
+    pytest.importorskip("pyarrow")
+    pd = pytest.importorskip("pandas")
+    parts = [pd.DataFrame(predictions(1000 + 100 * part, part)) for part in range(3)]
+    parts[0].to_parquet(tmp_path / "0.parquet", row_group_size=300)
+    parts[1].to_csv(tmp_path / "1.csv", index=False)
+    parts[2].to_csv(tmp_path / "2.csv.gz", index=False)
+    whole = pd.concat(parts, ignore_index=True)
+    expected = pm.certify_predictions(whole["label"], whole[list(RATES)], choose=0.2, random_state=7, vote=False)
+    command = ["certify", "--predictions", str(tmp_path), "--target", "label", "--choose", "0.2", "--seed", "7"]
+    assert main([*command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == expected.as_dict()
+    assert main([*command, "--plot", str(tmp_path / "choice.svg")]) == 0
+    assert capsys.readouterr().out.strip() == str(expected) and (tmp_path / "choice.svg").exists()
+    for more, words in (
+        (["--choose", "2"], "choose is 2.0"),
+        (["--seed", "-1"], "--seed is -1"),
+        (["--spread", "1"], "--choose goes without --spread and --m"),
+    ):
+        assert main([*command, *more]) == 2
+        assert words in capsys.readouterr().err
+    (tmp_path / "counts.csv").write_text(FIVE)
+    assert main(["certify", str(tmp_path / "counts.csv"), "--m", "549", "--choose", "0.2"]) == 2
+    assert "--choose goes with --predictions" in capsys.readouterr().err
+
+
+def test_a_folder_is_counted_as_a_whole_or_not_at_all(tmp_path, capsys):
+    pytest.importorskip("pyarrow")
+    folder, elsewhere = tmp_path / "parts", tmp_path / "elsewhere"
+    for place in (folder, elsewhere):
+        place.mkdir()
+        (place / "p.csv").write_text("label,a\n1,1\n0,1\n")
+    (folder / "README.md").write_text("notes are no predictions")
+    command = ["certify", "--predictions", str(folder), "--target", "label", "--json"]
+    assert main(command) == 0
+    assert json.loads(capsys.readouterr().out)["m"] == 2
+    odd = folder / "more"
+    for make, words in (
+        (lambda: odd.symlink_to(elsewhere), "is a link to a folder; name that folder itself"),
+        (lambda: odd.with_suffix(".csv").symlink_to(tmp_path / "nowhere.csv"), "is not a file that can be read"),
+        (lambda: odd.with_name("more.csv.zst").write_text(""), "is packed in a way that is not read here"),
+        (lambda: odd.with_name("more.PARQUET.gz").write_text(""), "is packed in a way that is not read here"),
+    ):
+        make()
+        assert main(command) == 2
+        assert words in capsys.readouterr().err
+        for path in folder.glob("more*"):
+            path.unlink()
+    assert main(command) == 0
+
+
+def test_a_folder_that_cannot_be_read_is_refused():
+    with tempfile.TemporaryDirectory() as place:
+        parts = Path(place) / "parts"
+        (parts / "closed").mkdir(parents=True)
+        (parts / "p.csv").write_text("label,a\n1,1\n")
+        Path(place).chmod(0o755)
+        (parts / "closed").chmod(0)
+        # Root may read everything, so somebody else looks.
+        root = os.geteuid() == 0
+        try:
+            if root:
+                os.seteuid(65534)
+            with pytest.raises(InputError, match=r"cannot read the folder .*closed"):
+                count_errors([parts], "label")
+        finally:
+            if root:
+                os.seteuid(0)
+            (parts / "closed").chmod(0o755)
+
+
+def test_labels_above_two_to_the_63_are_not_compared_as_floats(tmp_path, capsys):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    text = tmp_path / "p.csv"
+    text.write_text("label,a\n9223372036854775808,9223372036854775809\n")
+    assert main(["certify", "--predictions", str(text), "--target", "label"]) == 2
+    assert "row 1: a is a floating-point number that stands for several whole numbers" in capsys.readouterr().err
+    exact = tmp_path / "p.parquet"
+    labels = {"label": pa.array([2**63, 2**63], pa.uint64()), "a": pa.array([2**63, 2**63 + 1], pa.uint64())}
+    pq.write_table(pa.table(labels), exact)
+    assert main(["certify", "--predictions", str(exact), "--target", "label", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["errors"] == [1]
+
+
+MEASURED = """
+import resource, sys
+from pacb_models.certificates.prediction_files import _File, count_errors
+from pathlib import Path
+_File(Path(sys.argv[1]))
+import pyarrow.parquet, pyarrow.compute
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print(count_errors([sys.argv[1]], "label").m)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
+
+
+@pytest.mark.outside
+@pytest.mark.parametrize(("columns", "rows"), [(300, 200_000), (2, 12_000_000)])
+def test_memory_for_wide_files_and_large_row_groups(tmp_path, columns, rows):
+    """One row group each: 480 MB of numbers side by side, or 290 MB below each other."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    truth = np.arange(rows) % 2
+    pq.write_table(
+        pa.table({"label": truth} | {f"c{k}": truth for k in range(columns)}),
+        tmp_path / "p.parquet",
+        row_group_size=rows,
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED, str(tmp_path / "p.parquet")], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    counted, megabytes = map(int, done.stdout.split())
+    assert counted == rows and megabytes < 200
 
 
 def test_counts_merge_like_a_map_and_reduce():
@@ -178,7 +319,7 @@ def test_bad_prediction_files_are_one_line(text, words, tmp_path, capsys):
     pytest.importorskip("pyarrow")
     path = tmp_path / "predictions.csv"
     path.write_text(text)
-    assert main(["certificate", "--predictions", str(path), "--target", "label"]) == 2
+    assert main(["certify", "--predictions", str(path), "--target", "label"]) == 2
     error = capsys.readouterr().err
     assert words in error and error.count("\n") == 1
 
@@ -187,7 +328,7 @@ def test_missing_labels_of_a_parquet_file_are_missing(tmp_path, capsys):
     """NaN is no null."""
     pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
     path = tmp_path / "p.parquet"
-    command = ["certificate", "--predictions", str(path), "--target", "label"]
+    command = ["certify", "--predictions", str(path), "--target", "label"]
     words = pa.array(["x", None]).dictionary_encode()
     for truth, column in (([0.0, 1.0], [0.0, float("nan")]), ([0, 1], [0, None]), (words, words)):
         pq.write_table(pa.table({"label": truth, "a": column}), path)
@@ -203,7 +344,7 @@ def test_categories_are_compared_by_their_values(tmp_path, capsys):
     texts.astype({name: pd.CategoricalDtype(order) for name, order in orders.items()}).to_parquet(
         tmp_path / "p.parquet"
     )
-    command = ["certificate", "--predictions", str(tmp_path / "p.parquet"), "--target", "label", "--json"]
+    command = ["certify", "--predictions", str(tmp_path / "p.parquet"), "--target", "label", "--json"]
     assert main([*command, "--ignore", "id"]) == 0
     assert json.loads(capsys.readouterr().out)["errors"] == [2]
     assert main([*command, "--ignore", "ids"]) == 2
@@ -220,9 +361,9 @@ def test_no_example_is_counted_twice(tmp_path, capsys):
         place.write_text("label,a\n" + "1,1\n" * 20)
     (tmp_path / "link.csv").symlink_to(path)
     for files in ([path, path], [folder, path], [path, tmp_path / "link.csv"]):
-        assert main(["certificate", "--predictions", *map(str, files), "--target", "label"]) == 2
+        assert main(["certify", "--predictions", *map(str, files), "--target", "label"]) == 2
         assert "every example must be counted once" in capsys.readouterr().err
-    assert main(["certificate", "--predictions", str(folder), "--target", "label", "--json"]) == 0
+    assert main(["certify", "--predictions", str(folder), "--target", "label", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["m"] == 20
 
 

@@ -38,6 +38,7 @@ def below(limit: float, units: int) -> float:
     return limit - units * np.spacing(limit)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("m", SIZES)
 def test_limits_are_not_below_the_root_and_a_few_units_above_at_most(m):
     with mp.workdps(60):

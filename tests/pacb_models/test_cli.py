@@ -7,7 +7,9 @@ import sys
 import pytest
 
 import pacb_models as pm
-from pacb_models.cli import main, parse_options
+from pacb_models.commands.program import main, parse_options
+
+pytestmark = pytest.mark.outside
 
 RISKS = [0.12, 0.1, 0.31, 0.1]
 
@@ -120,7 +122,7 @@ BAD_INPUT = [
     (["solve", "{file}", "--m", "10", "--distance", "ch"], "ch"),
     (["solve", "{file}", "--m", "10", "--divergence", "tv"], "'tv'"),
     (["solve", "{file}", "--m", "10", "--constant", "best"], "'best'"),
-    (["solve", "{file}", "--m", "10", "--solver", "magic"], "'magic'"),
+    (["solve", "{file}", "--m", "10", "--solver", "magic"], "--solver is 'magic'"),
     (["solve", "{file}", "--m", "10", "--option", "nonsense"], "'nonsense'"),
     (["solve", "{file}", "--m", "10", "--option", "unknown=1"], "unknown"),
     (["solve", "{file}", "--m", "10", "--option", "solver=1"], "'solver=1'"),
@@ -130,17 +132,25 @@ BAD_INPUT = [
     (["solve", "{file}"], "--m"),
     (["solve", "{file}", "--m", "ten"], "ten"),
     (["check", "{file}", "--m", "10", "--solvers", "magic"], "'magic'"),
-    (["check", "{file}", "--m", "10", "--tol", "nan"], "tol is nan"),
+    (["check", "{file}", "--m", "10", "--tol", "nan"], "--tol is nan"),
     (["check", "{file}", "--m", "10", "--tol", "inf"], "tol is inf"),
     (["check", "{file}", "--m", "10", "--tol", "-1"], "tol is -1.0"),
-    (["check", "{file}", "--m", "10", "--time-limit", "0"], "time_limit is 0.0"),
-    (["check", "{file}", "--m", "10", "--time-limit", "nan"], "time_limit is nan"),
+    (["check", "{file}", "--m", "10", "--time-limit", "0"], "--time-limit is 0.0"),
+    (["check", "{file}", "--m", "10", "--time-limit", "nan"], "--time-limit is nan"),
     (["solve", "{file}", "--m", "10", "--top", "-1"], "--top is -1"),
-    (["solve", "{file}", "--m", "10", "--delta", "nan"], "delta is nan"),
+    (["solve", "{file}", "--m", "10", "--delta", "nan"], "--delta is nan"),
     (["solve", "{file}", "--m", "10", "--delta", "1e-320"], "delta is 1e-320"),
-    (["constants", "--m", "0"], "m is 0"),
+    (["constants", "--m", "0"], "--m is 0"),
     (["constants", "--m", "5", "--divergence", "tv"], "'tv'"),
+    (["constants", "--m", "5", "--order=0", "--divergence", "renyi"], "--order is 0.0"),
+    (["constants", "--m", "5", "--order", "3"], "--order goes with --divergence renyi"),
+    (["solve", "{file}", "--m", "10", "--order", "3"], "--order goes with --divergence renyi"),
+    (["check", "{file}", "--m", "10", "--order", "3", "--divergence", "kl"], "--order goes with --divergence renyi"),
     (["frobnicate"], "frobnicate"),
+    (["solve", "{file}", "--m", "10", "--solver", ""], "--solver is empty"),
+    (["solve", "{file}", "--m", "10", "--solver="], "--solver is empty"),
+    (["check", "{file}", "--m", "10", "--solvers", ""], "--solvers is empty"),
+    (["bench", "--report", ""], "--report is empty"),
 ]
 
 
@@ -160,6 +170,7 @@ def test_bad_input_is_exit_two_and_one_line(risk_file, arguments, named, capsys)
     ("options", "labels", "named"),
     [
         (["--seed", "-1"], "ab" * 20, "--seed is -1"),
+        (["--seed", "99999999999"], "ab" * 20, "--seed is 99999999999; it must be a whole number from 0 to 4294967295"),
         (["--jobs", "0"], "ab" * 20, "--jobs is 0"),
         (["--out", "{file}"], "ab" * 20, "the table itself"),
         (["--model", "{file}"], "ab" * 20, "the table itself"),
@@ -171,7 +182,7 @@ def test_bad_input_of_certify_is_one_line_too(tmp_path, options, labels, named, 
     path = tmp_path / "table.csv"
     path.write_text("x,class\n" + "".join(f"{k},{label}\n" for k, label in enumerate(labels)))
     options = [option.replace("{file}", str(path)) for option in options]
-    assert main(["certify", str(path), "--target", "class", "--count", "2", *options]) == 2
+    assert main(["fit", str(path), "--target", "class", "--count", "2", *options]) == 2
     complaint = capsys.readouterr().err
     assert complaint.count("\n") == 1 and named in complaint
 

@@ -20,9 +20,9 @@ from pacb_models.constants import (
     moment_constant,
     moment_curve,
 )
-from pacb_models.constants.binomial_sums import deviance, lattice_rule, log_coefficient
-from pacb_models.constants.maximum import largest_value
 from pacb_models.errors import InputError
+from pacb_models.numerics.binomial_sums import deviance, lattice_rule, log_coefficient
+from pacb_models.numerics.maximum import largest_value
 
 RELATIVE = 1e-12  # what is promised
 extended = np.longdouble
@@ -145,6 +145,7 @@ def test_linear_and_squared_are_the_suprema_of_the_moments(m):
         assert_rounded_up(moment_constant(distance, m), largest, 1e-15)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 6, 7, 9, 50, 137, 1000, 10**4, 10**5, 10**7, 10**9])
 def test_kl_constant_against_fifty_digits(m):
     """For every m: beyond k = 150 the terms at a mean below 3 are less than 1e-100 of the sum."""
@@ -238,6 +239,7 @@ def renyi_reference(distance, m, power, low=0, high=None, grid=None):
     return extended_largest(lambda l: extended_log_mean(log_phi, m, l, low, high), grid)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", [1.05, 1.25, 4 / 3, 1.5, 1.9, 2.5, 3.0, 20.0])
 @pytest.mark.parametrize("distance", DISTANCES["renyi"])
 def test_renyi_constants_against_scans_of_every_true_risk(distance, order):
@@ -250,6 +252,7 @@ def test_renyi_constants_against_scans_of_every_true_risk(distance, order):
         assert 0 <= error <= RELATIVE
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("m", "spread"), [(10**4, 20), (10**6, 16)])
 @pytest.mark.parametrize(("distance", "order"), [("linear", 3.0), ("linear", 1.25), ("squared", 3.0), ("squared", 1.5)])
 def test_renyi_deviation_constants_for_large_samples(distance, order, m, spread):
@@ -284,6 +287,7 @@ def test_renyi_kl_constants_for_large_samples(order, m):
     assert 0 <= error <= RELATIVE
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("distance", "power"), [("linear", 1.5), ("kl", 3.0)])
 def test_renyi_constants_against_fifty_digits(distance, power):
     """The 50-digit moment at one l is a lower bound of the supremum; at the best l the two agree."""
@@ -423,6 +427,7 @@ def test_ch_against_fifty_digits(m):
     assert_rounded_up(moment_constant("ch", m, divergence="kl"), largest)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("m", [10**4, 30000])
 def test_ch_against_extended_precision(m):
     """Probabilities as normalised products of ratios, over every k within 5 m^(3/4) of m/2."""
@@ -438,6 +443,7 @@ def test_ch_against_extended_precision(m):
     assert 0 <= float(log_moment_constant("ch", m, divergence="kl") - reference) <= RELATIVE
 
 
+@pytest.mark.long
 def test_ch_at_a_billion_is_an_integral():
     """The summand varies over 5e6 integers: sum and integral agree to thousands of digits."""
     m = mpmath.mpf(10) ** 9
@@ -512,6 +518,7 @@ ONE_SIDED = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("divergence", "distance", "order"), ONE_SIDED)
 def test_one_sided_constants_against_scans_of_every_true_risk(divergence, distance, order):
     power = order / (order - 1)
@@ -525,6 +532,7 @@ def test_one_sided_constants_against_scans_of_every_true_risk(divergence, distan
         assert 0 <= error <= RELATIVE
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("divergence", "distance", "order", "m", "spread"),
     [
@@ -555,6 +563,7 @@ def test_one_sided_constants_of_large_samples(divergence, distance, order, m, sp
     assert 0 <= error <= RELATIVE
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("m", [6, 50, 1000, 10**6, 10**9])
 @pytest.mark.parametrize("power", [2, 3, 8])
 def test_one_sided_kl_constants_against_fifty_digits(m, power):
@@ -634,6 +643,7 @@ def test_curves_follow_the_definition(divergence, distance):
         assert value == pytest.approx(float(expected), rel=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("divergence", "distance"), [(d, x) for d in DISTANCES for x in DISTANCES[d]])
 @settings(max_examples=10, deadline=None)
 @given(m=st.integers(1, 3000), l=st.floats(0, 1))
@@ -644,6 +654,7 @@ def test_curves_stay_below_the_constant(divergence, distance, m, l):
         assert 0 <= curve <= moment_constant(distance, m, constant, divergence, 1.7) * (1 + 1e-14)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("distance", ["squared", "pinsker", "ch"])
 def test_exponential_curves_of_large_samples(distance):
     m, l = 10**6, 0.47
@@ -713,6 +724,47 @@ def test_largest_value_of_known_functions(function, grid, largest):
     assert largest_value(function, grid.tolist()) == pytest.approx(largest, abs=1e-10)
 
 
+def counted(function, limit=1000):
+    """The function, which may be asked so many times."""
+    asked = itertools.count(1)
+
+    def ask(x):
+        assert next(asked) <= limit, "the search does not end"
+        return function(x)
+
+    return ask
+
+
+def test_the_search_ends_where_numbers_are_further_apart_than_its_tolerance():
+    """A step of 1e-8 from half of 10^9 leads nowhere; the search once took it for ever."""
+    middle = 5e8 + 0.3
+    for function in (lambda x: -abs(x - middle), lambda x: -((x - middle) ** 2), lambda x: round(math.sin(7 * x), 3)):
+        grid = np.linspace(middle - 1, middle + 1, 25)
+        best = max(function(x) for x in np.linspace(middle - 1, middle + 1, 2001))
+        assert largest_value(counted(function), grid.tolist()) >= best - 1e-6
+
+
+@given(values=st.lists(st.floats(-1, 1), min_size=50, max_size=50), scale=st.floats(1e-3, 1e9))
+def test_the_search_ends_whatever_the_function(values, scale):
+    """Noise in place of a smooth function: nothing is promised but an end, and the best of the values seen."""
+    seen = []
+
+    def noise(x):
+        seen.append(values[hash(x) % len(values)])
+        return seen[-1]
+
+    assert largest_value(counted(noise), np.linspace(scale, 1.01 * scale, 30).tolist()) == max(seen)
+
+
+@pytest.mark.parametrize("power", [1.0358, 1.2, 3.7])
+def test_one_sided_constants_of_the_largest_samples_are_found(power):
+    """They are close to the moment of the Gaussian limit at l = 1/2."""
+    m, order = 10**9, power / (power - 1)
+    gaussian = power * math.log(0.5 / math.sqrt(m)) + (power / 2 - 1) * math.log(2) - 0.5 * math.log(math.pi)
+    gaussian += math.lgamma((power + 1) / 2)
+    assert log_moment_constant("linear", m, "one-sided", "renyi", order) == pytest.approx(gaussian, abs=1e-4)
+
+
 def test_coefficients_against_exact_integers():
     for m in (1, 2, 17, 40, 333):
         k = np.arange(m + 1)
@@ -728,6 +780,7 @@ def test_coefficients_against_exact_integers():
 # --- calling ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("divergence", "distance"), [(d, x) for d in DISTANCES for x in DISTANCES[d]])
 def test_arrays_repeat_the_scalars(divergence, distance):
     sizes = np.array([[1, 20], [333, 10**6]])

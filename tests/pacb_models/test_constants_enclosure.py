@@ -18,6 +18,8 @@ from flint import arb, arb_series, ctx
 
 from pacb_models.constants import moment_constant
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(autouse=True)
 def precision():

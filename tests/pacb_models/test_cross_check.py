@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
-from pacb_models.checking import verdict
 from pacb_models.solution import Outcome, Solution
 from pacb_models.solver import Solver
+from pacb_models.solving.checking import verdict
 
 NUMPY_SOLVERS = ["frontier", "fixed-point", "subset-search"]
 PROBLEM = pm.BoundProblem(np.linspace(0.1, 0.4, 12), m=300, delta=0.05, distance="kl")
@@ -143,7 +143,7 @@ def test_failure_of_one_solver_does_not_hide_the_others():
     check = pm.cross_check(PROBLEM, NUMPY_SOLVERS, options=options)
     rows = {row.solver: row for row in check.rows}
     assert rows["frontier"].agrees
-    assert rows["fixed-point"].verdict.startswith("failed: not_converged")
+    assert rows["fixed-point"].verdict.startswith("failed: iteration_limit")
     assert rows["subset-search"].status == "error"
     assert "option 'no_such_option' is unknown" in rows["subset-search"].verdict
     assert math.isnan(rows["subset-search"].bound)
@@ -159,3 +159,11 @@ def test_table():
     frame = check.to_frame()
     assert frame["solver"].tolist() == NUMPY_SOLVERS
     assert frame["verdict"].eq("agrees").all()
+
+
+def test_a_notebook_shows_tables():
+    problem = pm.BoundProblem([0.1, 0.2, 0.4], m=100, distance="linear")
+    shown = pm.solve(problem)._repr_html_()
+    assert "frontier: optimal, the global minimum" in shown and shown.count("<tr>") >= 6
+    table = pm.cross_check(problem, solvers=["frontier", "mirror"])._repr_html_()
+    assert "All 2 solvers agree" in table and "mirror" in table and "<script" not in table

@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from pacb_models import doctor, registry
+from pacb_models.benchmarks.commands import doctor
+from pacb_models.solving import registry
+
+pytestmark = pytest.mark.outside
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,10 +30,14 @@ def by_name(findings):
 
 def examine_in(python, section, **environment):
     """A section of the report of another interpreter or environment, which sees the packages of this one."""
-    paths = [environment.pop("PYTHONPATH", ""), str(ROOT), *sys.path]
-    code = f"import json; from pacb_models import doctor as d; print(json.dumps([*map(d.asdict, d._{section}())]))"
+    layout = [sys.executable, str(ROOT / "tools" / "namespace.py")]
+    namespace = subprocess.run(layout, capture_output=True, text=True, check=True).stdout.strip()
+    paths = [environment.pop("PYTHONPATH", ""), namespace, *sys.path]
+    code = "import json; from pacb_models.benchmarks.commands import doctor as d; "
+    code += f"print(json.dumps([*map(d.asdict, d._{section}())]))"
     done = subprocess.run(
         [python, "-c", code],
+        cwd=namespace,
         env={"PATH": "/usr/bin:/bin", **environment, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
         capture_output=True,
         text=True,

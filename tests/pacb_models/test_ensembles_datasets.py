@@ -6,10 +6,10 @@ import threading
 import numpy as np
 import pytest
 
-from pacb_models.ensembles import raw_files
-from pacb_models.ensembles.datasets import Dataset, available_datasets, load_dataset
-from pacb_models.ensembles.protocols import paper_sizes
-from pacb_models.ensembles.uci import LOADERS, generate_waveform
+from pacb_models.benchmarks.experiments import raw_files
+from pacb_models.benchmarks.experiments.datasets import Dataset, available_datasets, load_dataset
+from pacb_models.benchmarks.experiments.protocols import paper_sizes
+from pacb_models.benchmarks.experiments.uci import LOADERS, generate_waveform
 from pacb_models.errors import InputError
 
 #: Rows, features and class counts as the paper and the README of the data give them.
@@ -198,16 +198,16 @@ def test_failed_download_says_what_to_do(name, mirror, no_directory):
 
 def test_registered_data_sets_are_found(tmp_path, monkeypatch):
     """A third party's package on the path, with nothing but an entry point."""
-    (tmp_path / "their_module.py").write_text(
+    (tmp_path / "their_datasets.py").write_text(
         "import numpy as np\n"
-        "from pacb_models.ensembles.datasets import Dataset\n"
+        "from pacb_models.benchmarks.experiments.datasets import Dataset\n"
         "def load(data_dir=None):\n"
         "    return Dataset(np.eye(4), np.array([0, 1, 0, 1]), 'theirs', source=str(data_dir))\n"
     )
     info = tmp_path / "theirs-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[pacb_models.datasets]\ntheirs = their_module:load\n")
+    (info / "entry_points.txt").write_text("[pacb_models.datasets]\ntheirs = their_datasets:load\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     assert available_datasets()[-1] == "theirs"
     dataset = load_dataset("theirs", "here")

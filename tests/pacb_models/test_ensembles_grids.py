@@ -4,8 +4,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pacb_models.ensembles.grids import arithmetic_geometric_grid, lambda_grid, paper_grid
 from pacb_models.errors import InputError
+from pacb_models.estimators.grids import arithmetic_geometric_grid, lambda_grid, paper_grid
 
 
 def test_paper_grid_is_the_double_nearest_each_decimal():

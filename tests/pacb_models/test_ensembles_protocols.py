@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pacb_models.ensembles.protocols import Sizes, make_protocol, paper_sizes
+from pacb_models.benchmarks.experiments.protocols import Sizes, make_protocol, paper_sizes
 from pacb_models.errors import InputError
 
 #: Examples, training, validation and test size of the paper's table of data sets.

@@ -4,9 +4,10 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from pacb_models.ensembles.datasets import load_dataset
-from pacb_models.ensembles.shared_gram import SharedGram, Task, gaussian_gram
 from pacb_models.errors import InputError
+from pacb_models.estimators.shared_gram import SharedGram, Task, gaussian_gram
+
+from ..small_data import small_dataset
 
 
 def random_tasks(n, pool, lambdas, seed=0):
@@ -30,8 +31,8 @@ def plain_counts(X, y, gamma, task, **options):
     ("name", "gamma"),
     [("haberman", 0.02), ("ionosphere", 0.25), ("bupa", 0.0016), ("wdbc", 6e-5), ("mammographic", 0.03)],
 )
-def test_errors_are_those_of_svc(name, gamma, data_dir):
-    dataset = load_dataset(name, data_dir)
+def test_errors_are_those_of_svc(name, gamma, paper_dataset):
+    dataset = paper_dataset(name)
     order = np.random.RandomState(3).permutation(len(dataset.y))
     X, y = dataset.X[order], dataset.y[order]
     pool = 4 * len(y) // 5
@@ -53,8 +54,15 @@ def test_more_than_two_classes(load):
     assert max(max(counts) for counts in expected) > 5
 
 
-def test_svms_that_do_not_converge_are_marked_and_still_the_same(data_dir):
-    dataset = load_dataset("haberman", data_dir)
+def test_errors_of_overlapping_classes_are_those_of_svc():
+    dataset = small_dataset()
+    tasks = random_tasks(306, 244, [1e-3, 0.1, 0.25, 1.0, 3.0, 19.99])
+    found = SharedGram(dataset.X, dataset.y, 0.05, 244).errors(tasks)
+    assert [result.counts for result in found] == [plain_counts(dataset.X, dataset.y, 0.05, task) for task in tasks]
+
+
+def test_svms_that_do_not_converge_are_marked_and_still_the_same():
+    dataset = small_dataset()
     (task,) = random_tasks(306, 244, [1e-4])
     with pytest.warns(ConvergenceWarning):
         (found,) = SharedGram(dataset.X, dataset.y, 0.02, 244).errors([task], max_iterations=50)
@@ -69,8 +77,8 @@ def test_kernel_values():
     np.testing.assert_allclose(gram, expected, rtol=1e-13)
 
 
-def test_batches_do_not_matter(data_dir):
-    dataset = load_dataset("ionosphere", data_dir)
+def test_batches_do_not_matter():
+    dataset = small_dataset(351)
     gram = SharedGram(dataset.X, dataset.y, 0.25, 280)
     tasks = random_tasks(351, 280, np.geomspace(0.01, 20, 12))
     assert gram.errors(tasks) == [result for task in tasks for result in gram.errors([task])]

@@ -17,11 +17,13 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC
 
 from pacb_models import CertifiedClassifier, StochasticClassifier, StochasticSVC
-from pacb_models.ensembles import kernel_family, shared_gram, sharing
-from pacb_models.ensembles.datasets import load_dataset
-from pacb_models.ensembles.kernel_family import FamilySVC, family_key
-from pacb_models.ensembles.sharing import predict_members, train_members
+from pacb_models.benchmarks.experiments.datasets import load_dataset
 from pacb_models.errors import InputError
+from pacb_models.estimators import kernel_family, shared_gram, sharing
+from pacb_models.estimators.kernel_family import FamilySVC, family_key
+from pacb_models.estimators.sharing import predict_members, train_members
+
+from ..small_data import small_dataset
 
 CS = (0.05, 0.3, 1.0, 4.0, 20.0)
 
@@ -56,8 +58,8 @@ def compare(members, X, y, X_new, dense=True):
 
 
 @pytest.mark.parametrize("gamma", ["scale", "auto", 0.03])
-def test_svms_are_those_of_svc(gamma, data_dir):
-    data = load_dataset("haberman", data_dir)
+def test_svms_are_those_of_svc(gamma):
+    data = small_dataset()
     rows = np.random.default_rng(0).permutation(len(data.y))
     training, rest = rows[:150], rows[150:]
     together = compare(machines(gamma=gamma), data.X[training], data.y[training], data.X[rest])
@@ -65,9 +67,9 @@ def test_svms_are_those_of_svc(gamma, data_dir):
     assert len({id(member.family_) for member in together}) == 1
 
 
-def test_few_rows_that_libsvm_keeps_change_nothing(monkeypatch, data_dir):
+def test_few_rows_that_libsvm_keeps_change_nothing(monkeypatch):
     monkeypatch.setattr(shared_gram, "_CACHED_ROWS", 3)
-    data = load_dataset("haberman", data_dir)
+    data = small_dataset()
     together = compare(machines(), data.X[::2], data.y[::2], data.X)
     assert {member.cache_size for member in together} == {SVC().cache_size}
 
@@ -85,10 +87,10 @@ def test_many_classes_in_small_batches(load, monkeypatch):
 
 
 @pytest.mark.parametrize("gamma", ["scale", "auto", 0.03])
-def test_sparse_input(gamma, data_dir):
-    data = load_dataset("mushroom", data_dir)
-    rows = np.random.default_rng(2).permutation(len(data.y))[:500]
-    X, y = csr_matrix(data.X[rows]), data.y[rows]
+def test_sparse_input(gamma):
+    X, y = load_digits(return_X_y=True)
+    rows = np.random.default_rng(2).permutation(len(y))[:500]
+    X, y = csr_matrix((X[rows] > 8).astype(float)), y[rows] % 2
     together = compare(machines(gamma=gamma), X[:250], y[:250], X[250:], dense=False)
     np.testing.assert_array_equal(predict_members(together, X.toarray(), None), predict_members(together, X, None))
 
@@ -197,9 +199,9 @@ def test_a_kernel_matrix_that_is_too_large_is_not_made(monkeypatch):
 
 
 @pytest.mark.parametrize("scale", [False, True])
-def test_the_stochastic_svc_is_the_one_of_plain_svcs(scale, data_dir):
+def test_the_stochastic_svc_is_the_one_of_plain_svcs(scale):
     """The same split and seed, with SVCs that share nothing: error counts, bound and votes, ties included."""
-    data = load_dataset("wdbc", data_dir)
+    data = load_dataset("wdbc")
     shared = StochasticSVC(n_lambdas=40, scale=scale, random_state=3, n_jobs=2).fit(data.X, data.y)
     plain = [PlainSVC(C=1.0 / value, gamma=shared.gamma_) for value in shared.lambdas_]
     if scale:

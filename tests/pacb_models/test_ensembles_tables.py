@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pacb_models.ensembles.tables import load_table
 from pacb_models.errors import InputError
+from pacb_models.estimators.tables import load_table, reading_notes
 
 TABLE = "size,colour,old,class\n1.5,red,True,yes\n2,blue,False,no\n3,red,True,no\n-1,green,False,yes\n"
 
@@ -53,7 +53,7 @@ def test_missing_values_are_counted_or_dropped(table):
 
 
 def test_a_wdbc_of_ones_own_gives_the_same_features(data_dir, tmp_path):
-    from pacb_models.ensembles.datasets import load_dataset
+    from pacb_models.benchmarks.experiments.datasets import load_dataset
 
     columns = ["id", "diagnosis"] + [f"x{i}" for i in range(30)]
     (tmp_path / "own.csv").write_text(",".join(columns) + "\n" + (data_dir / "wdbc.csv").read_text())
@@ -132,3 +132,18 @@ def test_rows_are_numbered_whatever_the_index(tmp_path):
     frame.to_parquet(path)
     with pytest.raises(InputError, match=r"column 'x' of .* holds inf in row 2"):
         load_table(path, "class")
+
+
+def test_what_was_left_out_is_known(table):
+    rows = "".join(f"{k + 100},{k % 7},{'' if k < 3 else k % 2},{k % 2}\n" for k in range(60))
+    dataset = load_table(table("id,x,y,class\n" + rows), "class", missing="drop", ignore=["x"])
+    assert (dataset.reading.rows, dataset.reading.dropped, dataset.reading.missing) == (60, 3, {"y": 3})
+    assert dataset.reading.ignored == ("x",) and dataset.reading.identifiers == ("id",)
+    notes = " ".join(reading_notes(dataset))
+    assert "3 of 60 rows were dropped" in notes and "ignored: x" in notes and "Column 'id'" in notes
+
+
+def test_a_header_that_is_one_name_short_is_refused(table):
+    """pandas would take the first column for names of rows and leave it out."""
+    with pytest.raises(InputError, match=r"more cells than its header has names \(2\)"):
+        load_table(table("a,class\n1,2,0\n3,4,1\n"), "class")

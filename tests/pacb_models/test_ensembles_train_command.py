@@ -8,11 +8,14 @@ import time
 
 import pytest
 
-from pacb_models.ensembles.datasets import load_dataset
-from pacb_models.ensembles.risk_table import RiskTable
-from pacb_models.ensembles.risks import train_risks
-from pacb_models.ensembles.train_command import add_parser
+from pacb_models.benchmarks.commands.train import add_parser
+from pacb_models.benchmarks.experiments.datasets import load_dataset
+from pacb_models.benchmarks.experiments.risk_table import RiskTable
+from pacb_models.benchmarks.experiments.risks import train_risks
 from pacb_models.errors import InputError
+from pacb_models.files import held
+
+from ..small_data import small_dataset
 
 
 def train(*words):
@@ -25,7 +28,7 @@ def train(*words):
 #: The command in a process of its own, with its errors as a plain exit.
 PROGRAM = """
 import argparse, sys
-from pacb_models.ensembles.train_command import add_parser
+from pacb_models.benchmarks.commands.train import add_parser
 parser = argparse.ArgumentParser(prog="pacb")
 add_parser(parser.add_subparsers())
 options = parser.parse_args(sys.argv[1:])
@@ -33,32 +36,38 @@ sys.exit(options.run(options))
 """
 
 
-def test_one_data_set_to_a_file(data_dir, tmp_path, capsys):
+@pytest.fixture(autouse=True)
+def no_directory(monkeypatch):
+    """Wdbc is scikit-learn's then, and waveform is generated."""
+    monkeypatch.delenv("PACB_DATA", raising=False)
+
+
+def test_one_data_set_to_a_file(tmp_path, capsys):
     out = tmp_path / "deep" / "risks.csv"
-    assert train("haberman", "--count", 20, "--data", data_dir, "--out", out, "--jobs", 2) == 0
+    assert train("wdbc", "--count", 20, "--out", out, "--jobs", 2) == 0
     table = RiskTable.read(out)
-    assert table.to_csv() == train_risks(load_dataset("haberman", data_dir), count=20, command=table.command).to_csv()
-    assert table.command == "pacb train haberman --grid paper --count 20 --protocol paper --seed 0"
+    assert table.to_csv() == train_risks(load_dataset("wdbc"), count=20, command=table.command).to_csv()
+    assert table.command == "pacb train wdbc --grid paper --count 20 --protocol paper --seed 0"
     assert "20 SVMs, validation risks 0." in capsys.readouterr().err
     assert list(out.parent.iterdir()) == [out]
 
 
-def test_to_standard_output(data_dir, capsys):
-    assert train("haberman", "--count", 5, "--data", data_dir, "--protocol", "hold-out") == 0
+def test_to_standard_output(capsys):
+    assert train("wdbc", "--count", 5, "--protocol", "hold-out") == 0
     table = RiskTable.from_csv(capsys.readouterr().out)
     assert len(table) == 5 and table.protocol == "hold-out"
 
 
-def test_several_data_sets_to_a_directory(data_dir, tmp_path, capsys):
-    words = ("bupa", "haberman", "--count", 4, "--data", data_dir, "--out", tmp_path / "risks", "--no-risk-column")
+def test_several_data_sets_to_a_directory(tmp_path, capsys):
+    words = ("wdbc", "waveform", "--count", 4, "--out", tmp_path / "risks", "--no-risk-column")
     assert train(*words) == 0
-    assert sorted(path.name for path in (tmp_path / "risks").iterdir()) == ["bupa.csv", "haberman.csv"]
-    before = (tmp_path / "risks" / "bupa.csv").stat().st_mtime_ns
+    assert sorted(path.name for path in (tmp_path / "risks").iterdir()) == ["waveform.csv", "wdbc.csv"]
+    before = (tmp_path / "risks" / "wdbc.csv").stat().st_mtime_ns
     capsys.readouterr()
     assert train(*words, "--resume") == 0
     assert capsys.readouterr().err.count("complete, kept") == 2
-    assert (tmp_path / "risks" / "bupa.csv").stat().st_mtime_ns == before
-    with pytest.raises(InputError, match=r"was made by 'pacb train bupa .* --seed 0', which is not what --resume"):
+    assert (tmp_path / "risks" / "wdbc.csv").stat().st_mtime_ns == before
+    with pytest.raises(InputError, match=r"which was made by 'pacb train wdbc .* --seed 0'; delete it, or choose"):
         train(*words, "--resume", "--seed", 1)
 
 
@@ -68,19 +77,21 @@ def test_all_means_every_data_set(data_dir, tmp_path):
     assert RiskTable.read(tmp_path / "spambase.csv").m == 1840
 
 
-def test_own_file(data_dir, tmp_path):
-    own = tmp_path / "own.csv"
-    own.write_text("age,year,nodes,survival\n" + (data_dir / "haberman.csv").read_text())
+def test_own_file(tmp_path):
+    own, small = tmp_path / "own.csv", small_dataset()
+    rows = "".join(f"{a},{b},{c},{y}\n" for (a, b, c), y in zip(small.X.tolist(), small.y.tolist()))
+    own.write_text(f"smoothness,symmetry,dimension,benign\n{rows}")
     out = tmp_path / "risks.csv"
-    assert train(own, "--target", "survival", "--count", 6, "--out", out) == 0
-    table, ours = RiskTable.read(out), train_risks(load_dataset("haberman", data_dir), count=6)
+    assert train(own, "--target", "benign", "--count", 6, "--out", out) == 0
+    table, ours = RiskTable.read(out), train_risks(small, count=6)
     assert table.validation_errors.tolist() == ours.validation_errors.tolist()
-    assert table.name == "own" and "--target survival" in table.command
+    assert table.name == "own" and "--target benign" in table.command
 
 
-def test_killed_runs_go_on(data_dir, tmp_path):
+@pytest.mark.outside
+def test_killed_runs_go_on(tmp_path):
     out, partial = tmp_path / "risks.csv", tmp_path / "risks.csv.partial"
-    words = ["train", "banknote", "--count", "320", "--data", str(data_dir), "--out", str(out)]
+    words = ["train", "wdbc", "--count", "320", "--out", str(out)]
     process = subprocess.Popen([sys.executable, "-c", PROGRAM, *words], stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
     while not partial.exists() and process.poll() is None and time.monotonic() < deadline:
@@ -92,7 +103,7 @@ def test_killed_runs_go_on(data_dir, tmp_path):
     assert train(*words[1:], "--resume") == 0
     assert not partial.exists()
     table = RiskTable.read(out)
-    assert table.to_csv() == train_risks(load_dataset("banknote", data_dir), count=320, command=table.command).to_csv()
+    assert table.to_csv() == train_risks(load_dataset("wdbc"), count=320, command=table.command).to_csv()
 
 
 @pytest.mark.parametrize(
@@ -101,15 +112,19 @@ def test_killed_runs_go_on(data_dir, tmp_path):
         (("nothing",), "'nothing' is neither a data set .spambase, .* nor a .csv or .parquet file"),
         (("table.csv",), "table.csv needs --target COLUMN"),
         (("bupa", "haberman"), "several data sets need --out DIR"),
-        (("haberman", "--count", "0"), "count is 0"),
-        (("haberman", "--seed", "-3"), "seed is -3"),
-        (("haberman", "--jobs", "0"), "n_jobs is 0; it must be a positive number of threads, or -1 for one per core"),
+        (("wdbc", "--count", "0"), "count is 0"),
+        (("wdbc", "--seed", "-3"), "seed is -3"),
+        (("wdbc", "--jobs", "0"), "--jobs is 0; it must be a positive number, or -1 for one per core"),
+        (("wdbc", "--jobs", "-7"), "--jobs is -7; it must be"),
+        (("wdbc", "--target", "survival"), "--target is for tables in files, and none is given"),
+        (("wdbc", "--ignore", "age"), "--ignore is for tables in files"),
+        (("table.csv", "--target", "y", "--data", "."), "--data is for data sets by name, and none is given"),
         (("wdbc", "--grid", "arithmetic-geometric", "--count", "5"), "count is 5; only the grid 'paper'"),
     ],
 )
-def test_bad_input(words, sentence, data_dir):
+def test_bad_input(words, sentence):
     with pytest.raises(InputError, match=sentence):
-        train(*words, "--data", data_dir)
+        train(*words)
 
 
 def test_tables_overwrite_neither_each_other_nor_the_data(tmp_path):
@@ -141,3 +156,76 @@ def test_a_name_with_a_line_break_keeps_the_header_in_lines(tmp_path):
 def test_unknown_choices(option):
     with pytest.raises(InputError, match=f"{option} is 'x'; it must be one of"):
         train("wdbc", option, "x")
+
+
+@pytest.fixture
+def own(tmp_path):
+    """A small table of one's own, and the words that train on it."""
+    path = tmp_path / "own.csv"
+    path.write_text("x,label\n" + "".join(f"{k * k % 17},{k % 3 % 2}\n" for k in range(60)))
+    return path, (path, "--target", "label", "--count", 8, "--out", tmp_path / "risks.csv")
+
+
+def test_resume_keeps_a_table_of_the_same_data_and_settings_only(own, tmp_path, capsys):
+    data, words = own
+    out, text = tmp_path / "risks.csv", data.read_text()
+    assert train(*words) == 0
+    complete = out.read_text()
+    assert train(*words, "--resume") == 0 and "complete, kept" in capsys.readouterr().err
+    changed = "is not the table of these data and settings: the data changed, or the table did"
+    data.write_text(text.replace("\n0,", "\n5,", 1))
+    with pytest.raises(InputError, match=changed):
+        train(*words, "--resume")
+    data.write_text(text)
+    lines = complete.splitlines(keepends=True)
+    error = lines[-1].split(",")
+    for damaged in (lines[:-5], [*lines[:-1], ",".join([error[0], str(int(error[1]) + 1), *error[2:]])]):
+        out.write_text("".join(damaged))
+        with pytest.raises(InputError, match=changed):
+            train(*words, "--resume")
+    assert out.read_text() == "".join(damaged)
+    # Without --resume the same command makes its table anew.
+    assert train(*words) == 0 and out.read_text() == complete
+
+
+def test_what_an_interrupted_run_has_done_is_not_discarded(own, tmp_path):
+    partial = tmp_path / "risks.csv.partial"
+    partial.write_text("224 SVMs")
+    with pytest.raises(InputError, match=r"risks\.csv\.partial' keeps what an interrupted run has done; .*--resume"):
+        train(*own[1])
+    assert partial.read_text() == "224 SVMs" and not (tmp_path / "risks.csv").exists()
+
+
+def test_a_foreign_table_is_not_overwritten(own, tmp_path):
+    out, words = tmp_path / "risks.csv", own[1]
+    out.write_text("name,price\ntea,3\n")
+    with pytest.raises(InputError, match=r"--out is '.*risks\.csv', which is there already. .* is not a table that"):
+        train(*words)
+    assert out.read_text() == "name,price\ntea,3\n"
+    assert train(*words[:-1], "/dev/null") == 0 and not os.path.exists("/dev/null.partial")
+    # A file that is made to be written, such as mktemp's, is empty.
+    out.write_text("")
+    assert train(*words) == 0
+
+
+@pytest.mark.outside
+def test_a_second_run_into_the_same_file_is_refused(own, tmp_path):
+    words = [sys.executable, "-m", "pacb_models", "train", *map(str, own[1])]
+    with held(tmp_path / "risks.csv"):
+        second = subprocess.run(words, capture_output=True, text=True)
+    assert second.returncode == 2 and second.stderr.count("\n") == 1
+    assert "another process is making" in second.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["own.csv"]
+    # A lock that a killed process left is none.
+    (tmp_path / ".risks.csv.lock").write_text("")
+    assert subprocess.run(words, capture_output=True).returncode == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["own.csv", "risks.csv"]
+
+
+def test_features_beyond_reach_are_named(own):
+    data, words = own
+    data.write_text(data.read_text() + "1e308,0\n")
+    with pytest.raises(
+        InputError, match=r"column 'x' of .*own\.csv holds 1e\+308 in row 61; a feature must be a number"
+    ):
+        train(*words)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pacb_models import native
+from pacb_models.solvers.nonlinear import native
 
 
 @pytest.fixture

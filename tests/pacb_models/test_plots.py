@@ -12,15 +12,9 @@ import pytest
 from matplotlib.figure import Figure
 
 import pacb_models as pm
-from pacb_models.benchmarks.risks import load_risk_table
-from pacb_models.cli import main
-from pacb_models.plots import (
-    CertificateDisplay,
-    ConvergenceDisplay,
-    DivergenceDisplay,
-    PathDisplay,
-    PosteriorDisplay,
-)
+from pacb_models.benchmarks.problems.risks import load_risk_table
+from pacb_models.commands.program import main
+from pacb_models.plots import CertificateDisplay, ConvergenceDisplay, DivergenceDisplay, PathDisplay, PosteriorDisplay
 from pacb_models.plots.path import frontier_curve, place_of
 
 TWO_MINIMA = pm.BoundProblem([0.0] + [0.5] * 60, m=30, delta=0.05, distance="squared")
@@ -174,25 +168,26 @@ def test_what_cannot_be_drawn_is_one_sentence():
             attempt()
 
 
+@pytest.mark.outside
 def test_without_matplotlib_the_error_says_what_to_install(tmp_path):
     """In a process of its own, where the module cannot be imported."""
     script = """
 import sys
 sys.modules["matplotlib"] = None
 import pacb_models as pm
-from pacb_models.cli import main
+from pacb_models.commands.program import main
 from pacb_models.plots import CertificateDisplay
 try:
     CertificateDisplay.from_certificate(pm.certify([3], 10)).plot()
 except pm.InputError as reason:
     print(reason)
 open("counts.csv", "w").write("errors\\n3\\n")
-sys.exit(main(["certificate", "counts.csv", "--m", "10", "--plot", "x.svg"]))
+sys.exit(main(["certify", "counts.csv", "--m", "10", "--plot", "x.svg"]))
 """
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     wanted = "pictures need matplotlib, which is not installed: pip install matplotlib.\n"
-    assert done.stdout == wanted and done.stderr == f"pacb certificate: {wanted}"
+    assert done.stdout == wanted and done.stderr == f"pacb certify: {wanted}"
 
 
 @pytest.mark.parametrize("against", ["iterations", "seconds"])
@@ -251,9 +246,24 @@ def test_the_command_line_draws(tmp_path, capsys, monkeypatch):
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.count("\n") == 1 and "'path.docx'" in captured.err
     (tmp_path / "counts.csv").write_text("name,errors\na,3\nb,5\n")
-    assert main(["certificate", "counts.csv", "--m", "40", "--plot", "certificate.pdf"]) == 0
+    assert main(["certify", "counts.csv", "--m", "40", "--plot", "certificate.pdf"]) == 0
     assert (tmp_path / "certificate.pdf").is_file()
     capsys.readouterr()
-    assert main(["certificate", "counts.csv", "--m", "40", "--plot", "counts.csv/x.svg"]) == 2
+    assert main(["certify", "counts.csv", "--m", "40", "--plot", "counts.csv/x.svg"]) == 2
     captured = capsys.readouterr()
     assert captured.out == "" and captured.err.count("\n") == 1 and "cannot be written" in captured.err
+
+
+@pytest.mark.outside
+def test_a_matplotlibrc_in_the_current_directory_changes_no_picture(tmp_path):
+    """Neither one that matplotlib could not read, nor one that asks for another look."""
+    (tmp_path / "risks.csv").write_text("0.1\n0.2\n0.3\n")
+    pictures = []
+    for content in (None, b"font.size: 40\ntext.usetex: True\naxes.facecolor: red\n", b"\xff\xfe broken"):
+        if content is not None:
+            (tmp_path / "matplotlibrc").write_bytes(content)
+        words = ["-m", "pacb_models", "solve", "risks.csv", "--m", "50", "--plot", "path.svg"]
+        done = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")
+        pictures.append((tmp_path / "path.svg").read_bytes())
+    assert pictures[0] == pictures[1] == pictures[2]

@@ -51,6 +51,7 @@ def cases(draw):
     return problem, Reference(risks, prior, m, delta, distance, divergence, which, order), posterior
 
 
+@pytest.mark.long
 @settings(max_examples=300)
 @given(cases())
 def test_bound_agrees_with_forty_digits(case):
@@ -147,7 +148,7 @@ def test_a_problem_never_changes():
             setattr(problem, name, 10)
         with pytest.raises(AttributeError, match=f"{name} of a BoundProblem cannot be deleted"):
             delattr(problem, name)
-    with pytest.raises(AttributeError, match="order of a Renyi cannot be set"):
+    with pytest.raises(AttributeError, match="cannot assign to field 'order'"):
         problem.divergence_function.order = 1.5
     assert (problem.m, problem.order, problem.constant_value) == (1000, 3.0, before)
 
@@ -163,7 +164,7 @@ def test_copies_never_change_either(duplicate, evaluated):
     assert other.bound(other.prior) == problem.bound(problem.prior)
     with pytest.raises(AttributeError, match="cannot be set"):
         other.m = 10
-    with pytest.raises(AttributeError, match="cannot be set"):
+    with pytest.raises(AttributeError, match="cannot assign"):
         other.divergence_function.order = 10
     for array in (other.risks, other.prior):
         with pytest.raises(ValueError, match="read-only"):

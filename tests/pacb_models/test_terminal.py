@@ -12,8 +12,10 @@ import sys
 import pytest
 
 import pacb_models as pm
-from pacb_models import doctor, terminal
-from pacb_models.cli import main
+from pacb_models import terminal
+from pacb_models.benchmarks.commands import doctor
+from pacb_models.commands.program import main
+from pacb_models.solving import checking
 
 TWO_MINIMA = pm.BoundProblem([0.0] + [0.5] * 60, m=30, delta=0.05, distance="squared")
 
@@ -34,6 +36,7 @@ def seen(monkeypatch, capsys):
     return printed
 
 
+@pytest.mark.outside
 def test_a_real_terminal_gets_a_drawn_table_and_a_pipe_the_plain_one():
     command = [sys.executable, "-m", "pacb_models", "constants", "--m", "1000"]
     environment = {**os.environ, "COLUMNS": "100", "TERM": "xterm"}
@@ -76,13 +79,13 @@ def test_check_says_that_all_agree_and_counts_who_cannot_run_apart():
     table = pm.cross_check(TWO_MINIMA, ["frontier"])
     row = table.rows[0]
     assert table.verdict.startswith("The solver agrees: the smallest bound is 0.")
-    both = pm.checking.CrossCheck((row, row), "frontier", row.bound, 1e-7)
+    both = checking.CrossCheck((row, row), "frontier", row.bound, 1e-7)
     assert both.verdict.startswith("All 2 solvers agree: ")
-    absent = pm.checking.CheckRow(
+    absent = checking.CheckRow(
         "x", "unavailable", *[float("nan")] * 2, None, float("nan"), None, *[float("nan")] * 2, "failed: no x"
     )
-    assert pm.checking.CrossCheck((row, absent), "frontier", row.bound, 1e-7).verdict.endswith(". 1 cannot run here.")
-    assert pm.checking.CrossCheck((absent,), "none", float("nan"), 1e-7).verdict.startswith("No solver could run.")
+    assert checking.CrossCheck((row, absent), "frontier", row.bound, 1e-7).verdict.endswith(". 1 cannot run here.")
+    assert checking.CrossCheck((absent,), "none", float("nan"), 1e-7).verdict.startswith("No solver could run.")
 
 
 def test_a_narrow_window_leaves_out_spare_columns_and_no_digit_of_the_others(seen):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import pacb_models as pm
-from pacb_models.theory import first_order_convexity, quasi_convexity_condition
+from pacb_models.benchmarks.paper.claims import first_order_convexity, quasi_convexity_condition
 
 DISTANCES = ("linear", "squared", "kl")
 
@@ -158,6 +158,7 @@ def posteriors_on(subset: tuple[int, ...], risks: np.ndarray, prior: np.ndarray)
     return raw / raw.sum(axis=1, keepdims=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("distance", DISTANCES)
 @pytest.mark.parametrize("uniform", [True, False])
 def test_no_subset_beats_the_ordered_ones(distance, uniform):

@@ -51,6 +51,7 @@ BAD = [
     ({"prior": [0.5, float("nan"), 0.5]}, [r"prior\[1\] is nan"]),
     ({"prior": [0.5, 0.3, 0.3]}, [r"prior sums to 1\.1", "sum to 1", "1e-09"]),
     ({"prior": [0.5, 0.3, 0.2 + 2e-9]}, [r"prior sums to 1\.000000002"]),
+    ({"prior": [1e308, 1e308, 1e308]}, [r"prior sums to inf; it must sum to 1"]),
     ({"prior": "uniform"}, ["prior is 'uniform'", "sequence of numbers"]),
     # names
     ({"distance": "cubic"}, ["distance", "'cubic'", "linear", "squared", "kl", "pinsker", "ch"]),
@@ -151,6 +152,9 @@ def test_count(value):
 def test_good_counts_and_choices():
     assert validation.check_count("starts", np.int32(3)) == 3
     assert validation.check_count("seed", 0, least=0) == 0
+    assert validation.check_count("seed", 9, least=0, most=9) == 9
+    with pytest.raises(pm.InputError, match="seed is 10; it must be a whole number from 0 to 9"):
+        validation.check_count("seed", 10, least=0, most=9)
     assert validation.check_choice("side", "upper", ("upper", "lower")) == "upper"
     with pytest.raises(pm.InputError, match=r"side is 'left'; it must be one of 'upper', 'lower'\."):
         validation.check_choice("side", "left", ("upper", "lower"))

@@ -7,8 +7,9 @@ difference quotients of the bound in fifty digits. Nothing is taken from a solve
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from mpmath import mpf
@@ -39,10 +40,41 @@ STEP = mpf(10) ** -14
 class Known:
     """A problem with its smallest bound, and its optimal posterior where a formula gives it."""
 
-    name: str
     problem: pm.BoundProblem | pm.DirectProblem
     bound: float
     posterior: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem that is known, built when it is used: some take fifty digits and half a second.
+
+    What solvers are asked before that is which problems of that kind they can minimise.
+    """
+
+    name: str
+    distance: str
+    divergence: str
+    build: Callable[[], Known]
+    kind: str = "bound"
+
+    def __str__(self) -> str:
+        return f"{self.kind}-{self.divergence}-{self.distance}-{self.name}"
+
+    @property
+    def example(self) -> pm.BoundProblem | pm.DirectProblem:
+        """Any problem of the same kind."""
+        return make([0.1, 0.2], self.distance, self.divergence, kind=self.kind)
+
+    @property
+    def known(self) -> Known:
+        """The problem with its minimum."""
+        return _built(self)
+
+
+@cache
+def _built(case: Case) -> Known:
+    return case.build()
 
 
 KINDS = {"bound": pm.BoundProblem, "direct": pm.DirectProblem}
@@ -63,23 +95,22 @@ def equal_risks(distance: str, divergence: str, kind: str = "bound") -> Known:
     prior = np.array([0.5, 0.2, 0.2, 0.1])
     problem = make(np.full(4, 0.2), distance, divergence, prior=prior, kind=kind)
     reference = BoundReference(problem)
-    return Known("equal risks", problem, float(reference.bound(reference.prior)), prior)
+    return Known(problem, float(reference.bound(reference.prior)), prior)
 
 
 def no_errors(distance: str, divergence: str, kind: str = "bound") -> Known:
     """Every risk is zero: the prior is optimal, and the kl distance is at the edge of its domain."""
     problem = make(np.zeros(6), distance, divergence, kind=kind)
     reference = BoundReference(problem)
-    return Known("no errors", problem, float(reference.bound(reference.prior)), np.full(6, 1 / 6))
+    return Known(problem, float(reference.bound(reference.prior)), np.full(6, 1 / 6))
 
 
 def one_classifier(distance: str, divergence: str, kind: str = "bound") -> Known:
     """Nothing to choose."""
     problem = make([0.25], distance, divergence, kind=kind)
-    return Known("one classifier", problem, float(BoundReference(problem).bound([mpf(1)])), np.ones(1))
+    return Known(problem, float(BoundReference(problem).bound([mpf(1)])), np.ones(1))
 
 
-@cache
 def two_classifiers(distance: str, divergence: str) -> Known:
     """Posteriors are the points of an interval, searched by scan and golden section in fifty digits."""
     problem = make([0.15, 0.2], distance, divergence, m=400, prior=[0.3, 0.7])
@@ -95,7 +126,7 @@ def two_classifiers(distance: str, divergence: str) -> Known:
         left, right = high - mpf(GOLDEN) * (high - low), low + mpf(GOLDEN) * (high - low)
         low, high = (low, right) if bound(left) <= bound(right) else (left, high)
     weight = min((low, (low + high) / 2, high), key=bound)
-    return Known("two classifiers", problem, float(bound(weight)), np.array([float(weight), float(1 - weight)]))
+    return Known(problem, float(bound(weight)), np.array([float(weight), float(1 - weight)]))
 
 
 def direct_classifiers(distance: str, divergence: str) -> Known:
@@ -105,7 +136,7 @@ def direct_classifiers(distance: str, divergence: str) -> Known:
     reference = DirectReference(problem)
     t = reference.common_risk(0.4)
     slopes = [float(p * reference.slope(a, t)) for p, a in zip(reference.prior, reference.risks)]
-    return Known("five classifiers", problem, float(t), np.array(slopes) / sum(slopes))
+    return Known(problem, float(t), np.array(slopes) / sum(slopes))
 
 
 def closed_form_chi2() -> Known:
@@ -118,7 +149,7 @@ def closed_form_chi2() -> Known:
     V = p @ (l - mean) ** 2
     posterior = np.zeros(4)
     posterior[kept] = p * (1 / P + (mean - l) / math.sqrt(P * (c**2 - V)))
-    return Known("closed form, linear and chi2", problem, mean + math.sqrt((c**2 - V) / P), posterior)
+    return Known(problem, mean + math.sqrt((c**2 - V) / P), posterior)
 
 
 def gibbs() -> Known:
@@ -128,17 +159,26 @@ def gibbs() -> Known:
     weights = problem.prior * np.exp(-m * problem.risks)
     log_constant = m * (1 / (math.e - 1) + math.log(1 - 1 / math.e))
     bound = (log_constant - math.log(0.05) - math.log(weights.sum())) / m
-    return Known("Gibbs, linear and kl", problem, bound, weights / weights.sum())
+    return Known(problem, bound, weights / weights.sum())
 
 
-def known_problems() -> list[Known]:
+def cases() -> list[Case]:
     """All of them."""
-    families = (equal_risks, no_errors, one_classifier, two_classifiers)
-    known = [family(distance, divergence) for divergence, distance in PAIRS for family in families]
+
+    def case(family: Callable[..., Known], distance: str, divergence: str, kind: str = "bound") -> Case:
+        arguments = (
+            (distance, divergence) if family in (two_classifiers, direct_classifiers) else (distance, divergence, kind)
+        )
+        return Case(family.__name__.replace("_", " "), distance, divergence, partial(family, *arguments), kind)
+
     families = (equal_risks, no_errors, one_classifier)
-    direct = [family("kl", divergence, "direct") for divergence in ("chi2", "kl") for family in families]
-    direct += [direct_classifiers(distance, divergence) for divergence, distance in PAIRS]
-    return [*known, closed_form_chi2(), gibbs(), *direct]
+    return [
+        *(case(family, x, d) for d, x in PAIRS for family in (*families, two_classifiers)),
+        Case("closed form", "linear", "chi2", closed_form_chi2),
+        Case("Gibbs", "linear", "kl", gibbs),
+        *(case(family, "kl", d, "direct") for d in ("chi2", "kl") for family in families),
+        *(case(direct_classifiers, x, d, "direct") for d, x in PAIRS),
+    ]
 
 
 def check_feasible(known: Known, solution: Solution) -> None:

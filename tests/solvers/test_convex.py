@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pacb_models as pm
-from pacb_models.algebraic.convex import LARGEST_PARAMETRISED
+from pacb_models.models.convex import LARGEST_PARAMETRISED
 from pacb_models.solution import STATUSES
 from pacb_models.solvers.convex import conic as convex
 from pacb_models.solvers.convex.conic import BACKENDS, LIMITS, SETTINGS, STATUS_MAP
@@ -80,7 +80,7 @@ def test_problems_of_one_size_are_compiled_once(divergence, monkeypatch):
         solution = pm.solve(problem, "cvxpy", merge=False)
         assert solution.bound == pytest.approx(pm.solve(problem, "frontier").bound, abs=1e-8)
     assert len(built) == 1
-    kept, _ = convex._compiled(divergence, problem.order, 17)
+    kept, _ = convex._compiled(problem.divergence_function.cone(), 17)
     # CVXPY keeps what it compiled, as the problem is disciplined in its parameters.
     assert kept["model"].problem._cache.param_prog is not None
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,8 +10,10 @@ from hypothesis import strategies as st
 import pacb_models as pm
 from pacb_models.solution import STATUSES
 from pacb_models.solvers.nonlinear.cyipopt_nlp import lifted
-from pacb_models.solvers.nonlinear.interior_point import SETTINGS, STATUS_MAP, ending, first_start, random_starts
+from pacb_models.solvers.nonlinear.interior_point import SETTINGS, STATUS_MAP, ending, interior
+from pacb_models.solvers.starts import starting_posteriors
 
+from ..drawn import arrays, weights
 from ..foreign import Doubled
 from .solver_checks import PAIRS, make
 
@@ -24,10 +24,11 @@ PRIOR = RNG.dirichlet(np.ones(11))
 TWO_MINIMA = pm.BoundProblem([0.05, 0.10] + 48 * [0.30], m=50, delta=0.05, distance="squared")
 
 
-def point(problem, rng):
-    """An interior point of the lifted problem's domain, with L and D not tied to the weights."""
-    q = 0.9 * rng.dirichlet(np.ones(problem.size)) + 0.1 * problem.prior
-    return np.append(q, (rng.uniform(0.05, 0.6), problem.statistic(problem.prior) + rng.uniform(0.1, 2.0)))
+@st.composite
+def points(draw, problem):
+    """Interior points of the lifted problem's domain, with L and D not tied to the weights."""
+    q = 0.9 * draw(weights(problem.size)) + 0.1 * problem.prior
+    return np.append(q, (draw(st.floats(0.05, 0.6)), problem.statistic(problem.prior) + draw(st.floats(0.1, 2.0))))
 
 
 def check_derivatives(derivatives, function, x, rel=1e-6):
@@ -41,18 +42,17 @@ def check_derivatives(derivatives, function, x, rel=1e-6):
 
 @pytest.mark.parametrize("divergence, distance", PAIRS)
 @settings(max_examples=8)
-@given(seed=st.integers(0, 2**32))
-def test_derivatives_against_finite_differences(divergence, distance, seed):
-    rng = np.random.default_rng(seed)
+@given(data=st.data())
+def test_derivatives_against_finite_differences(divergence, distance, data):
     nlp = lifted(make(RISKS, distance, divergence, prior=PRIOR))
-    x = point(nlp.problem, rng)
+    x = data.draw(points(nlp.problem))
     check_derivatives(nlp.gradient(x), nlp.objective, x)
 
     jacobian = np.zeros((3, x.size))
     jacobian[nlp.jacobianstructure()] = nlp.jacobian(x)
     check_derivatives(jacobian, nlp.constraints, x)
 
-    multipliers, factor = rng.normal(size=3), rng.uniform(0.1, 2.0)
+    multipliers, factor = data.draw(arrays(st.floats(-2.0, 2.0), 3)), data.draw(st.floats(0.1, 2.0))
 
     def slope_of_the_lagrangian(at):
         rows = np.zeros((3, at.size))
@@ -128,11 +128,13 @@ def test_several_starts_report_the_other_minima():
 def test_starts_depend_on_the_seed_only():
     first = pm.solve(TWO_MINIMA, "cyipopt", starts=4, seed=7).details["bounds"]
     assert pm.solve(TWO_MINIMA, "cyipopt", starts=4, seed=7).details["bounds"] == first
-    points = [start.posterior for start in islice(random_starts(TWO_MINIMA, 7), 4)]
-    others = [start.posterior for start in islice(random_starts(TWO_MINIMA, 8), 4)]
-    assert not (points[0] == others[0]).all()
-    for q in [first_start(TWO_MINIMA).posterior, *points, *others]:
+    points, others = (list(starting_posteriors(TWO_MINIMA, 4, seed)) for seed in (7, 8))
+    assert points[0] is others[0] is TWO_MINIMA.prior
+    assert not (points[1] == others[1]).all()
+    for q in [*points, *others]:
         assert q.min() > 0.0 and q.sum() == pytest.approx(1.0, abs=1e-12)
+    inside = interior(TWO_MINIMA, np.eye(50)[0])
+    assert inside.posterior.min() > 0.0 and interior(TWO_MINIMA, TWO_MINIMA.prior).barrier is None
 
 
 @pytest.mark.parametrize("argument, value", [("starts", 0), ("starts", 1.5), ("seed", -1), ("max_iterations", -1)])

@@ -12,15 +12,17 @@ from mpmath import mp, mpf
 
 import pacb_models as pm
 from pacb_models import optimality
-from pacb_models.benchmarks.families import instance
-from pacb_models.benchmarks.risks import load_risk_table
+from pacb_models.benchmarks.problems.families import instance
+from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.divergences import Budget, ChiSquared
-from pacb_models.registry import get_solver, solver_names
 from pacb_models.solvers.coordinates import Logits, Powers, Scaled
 from pacb_models.solvers.first_order.mirror import level
 from pacb_models.solvers.first_order.spectral import onto_weighted_simplex
 from pacb_models.solvers.oracle import Oracle
+from pacb_models.solvers.starts import best_start
+from pacb_models.solving.registry import get_solver, solver_names
 
+from ..drawn import arrays, powers_of_ten, weights
 from ..foreign import Doubled
 from .solver_checks import PAIRS, make
 
@@ -46,9 +48,8 @@ def able(problem: pm.BoundProblem, names=FIRST_ORDER) -> list[str]:
 @pytest.mark.parametrize("divergence, distance", PAIRS)
 @pytest.mark.parametrize("coordinates", ["ratios", "roots", "powers", "logits"])
 @settings(max_examples=5)
-@given(seed=st.integers(0, 2**32))
-def test_gradient_against_finite_differences(divergence, distance, coordinates, seed):
-    rng = np.random.default_rng(seed)
+@given(factors=arrays(st.floats(0.5, 1.5), 12), shifts=arrays(st.floats(-0.5, 0.5), 12))
+def test_gradient_against_finite_differences(divergence, distance, coordinates, factors, shifts):
     oracle = Oracle(make(RISKS, distance, divergence, prior=PRIOR))
     variables = {
         "ratios": Scaled(oracle, PRIOR),
@@ -56,9 +57,7 @@ def test_gradient_against_finite_differences(divergence, distance, coordinates, 
         "powers": Powers(oracle, np.sqrt(PRIOR), 1.5),
         "logits": Logits(oracle, np.sqrt(PRIOR)),
     }[coordinates]
-    x = variables.point(PRIOR) * rng.uniform(0.5, 1.5, 12) + (
-        rng.uniform(-0.5, 0.5, 12) if coordinates == "logits" else 0
-    )
+    x = variables.point(PRIOR) * factors + (shifts if coordinates == "logits" else 0)
     step = 1e-4
 
     def difference(h):
@@ -68,14 +67,17 @@ def test_gradient_against_finite_differences(divergence, distance, coordinates, 
     assert variables.gradient(x) == pytest.approx(quotients, rel=1e-6, abs=1e-9)
 
 
-@given(seed=st.integers(0, 2**32), order=st.sampled_from([1.05, 1.5, 2.0, 3.0, 8.0]), spread=st.floats(1e-3, 1e3))
-def test_level_of_the_power_mirror(seed, order, spread):
+@st.composite
+def weighted_numbers(draw):
+    """Weights that sum to one, as many numbers, and how large they are."""
+    size, spread = draw(st.integers(1, 30)), draw(powers_of_ten(-3.0, 3.0))
+    return draw(weights(size, decades=9.0)), spread * draw(arrays(st.floats(-3.0, 3.0), size)), spread
+
+
+@given(drawn=weighted_numbers(), order=st.sampled_from([1.05, 1.5, 2.0, 3.0, 8.0]))
+def test_level_of_the_power_mirror(drawn, order):
     """The weights that belong to the level sum to one, computed in fifty digits."""
-    rng = np.random.default_rng(seed)
-    size = int(rng.integers(1, 30))
-    prior = rng.dirichlet(np.full(size, 0.5)) + 1e-9
-    prior /= prior.sum()
-    u = spread * rng.normal(size=size)
+    prior, u, _ = drawn
     exponent = 1.0 / (order - 1.0)
     theta = level(u, prior, exponent)
     with mp.workdps(50):
@@ -88,14 +90,26 @@ def test_level_of_the_power_mirror(seed, order, spread):
         assert total(mpf(theta) - slack) >= 1 >= total(mpf(theta) + slack)
 
 
-@given(seed=st.integers(0, 2**32), spread=st.floats(1e-3, 1e3))
-def test_projection_in_the_metric_of_the_prior(seed, spread):
+@pytest.mark.parametrize(
+    ("shares", "u", "order"),
+    [
+        # infinitely steep at the second coordinate
+        ([1.0, 1.0], [1.0, 6e-156], 3.0),
+        # the largest coordinate alone would be at the level -10^63
+        ([1e-8, 1.0, 1.0, 1.0, 1.0], [20.0, 15.0, 0.0, 0.0, 0.0], 8.0),
+    ],
+)
+def test_levels_that_were_missed(shares, u, order):
+    prior, u = np.array(shares) / sum(shares), np.array(u)
+    exponent = 1.0 / (order - 1.0)
+    theta = level(u, prior, exponent)
+    assert float(prior @ np.maximum(u - theta, 0.0) ** exponent) == pytest.approx(1.0, rel=1e-12)
+
+
+@given(drawn=weighted_numbers())
+def test_projection_in_the_metric_of_the_prior(drawn):
     """No point of the simplex is nearer: the condition of optimality, and the level by the general method."""
-    rng = np.random.default_rng(seed)
-    size = int(rng.integers(1, 30))
-    prior = rng.dirichlet(np.full(size, 0.5)) + 1e-9
-    prior /= prior.sum()
-    ratios = spread * rng.normal(size=size)
+    prior, ratios, spread = drawn
     q = onto_weighted_simplex(ratios, prior)
     assert q.min() >= 0.0 and q.sum() == pytest.approx(1.0, abs=1e-14)
     # The slope of the squared distance towards every vertex is non-negative at the nearest point.
@@ -107,6 +121,7 @@ def test_projection_in_the_metric_of_the_prior(seed, spread):
 # --- the methods ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("divergence, distance", PAIRS)
 def test_they_agree_with_frontier(divergence, distance):
     """Gaps below 1e-9 with many classifiers and an uneven prior."""
@@ -279,6 +294,7 @@ def test_direct_bounds(name):
     assert certified.lower_bound - 1e-12 <= found.bound <= certified.bound + 1e-9
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("distance", "order"), [("squared", 2.0), ("kl", 2.0), ("kl", 8 / 7), ("kl", 3.0)])
 @pytest.mark.parametrize("table", ["mammographic", "haberman", "mushroom"])
 @pytest.mark.parametrize("name", ["mirror", "lbfgsb"])
@@ -304,8 +320,8 @@ def test_softmax_comes_back_from_weights_that_should_not_be_zero(make_problem):
     """Wdbc: L-BFGS alone ends 3e-6 and 1.5e-7 above the minimum, where slopes times weights are next to nothing."""
     table = load_risk_table("wdbc")
     distance = "squared" if make_problem is pm.BoundProblem else "kl"
-    problem = make_problem(table.risks(1990), table.m, distance=distance, constant="one-sided")
-    found = pm.solve(problem, "softmax")
+    problem = make_problem(table.risks(1990), table.m, distance=distance, constant="one-sided").merged().problem
+    found = pm.solve(problem, "softmax", start=best_start(problem))
     assert found.status == "optimal"
     assert found.bound - pm.solve(problem).bound <= 1e-11
 

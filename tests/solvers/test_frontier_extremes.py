@@ -106,6 +106,7 @@ def test_reported_minimum():
     assert solution.is_global and solution.bound <= problem.bound(problem.prior) < 0.4984
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(40))
 def test_random_extremes(seed):
     """Risks and priors log-uniform over three hundred orders of magnitude."""

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
-from pacb_models import native
-from pacb_models.registry import assess
 from pacb_models.solution import STATUSES, Outcome
-from pacb_models.solvers.nonlinear import casadi_nlp, dnlp
+from pacb_models.solvers.nonlinear import casadi_nlp, dnlp, ipopt, native
+from pacb_models.solving.judging import assess
 
 from .solver_checks import PAIRS, make
 
@@ -133,18 +132,33 @@ def no_ipopt(monkeypatch):
     monkeypatch.setattr(native.shutil, "which", others)
 
 
-def test_pounce_is_found_where_there_is_no_ipopt(no_ipopt):
-    found = native.find_ipopt_executable()
+def test_pounce_is_found_where_there_is_no_ipopt_and_is_not_called_so(no_ipopt):
+    assert native.find_ipopt_executable() is None
+    found = native.find_pounce_executable()
     assert found is not None and found.name == "pounce"
     # The program itself, and not the script that starts it through Python.
     assert found.read_bytes()[:2] != b"#!"
 
 
+def test_without_ipopt_there_is_no_executable_of_it(no_ipopt):
+    with pytest.raises(pm.SolverUnavailableError, match="there is no program ipopt on PATH"):
+        pm.solve(make(RISKS, "kl", "chi2", prior=PRIOR), "ipopt", interface="executable")
+
+
+@pytest.mark.outside
+def test_pounce_stands_in_where_neither_cyipopt_nor_ipopt_is(no_ipopt, monkeypatch):
+    monkeypatch.setattr(ipopt, "cyipopt_missing", lambda: "nothing is there")
+    solution = pm.solve(make(RISKS, "kl", "chi2", prior=PRIOR), "ipopt")
+    assert (solution.status, solution.details["software"]) == ("optimal", "pounce")
+    assert solution.message.startswith("pounce, in the place of Ipopt: ")
+
+
+@pytest.mark.outside
 @pytest.mark.parametrize("divergence, distance", [("chi2", "kl"), ("renyi", "squared"), ("kl", "ch")])
 def test_pounce_as_an_ipopt_program(divergence, distance, no_ipopt):
     problem = make(RISKS, distance, divergence, prior=PRIOR)
-    solution = pm.solve(problem, "ipopt", interface="executable", time_limit=60.0)
-    assert solution.status == "optimal"
+    solution = pm.solve(problem, "ipopt", interface="pounce", time_limit=60.0)
+    assert solution.status == "optimal" and solution.details["software"] == "pounce"
     assert solution.bound - pm.solve(problem, "frontier").bound <= 1e-9
 
 
@@ -158,3 +172,33 @@ def test_large_orders(name, order):
     assert solution.status == "optimal"
     minima = [exact.bound, *(minimum.bound for minimum in exact.local_minima)]
     assert min(abs(solution.bound - minimum) for minimum in minima) <= 1e-9
+
+
+@pytest.mark.outside
+@pytest.mark.parametrize(
+    ("solver", "options"),
+    [
+        ("ipopt", {}),
+        pytest.param("ipopt", {"interface": "pounce"}, marks=pytest.mark.outside),
+        ("cyipopt", {}),
+        ("dnlp", {}),
+        ("casadi", {}),
+    ],
+)
+def test_a_file_of_options_in_the_current_directory_is_not_read(solver, options, tmp_path, monkeypatch):
+    problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, distance="squared")
+    if options and native.find_pounce_executable() is None:
+        pytest.skip("no program pounce")
+    monkeypatch.chdir(tmp_path)
+    before = pm.solve(problem, solver, **options)
+    (tmp_path / "ipopt.opt").write_text("max_iter 1\n")
+    after = pm.solve(problem, solver, **options)
+    assert (after.status, after.iterations, after.bound) == (before.status, before.iterations, before.bound)
+    assert after.status == "optimal"
+
+
+def test_ipopt_reads_the_file_of_options_that_it_is_told_to(tmp_path):
+    problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, distance="squared")
+    (tmp_path / "mine.opt").write_text("max_iter 1\n")
+    told = {"option_file_name": str(tmp_path / "mine.opt")}
+    assert pm.solve(problem, "cyipopt", options=told).status == "iteration_limit"

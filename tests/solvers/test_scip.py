@@ -7,12 +7,17 @@ import signal
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import pacb_models as pm
 from pacb_models.solution import STATUSES
 from pacb_models.solvers.branch_and_bound import scip, scip_worker
+from pacb_models.solvers.branch_and_bound.scip_model import ScipModel
 
 from .solver_checks import PAIRS, make
+
+pytestmark = pytest.mark.outside
 
 RNG = np.random.default_rng(9)
 RISKS = RNG.binomial(200, 0.2, 10) / 200
@@ -63,10 +68,40 @@ def test_a_prior_that_no_scaling_helps_is_refused():
     assert "prior weights of 1e-15 are too small for SCIP at order 12" in solution.message
 
 
+def test_a_lower_bound_from_numbers_in_reach_of_its_tolerances():
+    """In units of the prior t⁶ would be 1e20, SCIP's infinity, and SCIP proved a lower bound of .8056."""
+    prior = [5.70811642611152e-05, 4.362482554429148e-09, 6.382754856591544e-08, 0.0, 3.5872611948228234e-05]
+    prior[3] = 1.0 - sum(prior)
+    problem = pm.BoundProblem([0.4, 1, 1, 0.8, 0.4], 76664, 0.05, "kl", "renyi", prior, order=6.0)
+    certified = pm.solve(problem, "frontier").bound
+    for merge in (True, False):
+        solution = pm.solve(problem, "scip", merge=merge, time_limit=20.0)
+        assert certified - 1e-4 <= solution.lower_bound <= certified <= 0.72897
+
+
+@settings(max_examples=15)
+@given(
+    risks=st.lists(st.sampled_from([0.0, 0.04, 0.2, 0.4, 0.55, 0.8, 1.0]), min_size=4, max_size=4),
+    logarithms=st.lists(st.floats(-28.0, 0.0), min_size=4, max_size=4),
+    pair=st.sampled_from(PAIRS),
+    order=st.sampled_from([1.2, 3.0, 6.0, 12.0, 30.0]),
+    m=st.sampled_from([20, 500, 76664]),
+)
+def test_no_lower_bound_is_above_the_minimum(risks, logarithms, pair, order, m):
+    """Priors over twelve orders of magnitude, and large orders: a lower bound is right, or there is none."""
+    divergence, distance = pair
+    prior = np.exp(logarithms)
+    problem = pm.BoundProblem(risks, m, 0.05, distance, divergence, prior / prior.sum(), order=order)
+    solution = pm.solve(problem, "scip", time_limit=2.0)
+    certified = pm.solve(problem, "frontier").bound
+    assert "above the bound of its own weights" not in solution.message
+    assert solution.lower_bound is None or solution.lower_bound <= certified * (1.0 + 1e-12)
+
+
 def test_time_limit_keeps_the_lower_bound_reached_so_far():
     rng = np.random.default_rng(0)
-    problem = pm.BoundProblem(rng.binomial(5000, 0.2, 1000) / 5000, 300, 0.05, "kl", "renyi", order=3.0)
-    solution = pm.solve(problem, "scip", time_limit=3.0)
+    problem = pm.BoundProblem(rng.uniform(0.1, 0.4, 1000), 300, 0.05, "kl", "renyi", order=3.0)
+    solution = pm.solve(problem, "scip", time_limit=4.0)
     certified = pm.solve(problem, "frontier").bound
     assert solution.status == "time_limit"
     assert solution.lower_bound is None or 0.0 <= solution.lower_bound <= certified
@@ -78,7 +113,9 @@ def test_polishing_makes_the_weights_stationary():
     raw, polished = (pm.solve(problem, "scip", polish=polish) for polish in (False, True))
     assert polished.kkt_residual <= 1e-9 < raw.kkt_residual
     assert polished.bound <= raw.bound + 1e-12
-    assert raw.lower_bound == pytest.approx(polished.lower_bound, abs=1e-6)
+    # The raw weights are less than optimal, and the lower bound falls with that claim.
+    assert raw.status != "optimal" and raw.lower_bound is None
+    assert polished.lower_bound <= polished.bound
 
 
 def test_a_process_that_ends_is_a_finding_and_not_the_end(monkeypatch):
@@ -91,14 +128,18 @@ def test_a_process_that_ends_is_a_finding_and_not_the_end(monkeypatch):
     assert os.getpid() > 0 and solution.lower_bound is None
 
 
-def test_the_worker_in_this_process():
+def test_the_worker_in_this_process(tmp_path):
     """What the process computes, without the process: for the error messages and for those who measure coverage."""
     problem = make(RISKS, "squared", "chi2", prior=PRIOR)
-    answer = scip_worker.minimise(scip._task(problem, problem.prior, problem.prior, {}))
+    model = ScipModel(problem, problem.prior)
+    path = str(tmp_path / "bound.cip")
+    model.scip.writeProblem(path)
+    answer = scip_worker.minimise({"model": path, "start": model.start, "options": {}})
     certified = pm.solve(problem, "frontier").bound
     assert answer["status"] == "optimal"
     assert certified - 1e-5 <= answer["lower_bound"] <= certified + 1e-6
-    assert sum(np.array(answer["ratios"]) * PRIOR) == pytest.approx(1.0, abs=1e-5)
+    weights = [unit * answer["values"][each.name] for unit, each in zip(model.units, model.weights)]
+    assert sum(weights) == pytest.approx(1.0, abs=1e-5)
 
 
 def test_options():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
-from pacb_models.benchmarks.problems import table_problem
+from pacb_models.benchmarks.problems.problem import table_problem
 from pacb_models.solution import STATUSES
 from pacb_models.solvers.nonlinear.scipy_baseline import STATUS_MAP
 
@@ -67,10 +67,18 @@ def test_no_errors_but_one():
     assert solution.bound >= pm.solve(problem, "frontier").bound - 1e-12
 
 
-@pytest.mark.parametrize("tol", [0.0, -1e-3, "tight", True])
-def test_bad_tolerance(tol):
-    with pytest.raises(pm.InputError, match=r"tol is .*; it must be a positive number"):
-        pm.solve(make(RISKS, "kl", "chi2"), "slsqp", tol=tol)
+@pytest.mark.parametrize("tolerance", [0.0, -1e-3, "tight", True])
+def test_bad_tolerance(tolerance):
+    with pytest.raises(pm.InputError, match=r"tolerance is .*; it must be a positive number"):
+        pm.solve(make(RISKS, "kl", "chi2"), "slsqp", tolerance=tolerance)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_tolerance_is_one_on_the_residual(method):
+    problem = make(RISKS, "squared", "chi2", prior=PRIOR)
+    loose, tight = (pm.solve(problem, method, tolerance=tolerance) for tolerance in (1e-3, 1e-6))
+    assert loose.iterations < tight.iterations
+    assert loose.kkt_residual <= 1e-3 and tight.kkt_residual <= 1e-6
 
 
 def test_the_old_name_leads_to_the_new_ones():

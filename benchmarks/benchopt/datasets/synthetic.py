@@ -2,7 +2,7 @@
 
 from benchopt import BaseDataset
 
-from pacb_models.benchmarks.problems import synthetic
+from pacb_models.benchmarks.problems.problem import synthetic
 
 
 class Dataset(BaseDataset):

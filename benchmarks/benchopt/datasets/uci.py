@@ -2,8 +2,8 @@
 
 from benchopt import BaseDataset
 
-from pacb_models.benchmarks.problems import PAPER_DATASETS
-from pacb_models.benchmarks.risks import load_risk_table
+from pacb_models.benchmarks.problems.problem import PAPER_DATASETS
+from pacb_models.benchmarks.problems.risks import load_risk_table
 
 
 class Dataset(BaseDataset):

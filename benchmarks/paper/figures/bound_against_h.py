@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pacb_models as pm
 from pacb_models.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, VERMILION
 
-from ...problems import PAPER_DATASETS
+from ...problems.problem import PAPER_DATASETS
 from ..entries import number
 from ..item import FigureItem, Results, entries_of
 from ..showing import NAMES

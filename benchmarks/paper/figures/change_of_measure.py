@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pacb_models.plots.style import BLUE, GREY, ORANGE
 
-from ...problems import PAPER_DATASETS
+from ...problems.problem import PAPER_DATASETS
 from ..item import FigureItem, Results, entries_of
 from ..showing import NAMES
 from ..study import ALL_CLASSIFIERS, Study

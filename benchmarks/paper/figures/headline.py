@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...problems import PAPER_DATASETS
+from ...problems.problem import PAPER_DATASETS
 from ..entries import number
 from ..item import FigureItem, Results, entries_of
 from ..showing import NAMES

@@ -8,7 +8,7 @@ import numpy as np
 
 import pacb_models as pm
 
-from ...problems import PAPER_DATASETS
+from ...problems.problem import PAPER_DATASETS
 from ..item import FigureItem, Results
 from ..showing import NAMES
 from ..study import ALL_CLASSIFIERS, DISTANCES, EXACT, PAPER, Study

@@ -7,10 +7,10 @@ from typing import Any
 
 import pacb_models as pm
 
-from ...problems import LEAK_FREE, PAPER_DATASETS
+from ...problems.problem import LEAK_FREE, PAPER_DATASETS
+from ...report.tables import Cell, Group, Table
 from ..entries import Collector, Entries
 from ..item import Results, TableItem, table_result
-from ..panels import Cell, Group, Panel
 from ..showing import NAMES, BesidePrint
 from ..study import ALL_CLASSIFIERS, DISTANCES, VERSIONS, Study
 
@@ -34,14 +34,14 @@ def compute(study: Study, results: Results) -> dict[str, Any]:
     return table_result(cells.entries())
 
 
-def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
+def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
     return [
         _panel(entries, "bound", "Optimal bounds, H = 1990, δ = 0.01 (Table 3)", _bound_notes()),
         _panel(entries, "test_error", "Average test errors of the same posteriors (Table 3)", _test_notes()),
     ]
 
 
-def _panel(entries: Entries, quantity: str, title: str, notes: tuple[str, ...]) -> Panel:
+def _panel(entries: Entries, quantity: str, title: str, notes: tuple[str, ...]) -> Table:
     beside = BesidePrint.of(quantity, entries)
     groups = (Group("", ("data set",)), *(beside.group(distance) for distance in DISTANCES))
     rows = []
@@ -52,7 +52,7 @@ def _panel(entries: Entries, quantity: str, title: str, notes: tuple[str, ...]) 
             best = "exact" if distance == smallest else ""
             row += beside.cells(entries.get(dataset, f"{quantity}_{distance}"), best)
         rows.append(tuple(row))
-    return Panel(f"bounds-{quantity.replace('_', '-')}", title, groups, tuple(rows), notes=notes)
+    return Table(f"bounds-{quantity.replace('_', '-')}", title, groups, tuple(rows), notes=notes)
 
 
 def tightest(entries: Entries, dataset: str, quantity: str, key: str) -> str:

@@ -13,11 +13,11 @@ import numpy as np
 
 import pacb_models as pm
 
-from ...problems import PAPER_DATASETS
-from ...risks import load_risk_table
+from ...problems.problem import PAPER_DATASETS
+from ...problems.risks import load_risk_table
+from ...report.tables import Cell, Group, Table
 from ..entries import Entries, Entry
 from ..item import Results, TableItem, table_result
-from ..panels import Cell, Group, Panel
 from ..showing import NAMES, shown
 from ..study import ALL_CLASSIFIERS, Study
 
@@ -104,11 +104,11 @@ def beaten(entries: Entries, which: str, delta: float, name: str, by: str) -> in
     return sum(first > second for first, second in values)
 
 
-def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
+def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
     return [_panel(entries, facts["sizes"], delta) for delta in DELTAS]
 
 
-def _panel(entries: Entries, sizes: dict[str, list[int]], delta: float) -> Panel:
+def _panel(entries: Entries, sizes: dict[str, list[int]], delta: float) -> Table:
     pac_bayes, counts = list(BOUNDS)[:3], list(BOUNDS)[3:6]
     groups = (
         Group("", ("data set", "H", "m")),
@@ -138,7 +138,7 @@ def _panel(entries: Entries, sizes: dict[str, list[int]], delta: float) -> Panel
         "An order or a spread has to be fixed before the errors are seen, and so has the choice of the column: whoever "
         "takes the smallest number of a row afterwards has to divide δ by the number of bounds.",
     )
-    return Panel(
+    return Table(
         f"certificates-{delta:g}", f"Certificates at δ = {delta:g}", groups, tuple(rows), labels=3, notes=notes
     )
 

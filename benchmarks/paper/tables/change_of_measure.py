@@ -12,10 +12,10 @@ import numpy as np
 
 import pacb_models as pm
 
-from ...problems import KINDS, PAPER_DATASETS
+from ...problems.problem import KINDS, PAPER_DATASETS
+from ...report.tables import Cell, Group, Table
 from ..entries import Entries, Entry
 from ..item import Results, TableItem, table_result
-from ..panels import Cell, Group, Panel
 from ..showing import NAMES, shown
 from ..study import ALL_CLASSIFIERS, Study
 
@@ -64,7 +64,7 @@ def _minima(risks: np.ndarray, m: int, distance: str, divergence: str, order: fl
     return found
 
 
-def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
+def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
     """One panel: rows are pairs on data sets."""
     groups = (
         Group("", ("data set", "bound")),
@@ -81,7 +81,7 @@ def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
             cells = [Cell(NAMES[dataset] if position == 0 else ""), Cell(name), *(Cell(shown(v, 4)) for v in values)]
             rows.append((*cells, Cell(f"−{100 * saved:.1f} %"), Cell(f"{100 * moved:.1f} %")))
     return [
-        Panel(
+        Table(
             "change-of-measure",
             "What change of measure costs",
             groups,

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from pacb_models.constants import moment_constant, moment_curve
-from pacb_models.constants.paper import BEYOND, LARGEST_COMPUTED
+from pacb_models.numerics.paper_kl import BEYOND, LARGEST_COMPUTED
 
+from ...report.tables import Cell, Group, Table
 from ..entries import Collector, Entries
 from ..item import Results, TableItem, table_result
-from ..panels import Cell, Group, Panel
 from ..printed import printed
 from ..showing import NAMES, shown
 from ..study import Study
@@ -56,7 +56,7 @@ def _maximiser(m: int) -> float:
     return float(1.0 - found.x / m)
 
 
-def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
+def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
     groups = (
         Group("", ("m",)),
         Group("maximiser l*", ("printed", "reproduced", "exact")),
@@ -74,7 +74,7 @@ def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
         "I_sq: the paper's formula is (12m − 11)/(16m³), the exact constant (3m − 2)/(16m³).",
     )
     return [
-        Panel(
+        Table(
             "constants",
             "Constants I(m) of the kl and the squared distance (Table 5, Lemma 3)",
             groups,

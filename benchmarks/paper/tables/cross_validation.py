@@ -7,15 +7,15 @@ import time
 from typing import Any
 
 import pacb_models as pm
-from pacb_models.ensembles.cross_validation import cross_validate
-from pacb_models.ensembles.datasets import load_dataset
 
-from ...cross_validation import Baseline
-from ...problems import PAPER_DATASETS
+from ...experiments.cross_validation import cross_validate
+from ...experiments.datasets import load_dataset
+from ...problems.problem import PAPER_DATASETS
+from ...report.tables import NONE, Cell, Group, Table
 from ...report.wording import duration
+from ...studies.cross_validation import Baseline
 from ..entries import Collector, Entries
 from ..item import Results, TableItem, table_result
-from ..panels import NONE, Cell, Group, Panel
 from ..showing import NAMES, TITLES, shown
 from ..study import ALL_CLASSIFIERS, EXACT, PAPER, Study
 
@@ -102,11 +102,11 @@ def _add_sentences(cells: Collector, baselines: dict[str, Baseline], speed_ups: 
         cells.add("all", "speed_up_largest", "ours", max(speed_ups))
 
 
-def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
+def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
     return [_errors(entries, facts), _times(entries)]
 
 
-def _errors(entries: Entries, facts: dict[str, Any]) -> Panel:
+def _errors(entries: Entries, facts: dict[str, Any]) -> Table:
     three = ("printed", TITLES["paper"], TITLES["exact"])
     groups = (
         Group("", ("data set",)),
@@ -134,7 +134,7 @@ def _errors(entries: Entries, facts: dict[str, Any]) -> Panel:
             printed = entry.printed.replace("-", "−").removesuffix("%")
             row += [Cell(printed or NONE, "printed"), *map(Cell, values)]
         rows.append(tuple(row))
-    return Panel(
+    return Table(
         "cross-validation",
         "Cross-validation against the squared χ² posterior, H = 1990, δ = 0.01 (Table 4)",
         groups,
@@ -156,7 +156,7 @@ def _notes(facts: dict[str, Any]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _times(entries: Entries) -> Panel:
+def _times(entries: Entries) -> Table:
     groups = (
         Group("", ("data set",)),
         Group("processor time, ours", ("cross-validation", "1990 SVMs", "posterior", "CV / PAC-Bayes")),
@@ -187,7 +187,7 @@ def _times(entries: Entries) -> Panel:
         "one on 40 %. The times of the SVMs are those of the shared kernel matrix, measured when the stored results "
         "were made.",
     )
-    return Panel(
+    return Table(
         "cross-validation-times", "Time of cross-validation and of the posterior", groups, tuple(rows), notes=notes
     )
 

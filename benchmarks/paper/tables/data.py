@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pacb_models.ensembles.uci import LOADERS
-
-from ...problems import PAPER_DATASETS
+from ...experiments.uci import LOADERS
+from ...problems.problem import PAPER_DATASETS
+from ...report.tables import Cell, Group, Table
 from ..entries import Collector, Entries, number
 from ..item import Results, TableItem, table_result
-from ..panels import Cell, Group, Panel
 from ..showing import NAMES, shown
 from ..study import Study
 
@@ -65,7 +64,7 @@ def _with_extremes(cells: Collector) -> dict[str, Any]:
     return table_result(cells.entries())
 
 
-def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
+def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
     groups = (Group("", ("data set",)), *(Group(title, ("printed", "ours")) for title in _COLUMNS.values()))
     rows = []
     for dataset in PAPER_DATASETS:
@@ -84,7 +83,7 @@ def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
         "Bupa: the class is drinks ≥ 3, and drinks is one of the six features. Positive and negative are the two "
         "class counts in the order the paper prints them.",
     )
-    return [Panel("data", "The data sets (Table 2)", groups, tuple(rows), notes=notes)]
+    return [Table("data", "The data sets (Table 2)", groups, tuple(rows), notes=notes)]
 
 
 ITEM = TableItem("data", "The data sets", "Table 2", compute, show=show)

@@ -9,10 +9,10 @@ from typing import Any
 
 import pacb_models as pm
 
-from ...problems import PAPER_DATASETS
+from ...problems.problem import PAPER_DATASETS
+from ...report.tables import NONE, Cell, Group, Table
 from ..entries import Collector, Entries
 from ..item import Results, TableItem, table_result
-from ..panels import NONE, Cell, Group, Panel
 from ..showing import NAMES, shown
 from ..study import ALL_CLASSIFIERS, EXACT, PAPER, Study, Version
 from .sparsity import classifiers_for
@@ -84,11 +84,11 @@ def verdicts(entries: Entries, key: str) -> dict[str, str]:
     }
 
 
-def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
+def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
     return [_claims(entries), *(_panel(entries, version) for version in (PAPER, EXACT))]
 
 
-def _claims(entries: Entries) -> Panel:
+def _claims(entries: Entries) -> Table:
     titles = {
         "tighter_bound": "Tighter bounds come from",
         "lower_test_error": "Lower test errors come from",
@@ -106,10 +106,10 @@ def _claims(entries: Entries) -> Panel:
         "KL divergence all weight goes to classifiers without errors where there are some; the other weights, too "
         "small for a double, are outside the support.",
     )
-    return Panel("divergences-claims", "What Section 8.1 claims", groups, tuple(rows), notes=notes)
+    return Table("divergences-claims", "What Section 8.1 claims", groups, tuple(rows), notes=notes)
 
 
-def _panel(entries: Entries, version: Version) -> Panel:
+def _panel(entries: Entries, version: Version) -> Table:
     columns = tuple(title for title, _ in _QUANTITIES.values())
     groups = (Group("", ("data set", "distance")), Group("χ² divergence", columns), Group("KL divergence", columns))
     rows = []
@@ -127,7 +127,7 @@ def _panel(entries: Entries, version: Version) -> Panel:
     notes = (
         "Bold: the smallest bound of each divergence on a data set. N(0.8): classifiers that hold 80 % of the weight.",
     )
-    return Panel(f"divergences-{version.name}", title, groups, tuple(rows), labels=2, notes=notes)
+    return Table(f"divergences-{version.name}", title, groups, tuple(rows), labels=2, notes=notes)
 
 
 def _distance_title(distance: str) -> str:

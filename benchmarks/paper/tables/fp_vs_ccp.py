@@ -13,10 +13,10 @@ import numpy as np
 import pacb_models as pm
 from pacb_models import BoundProblem
 
-from ...problems import PAPER_DATASETS
+from ...problems.problem import PAPER_DATASETS
+from ...report.tables import NONE, Cell, Group, Table
 from ..entries import Collector, Entries
 from ..item import Results, TableItem, table_result
-from ..panels import NONE, Cell, Group, Panel
 from ..showing import NAMES, BesidePrint, known_versions, shown
 from ..study import BOTH_HALVES, EXACT, PAPER, VERSIONS, Study, Version
 
@@ -93,7 +93,7 @@ def summary(values: np.ndarray) -> dict[str, float]:
     return {"min": float(values.min()), "max": float(values.max()), "mean": float(values.mean()), "sd": spread}
 
 
-def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
+def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
     panels = []
     for quantity, title in (("bound", "kl bounds"), ("test_error", "Average test errors")):
         # The test errors of posteriors found with other risks tell nothing new.
@@ -103,7 +103,7 @@ def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
     return panels
 
 
-def _panel(entries: Entries, quantity: str, version: Version, title: str, starts: int) -> Panel:
+def _panel(entries: Entries, quantity: str, version: Version, title: str, starts: int) -> Table:
     fixed_point = BesidePrint((version,), with_difference=quantity == "bound")
     summaries = ["CCP, printed", *(f"{name}, ours" for name in METHODS.values())]
     groups = (
@@ -118,7 +118,7 @@ def _panel(entries: Entries, quantity: str, version: Version, title: str, starts
     place = " (Table 8)" if version == PAPER else ""
     name = f"fp-vs-ccp-{quantity.replace('_', '-')}-{version.name.replace('_', '-')}"
     full_title = f"{title} with {_with(version)}, H = 50, {starts} random starts{place}"
-    return Panel(name, full_title, groups, tuple(rows), notes=_notes(entries, quantity, version))
+    return Table(name, full_title, groups, tuple(rows), notes=_notes(entries, quantity, version))
 
 
 def _with(version: Version) -> str:

@@ -9,11 +9,11 @@ import numpy as np
 import pacb_models as pm
 from pacb_models import BoundProblem
 
-from ...problems import PAPER_DATASETS
+from ...problems.problem import PAPER_DATASETS
+from ...report.tables import NONE, Cell, Group, Table
 from .. import ipopt_from_zero
 from ..entries import Collector, Entries, Entry
 from ..item import Results, TableItem, table_result
-from ..panels import NONE, Cell, Group, Panel
 from ..showing import NAMES, BesidePrint, known_versions, shown
 from ..study import BOTH_HALVES, EXACT, PAPER, VERSIONS, Study
 
@@ -93,7 +93,7 @@ def _ipopt(
 
 def _as_in_the_paper(problem: BoundProblem, test_risks: np.ndarray) -> list[tuple[str, str, Any]]:
     """The direct formulation with Ipopt's defaults, from the prior and, for small H, from zero."""
-    found = _ipopt(problem, test_risks, PAPER.name, "direct", formulation="direct", defaults=True)
+    found = _ipopt(problem, test_risks, PAPER.name, "direct", formulation="substituted", defaults=True)
     if problem.size <= LARGEST_FROM_ZERO and ipopt_from_zero.available():
         status = ipopt_from_zero.status_from_zero(problem)
         found.append(("status_from_zero", PAPER.name, LETTERS.get(status, status)))
@@ -108,14 +108,14 @@ def _ipopt_version() -> str:
     return ".".join(map(str, cyipopt.IPOPT_VERSION))
 
 
-def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
+def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
     return [
         _panel(entries, "bound", "kl bounds by fixed point and by Ipopt, δ = 0.01 (Table 6)", _notes(entries, facts)),
         _panel(entries, "test_error", "Average test errors of the same posteriors (Table 7)", ()),
     ]
 
 
-def _panel(entries: Entries, quantity: str, title: str, notes: tuple[str, ...]) -> Panel:
+def _panel(entries: Entries, quantity: str, title: str, notes: tuple[str, ...]) -> Table:
     beside = BesidePrint.of(quantity, entries)
     groups: tuple[Group, ...] = (
         Group("", ("data set", "H")),
@@ -134,7 +134,7 @@ def _panel(entries: Entries, quantity: str, title: str, notes: tuple[str, ...]) 
             row += beside.cells(as_meant(entries, dataset, f"{quantity}_fp_H{size}"))
             row += _ipopt_cells(entries, dataset, quantity, size)
             rows.append(tuple(row))
-    return Panel(f"fp-vs-solver-{quantity.replace('_', '-')}", title, groups, tuple(rows), labels=2, notes=notes)
+    return Table(f"fp-vs-solver-{quantity.replace('_', '-')}", title, groups, tuple(rows), labels=2, notes=notes)
 
 
 def _ipopt_cells(entries: Entries, dataset: str, quantity: str, size: int) -> list[Cell]:

@@ -8,9 +8,9 @@ import numpy as np
 
 import pacb_models as pm
 
+from ...report.tables import Cell, Group, Table
 from ..entries import Collector, Entries
 from ..item import Results, TableItem, table_result
-from ..panels import Cell, Group, Panel
 from ..showing import NAMES, BesidePrint, known_versions
 from ..study import DELTA, DISTANCES, VERSIONS, Study
 
@@ -71,7 +71,7 @@ def compute(study: Study, results: Results) -> dict[str, Any]:
     return table_result(cells.entries())
 
 
-def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
+def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
     versions = known_versions(entries)
     groups = (Group("", ("data set", "measure")), *(BesidePrint(versions).group(distance) for distance in DISTANCES))
     rows = []
@@ -83,7 +83,7 @@ def show(entries: Entries, facts: dict[str, Any]) -> list[Panel]:
                 row += BesidePrint(versions, decimals).cells(entries.get(dataset, pattern.format(distance)))
             rows.append(tuple(row))
     return [
-        Panel(
+        Table(
             "sparsity",
             "Concentration of the optimal posteriors, H = 1000, δ = 0.01 (Table 9)",
             groups,

@@ -1,61 +1,44 @@
 r"""The global minimum of a bound, certified: a search along the frontier between empirical risk and divergence.
 
-Every bound is :math:`B(q) = F(L(q), D(q))` with ``F`` increasing in the empirical risk ``L`` and in the divergence's
-statistic ``D``. A posterior that minimises ``B`` minimises ``D`` among all posteriors of its own ``L``, and these
-form a path with one parameter:
+Every bound is :math:`B(q) = F(L(q), T(q))`, ``L`` the empirical risk and ``T`` the size of the divergence. **F is
+jointly concave and increasing**: φ is jointly convex, as the PAC-Bayes theorem asks, so that :math:`\{(L, b, r) :
+\phi(L, r) \le b\}` is convex and :math:`r(L, b)`, the upper end of its sections, concave; budgets are concave and
+increasing. The set of all :math:`(L, T)` is bounded below by its *frontier*, which has supporting lines :math:`T +
+\gamma L \ge h`. Some of them bound a convex polygon that contains the set, and **the minimum of a concave function over
+a polygon is at a vertex**. So
 
-* χ²: :math:`q_i \propto p_i (\mu - l_i)_+` (:mod:`.chi_squared`),
-* Rényi order α: :math:`q_i \propto p_i (\mu - l_i)_+^{1/(\alpha-1)}` (:mod:`.renyi`),
-* Kullback–Leibler: :math:`q_i \propto p_i e^{-\beta l_i}` (:mod:`.gibbs`).
+.. math:: \min_{\text{vertices}} F \;\le\; \min_q B(q) \;\le\; \min_{\text{points of the frontier}} F ,
 
-The path leads from the prior, where ``B`` falls, to all mass on the smallest risk. The local minima of ``B`` on the
-simplex are the places where ``B`` turns from falling to rising along the path, and its end if ``B`` still falls
-there. (A local minimum on the simplex lies on the path and is one along it. Conversely, ``B`` at any posterior is at
-least ``B`` at the path's point of the same ``L``, and ``L`` is continuous. Beyond the prior both ``L`` and ``D``
-increase.)
+whatever the distance, the divergence and the prior. The gap between two tangents is of second order in their distance:
+a few lines around the best point close it to :math:`10^{-12}`. Where a vertex is still below, its interval is cut.
 
-**The certificate.** ``is_global`` is True when every turn was found. This is not a matter of a fine grid:
-
-1. the sign of :math:`\mathrm dB` is that of an explicit function ``h`` of the path's point (:mod:`.stationarity`);
-2. between two points of the path ``h`` stays within bounds that follow from the two points alone, since risk, budget
-   and exchange rate are monotone: where they exclude zero there is no turn;
-3. where they do not, ``h`` is monotone as long as the path's elasticity stays on one side of a threshold, and the
-   elasticity has rigorous bounds between two points of each path; what is neither is cut again (:mod:`.sweep`). On a
-   χ² segment (fixed support) nothing needs cutting: by convexity ``h`` rises on one interval at most, whose ends
-   Newton's method finds; there linear and squared have their closed form, and kl is one scalar equation;
-4. pieces that shrink to rounding without being settled are kept, and the posterior is called global only if the
-   smallest bound that such a piece could hold, :math:`F(\min L, \min D)`, is not below the minimum by
-   :math:`10^{-12}`.
-
-All of this is up to rounding: a dip of the bound by less than about :math:`10^{-14}` can go unseen, and cannot matter.
-
-With the kl distance and classifiers without errors, the slope of ``B`` in ``L`` is infinite at ``L = 0``, and the end
-of the path is a local minimum, possibly a very narrow one (with the KL divergence, whose slope is infinite too, if
-every other risk is at least :math:`1/m`).
+The divergence brings the lines and the posteriors (:mod:`pacb_models.divergences`), the distance the inverse
+(:mod:`pacb_models.distances`); the search (:mod:`.search`) knows neither by name.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from pacb_models.many import BatchOutcome, ProblemBatch
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
+from pacb_models.solving.many import BatchOutcome, ProblemBatch
 
-from . import chi_squared, gibbs, many, minima, renyi
+from . import batches
+from .search import Search
 
 #: Where merging equal risks begins to save time. Measured, H = 50 to 5000 with m = 300: the two ways are equal between
-#: 500 and 2000, depending on the bound; with 8 of 50 risks different (KL divergence, kl) merging saves 15 to 87 %.
+#: 500 and 2000, depending on the bound.
 MERGED_FROM, FEW = 1000, 0.25
 
 
 class Frontier(Solver):
-    """Every local minimum of the bound and the best of them, without an external optimiser.
+    """The global minimum with a proof, without an external optimiser.
 
-    Choose it whenever it applies: it is exact, needs no starting point and no tolerance, takes less time than sorting
-    the risks (χ²; a few dozen passes over them for the other divergences), and any prior will do. Other local minima
-    are in ``solution.local_minima``. ``iterations`` counts the points of the path that were looked at.
+    Choose it whenever it applies: it is exact, needs no starting point and no tolerance, and any prior will do. Other
+    local minima that it meets are in ``solution.local_minima``. ``iterations`` counts the points of the frontier that
+    were looked at.
 
     Examples
     --------
@@ -70,32 +53,21 @@ class Frontier(Solver):
 
     name = "frontier"
     needs = ("path",)
-    handles = {
-        "chi2": ("linear", "squared", "kl"),
-        "renyi": ("linear", "squared", "kl"),
-        "kl": ("linear", "squared", "kl", "pinsker", "ch"),
-    }
     exact = True
+    local = False
 
     def merges(self, problem: Problem, options: dict[str, Any]) -> bool:
-        """Not in small sets, unless few of their risks differ and it takes more than sums along the sorted risks."""
-        if problem.size >= MERGED_FROM:
-            return True
-        return problem.divergence != "chi2" and len(set(problem.risks.tolist())) <= FEW * problem.size
+        """Not in small sets, unless few of their risks differ and a line costs a pass over them."""
+        return problem.size >= MERGED_FROM or len(set(problem.risks.tolist())) <= FEW * problem.size
 
     def run_batch(self, batch: ProblemBatch) -> BatchOutcome | None:
-        """Minimise χ² bounds together (see :mod:`.many`)."""
-        return many.minimise(batch) if many.can_minimise(batch) else None
+        """Minimise bounds together, where the divergence has the lines of many sets at once (see :mod:`.batches`)."""
+        return batches.minimise(batch)
 
     def run(self, problem: BoundProblem) -> Outcome:
         """Minimise the bound; there are no options."""
-        if minima.is_vacuous(problem):
-            return minima.prior_is_optimal(problem, "the bound rounds to one at every posterior")
-        if problem.divergence == "kl":
-            return gibbs.minimise(problem)
-        if problem.order == 2.0:
-            return chi_squared.minimise(problem)
-        return renyi.minimise(problem)
+        frontier = problem.divergence_function.frontier(problem.risks, problem.prior, problem.uniform_prior)
+        return Search(problem, frontier).outcome()
 
 
 SOLVER = Frontier()

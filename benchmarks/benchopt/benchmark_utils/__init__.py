@@ -1,1 +1,0 @@
-"""What the solver files share."""

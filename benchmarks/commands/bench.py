@@ -1,0 +1,280 @@
+"""``pacb bench``: every solver on a suite of problems, and a report."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import reprlib
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pacb_models.commands.program import DONE, FAILED, SOLVER_FILE, add_command, named_solvers, refuse_ignored
+from pacb_models.errors import InputError
+
+# The runner and the suites are imported where they are used: ``pacb --help`` must not wait for NumPy.
+if TYPE_CHECKING:
+    from ..harness.runner import Progress
+    from ..harness.suites import Suite
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Add the command ``bench``."""
+    parser = add_command(
+        subparsers,
+        "bench",
+        run,
+        "compare the solvers on a suite of problems",
+        "Run every solver on a suite of problems, each in a process that is ended at its time limit, and write\n"
+        "results (results.jsonl, .csv, .parquet) and a report (report.html). The suites are listed below.\n\n"
+        "  pacb bench                               the quick suite, a few minutes\n"
+        "  pacb bench --suite paper --jobs 2 --out results/paper\n"
+        "  pacb bench --out results/paper --suite paper --resume\n"
+        "  pacb bench --risks mine.csv --m 500      your own risk file\n"
+        "  pacb bench --solvers mine.py:SOLVER,frontier,ipopt   your own solver\n"
+        "  pacb bench --solvers nl:ipopt,frontier   any program that reads .nl files, as AMPL's solvers do\n"
+        "  pacb bench --repeat 5 --out results/five  every cell five times: medians and intervals\n"
+        "  pacb bench --report results/paper        the report on an unfinished run\n"
+        "  pacb bench --suite field --out results/field --page docs/field.md\n"
+        "  pacb bench --compare results/old results/new\n"
+        "  pacb bench --merge results/here results/there --out results/both",
+    )
+    # In the place of the method: argparse asks for the help when it is wanted, and not before.
+    vars(parser)["format_help"] = partial(_with_suites, parser.format_help)
+    parser.add_argument("--suite", default="quick", help="one of those listed below")
+    parser.add_argument("--risks", nargs="+", metavar="FILE", help="risk files to use instead of a suite (with --m)")
+    parser.add_argument("--m", type=int, help="sample size of the risk files")
+    parser.add_argument("--delta", type=float, default=0.05, help="confidence parameter for the risk files")
+    parser.add_argument(
+        "--distance", action="append", help="distance for the risk files; repeatable, all three by default"
+    )
+    parser.add_argument("--solvers", metavar="A,B,...", help=f"only these solvers; {SOLVER_FILE}")
+    parser.add_argument("--problems", metavar="TEXT", help="only problems whose name contains this")
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="per cell, instead of the suite's")
+    parser.add_argument(
+        "--memory-limit",
+        metavar="SIZE",
+        help="per cell, such as 800M or 4G, or 'none'; half of this machine's memory by default, divided by --jobs "
+        "(with --dask give it, if workers have less)",
+    )
+    parser.add_argument(
+        "--starts", type=int, metavar="N", help="start every local method from the same N random posteriors"
+    )
+    parser.add_argument("--seed", type=int, metavar="S", help="of those posteriors (0 by default)")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="measure every cell N times")
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="cells at the same time (timings are then marked)"
+    )
+    parser.add_argument("--dask", metavar="ADDRESS", help="measure on the workers of a Dask scheduler")
+    parser.add_argument("--out", metavar="DIR", help="output directory; results/SUITE-DATE-TIME by default")
+    parser.add_argument("--resume", action="store_true", help="go on in a directory that holds results")
+    parser.add_argument("--retry-failed", action="store_true", help="with --resume: measure failures again")
+    parser.add_argument("--no-report", action="store_true", help="write the results only")
+    parser.add_argument("--report", metavar="DIR", help="only write the report on what DIR holds, finished or not")
+    parser.add_argument(
+        "--page", metavar="FILE.md", help="also write the report as Markdown, with figures and raw results beside it"
+    )
+    parser.add_argument(
+        "--files", action="store_true", help="also write the report's figures (SVG, PDF) and tables (Markdown, LaTeX)"
+    )
+    parser.add_argument(
+        "--merge",
+        nargs="+",
+        metavar="DIR",
+        help="put the results of several directories, or machines, into the new directory --out",
+    )
+    parser.add_argument("--compare", nargs=2, metavar=("DIR1", "DIR2"), help="what became faster, slower or wrong")
+    return parser
+
+
+#: What shows results without measuring any, and the options that each of them takes.
+_MODES = {"compare": (), "merge": ("out", "page", "files", "no_report"), "report": ("page", "files")}
+
+
+def _with_suites(plain: Callable[[], str]) -> str:
+    """The help, and a line on each suite; those are imported when they are asked for."""
+    from ..harness.suites import suite_lines
+
+    lines = [f"  {name:<16} {line}" for name, line in suite_lines().items()]
+    return "\n".join([plain(), "suites:", *lines, ""])
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run, report and summarise; or compare two runs."""
+    if options.page is not None and not options.page.endswith(".md"):
+        raise InputError(f"--page is {options.page!r}; it must end in '.md'.")
+    if (options.page is not None or options.files) and options.no_report:
+        raise InputError("--page and --files are forms of the report; they do not go with --no-report.")
+    if options.page is not None:
+        from ..report.page import figures_shown_by
+
+        figures_shown_by(Path(options.page))  # somebody else's page is refused before anything is measured
+    mode = next((name for name in _MODES if getattr(options, name) is not None), None)
+    if mode is not None:
+        others = set(vars(options)) - {mode, *_MODES[mode]}
+        refuse_ignored(options, others, f"does not go with --{mode}, which measures nothing")
+    if options.compare:
+        from ..harness import compare
+
+        comparison = compare.compare(*options.compare)
+        print(comparison)
+        return DONE if comparison.newly_wrong.empty else FAILED
+    if options.merge:
+        from ..harness.merge import merge
+
+        if not options.out:
+            raise InputError("--merge needs --out, a new directory for the results.")
+        return _summarise(merge(options.merge, options.out), options)
+    if options.report:
+        return _summarise(Path(options.report), options)
+    from pacb_models.errors import RunStopped
+
+    from ..harness.runner import run_suite
+
+    chosen = _suite(options)
+    memory_limit = _memory_limit(options.memory_limit)
+    directory = _directory(options, chosen)
+    print(f"{chosen.name}: {chosen.description}; {len(chosen.cells)} cells into {directory}", file=sys.stderr)
+    try:
+        with _progress(options.repeat * len(chosen.cells)) as progress:
+            run_suite(
+                chosen,
+                directory,
+                jobs=options.jobs,
+                dask=options.dask,
+                resume=options.resume,
+                retry_failed=options.retry_failed,
+                time_limit=options.time_limit,
+                memory_limit=memory_limit,
+                repeats=options.repeat,
+                progress=progress,
+                tell=lambda words: print(f"pacb bench: {words}", file=sys.stderr, flush=True),
+            )
+    except (KeyboardInterrupt, RunStopped) as reason:
+        interrupted = isinstance(reason, KeyboardInterrupt)
+        cause = "\ninterrupted" if interrupted else f"pacb bench: {reason}"
+        again = _again(options, directory)
+        print(f"{cause}; what was measured is in {directory}. To go on: {again}", file=sys.stderr)
+        return 130 if interrupted else FAILED
+    return _summarise(directory, options)
+
+
+def _again(options: argparse.Namespace, directory: Path) -> str:
+    """The command that goes on with a run that was stopped."""
+    words = ["pacb", "bench"]
+    if options.risks:
+        words += ["--risks", *options.risks, "--m", str(options.m), "--delta", repr(options.delta)]
+        words += [word for distance in options.distance or () for word in ("--distance", distance)]
+    else:
+        words += ["--suite", options.suite]
+    given = {"--jobs": None if options.jobs == 1 else options.jobs, "--repeat": None}
+    given["--repeat"] = None if options.repeat == 1 else options.repeat
+    for name in ("solvers", "problems", "starts", "seed", "time_limit", "memory_limit", "dask", "page"):
+        given[f"--{name.replace('_', '-')}"] = getattr(options, name)
+    # With an equals sign, a value may begin with a hyphen.
+    words += [f"{name}={value}" for name, value in given.items() if value is not None]
+    words += [f"--{name}" for name in ("no-report", "files") if getattr(options, name.replace("-", "_"))]
+    return shlex.join([*words, f"--out={directory}", "--resume"])
+
+
+def _memory_limit(text: str | None) -> int | None:
+    """Bytes; None for the default, 0 for none."""
+    if text is None or text == "none":
+        return None if text is None else 0
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", text.strip(), re.IGNORECASE)
+    size = float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " ") if found else 0.0
+    if not 2**20 <= size < 2**63:
+        raise InputError(
+            f"--memory-limit is {reprlib.repr(text)}; it must be a size from 1M to 8388607T, such as 4G, or 'none'."
+        )
+    return int(size)
+
+
+def _summarise(directory: Path, options: argparse.Namespace) -> int:
+    """Write the report, print the summary; a contradiction among the results is a failure."""
+    from .. import verdict
+    from ..harness.results import load_results
+    from ..report import terminal, write_report
+
+    report = None if options.no_report else write_report(directory, page=options.page, files=options.files)
+    runs = verdict.judged(load_results(directory))
+    print(terminal.text(runs))
+    if report is not None:
+        print(f"report: {report}")
+    return DONE if verdict.contradictions(runs).empty else FAILED
+
+
+def _suite(options: argparse.Namespace) -> Suite:
+    from ..harness.suites import DISTANCES, from_files, suite
+
+    if options.jobs < 1:
+        raise InputError(f"--jobs is {options.jobs}; it must be at least 1.")
+    if options.repeat < 1:
+        raise InputError(f"--repeat is {options.repeat}; it must be at least 1.")
+    if options.time_limit is not None and not 0 < options.time_limit < math.inf:
+        raise InputError(f"--time-limit is {options.time_limit}; it must be a positive, finite number of seconds.")
+    for name in ("starts", "seed"):
+        value, least = getattr(options, name), int(name == "starts")
+        if value is not None and not least <= value < 2**32:
+            raise InputError(f"--{name} is {value}; it must be an integer from {least} to 4294967295.")
+    if options.seed is not None and options.starts is None:
+        raise InputError("--seed goes with --starts.")
+    if options.retry_failed and not options.resume:
+        raise InputError("--retry-failed goes with --resume.")
+    # Before the suite is made, so that a solver in a file gets its problems as any other.
+    solvers = named_solvers(options.solvers)
+    if options.risks:
+        if options.m is None:
+            raise InputError("--risks needs --m, the number of examples on which the risks were measured.")
+        refuse_ignored(options, ["suite"], "does not go with --risks, which is a suite of its own")
+        chosen = from_files(options.risks, options.m, options.distance or DISTANCES, delta=options.delta)
+    else:
+        refuse_ignored(options, ["m", "delta", "distance"], "describes risk files; it goes with --risks")
+        chosen = suite(options.suite)
+    chosen = chosen.select(solvers, options.problems)
+    return chosen if options.starts is None else chosen.with_starts(options.starts, options.seed or 0)
+
+
+def _directory(options: argparse.Namespace, chosen: Suite) -> Path:
+    if options.out:
+        return Path(options.out)
+    if options.resume:
+        raise InputError("--resume needs --out, the directory to go on in.")
+    return Path("results") / f"{chosen.name}-{datetime.now():%Y%m%d-%H%M%S}"
+
+
+@contextmanager
+def _progress(cells: int) -> Iterator[Progress]:
+    """A bar on a terminal; elsewhere a line now and then."""
+    failures, step = 0, max(1, cells // 20)
+    if not sys.stderr.isatty():
+
+        def tell(row: dict[str, Any], done: int, total: int) -> None:
+            nonlocal failures
+            failures += not row["success"]
+            if done % step == 0 or done == total:
+                print(f"{done}/{total} cells, {failures} failed", file=sys.stderr, flush=True)
+
+        yield tell
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    words = [TextColumn(text) for text in ("{task.description}", "{task.fields[failures]} failed", "left")]
+    columns = (words[0], BarColumn(), MofNCompleteColumn(), words[1], TimeElapsedColumn(), words[2])
+    with Bar(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("cells", total=cells, failures=0)
+
+        def show(row: dict[str, Any], done: int, total: int) -> None:
+            nonlocal failures
+            failures += not row["success"]
+            bar.update(task, completed=done, total=total, failures=failures, description=f"{row['solver']:<13}")
+
+        yield show

@@ -1,0 +1,259 @@
+"""What works on this machine: solvers, package versions, Ipopt, data sets, and how to get what is missing.
+
+The list of packages is read from the installed metadata of setup.cfg, versions are read without importing the packages,
+and what can only be known by running native code is run in a process of its own, so that a broken library is a finding
+and not the end of the examination.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pacb_models import terminal
+from pacb_models.commands.program import DONE, add_command
+from pacb_models.solvers.nonlinear import native
+
+if TYPE_CHECKING:
+    from packaging.requirements import Requirement
+
+DISTRIBUTION = "pacb-models"
+#: The extras of setup.cfg that matter to those who use the package; the others serve its developers.
+EXTRAS = ("ipopt", "solvers", "bench", "dask")
+#: Worth knowing though not ours to require: CVXPY brings SCS, and joblib's Dask backend lives in distributed.
+INDIRECT = ("scs", "distributed")
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+#: Ipopt takes milliseconds; the rest is for imports on a slow disk.
+PROBE_SECONDS = 120
+
+SETUP_COMMAND = "make setup (in a checkout), or: conda install -c conda-forge cyipopt pynumero_libraries"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report.
+
+    ``found`` is a version, a path or "yes"; None means that it is missing, and then ``remedy`` tells how to get it.
+    """
+
+    name: str
+    found: str | None
+    remedy: str = ""
+    note: str = ""
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser = add_command(
+        subparsers, "doctor", _doctor, "which solvers work here, versions, and how to get the missing ones"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    report = examine()
+    if options.json:
+        print(json.dumps(report, allow_nan=False))
+    else:
+        print_report(report)
+    return DONE
+
+
+def examine() -> dict[str, list[dict[str, Any]]]:
+    """The report: section -> findings, each with ``name``, ``found`` (None: missing), ``remedy`` and ``note``."""
+    sections = {"system": _system, "solvers": _solvers, "packages": _packages, "ipopt": _ipopt, "data": _data}
+    return {title: [asdict(finding) for finding in look()] for title, look in sections.items()}
+
+
+def print_report(report: dict[str, list[dict[str, Any]]]) -> None:
+    """Print the report as one table per section, missing parts with the command that installs them."""
+    width = max(len(finding["name"]) for findings in report.values() for finding in findings)
+    lines, grids = [], []
+    columns = [terminal.Column("", numeric=False), terminal.Column("", numeric=False)]
+    for title, findings in report.items():
+        lines += [title, *(f"  {finding['name']:<{width}}  {_describe(finding)}" for finding in findings), ""]
+        rows = [terminal.Row([finding["name"], _describe(finding)], _news(finding)) for finding in findings]
+        grids.append(terminal.Grid(title, columns, rows))
+    text, good = verdict(report)
+    terminal.show(terminal.Row([text], good), grids, "\n".join(lines))
+
+
+def verdict(report: dict[str, list[dict[str, Any]]]) -> tuple[str, bool]:
+    """How many solvers work, and what is missing or of another version than is needed; True when nothing is."""
+    wanting = [finding["name"] for findings in report.values() for finding in findings if _news(finding) is False]
+    solvers = report.get("solvers", [])
+    working = sum(_news(finding) is True for finding in solvers)
+    if not wanting:
+        return f"Everything works (solvers: {working}).", True
+    names = ", ".join(dict.fromkeys(wanting))
+    return f"{working} of {len(solvers)} solvers work. Missing, or not the version that is needed: {names}.", False
+
+
+def _news(finding: dict[str, Any]) -> bool | None:
+    """False for what is missing or comes with a remedy, True for a solver that works, None for a mere fact."""
+    if finding["found"] is None or finding["remedy"]:
+        return False
+    return True if finding["found"] == "available" else None
+
+
+def _describe(finding: dict[str, Any]) -> str:
+    text = "MISSING" if finding["found"] is None else finding["found"]
+    if finding["note"]:
+        text += f"  ({finding['note']})"
+    if finding["remedy"]:
+        text += f"  -> {finding['remedy']}"
+    return text
+
+
+def _system() -> Iterator[Finding]:
+    yield Finding("python", platform.python_version(), note=sys.prefix)
+    yield Finding("platform", platform.platform())
+    yield Finding("cores", str(os.cpu_count()))
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    yield Finding("browser", browser, "" if browser else "apt-get install chromium", "only to test the report")
+
+
+def _solvers() -> Iterator[Finding]:
+    from pacb_models.solving.registry import get_solver, solver_names
+
+    names = solver_names()
+    if not names:
+        yield Finding("any", None, "pip install -e . (solvers are found through the installed package's entry points)")
+    for name in names:
+        try:
+            reason = get_solver(name).missing()
+        except Exception as error:  # a third party's solver may fail in any way; the others are still reported
+            yield Finding(name, None, note=f"cannot be loaded, {type(error).__name__}: {error}")
+            continue
+        yield Finding(name, None, note=reason) if reason else Finding(name, "available")
+
+
+def _packages() -> Iterator[Finding]:
+    from packaging.requirements import Requirement
+
+    try:
+        declared = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        yield Finding(DISTRIBUTION, None, "pip install -e .", "not installed, only imported from a folder")
+        declared = []
+    # Two extras may name the same package.
+    wanted: dict[str, Requirement] = {}
+    for requirement in map(Requirement, declared):
+        marker = requirement.marker
+        if marker is None or any(marker.evaluate({"extra": extra}) for extra in EXTRAS):
+            wanted.setdefault(requirement.name, requirement)
+    for requirement in map(Requirement, INDIRECT):
+        wanted.setdefault(requirement.name, requirement)
+    yield from map(_package, wanted.values())
+
+
+def _package(requirement: Requirement) -> Finding:
+    """A package's version, without importing it; a version that setup.cfg does not allow gets the remedy as well."""
+    name, allowed = requirement.name, requirement.specifier
+    extras = f"[{','.join(requirement.extras)}]" if requirement.extras else ""
+    remedy = SETUP_COMMAND if name == "cyipopt" else f"pip install '{name}{extras}{allowed}'"
+    try:
+        version = metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return Finding(name, None, remedy)
+    if not allowed.contains(version, prereleases=True):
+        return Finding(name, version, remedy, f"{allowed} is needed")
+    return Finding(name, version)
+
+
+def _ipopt() -> Iterator[Finding]:
+    library = native.find_asl_library()
+    program, stand_in = native.find_ipopt_executable(), native.find_pounce_executable()
+    version, complaint = _probe("ipopt_version")
+    yield Finding("Ipopt through cyipopt", version, "" if version else SETUP_COMMAND, complaint)
+    yield Finding("PyNumero ASL library", str(library) if library else None, "" if library else SETUP_COMMAND)
+    yield Finding("ipopt program", str(program) if program else "none", note="needed only without the two above")
+    yield Finding("pounce program", str(stand_in) if stand_in else "none", note="stands in for ipopt where none is")
+    answer, complaint = _probe("solve_small_problem")
+    yield Finding("a Pyomo model solved", answer, "" if answer else SETUP_COMMAND, complaint)
+
+
+def _probe(function: str) -> tuple[str | None, str]:
+    """What a function of this module returns in a fresh interpreter, or None and what went wrong in one line."""
+    code = f"from pacb_models.benchmarks.commands import doctor; doctor.answer_probe(doctor.{function})"
+    try:
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PROBE_SECONDS)
+    except subprocess.TimeoutExpired:
+        return None, f"no answer within {PROBE_SECONDS} s"
+    if done.returncode < 0:
+        return None, f"the process was ended by signal {-done.returncode}"
+    answer = done.stdout.strip().rpartition("\n")[2]
+    return (answer, "") if done.returncode == 0 else (None, answer)
+
+
+def answer_probe(function: Callable[[], str]) -> None:
+    """Print what the function returns, or its exception in one line and exit with 1."""
+    try:
+        print(function())
+    except Exception as error:
+        print(f"{type(error).__name__}: {' '.join(str(error).split())}")
+        sys.exit(1)
+
+
+def ipopt_version() -> str:
+    """The version of the Ipopt library that cyipopt loads."""
+    import cyipopt
+
+    return ".".join(map(str, cyipopt.IPOPT_VERSION))
+
+
+def solve_small_problem() -> str:
+    """Minimise x² + 2y² on x + y = 1 with Pyomo and Ipopt; RuntimeError unless the answer is (2/3, 1/3).
+
+    Pyomo's own ``available()`` is not enough: it is true without the ASL library.
+    """
+    native.use_environment_folders()
+    program = native.find_ipopt_executable() or native.find_pounce_executable()
+    if native.find_asl_library():
+        name, interface, options = "cyipopt", "cyipopt", {}
+    elif program is not None:
+        name, interface, options = program.name, "ipopt", {"executable": str(program)}
+    else:
+        raise RuntimeError("neither PyNumero's ASL library nor a program ipopt or pounce was found")
+    import pyomo.environ as pyo
+
+    model = pyo.ConcreteModel()
+    model.x = pyo.Var(initialize=1.0)
+    model.y = pyo.Var(initialize=1.0)
+    model.on_line = pyo.Constraint(expr=model.x + model.y == 1)
+    model.objective = pyo.Objective(expr=model.x**2 + 2 * model.y**2)
+    outcome = pyo.SolverFactory(interface, **options).solve(model)
+    x, y = pyo.value(model.x), pyo.value(model.y)
+    if abs(x - 2 / 3) > 1e-6 or abs(y - 1 / 3) > 1e-6:
+        ending = outcome.solver.termination_condition
+        raise RuntimeError(f"Ipopt ended with {ending} at ({x}, {y}) instead of (2/3, 1/3)")
+    return f"yes, by {name}"
+
+
+def _data() -> Iterator[Finding]:
+    from ..experiments.raw_files import cache_directory
+    from ..experiments.uci import LOADERS
+
+    directory = os.environ.get("PACB_DATA")
+    if directory and Path(directory).is_dir():
+        yield Finding("PACB_DATA", directory)
+    elif directory:
+        yield Finding("PACB_DATA", None, "set it to a directory with the raw UCI files", f"{directory} is no directory")
+    else:
+        note = "optional: wdbc and waveform need no file, the others are downloaded when they are asked for"
+        yield Finding("PACB_DATA", "not set", note=note)
+    folder = Path(directory) if directory else cache_directory()
+    files = list(dict.fromkeys(loader.file.name for loader in LOADERS.values()))
+    absent = [file for file in files if not (folder / file).is_file()]
+    note = f"not there: {', '.join(absent)}" if absent else ""
+    yield Finding("raw files", f"{len(files) - len(absent)} of {len(files)} in {folder}", note=note)

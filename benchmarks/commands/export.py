@@ -1,0 +1,157 @@
+"""``pacb export``: problems as files for other people's solvers, with their certified optima."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pacb_models.commands.program import DONE, add_bound_arguments, add_command, refuse_ignored
+from pacb_models.errors import InputError
+
+# Problems and suites are imported where they are used: ``pacb --help`` must not wait for NumPy.
+if TYPE_CHECKING:
+    from ..problems.problem import Problem
+
+
+#: The options that describe a bound.
+_BOUND = ("delta", "distance", "divergence", "order", "constant")
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Add the command ``export``."""
+    parser = add_command(
+        subparsers,
+        "export",
+        run,
+        "problems as .nl, .gms and .bar files with their certified optima",
+        "Write problems as models that other solvers read (.nl for AMPL's solvers, .gms for GAMS, .bar for BARON),\n"
+        "with names and a start, and a JSON file beside each: data, certified optimum, lower bound, posterior, local\n"
+        "minima.\n\n"
+        "  pacb export one-good-01 --out models     an instance of the collection 'hard'\n"
+        "  pacb export wdbc-H50-kl-exact --out models\n"
+        "  pacb export hard --out build/hard --archive dist/hard.tar.xz\n"
+        "  pacb export risks.csv --m 549 --distance squared --out models",
+    )
+    parser.add_argument(
+        "problems",
+        nargs="+",
+        metavar="PROBLEM|SUITE|RISKS.csv",
+        help="a problem by its name or the beginning of it, all problems of a suite, or a risk file (with --m)",
+    )
+    parser.add_argument("--out", required=True, metavar="DIR", help="where the files go")
+    parser.add_argument(
+        "--format",
+        action="append",
+        help="'nl', 'gms', 'bar' or 'tex' (LaTeX); repeatable, the first three by default",
+    )
+    parser.add_argument("--formulation", default="lifted", help="'lifted', or 'substituted', the paper's, dense")
+    parser.add_argument("--no-suffixes", action="store_true", help="without scaling factors, which some readers refuse")
+    parser.add_argument(
+        "--floors", action="store_true", help="tiny lower bounds, for solvers that would evaluate log at zero"
+    )
+    parser.add_argument("--largest", type=int, metavar="H", help="above, only the JSON is written (default 10000)")
+    parser.add_argument("--archive", metavar="FILE.tar.xz", help="also pack everything that was written")
+    parser.add_argument("--m", type=int, help="sample size of the risk files")
+    add_bound_arguments(parser)
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write every problem asked for, once."""
+    if sys.flags.optimize > 1:
+        raise InputError("export does not run without docstrings, which Pyomo reads; leave out -OO or PYTHONOPTIMIZE.")
+    from pacb_models.models.pyomo_models import check_formulation
+    from pacb_models.validation import check_choice
+
+    from ..problems.export import LARGEST_MODEL, archive, export
+    from ..problems.model_files import DEFAULT, FORMATS
+
+    if options.archive is not None and not options.archive.endswith(".tar.xz"):
+        # Nothing that is exported, or exported from, ends like this.
+        raise InputError(f"--archive is {options.archive!r}; it must end in '.tar.xz'.")
+    if not any(map(_is_file, options.problems)):
+        refuse_ignored(options, ("m", *_BOUND), "describes risk files, and none is given")
+    if options.divergence != "renyi":
+        refuse_ignored(options, ["order"], "goes with --divergence renyi")
+    formats = [check_choice("--format", name, FORMATS) for name in options.format or DEFAULT]
+    formulation = check_formulation(options.formulation, "--formulation")
+    largest = LARGEST_MODEL if options.largest is None else options.largest
+    recipes = _different([recipe for text in options.problems for recipe in _recipes(text, options)])
+    written: list[Path] = []
+    for recipe in recipes.values():
+        written += export(recipe, options.out, formats, formulation, largest, not options.no_suffixes, options.floors)
+    print(f"{len(recipes)} problems, {len(written)} files in {options.out}", file=sys.stderr)
+    if options.archive:
+        archive(options.out, written, options.archive)
+        print(f"packed into {options.archive}", file=sys.stderr)
+    return DONE
+
+
+def _different(recipes: Iterable[Problem]) -> dict[str, Problem]:
+    """Problems by name, which is that of their files: the same one may be asked for twice, but not two of one name."""
+    found: dict[str, Problem] = {}
+    for recipe in recipes:
+        if found.setdefault(recipe.name, recipe).identity != recipe.identity:
+            raise InputError(
+                f"{found[recipe.name].dataset!r} and {recipe.dataset!r} would both be written as {recipe.name!r}; "
+                "export them into different directories."
+            )
+    return found
+
+
+def _recipes(text: str, options: argparse.Namespace) -> list[Problem]:
+    """The problems that one argument stands for."""
+    from ..harness.suites import suite, suite_names
+
+    if _is_file(text):
+        return [_from_file(text, options)]
+    if text in suite_names():
+        return list({cell.problem.name: cell.problem for cell in suite(text).cells}.values())
+    named = named_problems(text)
+    if not named:
+        raise InputError(
+            f"{text!r} is neither a suite ({', '.join(suite_names())}) nor a risk file, and no problem's name "
+            "begins with it; names are like 'wdbc-H50-kl-exact', or the first column of 'hard.csv'."
+        )
+    return named
+
+
+def named_problems(text: str) -> list[Problem]:
+    """The problem of that name, or all whose names begin so."""
+    named = [recipe for recipe in _known() if recipe.name == text]
+    return named or [recipe for recipe in _known() if text and recipe.name.startswith(text)]
+
+
+def _is_file(text: str) -> bool:
+    """Whether this is meant as a risk file."""
+    return text.endswith(".csv") or Path(text).is_file()
+
+
+def _from_file(path: str, options: argparse.Namespace) -> Problem:
+    from pacb_models.risk_file import read_risk_file
+
+    from ..problems.problem import Problem, from_content
+
+    if options.m is None:
+        raise InputError("a risk file needs --m, the number of examples on which the risks were measured.")
+    bound = {name: getattr(options, name) for name in ("m", *_BOUND)}
+    name = f"{Path(path).stem}-{options.divergence}-{options.distance}"
+    return Problem(name, path, from_content, {"content": read_risk_file(path), **bound})
+
+
+def _known() -> Iterator[Problem]:
+    """Problems that have a name: the hard instances, the embedded tables, and other packages'."""
+    from pacb_models.names import CONSTANTS
+
+    from ..harness.suites import DISTANCES, PAPER_SIZES
+    from ..problems.families import instances
+    from ..problems.problem import PAPER_DATASETS, outside_problems, table_problem
+
+    yield from (instance.problem for instance in instances())
+    for dataset, count, distance, constant in product(PAPER_DATASETS, PAPER_SIZES, DISTANCES, CONSTANTS):
+        yield table_problem(dataset, count, distance, constant)
+    yield from outside_problems()

@@ -1,0 +1,92 @@
+"""``pacb judge``: what other people's solvers wrote, recomputed and compared with the proven optimum."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pacb_models.commands.program import DONE, FAILED, add_command
+from pacb_models.errors import InputError
+
+# Problems and suites are imported where they are used: ``pacb --help`` must not wait for NumPy.
+if TYPE_CHECKING:
+    from ..harness.submissions import Finding
+    from ..problems.problem import Problem
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Add the command ``judge``."""
+    parser = add_command(
+        subparsers,
+        "judge",
+        run,
+        "what other people's solvers wrote: found, a local minimum, infeasible, or below the proven optimum",
+        "Recompute bound, violation and KKT residual from the weights in a solution file, and compare them with the\n"
+        "proven optimum. Files: .sol of AMPL's solvers (with the .col of the export), .csv with one weight per line\n"
+        "or a column 'weight', .json with a list 'posterior'. Exit code 1: a solver claims what does not hold.\n\n"
+        "  pacb export wdbc-H50-kl-exact --format nl --out models\n"
+        "  ipopt models/wdbc-H50-kl-exact.nl -AMPL\n"
+        "  pacb judge models/wdbc-H50-kl-exact.json models/wdbc-H50-kl-exact.sol --into results/mine",
+    )
+    parser.add_argument("problem", metavar="PROBLEM", help="the JSON that 'pacb export' wrote, or a problem's name")
+    parser.add_argument("solutions", nargs="+", metavar="SOLUTION", help="a .sol, .csv or .json file")
+    parser.add_argument("--solver", metavar="NAME", help="what to call the solver; as its file says by default")
+    parser.add_argument("--into", metavar="DIR", help="add the rows to the results of 'pacb bench' there")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Judge every file; 1 when one of them claims what does not hold."""
+    from ..harness.submissions import WRONG, Judge, add_to_log, name_of
+    from ..problems.solution_files import read_solution
+
+    recipe, columns = _problem(options.problem)
+    judge = Judge(recipe)
+    findings: dict[str, Finding] = {}
+    for text in options.solutions:
+        found = read_solution(text, judge.problem.size, columns)
+        findings[text] = judge.judge(found, name_of(found, Path(text), options.solver))
+    if options.json:
+        print(json.dumps(_as_json(recipe, judge.optimum, findings), allow_nan=False))
+    else:
+        for text, finding in findings.items():
+            print(f"{text}: {finding.solver}: {finding.sentence}")
+    if options.into is not None:
+        names = [finding.solver for finding in findings.values()]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InputError(f"--into takes one solution of each solver; {twice!r} has {names.count(twice)}.")
+        add_to_log(options.into, recipe, list(findings.values()))
+    return FAILED if any(finding.verdict in WRONG for finding in findings.values()) else DONE
+
+
+def _as_json(recipe: Problem, optimum: float | None, findings: dict[str, Finding]) -> dict[str, Any]:
+    names = ("solver", "verdict", "sentence", "bound", "claimed", "gap", "kkt_residual", "violation", "violated")
+    solutions = [
+        {"file": text, **{name: _plain(getattr(finding, name)) for name in names}} for text, finding in findings.items()
+    ]
+    return {"problem": recipe.name, "optimum": optimum, "solutions": solutions}
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _problem(text: str) -> tuple[Problem, list[Path]]:
+    """The problem, and where the names of its variables may be."""
+    path = Path(text)
+    if path.suffix != ".json":
+        from .export import named_problems
+
+        named = named_problems(text)
+        if len(named) != 1:
+            more = f"; {named[0].name!r} is one" if named else ""
+            raise InputError(f"PROBLEM is {text!r}, which {len(named)} problems have as the beginning of a name{more}.")
+        return named[0], []
+    from ..problems.problem import from_file
+
+    return from_file(path), [path.with_suffix(".col")]

@@ -1,0 +1,161 @@
+"""``pacb reproduce``: the paper's tables and figures beside its printed numbers."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pacb_models.commands.program import DONE, add_command, refuse_ignored
+from pacb_models.errors import InputError, RunStopped
+
+from ..paper.numbers import listed
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Add the command ``reproduce``."""
+    parser = add_command(
+        subparsers,
+        "reproduce",
+        run,
+        "the paper's tables and figures beside its printed numbers",
+        "Compute the paper's tables and figures again, with its constants and with exact ones, each beside the\n"
+        "printed numbers, and write DIR/paper.html, paper.md, paper.tex, tables/*.csv and figures/*.svg.\n\n"
+        "  pacb reproduce --out paper                     everything, from the embedded risk tables\n"
+        "  pacb reproduce table3 figure1 --out paper      one table and one figure\n"
+        "  pacb reproduce all --out paper --resume        go on after an interruption\n"
+        "  pacb reproduce all --out paper --from-data --data DIR --with-cv     train everything anew\n\n" + listed(),
+    )
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="tables and figures, by number or by name; all by default"
+    )
+    parser.add_argument("--out", required=True, metavar="DIR", help="output directory")
+    parser.add_argument("--from-data", action="store_true", help="train the SVMs anew instead of using embedded tables")
+    parser.add_argument("--data", metavar="DIR", help="directory of the raw UCI files (the variable PACB_DATA)")
+    parser.add_argument("--starts", type=int, default=1000, help="random starts of the convex–concave procedures")
+    parser.add_argument("--with-cv", action="store_true", help="run the cross-validation anew (27 CPU minutes)")
+    parser.add_argument("--seed", type=int, default=0, help="determines all that is random")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes")
+    parser.add_argument("--dask", metavar="ADDRESS", help="compute on the workers of a Dask scheduler")
+    parser.add_argument("--resume", action="store_true", help="keep what an earlier run in DIR has finished")
+    return parser
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compute what is asked for and write the document."""
+    from pacb_models.validation import check_count
+
+    from ..paper.catalogue import chosen
+    from ..paper.document import compose, write
+
+    items = chosen(options.names)
+    directory = Path(options.out)
+    for name, least in (("starts", 1), ("seed", 0), ("jobs", 1)):
+        check_count(f"--{name}", getattr(options, name), least=least)
+    if not (options.from_data or options.with_cv):
+        refuse_ignored(options, ["data"], "goes with --from-data or --with-cv")
+    if directory.exists() and not directory.is_dir():
+        raise InputError(f"--out is {options.out!r}, which is a file; it must be a directory.")
+    try:
+        with _progress() as report:
+            study = _study(options, directory, report)
+            results = compute(items, study, directory, options.resume)
+            report("writing the document", 0, 1)
+            paths = write(compose(items, results, study), directory)
+    except (KeyboardInterrupt, RunStopped):
+        print(f"\n{directory} keeps what is done; the same command with --resume goes on from there.", file=sys.stderr)
+        raise
+    print("\n".join(map(str, paths)))
+    return DONE
+
+
+def _study(options: argparse.Namespace, directory: Path, report: Any) -> Any:
+    from ..paper.study import Study, embedded_tables
+    from ..paper.training import embedded_times, train_tables
+
+    if options.from_data:
+        tables, times = train_tables(
+            directory / "risks",
+            options.data,
+            seed=options.seed,
+            jobs=options.jobs,
+            dask=options.dask,
+            resume=options.resume,
+            report=report,
+        )
+    else:
+        tables, times = embedded_tables(), embedded_times()
+    return Study(
+        tables,
+        starts=options.starts,
+        seed=options.seed,
+        jobs=options.jobs,
+        dask=options.dask,
+        with_cv=options.with_cv,
+        data_dir=options.data,
+        training_seconds=times,
+        report=report,
+        directory=directory / "results",
+        resume=options.resume,
+    )
+
+
+def compute(items: Sequence[Any], study: Any, directory: Path, resume: bool) -> dict[str, dict[str, Any]]:
+    """The results of the items and of those they need; with ``resume``, from their files where these are current."""
+    from ..paper.cache import Cache, fingerprint
+    from ..paper.catalogue import with_needs
+
+    cache = Cache(directory / "results")
+    results: dict[str, dict[str, Any]] = {}
+    todo = with_needs(items)
+    for position, item in enumerate(todo):
+        study.report(item.name, position, len(todo))
+        key = fingerprint(item, study, results)
+        result = cache.load(item, key) if resume else None
+        if result is None:
+            result = item.compute(study, results)
+            cache.store(item, key, result)
+            cache.forget_partial()
+        results[item.name] = result
+    return results
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    """A bar on a terminal, lines elsewhere; both on standard error."""
+    if not sys.stderr.isatty():
+        yield _lines()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description:<28}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        tasks: dict[str, Any] = {}
+
+        def show(what: str, done: int, total: int) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=total)
+            bar.update(tasks[what], completed=done, total=total)
+
+        yield show
+
+
+def _lines() -> Any:
+    """What is being done, and each tenth of longer work, with the seconds since the start."""
+    started = time.monotonic()
+    last: tuple[str, int] = ("", -1)
+
+    def show(what: str, done: int, total: int) -> None:
+        nonlocal last
+        tenth = 10 * done // max(total, 1)
+        if (what, tenth) != last:
+            last = (what, tenth)
+            print(f"{time.monotonic() - started:7.1f} s  {what}: {done} of {total}", file=sys.stderr, flush=True)
+
+    return show

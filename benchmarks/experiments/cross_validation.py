@@ -1,0 +1,108 @@
+"""The deterministic alternative: choose one λ of the grid by cross-validation."""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pacb_models.errors import InputError
+from pacb_models.estimators.dataset import Dataset, Sizes
+from pacb_models.estimators.grids import lambda_grid
+from pacb_models.estimators.shared_gram import Errors, Task
+from pacb_models.validation import check_count
+
+from .protocols import random_stream
+from .risks import Experiment, PartialResults, Progress, run_batches
+
+
+@dataclass(frozen=True, eq=False)
+class CrossValidation:
+    """Errors of every λ over all folds together, the λ with the fewest (the smallest of equals), and its test errors.
+
+    ``seconds`` is the time of everything (the kernel, the SVMs of all folds, the chosen one on all kept examples) and
+    ``cpu_seconds`` the processor time of it, over all threads and workers of a cluster.
+    """
+
+    name: str
+    lambdas: np.ndarray
+    errors: np.ndarray
+    size: int
+    best_lambda: float
+    test_errors: int
+    test_size: int
+    folds: int
+    seed: int
+    seconds: float
+    cpu_seconds: float
+
+    @property
+    def test_risk(self) -> float:
+        return self.test_errors / self.test_size
+
+
+def cross_validate(
+    dataset: Dataset,
+    grid: str | Sequence[float] | np.ndarray = "paper",
+    *,
+    count: int | None = None,
+    folds: int = 5,
+    seed: int = 0,
+    sizes: Sizes | None = None,
+    n_jobs: int = 1,
+    dask: str | None = None,
+    partial: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    progress: Progress | None = None,
+) -> CrossValidation:
+    """k-fold cross-validation over the same grid, kernel and test part as :func:`train_risks` with the same seed.
+
+    The folds divide what that has for training and validation together; the SVM of the best λ is then trained on all
+    of it. The paper compares its posteriors with this. Arguments as there; with ``resume``, ``seconds`` are those of
+    the last run, and ``cpu_seconds`` of all.
+    """
+    started = time.perf_counter()
+    lambdas = lambda_grid(grid, count)
+    experiment = Experiment(dataset, lambdas, protocol="paper", seed=seed, sizes=sizes)
+    kept, test_rows = experiment.protocol.pool, experiment.protocol.test_rows
+    if check_count("folds", folds, least=2) > kept:
+        raise InputError(f"folds is {folds}; there are only {kept} examples to divide.")
+    fold_of = random_stream(seed, 2).permutation(kept) % folds
+
+    total = len(lambdas) * folds
+    finished = PartialResults(partial, f"{experiment.fingerprint} {folds} folds", resume, parts=1)
+    run_batches(
+        experiment, functools.partial(_errors_of_folds, fold_of, folds), finished, total, n_jobs, dask, progress
+    )
+    held_out = [finished.errors[run].counts[0] for run in range(total)]
+    errors = np.array(held_out, dtype=np.int64).reshape(-1, folds).sum(axis=1)
+    best = min(np.flatnonzero(errors == errors.min()), key=lambda index: lambdas[index])
+    everything = Task(float(lambdas[best]), np.ones(kept, dtype=bool), (test_rows,))
+    (final,) = experiment.gram.errors([everything])
+    return CrossValidation(
+        name=dataset.name,
+        lambdas=lambdas,
+        errors=errors,
+        size=kept,
+        best_lambda=float(lambdas[best]),
+        test_errors=final.counts[0],
+        test_size=len(test_rows),
+        folds=folds,
+        seed=seed,
+        seconds=time.perf_counter() - started,
+        cpu_seconds=finished.cpu_seconds,
+    )
+
+
+def _errors_of_folds(fold_of: np.ndarray, folds: int, experiment: Experiment, runs: Sequence[int]) -> list[Errors]:
+    """Held-out errors of runs; run number n is the SVM of the λ number n // folds without the fold n % folds."""
+    tasks = []
+    for run in runs:
+        index, fold = divmod(run, folds)
+        held_out = fold_of == fold
+        tasks.append(Task(float(experiment.lambdas[index]), ~held_out, (np.flatnonzero(held_out),)))
+    return experiment.gram.errors(tasks)

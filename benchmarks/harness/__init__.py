@@ -1,0 +1,1 @@
+"""Suites, the runner with its measuring processes, and the log of results."""

@@ -1,0 +1,78 @@
+"""Two runs side by side: what became faster, slower, right or wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from pacb_models.errors import InputError
+
+from .. import verdict
+from .environment import MACHINE, Environments
+from .results import load_results, read_rows
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Cells that two runs share; prints itself."""
+
+    first: Path
+    second: Path
+    cells: pd.DataFrame
+    #: Whether both were measured on the same machines; otherwise times are not compared.
+    same_machines: bool = True
+
+    @property
+    def newly_wrong(self) -> pd.DataFrame:
+        """Cells that were found in the first run only."""
+        return self.cells[self.cells["found_1"] & ~self.cells["found_2"]]
+
+    @property
+    def newly_right(self) -> pd.DataFrame:
+        """Cells that are found in the second run only."""
+        return self.cells[~self.cells["found_1"] & self.cells["found_2"]]
+
+    def times(self) -> pd.DataFrame:
+        """Median time of each method in both runs on the cells that both found, and its change."""
+        both = self.cells[self.cells["found_1"] & self.cells["found_2"] & self.same_machines]
+        lines = []
+        for method, rows in both.groupby("method_1", sort=False):
+            first, second = (rows[f"total_seconds_{run}"] for run in (1, 2))
+            change = verdict.change(first, second)
+            lines.append((method, len(rows), first.median(), second.median(), change))
+        return pd.DataFrame(lines, columns=["method", "cells", "first", "second", "change"])
+
+    def __str__(self) -> str:
+        lines = [f"{len(self.cells)} cells are in both {self.first} and {self.second}"]
+        if not self.same_machines:
+            lines.append("times are not compared: they come from different machines")
+        for row in self.times().itertuples():
+            lines.append(
+                f"{row.method:<14} {row.first:>10.4f} s {row.second:>10.4f} s  {row.change} ({row.cells} cells)"
+            )
+        for title, rows in (("became wrong", self.newly_wrong), ("became right", self.newly_right)):
+            lines.append(f"{title}: {len(rows)}")
+            lines += [
+                f"  {row.method_1} on {row.problem_1}: {row.status_1} -> {row.status_2}" for row in rows.itertuples()
+            ]
+        return "\n".join(lines)
+
+
+def compare(first: str | Path, second: str | Path) -> Comparison:
+    """Match the cells of two result directories by their keys; repetitions count as :mod:`..verdict` condenses them."""
+    columns = ["key", "problem", "method", "status", "found", "total_seconds"]
+    frames = [verdict.condensed(verdict.judged(load_results(each)))[columns] for each in (first, second)]
+    cells = frames[0].add_suffix("_1").merge(frames[1].add_suffix("_2"), left_on="key_1", right_on="key_2")
+    if cells.empty:
+        raise InputError(f"{first} and {second} have no cell in common.")
+    return Comparison(Path(first), Path(second), cells, _machines(first) == _machines(second))
+
+
+def _machines(directory: str | Path) -> set[tuple[Any, ...]]:
+    """The machines that a directory's rows were measured on, by their facts."""
+    environments = Environments.read(directory)
+    numbers = {row["environment"] for row in read_rows(directory)}
+    return {tuple(environments.entry(number).get(name) for name in MACHINE) for number in numbers}

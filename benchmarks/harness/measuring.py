@@ -1,0 +1,333 @@
+"""Measuring processes as a runner sees them: started, asked, watched, and ended with everything they started."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import wait
+from typing import Any
+
+from pacb_models.plugins import described
+
+from . import supervisor
+from .suites import Cell
+from .worker import Request, TwoPipes, times_to_levels
+
+#: Seconds beyond the time limit for building a problem, for importing a solver's software (its clock starts
+#: afterwards), for the certified optimum and for the trace (it has stopped before).
+PREPARATION_LIMIT = 30.0
+#: Seconds for a new process to answer at all.
+START_LIMIT = 120.0
+#: New processes that a request is tried in when the one before ended without having taken it on.
+ATTEMPTS = 3
+#: Idle seconds after which a process on a Dask worker leaves: its runner may be gone without having said so.
+IDLE_LIMIT = 60.0
+#: Idle processes that a run keeps: about one for each solver, which keep what they imported ...
+KEPT = 20
+#: ... and on a Dask worker, of which a machine may have many.
+KEPT_ON_DASK = 3
+#: Seconds for a process to end what it started; then it is killed.
+ENDING_LIMIT = 5.0
+
+#: A measured solver gets one thread: otherwise it would be measured how many cores the machine has to spare.
+_ONE_THREAD = dict.fromkeys(
+    (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "BLIS_NUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+        "RAYON_NUM_THREADS",
+    ),
+    "1",
+)
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """How the cells of a run are measured."""
+
+    suite: str
+    time_limit: float
+    #: A name that no other run has: several may share a Dask worker.
+    run: str = field(default_factory=lambda: secrets.token_hex(8))
+    with_memory: bool = False
+    #: Bytes that a measuring process may allocate; 0 for any number.
+    memory_limit: int = 0
+    parallel: bool = False
+    idle_limit: float = 0.0
+    kept: int = KEPT
+
+
+class NotTakenOn(Exception):
+    """The process ended before it took on the request, which is innocent of it."""
+
+
+class Confused(Exception):
+    """A process answered something that was not asked."""
+
+
+class Failed(Exception):
+    """A process said that it cannot do what it was asked; it is still good for something else."""
+
+
+def search_path() -> list[str]:
+    """Where this process finds modules, without what Python itself put in front for ``-m`` and ``-c``.
+
+    That is the current directory, where a file that happens to be called ``random.py`` would be run.
+    """
+    main = sys.modules.get("__main__")
+    from_module = main is not None and main.__spec__ is not None
+    here = os.getcwd()
+    return [entry for entry in sys.path if entry and not (from_module and os.path.abspath(entry) == here)]
+
+
+class Process:
+    """A process that measures one solver, or judges, and the pipes to it."""
+
+    def __init__(self, solver: str, memory_limit: int, idle_limit: float) -> None:
+        self.solver = solver
+        child_in, parent_out = os.pipe()
+        parent_in, child_out = os.pipe()
+        arguments = (json.dumps(search_path()), os.getpid(), child_in, child_out, memory_limit, idle_limit)
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", supervisor.__file__, *map(str, arguments)],
+            pass_fds=(child_in, child_out),
+            # The safe path holds for the programs that solvers start, too.
+            env={**os.environ, "PYTHONSAFEPATH": "1", **_ONE_THREAD},
+            stdin=subprocess.DEVNULL,
+            # Ctrl-C is the runner's to handle, and a group of its own can be ended as a whole.
+            start_new_session=True,
+        )
+        os.close(child_in)
+        os.close(child_out)
+        self._pipes = TwoPipes(parent_in, parent_out)
+        self._end = os.pidfd_open(self._process.pid)
+        weakref.finalize(self, os.close, self._end)
+        self._dismissed = False
+        self._ending = threading.Lock()
+        self._key = ""
+
+    def ask(self, key: str, kind: str, *arguments: Any) -> None:
+        """Hand over a request; :class:`NotTakenOn` when the process is gone, or does not answer."""
+        self._key = key
+        try:
+            self._pipes.send(tuple(Request(key, kind, pickle.dumps(arguments))))
+            accepted = self.answer("accepted", START_LIMIT)
+        except (EOFError, OSError):
+            raise NotTakenOn(f"the measuring process ended with {self.cause()}") from None
+        if accepted is None:
+            raise NotTakenOn(f"the measuring process did not answer within {START_LIMIT:g} s")
+
+    def answer(self, kind: str, seconds: float) -> Row | None:
+        """What the process says next; None when it takes longer. Raises EOFError when it has ended."""
+        # The end of the process too: a child that a solver forked may hold the pipe open.
+        ready = wait([self._pipes.incoming, self._end], seconds)
+        if not ready:
+            return None
+        if not self._pipes.poll(0):
+            raise EOFError
+        key, found, facts = self._pipes.recv()
+        if key != self._key or found not in (kind, "failed"):
+            raise Confused(f"the measuring process answered {found!r} for cell {key}, not {kind!r} for {self._key}")
+        if found == "failed":
+            raise Failed(facts["message"])
+        return facts
+
+    def cause(self) -> str:
+        """How the process ended, or that it did not; it is left to be waited for."""
+        if self._dismissed:
+            return "its dismissal"
+        if not wait([self._end], ENDING_LIMIT):
+            return "its pipe closed"
+        found = os.waitid(os.P_PIDFD, self._end, os.WEXITED | os.WNOWAIT)
+        if found is None or found.si_code == os.CLD_EXITED:
+            return f"exit code {0 if found is None else found.si_status}"
+        return f"signal {found.si_status}"
+
+    def left_something(self) -> bool:
+        """Whether a process that the solver started is still there."""
+        return len(supervisor.descendants(self._process.pid)) > 1
+
+    def dismiss(self) -> None:
+        """Ask the process to end, and all that it started; :meth:`kill` sees to it."""
+        self._dismissed = True
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._end, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End the process, whatever it is doing, and all that it started."""
+        with self._ending:
+            if self._process.returncode is None:
+                self.dismiss()
+                wait([self._end], ENDING_LIMIT)
+                # Before it is waited for: until then nobody else can have its number.
+                with suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait()
+
+
+def _failed(message: str) -> Row:
+    return {"status": "error", "message": message}
+
+
+#: What stands for a solver's name where weights are judged.
+_REFEREE = ""
+
+
+class Pool:
+    """The processes of one run. Each measures one solver only, or judges, where no measured solver runs.
+
+    Several threads may use it.
+    """
+
+    def __init__(self, conditions: Conditions) -> None:
+        self.conditions = conditions
+        self._patience = PREPARATION_LIMIT + conditions.time_limit
+        self._lock = threading.Lock()
+        self._ended = False
+        self._processes: set[Process] = set()
+        #: Those that wait for a request, the one that has waited longest first.
+        self._idle: list[Process] = []
+        #: Solvers that did not come back from their warm-up, with the kind of problem.
+        self._hanging: set[tuple[Any, ...]] = set()
+        #: Certified optima by the problem's identity, NaN where none can be had.
+        self._references: dict[str, float] = {}
+
+    def measure(self, cell: Cell) -> Row | None:
+        """Measure one cell and judge it; whatever happens there is a row. None when the run has ended."""
+        row: Row = {}
+        found: Row = {}
+        self._with_process(cell.solver, row, lambda process: self._measure(process, cell, row, found))
+        if found:
+            self._with_process(_REFEREE, row, lambda process: self._judge(process, cell, row, found))
+        return None if self._ended else row
+
+    def end(self) -> None:
+        """End every process, and start no more."""
+        with self._lock:
+            self._ended = True
+            processes, self._processes, self._idle = list(self._processes), set(), []
+        for act in (Process.dismiss, Process.kill):
+            for process in processes:
+                act(process)
+
+    def _with_process(self, solver: str, row: Row, work: Callable[[Process], bool]) -> None:
+        """Let a process work on a row; what goes wrong becomes its status. ``work`` says if it is good for another."""
+        for _ in range(ATTEMPTS):
+            if self._ended:
+                return
+            process = self._take(solver)
+            usable = False
+            try:
+                usable = work(process)
+                return
+            except NotTakenOn as reason:
+                row |= _failed(f"{reason}, {ATTEMPTS} times")
+            except Failed as reason:
+                row |= _failed(str(reason))
+                usable = True
+                return
+            except Exception as reason:
+                # Answers may be left in its pipe, and must not be taken for another cell's.
+                row |= _failed(described(reason))
+                return
+            finally:
+                self._give_back(process, usable)
+
+    def _take(self, solver: str) -> Process:
+        with self._lock:
+            for process in reversed(self._idle):
+                if process.solver == solver:
+                    self._idle.remove(process)
+                    return process
+        limit = 0 if solver == _REFEREE else self.conditions.memory_limit
+        process = Process(solver, limit, self.conditions.idle_limit)
+        with self._lock:
+            self._processes.add(process)
+        return process
+
+    def _give_back(self, process: Process, usable: bool) -> None:
+        with self._lock:
+            self._idle.append(process)
+            spare = [process] if not usable or self._ended else self._idle[: -self.conditions.kept]
+            self._idle = [each for each in self._idle if each not in spare]
+            self._processes -= set(spare)
+        for each in spare:
+            each.kill()
+
+    def _measure(self, process: Process, cell: Cell, row: Row, result: Row) -> bool:
+        """Fill the row, and the result with what the solver's process says of it."""
+        limit, patience = self.conditions.time_limit, self._patience
+        row.clear()
+        process.ask(cell.key, "measure", cell, limit, self.conditions.with_memory)
+        started = time.perf_counter()
+        try:
+            found = process.answer("built", patience)
+            if found is None:
+                row |= _failed(f"building the problem took over {patience:g} s")
+                return False
+            row |= found
+            hanging = (cell.solver, row["problem_kind"], row["distance"], row["divergence"])
+            if hanging in self._hanging:
+                row |= _failed(f"not tried: its warm-up took over {patience:g} s before")
+                return False
+            found = process.answer("ready", patience)
+            if found is None:
+                self._hanging.add(hanging)
+                row |= _failed(f"importing and warming up took over {patience:g} s")
+                return False
+            started = time.perf_counter()
+            # A solver that keeps the limit itself gets a moment to say so.
+            found = process.answer("done", 1.1 * limit + 1.0 if found["keeps_time_limit"] else limit)
+            if found is None:
+                seconds = time.perf_counter() - started
+                row |= {"status": "time_limit", "message": "ended at the time limit", "seconds": seconds}
+                return False
+            result |= found
+            row |= {name: value for name, value in found.items() if name != "posterior"}
+        except (EOFError, OSError):
+            row |= {**_failed(f"the process ended with {process.cause()}"), "seconds": time.perf_counter() - started}
+            return False
+        with suppress(EOFError, OSError):
+            found = process.answer("trace", patience)
+            if found is not None:
+                result |= found
+                # What a solver has left behind would take time from the others.
+                return not self.conditions.with_memory and not process.left_something()
+        return False
+
+    def _judge(self, process: Process, cell: Cell, row: Row, result: Row) -> bool:
+        """Complete a measurement; without a certified optimum it still counts."""
+        identity = cell.problem.identity
+        process.ask(cell.key, "judge", cell.problem, cell.solver, result, self._references.get(identity))
+        try:
+            judged = process.answer("judged", self._patience)
+            if judged is None:
+                row |= _failed(f"judging what it returned took over {self._patience:g} s")
+                return False
+            row |= judged
+        except (EOFError, OSError):
+            # No solver runs there: whatever ended it may not end the next one.
+            raise NotTakenOn(f"the process that judges what it returned ended with {process.cause()}") from None
+        with suppress(EOFError, OSError, Failed):
+            reference = process.answer("reference", self._patience)
+            if reference is not None:
+                row["reference_bound"] = self._references[identity] = reference["reference_bound"]
+                row["minima"] = reference["minima"]
+                row |= times_to_levels(row, result.get("descents", ()))
+                return reference["clean"]
+        return False

@@ -1,0 +1,130 @@
+"""Somebody's program as a solver, ``nl:PROGRAM``: it reads an ``.nl`` file and writes a ``.sol``, as AMPL's solvers do.
+
+It is called as ``PROGRAM model.nl -AMPL`` in a folder of its own. The processes that measure see to the limits: memory
+and threads are inherited, and nothing that the program starts outlives its cell (see :mod:`.supervisor`).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from pacb_models.models.pyomo_models import set_start
+from pacb_models.problem import BoundProblem
+from pacb_models.solution import Outcome
+from pacb_models.solver import Solver
+from pacb_models.solving.judging import OPTIMAL_RESIDUAL
+from pacb_models.validation import check_positive, check_posterior
+
+from ..problems.claimed import claims
+from ..problems.floors import add_floors, mixture
+from ..problems.model_files import nl_files
+from ..problems.solution_files import SolutionFile, read_solution
+
+#: Characters of what a failing program printed that its message quotes.
+_QUOTED = 300
+
+
+class NlProgram(Solver):
+    """A program that reads the lifted model of a bound minimisation."""
+
+    needs = ("model",)
+    requires = ("pyomo",)
+    keeps_time_limit = True
+
+    def __init__(self, name: str, path: str) -> None:
+        self.name, self.path = name, path
+
+    def missing(self) -> str | None:
+        return super().missing() or (None if os.access(self.path, os.X_OK) else f"{self.path} is no program")
+
+    def run(
+        self,
+        problem: BoundProblem,
+        *,
+        start: object = None,
+        time_limit: float | None = None,
+        suffixes: bool = True,
+        floors: bool = False,
+    ) -> Outcome:
+        """Write the model, let the program work on it, and read what it wrote.
+
+        Parameters
+        ----------
+        problem : BoundProblem
+        start : array of shape (H,), optional
+            The prior by default.
+        time_limit : float, optional
+            Seconds for writing the model and for the program, which is ended then with all of its process group.
+        suffixes, floors : bool
+            As ``pacb export`` has them.
+        """
+        began = time.perf_counter()
+        limit = None if time_limit is None else check_positive("time_limit", time_limit)
+        posterior = problem.prior if start is None else check_posterior(start, problem.size, "start")
+        model = problem.pyomo_model()
+        if floors:
+            add_floors(model, problem)
+            posterior = mixture(problem, posterior)
+        set_start(model, problem, posterior)
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            for file, content in nl_files(model, "model", suffixes).items():
+                (folder / file).write_bytes(content)
+            built = time.perf_counter() - began
+            ended = _ended(self.path, folder, None if limit is None else max(limit - built, 0.0))
+            if ended is None:
+                return Outcome(None, "time_limit", "the program was ended at the time limit", setup_seconds=built)
+            if not (folder / "model.sol").exists():
+                return Outcome(None, "error", f"no model.sol; {_last_words(ended, folder)}", setup_seconds=built)
+            found = read_solution(folder / "model.sol", problem.size)
+        status = found.status or ("not_converged" if found.weights is None else "optimal")
+        return Outcome(
+            found.weights,
+            "not_converged" if status in ("optimal", "acceptable") and found.weights is None else status,
+            _with_violation(problem, found),
+            setup_seconds=built,
+            details={"software": found.solver},
+        )
+
+
+def _with_violation(problem: BoundProblem, found: SolutionFile) -> str:
+    """The program's message; and which row of the model its point violates, where it does."""
+    said = None if found.weights is None else claims(problem, found)
+    if said is None or said["violation"] <= OPTIMAL_RESIDUAL:
+        return found.message
+    return (
+        f"{said['violated']} is violated by {said['violation']:.1e}, with a value of {said['claimed']}. {found.message}"
+    )
+
+
+def _ended(program: str, folder: Path, seconds: float | None) -> int | None:
+    """The program's exit code; None when it took longer, and is ended with its group."""
+    with open(folder / "printed", "wb") as printed:
+        process = subprocess.Popen(
+            [program, "model.nl", "-AMPL"],
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=printed,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            return process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            if process.returncode is None:
+                # Before it is waited for: until then nobody else can have its number.
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+
+
+def _last_words(code: int, folder: Path) -> str:
+    printed = (folder / "printed").read_bytes()[-_QUOTED:].decode(errors="replace")
+    how = f"signal {-code}" if code < 0 else f"exit code {code}"
+    return f"{how}; it printed: {' '.join(printed.split()) or 'nothing'}"

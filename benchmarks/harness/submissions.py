@@ -1,0 +1,189 @@
+"""Judging solutions that somebody else's solver wrote into a file: everything is recomputed from the weights.
+
+A solver's own value counts as a claim only (see :mod:`..problems.claimed`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pacb_models.errors import InputError
+from pacb_models.solution import Outcome
+from pacb_models.solving.judging import OPTIMAL_RESIDUAL, assess
+from pacb_models.solving.registry import solver_names
+
+from .. import verdict
+from ..problems.claimed import claims
+from ..problems.export import optimum_of
+from ..problems.problem import Problem, facts
+from ..problems.solution_files import SolutionFile
+from . import environment
+from .environment import Environments
+from .measuring import Conditions
+from .referee import judged
+from .results import LOG, ResultLog, export, read_rows
+from .runner import complete
+from .suites import Cell
+
+#: What a solution can come to.
+NO_POINT, BELOW, INFEASIBLE, FOUND, LOCAL, ELSEWHERE, UNKNOWN = (
+    "no point",
+    "claims a value below the proven one",
+    "infeasible",
+    "found",
+    "local minimum",
+    "not a minimum",
+    "no optimum is proven",
+)
+#: What no solver may say of a solution that it calls optimal.
+WRONG = (BELOW, INFEASIBLE)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a file's solution is worth."""
+
+    solver: str
+    verdict: str
+    #: The same in one sentence, with its numbers.
+    sentence: str
+    #: Recomputed from the weights, put onto the simplex; None without weights.
+    bound: float | None
+    #: The smallest value that the file claims.
+    claimed: float | None
+    gap: float | None
+    kkt_residual: float | None
+    violation: float | None
+    #: The row or variable that is violated most.
+    violated: str
+    #: Columns of a row of the log.
+    row: dict[str, Any]
+
+
+class Judge:
+    """Judges solutions of one problem."""
+
+    def __init__(self, recipe: Problem) -> None:
+        self.recipe, self.problem = recipe, recipe.build()
+        known = optimum_of(self.problem)
+        self.optimum: float | None = known["optimum"]
+        #: Bounds of the local minima, the optimum first.
+        self.minima = [minimum["bound"] for minimum in known["local_minima"]]
+
+    def judge(self, found: SolutionFile, solver: str) -> Finding:
+        """What one file says, and what holds of it."""
+        if found.weights is None:
+            return self._finding(found, solver, NO_POINT, f"no point: {found.message or 'the file has none'}", {})
+        claimed = claims(self.problem, found)
+        row = self._row(found, solver)
+        numbers = {**claimed, "bound": row["bound"], "kkt_residual": row["kkt_residual"]}
+        kind, sentence = self._verdict(found, numbers)
+        return self._finding(found, solver, kind, sentence, numbers, row)
+
+    def _verdict(self, found: SolutionFile, numbers: dict[str, Any]) -> tuple[str, str]:
+        bound, claimed = numbers["bound"], numbers["claimed"]
+        off = f"{numbers['violated']} is violated by {numbers['violation']:.1e}"
+        # A printed value is as exact as its digits.
+        allowed = verdict.CORRECT_GAP + found.rounding
+        if self.optimum is not None and claimed is not None and claimed < self.optimum - allowed:
+            by = self.optimum - claimed
+            return BELOW, f"{BELOW}: {claimed:.10g}, by {by:.1e}; its weights have {bound:.10g}, and {off}"
+        if not numbers["violation"] <= OPTIMAL_RESIDUAL:
+            return INFEASIBLE, f"infeasible by {numbers['violation']:.1e} ({numbers['violated']}); bound {bound:.10g}"
+        near = f"KKT residual {numbers['kkt_residual']:.1e}"
+        if self.optimum is None:
+            return UNKNOWN, f"bound {bound:.10g}; {UNKNOWN}; {near}"
+        above = f"{bound - self.optimum:.1e} above the proven optimum"
+        place = next((n for n, low in enumerate(self.minima) if abs(bound - low) <= verdict.CORRECT_GAP), None)
+        if abs(bound - self.optimum) <= verdict.CORRECT_GAP:
+            return FOUND, f"found: bound {bound:.10g}, {above}; {near}"
+        if place is not None:
+            which = f"{LOCAL} {place + 1} of {len(self.minima)}"
+            return LOCAL, f"{which}: bound {bound:.10g}, {above}; {near}"
+        return ELSEWHERE, f"{ELSEWHERE}: bound {bound:.10g}, {above}; {near}"
+
+    def _row(self, found: SolutionFile, solver: str) -> dict[str, Any]:
+        """The columns of the log, by the same functions as for a solver that is measured."""
+        status = found.status
+        if status is None:
+            # A file that claims nothing is taken for what its weights support.
+            status = assess(self.problem, Outcome(found.weights, "optimal"), solver, math.nan).status
+        said = {"posterior": found.weights, "status": status, "message": found.message, "lower_bound": None}
+        return judged(self.problem, solver, {**said, "seconds": math.nan, "simplex_residual": None})
+
+    def _finding(
+        self,
+        found: SolutionFile,
+        solver: str,
+        kind: str,
+        sentence: str,
+        numbers: dict[str, Any],
+        row: dict[str, Any] | None = None,
+    ) -> Finding:
+        bound = numbers.get("bound")
+        if row is None:
+            row = {**facts(self.problem), "status": found.status or "error", "message": found.message}
+        row = {**row, "reference_bound": self.optimum, "minima": len(self.minima) or None}
+        if kind in WRONG and row.get("claims"):
+            # The row's own words are of the weights on the simplex; what the file says besides does not hold.
+            row |= {"status": "not_converged", "message": f"{sentence}. {row['message']}".strip()}
+        return Finding(
+            solver,
+            kind,
+            sentence,
+            bound,
+            numbers.get("claimed"),
+            None if bound is None or self.optimum is None else bound - self.optimum,
+            numbers.get("kkt_residual"),
+            numbers.get("violation"),
+            numbers.get("violated", ""),
+            row,
+        )
+
+
+def name_of(found: SolutionFile, path: Path, given: str | None) -> str:
+    """What a solver is called in a report: as the user says, as the file says, or as the file is called."""
+    name = given or found.solver or path.stem
+    if name in solver_names():
+        raise InputError(f"{path} is by {name!r}, which is a solver of this package; name yours with --solver.")
+    return name
+
+
+def add_to_log(directory: str | Path, recipe: Problem, findings: list[Finding]) -> None:
+    """Append the rows to the log of a directory; a solver's earlier row for the problem is replaced."""
+    with ResultLog(directory) as log:
+        written = (Path(directory) / LOG).exists() and (Path(directory) / LOG).stat().st_size > 0
+        known = read_rows(directory) if written else []
+        for finding in findings:
+            _check_same(directory, recipe.name, finding.row, known)
+        environments = Environments.read(directory)
+        number = environments.number(environment.describe())
+        environments.write(directory)
+        limits = [row["time_limit"] for row in known if row["problem"] == recipe.name]
+        suites = [row["suite"] for row in known]
+        conditions = Conditions(suites[0] if suites else "judged", time_limit=max(limits, default=0.0))
+        for finding in findings:
+            cell = Cell(recipe, finding.solver)
+            row = complete(cell, 0, finding.row, conditions)
+            key = hashlib.sha256(f"judged {recipe.name} {finding.solver}".encode()).hexdigest()[:16]
+            log.append({**row, "key": key, "environment": number})
+        export(directory)
+
+
+def _check_same(directory: str | Path, name: str, row: dict[str, Any], known: list[dict[str, Any]]) -> None:
+    """Refuse a problem that shares nothing but its name with that of the log."""
+    for other in known:
+        if other["problem"] != name or other["H"] is None:
+            continue
+        for fact in ("H", "m", "delta", "distance", "divergence", "order", "constant", "reference_bound"):
+            mine, theirs = row[fact], other[fact]
+            same = mine == theirs or None in (mine, theirs)
+            if fact == "reference_bound" and not same:
+                same = abs(mine - theirs) <= verdict.BELOW
+            if not same:
+                raise InputError(f"{directory} has results on another {name!r}: its {fact} is {theirs}, not {mine}.")
+        return

@@ -1,0 +1,331 @@
+"""Suites: which problems are given to which solvers, with which settings and time limit."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from pacb_models import BoundProblem
+from pacb_models.errors import InputError
+from pacb_models.plugins import load, registered
+from pacb_models.risk_file import read_risk_file
+from pacb_models.solving.registry import available_solvers, capable_solvers, get_solver, solver_identity
+
+from ..problems.families import instance, instances
+from ..problems.problem import (
+    PAPER_DATASETS,
+    Problem,
+    from_content,
+    from_table,
+    outside_problems,
+    synthetic,
+    table_problem,
+)
+from ..problems.starts import numbered_start, takes_start
+
+#: Entry-point group for third parties: a function without arguments that returns a suite.
+GROUP = "pacb_models.suites"
+
+DISTANCES = ("linear", "squared", "kl")
+PAPER_SIZES = (50, 200, 500, 1000, 1990)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One measurement: a problem, a solver, its settings and seed; and the start, one of a numbered list."""
+
+    problem: Problem
+    solver: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    #: Of the solver's own draws, or of the list of starts.
+    seed: int | None = None
+    start: int | None = None
+
+    @cached_property
+    def key(self) -> str:
+        """A short name for exactly this measurement, the same in every run."""
+        parts = [self.problem.identity, solver_identity(self.solver), self.settings, self.seed]
+        parts += [] if self.start is None else [self.start]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+    def options(self, problem: BoundProblem) -> dict[str, Any]:
+        """Keyword arguments for the solver."""
+        if self.seed is None:
+            return self.settings
+        if self.start is None:
+            return {**self.settings, "seed": self.seed}
+        return {**self.settings, "start": numbered_start(problem, self.seed, self.start)}
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Cells to measure, in order, and how."""
+
+    name: str
+    description: str
+    cells: tuple[Cell, ...]
+    #: Seconds after which a cell is ended and its solver charged.
+    time_limit: float
+    #: Measure peak memory, which takes a new process for every cell.
+    measure_memory: bool = False
+    #: Once a solver runs out of time, do not try it on larger problems of the same kind.
+    stop_at_limit: bool = False
+
+    def select(self, solvers: Iterable[str] | None = None, problems: str | None = None) -> Suite:
+        """The cells of some solvers, and of the problems whose name contains a text."""
+        wanted = None if solvers is None else set(solvers)
+        for name in wanted or ():
+            get_solver(name)
+        cells = tuple(
+            cell
+            for cell in self.cells
+            if (wanted is None or cell.solver in wanted) and (problems is None or problems in cell.problem.name)
+        )
+        idle = sorted((wanted or set()) - {cell.solver for cell in self.cells})
+        if idle:
+            raise InputError(f"--solvers names {idle[0]!r}, which the suite {self.name!r} gives no problem to.")
+        if not cells:
+            raise InputError(f"no cell of the suite {self.name!r} is left after --solvers and --problems.")
+        return replace(self, cells=cells)
+
+    def with_starts(self, count: int, seed: int) -> Suite:
+        """Every local method from the same ``count`` random posteriors; what has starts of its own, or takes none, as
+        it is.
+        """
+        cells: list[Cell] = []
+        for cell in self.cells:
+            own = cell.seed is not None or {"start", "starts", "merge"} & cell.settings.keys()
+            if own or not takes_start(get_solver(cell.solver)):
+                cells.append(cell)
+            else:
+                cells += [replace(cell, seed=seed, start=number) for number in range(count)]
+        description = f"{self.description}; local methods from {count} random starts (seed {seed})"
+        return replace(self, description=description, cells=tuple(cells))
+
+    def installed(self) -> tuple[Suite, dict[str, str]]:
+        """The cells of solvers that can run here, and what the others lack."""
+        absent = {name: reason for name, reason in available_solvers().items() if not reason.available}
+        cells = tuple(cell for cell in self.cells if cell.solver not in absent)
+        wanted = {cell.solver for cell in self.cells}
+        return replace(self, cells=cells), {name: reason for name, reason in absent.items() if name in wanted}
+
+
+def cells_for(
+    problem: Problem, settings: dict[str, list[tuple[dict[str, Any], int | None]]] | None = None
+) -> list[Cell]:
+    """One cell per solver that can handle the problem; ``settings`` lists (options, seed) pairs for some of them."""
+    chosen = settings or {}
+    return [
+        Cell(problem, solver, options, seed)
+        for solver in capable_solvers(problem.build())
+        for options, seed in chosen.get(solver, [({}, None)])
+    ]
+
+
+def both_ways(cells: list[Cell]) -> list[Cell]:
+    """Each cell on the raw problem, and with classifiers of equal risk merged."""
+    merged = [replace(cell, settings={**cell.settings, "merge": True}) for cell in cells]
+    return [cell for pair in zip(cells, merged, strict=True) for cell in pair]
+
+
+#: Methods that keep dense matrices, or branch: seconds to minutes where the others take milliseconds.
+DENSE = ("slsqp", "trust-constr", "scip")
+
+#: The size up to which the fuller suites ask them.
+DENSE_LARGEST = 200
+
+#: Methods that the faster suites do not wait for: those, and one that takes many thousands of steps.
+SLOW = (*DENSE, "frank-wolfe")
+
+#: Methods that build an algebraic model first, which takes longer than solving most problems.
+MODELLED = ("cvxpy", "ipopt", "dnlp", "casadi")
+
+#: Instances of ``hard`` in the quick suite: one per way to fail, small enough for every solver.
+QUICK_HARD = (
+    "one-good-07-H50-chi2-squared",
+    "one-good-09-H100-chi2-squared",
+    "one-good-12-H50-chi2-kl",
+    "one-good-17-H20-chi2-kl",
+    "staircase-03-H111-chi2-kl",
+    "no-errors-12-H200-chi2-kl",
+    "natural-01-H2000-renyi3-kl",
+)
+
+
+def without(cells: Iterable[Cell], solvers: Iterable[str]) -> list[Cell]:
+    """The cells of all other solvers."""
+    return [cell for cell in cells if cell.solver not in solvers]
+
+
+def table_problems(*counts: int) -> list[Problem]:
+    """Nine data sets × three distances × some sizes."""
+    return [
+        table_problem(dataset, count, distance)
+        for count in counts
+        for dataset in PAPER_DATASETS
+        for distance in DISTANCES
+    ]
+
+
+def hard_cells(solvers_left_out: Iterable[str] = (), largest: int | None = None) -> list[Cell]:
+    """The frozen collection with every solver but some, up to a size."""
+    cells: list[Cell] = []
+    for frozen in instances():
+        if largest is None or frozen.size <= largest:
+            # Which solvers can handle it does not depend on its size, and the largest take a while to build.
+            small = replace(frozen.problem, arguments={**frozen.arguments, "count": min(frozen.size, 10_000)})
+            cells += [replace(cell, problem=frozen.problem) for cell in cells_for(small)]
+    return without(cells, solvers_left_out)
+
+
+def quick() -> Suite:
+    """Nine data sets × three distances × H = 50 and 1990 and a few hard instances; slow methods at H = 50 only."""
+    cells = [cell for problem in table_problems(50) for cell in cells_for(problem)]
+    for frozen in map(instance, QUICK_HARD):
+        cells += without(cells_for(frozen.problem), SLOW if frozen.size > DENSE_LARGEST else ())
+    cells += without([cell for problem in table_problems(1990) for cell in cells_for(problem)], SLOW)
+    description = (
+        "nine UCI data sets, three distances, H = 50 and 1990, and a few hard instances; "
+        f"slow methods ({', '.join(SLOW)}) not at 1990"
+    )
+    return Suite("quick", description, tuple(cells), time_limit=3.0)
+
+
+def hard() -> Suite:
+    """The frozen collection of hard instances, with the solvers that are done in milliseconds."""
+    cells = hard_cells(SLOW + MODELLED)
+    return Suite("hard", "200 hard instances with certified optima, the fast solvers", tuple(cells), time_limit=2.0)
+
+
+def field_suite() -> Suite:
+    """Everything: the quick suite's problems and all hard instances, every solver; dense methods on small ones."""
+    tables = [cell for problem in table_problems(50, 1990) for cell in both_ways(cells_for(problem))]
+    cells = [
+        cell
+        for cell in (*tables, *hard_cells())
+        if cell.solver not in DENSE or cell.problem.arguments["count"] <= DENSE_LARGEST
+    ]
+    description = (
+        "nine UCI data sets (H = 50 and 1990), raw and merged, and 200 hard instances, every solver; "
+        f"dense methods ({', '.join(DENSE)}) up to H = {DENSE_LARGEST}"
+    )
+    return Suite("field", description, tuple(cells), time_limit=3.0)
+
+
+def certify_optimum() -> Suite:
+    """SCIP's lower bounds against the certified optima: the nine data sets at H = 50, hard instances up to that size.
+
+    Rényi orders are left out: SCIP does not close them in any time that one would wait.
+    """
+    tables = [cell for problem in table_problems(50) for cell in cells_for(problem)]
+    small = [cell for cell in hard_cells(largest=50) if cell.problem.arguments["divergence"] != "renyi"]
+    cells = [cell for cell in (*tables, *small) if cell.solver in ("frontier", "scip")]
+    description = "the certified optimum against the lower bound of an unrelated global method, H up to 50"
+    return Suite("certify-optimum", description, tuple(cells), time_limit=60.0)
+
+
+def paper() -> Suite:
+    """The paper's grid with both constants, 1000 starts of CCP at H = 50, Ipopt from several starts."""
+    cells: list[Cell] = []
+    for constant in ("exact", "paper"):
+        for count in PAPER_SIZES:
+            for dataset in PAPER_DATASETS:
+                for distance in DISTANCES:
+                    problem = table_problem(dataset, count, distance, constant)
+                    cells += cells_for(problem, {"ipopt": [({}, None), ({"starts": 5}, 0)]})
+                    if count == 50 and distance == "kl":
+                        cells.append(Cell(problem, "ccp", {"starts": 1000}, 0))
+    description = "the paper's grid (nine data sets, five sizes, three distances, both constants), multi-start included"
+    return Suite("paper", description, tuple(cells), time_limit=60.0)
+
+
+def scaling() -> Suite:
+    """H = 10² to 10⁷ with synthetic risks, each solver as far as its time limit lets it."""
+    cells: list[Cell] = []
+    for exponent in range(2, 8):
+        for distance, kind in (*((distance, "bound") for distance in DISTANCES), ("kl", "direct")):
+            arguments = {"count": 10**exponent, "distance": distance, "delta": 0.05, "kind": kind}
+            name = f"synthetic-H1e{exponent}-{distance}" + ("" if kind == "bound" else "-direct")
+            problem = Problem(name, "synthetic", synthetic, arguments)
+            # Which solvers can handle it does not depend on its size; the small one is cheap to build.
+            small = Problem("small", "synthetic", synthetic, {**arguments, "count": 10})
+            cells += both_ways([Cell(problem, solver) for solver in capable_solvers(small.build())])
+    description = "synthetic risks, H = 10² to 10⁷, raw and merged, each solver as far as the time limit lets it"
+    return Suite("scaling", description, tuple(cells), time_limit=20.0, measure_memory=True, stop_at_limit=True)
+
+
+def direct() -> Suite:
+    """Direct bounds: nine data sets × distances and divergences × H = 50 and 1990; dense methods at H = 50 only."""
+    pairs = [*(("chi2", 2.0, distance) for distance in DISTANCES), ("renyi", 1.2, "kl"), ("kl", 2.0, "kl")]
+    cells: list[Cell] = []
+    for count in (50, 1990):
+        for dataset in PAPER_DATASETS:
+            for divergence, order, distance in pairs:
+                bound = {"distance": distance, "divergence": divergence, "order": order, "delta": 0.01}
+                arguments = {"dataset": dataset, "count": count, "kind": "direct", "constant": "one-sided", **bound}
+                name = f"{dataset}-H{count}-{distance}-{divergence}-direct"
+                problem = Problem(name, dataset, from_table, arguments)
+                cells += without(cells_for(problem), DENSE if count > 50 else ())
+    description = "bounds without change of measure, one-sided constants: nine UCI data sets, H = 50 and 1990"
+    return Suite("direct", description, tuple(cells), time_limit=5.0)
+
+
+def outside() -> Suite:
+    """Problems that other packages register, every solver."""
+    cells = [cell for problem in outside_problems() for cell in cells_for(problem)]
+    return Suite("outside", "problems registered by other packages", tuple(cells), time_limit=60.0)
+
+
+def from_files(paths: Iterable[str], m: int, distances: Iterable[str], **bound: Any) -> Suite:
+    """A user's own risk files, every solver."""
+    cells: list[Cell] = []
+    for path in paths:
+        content = read_risk_file(path)
+        for distance in distances:
+            arguments = {"content": content, "m": m, "distance": distance, **bound}
+            cells += cells_for(Problem(f"{path}-{distance}", str(path), from_content, arguments))
+    return Suite("files", "risk files: " + ", ".join(map(str, paths)), tuple(cells), time_limit=60.0)
+
+
+_OURS = {
+    "quick": quick,
+    "hard": hard,
+    "field": field_suite,
+    "certify-optimum": certify_optimum,
+    "paper": paper,
+    "direct": direct,
+    "scaling": scaling,
+    "outside": outside,
+}
+
+
+def suite_lines() -> dict[str, str]:
+    """What each suite is, in a line."""
+    theirs = {entry.name: f"registered by {entry.value}" for entry in registered(GROUP)}
+    return {name: (make.__doc__ or "").splitlines()[0] for name, make in _OURS.items()} | theirs
+
+
+def suite_names() -> list[str]:
+    """Names of all suites, ours and registered ones."""
+    return [*_OURS, *(entry.name for entry in registered(GROUP))]
+
+
+def suite(name: str) -> Suite:
+    """The suite of that name."""
+    if name in _OURS:
+        return _OURS[name]()
+    for entry in registered(GROUP):
+        if entry.name == name:
+            return load(entry, _made)
+    raise InputError(f"suite is {name!r}; it must be one of {', '.join(map(repr, suite_names()))}.")
+
+
+def _made(make: Any) -> Suite:
+    made = make()
+    if not isinstance(made, Suite):
+        raise TypeError(f"it returned {made!r}, not a Suite")
+    return made

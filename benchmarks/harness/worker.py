@@ -1,0 +1,248 @@
+"""A process that measures cells of one solver for a runner, or judges them, and can be killed without loss.
+
+The runner keeps a process and sends it request after request, so that imports are paid once; a solver that does not
+come back is ended with its process, and the next cell gets a new one. A process answers several times, and every answer
+repeats the key of the request. A measurement: "accepted"; "built" with the problem's facts; "ready" once the solver's
+software is imported (the clock starts here); "done" with what came out (it stops here); "trace" with the way down. A
+judgement (see :mod:`.referee`): "accepted", "judged", "reference". "failed" takes the place of an answer that cannot be
+given.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import os
+import pickle
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from pacb_models import BoundProblem, Solution, SolverUnavailableError, solve
+from pacb_models.plugins import described
+from pacb_models.solving.registry import get_solver
+
+from ..problems.problem import facts
+from .results import LEVELS, conform, reach_field
+from .suites import Cell
+
+#: Seconds for the tiny problem that warms a solver up: a global method may not close it.
+WARM_UP_LIMIT = 5.0
+
+Say = Callable[[str, dict[str, Any]], None]
+
+
+class Request(NamedTuple):
+    """What a runner asks for: "measure" or "judge", with pickled arguments."""
+
+    key: str
+    kind: str
+    arguments: bytes
+
+
+def warm_up(solver: str, problem: BoundProblem) -> None:
+    """Solve a tiny problem of the same kind, so that imports are not measured."""
+    with suppress(BaseException):
+        # Whatever is wrong shows up in the measurement itself, with its message.
+        limit: dict[str, Any] = {"time_limit": WARM_UP_LIMIT} if get_solver(solver).keeps_time_limit else {}
+        solve(problem.replace(risks=[0.1, 0.2, 0.3], prior=None, m=100, delta=0.05), solver, **limit)
+
+
+def measure(cell: Cell, problem: BoundProblem, options: dict[str, Any]) -> dict[str, Any]:
+    """Solve and describe what came out; whatever is raised, or is not what it should be, becomes the status "error"."""
+    started = time.perf_counter()
+    try:
+        return outcome(solve(problem, cell.solver, **options))
+    except SolverUnavailableError as reason:
+        return {"status": "unavailable", "message": str(reason)}
+    except MemoryError:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
+        within = "" if limit == resource.RLIM_INFINITY else f" (the limit is {limit / 2**30:.3g} GiB)"
+        return {"status": "error", "message": f"out of memory{within}", "seconds": time.perf_counter() - started}
+    except BaseException as reason:
+        return {"status": "error", "message": described(reason), "seconds": time.perf_counter() - started}
+
+
+def _options(cell: Cell, problem: BoundProblem, time_limit: float) -> dict[str, Any]:
+    # Solvers are compared on the problem as it is, with all its classifiers, unless the cell's settings say otherwise.
+    options = {"merge": False, **cell.options(problem)}
+    if get_solver(cell.solver).keeps_time_limit:
+        options.setdefault("time_limit", time_limit)
+    return options
+
+
+def outcome(solution: Solution) -> dict[str, Any]:
+    """What a solution says of itself; ValueError names what is not of its column's type. Its weights go along."""
+    found = {
+        "status": solution.status,
+        "message": solution.message,
+        "lower_bound": solution.lower_bound,
+        "simplex_residual": solution.details.get("simplex_violation"),
+        "iterations": solution.iterations,
+        "gradient_evaluations": solution.details.get("gradient_evaluations"),
+        "merged_size": solution.details.get("merged_size"),
+        "setup_seconds": solution.setup_seconds,
+        "seconds": solution.seconds,
+    }
+    conforming = conform(found)
+    return {**{name: conforming[name] for name in found}, "posterior": solution.posterior}
+
+
+def way_down(cell: Cell, problem: BoundProblem, options: dict[str, Any]) -> list[tuple[float, float]]:
+    """Every bound that was the smallest so far, with the share of the time after which it was reached.
+
+    Recording takes time, so the measured run does not; a second run does, of a solver that has an option ``trace``.
+    """
+    if "trace" not in inspect.signature(get_solver(cell.solver).run).parameters:
+        return []
+    try:
+        points = solve(problem, cell.solver, **options, trace=True).details.get("trace", ())
+        return _descents(points)
+    except BaseException:
+        # As in the measured run, which has the message.
+        return []
+
+
+def _descents(points: Sequence[Any]) -> list[tuple[float, float]]:
+    """Of a trace: bounds, or pairs of bound and seconds."""
+    found: list[tuple[float, float]] = []
+    for position, point in enumerate(points):
+        plain = isinstance(point, float)
+        bound, reached = (point, position) if plain else point
+        total = len(points) - 1 if plain else points[-1][1]
+        if not found or bound < found[-1][0]:
+            found.append((float(bound), reached / total if total > 0.0 else 0.0))
+    return found
+
+
+def times_to_levels(row: dict[str, Any], descents: Sequence[tuple[float, float]]) -> dict[str, Any]:
+    """Seconds, set-up included, until the gap was at most each level; all of the time where there is no trace."""
+    solving, building = row.get("seconds"), row.get("setup_seconds")
+    bound, reference = row.get("bound"), row.get("reference_bound")
+    if bound is None or solving is None or reference is None or not math.isfinite(reference):
+        return {}
+    shares = [next((share for low, share in descents if low <= reference + level), None) for level in LEVELS]
+    found: dict[str, Any] = {"traced": any(share is not None for share in shares)}
+    for level, share in zip(LEVELS, shares, strict=True):
+        if bound - reference <= level:
+            found[reach_field(level)] = (building or 0.0) + solving * (1.0 if share is None else min(share, 1.0))
+    return found
+
+
+class PeakMemory:
+    """How much the resident memory of this process rises above its present size, in bytes.
+
+    getrusage's peak will not do: it can be neither reset nor freed from what the parent process once used.
+    """
+
+    def __init__(self) -> None:
+        # Linux sets the peak back to the present size on this word.
+        Path("/proc/self/clear_refs").write_text("5")
+        self._before = _status("VmRSS")
+
+    def rise(self) -> int:
+        """The largest size since, less the size at the start."""
+        return max(_status("VmHWM") - self._before, 0)
+
+
+def _status(name: str) -> int:
+    """A size that the kernel tells about this process, in bytes (it counts kibibytes)."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return 1024 * int(line.split()[1])
+    raise OSError(f"/proc/self/status has no {name}")
+
+
+class Measurer:
+    """Measures; keeps what is the same for several cells."""
+
+    def __init__(self) -> None:
+        self._warm: set[tuple[Any, ...]] = set()
+        self._ways: dict[str, list[tuple[float, float]]] = {}
+
+    def answer(self, say: Say, cell: Cell, time_limit: float, with_memory: bool) -> None:
+        """Build, warm up, measure, trace; say so after each."""
+        try:
+            problem = cell.problem.build()
+            # The moment constant is the problem's, and kept for all of that m: the first solver must not pay for it.
+            _ = problem.coefficient
+            options = _options(cell, problem, time_limit)
+        except BaseException as reason:
+            raise RuntimeError(f"the problem cannot be built: {described(reason)}") from None
+        say("built", facts(problem))
+        kind = (problem.kind, problem.distance, problem.divergence, problem.order)
+        if kind not in self._warm:
+            self._warm.add(kind)
+            warm_up(cell.solver, problem)
+        say("ready", {"keeps_time_limit": get_solver(cell.solver).keeps_time_limit})
+        memory = PeakMemory() if with_memory else None
+        found = measure(cell, problem, options)
+        if memory is not None:
+            found["peak_memory_bytes"] = memory.rise()
+        say("done", found)
+        if cell.key not in self._ways:
+            self._ways[cell.key] = way_down(cell, problem, options)
+        say("trace", {"descents": self._ways[cell.key]})
+
+
+def serve(connection: TwoPipes, idle_limit: float | None = None) -> None:
+    """Answer requests until the runner hangs up, or asks nothing for too long."""
+    from .referee import Referee
+
+    roles: dict[str, Measurer | Referee] = {"measure": Measurer(), "judge": Referee()}
+    while connection.poll(idle_limit):
+        try:
+            request = Request(*connection.recv())
+        except EOFError:
+            return
+        say = partial(_say, connection, request.key)
+        say("accepted", {})
+        try:
+            roles[request.kind].answer(say, *pickle.loads(request.arguments))
+        except BaseException as reason:
+            text = str(reason) if type(reason) is RuntimeError else described(reason)
+            say("failed", {"message": text})
+
+
+def _say(connection: TwoPipes, key: str, kind: str, found: dict[str, Any]) -> None:
+    connection.send((key, kind, found))
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Serve on two pipe ends; solvers' chatter goes nowhere.
+
+    The arguments: the ends' numbers, a limit to memory in bytes and one to idleness in seconds (either may be 0 for
+    none).
+    """
+    incoming, outgoing, memory_limit = map(int, arguments[:3])
+    idle_limit = float(arguments[3])
+    for end in (incoming, outgoing):
+        # A program that a solver starts must not keep the runner waiting for the end of the file.
+        os.set_inheritable(end, False)
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    if memory_limit:
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        limit = memory_limit if hard == resource.RLIM_INFINITY else min(memory_limit, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    serve(TwoPipes(incoming, outgoing), idle_limit or None)
+
+
+class TwoPipes:
+    """A connection made of a pipe in each direction."""
+
+    def __init__(self, incoming: int, outgoing: int):
+        self.incoming = Connection(incoming, writable=False)
+        self._outgoing = Connection(outgoing, readable=False)
+        self.recv = self.incoming.recv
+        self.poll = self.incoming.poll
+        self.send = self._outgoing.send

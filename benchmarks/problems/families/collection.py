@@ -1,0 +1,90 @@
+"""The frozen collection ``hard``: what each instance is made from, and its certified optimum.
+
+``hard.csv`` holds a line per instance: the family and its arguments, a digest of the data they generate, the certified
+minimum of the bound, how many local minima there are and the second smallest. :mod:`.freeze` wrote it; a test generates
+the data again, compares the digests, and certifies a sample of the optima by means of its own.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from pacb_models import BoundProblem
+from pacb_models.errors import InputError
+
+from ..problem import Problem
+from .generators import FAMILIES
+
+FILE = "hard.csv"
+COLUMNS = ("name", "family", "arguments", "digest", "optimum", "minima", "second_minimum")
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One frozen problem."""
+
+    name: str
+    family: str
+    arguments: dict[str, Any]
+    #: Of risks and prior, see :func:`digest`.
+    digest: str
+    #: The certified minimum of the bound.
+    optimum: float
+    #: How many local minima the bound has.
+    minima: int
+    #: The second smallest of them, where there are several.
+    second_minimum: float | None
+
+    @property
+    def size(self) -> int:
+        """Number of classifiers."""
+        return int(self.arguments["count"])
+
+    @property
+    def problem(self) -> Problem:
+        """The recipe for the harness."""
+        return Problem(self.name, self.family, FAMILIES[self.family], self.arguments)
+
+    def build(self) -> BoundProblem:
+        """The problem itself."""
+        return self.problem.build()
+
+
+def digest(problem: BoundProblem) -> str:
+    """Sixteen hexadecimal digits that change with any bit of risks or prior (in little-endian double precision)."""
+    data = problem.risks.astype("<f8").tobytes() + problem.prior.astype("<f8").tobytes()
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+@cache
+def instances() -> tuple[Instance, ...]:
+    """All instances of ``hard``, family after family."""
+    text = files(__package__).joinpath(FILE).read_text(encoding="utf-8")
+    return tuple(_instance(line) for line in csv.DictReader(text.splitlines()))
+
+
+def instance(name: str) -> Instance:
+    """The instance of that name."""
+    for candidate in instances():
+        if candidate.name == name:
+            return candidate
+    raise InputError(f"instance is {name!r}; the collection 'hard' has none of that name.")
+
+
+def _instance(line: dict[str, str]) -> Instance:
+    second = float(line["second_minimum"]) if line["second_minimum"] else None
+    return Instance(
+        name=line["name"],
+        family=line["family"],
+        arguments=json.loads(line["arguments"]),
+        digest=line["digest"],
+        optimum=float(line["optimum"]),
+        minima=int(line["minima"]),
+        second_minimum=second,
+    )

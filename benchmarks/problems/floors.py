@@ -1,0 +1,50 @@
+r"""Models that keep away from :math:`\ln 0`: tiny floors, for solvers that evaluate on the edge of the domain.
+
+With :math:`q \ge \varepsilon p`, every posterior is a mixture :math:`\varepsilon p + (1 - \varepsilon) q'`. The minimum
+over those lies between that over all posteriors and the bound of the mixture with the optimal :math:`q'`, which is
+about ε above it: so the optimum of what is written is proven, too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pacb_models import BoundProblem
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+#: The floor of each weight, as a share of its prior.
+SHARE = 1e-9
+#: How far the bound of the kl distance, a variable, stays below one.
+BELOW_ONE = 1e-12
+
+
+def mixture(problem: BoundProblem, posterior: np.ndarray) -> np.ndarray:
+    """A posterior of all, mixed with the prior until it keeps the floors."""
+    return SHARE * problem.prior + (1.0 - SHARE) * posterior
+
+
+def add_floors(model: pyo.ConcreteModel, problem: BoundProblem) -> dict[str, float]:
+    """Raise the lower bounds of a model; what was changed, by the variables' names.
+
+    The floors of the weights alone decide the minimum: they imply that of the risk, and the ceiling stays above the
+    bound of the prior, which keeps them.
+    """
+    for variable, weight in zip(model.q.values(), problem.prior.tolist()):
+        variable.setlb(SHARE * weight)
+    changed = {"q/p": SHARE}
+    if (L := model.component("L")) is not None:
+        # Every weight is at least its floor, so the risk is at least the prior's, times the share; half for rounding.
+        L.setlb(changed.setdefault("L", 0.5 * SHARE * problem.empirical_risk(problem.prior)))
+    if (r := model.component("r")) is not None and problem.bound(problem.prior) < 1.0 - BELOW_ONE:
+        r.setub(changed.setdefault("r", 1.0 - BELOW_ONE))
+    return changed
+
+
+def enclosure(problem: BoundProblem, posterior: np.ndarray, optimum: float) -> dict[str, Any]:
+    """Between which values the minimum of the model with floors lies, from the optimum without."""
+    attained = max(problem.bound(mixture(problem, posterior)), optimum)
+    return {"optimum": attained, "lower_bound": optimum, "above_optimum": attained - optimum}

@@ -1,0 +1,205 @@
+"""What is behind the report's closed details: tables and pictures for who wants to know more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from .. import verdict
+from ..harness.results import LEVELS, reach_field
+from ..verdict import FOUND
+from . import pictures
+from .drawing import Looks
+from .part import Part
+from .tables import Column, Table
+from .wording import duration, scientific, significant, status_text
+
+#: Longer tables are cut: all of it is in the results.
+LONGEST = 20
+
+
+def details(cells: pd.DataFrame, each: pd.DataFrame, looks: Looks) -> Iterator[Part]:
+    """Every part that the runs have something for; ``cells`` are all condensed rows, ``each`` the comparable ones."""
+    made = (
+        _families(each),
+        _kinds(each),
+        _levels(each),
+        _profiles(each, looks),
+        _memory(each, looks),
+        _merging(cells),
+        _lower_bounds(each),
+        _misses(each),
+    )
+    yield from filter(None, made)
+
+
+def milliseconds(seconds: float) -> str:
+    """Seconds in a column of milliseconds."""
+    return significant(1e3 * seconds, 2)
+
+
+def _families(each: pd.DataFrame) -> Part | None:
+    families = each["dataset"].map(pictures.family_of)
+    if families.nunique() < 2:
+        return None
+    order = list(verdict.by_solver(each)["method"])
+    grouped = each.groupby(["method", families])["found"]
+    table = (grouped.sum().astype(str) + "/" + grouped.count().astype(str)).unstack().reindex(order).fillna("–")
+    columns = [Column("solver", "method", numeric=False)]
+    columns += [Column(str(name), name, numeric=False) for name in dict.fromkeys(families)]
+    return Part(
+        "families", "Optima found, family by family", tables=(Table.of("families", "", columns, table.reset_index()),)
+    )
+
+
+def _kinds(each: pd.DataFrame) -> Part | None:
+    kinds = list(each["kind"].unique())
+    if len(kinds) < 2:
+        return None
+    lines = []
+    for method in verdict.by_solver(each)["method"]:
+        line = {"method": method}
+        for kind in kinds:
+            rows = each[(each["method"] == method) & (each["kind"] == kind)]
+            solved = rows.loc[rows["found"], "total_seconds"]
+            time = f", {duration(solved.median(), 2)}" if len(solved) else ""
+            line[kind] = f"{len(solved)}/{len(rows)}{time}" if len(rows) else "–"
+        lines.append(line)
+    columns = [Column("solver", "method", numeric=False), *(Column(kind, kind, numeric=False) for kind in kinds)]
+    return Part(
+        "kinds",
+        "Optima found and median time, distance by distance",
+        tables=(Table.of("distances", "", columns, pd.DataFrame(lines)),),
+    )
+
+
+def _levels(each: pd.DataFrame) -> Part | None:
+    names = [reach_field(level) for level in LEVELS]
+    if each[names].isna().all(axis=None):
+        return None
+    lines = []
+    for method in verdict.by_solver(each)["method"]:
+        rows = each[each["method"] == method]
+        line: dict[str, Any] = {"method": method, "runs": len(rows)}
+        for name in names:
+            line[f"{name} reached"], line[name] = rows[name].notna().sum(), rows[name].median()
+        lines.append(line)
+    columns = [Column("solver", "method", numeric=False), Column("runs", "runs", "{:.0f}".format)]
+    for level, name in zip(LEVELS, names):
+        columns += [Column(f"to {level:.0e}", f"{name} reached", "{:.0f}".format), Column("[ms]", name, milliseconds)]
+    text = (
+        "Runs whose gap came to be at most so small, whatever was claimed, and the median time until then: from the "
+        "solver's trace where it has one, else its whole time."
+    )
+    return Part(
+        "levels", "Time to three accuracies", text, tables=(Table.of("levels", "", columns, pd.DataFrame(lines)),)
+    )
+
+
+def _profiles(each: pd.DataFrame, looks: Looks, fewest: int = 10, most: int = 3) -> Part | None:
+    problems = each.groupby("kind", sort=False)["problem"].nunique().sort_values(ascending=False, kind="stable")
+    kinds = [kind for kind, count in problems.items() if count >= fewest][:most]
+    if not kinds or each["method"].nunique() < 2:
+        return None
+    drawn = [
+        pictures.profile(each[each["kind"] == kind], looks, str(kind), f"profile-{place}")
+        for place, kind in enumerate(kinds)
+    ]
+    text = (
+        "After Dolan and Moré: at the left edge, how often a solver is the fastest; at the right, how often it finds "
+        "the optimum. A joint profile tells who is best. It does not rank the others (Gould and Scott, 2016)."
+    )
+    return Part("profiles", "Performance profiles", text, tuple(drawn))
+
+
+def _memory(each: pd.DataFrame, looks: Looks) -> Part | None:
+    each = each.assign(peak_memory_bytes=pd.to_numeric(each["peak_memory_bytes"]))
+    kinds = pictures.growth_kinds(each[each["peak_memory_bytes"] > 0])
+    if not kinds:
+        return None
+    drawn = pictures.growth(each, looks, kinds, "peak_memory_bytes", "memory")
+    return Part("memory", "Memory against the number of classifiers", pictures=drawn)
+
+
+def _merging(cells: pd.DataFrame) -> Part | None:
+    place = ["method", "problem", "start"]
+    sides = [cells[cells["merged"] == side].drop_duplicates(place).set_index(place) for side in (False, True)]
+    both = sides[0].merge(sides[1], left_index=True, right_index=True, suffixes=("_raw", "_merged"))
+    if both.empty:
+        return None
+    lines = []
+    for method, rows in both.groupby(level="method", sort=False):
+        solved = rows[rows["found_raw"] & rows["found_merged"]]
+        ratios = solved["total_seconds_raw"] / solved["total_seconds_merged"].clip(lower=1e-9)
+        line: dict[str, Any] = {"method": method, "problems": len(rows), "faster": ratios.median()}
+        for side in ("raw", "merged"):
+            line[f"found {side}"] = rows[f"found_{side}"].sum()
+            line[side] = solved[f"total_seconds_{side}"].median()
+        lines.append(line)
+    columns = [
+        Column("solver", "method", numeric=False),
+        Column("problems", "problems", "{:.0f}".format),
+        Column("found, raw", "found raw", "{:.0f}".format),
+        Column("found, merged", "found merged", "{:.0f}".format),
+        Column("raw [ms]", "raw", milliseconds),
+        Column("merged [ms]", "merged", milliseconds),
+        Column("times faster", "faster", lambda value: significant(value, 2)),
+    ]
+    text = (
+        "Risks are counts of errors, so many classifiers have equal ones. Merging them into one classifier changes no "
+        "minimum. Medians over the problems that were found both ways, merging included."
+    )
+    return Part(
+        "merging",
+        "Equal risks merged, beside the problem as it is",
+        text,
+        tables=(Table.of("merging", "", columns, pd.DataFrame(lines)),),
+    )
+
+
+def _lower_bounds(each: pd.DataFrame) -> Part | None:
+    proven = each.dropna(subset=["lower_bound", "reference_bound"])
+    if proven["method"].nunique() < 2:
+        return None
+    below = proven["reference_bound"] - proven["lower_bound"]
+    table = below.groupby(proven["method"], sort=False).agg(["size", "median", "max"]).reset_index()
+    columns = [
+        Column("solver", "method", numeric=False),
+        Column("problems", "size", "{:.0f}".format),
+        Column("median below", "median", scientific),
+        Column("farthest below", "max", scientific),
+    ]
+    text = "How far proven lower bounds are below the certified optimum. One above it would be a contradiction."
+    return Part("lower-bounds", "Proven lower bounds", text, tables=(Table.of("lower-bounds", "", columns, table),))
+
+
+def _misses(each: pd.DataFrame) -> Part | None:
+    wrong = each[each["outcome"] != FOUND]
+    if wrong.empty:
+        return None
+    grouped = wrong.groupby(["method", "kind", "status"], sort=False, dropna=False)
+    table = grouped.agg(
+        runs=("key", "size"),
+        gap=("gap", "max"),
+        message=("message", lambda texts: next((text for text in texts if text), "")),
+    )
+    table = table.reset_index().sort_values("runs", ascending=False, kind="stable")
+    columns = [
+        Column("solver", "method", numeric=False),
+        Column("distance", "kind", numeric=False),
+        Column("it says", "status", status_text, numeric=False),
+        Column("runs", "runs", "{:.0f}".format),
+        Column("largest gap", "gap", scientific),
+        Column("first message", "message", _shortened, numeric=False),
+    ]
+    more = f"The {LONGEST} most frequent of {len(table)}; the results have all." if len(table) > LONGEST else ""
+    return Part(
+        "misses", "What solvers that missed say", more, tables=(Table.of("misses", "", columns, table.head(LONGEST)),)
+    )
+
+
+def _shortened(text: str, length: int = 120) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"

@@ -1,0 +1,213 @@
+"""The figure kit: looks of methods, logarithmic axes, names beside points and curves, and the formats of a picture."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pacb_models.plots.style import BLACK, BLUE, GREEN, MARKERS, ORANGE, PURPLE, SKY, VERMILION, literal, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+#: Colours of the named curves. They differ for who sees no red, no green, no blue, and beside each carries its name.
+NAMED = (BLACK, VERMILION, BLUE, GREEN, ORANGE, SKY, PURPLE)
+#: The colour of the others.
+PALE = "#c2c2c2"
+
+_DASHES = ("-", "--", "-.", (0, (5, 1)), ":", (0, (3, 1, 1, 1)), (0, (8, 3)))
+
+#: Fonts of the reader's, so that text stays text: it can be searched, and the file is small.
+_FONTS = {"svg.fonttype": "none", "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans", "Arial"]}
+
+
+class Looks:
+    """Colour, line and mark of each method, the same in every picture: seven of them are named, the others grey."""
+
+    def __init__(self, named: Iterable[str]):
+        self.named = list(named)[: len(NAMED)]
+
+    def __getitem__(self, method: str) -> dict[str, Any]:
+        if method not in self.named:
+            return {"color": PALE, "linestyle": "-", "marker": "o"}
+        place = self.named.index(method)
+        return {"color": NAMED[place], "linestyle": _DASHES[place], "marker": MARKERS[place]}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A drawn figure: file name, a sentence for who cannot see it, SVG, and the figure for other formats.
+
+    ``tips`` are words for parts of it, by the ``gid`` that they were given: a reader points at a mark, and sees them.
+    """
+
+    name: str
+    description: str
+    figure: Figure | None = None
+    tips: Mapping[str, str] = field(default_factory=dict)
+    drawn: bytes = b""
+
+    @cached_property
+    def svg(self) -> bytes:
+        """The picture as a file of its own."""
+        return self.drawn or saved(self.figure, "svg")
+
+    @property
+    def inline(self) -> str:
+        """The picture as a part of a page: no identifiers that two pictures could share, and the tips in it."""
+        text = self.svg.decode()
+        text = text[text.index("<svg") :]
+        text = re.sub(r' id="[A-Za-z]+[0-9.a-z]*_\d+"', "", text)
+        for gid, words in self.tips.items():
+            solver = escape(gid.partition(":")[2])
+            text = text.replace(
+                f'<g id="{escape(gid)}">', f'<g class="mark" data-solver="{solver}"><title>{escape(words)}</title>'
+            )
+        return text
+
+
+def draw(name: str, description: str, figure: Figure, tips: Mapping[str, str] | None = None) -> Picture:
+    """A picture of a figure, drawn now while the style holds."""
+    picture = Picture(name, description, figure, tips or {})
+    _ = picture.svg
+    return picture
+
+
+def saved(figure: Any, file_format: str) -> bytes:
+    """The figure in a format, without a date: the same drawing gives the same file."""
+    metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {"Software": None}}[file_format]
+    buffer = io.BytesIO()
+    with styled():
+        from matplotlib import rc_context
+
+        with rc_context(_FONTS):
+            figure.savefig(buffer, format=file_format, metadata=metadata, dpi=110)
+    return buffer.getvalue()
+
+
+def new_axes(width: float, height: float) -> tuple[Figure, Axes]:
+    """A new figure with one pair of axes."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def log_axis(axis: Axis, show: Callable[[float], str]) -> None:
+    """A logarithmic axis with plain labels."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    # Every axis has its letter; matplotlib does not declare it.
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})  # type: ignore[attr-defined]
+    low, high = axis.get_view_interval()
+    labels = FuncFormatter(lambda value, _: show(value))
+    axis.set_major_locator(LogLocator(base=10.0, subs=(1.0,) if high >= 10.0 * low else (1.0, 2.0, 5.0)))
+    axis.set_major_formatter(labels)
+    axis.set_minor_formatter(NullFormatter())
+    axis.set_minor_locator(NullLocator())
+
+
+class Named(NamedTuple):
+    """A point, in data, with its name."""
+
+    x: float
+    y: float
+    name: str
+    colour: str = BLACK
+
+
+def name_points(axes: Axes, points: Sequence[Named], size: float = 8.0, avoid: Any = None, clear: float = 5.0) -> None:
+    """Write the name of each point where it covers no other point and no other name, with a line to a distant one.
+
+    ``avoid`` is a curve (its x and y) that names should not cover, ``clear`` the radius of a mark in points. The layout
+    must be final: places are found in pixels.
+    """
+    figure: Any = axes.get_figure()
+    unit = figure.dpi / 72.0
+    inside = axes.get_window_extent()
+    places = [axes.transData.transform((point.x, point.y)) for point in points]
+    taken = [(x - clear * unit, y - clear * unit, x + clear * unit, y + clear * unit) for x, y in places]
+    if avoid is not None:
+        curve = axes.transData.transform(np.column_stack(list(avoid)))
+        taken += [(x - unit, y - unit, x + unit, y + unit) for x, y in curve]
+    for point, (x, y) in zip(points, places, strict=True):
+        width, height = 0.6 * size * unit * len(point.name), 1.25 * size * unit
+        for dx, dy, align in _offsets(clear + 2.0):
+            left = x + dx * unit - {"left": 0.0, "center": width / 2, "right": width}[align]
+            box = (left, y + dy * unit - height / 2, left + width, y + dy * unit + height / 2)
+            within = inside.x0 <= box[0] and box[2] <= inside.x1 + 40 * unit
+            within = within and inside.y0 <= box[1] and box[3] <= inside.y1 + 6 * unit
+            if within and not any(_overlap(box, other) for other in taken):
+                break
+        taken.append(box)
+        distant = abs(dx) + abs(dy) > clear + 8.0
+        axes.annotate(
+            literal(point.name),
+            (point.x, point.y),
+            (dx, dy),
+            textcoords="offset points",
+            ha=align,
+            va="center",
+            fontsize=size,
+            color=point.colour,
+            arrowprops={"arrowstyle": "-", "color": "#bbbbbb", "lw": 0.6, "shrinkB": 3.0} if distant else None,
+            annotation_clip=False,
+        )
+
+
+def _offsets(near: float) -> Iterable[tuple[float, float, str]]:
+    """Places to try for a name: beside the point first, then farther away."""
+    yield from ((near, 0.0, "left"), (-near, 0.0, "right"), (0.0, -near - 4, "center"), (0.0, near + 4, "center"))
+    for distance in range(16, 200, 8):
+        for dx, align in ((6.0, "left"), (-6.0, "right"), (26.0, "left"), (-26.0, "right")):
+            for dy in (-distance, distance):
+                yield dx, float(dy), align
+
+
+def _overlap(first: Sequence[float], second: Sequence[float]) -> bool:
+    return first[0] < second[2] and second[0] < first[2] and first[1] < second[3] and second[1] < first[3]
+
+
+def name_ends(axes: Axes, ends: Sequence[Named], size: float = 8.0) -> None:
+    """Write the name of each curve beside its right end, in a column where none covers another."""
+    if not ends:
+        return
+    figure: Any = axes.get_figure()
+    step = 1.3 * size * figure.dpi / 72.0
+    ordered = sorted(ends, key=lambda end: end.y)
+    wanted = np.array([axes.transData.transform((end.x, end.y))[1] for end in ordered])
+    places = wanted.copy()
+    for k in range(1, len(places)):
+        places[k] = max(places[k], places[k - 1] + step)
+    # As a block, about as far up as down from where they would be.
+    places += np.median(wanted - places)
+    box = axes.get_window_extent()
+    for end, place in zip(ordered, places):
+        axes.annotate(
+            literal(end.name),
+            (end.x, end.y),
+            (1.03, (place - box.y0) / box.height),
+            textcoords="axes fraction",
+            va="center",
+            fontsize=size,
+            color=end.colour,
+            arrowprops={"arrowstyle": "-", "color": end.colour, "lw": 0.5, "alpha": 0.6, "shrinkB": 0.0},
+            annotation_clip=False,
+        )
+
+
+def settle(figure: Figure, right: float = 1.0) -> None:
+    """Lay the figure out for good, up to a share of its width; names are placed afterwards."""
+    engine: Any = figure.get_layout_engine()
+    engine.set(rect=(0.0, 0.0, right, 1.0))
+    figure.draw_without_rendering()
+    figure.set_layout_engine(None)

@@ -1,0 +1,391 @@
+"""The report's pictures: optima against time, problems against solvers, time against H, and where misses ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from pacb_models.plots.style import BLACK, VERMILION, literal
+
+from .. import verdict
+from ..verdict import FAILED, FOUND, LOCAL, OUTCOMES, SOME
+from .drawing import PALE, Looks, Named, Picture, draw, log_axis, name_ends, name_points, new_axes, settle
+from .wording import counted, duration, percent
+
+if TYPE_CHECKING:
+    from .missed import Case
+
+#: Methods that are named in every picture that they are in: the exact one, and the paper's.
+FIRST = ("frontier", "fixed-point", "ipopt", "ccp")
+
+#: Light to dark, so that they differ on grey paper too.
+FILLS = {FOUND: "#a6cee3", SOME: "#d0a030", LOCAL: "#d55e00", FAILED: "#222222"}
+
+#: More sizes than these are put together by half powers of ten.
+SIZES = 8
+
+
+def looks_for(table: pd.DataFrame) -> Looks:
+    """The seven methods to name: the exact one, the paper's, other people's, then those that found most."""
+    from pacb_models.plugins import registered
+    from pacb_models.solving.registry import GROUP
+
+    ours = {entry.name for entry in registered(GROUP) if entry.value.startswith("pacb_models.")}
+    methods = list(table["method"])
+    theirs = [method for method in methods if method.split(" ")[0] not in ours]
+    return Looks(dict.fromkeys([*(name for name in FIRST if name in methods), *theirs, *methods]))
+
+
+def classes(each: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Easy and hard problems: those with one local minimum (or an unknown number), and those with several."""
+    several = each["minima"] > 1
+    name = "One local minimum" if each.loc[~several, "minima"].notna().all() else "One local minimum, or unknown"
+    if each["minima"].isna().all():
+        return {"All problems": each}
+    parts = {f"{name} (easy)": each[~several], "Several local minima (hard)": each[several]}
+    return {title: rows for title, rows in parts.items() if len(rows)}
+
+
+def overview(each: pd.DataFrame, looks: Looks) -> tuple[Picture, ...]:
+    """Optima found against the median time of the runs that found one, a mark for each method; easy and hard ones."""
+    parts = classes(each)
+    everybody = {title: verdict.by_solver(rows) for title, rows in parts.items()}
+    tables = {title: table[(table["found"] > 0) & table["median"].notna()] for title, table in everybody.items()}
+    medians = pd.concat([table["median"] for table in tables.values()])
+    limits = (medians.min() / 2, medians.max() * 4) if len(medians) else (1e-4, 1.0)
+    least = min((100 * table["share"].min() for table in tables.values() if len(table)), default=0.0)
+    # Names need room below the marks, and above.
+    bottom = max(0.0, min(10 * np.floor(least / 10) - 10, 60.0))
+    drawn = []
+    for number, (title, table) in enumerate(tables.items()):
+        figure, axis = new_axes(5.6, 3.9)
+        tips, points = {}, []
+        for line in table.itertuples():
+            look, gid = looks[line.method], f"overview-{number}:{line.method}"
+            if each["start"].nunique() > 1:
+                axis.vlines(line.median, 100 * line.low, 100 * line.high, color=look["color"], lw=1.0, alpha=0.5)
+            axis.plot(line.median, 100 * line.share, ls="", marker=look["marker"], ms=8, color=look["color"], gid=gid)
+            tips[gid] = (
+                f"{line.method}: {line.found} of {line.runs} found ({percent(line.share)}), "
+                f"median {duration(line.median)}, 90 % within {duration(line.ninety)}"
+            )
+            points.append(Named(line.median, 100 * line.share, line.method, _ink(looks, line.method)))
+        axis.set(xlim=limits, ylim=(bottom, 100 + 0.18 * (100 - bottom)))
+        axis.set(yticks=np.arange(bottom, 101, 10 if bottom >= 40 else 20))
+        axis.set(xlabel="median time of the runs that found it, set-up included", ylabel="optima found [%]")
+        problems = counted(parts[title]["problem"].nunique(), "problem")
+        axis.set_title(f"{title}: {problems}", loc="left", fontweight="bold", fontsize=10.0)
+        log_axis(axis.xaxis, lambda seconds: duration(seconds, digits=1))
+        absent = everybody[title].drop(table.index)
+        reasons = {"found none": absent[absent["found"] == 0], "not timed by us": absent[absent["found"] > 0]}
+        words = [f"{reason}: {', '.join(rows['method'])}" for reason, rows in reasons.items() if len(rows)]
+        if words:
+            text = "\n".join(literal(line, longest=80) for line in words)
+            axis.text(0.02, 0.02, text, transform=axis.transAxes, fontsize=8.0, color="#666666")
+        settle(figure)
+        points.sort(key=lambda point: point.name not in looks.named)
+        name_points(axis, points, size=9.0)
+        description = f"{title}: optima found against median time, a mark for each solver."
+        drawn.append(draw(f"overview-{number + 1}", description, figure, tips))
+    return tuple(drawn)
+
+
+def _ink(looks: Looks, method: str) -> str:
+    """The colour of a name; that of the unnamed is dark enough to be read."""
+    return "#666666" if looks[method]["color"] == PALE else looks[method]["color"]
+
+
+def family_of(dataset: Any) -> str:
+    """The group that a problem is shown in."""
+    from ..problems.risks import available
+
+    return "UCI data sets" if dataset in available() else str(dataset)
+
+
+def matrix(each: pd.DataFrame) -> Picture:
+    """Problems against methods, coloured by outcome, family by family; those that most methods miss come first."""
+    outcomes = verdict.by_problem(each)
+    order = verdict.by_solver(each)["method"]
+    facts = each.drop_duplicates("problem").set_index("problem").loc[outcomes.index]
+    families = facts["dataset"].map(family_of)
+    missed = (outcomes.notna() & (outcomes != FOUND)).sum(axis=1)
+    facts = facts.assign(family=families, missed=missed, rank=-missed.groupby(families).transform("mean"))
+    facts = facts.sort_values(
+        ["rank", "family", "missed", "kind", "H"], ascending=[True, True, False, True, True], kind="stable"
+    )
+    return Picture(
+        "matrix",
+        f"The outcome of {counted(len(order), 'solver')} on {counted(len(facts), 'problem')}, family by family.",
+        drawn=_Matrix(outcomes, facts, list(order)).svg().encode(),
+    )
+
+
+class _Matrix:
+    """The matrix as SVG of our own: a rectangle for neighbours of equal outcome, words for each problem."""
+
+    WIDTH, TOP, HEIGHT, GAP = 1080.0, 110.0, 19.0, 5.0
+
+    def __init__(self, outcomes: pd.DataFrame, facts: pd.DataFrame, methods: Sequence[str]):
+        self.outcomes, self.facts, self.methods = outcomes, facts, methods
+        gaps = self.GAP * facts["family"].nunique()
+        self.left = 12.0 + 7.2 * max(map(len, methods))
+        self.step = min((self.WIDTH - self.left - gaps - 80.0) / len(facts), 24.0)
+
+    def svg(self) -> str:
+        bottom = self.TOP + self.HEIGHT * len(self.methods)
+        parts = [
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.WIDTH:.0f} {bottom + 34:.0f}" class="matrix" '
+            f'width="{self.WIDTH:.0f}" font-family="DejaVu Sans, Arial, sans-serif" font-size="12">'
+            f'<rect width="100%" height="100%" fill="#ffffff"/>'
+        ]
+        for place, method in enumerate(self.methods):
+            y = self.TOP + self.HEIGHT * (place + 0.72)
+            parts.append(
+                f'<text x="{self.left - 6}" y="{y:.1f}" text-anchor="end" data-solver="{escape(method)}">'
+                f"{escape(method)}</text>"
+            )
+        x, label = self.left, 0.0
+        for family, rows in self.facts.groupby("family", sort=False):
+            width = self.step * len(rows)
+            # Labels of narrow families need room.
+            label = max(x + width / 2, label + 17.0)
+            parts.append(self._family(str(family), rows, x, width, label))
+            x += width + self.GAP
+        return "".join([*parts, *self._legend(bottom + 22), "</svg>"])
+
+    def _family(self, family: str, rows: pd.DataFrame, x: float, width: float, label: float) -> str:
+        parts = [
+            f'<g class="family" data-family="{escape(family)}" data-x="{x:.2f}" data-width="{width:.2f}">'
+            f'<text class="label" transform="translate({label:.1f} {self.TOP - 6}) rotate(-45)">'
+            f"{escape(family if len(family) <= 16 else '…' + family[-15:])} ({len(rows)})</text>"
+        ]
+        height = self.HEIGHT * len(self.methods)
+        parts.append(
+            f'<rect x="{x:.2f}" y="{self.TOP}" width="{width:.2f}" height="{height}" fill="none" stroke="#cccccc"/>'
+        )
+        for place, method in enumerate(self.methods):
+            y = self.TOP + self.HEIGHT * place + 1.0
+            values = list(self.outcomes[method].reindex(rows.index)) if method in self.outcomes else []
+            start = 0
+            for end in range(1, len(values) + 1):
+                if end == len(values) or values[end] != values[start]:
+                    if values[start] is not None:
+                        parts.append(
+                            f'<rect x="{x + self.step * start:.2f}" y="{y:.1f}" width="{self.step * (end - start):.2f}"'
+                            f' height="{self.HEIGHT - 2:.0f}" fill="{FILLS[values[start]]}"/>'
+                        )
+                    start = end
+        for place, (problem, facts) in enumerate(rows.iterrows()):
+            parts.append(
+                f'<rect class="tip" x="{x + self.step * place:.2f}" y="{self.TOP}" width="{self.step:.2f}" '
+                f'height="{height}" fill="#ffffff" fill-opacity="0"><title>{escape(self._words(problem, facts))}'
+                "</title></rect>"
+            )
+        return "".join([*parts, "</g>"])
+
+    def _words(self, problem: Any, facts: pd.Series) -> str:
+        ends = self.outcomes.loc[problem]
+        lines = [f"{problem} (H = {facts['H']:.0f})" if np.isfinite(facts["H"]) else str(problem)]
+        for outcome in OUTCOMES:
+            names = [name for name in self.methods if ends.get(name) == outcome]
+            if names:
+                shown = ", ".join(names) if outcome != FOUND else counted(len(names), "solver")
+                lines.append(f"{outcome}: {shown}")
+        return "\n".join(lines)
+
+    def _legend(self, y: float) -> list[str]:
+        parts, x = [], self.left
+        shown = [outcome for outcome in reversed(OUTCOMES) if (self.outcomes == outcome).any(axis=None)]
+        for outcome in shown:
+            words = {LOCAL: "claims an optimum that is not the best", FAILED: "failed: no claim, or no answer"}
+            text = words.get(outcome, outcome)
+            parts.append(f'<rect x="{x:.0f}" y="{y - 11:.0f}" width="14" height="14" fill="{FILLS[outcome]}"/>')
+            parts.append(f'<text x="{x + 20:.0f}" y="{y + 1:.0f}">{text}</text>')
+            x += 40.0 + 6.8 * len(text)
+        parts.append(f'<text x="{x:.0f}" y="{y + 1:.0f}" fill="#666666">white: not given to this solver</text>')
+        return parts
+
+
+def growth_kinds(each: pd.DataFrame, most: int = 3) -> list[str]:
+    """The kinds of problem that were solved at two sizes at least; those with most problems, in order of appearance."""
+    timed = each[each["found"] & each["total_seconds"].notna()]
+    solved = timed.groupby("kind", sort=False).agg(sizes=("H", "nunique"), problems=("problem", "nunique"))
+    solved = solved[solved["sizes"] > 1]
+    kept = set(solved.sort_values("problems", ascending=False, kind="stable").index[:most])
+    return [kind for kind in solved.index if kind in kept]
+
+
+def growth(
+    each: pd.DataFrame, looks: Looks, kinds: Sequence[str], quantity: str = "total_seconds", name: str = "growth"
+) -> tuple[Picture, ...]:
+    """Time (or another quantity) of solved runs against H, the median at each size; a picture for each kind."""
+    solved = each[each["found"] & (each[quantity] > 0) & each["kind"].isin(kinds)]
+    limits = solved[quantity].min() / 2, solved[quantity].max() * 2
+    show = _quantity(quantity)
+    drawn = []
+    for number, kind in enumerate(kinds):
+        rows = solved[solved["kind"] == kind]
+        sizes = rows["H"] if rows["H"].nunique() <= SIZES else 10 ** (np.round(2 * np.log10(rows["H"])) / 2)
+        figure, axis = new_axes(4.4, 3.6)
+        tips, ends = {}, []
+        for method in sorted(rows["method"].unique(), key=looks.named.__contains__):
+            of_method = rows[rows["method"] == method]
+            curve = of_method.groupby(sizes[of_method.index])[["H", quantity]].median()
+            look, named, gid = looks[method], method in looks.named, f"{name}-{number}:{method}"
+            axis.plot(curve["H"], curve[quantity], ms=4 if named else 2.5, lw=1.8 if named else 1.0, gid=gid, **look)
+            points = (f"{show(value)} at H = {size:,.0f}" for size, value in curve.itertuples(index=False))
+            tips[gid] = f"{method}: {', '.join(points)}"
+            if named:
+                ends.append(Named(curve["H"].iloc[-1], curve[quantity].iloc[-1], method, look["color"]))
+        axis.set_title(kind_title(kind), loc="left", fontsize=10.0)
+        what = "median time, set-up included" if quantity == "total_seconds" else "memory added while solving"
+        axis.set(xlabel="number of classifiers H", ylabel=what, ylim=limits)
+        log_axis(axis.xaxis, _power)
+        log_axis(axis.yaxis, show)
+        settle(figure, right=0.8)
+        name_ends(axis, ends)
+        drawn.append(draw(f"{name}-{number + 1}", f"{what.capitalize()}, against H: {kind_title(kind)}.", figure, tips))
+    return tuple(drawn)
+
+
+def _power(value: float) -> str:
+    """A number on an axis.
+
+    >>> _power(500.0), _power(1e5)
+    ('500', '10⁵')
+    """
+    exponent = round(np.log10(value))
+    return f"{value:g}" if value < 1e4 else "10" + str(exponent).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def _quantity(quantity: str) -> Any:
+    if quantity == "total_seconds":
+        return lambda seconds: duration(seconds, digits=1)
+    return lambda size: f"{size / 1e6:g} MB"
+
+
+def kind_title(kind: str) -> str:
+    """A kind in words.
+
+    >>> kind_title("kl"), kind_title("kl (renyi)")
+    ('kl distance, χ²', 'kl distance, renyi')
+    """
+    distance, _, divergence = kind.removesuffix(")").partition(" (")
+    return f"{distance} distance, {divergence or 'χ²'}"
+
+
+def profile(rows: pd.DataFrame, looks: Looks, kind: str, name: str) -> Picture:
+    """Dolan and Moré's performance profile: the share of problems solved within a multiple of the fastest time."""
+    figure, axis = new_axes(5.6, 3.6)
+    # Without the methods that others ran, whose times we do not know.
+    rows = rows[~rows["method"].isin(rows.loc[rows["total_seconds"].isna(), "method"])]
+    found = rows[rows["found"]]
+    times = found.groupby(["problem", "method"])["total_seconds"].min().clip(lower=1e-7)
+    ratios = times / times.groupby("problem").transform("min")
+    right = 1.2 * max(2.0, ratios.max() if len(ratios) else 2.0)
+    ends, tips = [], {}
+    counts = rows.groupby("method")["problem"].nunique()
+    for method in sorted(counts.index, key=looks.named.__contains__):
+        reached = np.sort(ratios[ratios.index.get_level_values("method") == method].to_numpy())
+        steps = np.concatenate([[1.0], reached, [right]])
+        shares = np.searchsorted(reached, steps, side="right") / counts[method]
+        look = {**looks[method], "marker": ""}
+        gid = f"{name}:{method}"
+        axis.step(steps, 100 * shares, where="post", lw=1.8 if method in looks.named else 0.9, gid=gid, **look)
+        tips[gid] = f"{method}: the fastest on {percent(shares[0])}, solves {percent(shares[-1])}"
+        if method in looks.named:
+            ends.append(Named(right, 100 * shares[-1], method, look["color"]))
+    axis.set(xlim=(1.0, right), ylim=(0, 103), ylabel="problems solved [%]")
+    axis.set_xlabel("time as a multiple of the fastest solver's")
+    log_axis(axis.xaxis, "{:g}".format)
+    axis.set_title(kind_title(kind), loc="left", fontsize=10.0)
+    settle(figure, right=0.84)
+    name_ends(axis, ends)
+    return draw(name, f"Performance profile, {kind_title(kind)}.", figure, tips)
+
+
+def paths(cases: Sequence[Case], looks: Looks, name: str = "path") -> tuple[Picture, ...]:
+    """The bound along the path of posteriors, its minima, and the points where solvers ended; a picture for each."""
+    drawn = []
+    for number, case in enumerate(cases):
+        curve, best = case.display.curve, case.display.minima[0]
+        figure, axis = new_axes(5.6, 3.5)
+        axis.plot(curve.risk, curve.bound, color=BLACK, lw=1.4)
+        axis.plot(best.empirical_risk, best.bound, "*", color=BLACK, ms=13)
+        points = []
+        for end in case.display.ends:
+            missed = end.bound > best.bound + verdict.CORRECT_GAP
+            if missed:
+                axis.plot(end.empirical_risk, end.bound, "o", mfc="none", mec=VERMILION, mew=1.8, ms=10)
+            names = _names(end.names, looks)
+            points.append(Named(end.empirical_risk, end.bound, names, VERMILION if missed else BLACK))
+        axis.set_title(literal(case.title()), loc="left", fontsize=9.0)
+        axis.set(xlabel="empirical risk of the posterior", ylabel="bound")
+        settle(figure)
+        name_points(axis, points, size=8.0, avoid=curve, clear=8.0)
+        drawn.append(draw(f"{name}-{number + 1}", f"{case.title()}: the bound along the path.", figure))
+    return tuple(drawn)
+
+
+def _names(names: Sequence[str], looks: Looks, most: int = 3) -> str:
+    """The names of those who ended in one point, the known ones first.
+
+    >>> _names(["a", "b", "c", "d", "e"], Looks(["d"]))
+    'd, a, b and 2 more'
+    """
+    ordered = sorted(names, key=lambda name: looks.named.index(name) if name in looks.named else len(looks.named))
+    more = f" and {len(names) - most} more" if len(names) > most + 1 else ""
+    return ", ".join(ordered[: most if more else most + 1]) + more
+
+
+def shares(parts: Mapping[str, pd.DataFrame], methods: Sequence[str], looks: Looks) -> Picture:
+    """Optima found by a few methods on each class of problems, with the interval of the share."""
+    figure, axis = new_axes(7.4, 0.9 + 0.34 * len(parts) * len(methods))
+    labels, place = [], 0.0
+    for title, rows in parts.items():
+        axis.text(0.0, place - 0.1, title, fontsize=9.0, fontweight="bold", va="center")
+        place += 0.9
+        for method in methods:
+            of_method = rows[rows["method"] == method]
+            found, count = int(of_method["found"].sum()), len(of_method)
+            if not count:
+                continue
+            look = looks[method]
+            low, high = verdict.wilson(found, count)
+            axis.barh(place, 100 * found / count, height=0.62, color=look["color"], alpha=0.85)
+            axis.hlines(place, 100 * low, 100 * high, color="#555555", lw=1.2)
+            axis.text(102.0, place, f"{found} of {count}", va="center", fontsize=8.5)
+            labels.append((place, method))
+            place += 0.8
+        place += 0.5
+    axis.set_yticks([place for place, _ in labels], [name for _, name in labels])
+    axis.set(xlim=(0, 115), ylim=(place - 0.5, -0.7), xlabel="optima found [%], with the 95 % interval")
+    axis.set_xticks(range(0, 101, 20))
+    axis.grid(False, axis="y")
+    return draw("paper-found", "Optima found by the paper's methods on each class of problems.", figure)
+
+
+def starts_needed(each: pd.DataFrame, methods: Sequence[str], looks: Looks) -> Picture:
+    """The share of problems whose optimum one of n starts finds, on average over which starts these are."""
+    from scipy.special import comb
+
+    figure, axis = new_axes(6.0, 3.4)
+    ends = []
+    for method in methods:
+        counts = each[each["method"] == method].groupby("problem")["found"].agg(["size", "sum"])
+        if counts.empty:
+            continue
+        steps = np.arange(1, int(counts["size"].min()) + 1)
+        # Without replacement: the chance that all n of them are among those that missed.
+        misses = counts["size"] - counts["sum"]
+        chance = [100 * float((1 - comb(misses, n) / comb(counts["size"], n)).mean()) for n in steps]
+        axis.plot(steps, chance, ms=4, **looks[method])
+        ends.append(Named(float(steps[-1]), chance[-1], method, looks[method]["color"]))
+    axis.set(xlabel="number of random starts", ylabel="problems solved [%]", ylim=(0, 103))
+    settle(figure, right=0.84)
+    name_ends(axis, ends)
+    return draw("paper-starts", "Problems solved against the number of random starts.", figure)

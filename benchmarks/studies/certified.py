@@ -1,0 +1,483 @@
+r"""What is the smallest certificate of a predictor that one can deploy? ``CertifiedClassifier`` beside the usual ways.
+
+Each data set is divided at random several times: a test part that nothing sees, and the rest, half for training and
+half held out. On the same fitted classifiers and the same held-out examples, at the same :math:`\delta`,
+
+* **certified**: ``CertifiedClassifier``, the deployed candidate;
+* **trusting prior**: the same with 0.9 of the prior on the best candidate by cross-validation;
+* **PAC-Bayes vote**: the vote of ``StochasticClassifier`` (kl distance, :math:`\chi^2` divergence), twice its bound;
+* **Occam**: the single classifier with the fewest errors, Clopper-Pearson at :math:`\delta/H`;
+* **uniform vote**: the plain majority, Clopper-Pearson at :math:`\delta`;
+* **20/80**, **50/50**: the best, or the plain majority, on a part of the held-out examples, Clopper-Pearson on the
+  others at :math:`\delta`; **20/80, all**: with all votes of ``CertifiedClassifier`` among those that are compared;
+* **prefit, 0.5**: fitted classifiers and their majority, which has so much of the prior;
+* **CV, test**: the best by cross-validation on the training part, Clopper-Pearson on all held-out ones at
+  :math:`\delta`; **CV all, test**: with the votes among those that are compared.
+
+    python -m pacb_models.benchmarks.studies.certified                              all, ten splits: ten minutes
+    python -m pacb_models.benchmarks.studies.certified wdbc "digits, trees" --splits 2
+    python -m pacb_models.benchmarks.studies.certified --held-out 0.35 0.5 0.65     how much to hold out?
+    python -m pacb_models.benchmarks.studies.certified --coverage                   how often is a certificate wrong?
+
+``--out FILE.csv`` keeps a row for every split, and a second run adds only what is missing there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import math
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_digits,
+    load_iris,
+    load_wine,
+    make_hastie_10_2,
+)
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_limits
+
+from pacb_models import BoundProblem, CertifiedClassifier, certify, clopper_pearson, solve
+from pacb_models.estimators.candidates import Tally, default_prior, poll
+from pacb_models.estimators.sharing import predict_members
+from pacb_models.files import write_atomically
+from pacb_models.validation import check_choice
+
+from ..experiments.datasets import load_dataset
+
+DELTA = 0.05
+TEST_SHARE = 0.1
+#: Share of the held-out examples among those that are not for testing.
+HELD_OUT = 0.5
+#: Prior mass of the plain majority where nothing is known but held-out errors.
+PREFIT_SHARES = (0.05, 0.2, 0.5, 0.8)
+METHODS = (
+    "certified",
+    "trusting prior",
+    "PAC-Bayes vote",
+    "Occam",
+    "uniform vote",
+    "20/80",
+    "20/80, all",
+    "50/50",
+    *(f"prefit, {share:g}" for share in PREFIT_SHARES),
+    "CV, test",
+    "CV all, test",
+)
+
+FIELDS = ("certificate", "test_error")
+UCI = (
+    "haberman",
+    "bupa-no-leak",
+    "ionosphere",
+    "wdbc",
+    "mammographic",
+    "banknote",
+    "spambase",
+    "waveform",
+    "mushroom",
+)
+
+Members = list[tuple[str, Any]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A data set, as a function without arguments, and a set of classifiers for it, as a function of the features."""
+
+    name: str
+    load: Callable[[], tuple[np.ndarray, np.ndarray]]
+    members: Callable[[np.ndarray], Members]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method on one split."""
+
+    case: str
+    split: int
+    held_out: float
+    method: str
+    certificate: float
+    test_error: float
+
+
+def svms(X: np.ndarray) -> Members:
+    """200 Gaussian-kernel SVMs: ten C from 0.1 to 1000, twenty widths around scikit-learn's default of 1/(d var X)."""
+    return [
+        (f"C={C:.3g}, width {factor:.3g}", SVC(C=C, gamma=factor / (X.shape[1] * X.var())))
+        for C in np.logspace(-1, 3, 10)
+        for factor in np.logspace(-2, 0.5, 20)
+    ]
+
+
+def scaled_svms(X: np.ndarray) -> Members:
+    """The same on scaled features."""
+    return [(name, make_pipeline(StandardScaler(), member)) for name, member in svms(StandardScaler().fit_transform(X))]
+
+
+def trees(X: np.ndarray) -> Members:
+    """A hundred random trees, as in a forest that does not resample."""
+    return [(f"tree {index}", DecisionTreeClassifier(max_features="sqrt")) for index in range(100)]
+
+
+def mixed(X: np.ndarray) -> Members:
+    """What somebody would try on a table."""
+    scaled: Members = [(f"logistic C={C:g}", LogisticRegression(C=C, max_iter=1000)) for C in (0.01, 0.1, 1.0, 10.0)]
+    scaled += [(f"SVM C={C:g}", SVC(C=C)) for C in (0.3, 1.0, 3.0, 10.0, 30.0)]
+    scaled += [(f"{k} neighbours", KNeighborsClassifier(k)) for k in (3, 9, 25)]
+    plain: Members = [("naive Bayes", GaussianNB())]
+    plain += [(f"tree of depth {depth}", DecisionTreeClassifier(max_depth=depth)) for depth in (2, 4, 8)]
+    plain += [("forest", RandomForestClassifier(50)), ("extra trees", ExtraTreesClassifier(50))]
+    plain += [
+        (f"boosting, {rounds} rounds", HistGradientBoostingClassifier(max_iter=rounds, max_leaf_nodes=8))
+        for rounds in (30, 100)
+    ]
+    return [(name, make_pipeline(StandardScaler(), member)) for name, member in scaled] + plain
+
+
+def cases(data_dir: str | None = None) -> dict[str, Case]:
+    """By name: breast cancer and digits with SVMs and with trees, and the nine UCI data sets with a mixed set.
+
+    Bupa without the feature that its classes were made from.
+    """
+    cancer, digits = (partial(load, return_X_y=True) for load in (load_breast_cancer, load_digits))
+    listed = [
+        Case("breast cancer, SVMs", cancer, scaled_svms),
+        Case("breast cancer, trees", cancer, trees),
+        Case("digits, SVMs", digits, svms),
+        Case("digits, trees", digits, trees),
+    ]
+    listed += [Case(name, partial(_uci, name, data_dir), mixed) for name in UCI]
+    listed += [Case(name, load, mixed) for name, load in FRESH.items()]
+    return {case.name: case for case in listed}
+
+
+def _diabetes() -> tuple[np.ndarray, np.ndarray]:
+    """Whether the disease has progressed by more than the median."""
+    X, y = load_diabetes(return_X_y=True)
+    return X, (y > np.median(y)).astype(int)
+
+
+def _hastie() -> tuple[np.ndarray, np.ndarray]:
+    """Example 10.2 of Hastie, Tibshirani and Friedman: is the sum of ten squared normal variables above its median?"""
+    return make_hastie_10_2(1500, random_state=0)
+
+
+def _ringnorm() -> tuple[np.ndarray, np.ndarray]:
+    """Breiman's: twenty normal variables, with variance 4, or with mean 2/sqrt(20)."""
+    random = np.random.RandomState(0)
+    y = random.randint(2, size=1500)
+    noise = random.standard_normal((1500, 20))
+    return np.where(y[:, None] == 0, 2.0 * noise, noise + 2.0 / math.sqrt(20.0)), y
+
+
+#: Data sets that had no part in choosing any of the defaults; the last two are simulated.
+FRESH: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
+    "wine": partial(load_wine, return_X_y=True),
+    "iris": partial(load_iris, return_X_y=True),
+    "diabetes": _diabetes,
+    "hastie": _hastie,
+    "ringnorm": _ringnorm,
+}
+
+
+def _uci(name: str, data_dir: str | None) -> tuple[np.ndarray, np.ndarray]:
+    dataset = load_dataset(name, data_dir)
+    return dataset.X, dataset.y
+
+
+def measure(case: Case, split: int, held_out_share: float = HELD_OUT, n_jobs: int | None = None) -> list[Row]:
+    """All methods on one split; ``split`` is its seed, ``held_out_share`` a part of what is not for testing."""
+    X, y = case.load()
+    order = np.random.RandomState(split).permutation(len(y))
+    tested, rest = np.split(order, [round(TEST_SHARE * len(y))])
+    held_out, training = np.split(rest, [int(len(rest) * held_out_share)])
+    model = CertifiedClassifier(
+        case.members(X[training]), delta=DELTA, validation_size=None, n_jobs=n_jobs, random_state=split
+    )
+    # One thread: boosting's threads wait for each other in loops, which costs more than it gains on small tables.
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # solvers that stop at their iteration limit
+        model.fit(X[training], y[training]).calibrate(X[held_out], y[held_out])
+        ballots = [np.array(predict_members(model.estimators_, X[rows], n_jobs)) for rows in (held_out, tested)]
+    found = compared(model, ballots[0], y[held_out], ballots[1], y[tested])
+    return [Row(case.name, split, held_out_share, method, *map(float, found[method])) for method in METHODS]
+
+
+def compared(
+    model: CertifiedClassifier, ballots: np.ndarray, y: np.ndarray, test_ballots: np.ndarray, y_test: np.ndarray
+) -> dict[str, tuple[float, float]]:
+    """Certificate and test error of each method on the same members and the same held-out examples."""
+    m, size = len(y), len(ballots)
+    wrong, test_wrong = (_wrong(model, votes, truth) for votes, truth in ((ballots, y), (test_ballots, y_test)))
+    errors, test_errors = np.count_nonzero(wrong, axis=1), test_wrong.mean(axis=1)
+    votes = len(wrong) - size
+    # What somebody with fitted classifiers has: their plain majority, if there is a vote at all, and each alone.
+    plain = np.concatenate([np.arange(min(votes, 1)), np.arange(votes, len(wrong))])
+    assert model.cv_errors_ is not None
+    found = {
+        "certified": _smallest(errors, m, model.prior_),
+        "trusting prior": _smallest(errors, m, _trusting(model)),
+        "Occam": _smallest(errors[votes:], m, np.full(size, 1.0 / size), np.arange(votes, len(wrong))),
+        "uniform vote": (float(clopper_pearson(errors[0], m, DELTA)), 0),
+        "20/80": _chosen_on_a_part(wrong, plain, 0.2),
+        "50/50": _chosen_on_a_part(wrong, plain, 0.5),
+        "20/80, all": _chosen_on_a_part(wrong, np.arange(len(wrong)), 0.2),
+    }
+    for share in PREFIT_SHARES:
+        prior = default_prior(None, plain.size - size, None, size, share)
+        found[f"prefit, {share:g}"] = _smallest(errors[plain], m, prior, plain)
+    for name, first in (("CV, test", votes), ("CV all, test", 0)):
+        index = first + int(np.argmin(model.cv_errors_[first:]))
+        found[name] = (float(clopper_pearson(errors[index], m, DELTA)), index)
+    result = {name: (certificate, float(test_errors[index])) for name, (certificate, index) in found.items()}
+    result["PAC-Bayes vote"] = _pac_bayes_vote(errors[votes:] / m, m, test_ballots, y_test, model.classes_)
+    return result
+
+
+def _trusting(model: CertifiedClassifier) -> np.ndarray:
+    """0.9 on the best candidate by cross-validation, ties to votes, and 0.1 times the default prior."""
+    assert model.cv_errors_ is not None
+    best = np.arange(len(model.prior_)) == int(np.argmin(model.cv_errors_))
+    return 0.9 * best + 0.1 * model.prior_
+
+
+def _wrong(model: CertifiedClassifier, ballots: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Which candidates err on which examples, votes first."""
+    opinions = np.searchsorted(model.classes_, ballots)
+    return model.classes_[poll(model.candidates_, opinions, len(y), len(model.classes_)).choices] != y
+
+
+def _smallest(errors: np.ndarray, m: int, prior: np.ndarray, of: np.ndarray | None = None) -> tuple[float, int]:
+    """The smallest limit of one candidate with this prior, and which it is."""
+    certificate = certify(errors, m, delta=DELTA, prior=prior)
+    return certificate.single_bound, certificate.single if of is None else int(of[certificate.single])
+
+
+def _chosen_on_a_part(wrong: np.ndarray, among: np.ndarray, share: float) -> tuple[float, int]:
+    """The fewest errors on the first rows, votes before singles; the limit of its errors on the others."""
+    rows = wrong.shape[1]
+    first = math.ceil(share * rows)
+    index = int(among[np.argmin(np.count_nonzero(wrong[among, :first], axis=1))])
+    return float(clopper_pearson(np.count_nonzero(wrong[index, first:]), rows - first, DELTA)), index
+
+
+def _pac_bayes_vote(
+    risks: np.ndarray, m: int, test_ballots: np.ndarray, y_test: np.ndarray, classes: np.ndarray
+) -> tuple[float, float]:
+    solution = solve(BoundProblem(risks, m=m, delta=DELTA, distance="kl", divergence="chi2"))
+    assert solution.posterior is not None
+    tally = Tally(test_ballots.shape[1], len(classes))
+    for weight, ballot in zip(solution.posterior, test_ballots):
+        tally.add(weight, np.searchsorted(classes, ballot))
+    return min(1.0, 2.0 * solution.bound), float(np.mean(classes[tally.shares.argmax(axis=1)] != y_test))
+
+
+def table(rows: Sequence[Row], methods: Sequence[str] = METHODS) -> str:
+    """Mean certificate and, in parentheses, mean test error of each method; the smallest certificate has a star."""
+    names = list(dict.fromkeys(row.case for row in rows))
+    lines = [f"{'':<22} {'splits':>6}" + "".join(f" {method:>17}" for method in methods)]
+    for name in names:
+        own = [row for row in rows if row.case == name]
+        means = {
+            method: [np.mean([getattr(row, field) for row in own if row.method == method]) for field in FIELDS]
+            for method in methods
+        }
+        smallest = min(certificate for certificate, _ in means.values())
+        cells = [
+            f" {certificate:>8.4f}{'*' if certificate == smallest else ' '}({error:.4f})"
+            for certificate, error in means.values()
+        ]
+        lines.append(f"{name:<22} {len({row.split for row in own}):>6}" + "".join(cells))
+    lines.append("certificate (test error), means; * the smallest")
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Certificates of one kind to those of another: the geometric mean over cases, its standard error, the worst."""
+
+    mean: float
+    standard_error: float
+    smallest: float
+    largest: float
+    test_error: float  # difference of the mean test errors
+
+    def __str__(self) -> str:
+        return (
+            f"{self.mean:.3f} ± {self.standard_error:.3f} ({self.smallest:.2f} to {self.largest:.2f}), "
+            f"test error {self.test_error:+.4f}"
+        )
+
+
+def ratio(rows: Sequence[Row], others: Sequence[Row]) -> Ratio:
+    """Of ``rows`` to ``others`` of the same cases and splits: ratios of the cases' mean certificates."""
+    keys = {(row.case, row.split) for row in rows} & {(row.case, row.split) for row in others}
+    names = dict.fromkeys(case for case, _ in keys)
+
+    def means(of: Sequence[Row], field: str) -> np.ndarray:
+        kept = [row for row in of if (row.case, row.split) in keys]
+        return np.array([np.mean([getattr(row, field) for row in kept if row.case == name]) for name in names])
+
+    quotients = means(rows, "certificate") / means(others, "certificate")
+    error = float(np.mean(means(rows, "test_error") - means(others, "test_error")))
+    return Ratio(*geometric_mean(quotients), float(quotients.min()), float(quotients.max()), error)
+
+
+def geometric_mean(values: np.ndarray) -> tuple[float, float]:
+    """The geometric mean and its standard error."""
+    logs = np.log(values)
+    mean = float(np.exp(logs.mean()))
+    return mean, mean * float(logs.std(ddof=1)) / math.sqrt(logs.size) if logs.size > 1 else math.nan
+
+
+def ratios(rows: Sequence[Row]) -> str:
+    """Every method beside the default one, on the cases that it was chosen on and on fresh ones; every share."""
+    lines = []
+    for title, fresh in (("cases that had a part in choosing", False), ("data sets that had none", True)):
+        own = [row for row in rows if (row.case in FRESH) == fresh]
+        usual = [row for row in own if row.held_out == HELD_OUT]
+        if not usual:
+            continue
+        lines.append(f"{title}: certificates to those of CertifiedClassifier")
+        default = [row for row in usual if row.method == METHODS[0]]
+        lines += [
+            f"  {method:<16} {ratio([row for row in usual if row.method == method], default)}" for method in METHODS[1:]
+        ]
+        for share in sorted({row.held_out for row in own} - {HELD_OUT}):
+            of_share = [row for row in own if row.held_out == share and row.method == METHODS[0]]
+            lines.append(f"  held out {share:<7g} {ratio(of_share, default)}")
+    return "\n".join(lines)
+
+
+@dataclass(frozen=True, eq=False)
+class Coverage:
+    """Certificates, and true risks, of what was deployed in many draws of the whole sample."""
+
+    bounds: np.ndarray
+    risks: np.ndarray
+
+    def violations(self, shrink: float = 1.0) -> int:
+        """How many true risks were above ``shrink`` times the certificate."""
+        return int(np.count_nonzero(self.risks > shrink * self.bounds))
+
+
+def coverage(draws: int, examples: int = 80, delta: float = 0.2, seed: int = 0) -> Coverage:
+    """Fit on synthetic data whose true risks are known exactly.
+
+    A feature takes the values 0 to 11, each as often, and the class is one with a known probability at each, so that
+    the true risk of whatever is deployed is a sum of twelve terms. A large ``delta`` and few examples make violations
+    frequent enough to be counted.
+    """
+    values = np.arange(12)
+    rates = np.where(values < 6, 0.25, 0.75)
+    members = [DecisionTreeClassifier(max_depth=1, splitter="random") for _ in range(3)]
+    random = np.random.RandomState(seed)
+    found = Coverage(np.empty(draws), np.empty(draws))
+    for draw in range(draws):
+        X = random.randint(12, size=(examples, 1))
+        y = (random.uniform(size=examples) < rates[X[:, 0]]).astype(int)
+        y[:2] = 0, 1  # both classes exist; these two train, they do not certify
+        model = CertifiedClassifier(members, delta=delta, validation_size=None, cv=2, random_state=random)
+        half = examples // 2
+        model.fit(X[:half], y[:half]).calibrate(X[half:], y[half:])
+        found.bounds[draw] = model.bound_
+        found.risks[draw] = np.mean(np.where(model.predict(values[:, None]) == 1, 1.0 - rates, rates))
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what is missing and print the table, or the coverage."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="CASE", help="which (all)")
+    parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="of the first split")
+    parser.add_argument(
+        "--held-out", type=float, nargs="+", default=[HELD_OUT], metavar="SHARE", help="of what is not for testing"
+    )
+    parser.add_argument("--data", metavar="DIR", help="directory of the raw UCI files (the variable PACB_DATA)")
+    parser.add_argument("--jobs", type=int, default=None, metavar="N")
+    parser.add_argument("--out", type=Path, metavar="FILE.csv", help="rows are kept here, and not measured again")
+    parser.add_argument("--coverage", action="store_true", help="simulate how often a certificate is too small")
+    parser.add_argument("--draws", type=int, default=2000, help="for --coverage")
+    options = parser.parse_args(arguments)
+    if options.coverage:
+        return _show_coverage(options.draws)
+    known = cases(options.data)
+    for name in options.names:
+        check_choice("CASE", name, list(known))
+    rows = _read(options.out)
+    wanted = [
+        (split, name, share)
+        for split in range(options.first, options.first + options.splits)
+        for name in options.names or known
+        for share in options.held_out
+    ]
+    for number, (split, name, share) in enumerate(wanted, start=1):
+        if not any((row.split, row.case, row.held_out) == (split, name, share) for row in rows):
+            rows += measure(known[name], split, share, options.jobs)
+            print(f"{number} of {len(wanted)}: {name}, split {split}, {share:g}", file=sys.stderr, flush=True)
+            if options.out:
+                _write(options.out, rows)
+    order = {name: position for position, name in enumerate(known)}
+    rows = sorted(rows, key=lambda row: order[row.case])
+    print(table([row for row in rows if row.held_out == HELD_OUT], METHODS[:8]))
+    print(ratios(rows))
+    return 0
+
+
+def _show_coverage(draws: int, delta: float = 0.2) -> int:
+    found = coverage(draws, delta=delta)
+    means = f"mean certificate {found.bounds.mean():.4f}, mean risk {found.risks.mean():.4f}"
+    print(f"{draws} draws, delta {delta:g}: {means}")
+    for shrink in (1.0, 0.9, 0.8, 0.7):
+        print(f"certificates times {shrink:g}: {found.violations(shrink) / draws:.4f} below the true risk")
+    return 0 if found.violations() <= delta * draws else 1
+
+
+def _read(path: Path | None) -> list[Row]:
+    if path is None or not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return [
+            Row(
+                row["case"],
+                int(row["split"]),
+                float(row["held_out"]),
+                row["method"],
+                float(row["certificate"]),
+                float(row["test_error"]),
+            )
+            for row in csv.DictReader(file)
+        ]
+
+
+def _write(path: Path, rows: Sequence[Row]) -> None:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, list(Row.__annotations__), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(asdict(row) for row in rows)
+    write_atomically(path, text.getvalue())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,352 @@
+r"""Are the bounds valid? Draw samples from known distributions, minimise the bound on each, and count violations.
+
+For each draw the errors of ``H`` classifiers with known true risks are counted on ``m`` examples, the posterior that
+minimises the bound is taken (it has seen the sample: the adversary that the bound must stand), and its true risk is
+compared with its bound. The rate of violations must not exceed :math:`\delta`, within a binomial confidence limit.
+
+A test of validity that could not fail would be worth nothing, so the same count is made with the moment constant
+shrunk. :func:`breaking_factor` computes exactly how small it must be before the guarantee fails for a single
+classifier.
+
+    python -m pacb_models.benchmarks.studies.simulation                    a table in under a minute
+    python -m pacb_models.benchmarks.studies.simulation --draws 1000000    the full version
+
+With --out DIR every line is kept as soon as it is computed, and --resume goes on where a run was stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import hashlib
+import json
+import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.stats import beta, binom
+
+from pacb_models import BoundProblem, DirectProblem, ProblemBatch, certify, clopper_pearson, solve, solve_many
+from pacb_models.distances import BY_NAME, Distance
+from pacb_models.names import DISTANCES
+from pacb_models.processes import ended_with_us
+
+from ..harness.journal import kept
+
+#: Every bound of the package that has a name.
+BOUNDS = [(distance, divergence) for divergence in ("chi2", "kl") for distance in DISTANCES[divergence]]
+
+#: A simulated rate contradicts a guarantee when even the lower limit of this confidence is above δ.
+CONFIDENCE = 0.999
+
+Counts = np.ndarray
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """True risks, and how the classifiers' errors on one sample hang together."""
+
+    name: str
+    true_risks: np.ndarray
+    m: int
+    draw: Callable[[np.random.Generator, np.ndarray, int, int], Counts]
+
+
+def independent(random: np.random.Generator, risks: np.ndarray, m: int, draws: int) -> Counts:
+    """Each classifier errs independently of the others."""
+    return random.binomial(m, risks, size=(draws, risks.size))
+
+
+def nested(random: np.random.Generator, risks: np.ndarray, m: int, draws: int) -> Counts:
+    """A classifier errs wherever a better one does: an example of difficulty u is an error of all with risk above u."""
+    order = np.argsort(risks)
+    steps = np.diff(np.concatenate([[0.0], risks[order], [1.0]]))
+    parts = random.multinomial(m, np.maximum(steps, 0.0) / steps.sum(), size=draws)
+    counts = np.empty((draws, risks.size), dtype=parts.dtype)
+    counts[:, order] = np.cumsum(parts[:, :-1], axis=1)
+    return counts
+
+
+def blocks(random: np.random.Generator, risks: np.ndarray, m: int, draws: int) -> Counts:
+    """Errors are nested within each half of the classifiers, and independent between the halves."""
+    half = risks.size // 2
+    return np.concatenate([nested(random, part, m, draws) for part in (risks[:half], risks[half:])], axis=1)
+
+
+def disjoint(random: np.random.Generator, risks: np.ndarray, m: int, draws: int) -> Counts:
+    """No example is an error of two classifiers; the risks must not add up to more than one."""
+    return random.multinomial(m, np.append(risks, 1.0 - risks.sum()), size=draws)[:, :-1]
+
+
+def critical_scenarios(m: int = 100, delta: float = 0.05, size: int = 10) -> list[Scenario]:
+    """Ten classifiers at the risk where no errors are a violation: the worst case of certificates from counts."""
+    critical = np.full(size, float(clopper_pearson(0, m, delta / size)) * (1.0 + 1e-9))
+    dependences = {"independent": independent, "nested": nested, "blocks": blocks, "disjoint": disjoint}
+    return [Scenario(f"ten at a critical risk, {name}", critical, m, draw) for name, draw in dependences.items()]
+
+
+def scenarios(m: int = 100) -> list[Scenario]:
+    """Worst cases and ordinary ones. Near 2.64/m the second moment of the kl distance is largest."""
+    worst = 2.64 / m
+    return [
+        Scenario("one at the worst case of kl", np.array([worst]), m, independent),
+        Scenario("one at a half", np.array([0.5]), m, independent),
+        Scenario("50 at the worst case of kl", np.full(50, worst), m, independent),
+        Scenario("50 from 0.05 to 0.5", np.linspace(0.05, 0.5, 50), m, independent),
+        Scenario("50 from 0.05 to 0.5, nested errors", np.linspace(0.05, 0.5, 50), m, nested),
+        Scenario("one good among 49 poor", np.concatenate([[worst], np.full(49, 0.4)]), m, independent),
+    ]
+
+
+def shrunken(distance: str, factor: float) -> Distance:
+    """The distance with its moment constant multiplied by ``factor``: for showing that a wrong constant is noticed."""
+    ours = BY_NAME[distance]
+    if factor == 1.0:
+        return ours
+    changed: Any = copy.copy(ours)
+    changed.constant = lambda *arguments: factor * ours.constant(*arguments)
+    changed.log_constant = lambda *arguments: math.log(factor) + ours.log_constant(*arguments)
+    return changed
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What many draws of one scenario said of one bound."""
+
+    scenario: str
+    distance: str
+    divergence: str
+    delta: float
+    factor: float
+    draws: int
+    violations: int
+    mean_bound: float
+    mean_true_risk: float
+
+    @property
+    def rate(self) -> float:
+        """Share of draws in which the true risk was above the bound."""
+        return self.violations / self.draws
+
+    @property
+    def lower_limit(self) -> float:
+        """The true violation rate is above this with probability :data:`CONFIDENCE` (Clopper and Pearson)."""
+        if self.violations == 0:
+            return 0.0
+        return float(beta.ppf(1.0 - CONFIDENCE, self.violations, self.draws - self.violations + 1))
+
+    @property
+    def valid(self) -> bool:
+        """False when the draws contradict the guarantee."""
+        return self.lower_limit <= self.delta
+
+
+def tally(
+    scenario: Scenario,
+    distance: str,
+    divergence: str,
+    delta: float,
+    draws: int,
+    seed: int = 0,
+    factor: float = 1.0,
+    constant: str = "exact",
+    direct: bool = False,
+) -> Tally:
+    """Draw, minimise all at once, count. Samples with the same counts share one minimisation."""
+    random = np.random.default_rng(seed)
+    counts = scenario.draw(random, scenario.true_risks, scenario.m, draws)
+    different, times = np.unique(counts, axis=0, return_counts=True)
+    bound = {
+        "delta": delta,
+        "distance": shrunken(distance, factor),
+        "divergence": divergence,
+        "constant": constant,
+    }
+    bounds, posteriors = (_direct_minima if direct else _minima)(different, scenario.m, bound)
+    risks = posteriors @ scenario.true_risks
+    violations = int(times[risks > bounds].sum())
+    mean_bound, mean_risk = (float(times @ values) / draws for values in (np.minimum(bounds, 1.0), risks))
+    return Tally(scenario.name, distance, divergence, delta, factor, draws, violations, mean_bound, mean_risk)
+
+
+def _minima(counts: Counts, m: int, bound: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """The least bound of each sample, and its posterior."""
+    solutions = solve_many(ProblemBatch.from_counts(counts, m, **bound))
+    return solutions.bound, solutions.posterior
+
+
+def _direct_minima(counts: Counts, m: int, bound: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """The same without change of measure."""
+    solutions = [solve(DirectProblem.from_counts(row, m, **bound)) for row in counts]
+    return np.array([each.bound for each in solutions]), np.array([each.posterior for each in solutions])
+
+
+def tally_certificates(scenario: Scenario, delta: float, draws: int, seed: int = 0, factor: float = 1.0) -> Tally:
+    """Draw, certify from counts, and count the draws in which any statement is false: the bound of the random
+    classifier or of a single one, each multiplied by ``factor``.
+    """
+    random = np.random.default_rng(seed)
+    found = certify(scenario.draw(random, scenario.true_risks, scenario.m, draws), scenario.m, delta)
+    risks = found.posterior @ scenario.true_risks
+    false = (risks > factor * found.bound) | np.any(scenario.true_risks > factor * found.single_bounds, axis=1)
+    return Tally(
+        scenario.name,
+        "counts",
+        "tie split",
+        delta,
+        factor,
+        draws,
+        int(np.count_nonzero(false)),
+        float(found.bound.mean()),
+        float(risks.mean()),
+    )
+
+
+def violation_probability(
+    distance: str, divergence: str, m: int, delta: float, factor: float, risks: np.ndarray
+) -> float:
+    """The largest probability, over the given true risks, that a single classifier violates its bound: exact sums."""
+    changed = shrunken(distance, factor)
+    single = np.array([1.0])
+    bounds = np.array(
+        [
+            BoundProblem([k / m], m=m, delta=delta, distance=changed, divergence=divergence).bound(single)
+            for k in range(m + 1)
+        ]
+    )
+    outcomes = np.arange(m + 1)
+    return max(float(binom.pmf(outcomes[bounds < risk], m, risk).sum()) for risk in risks)
+
+
+def smallest_factor(distance: str, divergence: str, m: int, delta: float) -> float:
+    """Where the factor makes I/delta one a KL-divergence budget is zero, and smaller constants mean nothing."""
+    if divergence != "kl":
+        return 1e-12
+    return 1.001 * delta * math.exp(-BY_NAME[distance].log_constant(m, divergence, 1.0, "exact"))
+
+
+def breaking_factor(distance: str, divergence: str, m: int = 100, delta: float = 0.05) -> float:
+    """The largest factor (to two digits) on the constant at which a single classifier breaks the guarantee.
+
+    One classifier's posterior is its prior, so this is how much slack Markov's inequality leaves: below this
+    factor the bound is provably invalid, above it only the supremum over more classifiers could break it.
+    """
+    risks = np.unique(np.concatenate([np.linspace(0.5, 20, 40) / m, np.linspace(0.02, 0.98, 49)]))
+    low, high = math.log10(smallest_factor(distance, divergence, m, delta)), 0.0
+    while high - low > 0.01:
+        middle = 0.5 * (low + high)
+        broken = violation_probability(distance, divergence, m, delta, 10.0**middle, risks) > delta
+        low, high = (middle, high) if broken else (low, middle)
+    return 10.0**low
+
+
+def table(
+    draws: int,
+    m: int = 100,
+    delta: float = 0.05,
+    seed: int = 0,
+    report: Callable[[str], None] = print,
+    n_jobs: int = 1,
+    dask: str | None = None,
+    directory: str | Path | None = None,
+    resume: bool = False,
+) -> list[Tally]:
+    """Every scenario with every bound; one line each, computed in ``n_jobs`` processes or on a Dask cluster.
+
+    Where there is a directory, it holds each line as soon as it is computed, and with ``resume`` lines that it holds
+    are not computed again.
+    """
+    report(
+        f"{'scenario':<36} {'bound':<16} {'draws':>8} {'rate':>9} {'delta':>6}  {'mean bound':>10} {'mean risk':>10}"
+    )
+    lines: list[tuple[Any, ...]] = [
+        (tally, scenario, distance, divergence, delta, draws, seed)
+        for scenario in scenarios(m)
+        for distance, divergence in BOUNDS
+    ]
+    lines += [
+        (tally_certificates, scenario, delta, draws, seed)
+        for scenario in (*scenarios(m), *critical_scenarios(m, delta))
+    ]
+    tallies = []
+    named = {_digest(line): line for line in lines}
+
+    def compute(keys: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        return _computed([(key, named[key]) for key in keys], n_jobs, dask)
+
+    keys = list(named)
+    found = compute(keys) if directory is None else kept(Path(directory) / "simulation.jsonl", keys, compute, resume)
+    for result in _in_order(keys, found):
+        verdict = "" if result.valid else "   INVALID"
+        report(
+            f"{result.scenario:<36} {result.distance + '-' + result.divergence:<16} {draws:>8} {result.rate:>9.2e} "
+            f"{delta:>6g}  {result.mean_bound:>10.4f} {result.mean_true_risk:>10.4f}{verdict}"
+        )
+        tallies.append(result)
+    return tallies
+
+
+def _digest(line: tuple[Any, ...]) -> str:
+    """A key for one line: what is counted, the scenario with its risks, and all numbers."""
+    count, scenario, *numbers = line
+    facts = [count.__name__, scenario.name, scenario.true_risks.tolist(), scenario.m, scenario.draw.__name__, *numbers]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+
+
+def _in_order(keys: Sequence[str], found: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[Tally]:
+    """The tallies of the keys, each as soon as it and all before it are there."""
+    done: dict[str, dict[str, Any]] = {}
+    shown = 0
+    for key, result in found:
+        done[key] = result
+        while shown < len(keys) and keys[shown] in done:
+            yield Tally(**done[keys[shown]])
+            shown += 1
+
+
+def _computed(
+    lines: Sequence[tuple[str, tuple[Any, ...]]], n_jobs: int, dask: str | None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    if dask is not None:
+        from pacb_models.cluster import spread
+
+        yield from (result for _, result in spread(_line, lines, dask))
+        return
+    with ended_with_us():
+        yield from Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_line)(line) for line in lines)
+
+
+def _line(item: tuple[str, tuple[Any, ...]]) -> tuple[str, dict[str, Any]]:
+    key, (count, *arguments) = item
+    return key, asdict(count(*arguments))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table, and how small each constant must be before the guarantee fails."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--draws", type=int, default=50_000, help="draws in all (default 50000)")
+    parser.add_argument("--m", type=int, default=100, help="examples per draw (default 100)")
+    parser.add_argument("--delta", type=float, default=0.05, help="confidence parameter (default 0.05)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=-1, help="processes (default: one per core)")
+    parser.add_argument("--dask", metavar="ADDRESS", help="draw on the workers of a Dask scheduler; the same table")
+    parser.add_argument("--out", metavar="DIR", help="keep every line there as soon as it is computed")
+    parser.add_argument("--resume", action="store_true", help="go on in a directory that holds lines")
+    options = parser.parse_args(arguments)
+    lines = len(scenarios()) * (len(BOUNDS) + 1) + len(critical_scenarios())
+    per_line = max(1, options.draws // lines)
+    work = {"n_jobs": options.jobs, "dask": options.dask, "directory": options.out, "resume": options.resume}
+    tallies = table(per_line, options.m, options.delta, options.seed, **work)
+    print("\nlargest factor on the constant at which a single classifier breaks the guarantee")
+    for distance, divergence in BOUNDS:
+        print(f"  {distance}-{divergence}: {breaking_factor(distance, divergence, options.m, options.delta):.2g}")
+    return 0 if all(result.valid for result in tallies) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""The exact solver of this checkout beside that of an earlier commit, in turns: ratios of times in one run.
+
+    python -m pacb_models.benchmarks.studies.speed.commits bcf1fb3 [--sizes 50 1990 1000000] [--rounds 5]
+
+Each commit is laid out in a folder of its own and measured in a process of its own, one after the other, round after
+round; the best time of each counts. Large sets are also set against a sort of the same risks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[3]
+PAIRS = [("chi2", "linear"), ("chi2", "squared"), ("chi2", "kl"), ("renyi", "kl"), ("kl", "linear"), ("kl", "kl")]
+PAIRS += [("kl", "ch")]
+
+#: What a process of either commit runs: the best seconds of each pair, and of a sort.
+PROGRAM = """
+import json, sys, time
+import numpy as np
+import pacb_models as pm
+size, pairs = json.loads(sys.argv[1])
+def best(function, count):
+    times = []
+    for _ in range(count):
+        began = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - began)
+    return min(times)
+risks = np.random.default_rng(0).beta(4, 16, size)
+count = max(3, min(200, 100_000 // size))
+found = {"argsort": best(lambda: np.argsort(risks), 3)}
+for divergence, distance in pairs:
+    problem = pm.BoundProblem(risks, m=549, distance=distance, divergence=divergence, order=3.0)
+    problem.coefficient
+    found[f"{divergence}-{distance}"] = best(lambda: pm.solve(problem, "frontier"), count)
+    if size > 10_000:
+        counts = pm.BoundProblem.from_counts(np.rint(549 * risks).astype(int), 549, distance=distance,
+            divergence=divergence, order=3.0)
+        found[f"{divergence}-{distance}, merged"] = best(lambda: pm.solve(counts, "frontier"), count)
+print(json.dumps(found))
+"""
+
+
+def measured(checkout: Path, size: int) -> dict[str, float]:
+    """The best seconds in a process that imports the package from a checkout."""
+    layout = "import sys; sys.path.insert(0, 'tools'); from namespace import link_namespace; print(link_namespace())"
+    folder = subprocess.check_output([sys.executable, "-c", layout], cwd=checkout, text=True).strip()
+    environment = {**os.environ, "PYTHONPATH": folder, "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", PROGRAM, json.dumps([size, PAIRS])]
+    found: dict[str, float] = json.loads(subprocess.check_output(command, cwd=folder, env=environment, text=True))
+    return found
+
+
+def main() -> None:
+    """Print a line for each bound and size."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("commit", help="the earlier commit")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[50, 1990, 1_000_000])
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        earlier = Path(folder) / "earlier"
+        subprocess.run(["git", "worktree", "add", "--detach", "-q", earlier, options.commit], cwd=ROOT, check=True)
+        try:
+            for size in options.sizes:
+                best: dict[Path, dict[str, float]] = {earlier: {}, ROOT: {}}
+                for _ in range(options.rounds):
+                    for checkout, kept in best.items():
+                        for name, seconds in measured(checkout, size).items():
+                            kept[name] = min(seconds, kept.get(name, seconds))
+                print(f"H = {size}")
+                for name, seconds in best[ROOT].items():
+                    sorts = f"  {seconds / best[ROOT]['argsort']:6.2f} sorts" if size > 10_000 else ""
+                    ratio = seconds / best[earlier][name]
+                    print(f"  {name:<22} {1e6 * seconds:10.0f} µs  {ratio:5.2f} of the earlier{sorts}")
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", earlier], cwd=ROOT, check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+from .certificates import Certificate as Certificate
+from .certificates import ChosenCertificate as ChosenCertificate
+from .certificates import ErrorCounts as ErrorCounts
+from .certificates import RiskMonitor as RiskMonitor
+from .certificates import certify as certify
+from .certificates import certify_predictions as certify_predictions
+from .certificates import clopper_pearson as clopper_pearson
+from .certificates import sample_size as sample_size
+from .constants import moment_constant as moment_constant
+from .direct import DirectProblem as DirectProblem
+from .distances.checks import check_derivatives as check_derivatives
+from .errors import InputError as InputError
+from .errors import SolverUnavailableError as SolverUnavailableError
+from .errors import UnsupportedProblemError as UnsupportedProblemError
+from .estimators import CertifiedClassifier as CertifiedClassifier
+from .estimators import StochasticClassifier as StochasticClassifier
+from .estimators import StochasticSVC as StochasticSVC
+from .estimators import certify_models as certify_models
+from .numerics.binary_kl import kl_inverse as kl_inverse
+from .problem import BoundProblem as BoundProblem
+from .solution import Solution as Solution
+from .solving.checking import cross_check as cross_check
+from .solving.many import ProblemBatch as ProblemBatch
+from .solving.many import SolutionBatch as SolutionBatch
+from .solving.many import solve_many as solve_many
+from .solving.registry import available_solvers as available_solvers
+from .solving.running import solve as solve
+
+__version__: str

@@ -1,0 +1,206 @@
+r"""One candidate, chosen on a part of the examples and certified on the others.
+
+The seed and the share are fixed beforehand. Given the rows that choose, the choice is fixed, whatever the rule, and the
+number of errors of what was chosen on the other :math:`m` rows is binomial: Clopper and Pearson's limit at
+:math:`\delta`, undivided, holds for this **one** candidate. Of the others nothing is stated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from ..html import as_html
+from ..immutable import Immutable
+from ..wording import at_most, confidence_text, one_line, paragraphs, percentage_at_most
+from .limits import clopper_pearson
+
+if TYPE_CHECKING:
+    from ..plots import ChoiceDisplay
+
+Counts = NDArray[np.int64]
+
+_ASSUMPTION = (
+    "It assumes that the examples are i.i.d. from the distribution of new examples, that they were not used to train, "
+    "scale, tune or choose anything before, and that share and seed were fixed before they were looked at."
+)
+
+
+def divided(examples: int, share: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The rows that choose and the rows that certify, in ascending order."""
+    first = math.ceil(share * examples)
+    if first >= examples:
+        raise InputError(f"choose is {share:g}, which is all of {examples} examples; some must be left to certify.")
+    order = np.random.default_rng(seed).permutation(examples)
+    return np.sort(order[:first]), np.sort(order[first:])
+
+
+class ChosenCertificate(Immutable):
+    """What is guaranteed of one candidate that a part of the examples chose.
+
+    Attributes
+    ----------
+    bound : float
+        With probability at least ``1 - delta`` the chosen candidate errs on a new example with at most this
+        probability.
+    single : int
+        Which candidate was chosen; ``name`` is its name.
+    errors : int
+        Its errors on the ``m`` examples that certify.
+    m : int
+    delta : float
+    names : list of str
+    choosing_errors : array of shape (H,)
+        Errors of all candidates on the examples that chose.
+    choosing_rows, certifying_rows : array of int
+        Which examples those were.
+    share : float
+    seed : int
+    """
+
+    single: int
+    errors: int
+    m: int
+    delta: float
+    names: list[str]
+    choosing_errors: Counts
+    share: float
+    seed: int
+    examples: int
+
+    def __init__(
+        self,
+        choosing_errors: Counts,
+        certifying_errors: Callable[[int], int],
+        examples: int,
+        delta: float,
+        names: Sequence[str],
+        share: float,
+        seed: int,
+    ) -> None:
+        """``certifying_errors`` gives the errors of a candidate on the other rows; only the chosen one is asked for."""
+        chosen = int(np.argmin(choosing_errors))
+        rows = examples - math.ceil(share * examples)
+        self._set(
+            single=chosen,
+            errors=int(certifying_errors(chosen)),
+            m=rows,
+            delta=delta,
+            names=list(names),
+            choosing_errors=np.array(choosing_errors),
+            share=share,
+            seed=seed,
+            examples=examples,
+        )
+
+    @classmethod
+    def of(
+        cls, wrong: NDArray[np.bool_], delta: float, names: Sequence[str], share: float, seed: int
+    ) -> ChosenCertificate:
+        """From a table of which candidate (column) errs on which example (row); the first of several is chosen."""
+        choosing, certifying = divided(len(wrong), share, seed)
+        first = np.count_nonzero(wrong[choosing], axis=0)
+        return cls(first, lambda k: int(np.count_nonzero(wrong[certifying, k])), len(wrong), delta, names, share, seed)
+
+    @cached_property
+    def bound(self) -> float:
+        """Clopper and Pearson's limit of the chosen candidate's errors on the rows that certify."""
+        return float(clopper_pearson(self.errors, self.m, self.delta))
+
+    @property
+    def name(self) -> str:
+        """The chosen candidate's name."""
+        return self.names[self.single]
+
+    @property
+    def choosing_rows(self) -> NDArray[np.intp]:
+        """The examples that chose."""
+        return divided(self.examples, self.share, self.seed)[0]
+
+    @property
+    def certifying_rows(self) -> NDArray[np.intp]:
+        """The examples that certify."""
+        return divided(self.examples, self.share, self.seed)[1]
+
+    def to_frame(self) -> Any:
+        """A pandas DataFrame with a row per candidate, the chosen one first; only that one has a bound."""
+        import pandas as pd
+
+        order = np.argsort(self.choosing_errors, kind="stable")
+        chosen = order == self.single
+        choosing = self.examples - self.m
+        return pd.DataFrame(
+            {
+                "errors_choosing": self.choosing_errors[order],
+                "rate_choosing": self.choosing_errors[order] / choosing,
+                "errors": np.where(chosen, self.errors, np.nan),
+                "rate": np.where(chosen, self.errors / self.m, np.nan),
+                "bound": np.where(chosen, self.bound, np.nan),
+            },
+            index=pd.Index([self.names[index] for index in order], name="candidate"),
+        )
+
+    def plot(self, ax: Any = None) -> ChoiceDisplay:
+        """The candidates' errors where they were compared, and the chosen one's bound; needs matplotlib."""
+        from ..plots import ChoiceDisplay
+
+        return ChoiceDisplay(self).plot(ax)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields as JSON-ready values."""
+        return {
+            "bound": self.bound,
+            "single": self.single,
+            "single_name": self.name,
+            "errors": self.errors,
+            "m": self.m,
+            "delta": self.delta,
+            "method": "chosen on a part",
+            "share": self.share,
+            "seed": self.seed,
+            "examples": self.examples,
+            "names": self.names,
+            "choosing_errors": self.choosing_errors.tolist(),
+        }
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ChosenCertificate) and self.as_dict() == other.as_dict()
+
+    def __repr__(self) -> str:
+        return (
+            f"ChosenCertificate(bound={at_most(self.bound, 6)}, name={self.name!r}, m={self.m}, delta={self.delta!r}, "
+            f"share={self.share:g}, seed={self.seed})"
+        )
+
+    def __str__(self) -> str:
+        first = self.examples - self.m
+        return paragraphs(
+            [
+                f"With probability at least {confidence_text(self.delta)} over the {self.m} examples that certify:",
+                f"  {one_line(self.name)} errs with probability at most {at_most(self.bound)} "
+                f"({percentage_at_most(self.bound)}; {self.errors} of {self.m}).",
+                f"It was chosen from {len(self.names)} candidates on {first} other examples ({self.share:g} of all, "
+                f"drawn with seed {self.seed}), where it had {self.choosing_errors[self.single]} errors.",
+                "An upper limit, not an estimate, and of this candidate alone.",
+                _ASSUMPTION,
+            ]
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                name,
+                f"{row.errors_choosing:.0f}",
+                *(("", "") if np.isnan(row.bound) else (f"{row.errors:.0f}", at_most(row.bound))),
+            )
+            for name, row in self.to_frame().head(10).iterrows()
+        ]
+        return as_html(
+            str(self), ("candidate", "errors, choosing", "errors, certifying", "at most"), rows, len(self.names)
+        )

@@ -1,0 +1,130 @@
+"""Labels of examples: known, told apart exactly, and as small whole numbers where many columns are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InputError
+
+#: From here on floating-point numbers stand for several whole ones.
+LARGEST_EXACT = 2.0**53
+_TEXT = "OUST"
+_MOST_CODES = 1 << 12
+_FEW = 8  # so many labels are counted faster one by one
+
+
+def label_array(name: str, values: ArrayLike) -> NDArray[Any]:
+    """An array without missing labels: masked ones, NaN, None, and what pandas writes for them."""
+    array = np.asarray(values)
+    missing = np.zeros(array.shape, dtype=bool)
+    if isinstance(values, np.ma.MaskedArray):
+        missing |= np.ma.getmaskarray(values)
+    if array.dtype.kind == "O":
+        missing |= np.fromiter(map(is_missing, array.flat), dtype=bool, count=array.size).reshape(array.shape)
+    elif array.dtype.kind in "fcmM":
+        missing |= array != array
+    if missing.any():
+        raise InputError(f"{name}[{int(np.argmax(missing))}] is missing; every label must be known.")
+    if array.dtype.kind == "f" and array.size and np.abs(array).max() >= LARGEST_EXACT:
+        place = int(np.argmax(np.abs(array)))
+        raise InputError(
+            f"{name}[{place}] is {float(array.flat[place])!r}, a floating-point number that stands for several whole "
+            "numbers; give such labels as text or as integers of one type."
+        )
+    return array
+
+
+def is_missing(value: object) -> bool:
+    """NaN differs from itself; of pandas' NA not even that can be told."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
+def check_comparable(name: str, column: NDArray[Any], truth: NDArray[Any], of_truth: str = "y") -> None:
+    """Labels are numbers or text; compared with the other kind they would all differ, or be converted."""
+    if (column.dtype.kind in _TEXT) != (truth.dtype.kind in _TEXT):
+        raise InputError(f"{name} is of type {column.dtype}, but {of_truth} of {truth.dtype}.")
+    for whole, other in ((column, truth), (truth, column)):
+        if whole.dtype.kind in "iu" and other.dtype.kind == "f" and whole.size and _largest(whole) >= LARGEST_EXACT:
+            raise InputError(
+                f"{name} and {of_truth} are of types {column.dtype} and {truth.dtype}, which cannot be compared "
+                "exactly at this size; give such labels as text or as integers of one type."
+            )
+
+
+def _largest(array: NDArray[Any]) -> int:
+    return max(abs(int(array.min())), abs(int(array.max())))
+
+
+class Codes:
+    """The labels of the examples and of ``H`` columns of predictions as whole numbers from 0 to ``size`` - 1.
+
+    ``truth`` has the shape (n,) and ``columns`` (n, H). The numbers are in the order of the labels.
+    """
+
+    truth: NDArray[Any]
+    columns: NDArray[Any]
+    size: int
+
+    def __init__(self, truth: NDArray[Any], columns: Sequence[NDArray[Any]] | NDArray[Any]) -> None:
+        parts = [truth, *([columns] if isinstance(columns, np.ndarray) else columns)]
+        (self.truth, *found), self.size = _coded(parts)
+        self.columns = found[0] if isinstance(columns, np.ndarray) else np.column_stack(found)
+
+    def majority(self, block: int = 1 << 22) -> NDArray[np.intp]:
+        """What most columns say of each example, the first label of several."""
+        rows, size = self.columns.shape[0], self.size
+        result = np.empty(rows, dtype=np.intp)
+        step = max(1, block // max(size, self.columns.shape[1]))
+        for start in range(0, rows, step):
+            part = self.columns[start : start + step]
+            result[start : start + step] = self._votes(part).argmax(axis=1)
+        return result
+
+    def _votes(self, part: NDArray[Any]) -> NDArray[np.intp]:
+        """How many columns say each label of each row."""
+        if self.size <= _FEW:
+            return np.stack([np.count_nonzero(part == code, axis=1) for code in range(self.size)], axis=1)
+        places = part + self.size * np.arange(len(part), dtype=np.intp)[:, None]
+        return np.bincount(places.ravel(), minlength=self.size * len(part)).reshape(-1, self.size)
+
+
+def _coded(parts: Sequence[NDArray[Any]]) -> tuple[list[NDArray[Any]], int]:
+    """The parts with their labels' ranks, and how many ranks there are."""
+    if all(part.dtype.kind in "iub" for part in parts):
+        low, high = min(int(part.min()) for part in parts), max(int(part.max()) for part in parts)
+        if 0 <= low <= high < _MOST_CODES:
+            return list(parts), high + 1
+        if high - low < _MOST_CODES:
+            return [_shifted(part, low) for part in parts], high - low + 1
+    if all(part.dtype.kind in "iubf" for part in parts):
+        pairs = [np.unique(part, return_inverse=True) for part in parts]
+        known = np.unique(np.concatenate([values for values, _ in pairs]))
+        return [
+            np.searchsorted(known, values)[places].reshape(part.shape)
+            for part, (values, places) in zip(parts, pairs, strict=True)
+        ], known.size
+    seen: dict[Any, int] = {}
+    codes = [
+        np.fromiter((seen.setdefault(label, len(seen)) for label in part.ravel().tolist()), np.int32, part.size)
+        for part in parts
+    ]
+    try:
+        order = sorted(seen)
+    except TypeError:
+        kinds = ", ".join(sorted({type(label).__name__ for label in seen}))
+        raise InputError(f"the labels are of several types ({kinds}); they must be of one.") from None
+    ranks = np.empty(len(seen), dtype=np.int32)
+    ranks[[seen[label] for label in order]] = np.arange(len(seen))
+    return [ranks[code].reshape(part.shape) for code, part in zip(codes, parts, strict=True)], len(seen)
+
+
+def _shifted(part: NDArray[Any], low: int) -> NDArray[np.int16]:
+    # Modulo 2^64 the difference is right whatever the types are, and it is small.
+    return (part.astype(np.uint64) - np.uint64(low % 2**64)).astype(np.int16)

@@ -1,0 +1,59 @@
+"""``pacb check``: every solver on one problem."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from .program import (
+    DONE,
+    FAILED,
+    SOLVER_FILE,
+    add_command,
+    add_plot_argument,
+    add_problem_arguments,
+    check_plot,
+    draw_path,
+    named_solvers,
+    problem_from,
+)
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser = add_command(
+        subparsers,
+        "check",
+        _check,
+        "cross-check every solver on one problem",
+        "Run every solver that can handle the problem and compare them with the certified optimum.\n"
+        "Exit code 1 when one fails or disagrees.\n\n"
+        "  pacb check risks.csv --m 549 --distance squared\n"
+        "  pacb check risks.csv --m 549 --distance squared --direct\n"
+        "  pacb check risks.csv --m 549 --solvers mine.py:SOLVER,frontier,ipopt",
+    )
+    add_problem_arguments(parser)
+    parser.add_argument("--solvers", metavar="A,B,...", help=f"which solvers, all that can by default; {SOLVER_FILE}")
+    parser.add_argument(
+        "--tol", type=float, default=1e-7, help="largest difference between bounds that counts as agreement"
+    )
+    parser.add_argument(
+        "--time-limit", type=float, default=60.0, metavar="SECONDS", help="for each solver that keeps one"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add_plot_argument(parser, "the bound along the path of optimal posteriors, with every solver's point on it")
+
+
+def _check(options: argparse.Namespace) -> int:
+    from ..solving.checking import cross_check
+
+    check_plot(options.plot)
+    problem, _ = problem_from(options)
+    table = cross_check(problem, named_solvers(options.solvers), options.tol, time_limit=options.time_limit)
+    if options.json:
+        print(json.dumps(table.as_dict(), allow_nan=False))
+    else:
+        table.show()
+    draw_path(options.plot, problem, table.solutions)
+    return DONE if table.agree else FAILED

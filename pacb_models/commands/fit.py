@@ -1,0 +1,289 @@
+"""``pacb fit``: a certified classifier from a table."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+from typing import Any
+
+from ..errors import InputError
+from ..files import check_writable, write_atomically
+from .program import DONE, FAILED, add_bound_arguments, add_command
+
+#: Rows from which threads gain more than they cost.
+_ROWS_FOR_THREADS = 10_000
+
+
+def add_parser(subparsers: Any) -> argparse.ArgumentParser:
+    """Add the command ``fit``."""
+    parser = add_command(
+        subparsers,
+        "fit",
+        run,
+        "a certified classifier from a table",
+        "Train classifiers on one part of a table, certify them and their votes on the other part, and\n"
+        "deploy the one with the smallest certificate.\n\n"
+        "  pacb fit cells.csv --target diagnosis --report cells.html\n"
+        "  pacb fit cells.csv --target diagnosis --positive malignant --per-class --model cells.joblib\n"
+        "  pacb fit cells.csv --target diagnosis --classifiers paper-svm   the paper's SVMs and bound\n\n"
+        "A saved model is a pickle: loading one runs code, so load only your own.",
+    )
+    parser.add_argument("file", metavar="TABLE.csv", help="a CSV with a header line, or a Parquet file")
+    parser.add_argument("--target", required=True, metavar="COLUMN", help="the column that holds the classes")
+    add_options(parser)
+    return parser
+
+
+def add_options(parser: Any) -> None:
+    """How to train and certify, and what to write."""
+    parser.add_argument("--ignore", default="", metavar="A,B,...", help="columns to leave out, such as identifiers")
+    parser.add_argument("--missing", default="refuse", help="rows that lack a value: 'refuse' or 'drop'")
+    parser.add_argument(
+        "--classifiers",
+        metavar="SET",
+        help="linear, svm, trees, forest, boosting or all of them (the default); paper-svm is the paper's ensemble, "
+        "which the options on bounds, --lambdas, --count, --scale and --solver are about",
+    )
+    parser.add_argument("--per-class", action="store_true", help="certify the error in each class too (1 - recall)")
+    parser.add_argument(
+        "--per-prediction", action="store_true", help="certify the error among what is given each class (1 - precision)"
+    )
+    parser.add_argument("--positive", metavar="CLASS", help="which of two classes is the positive one")
+    parser.add_argument("--group", metavar="COLUMN", help="certify the error in each group of this column too")
+    parser.add_argument("--report", metavar="FILE.html", help="write a page about the certificate")
+    parser.add_argument("--lambdas", default=None, help="'paper' (0.10, 0.11, ...) or 'arithmetic-geometric'")
+    parser.add_argument("--count", type=int, default=None, metavar="H", help="number of SVMs of the grid 'paper' (50)")
+    parser.add_argument("--scale", action="store_true", help="scale the features to variance 1 (on the training part)")
+    parser.add_argument("--validation-size", type=float, default=0.5, help="share of the rows kept back to certify")
+    add_bound_arguments(parser)
+    parser.add_argument("--solver", default="auto", help="a name that 'pacb doctor' lists")
+    parser.add_argument("--seed", type=int, default=0, help="of the random split")
+    parser.add_argument("--jobs", type=int, default=None, metavar="N", help="processes for training")
+    parser.add_argument("--dask", metavar="ADDRESS", help="train on the workers of a Dask scheduler")
+    parser.add_argument(
+        "--resume",
+        metavar="DIR",
+        help="keep finished folds in this folder (as pickles), and take those that are there: a run that was stopped "
+        "goes on with the same command",
+    )
+    parser.add_argument("--model", metavar="FILE", help="save the fitted classifier (joblib format)")
+    parser.add_argument("--out", metavar="FILE.json", help="save the certificate")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Train, certify, print, and save what was asked for."""
+    from ..cluster import fitted_on
+    from ..estimators.tables import load_table
+    from ..validation import check_count
+
+    paper = _is_paper(options)
+    certified = ("resume", "report", "per_class", "per_prediction", "positive", "group")
+    given = next((name for name in certified if getattr(options, name) not in (None, False)), None)
+    if paper and given:
+        raise InputError(f"--{given.replace('_', '-')} is not for --classifiers paper-svm.")
+    if not paper:
+        _refuse_options_of_the_paper(options)
+    options.lambdas = options.lambdas or "paper"
+    if options.lambdas not in ("paper", "arithmetic-geometric"):
+        raise InputError(f"--lambdas is {options.lambdas!r}; it must be 'paper' or 'arithmetic-geometric'.")
+    if check_count("--seed", options.seed, least=0) >= 2**32:
+        raise InputError(f"--seed is {options.seed}; it must be a whole number from 0 to {2**32 - 1}.")
+    _check_files(options)
+    if options.jobs == 0:
+        raise InputError("--jobs is 0; it must be a number of processes, or -1 for one per core.")
+    ignored = [name for name in options.ignore.split(",") if name]
+    table = load_table(options.file, options.target, missing=options.missing, ignore=ignored)
+    return fitted_on(options.dask, lambda: _paper(options, table) if paper else _certified(options, table))
+
+
+def _refuse_options_of_the_paper(options: argparse.Namespace) -> None:
+    """Another bound was asked for than the one that would be reported."""
+    usual = {"distance": "kl", "divergence": "chi2", "order": 2.0, "constant": "exact", "solver": "auto"}
+    given = [f"--{name}" for name, value in usual.items() if getattr(options, name) != value]
+    given += [f"--{name}" for name in ("lambdas", "count", "scale") if getattr(options, name)]
+    if given:
+        raise InputError(f"{given[0]} goes with --classifiers paper-svm.")
+
+
+def _check_files(options: argparse.Namespace) -> None:
+    """Refuse files that cannot be written, or that would be written over the table or over each other."""
+    taken: dict[str, str] = {}
+    for option, path in (("--model", options.model), ("--out", options.out), ("--report", options.report)):
+        if path is None:
+            continue
+        check_writable(option, path)
+        if os.path.exists(path) and os.path.exists(options.file) and os.path.samefile(path, options.file):
+            raise InputError(f"{option} is {path!r}, the table itself; choose another file.")
+        other = taken.setdefault(os.path.realpath(path), option)
+        if other != option:
+            raise InputError(f"{option} is {path!r}, as is {other}; choose another file.")
+
+
+def _paper(options: argparse.Namespace, table: Any) -> int:
+    """Fit, certify, print and save the paper's stochastic SVM."""
+    import numpy as np
+
+    # Classes by name: a saved model must predict what stood in the table.
+    classifier = _fit(_estimator(options), table.X, np.asarray(table.class_names)[table.y])
+    record = _record(options, classifier, table)
+    if options.model:
+        _save_model(classifier, options.model)
+    if options.out:
+        write_atomically(options.out, json.dumps(record, indent=2, allow_nan=False) + "\n")
+    print(json.dumps(record, allow_nan=False) if options.json else _text(options, classifier, table))
+    return DONE if classifier.solution_.status in ("optimal", "acceptable") else FAILED
+
+
+def _is_paper(options: argparse.Namespace) -> bool:
+    """Whether the paper's ensemble is asked for, by name or by an option that only it has."""
+    if options.classifiers is not None:
+        return bool(options.classifiers == "paper-svm")
+    return bool(options.lambdas or options.count or options.scale)
+
+
+def _certified(options: argparse.Namespace, table: Any) -> int:
+    """Fit, certify, print and save the deployed predictor."""
+    import joblib
+    import numpy as np
+    from threadpoolctl import threadpool_limits
+
+    from ..estimators.certified import CertifiedClassifier
+    from ..estimators.classifier_sets import classifier_set
+    from ..estimators.tables import load_groups, reading_notes
+
+    model = CertifiedClassifier(
+        classifier_set(options.classifiers or "all"),
+        delta=options.delta,
+        validation_size=options.validation_size,
+        per_class=options.per_class,
+        per_prediction=options.per_prediction,
+        positive=options.positive,
+        n_jobs=options.jobs,
+        memory=options.resume and joblib.Memory(options.resume, verbose=0),
+        random_state=options.seed,
+    )
+    ignored = [name for name in options.ignore.split(",") if name]
+    groups = None if options.group is None else load_groups(options.file, options.group, ignored)
+    # Threads of boosting wait for each other in loops: on a small table and a busy machine that takes minutes.
+    with threadpool_limits(1 if len(table.y) < _ROWS_FOR_THREADS else None):
+        _fit(model, table.X, np.asarray(table.class_names)[table.y], groups=groups)
+    record = {
+        "guarantee": model.guarantee_.as_dict(),
+        "certificate": model.certificate_.as_dict(),
+        **_common_record(options, model, table),
+    }
+    if options.model:
+        _save_model(model, options.model)
+    if options.out:
+        write_atomically(options.out, json.dumps(record, indent=2, allow_nan=False) + "\n")
+    if options.report:
+        from ..estimators.certificate_page import certificate_page
+
+        page = certificate_page(model, f"Certificate: {table.name}", _facts(options), table, options.positive)
+        write_atomically(options.report, page)
+    saved = [f"saved {path}" for path in (options.model, options.out, options.report) if path]
+    text = "\n".join([_heading(model, table, "classifiers"), *reading_notes(table), str(model.guarantee_), *saved])
+    print(json.dumps(record, allow_nan=False) if options.json else text)
+    return DONE
+
+
+def _facts(options: argparse.Namespace) -> list[tuple[str, str]]:
+    """What an auditor needs to repeat the run."""
+    import hashlib
+    from pathlib import Path
+
+    from ..estimators.certificate_page import versions
+
+    digest = hashlib.sha256(Path(options.file).read_bytes()).hexdigest()
+    return [
+        ("file", str(options.file)),
+        ("SHA-256 of the file", digest),
+        ("target", options.target),
+        ("classifiers", options.classifiers or "all"),
+        ("share held out", f"{options.validation_size:g}, at random"),
+        ("delta", f"{options.delta:g}"),
+        ("seed", str(options.seed)),
+        *versions(),
+    ]
+
+
+def _fit(classifier: Any, X: Any, y: Any, **parameters: Any) -> Any:
+    """The classifier fitted; what scikit-learn refuses to train on is bad input."""
+    try:
+        return classifier.fit(X, y, **parameters)
+    except InputError:
+        raise
+    except ValueError as reason:
+        raise InputError(f"the classifiers cannot be trained on this table: {reason}") from None
+
+
+def _estimator(options: argparse.Namespace) -> Any:
+    from ..estimators.svc import StochasticSVC
+
+    return StochasticSVC(
+        options.lambdas,
+        n_lambdas=options.count,
+        scale=options.scale,
+        distance=options.distance,
+        divergence=options.divergence,
+        order=options.order,
+        delta=options.delta,
+        constant=options.constant,
+        validation_size=options.validation_size,
+        solver=options.solver,
+        n_jobs=options.jobs,
+        random_state=options.seed,
+    )
+
+
+def _record(options: argparse.Namespace, classifier: Any, table: Any) -> dict[str, Any]:
+    return {
+        "certificate": classifier.certificate_.as_dict(),
+        **_common_record(options, classifier, table),
+        "lambdas": classifier.lambdas_.tolist(),
+        "risks": classifier.risks_.tolist(),
+        "solution": classifier.solution_.as_dict(),
+    }
+
+
+def _common_record(options: argparse.Namespace, classifier: Any, table: Any) -> dict[str, Any]:
+    rows, features = table.X.shape
+    return {
+        "data": {
+            "file": str(options.file),
+            "target": options.target,
+            "rows": rows,
+            "features": features,
+            "rows_in_file": table.reading.rows,
+            "rows_dropped": table.reading.dropped,
+            "columns_ignored": list(table.reading.ignored),
+        },
+        "classes": [str(name) for name in classifier.classes_],
+        "seed": options.seed,
+    }
+
+
+def _text(options: argparse.Namespace, classifier: Any, table: Any) -> str:
+    from ..estimators.tables import reading_notes
+
+    saved = [f"saved {path}" for path in (options.model, options.out) if path]
+    return "\n".join([_heading(classifier, table, "SVMs"), *reading_notes(table), str(classifier.certificate_), *saved])
+
+
+def _heading(classifier: Any, table: Any, members: str) -> str:
+    rows, features = table.X.shape
+    return (
+        f"{table.name}: {rows} rows, {features} features, classes {', '.join(map(str, classifier.classes_))}; "
+        f"{len(classifier.names_)} {members} trained on {rows - classifier.n_validation_} rows"
+    )
+
+
+def _save_model(model: Any, path: str) -> None:
+    import joblib
+
+    buffer = io.BytesIO()
+    joblib.dump(model, buffer)
+    write_atomically(path, buffer.getvalue())

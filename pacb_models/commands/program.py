@@ -1,0 +1,255 @@
+"""The command line, ``pacb``.
+
+The commands on a single problem are named here. Larger ones (``bench``, ``reproduce``, ``train``, ``certify``) are
+found through the entry-point group ``pacb_models.commands``: a function ``add_parser(subparsers)`` that adds one
+command and sets its ``run``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from .. import __version__
+from ..errors import InputError, RunStopped, SolverUnavailableError
+from ..names import CONSTANTS, DISTANCES
+from ..plugins import files_for_now, load, load_all, registered
+from . import streams
+
+if TYPE_CHECKING:
+    from ..problem import Problem
+
+DONE, FAILED, BAD_INPUT = 0, 1, 2
+
+#: The entry-point group of further commands.
+GROUP = "pacb_models.commands"
+
+_DISTANCE_NAMES = tuple(dict.fromkeys(name for names in DISTANCES.values() for name in names))
+
+_RISKS_HELP = (
+    "one risk per line, or a CSV with a column 'risk' and optionally 'prior' and 'name'; '-' reads standard input"
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose complaint is one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(BAD_INPUT, f"{self.prog}: {message} (see '{self.prog} --help')\n")
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
+    """Examples keep their line breaks; options show their defaults."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        if action.default is None or action.default is False or action.default == argparse.SUPPRESS:
+            return action.help
+        return super()._get_help_string(action)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; 0: done, 1: a solver failed or solvers disagree, 2: bad input."""
+    streams.prepare()
+    try:
+        return _answered(sys.argv[1:] if arguments is None else arguments)
+    finally:
+        streams.flush_errors()
+
+
+def _answered(arguments: Sequence[str]) -> int:
+    """The exit code of one command; whatever ends it is said in one line."""
+    command = next((f" {word}" for word in arguments if not word.startswith("-")), "")
+    try:
+        try:
+            return _run(arguments, command.strip())
+        finally:
+            streams.flush_output()
+    except InputError as reason:
+        return _complain(command, _as_typed(str(reason), arguments), BAD_INPUT)
+    except (SolverUnavailableError, RunStopped) as reason:
+        return _complain(command, reason, FAILED)
+    except MemoryError:
+        return _complain(command, "out of memory", FAILED)
+    except BrokenPipeError:
+        return DONE  # the reader of our output (head, less) left
+    except OSError as reason:
+        where = f": {reason.filename}" if reason.filename else ""
+        return _complain(command, f"{reason.strerror or reason}{where}", FAILED)
+    except KeyboardInterrupt:
+        return _complain(command, "interrupted", 130)
+
+
+def _run(arguments: Sequence[str], command: str) -> int:
+    options = build_parser(command).parse_args(arguments)
+    _refuse_empty(arguments)
+    with files_for_now():
+        return options.run(options)
+
+
+def _refuse_empty(arguments: Sequence[str]) -> None:
+    """An option with an empty value, which a shell makes of a variable that is not set, would be ignored."""
+    for word, following in zip(arguments, [*arguments[1:], None]):
+        name, equals, value = word.partition("=")
+        if name.startswith("--") and not value and (equals or following == ""):
+            raise InputError(f"{name} is empty; it must have a value.")
+
+
+def _as_typed(sentence: str, arguments: Sequence[str]) -> str:
+    """A complaint that begins with an argument's name in Python, with the option that the user typed for it."""
+    name = re.match(r"\w+(?= is )", sentence)
+    option = f"--{name[0].replace('_', '-')}" if name else ""
+    typed = any(word.partition("=")[0] == option for word in arguments if option)
+    return f"{option}{sentence[len(option) - 2 :]}" if typed else sentence
+
+
+def _complain(command: str, reason: object, status: int) -> int:
+    # One line, whatever the message quotes; where it cannot be written, the status says it.
+    with suppress(OSError):
+        print(f"pacb{command}: {' '.join(str(reason).split())}", file=sys.stderr)
+    return status
+
+
+def build_parser(command: str = "") -> argparse.ArgumentParser:
+    """The parser with our commands and those that are plugged in; of the latter only ``command``, when that is one."""
+    parser = Parser(
+        prog="pacb",
+        description="Compare fixed-point, Ipopt, convex-concave and exact methods that minimise PAC-Bayesian bounds "
+        "over finite sets of classifiers, and certify such sets.",
+        formatter_class=HelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"pacb {__version__}")
+    subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name in _COMMANDS:
+        import_module(f".{name}", __package__).add_parser(subparsers)
+    if command not in _COMMANDS:
+        _add_plugged_in(subparsers, command)
+    return parser
+
+
+def _add_plugged_in(subparsers: Any, command: str) -> None:
+    entry = next((entry for entry in registered(GROUP) if entry.name == command), None)
+    if entry is None:
+        load_all(GROUP, lambda add: add(subparsers))
+    else:
+        load(entry, lambda add: add(subparsers))
+
+
+def add_command(subparsers: Any, name: str, run: Any, summary: str, description: str = "") -> argparse.ArgumentParser:
+    """Add one command in the common form; for our commands and plugged-in ones alike."""
+    parser = subparsers.add_parser(
+        name, help=summary, description=description or summary, formatter_class=HelpFormatter
+    )
+    parser.set_defaults(run=run, parser=parser)
+    return parser
+
+
+def refuse_ignored(options: argparse.Namespace, names: Iterable[str], because: str) -> None:
+    """Refuse options that were given but would be ignored; ``because`` completes the sentence."""
+    for action in options.parser._actions:
+        if action.dest in names and getattr(options, action.dest) != action.default:
+            raise InputError(f"{action.option_strings[0]} {because}.")
+
+
+def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments that describe one problem."""
+    parser.add_argument("risks", metavar="RISKS.csv", help=_RISKS_HELP)
+    parser.add_argument("--m", type=int, required=True, help="number of examples on which each risk was measured")
+    parser.add_argument(
+        "--direct", action="store_true", help="the bound without change of measure: convex and never larger"
+    )
+    add_bound_arguments(parser)
+
+
+def add_bound_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments that describe a bound."""
+    parser.add_argument("--delta", type=float, default=0.05, help="the bound holds with probability at least 1 - delta")
+    parser.add_argument("--distance", default="kl", help=f"one of {', '.join(_DISTANCE_NAMES)}")
+    parser.add_argument("--divergence", default="chi2", help=f"one of {', '.join(DISTANCES)}")
+    parser.add_argument("--order", type=float, default=2.0, help="Rényi order, with --divergence renyi")
+    parser.add_argument(
+        "--constant",
+        default="exact",
+        help=f"one of {', '.join(CONSTANTS)}; 'one-sided' is smaller and as valid, 'paper' reproduces printed figures",
+    )
+
+
+def problem_from(options: argparse.Namespace) -> tuple[Problem, list[str]]:
+    """The problem that the arguments describe, and the classifiers' names."""
+    from ..direct import DirectProblem
+    from ..problem import BoundProblem
+    from ..risk_file import read_risk_file
+
+    if options.direct and options.plot:
+        raise InputError("--plot draws a bound along its path of optimal posteriors, which direct bounds do not have.")
+    if options.divergence != "renyi":
+        refuse_ignored(options, ["order"], "goes with --divergence renyi")
+    content = read_risk_file(options.risks)
+    problem = (DirectProblem if options.direct else BoundProblem)(
+        content.risks,
+        m=options.m,
+        delta=options.delta,
+        distance=options.distance,
+        divergence=options.divergence,
+        prior=content.prior,
+        constant=options.constant,
+        order=options.order,
+    )
+    return problem, content.names
+
+
+def named_solvers(text: str | None) -> list[str] | None:
+    """The names in ``--solvers A,B,FILE.py:SOLVER``; None where nothing was chosen."""
+    from ..solving.registry import named_solver
+
+    return None if text is None else list(dict.fromkeys(named_solver(word.strip()) for word in text.split(",")))
+
+
+#: For the help of ``--solver`` and ``--solvers``.
+SOLVER_FILE = "FILE.py:SOLVER for an object in a Python file, nl:PROGRAM for a program that reads .nl files"
+
+
+def add_plot_argument(parser: argparse.ArgumentParser, what: str) -> None:
+    """The option that asks for a picture."""
+    parser.add_argument("--plot", metavar="FILE", help=f"draw {what}, into a file that ends in .svg, .pdf or .png")
+
+
+def check_plot(path: str | None) -> None:
+    """Refuse a picture that cannot be written before anything is computed for it."""
+    if path is not None:
+        from ..plots.style import check_picture
+
+        check_picture(path)
+
+
+def draw_path(path: str | None, problem: Any, solutions: Any) -> None:
+    """Draw the bound along its path, with solutions on it, where a picture is asked for."""
+    if path is not None:
+        from ..plots import PathDisplay
+
+        PathDisplay.from_problem(problem, solutions).save(path)
+
+
+def parse_options(pairs: Sequence[str]) -> dict[str, Any]:
+    """``NAME=VALUE`` pairs as keyword arguments; a value is read as JSON where it is JSON, else as text."""
+    options = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or not name.isidentifier():
+            raise InputError(f"--option is {pair!r}; it must have the form NAME=VALUE.")
+        if name in ("problem", "solver"):
+            raise InputError(f"--option is {pair!r}, but the {name} is no option of a solver.")
+        try:
+            options[name] = json.loads(text)
+        except json.JSONDecodeError:
+            options[name] = text
+    return options
+
+
+#: The commands that need no look at what is installed, and where they are.
+_COMMANDS = ("solve", "check", "constants")

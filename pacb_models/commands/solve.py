@@ -1,0 +1,110 @@
+"""``pacb solve``: minimise one bound."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING, Any
+
+from ..errors import RunStopped
+from ..wording import at_least, at_most, confidence_text, one_line
+from .program import (
+    DONE,
+    FAILED,
+    SOLVER_FILE,
+    add_command,
+    add_plot_argument,
+    add_problem_arguments,
+    check_plot,
+    draw_path,
+    parse_options,
+    problem_from,
+)
+
+if TYPE_CHECKING:
+    from ..problem import Problem
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser = add_command(
+        subparsers,
+        "solve",
+        _solve,
+        "minimise one bound",
+        "Minimise one bound and print the posterior's certificate.\n\n"
+        "  pacb solve risks.csv --m 549 --delta 0.01 --distance kl\n"
+        "  pacb solve risks.csv --m 549 --direct --constant one-sided\n"
+        "  pacb solve risks.csv --m 549 --solver ipopt --option formulation=substituted --json",
+    )
+    add_problem_arguments(parser)
+    parser.add_argument(
+        "--solver", default="auto", help="a name that 'pacb doctor' lists, 'auto' for the exact one, or " + SOLVER_FILE
+    )
+    parser.add_argument(
+        "--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the solver; repeatable"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object with all fields and weights")
+    parser.add_argument("--top", type=int, default=10, metavar="N", help="how many of the largest weights to print")
+    add_plot_argument(parser, "the bound along the path of optimal posteriors, with this solution on it")
+
+
+def _solve(options: argparse.Namespace) -> int:
+    from ..solving.registry import named_solver
+    from ..solving.running import solve
+    from ..validation import check_count
+
+    check_count("--top", options.top, least=0)
+    check_plot(options.plot)
+    problem, names = problem_from(options)
+    solution = solve(problem, named_solver(options.solver), **parse_options(options.option))
+    if options.json:
+        print(json.dumps(solution.as_dict(), allow_nan=False))
+    elif solution.posterior is None and solution.status == "error":
+        raise RunStopped(f"solver {solution.solver!r} failed: {solution.message}")
+    else:
+        print(_describe(problem, solution, names, options.top))
+    draw_path(options.plot, problem, solution)
+    return DONE if solution.status in ("optimal", "acceptable") else FAILED
+
+
+def _describe(problem: Problem, solution: Any, names: list[str], top: int) -> str:
+    """A solution for reading."""
+    scope = "the global minimum" if solution.is_global else "not certified as global"
+    lines = [
+        f"bound            {at_most(solution.bound, 10)}   (true risk at most this, with probability at least "
+        f"{confidence_text(problem.delta)})",
+        f"empirical risk   {solution.empirical_risk:.10f}   on {problem.m} examples",
+        f"divergence       {solution.divergence:.6g}   ({problem.divergence})",
+        f"support          {solution.support_size} of {problem.size} classifiers",
+        f"status           {solution.status}, {scope}" + (f": {solution.message}" if solution.message else ""),
+        *_proven(solution),
+        f"solver           {solution.solver}, {_effort(solution)}, KKT residual {solution.kkt_residual:.1e}",
+        f"constant         I(m) = {problem.constant_value:.6g} ({problem.constant}), distance {problem.distance}",
+    ]
+    if len(solution.local_minima):
+        others = ", ".join(at_most(minimum.bound, 6) for minimum in solution.local_minima[:5])
+        lines.append(f"local minima     {len(solution.local_minima)} more, with bounds {others}")
+    if solution.posterior is not None and top > 0:
+        order = (-solution.posterior).argsort(kind="stable")[: min(top, solution.support_size)]
+        shown = {i: one_line(names[i]) for i in order.tolist()}
+        width = max(len(name) for name in ["name", *shown.values()])
+        lines.append(f"\n{'name'.ljust(width)}  {'weight':>10}  {'risk':>8}")
+        for i, name in shown.items():
+            lines.append(f"{name.ljust(width)}  {solution.posterior[i]:10.6f}  {problem.risks[i]:8.5f}")
+        if solution.support_size > top:
+            lines.append(f"... and {solution.support_size - top} more (--top N or --json)")
+    return "\n".join(lines)
+
+
+def _proven(solution: Any) -> list[str]:
+    # Of a global minimum it is known to be the bound itself, but for rounding.
+    if solution.lower_bound is None or solution.is_global:
+        return []
+    proven = at_least(solution.lower_bound, 10)
+    return [f"lower bound      {proven}   (no posterior has a smaller bound, as the solver proves)"]
+
+
+def _effort(solution: Any) -> str:
+    count = "" if solution.iterations is None else f"{solution.iterations} iterations, "
+    return f"{count}{solution.seconds:.4f} s"

@@ -1,0 +1,162 @@
+r"""The binary kl distance :math:`\phi = kl(\hat l, l)`; ``r`` is the upper root of :math:`kl(L, r) = b`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..numerics import paper_kl
+from ..numerics.binary_kl import divergence_term, kl_inverse
+from ..numerics.elementwise import Numbers
+from ..numerics.exponential_means import log_kl_constant, log_kl_mean_below
+from ..numerics.logit_gap import logit_gap
+from ..numerics.one_sided import log_largest_deviance_below
+from ..numerics.power_means import log_largest_deviance, log_power_mean
+from ..numerics.rounding import Constant, ceil_exp, ceil_log, ceil_sqrt, from_logarithm
+from .distance import Distance, Forward, Inverse
+
+if TYPE_CHECKING:
+    from ..models.algebra import Algebra
+    from ..models.direct_bounds import ExcessAlgebra
+
+#: exp overflows beyond.
+_LARGEST_RATE = 700.0
+
+
+class BinaryKL(Distance):
+    r""":math:`\phi = kl(\hat l, l)`.
+
+    With :math:`d = \mathrm{logit}\, r - \mathrm{logit}\, L` the implicit function theorem gives
+    :math:`\partial r/\partial b = r(1-r)/(r-L)` and :math:`\partial r/\partial L = d\, \partial r/\partial b`.
+    """
+
+    name = "kl"
+    additive = False
+    below_one = True
+
+    def invert(self, L: Numbers, budget: Numbers) -> Numbers:
+        return kl_inverse(L, budget)
+
+    def derivatives(self, L: Numbers, budget: Numbers) -> Inverse:
+        if not isinstance(L, np.ndarray) and not isinstance(budget, np.ndarray):
+            return _derivatives(float(L), float(budget))
+        r = kl_inverse(L, budget)
+        with np.errstate(all="ignore"):
+            return _array_derivatives(L, r)
+
+    def reaches(self, L: np.ndarray, budget: np.ndarray, r: float | np.ndarray) -> np.ndarray:
+        # Above L the distance increases, so that no root is needed. Its two terms cancel to first order in the excess,
+        # and their rounding errors, of that order, move the root by no more than its own.
+        excess = r - L
+        with np.errstate(divide="ignore", invalid="ignore"):
+            below = np.where(L > 1e-300, L * np.log1p(excess / L), 0.0)
+            distance = -(below + (1.0 - L) * np.log1p(-excess / (1.0 - L)))
+        return (excess <= 0.0) | (distance <= budget)
+
+    def rate(self, L: Numbers, budget: Numbers) -> Numbers:
+        """The difference of the logits, which is finite where ``r`` rounds to one."""
+        gap = logit_gap(L, budget)
+        return gap if isinstance(gap, np.ndarray) and gap.ndim else float(gap)
+
+    def balance(self, L: Numbers, budget: Numbers, rate: Numbers) -> Numbers:
+        r"""With the rate ``d`` the root is where its logit exceeds that of ``L`` by ``d``, and the distance there is
+        :math:`\ln(1 - L + L e^d) - L d`: it exceeds the budget exactly when ``d`` exceeds the rate of the root."""
+        if not isinstance(rate, np.ndarray) and rate <= _LARGEST_RATE:
+            return math.log1p(L * math.expm1(rate)) - L * rate - budget
+        L, rate = np.asarray(L), np.asarray(rate)
+        with np.errstate(all="ignore"):
+            value = np.log1p(L * np.expm1(np.minimum(rate, _LARGEST_RATE))) - L * rate
+            if float(rate.max()) > _LARGEST_RATE:
+                # Where e^d overflows: ln(1 - L + L e^d) = u + ln(1 + (1 - L) e^-u), u = ln L + d.
+                u = np.log(L) + rate
+                large = (1.0 - L) * rate + np.log(L) + np.log1p((1.0 - L) * np.exp(-np.maximum(u, 0.0)))
+                small = np.log1p(np.exp(np.minimum(u, 0.0))) - L * rate
+                value = np.where(rate > _LARGEST_RATE, np.where(u > 0.0, large, small), value)
+        return np.where(L > 0.0, value, 0.0) - budget
+
+    def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
+        r"""With :math:`l = \hat l + x`: :math:`\phi' = x/(l(1-l))`, :math:`\phi'' = (x^2 + \hat l(1-\hat
+        l))/(l(1-l))^2`."""
+        rest, true = 1.0 - empirical, empirical + excess
+        variance = true * remainder
+        return Forward(
+            divergence_term(empirical, true, -excess) + divergence_term(rest, remainder, excess),
+            excess / variance,
+            (excess * excess + empirical * rest) / (variance * variance),
+        )
+
+    def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
+        """The bound is a variable, and kl the constraint that ties it to ``L`` and the budget."""
+        r = algebra.variable("r", algebra.bound, 0.0, 1.0)
+        kl = algebra.relative_entropy(L, r) + algebra.relative_entropy(1.0 - L, 1.0 - r)
+        algebra.reach("kl", kl, budget)
+        algebra.at_least("upper_root", r, L, algebra.factors.empirical_risk)
+        return r
+
+    def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
+        r"""With :math:`h(z) = z - \ln(1+z)` and the excess ``x`` it is :math:`\hat l\, h(x/\hat l) + (1-\hat l)\,
+        h(-x/(1-\hat l))`: what is of first order in ``x`` cancels here, and not in a solver."""
+        return cones.log_gap(factor, empirical, excess) + cones.log_gap(factor, 1.0 - empirical, -excess)
+
+    def moment(self, m: int, power: float | None, constant: str) -> Constant:
+        """The exponential moment :math:`\\xi(m)` does not depend on ``l``, and one-sided it is no smaller."""
+        if constant == "paper":
+            value = ceil_sqrt(4 * m) if power is None else paper_kl.kl_constant(m)
+            return Constant(value, ceil_log(value))
+        if power is None:
+            return from_logarithm(log_kl_constant(m))
+        largest = log_largest_deviance_below if constant == "one-sided" else log_largest_deviance
+        return from_logarithm(largest(m, power), power)
+
+    def moment_at(self, m: int, l: float, power: float | None, constant: str) -> float:
+        one_sided = constant == "one-sided"
+        if power is None:
+            return ceil_exp(log_kl_mean_below(m, m * l) if one_sided else log_kl_constant(m))
+        if constant == "paper":
+            return float(paper_kl.kl_mean(m, np.array([l]))[0])
+        return ceil_exp(log_power_mean("deviance", m, m * l, power, "below" if one_sided else "both"))
+
+
+def _derivatives(L: float, budget: float) -> Inverse:
+    r = kl_inverse(L, budget)
+    if r >= 1.0:
+        # The bound is vacuous and, in floating point, flat.
+        return Inverse(1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    if r <= L:
+        return Inverse(r, 1.0, math.inf, 0.0, 0.0, -math.inf)
+    if L <= 0.0:
+        slope = r * (1.0 - r) / (r - L)
+        return Inverse(r, math.inf, slope, -math.inf, math.inf, -slope)
+    # r/L overflows for the smallest L; elsewhere the quotient keeps more digits than the difference of logarithms.
+    d = math.log(r / L) if L > 1e-300 else math.log(r) - math.log(L)
+    return _inside(L, r, d + math.log((1.0 - L) / (1.0 - r)))
+
+
+def _inside(L: Numbers, r: Numbers, d: Numbers) -> Inverse:
+    """The derivatives for 0 < L < r < 1; ``d`` is the difference of the logits."""
+    variance, excess = r * (1.0 - r), r - L
+    slope_b = variance / excess
+    slope_L = d * slope_b
+    kl_rr = (variance - excess * (1.0 - 2.0 * r)) / (variance * variance)
+    LL = -slope_b * (1.0 / (L * (1.0 - L)) - 2.0 * slope_L / variance + kl_rr * slope_L * slope_L)
+    Lb = -slope_b * slope_b * (-1.0 / variance + kl_rr * slope_L)
+    return Inverse(r, slope_L, slope_b, LL, Lb, -kl_rr * slope_b * slope_b * slope_b)
+
+
+def _array_derivatives(L: np.ndarray, r: Any) -> Inverse:
+    inside = _inside(L, r, np.log(r / L) + np.log((1.0 - L) / (1.0 - r)))
+    # The cases of _derivatives, the first that holds: vacuous, no budget, no risk.
+    cases = [r >= 1.0, r <= L, L <= 0.0]
+    if not (cases[0] | cases[1] | cases[2]).any():
+        return inside
+    limits: list[list[Any]] = [
+        [r, r, r],
+        [0.0, 1.0, np.inf],
+        [0.0, np.inf, inside.b],
+        [0.0, 0.0, -np.inf],
+        [0.0, 0.0, np.inf],
+    ]
+    limits.append([0.0, -np.inf, -inside.b])
+    return Inverse(*(np.select(cases, values, default) for values, default in zip(limits, inside)))

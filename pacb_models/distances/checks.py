@@ -1,0 +1,210 @@
+"""What is checked of a distance or a divergence before a method or a proof is built on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import InputError
+from ..numerics.elementwise import Numbers
+from .distance import Distance, Inverse
+
+if TYPE_CHECKING:
+    from ..divergences import Budget, Divergence
+    from ..problem import Problem
+
+#: Empirical risks and budgets of the grid on which a distance is looked at.
+_RISKS = np.array([0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])
+_BUDGETS = np.array([1e-6, 1e-4, 1e-3, 0.01, 0.05, 0.2, 0.5, 1.0])
+#: Rounding errors of an inverse, relative to it.
+_ROUNDING = 1e-9
+#: The step of difference quotients, relative to the argument, and what they may be off, relative to the derivative.
+_STEP, _QUOTIENT = 1e-4, 1e-3
+#: A posterior and a prior at which a divergence is looked at.
+_POSTERIOR, _PRIOR = np.array([0.5, 0.3, 0.15, 0.05]), np.array([0.2, 0.3, 0.1, 0.4])
+
+
+class PointByPoint(Distance):
+    """A distance whose methods take numbers only, made to take arrays."""
+
+    def __init__(self, distance: Distance) -> None:
+        self.distance = distance
+        self.name, self.below_one = distance.name, distance.below_one
+
+    def derivatives(self, L: Numbers, budget: Numbers) -> Inverse:
+        if not isinstance(L, np.ndarray) and not isinstance(budget, np.ndarray):
+            return self.distance.derivatives(float(L), float(budget))
+        L, budget = np.broadcast_arrays(L, budget)
+        points = [self.distance.derivatives(*pair) for pair in zip(L.ravel().tolist(), budget.ravel().tolist())]
+        return Inverse(*np.array(points, dtype=float).reshape(-1, 6).T.reshape(6, *L.shape))
+
+
+@lru_cache(maxsize=1024)
+def elementwise(distance: Distance) -> Distance:
+    """The distance itself when its methods take arrays, else one that calls them point by point."""
+    L, b = _RISKS[:2], _BUDGETS[3:5]
+    one_by_one = [distance.derivatives(*pair) for pair in zip(L.tolist(), b.tolist())]
+    try:
+        together = distance.derivatives(L, b)
+        fits = all(np.allclose(np.broadcast_to(all_, 2), each) for all_, each in zip(together, zip(*one_by_one)))
+    except (TypeError, ValueError):
+        fits = False
+    return distance if fits else PointByPoint(distance)
+
+
+@lru_cache(maxsize=1024)
+def concave_inverse(distance: Distance) -> bool:
+    r"""Whether ``r(L, b)`` is concave and increasing on a grid, as it is for every jointly convex distance.
+
+    Midpoints are compared with the ends of segments between points of the grid. A distance that fails has no proof:
+    neither the PAC-Bayes theorem nor the search along the frontier holds for it.
+    """
+    distance = elementwise(distance)
+    L, b = (values.ravel() for values in np.meshgrid(_RISKS, _BUDGETS))
+    try:
+        r = np.asarray(distance.invert(L, b), dtype=float)
+        first, second = np.triu_indices(L.size, 1)
+        middle = distance.invert(0.5 * (L[first] + L[second]), 0.5 * (b[first] + b[second]))
+    except (ArithmeticError, ValueError):
+        return False
+    table = r.reshape(_BUDGETS.size, _RISKS.size)
+    rising = bool((np.diff(table, axis=0) >= -_ROUNDING).all() and (np.diff(table, axis=1) >= -_ROUNDING).all())
+    return rising and bool((middle >= 0.5 * (r[first] + r[second]) - _ROUNDING * (1.0 + np.abs(middle))).all())
+
+
+def check_derivatives(function: Distance | Divergence) -> None:
+    """Compare the derivatives of a distance or a divergence with difference quotients.
+
+    One that is wrong is named, with the point, in an :class:`~pacb_models.InputError`.
+
+    >>> import pacb_models as pm
+    >>> from pacb_models.distances import Squared
+    >>> class Wrong(Squared):
+    ...     def derivatives(self, L, budget):
+    ...         return super().derivatives(L, budget)._replace(b=-1.0)
+    >>> pm.check_derivatives(Wrong())
+    Traceback (most recent call last):
+    pacb_models.errors.InputError: Wrong: `derivatives` has b = -1 at L = 0.01, b = 0.0001; it must be about 50.
+    """
+    parts = _parts_of_distance(function) if isinstance(function, Distance) else _parts_of_divergence(function)
+    for what, given, (expected, noise) in parts:
+        # Where a function leaves its range there is nothing to compare.
+        if math.isfinite(expected) and not abs(given - expected) <= _QUOTIENT * abs(expected) + noise:
+            name = type(function).__name__
+            raise InputError(f"{name}: {what.format(f'{given:.6g}')}; it must be about {expected:.6g}.")
+
+
+#: What is said of a derivative, its value, and the quotient that it is compared with.
+_Part = tuple[str, float, tuple[float, float]]
+
+
+def _parts_of_distance(distance: Distance) -> Iterator[_Part]:
+    for b in _BUDGETS[1:-1:2].tolist():
+        for L in _RISKS[::3].tolist():
+            try:
+                r = distance.derivatives(L, b)
+                if distance.below_one and r.value > 0.99:
+                    # Flat, since it has reached its limit.
+                    continue
+                along_L = [_quotient(partial(_field, distance, k, None, b), L) for k in (0, 1)]
+                along_b = [_quotient(partial(_field, distance, k, L, None), b) for k in (0, 1, 2)]
+            except (ArithmeticError, ValueError):
+                # Outside of its domain.
+                continue
+            value = (float(distance.invert(L, b)), 0.0)
+            wanted = Inverse(value, along_L[0], along_b[0], along_L[1], along_b[1], along_b[2])
+            for field, given, expected in zip(Inverse._fields, r, wanted):
+                yield f"`derivatives` has {field} = {{}} at L = {L:g}, b = {b:g}", given, expected
+                if distance.affine and field in ("LL", "Lb", "bb"):
+                    yield f"it is `affine` and has {field} = {{}} at L = {L:g}, b = {b:g}", given, (0.0, 0.0)
+
+
+def _field(distance: Distance, k: int, L: float | None, b: float | None, x: float) -> float:
+    """An entry of the derivatives as a function of the argument that is left open."""
+    return float(distance.derivatives(x if L is None else L, x if b is None else b)[k])
+
+
+def _parts_of_divergence(divergence: Divergence) -> Iterator[_Part]:
+    q, p = _POSTERIOR, _PRIOR
+    size = divergence.size(q, p)
+    by_weight: list[tuple[str, Callable[[], np.ndarray], Callable[[np.ndarray, int], float]]] = [
+        ("gradient", lambda: divergence.gradient(q, p), lambda q, i: divergence.statistic(q, p)),
+        ("size_gradient", lambda: divergence.size_gradient(q, p, size), lambda q, i: divergence.size(q, p)),
+        ("curvature", lambda: divergence.curvature(q, p), lambda q, i: float(divergence.gradient(q, p)[i])),
+    ]
+    for method, of_all, function in by_weight:
+        try:
+            values = of_all()
+        except NotImplementedError:
+            continue
+        for i, at in enumerate(q.tolist()):
+            expected = _quotient(partial(_with, function, q, i), at)
+            yield f"`{method}` has {{}} in place {i} at q = {q.tolist()}, p = {p.tolist()}", float(values[i]), expected
+    for method, at in (("budget", divergence.statistic(q, p)), ("size_budget", size)):
+        budget = getattr(divergence, method)
+        for k, field in ((1, "slope"), (2, "bend")):
+            expected = _quotient(partial(_entry, budget, k - 1), at)
+            yield f"`{method}` has the {field} {{}} at {at:g}, coefficient 0.1", budget(at, 0.1, 100)[k], expected
+    yield from _parts_of_frontier(divergence)
+
+
+def _parts_of_frontier(divergence: Divergence) -> Iterator[_Part]:
+    """The posteriors and lines of the frontier, which a subclass with another statistic must not inherit."""
+    risks, where = np.array([0.1, 0.2, 0.4, 0.7]), "of the risks 0.1, 0.2, 0.4, 0.7"
+    try:
+        frontier = divergence.frontier(risks, _PRIOR, False)
+        lines = [(z, frontier.posterior(z), frontier.line(z)) for z in (0.0, 1.2)]
+    except NotImplementedError:
+        return
+    except (ArithmeticError, ValueError) as reason:
+        raise InputError(f"{type(divergence).__name__}: `frontier` {where} cannot be computed: {reason}.") from None
+    for z, q, line in lines:
+        yield f"`frontier` {where} has the size {{}} at z = {z:g}", line.T, (divergence.size(q, _PRIOR), _ROUNDING)
+        yield f"`frontier` {where} has x = {{}} at z = {z:g}", line.x, (float(np.dot(q, risks - 0.1)), _ROUNDING)
+        yield f"`frontier` {where} has the height {{}} at z = {z:g}", line.height, (line.T + line.slope * line.x, 1e-9)
+        least = min(divergence.size(w, _PRIOR) + line.slope * float(np.dot(w, risks - 0.1)) for w in _near(q))
+        yield f"`frontier` {where} has the height {{}} at z = {z:g}", max(line.height, least), (least, 1e-9)
+
+
+def _near(q: np.ndarray) -> Iterator[np.ndarray]:
+    """Posteriors around one."""
+    for share in (0.01, 0.3):
+        yield from ((1.0 - share) * q + share * other for other in (_POSTERIOR, _PRIOR, *np.eye(q.size)))
+
+
+def _with(function: Callable[[np.ndarray, int], float], q: np.ndarray, i: int, weight: float) -> float:
+    """A function of a posterior with one weight changed."""
+    moved = q.copy()
+    moved[i] = weight
+    return function(moved, i)
+
+
+def _entry(budget: Callable[..., Budget], k: int, at: float) -> float:
+    """An entry of a budget."""
+    return float(budget(at, 0.1, 100)[k])
+
+
+def _quotient(function: Callable[[float], float], at: float) -> tuple[float, float]:
+    """The derivative by a central difference of the fourth order, and how far off it may be."""
+    h = _STEP * at
+    near = float(function(at + h) - function(at - h)) / (2.0 * h)
+    far = float(function(at + 2.0 * h) - function(at - 2.0 * h)) / (4.0 * h)
+    return (4.0 * near - far) / 3.0, abs(near - far) + _ROUNDING * abs(float(function(at))) / at
+
+
+@lru_cache(maxsize=1024)
+def _checked(function: Distance | Divergence) -> None:
+    check_derivatives(function)
+
+
+def check_once(problem: Problem) -> None:
+    """Check the derivatives of another package's distance and divergence when they are first seen."""
+    if problem.bound_at is None:
+        return
+    for function in (problem.distance_function, problem.divergence_function):
+        if not type(function).__module__.startswith("pacb_models."):
+            (_checked if isinstance(function, Hashable) else check_derivatives)(function)

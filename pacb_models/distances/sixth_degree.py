@@ -1,0 +1,113 @@
+r"""The distance :math:`\phi_{CH}(x) = x^2 + \tfrac29 x^4 + \tfrac{16}{135} x^6`, :math:`x = l - \hat l`.
+
+It and its factor :math:`2m - 1` are the companion paper's (Sahu and Hemachandra, ACML 2019): a sixth-degree minorant of
+the binary kl.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import UnsupportedProblemError
+from ..numerics.elementwise import Numbers, functions_of
+from ..numerics.exponential_means import (
+    Polynomial,
+    log_exponential_mean,
+    log_exponential_mean_above,
+    log_largest_exponential,
+)
+from ..numerics.one_sided import log_largest_exponential_above
+from ..numerics.rounding import Constant, ceil_exp, from_fraction, from_logarithm
+from .distance import Distance, Forward, Inverse
+
+if TYPE_CHECKING:
+    from ..models.algebra import Algebra
+    from ..models.direct_bounds import ExcessAlgebra
+
+#: The coefficients of x², x⁴ and x⁶.
+COEFFICIENTS = (1.0, 2.0 / 9.0, 16.0 / 135.0)
+_SECOND, _THIRD = COEFFICIENTS[1:]
+
+
+class SixthDegree(Distance):
+    r""":math:`r = L + \sqrt y` with ``y`` the only real root of :math:`y + \tfrac29 y^2 + \tfrac{16}{135} y^3 = b`."""
+
+    name = "ch"
+
+    def exponent(self, m: int) -> int:
+        return 2 * m - 1
+
+    def derivatives(self, L: Numbers, budget: Numbers) -> Inverse:
+        lib = functions_of(budget)
+        y = _root(budget)
+        if lib is not np and y <= 0.0:
+            return Inverse(L, 1.0, np.inf, 0.0, 0.0, -np.inf)
+        root = lib.sqrt(y)
+        first = 1.0 + y * (2.0 * _SECOND + y * (3.0 * _THIRD))
+        second = 2.0 * _SECOND + y * (6.0 * _THIRD)
+        slope = 0.5 / (root * first)
+        # d²√y/db² with y' = 1/first and y'' = -second/first³.
+        bend = -0.25 / (root * y * first**2) - 0.5 * second / (root * first**3)
+        return Inverse(L + root, 1.0, slope, 0.0, 0.0, bend)
+
+    def balance(self, L: Numbers, budget: Numbers, rate: Numbers) -> Numbers:
+        y = _root(budget)
+        return rate - 2.0 * functions_of(y).sqrt(y) * (1.0 + y * (2.0 * _SECOND + y * (3.0 * _THIRD)))
+
+    def reaches(self, L: np.ndarray, budget: np.ndarray, r: float | np.ndarray) -> np.ndarray:
+        excess = r - L
+        return (excess <= 0.0) | (self.forward(L, excess, excess).value <= budget)
+
+    def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
+        y = excess * excess
+        return Forward(
+            y * (1.0 + y * (_SECOND + y * _THIRD)),
+            excess * (2.0 + y * (4.0 * _SECOND + y * (6.0 * _THIRD))),
+            2.0 + y * (12.0 * _SECOND + y * (30.0 * _THIRD)),
+        )
+
+    def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
+        """The square of the excess is a variable, and the polynomial the constraint that ties it to the budget."""
+        y = algebra.variable("y", (algebra.bound - algebra.L) ** 2, 0.0)
+        algebra.reach("ch", y + _SECOND * y**2 + _THIRD * y**3, budget)
+        return L + algebra.sqrt(y)
+
+    def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
+        return sum(cones.power(c * factor, excess, 2 * k) for k, c in enumerate(COEFFICIENTS, start=1))
+
+    def moment(self, m: int, power: float | None, constant: str) -> Constant:
+        if power is not None:
+            raise UnsupportedProblemError(f"the {self.name} distance has moments for the KL divergence only.")
+        if constant == "paper":
+            return from_fraction(Fraction(9334 * m, 10000))
+        if constant == "one-sided":
+            return from_logarithm(log_largest_exponential_above(self.polynomial(m)))
+        return from_logarithm(log_largest_exponential(self.polynomial(m)))
+
+    def polynomial(self, m: int) -> Polynomial:
+        """The distance as a polynomial in the deviation, with the factor of its exponential moment."""
+        return Polynomial(m, self.exponent(m), COEFFICIENTS)
+
+    def moment_at(self, m: int, l: float, power: float | None, constant: str) -> float:
+        if constant == "one-sided":
+            return ceil_exp(log_exponential_mean_above(self.polynomial(m), m * (1.0 - l)))
+        return ceil_exp(log_exponential_mean(self.polynomial(m), l - 0.5))
+
+
+def _root(budget: Numbers) -> Numbers:
+    """The real root of y + (2/9) y² + (16/135) y³ = budget, by Newton's method from above.
+
+    The left side is increasing and convex for y >= 0 and exceeds ``y`` and ``(16/135) y³``, so that Newton's
+    iterates from the smaller of the two starts fall monotonically to the root.
+    """
+    y = functions_of(budget).minimum(budget, (budget / _THIRD) ** (1.0 / 3.0))
+    for _ in range(100):
+        value = y * (1.0 + y * (_SECOND + y * _THIRD))
+        step = (value - budget) / (1.0 + y * (2.0 * _SECOND + y * (3.0 * _THIRD)))
+        if np.all(step <= 2.0**-53 * y):
+            break
+        y = y - step
+    return y

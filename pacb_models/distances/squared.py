@@ -1,0 +1,89 @@
+r"""The squared distance :math:`\phi = s\,(l - \hat l)^2`, hence :math:`r = L + \sqrt{b/s}`."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import UnsupportedProblemError
+from ..numerics.elementwise import Numbers, functions_of
+from ..numerics.exponential_means import Polynomial, log_exponential_mean, log_exponential_mean_above
+from ..numerics.one_sided import log_largest_deviation_above, log_largest_exponential_above
+from ..numerics.power_means import log_largest_deviation, log_power_mean
+from ..numerics.rounding import Constant, ceil_exp, from_fraction, from_logarithm
+from .distance import Distance, Forward, Inverse
+
+if TYPE_CHECKING:
+    from ..models.algebra import Algebra
+    from ..models.direct_bounds import ExcessAlgebra
+
+
+class Squared(Distance):
+    r""":math:`\phi = s\,(l - \hat l)^2` with the scale :math:`s = 1`.
+
+    A subclass with another ``scale`` has its own moments: those of the ``p``-th power are :math:`s^p` times the
+    deviation's of the power ``2p``; exponential ones are largest at :math:`l = 1/2` for :math:`s \le 2`, which is
+    proved in :mod:`pacb_models.numerics.exponential_means`.
+    """
+
+    name = "squared"
+    scale = 1.0
+
+    def derivatives(self, L: Numbers, budget: Numbers) -> Inverse:
+        lib = functions_of(budget)
+        if lib is not np and budget <= 0.0:
+            return Inverse(L, 1.0, math.inf, 0.0, 0.0, -math.inf)
+        root = lib.sqrt(budget / self.scale)
+        slope = 0.5 * root / budget
+        return Inverse(L + root, 1.0, slope, 0.0, 0.0, -0.5 * slope / budget)
+
+    def balance(self, L: Numbers, budget: Numbers, rate: Numbers) -> Numbers:
+        return rate - 2.0 * functions_of(budget).sqrt(self.scale * budget)
+
+    def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
+        slope = (2.0 * self.scale) * excess
+        return Forward(0.5 * slope * excess, slope, np.full_like(excess, 2.0 * self.scale))
+
+    def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
+        return L + algebra.sqrt(budget / self.scale)
+
+    def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
+        return cones.power(self.scale * factor, excess, 2)
+
+    def moment(self, m: int, power: float | None, constant: str) -> Constant:
+        if power is None:
+            return self._exponential_moment(m, constant)
+        if power == 2.0 and constant != "one-sided":
+            # The fourth central moment is x (1 + 3(m-2) x)/m³ with x = l(1-l): largest at x = 1/4, for m = 1 at 1/6.
+            # The paper lost a square in deriving it.
+            exact = Fraction(3 * m - 2, 16 * m**3) if m > 1 else Fraction(1, 12)
+            fourth = Fraction(12 * m - 11, 16 * m**3) if constant == "paper" else exact
+            return from_fraction(fourth * Fraction(self.scale) ** 2)
+        largest = log_largest_deviation_above if constant == "one-sided" else log_largest_deviation
+        return from_logarithm(largest(m, 2.0 * power) + power * math.log(self.scale), 2.0 * power)
+
+    def _exponential_moment(self, m: int, constant: str) -> Constant:
+        if self.scale > 2.0:
+            raise UnsupportedProblemError(
+                f"the {self.name} distance has the scale {self.scale:g}; exponential moments are known up to 2."
+            )
+        if constant == "one-sided":
+            return from_logarithm(log_largest_exponential_above(self.polynomial(m)))
+        # The companion paper's Lemma 2 has the exponent of Pinsker's distance.
+        polynomial = Polynomial(m, m, (2.0,)) if constant == "paper" else self.polynomial(m)
+        return from_logarithm(log_exponential_mean(polynomial, 0.0))
+
+    def polynomial(self, m: int) -> Polynomial:
+        """The distance as a polynomial in the deviation, with the factor of its exponential moment."""
+        return Polynomial(m, self.exponent(m), (self.scale,))
+
+    def moment_at(self, m: int, l: float, power: float | None, constant: str) -> float:
+        if power is not None:
+            side = "below" if constant == "one-sided" else "both"
+            return self.scale**power * math.exp(log_power_mean("deviation", m, m * l, 2.0 * power, side))
+        if constant == "one-sided":
+            return ceil_exp(log_exponential_mean_above(self.polynomial(m), m * (1.0 - l)))
+        return ceil_exp(log_exponential_mean(self.polynomial(m), l - 0.5))

@@ -1,0 +1,135 @@
+r"""χ²: :math:`D = \sum_i q_i^2/p_i = \chi^2 + 1`, budget :math:`b = \sqrt{D\,I/\delta}`: Rényi order two."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..numerics.elementwise import Numbers, functions_of
+from .frontiers import MANY, Frontier, Lines
+from .ordered_supports import OrderedSupports
+from .renyi import PowerFrontier, Renyi
+
+
+class ChiSquared(Renyi):
+    r""":math:`D = \sum_i q_i^2/p_i`."""
+
+    name = "chi2"
+    moments = "chi2"
+
+    def __init__(self) -> None:
+        super().__init__(2.0)
+
+    def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
+        return (super().frontier if risks.size > MANY else self.sorted_frontier)(risks, prior, uniform)
+
+    def sorted_frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
+        return SortedFrontier(risks, prior, uniform) if self.rooted else super().frontier(risks, prior, uniform)
+
+    def supports(self, risks: np.ndarray, prior: np.ndarray) -> OrderedSupports:
+        return OrderedSupports(risks, prior)
+
+    def row_frontiers(self, risks: np.ndarray, prior: np.ndarray) -> RowFrontiers:
+        return RowFrontiers(risks, prior)
+
+    # They fit the budget above, too.
+    express, cone = Renyi.express, Renyi.cone
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+
+def running_sums(y: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, ...]:
+    """At each of the sorted risks μ, the sums of p, of p y, and of p (μ - y), p y (μ - y) and p (μ - y)² over those
+    below; along the last axis."""
+    P, S = p.cumsum(axis=-1), (p * y).cumsum(axis=-1)
+    gaps = np.diff(y)
+    M, R, W = np.zeros(y.shape), np.zeros(y.shape), np.zeros(y.shape)
+    (P[..., :-1] * gaps).cumsum(axis=-1, out=M[..., 1:])
+    (S[..., :-1] * gaps).cumsum(axis=-1, out=R[..., 1:])
+    (gaps * (M[..., 1:] + M[..., :-1])).cumsum(axis=-1, out=W[..., 1:])
+    return P, S, M, R, W
+
+
+class SortedFrontier(PowerFrontier):
+    r"""The χ² frontier on sums along the sorted risks: a line costs a search for its level and a few operations.
+
+    From one risk to the next, a gap ``g`` away, the sums of :math:`p (\mu - y)_+^k`, :math:`k = 0, 1, 2`, and of
+    :math:`p\,y\,(\mu - y)_+` grow by positive terms, so that no digit is lost where risks nearly agree.
+    """
+
+    def __init__(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> None:
+        super().__init__(risks, prior, 2.0)
+        if uniform:
+            self.ordered, weights = np.sort(self.y), prior
+        else:
+            order = np.argsort(self.y)
+            self.ordered, weights = self.y[order], prior[order]
+        self.sums = running_sums(self.ordered, weights)
+
+    def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        P, S = self.sums[:2]
+        mass = float(P[self.ordered.searchsorted(0.0, side="right") - 1])
+        return (float(S[-1]), 1.0), (0.0, max(1.0 / math.sqrt(mass), 1.0))
+
+    @property
+    def last(self) -> float:
+        return -math.log(float(self.ordered[self.ordered.searchsorted(0.0, side="right")]))
+
+    def lines(self, z: np.ndarray) -> Lines:
+        level = np.exp(-z)
+        below = self.ordered.searchsorted(level, side="right") - 1
+        return self._on_segment(level, level - self.ordered[below], *(table[below] for table in self.sums))
+
+    def line(self, z: float) -> Lines:
+        level = math.exp(-z)
+        below = int(self.ordered.searchsorted(level, side="right")) - 1
+        gap = level - float(self.ordered[below])
+        return self._on_segment(level, gap, *(float(table[below]) for table in self.sums))
+
+    def at_slope(self, slope: float, line: Lines) -> float:
+        r"""The level μ with :math:`\sum_i p_i (\mu - y_i)_+^2 = \gamma^{-2}`: a quadratic equation."""
+        P, _, M, _, W = self.sums
+        square = 1.0 / (slope * slope)
+        below = int(W.searchsorted(square, side="right")) - 1
+        missing, mean = square - float(W[below]), float(M[below])
+        gap = missing / (mean + math.sqrt(mean * mean + float(P[below]) * missing))
+        return -math.log(float(self.ordered[below]) + gap)
+
+    @staticmethod
+    def _on_segment(level: Numbers, gap: Numbers, P: Numbers, S: Numbers, M: Numbers, R: Numbers, W: Numbers) -> Lines:
+        mean = M + P * gap
+        square = W + gap * (M + mean)
+        root = functions_of(square).sqrt(square)
+        slope = 1.0 / root
+        return Lines((R + S * gap) / mean, root / mean, slope, level * slope)
+
+
+class RowFrontiers:
+    """χ² frontiers of many sets of classifiers, a row each. Coordinates come as one row of them for each set."""
+
+    def __init__(self, risks: np.ndarray, prior: np.ndarray) -> None:
+        self.least = risks.min(axis=1)
+        self.y, self.p = risks - self.least[:, None], prior
+        order = np.argsort(self.y, axis=1)
+        self.ordered = np.take_along_axis(self.y, order, 1)
+        weights = np.take_along_axis(np.broadcast_to(prior, risks.shape), order, 1)
+        self.tables = np.stack(running_sums(self.ordered, weights))
+        #: The prior's empirical risk above the smallest one, and its size; the spread of the risks.
+        self.start, self.spread = self.tables[1, :, -1], self.ordered[:, -1]
+
+    def lines(self, z: np.ndarray, rows: np.ndarray | None = None) -> Lines:
+        """The lines of all sets at coordinates of shape (B, K), or of some of them at one coordinate each."""
+        every = np.arange(self.y.shape[0])[:, None] if rows is None else rows
+        ordered = self.ordered[:, None, :] if rows is None else self.ordered[rows]
+        level = np.exp(-z)
+        below = np.count_nonzero(ordered <= level[..., None], axis=-1) - 1
+        gap = level - self.ordered[every, below]
+        return SortedFrontier._on_segment(level, gap, *self.tables[:, every, below])
+
+    def posteriors(self, z: np.ndarray) -> np.ndarray:
+        """The posteriors at one coordinate for each set; minus infinity is the prior."""
+        with np.errstate(over="ignore"):
+            weights = np.maximum(1.0 - np.exp(z)[:, None] * self.y, 0.0) * self.p
+        return weights / weights.sum(axis=1, keepdims=True)

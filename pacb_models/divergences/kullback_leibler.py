@@ -1,0 +1,112 @@
+r"""Kullback–Leibler: :math:`D = \sum_i q_i \ln(q_i/p_i)`, budget :math:`b = (D + \ln(I/\delta))/n`.
+
+``n`` is the distance's exponent: ``m``, or :math:`2m - 1` for φ_CH.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..numerics.elementwise import Numbers
+from .divergence import Budget, Divergence
+from .frontiers import LARGEST, Frontier, Lines
+
+if TYPE_CHECKING:
+    from ..models.algebra import Algebra
+    from ..models.convex import Cone
+
+
+class KullbackLeibler(Divergence):
+    r""":math:`D = \sum_i q_i \ln(q_i/p_i)`."""
+
+    name = "kl"
+    moments = "kl"
+    order = 1.0
+    steep = True
+
+    def statistic(self, q: np.ndarray, p: np.ndarray) -> float:
+        from scipy.special import rel_entr
+
+        return float(rel_entr(q, p).sum())
+
+    def gradient(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
+        # A weight that underflowed stands at the smallest normal number: its logarithm must stay finite, and any weight
+        # that small is as good as optimal when the optimum is smaller still.
+        return np.log(np.maximum(q, np.finfo(float).tiny) / p) + 1.0
+
+    def curvature(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return 1.0 / q
+
+    def value(self, statistic: float) -> float:
+        return max(statistic, 0.0)
+
+    def coefficient(self, constant: float, log_constant: float, delta: float) -> float:
+        # A true constant is at least one; the companion's for φ_CH is not at m = 1, and a budget must not be negative.
+        return max(log_constant - math.log(delta), 0.0)
+
+    def budget(self, statistic: Numbers, coefficient: Numbers, exponent: Numbers) -> Budget:
+        return Budget((statistic + coefficient) / exponent, 1.0 / exponent, 0.0)
+
+    def slope_inverse(self, slope: np.ndarray) -> np.ndarray:
+        return np.exp(slope - 1.0)
+
+    def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
+        if type(self).statistic is not KullbackLeibler.statistic:
+            return super().frontier(risks, prior, uniform)
+        return GibbsFrontier(risks, prior)
+
+    def express(self, algebra: Algebra, ratios: Any) -> Any:
+        D = algebra.lift("KL", algebra.mean_entropy(ratios))
+        return (D + algebra.coefficient) / algebra.exponent
+
+    def cone(self) -> Cone:
+        from ..models.convex import EntropyCone
+
+        return EntropyCone()
+
+
+class GibbsFrontier(Frontier):
+    r"""Gibbs posteriors :math:`q_i \propto p_i e^{-\beta l_i}`; the strength is β.
+
+    With :math:`Z = \sum_i p_i e^{-\beta y_i}` the line is :math:`D + \beta x \ge -\ln Z` (Donsker and Varadhan).
+    """
+
+    finite = False
+
+    def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        mass = float(self.p[self.y == 0.0].sum())
+        return (float(np.dot(self.p, self.y)), 0.0), (0.0, max(-math.log(mass), 0.0))
+
+    @property
+    def last(self) -> float:
+        return super().last + math.log(745.0)
+
+    def lines(self, z: np.ndarray) -> Lines:
+        beta = np.exp(np.minimum(z, LARGEST))
+        return self._at(beta, *self._sums(beta[:, None], z.size))
+
+    def line(self, z: float) -> Lines:
+        beta = math.exp(min(z, LARGEST))
+        return Lines(*(float(value) for value in self._at(beta, *self._sums(beta, 1))))
+
+    def _sums(self, beta: Numbers, count: int) -> tuple[Numbers, Numbers]:
+        """The sums of p e^(-βy) and of p y e^(-βy)."""
+        Z: Numbers = 0.0
+        R: Numbers = 0.0
+        for part in self.blocks(count):
+            weights = self.density(beta, self.y[part])
+            weights *= self.p[part]
+            Z = Z + weights.sum(axis=-1)
+            R = R + weights @ self.y[part]
+        return Z, R
+
+    def _at(self, beta: Numbers, Z: Numbers, R: Numbers) -> Lines:
+        x, height = R / Z, -np.log(Z)
+        return Lines(x, np.maximum(height - beta * x, 0.0), beta, height)
+
+    def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
+        return np.exp(-strength * y)

@@ -1,0 +1,177 @@
+"""What may be deployed: weighted votes of the members, and the members themselves, all fixed before they are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..certificates.predictions import VOTE_SHARE
+
+#: Votes weigh a member by exp(-rate · its cross-validation errors): from the plain majority to almost the best alone.
+RATES = (0.0, 0.1, 0.3, 1.0, 3.0)
+
+
+#: The default prior's mass on the votes; its preference among them; how it falls with a single member's errors.
+VOTES_SHARE, PREFERENCE, SINGLE_RATE = 0.8, 0.95, 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A predictor that may be deployed: the vote of the members with these weights (a single one has all of it)."""
+
+    name: str
+    weights: np.ndarray
+
+    @property
+    def is_vote(self) -> bool:
+        return self.voters.size > 1
+
+    @property
+    def voters(self) -> np.ndarray:
+        """Indices of the members that have a say."""
+        return np.flatnonzero(self.weights)
+
+
+def vote_weights(errors: np.ndarray, rate: float) -> np.ndarray:
+    r"""Weights :math:`\propto \exp(-\text{rate} \cdot \text{errors})`."""
+    weights = np.exp(-rate * (errors - errors.min()))
+    return weights / weights.sum()
+
+
+def vote_candidates(errors: np.ndarray, rates: Sequence[float] = RATES) -> list[Candidate]:
+    """The votes with weights that fall with the members' errors, one for each rate."""
+    return [Candidate(_vote_name(len(errors), rate), vote_weights(errors, rate)) for rate in rates]
+
+
+def _vote_name(members: int, rate: float) -> str:
+    weights = "equal weights" if rate == 0.0 else f"weights exp(-{rate:g} x cross-validation errors)"
+    return f"vote of {members}, {weights}"
+
+
+def single_candidates(names: Sequence[str]) -> list[Candidate]:
+    """Each member alone."""
+    return [Candidate(name, weights) for name, weights in zip(names, np.eye(len(names)), strict=True)]
+
+
+class Tally:
+    """The shares of one weighted vote, collected member by member.
+
+    An opinion is a vector of class indices, or a matrix with a row of class probabilities per example. Additions are
+    made one by one in the order of the members, whatever the number of rows, so that an example gets the same vote
+    alone and among others; where all agree the share is exactly one.
+    """
+
+    def __init__(self, rows: int, classes: int) -> None:
+        self._sums = np.zeros((rows, classes))
+        self._total = 0.0
+
+    def add(self, weight: float, opinion: np.ndarray) -> None:
+        """Count a member's opinion."""
+        if opinion.ndim == 1:
+            self._sums[np.arange(len(opinion)), opinion] += weight
+        else:
+            self._sums += weight * opinion
+        self._total += weight
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The share of each class in the votes on each row."""
+        return self._sums / self._total
+
+
+@dataclass(frozen=True, eq=False)
+class Poll:
+    """What candidates say of some rows: their class indices (C × n), and the shares of the votes for these (C × n)."""
+
+    choices: np.ndarray
+    shares: np.ndarray
+
+
+def poll(candidates: Sequence[Candidate], opinions: Iterable[np.ndarray], rows: int, classes: int) -> Poll:
+    """Ask every candidate; ``opinions`` come from all members in turn and are not kept."""
+    result = Poll(np.empty((len(candidates), rows), dtype=np.int32), np.ones((len(candidates), rows)))
+    votes = {index: Tally(rows, classes) for index, candidate in enumerate(candidates) if candidate.is_vote}
+
+    def record(index: int, opinion: np.ndarray) -> None:
+        result.choices[index] = _labels(opinion)
+        if opinion.ndim == 2:
+            result.shares[index] = opinion.max(axis=1)
+
+    # Several may be one member alone: a vote whose other weights are too small to be numbers, too.
+    alone: dict[int, list[int]] = {}
+    for index, candidate in enumerate(candidates):
+        if not candidate.is_vote:
+            alone.setdefault(int(candidate.voters[0]), []).append(index)
+    for member, opinion in enumerate(opinions):
+        for index, tally in votes.items():
+            tally.add(candidates[index].weights[member], opinion)
+        for index in alone.get(member, ()):
+            record(index, opinion)
+    for index, tally in votes.items():
+        record(index, tally.shares)
+    return result
+
+
+def cross_validation_errors(
+    opinions: Sequence[np.ndarray],
+    y: np.ndarray,
+    folds: Sequence[np.ndarray],
+    classes: int,
+    rates: Sequence[float] = RATES,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Errors of the votes and of the members on examples that neither their fits nor their weights have seen.
+
+    ``opinions`` are the members', out of fold, of examples with class indices ``y``; ``folds`` the indices of each
+    fold's examples. A vote's weights come from the errors in the other folds, raised to the number of all examples:
+    weights that had seen the errors they are judged by would make a large rate look better than it is.
+    """
+    wrong = np.array([_labels(opinion) != y for opinion in opinions])
+    errors = np.count_nonzero(wrong, axis=1)
+    votes = np.zeros(len(rates), dtype=errors.dtype)
+    for fold in folds:
+        elsewhere = errors - np.count_nonzero(wrong[:, fold], axis=1)
+        scale = len(y) / max(len(y) - len(fold), 1)
+        for index, rate in enumerate(rates):
+            tally = Tally(len(fold), classes)
+            for weight, opinion in zip(vote_weights(scale * elsewhere, rate), opinions, strict=True):
+                tally.add(weight, opinion[fold])
+            votes[index] += np.count_nonzero(tally.shares.argmax(axis=1) != y[fold])
+    return votes, errors
+
+
+def default_prior(
+    vote_errors: np.ndarray | None,
+    votes: int,
+    single_errors: np.ndarray | None,
+    singles: int,
+    share: float | None = None,
+) -> np.ndarray:
+    """0.8 on the votes and 0.2 on the single members, each with a preference by cross-validation; without it half and
+    half, so that neither side pays more than a factor of two in delta. ``share`` is the votes' where given.
+
+    Among the votes nearly everything is on one: the smallest rate whose errors are within one standard error of the
+    fewest, since equal weights are the safe choice where cross-validation cannot tell. Among the singles half is on the
+    first with the fewest errors, which most people would have chosen; the weight of a quarter halves with every 1.4
+    errors, and a quarter is even, so that no weight is so small that a single could never be deployed.
+    """
+    alone = np.full(singles, 1.0 / singles)
+    if single_errors is not None:
+        best = np.arange(singles) == int(np.argmin(single_errors))
+        alone = 0.5 * best + 0.25 * vote_weights(single_errors, SINGLE_RATE) + 0.25 * alone
+    if votes == 0:
+        return alone
+    if share is None:
+        share = VOTE_SHARE if single_errors is None else VOTES_SHARE
+    together = np.full(votes, 1.0 / votes)
+    if vote_errors is not None:
+        fewest = vote_errors.min()
+        preferred = int(np.argmax(vote_errors <= fewest + np.sqrt(fewest)))
+        together = PREFERENCE * (np.arange(votes) == preferred) + (1.0 - PREFERENCE) * together
+    return np.concatenate([share * together, (1.0 - share) * alone])
+
+
+def _labels(opinion: np.ndarray) -> np.ndarray:
+    """Class indices of an opinion."""
+    return opinion if opinion.ndim == 1 else opinion.argmax(axis=1)

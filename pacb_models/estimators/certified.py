@@ -1,0 +1,544 @@
+"""A scikit-learn classifier that is certified as it is deployed: one deterministic predictor, and no factor two."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.metadata_routing import MetadataRouter
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
+
+from ..certificates import RiskMonitor, certify
+from ..errors import InputError
+from ..files import write_atomically
+from ..validation import check_choice, check_delta, check_prior, refuse_masked
+from .candidates import (
+    RATES,
+    Candidate,
+    Poll,
+    Tally,
+    cross_validation_errors,
+    default_prior,
+    poll,
+    single_candidates,
+    vote_candidates,
+)
+from .cross_fitting import Fold, Progress, Training, cross_fit, make_folds
+from .guarantee import (
+    Evidence,
+    Guarantee,
+    Requests,
+    check_positive,
+    check_risks,
+    check_thresholds,
+    finer_statements,
+)
+from .members import REFITTED, EnsembleClassifier, check_kind, refuse_weights
+
+
+class CertifiedClassifier(EnsembleClassifier):
+    r"""Deploy the vote or the classifier that has the smallest certificate, with that certificate.
+
+    ``fit`` divides the data at random. On the *training part* it fits the classifiers, cross-validates them, and forms
+    the candidates: five votes with weights :math:`\propto \exp(-\lambda \cdot \text{cross-validation errors})`,
+    :math:`\lambda = 0, 0.1, 0.3, 1, 3`, and every classifier alone; and a prior over them. Only then are the labels of
+    the *held-out part* read: the errors of each candidate are counted, and with probability at least
+    :math:`1 - \delta` every candidate errs on new examples with probability at most the Clopper-Pearson limit of its
+    count at confidence :math:`\delta` times its prior. The candidate with the smallest limit is deployed. It is a
+    deterministic predictor like any other, so there is no factor two as for the vote of
+    :class:`StochasticClassifier`.
+
+    Parameters
+    ----------
+    estimators : list of estimators or of (name, estimator) pairs, optional
+        The classifiers. Give these, or ``estimator`` with ``param_grid``.
+    estimator : estimator, optional
+        Trained once for each point of ``param_grid``; decision trees of depth 1 to 8 when nothing is given.
+    param_grid : dict or list of dict, optional
+        As for :class:`sklearn.model_selection.GridSearchCV`.
+    votes : "cv", "uniform" or None
+        Candidates besides the single classifiers: the five votes; only the one with equal weights, which needs no
+        cross-validation; none.
+    voting : "hard" or "soft"
+        What a classifier contributes to a vote: its label, or its ``predict_proba``. With "soft" a single classifier
+        is the class of its largest probability.
+    delta : float
+        All statements hold together with probability at least ``1 - delta``.
+    validation_size : float, int or None
+        Share (or number) of examples held out to certify. The split is random and not stratified, so that these
+        examples stay i.i.d. With None everything is for training, and :meth:`calibrate` certifies on fresh examples.
+    cv : int, splitter or iterable
+        Folds of the training part.
+    prior : "default", array or function
+        Over the candidates, votes first. A function gets the candidates' cross-validation errors (an array of counts
+        on the training part). "default": 0.8 on the votes, most of it on the one nearest to equal weights that is
+        within a standard error of the fewest cross-validation errors, and 0.2 on the single classifiers, falling with
+        their errors; without cross-validation half and half. An array must be fixed beforehand.
+    deploy : "deterministic" or "stochastic"
+        "stochastic" draws a candidate from the posterior of ``certificate_`` for every prediction; its bound is never
+        larger.
+    per_class : bool
+        State the error among the examples of each class too: one minus the recall of the class.
+    per_prediction : bool
+        State the error among the examples that are given each class too: one minus its precision.
+    positive : label, optional
+        Which of two classes is the positive one. Only with it are rates called false positive or false negative.
+    risk : function or dict of functions by name, optional
+        State the probability of other events too: ``risk(y, prediction)`` gets two arrays and returns 0 or 1 for each
+        example.
+    abstain : numbers in (0, 1], optional
+        Thresholds of the vote share. For each the error among the examples whose winning class has at least this share
+        of the votes is stated, and how many these are; :meth:`accepts` tells which.
+    refit : bool
+        Train the classifiers again on all data for prediction. The certificate does not cover the refitted ones.
+    prefit : bool
+        The ``estimators`` are fitted already: ``fit`` is then :meth:`calibrate`, and the only vote is the one with
+        equal weights, which has half of the prior. Data that any of them was trained on cannot certify: the bound would
+        be a false guarantee, and nothing here can notice. :func:`certify_models` needs no estimator around them.
+    n_jobs : int, optional
+        Processes for training and predicting, through joblib: ``joblib.parallel_config("dask")`` moves the work to a
+        cluster.
+    memory : str or joblib.Memory, optional
+        A folder that keeps every finished fold of the cross-validation, and the classifiers: a ``fit`` that was stopped
+        goes on there when it is called again with the same data, classifiers and ``random_state``. It holds pickles,
+        which run code when they are loaded: use a folder of your own.
+    verbose : bool or function
+        Tell of progress: lines on standard error, or calls ``verbose(done, total)``.
+    random_state : int, RandomState or None
+        Makes the split, the folds and the training reproducible.
+
+    Attributes
+    ----------
+    guarantee_ : Guarantee
+        What is guaranteed about the deployed predictor; prints itself.
+    certificate_ : Certificate
+        Of :func:`pacb_models.certify`, over the candidates: ``single_bound`` is the deployed one's, ``single_bounds``
+        are all of them.
+    bound_ : float
+        ``guarantee_.bound``.
+    candidates_ : list of Candidate
+        Their names and weights over ``estimators_``, votes first.
+    deployed_ : Candidate or None
+        None with ``deploy="stochastic"``.
+    errors_ : array of int
+        Errors of each candidate on the held-out examples.
+    confusion_ : array of int or None
+        Held-out examples by class (row) and what the deployed predictor calls them (column); None when it is random.
+    cv_errors_ : array of int or None
+        Errors of each candidate in cross-validation on the training part.
+    prior_ : array
+    estimators_ : list
+        The fitted classifiers.
+    names_ : list of str
+    n_validation_ : int
+    classes_ : array
+
+    Notes
+    -----
+    Whatever looks at all examples before ``fit`` divides them spoils the certificate: scaling or selection of features
+    in a pipeline *around* this estimator (put them into the classifiers), and a grid search around it (its winner needs
+    :meth:`calibrate` with fresh examples).
+
+    See Also
+    --------
+    StochasticClassifier : the paper's object, a posterior with a PAC-Bayes bound.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from pacb_models import CertifiedClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = CertifiedClassifier(random_state=0).fit(X, y)
+    >>> model.bound_ == model.certificate_.single_bound < 0.15
+    True
+    """
+
+    def __init__(
+        self,
+        estimators: Iterable[Any] | None = None,
+        *,
+        estimator: Any = None,
+        param_grid: Any = None,
+        votes: str | None = "cv",
+        voting: str = "hard",
+        delta: float = 0.05,
+        validation_size: float | int | None = 0.5,
+        cv: Any = 5,
+        prior: Any = "default",
+        deploy: str = "deterministic",
+        per_class: bool = False,
+        per_prediction: bool = False,
+        positive: Any = None,
+        risk: Any = None,
+        abstain: Any = None,
+        refit: bool = False,
+        prefit: bool = False,
+        n_jobs: int | None = None,
+        memory: Any = None,
+        verbose: bool | Progress = False,
+        random_state: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.votes = votes
+        self.voting = voting
+        self.delta = delta
+        self.validation_size = validation_size
+        self.cv = cv
+        self.prior = prior
+        self.deploy = deploy
+        self.per_class = per_class
+        self.per_prediction = per_prediction
+        self.positive = positive
+        self.risk = risk
+        self.abstain = abstain
+        self.refit = refit
+        self.prefit = prefit
+        self.n_jobs = n_jobs
+        self.memory = memory
+        self.verbose = verbose
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, *, groups: Any = None, **fit_params: Any) -> CertifiedClassifier:
+        """Train and form the candidates on one part of the data, certify on the other.
+
+        ``groups``, one per example, asks for a statement about each group. ``fit_params`` go to the classifiers'
+        ``fit`` (arrays with one entry per example are split along), or are routed when scikit-learn's metadata routing
+        is on. ``sample_weight`` is refused.
+        """
+        refuse_weights(fit_params)
+        self._check_parameters()
+        if self.prefit:
+            return self.calibrate(X, y, groups=groups)
+        X, y = self._check_data(X, y, reset=True, read_labels=False)
+        groups = _checked_groups(groups, len(y))
+        random = check_random_state(self.random_state)
+        training, held_out = self._parts(_num_samples(X), random)
+        self._forget_certificate()
+        # From here to _certify nothing but the training part is looked at.
+        self._learn(X, y, training, fit_params, random)
+        if held_out.size:
+            self._certify(_safe_indexing(X, held_out), y[held_out], None if groups is None else groups[held_out])
+        if self.refit:
+            self._train_again(X, y, fit_params)
+        return self
+
+    def calibrate(self, X: Any, y: Any, *, groups: Any = None) -> CertifiedClassifier:
+        """Certify on examples that none of the classifiers has seen.
+
+        With ``prefit=True`` these are ``estimators``; on a fitted object the candidates and their prior stay as they
+        are, and the new examples replace the held-out part of ``fit``. If any classifier was trained on these examples,
+        or the parameters were chosen after a look at them, the certificate is worthless.
+        """
+        self._check_parameters()
+        if self.prefit:
+            self.names_, self.estimators_ = self._fitted_members()
+            self.voting_ = self.voting
+            self._form_candidates()
+        else:
+            check_is_fitted(self, "estimators_")
+        X, y = self._check_data(X, y, reset=self.prefit)
+        if self.prefit:
+            self.classes_ = self._known_classes(y)
+        self._certify(X, y, _checked_groups(groups, len(y)))
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """What the deployed predictor says: this is what ``guarantee_`` is about."""
+        if self._is_random():
+            return self.predict_gibbs(X)
+        return self.classes_[self._shares(X).argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """The share of the votes for each class (or the mean probability, with soft voting): not calibrated.
+
+        With ``deploy="stochastic"`` the probability that :meth:`predict` says this class.
+        """
+        return self._random_shares(X) if self._is_random() else self._shares(X)
+
+    def predict_gibbs(self, X: Any, random_state: Any = None) -> NDArray[Any]:
+        """Draw a candidate from ``certificate_.posterior`` for each row: ``certificate_.bound`` is about this."""
+        weights, choices = self._drawn_from(X)
+        drawn = check_random_state(random_state).choice(len(weights), size=choices.shape[1], p=weights)
+        return self.classes_[choices[drawn, np.arange(choices.shape[1])]]
+
+    def monitor(self, X: Any, y: Any, monitor: RiskMonitor | None = None, *, delta: float = 0.05) -> RiskMonitor:
+        """Test whether the risk after deployment is above ``bound_``, from new labelled examples in their order.
+
+        Pass what an earlier call returned, or :meth:`RiskMonitor.load` read, to go on with it. If the risk is at most
+        ``bound_``, the probability that there ever is an alarm is at most ``delta``, however often it is asked.
+        """
+        predicted = self.predict(X)
+        X, y = self._check_data(X, y, reset=False)
+        check_kind("y", y, self.classes_)
+        if monitor is None:
+            if self.bound_ >= 1.0:
+                raise InputError("bound_ is 1; there is nothing to monitor.")
+            monitor = RiskMonitor(self.bound_, delta)
+        elif monitor.bound != self.bound_:
+            raise InputError(f"monitor is for the bound {monitor.bound!r}, but that of this model is {self.bound_!r}.")
+        return monitor.update(predicted != y)
+
+    def save_page(
+        self, path: str | os.PathLike[str], title: str = "Certificate", facts: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        """Write a page about the certificate, to show to a colleague or an auditor.
+
+        ``facts`` are lines for its last table, such as where the examples came from; versions are added.
+        """
+        from .certificate_page import certificate_page, versions
+
+        self._is_random()
+        write_atomically(path, certificate_page(self, title, [*facts, *versions()], positive=self.positive))
+
+    def accepts(self, X: Any, threshold: float) -> NDArray[np.bool_]:
+        """Which rows have a winning vote share of at least ``threshold``, one of ``abstain``: a mask."""
+        shares = self._shares(X)
+        if threshold not in self.thresholds_:
+            raise InputError(
+                f"threshold is {threshold!r}; it must be one that abstain fixed beforehand: {self.thresholds_!r}."
+            )
+        return shares.max(axis=1) >= threshold
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """How fit parameters reach the classifiers; ``groups`` stays here."""
+        return super().get_metadata_routing().add_self_request(self)
+
+    def _check_parameters(self) -> None:
+        """What can be told before anything is trained."""
+        check_delta(self.delta)
+        if self.votes is not None:
+            check_choice("votes", self.votes, ("cv", "uniform"))
+        check_choice("voting", self.voting, ("hard", "soft"))
+        check_choice("deploy", self.deploy, ("deterministic", "stochastic"))
+        check_risks(self.risk)
+        if self.deploy == "stochastic" and (check_thresholds(self.abstain) or self.per_prediction):
+            named = "per_prediction" if self.per_prediction else "abstain"
+            raise InputError(
+                f"{named} is given with deploy='stochastic'; it needs one predictor, deploy='deterministic'."
+            )
+        check_thresholds(self.abstain)
+        if isinstance(self.prior, str):
+            check_choice("prior", self.prior, ("default",))
+        if callable(self.prior) and self.prefit:
+            raise InputError("prior is a function, but with prefit=True there are no cross-validation errors for it.")
+
+    def _parts(self, examples: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+        if self.validation_size is None:
+            return np.arange(examples), np.arange(0)
+        return self._split(examples, random)
+
+    def _learn(
+        self, X: Any, y: np.ndarray, rows: np.ndarray, fit_params: dict[str, Any], random: np.random.RandomState
+    ) -> None:
+        """Fit the members on the training rows and form the candidates."""
+        self.voting_ = self.voting
+        X_training, y_training = _safe_indexing(X, rows), y[rows]
+        check_classification_targets(y_training)
+        self.names_, members = self._candidates(X_training, random)
+        parameters = [_check_method_params(X, own, indices=rows) for own in self._member_parameters(fit_params)]
+        self.classes_ = np.unique(y_training)
+        self.n_training_ = len(rows)
+        check_positive(self.positive, self.classes_)
+        training = Training(X_training, y_training, self.classes_, parameters, self.voting_ == "soft")
+        folds = make_folds(self.cv, y_training, random) if self._needs_folds() else []
+        self.estimators_, opinions = self._cross_fit(members, training, folds)
+        self._form_candidates(opinions, np.searchsorted(self.classes_, y_training), [tested for _, tested in folds])
+
+    def _needs_folds(self) -> bool:
+        return self.votes == "cv" or callable(self.prior)
+
+    def _cross_fit(
+        self, members: list[Any], training: Training, folds: list[Fold]
+    ) -> tuple[list[Any], list[np.ndarray]]:
+        """Fit the members; a subclass whose members share work (a kernel matrix) may do it together."""
+        return cross_fit(self.names_, members, training, folds, self.n_jobs, self._progress(), self.memory)
+
+    def _form_candidates(
+        self,
+        opinions: Sequence[np.ndarray] = (),
+        y: np.ndarray | None = None,
+        folds: Sequence[np.ndarray] = (),
+    ) -> None:
+        """Candidates and prior, from the members' opinions out of fold where there are any."""
+        members = len(self.names_)
+        rates = () if self.votes is None or members == 1 else RATES if opinions and self.votes == "cv" else RATES[:1]
+        vote_errors = errors = None
+        if opinions and y is not None:
+            vote_errors, errors = cross_validation_errors(opinions, y, folds, len(self.classes_), rates)
+        votes = vote_candidates(np.zeros(members) if errors is None else errors, rates)
+        self.candidates_ = votes + single_candidates(self.names_)
+        self.cv_errors_ = None if errors is None else np.concatenate([vote_errors, errors])
+        self.prior_ = self._checked_prior(len(votes))
+
+    def _checked_prior(self, votes: int) -> np.ndarray:
+        count, errors = len(self.candidates_), self.cv_errors_
+        if isinstance(self.prior, str):
+            if errors is None:
+                return default_prior(None, votes, None, count - votes)
+            return default_prior(errors[:votes], votes, errors[votes:], count - votes)
+        if not callable(self.prior):
+            return check_prior(self.prior, count)
+        if errors is None:
+            raise InputError("prior is a function, but there are too few training examples to cross-validate for it.")
+        return check_prior(self.prior(errors), count)
+
+    def _certify(self, X: Any, y: np.ndarray, groups: np.ndarray | None) -> None:
+        """Count the candidates' errors and record what follows. Here, and nowhere before, held-out labels are read."""
+        # Whatever fails from here on, an earlier certificate must not stay beside what is new.
+        self._forget_certificate()
+        check_classification_targets(y)
+        check_kind("y", y, self.classes_)
+        # A class that only these examples have is one that new examples may have.
+        self.classes_ = np.union1d(self.classes_, y)
+        answers = self._poll(X, self.candidates_)
+        self.thresholds_ = check_thresholds(self.abstain)
+        positive = check_positive(self.positive, self.classes_)
+        requests = Requests(
+            self.per_class, self.per_prediction, positive, groups, check_risks(self.risk), self.thresholds_
+        )
+        delta = requests.overall_delta(self.delta)
+        self.n_validation_ = len(y)
+        self.errors_ = np.count_nonzero(self.classes_[answers.choices] != y, axis=1)
+        names = [candidate.name for candidate in self.candidates_]
+        self.certificate_ = certify(self.errors_, len(y), delta=delta, prior=self.prior_, names=names)
+        posterior = self._deployed_posterior()
+        statements = finer_statements(Evidence(y, self.classes_, answers, self.prior_, posterior), requests, self.delta)
+        self.confusion_ = (
+            None if self.deployed_ is None else self._confusion(y, answers.choices[self.certificate_.single])
+        )
+        self.guarantee_ = Guarantee(
+            predictor=self._predictor(),
+            bound=self.certificate_.bound if self.deployed_ is None else self.certificate_.single_bound,
+            errors=float(posterior @ self.errors_),
+            examples=len(y),
+            total_delta=self.delta,
+            delta=delta,
+            candidates=len(names),
+            statements=statements,
+        )
+        self.bound_ = self.guarantee_.bound
+
+    def _confusion(self, y: np.ndarray, choices: np.ndarray) -> np.ndarray:
+        """How many held-out examples of each class (row) are given each class (column)."""
+        size = len(self.classes_)
+        places = np.searchsorted(self.classes_, y) * size + choices
+        return np.bincount(places, minlength=size * size).reshape(size, size)
+
+    def _deployed_posterior(self) -> np.ndarray:
+        """Over the candidates: all weight on the deployed one, or the certificate's posterior."""
+        if self.deploy == "stochastic":
+            self.deployed_ = None
+            return self.certificate_.posterior
+        index = self.certificate_.single
+        self.deployed_ = self.candidates_[index]
+        posterior = np.zeros(len(self.candidates_))
+        posterior[index] = 1.0
+        return posterior
+
+    def _predictor(self) -> str:
+        """The deployed predictor in words."""
+        support = np.flatnonzero(self.certificate_.posterior)
+        if self.deployed_ is None and support.size > 1:
+            return f"a candidate drawn at random for each prediction, from the {support.size} that have weight"
+        candidate = self.deployed_ or self.candidates_[support[0]]
+        if not candidate.is_vote:
+            return f"the classifier {candidate.name!r}"
+        return f"the {candidate.name}{', by mean probabilities' if self.voting_ == 'soft' else ''}"
+
+    def _train_again(self, X: Any, y: np.ndarray, fit_params: dict[str, Any]) -> None:
+        rows = np.arange(_num_samples(X))
+        members = [clone(estimator) for estimator in self.estimators_]
+        self.estimators_ = self._train(members, X, y, rows, self._member_parameters(fit_params))
+        if hasattr(self, "guarantee_"):
+            self.guarantee_ = replace(self.guarantee_, refitted=True)
+            self.certificate_ = self.certificate_.with_note(REFITTED)
+
+    def _forget_certificate(self) -> None:
+        """A certificate of an earlier fit is not about what was trained since."""
+        for name in (
+            "certificate_",
+            "guarantee_",
+            "bound_",
+            "deployed_",
+            "errors_",
+            "confusion_",
+            "n_validation_",
+            "thresholds_",
+        ):
+            if hasattr(self, name):
+                delattr(self, name)
+
+    def _is_random(self) -> bool:
+        """Whether a random predictor is deployed; refused before there is a certificate."""
+        missing = "This %(name)s has no certificate yet: call fit, and calibrate when validation_size is None."
+        check_is_fitted(self, "certificate_", msg=missing)
+        return self.deployed_ is None
+
+    def _shares(self, X: Any) -> np.ndarray:
+        """Vote shares of the deployed candidate."""
+        if self._is_random() or self.deployed_ is None:
+            raise InputError("deploy is 'stochastic'; vote shares are those of one predictor, deploy='deterministic'.")
+        self._check_rows(X)
+        voters = self.deployed_.voters
+        tally = Tally(_num_samples(X), len(self.classes_))
+        opinions = self._opinions(X, voters, self.voting_ == "soft")
+        for weight, opinion in zip(self.deployed_.weights[voters], opinions, strict=True):
+            tally.add(weight, opinion)
+        return tally.shares
+
+    def _drawn_from(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Posterior weights of the candidates that have any, and their class indices for each row."""
+        self._is_random()
+        self._check_rows(X)
+        support = np.flatnonzero(self.certificate_.posterior)
+        weights = self.certificate_.posterior[support]
+        return weights / weights.sum(), self._poll(X, [self.candidates_[index] for index in support]).choices
+
+    def _poll(self, X: Any, candidates: Sequence[Candidate]) -> Poll:
+        """What these candidates say of the rows; members without a say in any of them are not asked."""
+        asked = np.flatnonzero(np.sum([candidate.weights for candidate in candidates], axis=0))
+        among = [replace(candidate, weights=candidate.weights[asked]) for candidate in candidates]
+        opinions = self._opinions(X, asked, self.voting_ == "soft")
+        return poll(among, opinions, _num_samples(X), len(self.classes_))
+
+    def _random_shares(self, X: Any) -> np.ndarray:
+        weights, choices = self._drawn_from(X)
+        tally = Tally(choices.shape[1], len(self.classes_))
+        for weight, choice in zip(weights, choices, strict=True):
+            tally.add(weight, choice)
+        return tally.shares
+
+    def _progress(self) -> Progress | None:
+        if callable(self.verbose):
+            return self.verbose
+        return _print_progress if self.verbose else None
+
+
+def _print_progress(done: int, total: int) -> None:
+    """A line after each fold."""
+    print(f"CertifiedClassifier: {done} of {total} fits", file=sys.stderr, flush=True)
+
+
+def _checked_groups(groups: Any, examples: int) -> np.ndarray | None:
+    if groups is None:
+        return None
+    refuse_masked("groups", groups)
+    array = np.asarray(groups)
+    if array.shape != (examples,):
+        raise InputError(f"groups has shape {array.shape}; it must hold one group for each of the {examples} examples.")
+    missing = [position for position, group in enumerate(array.tolist()) if group is None or group != group]
+    if missing:
+        raise InputError(f"groups[{missing[0]}] is missing; every example must have a group.")
+    if len({isinstance(group, str) for group in array.tolist()}) > 1:
+        raise InputError("groups holds text and other values; they must be of one type.")
+    return array

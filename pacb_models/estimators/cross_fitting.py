@@ -1,0 +1,122 @@
+"""Members fitted on a training part, and what each says of an example when trained without its fold."""
+
+from __future__ import annotations
+
+import reprlib
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_memory
+
+from ..errors import InputError
+from ..validation import check_count
+from .kernel_family import Distances
+from .members import opinions, train
+from .sharing import folds_of
+
+Progress = Callable[[int, int], None]
+Fold = tuple[np.ndarray, np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """The examples to learn from; nothing here has seen a held-out one.
+
+    ``parameters`` are the fit parameters of each member, with entries per example for these examples.
+    """
+
+    X: Any
+    y: np.ndarray
+    classes: np.ndarray
+    parameters: list[dict[str, Any]]
+    soft: bool = False
+
+
+def make_folds(cv: Any, y: np.ndarray, random: np.random.RandomState) -> list[Fold]:
+    """Folds of the training part: stratified and shuffled for a number, or a splitter's that divide it.
+
+    With fewer examples of every class than folds there are fewer folds, and none when no class has two examples.
+    """
+    if isinstance(cv, (int, np.integer)) or isinstance(cv, bool):
+        largest = int(np.unique(y, return_counts=True)[1].max())
+        count = min(check_count("cv", cv, least=2), largest)
+        if count < 2:
+            return []
+        splitter = StratifiedKFold(count, shuffle=True, random_state=random.randint(np.iinfo(np.int32).max))
+    else:
+        splitter = check_cv(cv, y, classifier=True)
+    with warnings.catch_warnings():
+        # Classes with fewer examples than folds are no fault here: their examples are in some fold.
+        warnings.filterwarnings("ignore", message="The least populated class", category=UserWarning)
+        folds = list(splitter.split(np.zeros(len(y)), y))
+    tested = np.concatenate([test for _, test in folds])
+    if not np.array_equal(np.sort(tested), np.arange(len(y))):
+        raise InputError(
+            f"cv is {reprlib.repr(cv)}; its folds must divide the training examples: each in exactly one test fold."
+        )
+    return folds
+
+
+def cross_fit(
+    names: Sequence[str],
+    members: Sequence[Any],
+    training: Training,
+    folds: Sequence[Fold],
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    memory: Any = None,
+) -> tuple[list[Any], list[np.ndarray]]:
+    """Fit every member on the training part, and on it without each fold.
+
+    Returns the fitted members, and for each its opinions of the training examples, each by the one fitted without that
+    example (an empty list without folds). ``memory``, a folder or a :class:`joblib.Memory`, keeps what is done: a run
+    that was stopped and is begun again goes on after its last fold.
+    """
+    kept = check_memory(memory)
+    without_fold, fit = (kept.cache(step, ignore=["n_jobs", "distances"]) for step in (_without_fold, train))
+    report = progress or (lambda done, total: None)
+    total = len(members) * (len(folds) + 1)
+    pieces: list[list[np.ndarray]] = [[] for _ in members if folds]
+    distances = folds_of(training.X) if folds else None
+    for number, fold in enumerate(folds):
+        for own, piece in zip(pieces, without_fold(names, members, training, fold, n_jobs, distances), strict=True):
+            own.append(piece)
+        report(len(members) * (number + 1), total)
+    everything = np.arange(len(training.y))
+    fitted = fit(members, training.X, training.y, everything, training.parameters, n_jobs, distances)
+    report(total, total)
+    return fitted, [_assembled(own, folds) for own in pieces]
+
+
+def _without_fold(
+    names: Sequence[str],
+    members: Sequence[Any],
+    training: Training,
+    fold: Fold,
+    n_jobs: int | None,
+    distances: Distances | None,
+) -> list[np.ndarray]:
+    """The members' opinions of the fold's examples, fitted on the others."""
+    rows, tested = fold
+    y = training.y[rows]
+    if (y == y[0]).all():
+        # Many classifiers refuse to learn from one class; what can be learnt from it is to predict it.
+        index = np.full(len(tested), np.searchsorted(training.classes, y[0]))
+        return [np.eye(len(training.classes))[index] if training.soft else index for _ in members]
+    copies = [clone(member) for member in members]
+    fitted = train(copies, training.X, training.y, rows, training.parameters, n_jobs, distances)
+    return list(opinions(names, fitted, _safe_indexing(training.X, tested), training.classes, training.soft, n_jobs))
+
+
+def _assembled(pieces: Sequence[np.ndarray], folds: Sequence[Fold]) -> np.ndarray:
+    """The folds' opinions in the order of the training examples."""
+    together = np.concatenate(pieces)
+    assembled = np.empty_like(together)
+    assembled[np.concatenate([tested for _, tested in folds])] = together
+    return assembled

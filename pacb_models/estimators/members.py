@@ -1,0 +1,329 @@
+"""What the ensemble estimators share: members from a list or a grid, the split, training, checked predictions."""
+
+from __future__ import annotations
+
+import numbers
+import reprlib
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_method_params,
+    _num_samples,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
+
+from ..certificates.labels import is_missing
+from ..errors import InputError
+from ..validation import refuse_masked
+from .kernel_family import Distances
+from .sharing import predict_members, train_members
+
+#: What a certificate says of classifiers that were trained again.
+REFITTED = "It is about the classifiers before refit=True trained them again; it does not cover the refitted."
+
+_WEIGHTS_REFUSED = (
+    "sample_weight is not supported: the certificate is for validation examples that are i.i.d. and count alike, "
+    "and weights would break that."
+)
+
+
+def refuse_weights(fit_params: dict[str, Any]) -> None:
+    """Weighted examples are not the sample of the theorems."""
+    if fit_params.get("sample_weight") is not None:
+        raise InputError(_WEIGHTS_REFUSED)
+
+
+class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """A classifier made of members: ``estimators``, or ``estimator`` at every point of ``param_grid``.
+
+    Subclasses have these three parameters and ``validation_size``, ``prefit`` and ``n_jobs``.
+    """
+
+    estimators: Any
+    estimator: Any
+    param_grid: Any
+    validation_size: Any
+    prefit: bool
+    n_jobs: int | None
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """How fit parameters reach the classifiers."""
+        router = MetadataRouter(owner=self)
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        for name, estimator in zip(*named(self._given()), strict=True):
+            router.add(**{name: estimator}, method_mapping=mapping)
+        return router
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        members = [get_tags(estimator) for estimator in named(self._given())[1]]
+        tags.input_tags.sparse = all(member.input_tags.sparse for member in members)
+        tags.input_tags.allow_nan = all(member.input_tags.allow_nan for member in members)
+        tags.classifier_tags.multi_class = all(
+            member.classifier_tags is None or member.classifier_tags.multi_class for member in members
+        )
+        return tags
+
+    def _given(self) -> list[Any]:
+        """The classifiers as the caller described them, unfitted unless ``prefit``."""
+        if self.estimators is None:
+            return self._expanded_grid()
+        if self.estimator is not None or self.param_grid is not None:
+            raise InputError("estimators and estimator (or param_grid) are both given; give one of the two.")
+        # It is looked at more than once: an iterator would be used up.
+        if not isinstance(self.estimators, list | tuple):
+            raise InputError(f"estimators is {reprlib.repr(self.estimators)}; it must be a list of classifiers.")
+        members = list(self.estimators)
+        if not members:
+            raise InputError("estimators is empty; it must hold at least one classifier.")
+        names, _ = named(members)
+        twice = next((name for position, name in enumerate(names) if name in names[:position]), None)
+        if twice is not None:
+            raise InputError(f"estimators holds two classifiers with the name {twice!r}; each needs one of its own.")
+        return members
+
+    def _expanded_grid(self) -> list[Any]:
+        from sklearn.tree import DecisionTreeClassifier
+
+        if self.prefit:
+            raise InputError("prefit is True; it needs fitted classifiers in estimators.")
+        if self.estimator is None and self.param_grid is not None:
+            raise InputError("param_grid is given without estimator, the classifier whose parameters these are.")
+        if self.estimator is None:
+            return [(f"max_depth={depth}", DecisionTreeClassifier(max_depth=depth)) for depth in range(1, 9)]
+        if self.param_grid is None:
+            return [self.estimator]
+        points = list(ParameterGrid(self.param_grid))
+        return [
+            (", ".join(f"{key}={value}" for key, value in point.items()), clone(self.estimator).set_params(**point))
+            for point in points
+        ]
+
+    def _candidates(self, X_training: Any, random: np.random.RandomState) -> tuple[list[str], list[Any]]:
+        """Unfitted classifiers with their own random states; a subclass may look at the training part to make them."""
+        names, members = named(self._given())
+        return names, [seeded(clone(member), random) for member in members]
+
+    def _check_data(self, X: Any, y: Any, reset: bool, read_labels: bool = True) -> tuple[Any, np.ndarray]:
+        """Feature names and counts recorded, X passed on as it is: the classifiers check what is in it."""
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        if y is None:
+            raise InputError("y is None; this estimator requires y to be passed, but the target y is None.")
+        refuse_masked("y", y)
+        X, y = indexable(X, y)
+        y = column_or_1d(y, warn=True)
+        if y.dtype.kind == "O":
+            _refuse_missing(y)
+        if read_labels:
+            check_classification_targets(y)
+        return X, y
+
+    def _check_rows(self, X: Any) -> None:
+        if hasattr(self, "n_features_in_") and getattr(X, "ndim", 2) == 1:
+            raise InputError("X is one-dimensional; it must have a row per example. Reshape your data: reshape(1, -1).")
+        validate_data(self, X, reset=False, skip_check_array=True)
+
+    def _fitted_members(self) -> tuple[list[str], list[Any]]:
+        """Names and classifiers of ``prefit=True``, each seen to be fitted."""
+        names, members = named(self._given())
+        for name, member in zip(names, members, strict=True):
+            try:
+                check_is_fitted(member)
+            except Exception as reason:
+                raise InputError(f"estimators: {name!r} is not fitted, but prefit=True; {reason}") from None
+        return names, members
+
+    def _known_classes(self, y: np.ndarray) -> np.ndarray:
+        """The classes that the members know or ``y`` holds; all of one kind, for "1" is not 1."""
+        known = [y]
+        for name, member in zip(self.names_, self.estimators_, strict=True):
+            if hasattr(member, "classes_"):
+                known.append(np.asarray(member.classes_))
+                check_kind(f"estimators: {name!r}", known[-1], y)
+        return np.unique(np.concatenate(known))
+
+    def _split(self, examples: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+        kept = _validation_count(self.validation_size, examples)
+        order = random.permutation(examples)
+        return np.sort(order[kept:]), np.sort(order[:kept])
+
+    def _member_parameters(self, fit_params: dict[str, Any]) -> list[dict[str, Any]]:
+        """The fit parameters of each classifier: routed where routing is on, else the same for all."""
+        if not fit_params:
+            return [{} for _ in self.names_]
+        if not get_config()["enable_metadata_routing"]:
+            return [fit_params for _ in self.names_]
+        routed = process_routing(self, "fit", **fit_params)
+        return [routed[name].fit for name in self.names_]
+
+    def _train(
+        self, candidates: list[Any], X: Any, y: np.ndarray, rows: np.ndarray, parameters: list[dict[str, Any]]
+    ) -> list[Any]:
+        return train(candidates, X, y, rows, parameters, self.n_jobs)
+
+    def _ballots(self, X: Any, which: Sequence[int] | np.ndarray) -> np.ndarray:
+        """The class index that each of these members gives each row."""
+        return np.array(list(self._opinions(X, which)))
+
+    def _opinions(self, X: Any, which: Iterable[int], soft: bool = False) -> Iterator[np.ndarray]:
+        """What each of these members says of each row, one member at a time."""
+        chosen = list(which)
+        names, members = [self.names_[index] for index in chosen], [self.estimators_[index] for index in chosen]
+        return opinions(names, members, X, self.classes_, soft, self.n_jobs)
+
+
+def _refuse_missing(y: np.ndarray) -> None:
+    """NaN or None among text; text itself is not looked at, since it may be a held-out label."""
+    for row, label in enumerate(y):
+        if not isinstance(label, str) and is_missing(label):
+            raise InputError(f"y[{row}] is missing ({label!r}); every example needs a label, so leave such rows out.")
+
+
+def train(
+    members: Sequence[Any],
+    X: Any,
+    y: np.ndarray,
+    rows: np.ndarray,
+    parameters: Sequence[dict[str, Any]],
+    n_jobs: int | None = None,
+    distances: Distances | None = None,
+) -> list[Any]:
+    """The members fitted on these rows, with the fit parameters of each; those that share work do it once.
+
+    ``distances`` between the rows of ``X`` are what SVMs on different parts of it share.
+    """
+    X_rows, y_rows = _safe_indexing(X, rows), y[rows]
+    if not any(parameters):
+        gram_of = None if distances is None else partial(distances.gram, rows)
+        return train_members(members, X_rows, y_rows, n_jobs, gram_of)
+    return list(
+        Parallel(n_jobs=n_jobs)(
+            delayed(_fitted)(member, X_rows, y_rows, _check_method_params(X, own, indices=rows))
+            for member, own in zip(members, parameters, strict=True)
+        )
+    )
+
+
+def opinions(
+    names: Sequence[str], members: Sequence[Any], X: Any, classes: np.ndarray, soft: bool, n_jobs: int | None = None
+) -> Iterator[np.ndarray]:
+    """What each fitted member says of each row: indices into ``classes``, or probabilities, a column for each class."""
+    if soft:
+        yield from Parallel(n_jobs=n_jobs, return_as="generator")(
+            delayed(_class_probabilities)(name, member, X, classes) for name, member in zip(names, members, strict=True)
+        )
+        return
+    rows = _num_samples(X)
+    for name, prediction in zip(names, predict_members(members, X, n_jobs), strict=True):
+        yield _class_indices(name, prediction, classes, rows)
+
+
+def _fitted(estimator: Any, X: Any, y: np.ndarray, params: dict[str, Any]) -> Any:
+    return estimator.fit(X, y, **params)
+
+
+def _class_indices(name: str, prediction: np.ndarray, classes: np.ndarray, rows: int) -> np.ndarray:
+    """A classifier's labels as indices into ``classes``; labels that are not among these are refused."""
+    refuse_masked(f"estimators: what {name!r} predicts", prediction)
+    prediction = np.asarray(prediction)
+    if prediction.shape != (rows,):
+        raise InputError(
+            f"estimators: {name!r} predicts an array of shape {prediction.shape} for {rows} examples; it must predict "
+            "one label for each."
+        )
+    check_kind(f"estimators: {name!r}", prediction, classes)
+    indices = np.minimum(np.searchsorted(classes, prediction), len(classes) - 1)
+    strange = np.flatnonzero(classes[indices] != prediction)
+    if strange.size:
+        raise InputError(
+            f"estimators: {name!r} predicts the label {prediction[strange[0]]!r}, which is not one of the classes "
+            f"{reprlib.repr(classes.tolist())}."
+        )
+    return indices
+
+
+def check_kind(whose: str, labels: np.ndarray, others: np.ndarray) -> None:
+    """Labels are numbers or text; compared with the other kind they would all differ, or be converted."""
+    if _is_text(labels) != _is_text(others):
+        raise InputError(
+            f"{whose} has labels like {labels.flat[0]!r}, but the classes are like {others.flat[0]!r}; "
+            "they must be of one type."
+        )
+
+
+def _is_text(labels: np.ndarray) -> bool:
+    return labels.dtype.kind in "US" or (labels.dtype.kind == "O" and any(isinstance(label, str) for label in labels))
+
+
+def _class_probabilities(name: str, estimator: Any, X: Any, classes: np.ndarray) -> np.ndarray:
+    if not hasattr(estimator, "predict_proba"):
+        raise InputError(
+            f"voting is 'soft', but {name!r} has no predict_proba; use voting='hard' or other classifiers."
+        )
+    given = np.asarray(estimator.predict_proba(X), dtype=np.float64)
+    own = np.asarray(estimator.classes_)
+    if given.shape != (_num_samples(X), len(own)) or not np.isfinite(given).all():
+        raise InputError(
+            f"estimators: {name!r} gives probabilities of shape {given.shape} for {_num_samples(X)} examples and "
+            f"{len(own)} classes; it must give a finite one for each."
+        )
+    probabilities = np.zeros((len(given), len(classes)))
+    probabilities[:, _class_indices(name, own, classes, len(own))] = given
+    return probabilities
+
+
+def named(members: list[Any]) -> tuple[list[str], list[Any]]:
+    """Names and estimators of a list with or without names."""
+    pairs = [
+        member if isinstance(member, tuple) else (f"{type(member).__name__.lower()}-{position}", member)
+        for position, member in enumerate(members)
+    ]
+    return [name for name, _ in pairs], [estimator for _, estimator in pairs]
+
+
+def seeded(estimator: Any, random: np.random.RandomState) -> Any:
+    """Give every ``random_state`` that was left open a number of its own, so that a seed fixes the whole ensemble.
+
+    A frozen classifier is fitted already and stays as it is.
+    """
+    if isinstance(estimator, FrozenEstimator):
+        return estimator
+    parameters = estimator.get_params(deep=True)
+    open_states = {
+        key: random.randint(np.iinfo(np.int32).max)
+        for key in sorted(parameters)
+        if (key == "random_state" or key.endswith("__random_state")) and parameters[key] is None
+    }
+    return estimator.set_params(**open_states)
+
+
+def _validation_count(size: Any, examples: int) -> int:
+    """Number of validation examples; both parts must keep at least one."""
+    if isinstance(size, numbers.Integral) and not isinstance(size, bool) and int(size) >= 1:
+        count = int(size)
+    elif isinstance(size, numbers.Real) and not isinstance(size, bool) and 0.0 < float(size) < 1.0:
+        count = round(float(size) * examples)
+    else:
+        raise InputError(f"validation_size is {size!r}; it must be a share strictly between 0 and 1 or a whole number.")
+    if examples < 2:
+        raise InputError(
+            f"n_samples={examples}; at least two examples are needed, one to train on and one to certify with."
+        )
+    if not 1 <= count < examples:
+        raise InputError(
+            f"validation_size is {size!r}, which is {count} of {examples} examples; both parts need at least one."
+        )
+    return count

@@ -1,0 +1,216 @@
+"""A scikit-learn classifier that weighs any set of classifiers and certifies the result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils.validation import _num_samples, check_is_fitted
+
+from ..certificates import Certificate
+from ..problem import BoundProblem
+from ..solving.running import solve
+from .members import REFITTED, EnsembleClassifier, refuse_weights
+
+
+class StochasticClassifier(EnsembleClassifier):
+    """Weigh a finite set of classifiers by the posterior that minimises a PAC-Bayesian bound.
+
+    ``fit`` trains the classifiers on one part of the data, measures their errors on the rest, and minimises the bound
+    over the posteriors. The examples that train a classifier never certify it.
+
+    This is the paper's object. Who wants a guarantee for a predictor that is deployed, with no factor two for the vote,
+    should use :class:`CertifiedClassifier`.
+
+    Parameters
+    ----------
+    estimators : list of estimators or of (name, estimator) pairs, optional
+        The classifiers. Give these, or ``estimator`` with ``param_grid``.
+    estimator : estimator, optional
+        Trained once for each point of ``param_grid``; decision trees of depth 1 to 8 when nothing is given.
+    param_grid : dict or list of dict, optional
+        As for :class:`sklearn.model_selection.GridSearchCV`.
+    distance : str
+        This and the next five say which bound; see :class:`pacb_models.BoundProblem`.
+    divergence : str
+    order : float
+    delta : float
+    prior : array of shape (H,), optional
+        Must be fixed before seeing the data.
+    constant : str
+    validation_size : float or int
+        Share (or number) of examples kept back to certify. The split is random and not stratified, so that the
+        validation examples stay i.i.d.
+    solver : str
+        See :func:`pacb_models.solve`.
+    refit : bool
+        Train the classifiers again on all data for prediction. The certificate does not cover the refitted ones.
+    prefit : bool
+        The ``estimators`` are fitted already: ``fit`` is then :meth:`calibrate`. Data that any of them was trained on
+        cannot certify: the bound would be a false guarantee, and nothing here can notice.
+    n_jobs : int, optional
+        Processes for training and predicting.
+    random_state : int, RandomState or None
+        Makes the split and the training reproducible.
+
+    Attributes
+    ----------
+    posterior_ : array of shape (H,)
+    support_ : array of int
+        Indices of the classifiers with positive weight.
+    bound_, empirical_risk_, divergence_ : float
+    certificate_ : Certificate
+        Prints what is guaranteed.
+    solution_ : Solution
+    problem_ : BoundProblem
+    estimators_ : list
+        The fitted classifiers.
+    names_ : list of str
+    risks_ : array of shape (H,)
+        Their error rates on the validation examples.
+    classes_ : array
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from pacb_models import StochasticClassifier
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = StochasticClassifier(random_state=0).fit(X, y)
+    >>> model.bound_ < 0.25
+    True
+    """
+
+    def __init__(
+        self,
+        estimators: Iterable[Any] | None = None,
+        *,
+        estimator: Any = None,
+        param_grid: Any = None,
+        distance: str = "kl",
+        divergence: str = "chi2",
+        order: float = 2.0,
+        delta: float = 0.05,
+        prior: Any = None,
+        constant: str = "exact",
+        validation_size: float | int = 0.5,
+        solver: str = "auto",
+        refit: bool = False,
+        prefit: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.estimator = estimator
+        self.param_grid = param_grid
+        self.distance = distance
+        self.divergence = divergence
+        self.order = order
+        self.delta = delta
+        self.prior = prior
+        self.constant = constant
+        self.validation_size = validation_size
+        self.solver = solver
+        self.refit = refit
+        self.prefit = prefit
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, **fit_params: Any) -> StochasticClassifier:
+        """Train on one part of the data and certify on the other.
+
+        ``fit_params`` go to the classifiers' ``fit`` (arrays with one entry per example are split along), or are
+        routed when scikit-learn's metadata routing is on. ``sample_weight`` is refused.
+        """
+        refuse_weights(fit_params)
+        if self.prefit:
+            return self.calibrate(X, y)
+        X, y = self._check_data(X, y, reset=True)
+        random = check_random_state(self.random_state)
+        training, validation = self._split(_num_samples(X), random)
+        names, candidates = self._candidates(_safe_indexing(X, training), random)
+        self.names_ = names
+        parameters = self._member_parameters(fit_params)
+        self.estimators_ = self._train(candidates, X, y, training, parameters)
+        self.classes_ = np.unique(y)
+        self._certify(_safe_indexing(X, validation), y[validation])
+        if self.refit:
+            everything = np.arange(_num_samples(X))
+            self.estimators_ = self._train([clone(e) for e in candidates], X, y, everything, parameters)
+            self.certificate_: Certificate = self.certificate_.with_note(REFITTED)
+        return self
+
+    def calibrate(self, X: Any, y: Any) -> StochasticClassifier:
+        """Certify classifiers that are already trained, on examples that none of them has seen.
+
+        With ``prefit=True`` these are ``estimators``; on a fitted object they are its own, and the new examples replace
+        the validation part of ``fit``. If any classifier was trained on these examples the certificate is worthless.
+        """
+        if self.prefit:
+            self.names_, self.estimators_ = self._fitted_members()
+        else:
+            check_is_fitted(self, "estimators_")
+        X, y = self._check_data(X, y, reset=self.prefit)
+        self.classes_ = self._known_classes(y)
+        self._certify(X, y)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The posterior-weighted majority vote: deterministic, covered by ``certificate_.vote_bound``."""
+        votes = self._votes(X)
+        return self.classes_[votes.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Posterior weight of the classifiers that vote for each class: votes, not calibrated probabilities."""
+        return self._votes(X)
+
+    def predict_gibbs(self, X: Any, random_state: Any = None) -> NDArray[Any]:
+        """Draw a classifier from the posterior for each row: the stochastic classifier that ``bound_`` is about."""
+        ballots = self._support_ballots(X)
+        random = check_random_state(random_state)
+        drawn = random.choice(len(self.support_), size=ballots.shape[1], p=self.posterior_[self.support_])
+        return self.classes_[ballots[drawn, np.arange(ballots.shape[1])]]
+
+    def _certify(self, X: Any, y: np.ndarray) -> None:
+        """Measure the risks, minimise the bound, and record what it guarantees."""
+        ballots = self._ballots(X, range(len(self.estimators_)))
+        errors = np.count_nonzero(ballots != np.searchsorted(self.classes_, y), axis=1)
+        self.n_validation_ = len(y)
+        self.risks_ = errors / len(y)
+        self.problem_ = BoundProblem(
+            self.risks_,
+            m=len(y),
+            delta=self.delta,
+            distance=self.distance,
+            divergence=self.divergence,
+            prior=self.prior,
+            constant=self.constant,
+            order=self.order,
+        )
+        solution = solve(self.problem_, self.solver)
+        if solution.posterior is None:
+            raise RuntimeError(f"solver {solution.solver!r} found no posterior ({solution.status}): {solution.message}")
+        self.solution_ = solution
+        self.posterior_ = solution.posterior
+        self.support_ = np.flatnonzero(solution.posterior)
+        self.bound_ = solution.bound
+        self.empirical_risk_ = solution.empirical_risk
+        self.divergence_ = solution.divergence
+        self.certificate_ = Certificate.of(self.problem_, solution, errors, self.names_)
+
+    def _support_ballots(self, X: Any) -> np.ndarray:
+        """The class index that each classifier of the support gives each row."""
+        check_is_fitted(self)
+        self._check_rows(X)
+        return self._ballots(X, self.support_)
+
+    def _votes(self, X: Any) -> np.ndarray:
+        ballots = self._support_ballots(X)
+        votes = np.zeros((ballots.shape[1], len(self.classes_)))
+        rows = np.arange(ballots.shape[1])
+        for weight, ballot in zip(self.posterior_[self.support_], ballots, strict=True):
+            votes[rows, ballot] += weight
+        return votes / votes.sum(axis=1, keepdims=True)

@@ -1,0 +1,232 @@
+"""Any CSV or Parquet file with a target column, as a data set."""
+
+from __future__ import annotations
+
+import os
+import reprlib
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import InputError
+from ..validation import check_choice
+from .dataset import Dataset, Reading
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SUFFIXES = (".csv", ".parquet")
+
+#: What to do with rows that lack a value.
+MISSING = ("refuse", "drop")
+
+#: Squares of larger features, and so distances between rows, would leave the floating-point range.
+LARGEST = 1e150
+#: With fewer rows measurements may well be different whole numbers.
+_FEWEST_ROWS = 50
+
+#: A target with more classes than this is taken for a measurement.
+MOST_CLASSES = 100
+
+
+def load_table(
+    path: str | os.PathLike[str],
+    target: str,
+    *,
+    missing: str = "refuse",
+    ignore: Sequence[str] = (),
+) -> Dataset:
+    """Read a table whose column ``target`` holds the classes.
+
+    Numeric columns become features as they are, true/false columns 0 and 1, and any other column one feature per value
+    it takes.
+
+    Parameters
+    ----------
+    path : path
+        A CSV with a header line, or a Parquet file. In a CSV, empty cells, ``?`` and pandas' usual marks are missing.
+    target : str
+        The column with the classes.
+    missing : "refuse" or "drop"
+        What to do with rows that lack a value.
+    ignore : sequence of str
+        Columns to leave out, such as identifiers.
+    """
+    check_choice("missing", missing, MISSING)
+    path = Path(path)
+    frame = _read(path)
+    for role, column in [("target", target)] + [("ignore", column) for column in ignore]:
+        if column not in frame.columns:
+            raise InputError(f"{role} is {column!r}; the columns of {path} are {', '.join(map(str, frame.columns))}.")
+    ignored = tuple(dict.fromkeys(column for column in ignore if column != target))
+    frame = frame.drop(columns=list(ignored))
+    _refuse_lists(frame, path)
+    counts = frame.isna().sum()
+    kept = _without_missing(frame, path, missing)
+    y, class_names = _classes(kept[target], path)
+    features = kept.drop(columns=target)
+    X, feature_names = _features(features, path)
+    reading = Reading(
+        len(frame),
+        len(frame) - len(kept),
+        {str(name): int(count) for name, count in counts.items() if count},
+        ignored,
+        tuple(str(name) for name, column in features.items() if _looks_like_an_identifier(column)),
+    )
+    source = f"{path.name}, column {target!r}"
+    return Dataset(X, y, path.stem, source, feature_names, class_names, str(path), reading=reading)
+
+
+def _looks_like_an_identifier(column: pd.Series) -> bool:
+    """A whole number of its own in every row: a number of a patient or a row, hardly a measurement."""
+    from pandas.api.types import is_integer_dtype
+
+    return len(column) >= _FEWEST_ROWS and is_integer_dtype(column) and column.is_unique
+
+
+def reading_notes(table: Dataset) -> list[str]:
+    """Sentences about what was left out of a table, and about what perhaps should have been."""
+    of = table.reading
+    if of is None:
+        return []
+    notes = []
+    if of.dropped:
+        columns = ", ".join(f"{name} {count}" for name, count in of.missing.items())
+        notes.append(
+            f"{of.dropped} of {of.rows} rows were dropped because a value is missing (by column: {columns}). The "
+            "certificate is about examples without missing values only."
+        )
+    if of.ignored:
+        notes.append(f"Columns that were ignored: {', '.join(of.ignored)}.")
+    notes += [
+        f"Column {name!r} has another whole number in every row. Is it an identifier? Then leave it out (--ignore)."
+        for name in of.identifiers
+    ]
+    return notes
+
+
+def load_groups(path: str | os.PathLike[str], column: str, ignore: Sequence[str] = ()) -> np.ndarray:
+    """A column as text, for the rows that :func:`load_table` keeps; it may be one that is left out there."""
+    path = Path(path)
+    frame = _read(path)
+    if column not in frame.columns:
+        raise InputError(f"group is {column!r}; the columns of {path} are {', '.join(map(str, frame.columns))}.")
+    kept = frame.drop(columns=[name for name in ignore if name in frame.columns]).dropna().index
+    return np.asarray(frame[column].loc[kept].astype(str))
+
+
+def _read(path: Path) -> pd.DataFrame:
+    try:
+        import pandas as pd
+    except ImportError:
+        raise InputError("reading a table needs pandas; install pacb-models[bench].") from None
+
+    check_choice("the suffix of the table", path.suffix, SUFFIXES)
+    try:
+        if path.suffix == ".parquet":
+            frame = pd.read_parquet(path).reset_index(drop=True)
+            _refuse_twins(frame.columns.tolist(), path)
+            return frame
+        # pandas would rename the second column of a name, which may be the target again.
+        header = pd.read_csv(path, header=None, nrows=1, skipinitialspace=True, dtype=str).iloc[0].dropna()
+        _refuse_twins(header.tolist(), path)
+        # "?" is how the UCI repository marks a missing value.
+        with warnings.catch_warnings():
+            # Without index_col a row with a cell too many makes the first column one of row names, without a word.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            return pd.read_csv(path, na_values=["?"], skipinitialspace=True, index_col=False)
+    except pd.errors.ParserWarning:
+        raise InputError(f"{path} has rows with more cells than its header has names ({len(header)}).") from None
+    except FileNotFoundError:
+        raise InputError(f"there is no file {str(path)!r}.") from None
+    # pyarrow's errors are ValueErrors and OSErrors, pandas' parser's are ValueErrors.
+    except (OSError, ValueError, ImportError) as reason:
+        first_line = str(reason).strip().splitlines()[0].rstrip(".")
+        raise InputError(f"cannot read {str(path)!r}: {first_line}.") from None
+
+
+def _refuse_lists(frame: pd.DataFrame, path: Path) -> None:
+    for name, column in frame.items():
+        for row, value in enumerate(column if column.dtype == object else ()):
+            if isinstance(value, (list, tuple, set, dict, np.ndarray)):
+                raise InputError(
+                    f"column {name!r} of {path} holds {reprlib.repr(value)} in row {row + 1}; a cell must hold one "
+                    "value, so leave the column out with ignore= (--ignore)."
+                )
+
+
+def _refuse_twins(names: list[object], path: Path) -> None:
+    twice = next((name for position, name in enumerate(names) if name in names[:position]), None)
+    if twice is not None:
+        raise InputError(f"{path} has two columns {twice!r}; every column needs a name of its own.")
+
+
+def _without_missing(frame: pd.DataFrame, path: Path, missing: str) -> pd.DataFrame:
+    counts = frame.isna().sum()
+    if counts.any() and missing == "refuse":
+        listed = ", ".join(f"{column} {count}" for column, count in counts.items() if count)
+        rows = int(frame.isna().any(axis=1).sum())
+        raise InputError(
+            f"{path} has missing values in {rows} of {len(frame)} rows (by column: {listed}); "
+            "missing='drop' (--missing drop) leaves these rows out."
+        )
+    frame = frame.dropna()
+    if frame.empty:
+        raise InputError(f"{path} has no row without missing values.")
+    return frame
+
+
+def _classes(column: pd.Series, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
+    # As text where it is no number: a column of a spreadsheet may hold both.
+    labels = column.to_numpy() if column.dtype != object else column.astype(str).to_numpy(dtype=str)
+    values, y = np.unique(labels, return_inverse=True)
+    if len(values) < 2:
+        raise InputError(f"target {column.name!r} of {path} has the one value {values[0]}; there must be two classes.")
+    if len(values) > min(MOST_CLASSES, len(column) // 2):
+        raise InputError(
+            f"target {column.name!r} of {path} has {len(values)} different values in {len(column)} rows; "
+            "it must hold classes, not measurements."
+        )
+    return y, tuple(map(str, values))
+
+
+def _features(frame: pd.DataFrame, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
+    from pandas.api.types import is_bool_dtype, is_numeric_dtype
+
+    columns: list[np.ndarray] = []
+    names: list[str] = []
+    for name, column in frame.items():
+        if is_bool_dtype(column) or is_numeric_dtype(column):
+            columns.append(_finite(column, path))
+            names.append(str(name))
+        else:
+            values = _categories(column, path)
+            columns += [(column == value).to_numpy(dtype=np.float64) for value in values]
+            names += [f"{name}={value}" for value in values]
+    if not columns:
+        raise InputError(f"{path} has no column besides the target; there must be a feature.")
+    return np.column_stack(columns), tuple(names)
+
+
+def _finite(column: pd.Series, path: Path) -> np.ndarray:
+    values = column.to_numpy(dtype=np.float64)
+    bad = np.flatnonzero(~(np.abs(values) <= LARGEST))
+    if bad.size:
+        raise InputError(
+            f"column {column.name!r} of {path} holds {values[bad[0]]} in row {column.index[bad[0]] + 1}; "
+            f"a feature must be a number from {-LARGEST:g} to {LARGEST:g}."
+        )
+    return values
+
+
+def _categories(column: pd.Series, path: Path) -> list[object]:
+    values = sorted(column.unique(), key=str)
+    if len(values) > max(MOST_CLASSES, len(column) // 2):
+        raise InputError(
+            f"column {column.name!r} of {path} has {len(values)} different values in {len(column)} rows and is not "
+            "numeric; it looks like an identifier or a date, so leave it out with ignore= (--ignore)."
+        )
+    return values

@@ -1,0 +1,167 @@
+r"""The operations in which a bound minimisation is written, once for all modelling systems.
+
+A distance and a divergence write their part of the model in their methods ``express``, in the ratios
+:math:`w_i = q_i/p_i`, with ``+ - * / **`` and the operations of an :class:`Algebra`. Pyomo, CasADi, CVXPY's nonlinear
+form and SCIP are subclasses that say how to write those. A form that suits one solver only, such as SCIP's cone, is an
+operation that its subclass writes differently. :class:`Numbers` computes instead of writing: it gives every variable
+its value at a posterior, where a solver starts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .scaling import scaling
+
+if TYPE_CHECKING:
+    from ..problem import BoundProblem
+
+
+class Algebra:
+    """How one modelling system writes the model of a problem, and the numbers that the model needs.
+
+    ``L``, ``size``, ``budget`` and ``bound`` are values at the posterior where the model starts: empirical risk, the
+    divergence's size, the budget and the bound.
+    """
+
+    #: The ratios ``q/p``, as the modelling system has vectors.
+    ratios: Any
+    #: What a constraint is multiplied by unless it says otherwise: the factor of the part that is being written.
+    scale: float = 1.0
+
+    def __init__(self, problem: BoundProblem, posterior: np.ndarray) -> None:
+        self.problem, self.prior, self.factors = problem, problem.prior, scaling(problem)
+        self.coefficient, self.exponent = problem.coefficient, problem.exponent
+        self.L, self.size = problem.empirical_risk(posterior), problem.divergence_size(posterior)
+        self.budget, self.bound = problem.budget_at(self.size).value, problem.bound_at(self.L, self.size)
+
+    # -- Expressions -------------------------------------------------------------------------------------------------
+
+    #: The natural logarithm, elementwise.
+    log: Callable[[Any], Any]
+    #: The square root of a number.
+    sqrt: Callable[[Any], Any]
+
+    def times(self, x: Any, y: Any) -> Any:
+        """The elementwise product of two vectors."""
+        return x * y
+
+    def relative_entropy(self, x: Any, y: Any) -> Any:
+        r""":math:`x \ln(x/y)`; a number ``x`` may be zero."""
+        if isinstance(x, float):
+            return x * (math.log(x) - self.log(y)) if x > 0.0 else 0.0
+        return x * self.log(x / y)
+
+    def mean(self, terms: Any) -> Any:
+        r"""The sum :math:`\sum_i p_i x_i` over a vector."""
+        raise NotImplementedError
+
+    def mean_power(self, ratios: Any, order: float) -> Any:
+        r""":math:`\sum_i p_i w_i^\alpha`."""
+        return self.mean(ratios**order)
+
+    def mean_entropy(self, ratios: Any) -> Any:
+        r""":math:`\sum_i p_i w_i \ln w_i`."""
+        return self.mean(self.times(ratios, self.log(ratios)))
+
+    def average(self, values: np.ndarray) -> Any:
+        r"""The posterior's average :math:`\sum_i q_i a_i` of numbers."""
+        return self.mean(self.times(values, self.ratios))
+
+    # -- Variables and constraints -----------------------------------------------------------------------------------
+
+    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
+        """A variable with its value at the start."""
+        raise NotImplementedError
+
+    def equal(self, name: str, left: Any, right: Any, scale: float | None = None) -> None:
+        """A constraint ``left == right``, to be multiplied by a factor."""
+        self.constrain(name, left - right, True, self.scale if scale is None else scale)
+
+    def at_least(self, name: str, left: Any, right: Any, scale: float | None = None) -> None:
+        """A constraint ``left >= right``, to be multiplied by a factor."""
+        self.constrain(name, left - right, False, self.scale if scale is None else scale)
+
+    def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
+        """A constraint that an expression is zero, or not below it; numbers have none."""
+
+    def reach(self, name: str, distance: Any, budget: Any) -> None:
+        """The constraint that inverts a distance: it is not below the budget, and equal to it at the minimum."""
+        self.at_least(name, distance, budget)
+
+    def lift(self, name: str, size: Any) -> Any:
+        """The divergence's size as a variable that is not below an expression, and equal to it at the minimum."""
+        lower = self.problem.divergence_size(self.prior)
+        variable = self.variable(name, max(self.size, lower), lower)
+        self.at_least("divergence", variable, size)
+        return variable
+
+    def norm(self, ratios: Any, order: float) -> Any:
+        r"""The norm :math:`(\sum_i p_i w_i^\alpha)^{1/\alpha}`, which is at least one.
+
+        Order two has the sum as variable ``X``. Other orders have the norm ``t``, as their sum spans too many orders of
+        magnitude.
+        """
+        size = max(self.size, 1.0)
+        if order == 2.0:
+            X = self.variable("X", size * size, 1.0)
+            self.at_least("divergence", X, self.mean_power(ratios, 2))
+            return self.sqrt(X)
+        t = self.variable("t", size, 1.0)
+        self.at_least("divergence", 1.0, self.mean_power(ratios / t, order))
+        return t
+
+    def empirical_risk(self) -> Any:
+        """The empirical risk as a variable; the number zero where no classifier makes an error."""
+        # A variable that can only be zero would leave an interior-point method no interior.
+        if self.problem.risks.max() == 0.0:
+            return 0.0
+        L = self.variable("L", self.L, 0.0, 1.0)
+        self.equal("empirical_risk", L, self.average(self.problem.risks), self.factors.empirical_risk)
+        return L
+
+
+class Numbers(Algebra):
+    """The operations on numbers: the values of all variables and of the objective at a posterior."""
+
+    def __init__(self, problem: BoundProblem, posterior: np.ndarray) -> None:
+        super().__init__(problem, posterior)
+        self.ratios = posterior / problem.prior
+        #: The variables' values, in the order in which a model has them.
+        self.values: dict[str, float] = {}
+
+    def log(self, x: Any) -> Any:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(x)
+
+    def sqrt(self, x: Any) -> Any:
+        return math.sqrt(x)
+
+    def mean(self, terms: Any) -> Any:
+        return float(np.dot(self.prior, terms))
+
+    def mean_entropy(self, ratios: Any) -> Any:
+        from scipy.special import xlogy
+
+        return self.mean(xlogy(ratios, ratios))
+
+    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> float:
+        self.values[name] = value
+        return value
+
+
+def object_array(items: list[Any]) -> np.ndarray:
+    """A NumPy vector of a modelling system's objects, whose operators then hold elementwise."""
+    vector = np.empty(len(items), dtype=object)
+    for i, item in enumerate(items):
+        vector[i] = item
+    return vector
+
+
+def elementwise(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A function of a modelling system's objects that takes vectors of them, too."""
+    return lambda x: object_array([function(each) for each in x]) if isinstance(x, np.ndarray) else function(x)

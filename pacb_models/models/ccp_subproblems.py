@@ -1,0 +1,325 @@
+r"""The convexified subproblems of the convex–concave procedure, in CVXPY: compiled once and solved many times.
+
+With the divergence's size :math:`t = \lVert q/\sqrt p\rVert`, a norm, the bound is :math:`B(q) = F(L, t)`, and ``F``
+is increasing and **concave** for every distance: a partial maximum over the convex set :math:`\phi(L, r) \le c\,t`.
+``L`` is linear in ``q``, so ``B`` is a concave function of convex ones; every subproblem below replaces a concave part
+by its tangent.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from ..problem import BoundProblem
+from ..solver import lacking
+from .algebra import Algebra
+
+if TYPE_CHECKING:
+    import clarabel
+    import cvxpy
+
+#: Clarabel's options: tolerances a hundred times below its default, which costs two or three iterations more; no
+#: presolve, which would forbid updating the data; one thread, as the starts of a multi-start are what runs in parallel.
+CONIC_OPTIONS = {
+    "verbose": False,
+    "tol_gap_abs": 1e-10,
+    "tol_gap_rel": 1e-10,
+    "tol_feas": 1e-10,
+    "presolve_enable": False,
+    "max_threads": 1,
+}
+
+#: Clarabel's statuses for a problem it has solved, to the tolerances above or to its reduced ones, …
+SOLVED = ("Solved", "AlmostSolved")
+#: … and those that come with a point at least.
+USABLE = (*SOLVED, "InsufficientProgress", "MaxIterations")
+
+
+class Point(NamedTuple):
+    """A posterior with what its linearisation needs."""
+
+    posterior: np.ndarray
+    #: Empirical risk ``L``.
+    risk: float
+    #: The norm ``t``.
+    norm: float
+    #: What the distance may spend, ``c t``.
+    budget: float
+    bound: float
+
+
+class Step(NamedTuple):
+    """A subproblem's solution: weights on the simplex (None when there are none) and the conic solver's own status."""
+
+    posterior: np.ndarray | None
+    status: str
+    #: The largest amount by which the point exceeds a constraint of its subproblem.
+    violation: float = 0.0
+
+
+def evaluate(problem: BoundProblem, posterior: np.ndarray) -> Point:
+    """The point of a posterior that is known to lie on the simplex."""
+    risk, norm = problem.empirical_risk(posterior), problem.divergence_size(posterior)
+    budget = problem.budget_at(norm).value
+    return Point(posterior, risk, norm, budget, problem.distance_function.invert(risk, budget))
+
+
+def tangent_ratio(problem: BoundProblem, point: Point) -> float:
+    r"""The ratio :math:`c' = F_t/F_L` of the slopes of the outer function.
+
+    It is zero where the slope in ``L`` is infinite, as that of kl at :math:`L = 0`, where the paper has no
+    linearisation, and in the limit :math:`L = 1` of kl.
+    """
+    distance = problem.distance_function
+    if math.isinf(distance.derivatives(point.risk, point.budget).L) or (distance.below_one and point.risk >= 1.0):
+        return 0.0
+    return problem.budget_at(point.norm).slope / distance.rate(point.risk, point.budget)
+
+
+class OneSidedSubproblem:
+    r"""Minimise the tangent plane of the concave outer function: a linear-distance problem with the constant ``c'``.
+
+    .. math:: \min_{q \ge 0,\ \sum q = 1}\; \sum_i q_i (l_i - l_{\min}) + c' \lVert q/\sqrt p \rVert
+
+    For kl it is what is left of linearising :math:`c\,t \le kl(L, r)` at :math:`(q^0, r^0)` when ``r`` is eliminated:
+    :math:`c' = c/d` with the difference ``d`` of the logits of :math:`r^0` and :math:`L^0`.
+
+    The tangent plane lies above the bound and touches it at :math:`q^0`, so the bound falls at every step, and a point
+    that solves its own subproblem is a KKT point of the bound. At :math:`c' = 0` the solution is the limit
+    :math:`c' \to 0`: among the classifiers of least risk, the weights of least norm.
+
+    The start enters through the one number ``c'``, and ``c'`` enters the objective only. CVXPY compiles the problem
+    once; one conic solver object is kept, whose objective vector, affine in ``c'``, is all that changes.
+    """
+
+    def __init__(self, risks: np.ndarray, prior: np.ndarray):
+        import cvxpy as cp
+
+        #: Risks above the smallest: a constant in the objective would only cost digits.
+        self.excess = risks - risks.min()
+        self.prior = prior
+        self.ratio = cp.Parameter(nonneg=True, name="ratio")
+        self.posterior = cp.Variable(risks.size, name="q")
+        norm = cp.norm(cp.multiply(1.0 / np.sqrt(prior), self.posterior), 2)
+        #: The model, to print or to hand to another solver.
+        self.problem = cp.Problem(
+            cp.Minimize(self.excess @ self.posterior + self.ratio * norm),
+            [cp.sum(self.posterior) == 1.0, self.posterior >= 0.0],
+        )
+        self._data, self._constant_costs = self._canonical_form(1.0), self._canonical_form(0.0)["c"]
+        self._ratio_costs = self._data["c"] - self._constant_costs
+        self._settings = _conic_settings(math.inf)
+        self._conic = _conic_solver(self._data, self._settings)
+        self._least_risk: OneSidedSubproblem | None = None
+
+    def _canonical_form(self, ratio: float) -> dict[str, Any]:
+        import cvxpy as cp
+
+        self.ratio.value = ratio
+        return self.problem.get_problem_data(cp.CLARABEL)[0]
+
+    def solve(self, ratio: float, seconds: float = math.inf) -> Step:
+        """Solve for one ``c'`` in at most the given time.
+
+        Any point will do that the conic solver has: how good it is, the procedure judges by the bound it gives.
+        """
+        if ratio == 0.0:
+            return self._solve_least_risk(seconds)
+        if seconds != self._settings.time_limit:
+            self._settings.time_limit = seconds
+            self._conic.update(settings=self._settings)
+        self._conic.update(q=self._constant_costs + ratio * self._ratio_costs)
+        result = self._conic.solve()
+        status = str(result.status)
+        return Step(self._weights(result) if status in USABLE else None, status)
+
+    def _weights(self, result: clarabel.DefaultSolution) -> np.ndarray | None:
+        r"""The posterior, read from the optimal value ``v``: :math:`q_i \propto p_i (v - l_i)_+` by stationarity.
+
+        The conic solver's weights are accurate to about :math:`10^{-10}`, too little for the ratios :math:`q_i/p_i` of
+        the gradient where the prior is small. Its value is as accurate, is a single number, and determines all
+        weights: by strong duality it is the multiplier of :math:`\sum q = 1`. Should it drown in rounding, the
+        solver's own weights remain.
+        """
+        weights = self.prior * np.maximum(result.obj_val_dual - self.excess, 0.0)
+        if not weights.sum() > 0.0:
+            weights = _values(self._data, result, self.posterior)
+        return _normalised(weights)
+
+    def _solve_least_risk(self, seconds: float) -> Step:
+        least = self.excess == 0.0
+        if self._least_risk is None:
+            prior = self.prior[least]
+            self._least_risk = OneSidedSubproblem(np.zeros(prior.size), prior / prior.sum())
+        step = self._least_risk.solve(1.0, seconds)
+        if step.posterior is None:
+            return step
+        posterior = np.zeros(self.prior.size)
+        posterior[least] = step.posterior
+        return step._replace(posterior=posterior)
+
+
+class PaperForm(Algebra):
+    r"""The distance as a convex expression of risk and bound; see :meth:`Algebra.reach`."""
+
+    def __init__(self, problem: BoundProblem, risk: Any) -> None:
+        import cvxpy as cp
+
+        super().__init__(problem, problem.prior)
+        self.log, self.sqrt = cp.log, cp.sqrt
+        self.distance: Any = None
+        self.constraints: list[Any] = []
+        self.variables: list[Any] = []
+        self.r = problem.distance_function.express(self, risk, 1.0)
+
+    @property
+    def exists(self) -> bool:
+        """Whether the bound is a variable, and the distance a convex expression."""
+        return len(self.variables) == 1 and self.r is self.variables[0] and self.distance.is_convex()
+
+    def relative_entropy(self, x: Any, y: Any) -> Any:
+        import cvxpy as cp
+
+        return cp.rel_entr(x, y)
+
+    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
+        import cvxpy as cp
+
+        self.variables.append(cp.Variable(name=name))
+        return self.variables[-1]
+
+    def reach(self, name: str, distance: Any, budget: Any) -> None:
+        self.distance = distance
+
+    def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
+        self.constraints.append(difference >= 0.0)
+
+
+def check_paper_form(problem: BoundProblem) -> None:
+    """Refuse the paper's procedure for a distance that has no such expression."""
+    import cvxpy as cp
+
+    if lacking(problem, "distance.express") or not PaperForm(problem, cp.Variable()).exists:
+        raise InputError(
+            "variant is 'paper'; it needs a distance whose bound is a variable of its model, as that of kl, but "
+            f"distance is {problem.distance!r}."
+        )
+
+
+class TwoSidedSubproblem:
+    r"""The paper's subproblem: the equality :math:`\phi(L, r) = C(q)` as two inequalities, both linearised.
+
+    .. math::
+
+        \min r \quad\text{subject to}\quad \phi(L, r) \le \hat C(q), \qquad C(q) \le \hat\phi(L, r), \qquad L \le r,
+
+    on the simplex, where :math:`\phi = kl`, :math:`C(q) = c\,\lVert q/\sqrt p\rVert` and hats are tangents at
+    :math:`(q^0, r^0)`:
+
+    .. math::
+
+        \hat C(q) = \frac{c}{t^0} \sum_i \frac{q^0_i q_i}{p_i}, \qquad
+        \hat\phi(L, r) = \phi^0 - \frac{r_L}{r_b} (L - L^0) + \frac1{r_b} (r - r^0).
+
+    Tangents of convex functions lie below them, so :math:`\phi \le \hat C \le C \le \hat\phi \le \phi` at every
+    feasible point, and all are equal. The norm is strictly convex on the simplex, so :math:`\hat C = C` only at
+    :math:`q = q^0`: the subproblem has one feasible point, its start. An interior-point method has no interior to work
+    in; what it returns differs from the start by its own inaccuracy, and :attr:`Step.violation` tells by how much
+    that point breaks the constraints.
+    """
+
+    def __init__(self, problem: BoundProblem):
+        import cvxpy as cp
+
+        self.bound_problem = problem
+        self.posterior = cp.Variable(problem.size, name="q")
+        self.norm_slopes = cp.Parameter(problem.size, nonneg=True, name="norm_slopes")
+        self.offset = cp.Parameter(name="offset")
+        self.risk_slope = cp.Parameter(nonneg=True, name="risk_slope")
+        self.bound_slope = cp.Parameter(nonneg=True, name="bound_slope")
+        q = self.posterior
+        risk = problem.risks @ q
+        form = PaperForm(problem, risk)
+        self.bound = form.r
+        norm = cp.norm(cp.multiply(1.0 / np.sqrt(problem.prior), q), 2)
+        #: The model, to print or to hand to another solver.
+        self.problem = cp.Problem(
+            cp.Minimize(self.bound),
+            [
+                form.distance <= self.norm_slopes @ q,
+                problem.coefficient * norm <= self.offset - self.risk_slope * risk + self.bound_slope * self.bound,
+                *form.constraints,
+                cp.sum(q) == 1.0,
+                q >= 0.0,
+            ],
+        )
+        # Any values compile it; every solve sets its own.
+        for parameter in self.problem.parameters():
+            parameter.value = np.ones(parameter.shape)
+        self.problem.get_problem_data(cp.CLARABEL)
+
+    def solve(self, point: Point, seconds: float = math.inf) -> Step:
+        """Linearise at a point and solve, in at most the given time."""
+        import cvxpy as cp
+
+        if not self._linearise(point):
+            return Step(None, "the distance has no tangent there, as kl where L = 0 or r = 1")
+        data = self.problem.get_problem_data(cp.CLARABEL)[0]
+        result = _conic_solver(data, _conic_settings(seconds)).solve()
+        status = str(result.status)
+        weights = _normalised(_values(data, result, self.posterior)) if status in SOLVED else None
+        if weights is None:
+            return Step(None, status)
+        return Step(weights, status, self._violation(weights, float(_values(data, result, self.bound)[0])))
+
+    def _linearise(self, point: Point) -> bool:
+        """Set the tangents at a point; False where there are none."""
+        problem, r = self.bound_problem, self.bound_problem.distance_function.derivatives(point.risk, point.budget)
+        if not (math.isfinite(r.L) and 0.0 < r.b < math.inf):
+            return False
+        self.norm_slopes.value = problem.coefficient / point.norm * (point.posterior / problem.prior)
+        self.risk_slope.value, self.bound_slope.value = r.L / r.b, 1.0 / r.b
+        self.offset.value = point.budget + self.risk_slope.value * point.risk - self.bound_slope.value * point.bound
+        return True
+
+    def _violation(self, weights: np.ndarray, r: float) -> float:
+        """By how much weights on the simplex and a bound ``r`` exceed the other constraints."""
+        self.posterior.value, self.bound.value = weights, min(max(r, 0.0), 1.0)
+        return max(float(np.max(constraint.violation())) for constraint in self.problem.constraints[:-2])
+
+
+def _conic_settings(seconds: float) -> clarabel.DefaultSettings:
+    import clarabel
+
+    settings = clarabel.DefaultSettings()
+    for name, value in (CONIC_OPTIONS | {"time_limit": seconds}).items():
+        setattr(settings, name, value)
+    return settings
+
+
+def _conic_solver(data: dict[str, Any], settings: clarabel.DefaultSettings) -> clarabel.DefaultSolver:
+    """Clarabel's own solver object for CVXPY's canonical form of a problem."""
+    import clarabel
+    from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver_cones
+    from scipy.sparse import csc_array
+
+    no_quadratic_part = csc_array((data["c"].size, data["c"].size))
+    cones = dims_to_solver_cones(data["dims"])
+    return clarabel.DefaultSolver(no_quadratic_part, data["c"], data["A"], data["b"], cones, settings)
+
+
+def _values(data: dict[str, Any], result: clarabel.DefaultSolution, variable: cvxpy.Variable) -> np.ndarray:
+    """The entries of the canonical form's solution that belong to a variable."""
+    first = data["param_prob"].var_id_to_col[variable.id]
+    return np.array(result.x[first : first + variable.size])
+
+
+def _normalised(weights: np.ndarray) -> np.ndarray | None:
+    """Weights put on the simplex; None when nothing usable is left of them."""
+    weights = np.maximum(weights, 0.0)
+    total = weights.sum()
+    return weights / total if 0.0 < total < math.inf else None

@@ -1,0 +1,62 @@
+r"""The lifted model of a bound minimisation, for any distance and divergence with a method ``express``.
+
+.. math:: \min\ r \quad\text{s.t.}\quad \sum_i p_i w_i = 1, \quad L = \sum_i p_i w_i l_i, \quad
+          D \ge \sum_i p_i f(w_i), \quad \phi(L, r) \ge b(D), \quad w \ge 0 .
+
+Empirical risk and divergence are variables with constraints of their own, so that the Hessian is a diagonal plus a few
+entries. The inequalities hold with equality at a minimum, as every bound increases with the divergence; stated as
+inequalities they describe a convex set, but for the distance's.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import UnsupportedProblemError
+from ..solver import lacking
+from .algebra import Algebra, Numbers
+
+if TYPE_CHECKING:
+    from ..problem import BoundProblem
+
+#: How far the expression and the bound may be apart, relative to the bound: rounding, also of small differences.
+ROUNDING = 1e-7
+
+
+def write(algebra: Algebra) -> Any:
+    """Write the model in an algebra; the expression that is to be minimised."""
+    problem, factors = algebra.problem, algebra.factors
+    algebra.equal("normalised", algebra.average(np.ones(problem.size)), 1.0, factors.normalised)
+    L = algebra.empirical_risk()
+    algebra.scale = factors.divergence
+    budget = problem.divergence_function.express(algebra, algebra.ratios)
+    algebra.scale = factors.budget
+    return problem.distance_function.express(algebra, L, budget)
+
+
+def values_at(problem: BoundProblem, posterior: np.ndarray, kind: type[Numbers] = Numbers) -> Numbers:
+    """The variables and constraints of the model at a posterior.
+
+    A model whose objective is not the bound there is refused: somebody's ``express`` says something else than the other
+    methods.
+    """
+    check_expressed(problem)
+    numbers = kind(problem, posterior)
+    found = write(numbers)
+    if not math.isclose(found, numbers.bound, rel_tol=ROUNDING, abs_tol=ROUNDING):
+        raise UnsupportedProblemError(
+            f"the methods `express` of {problem.describe()} give a bound of {found:.9g}, where the problem has "
+            f"{numbers.bound:.9g}: they do not fit the other methods."
+        )
+    return numbers
+
+
+def check_expressed(problem: BoundProblem) -> None:
+    """Refuse a distance or divergence without an expression."""
+    for method in ("distance.express", "divergence.express"):
+        reason = lacking(problem, method)
+        if reason is not None:
+            raise UnsupportedProblemError(f"{problem.describe()} has no model: {reason}.")

@@ -1,0 +1,165 @@
+r"""Bound minimisations as Pyomo models, to be printed, read, and handed to any solver Pyomo knows.
+
+Every model has the posterior weights ``q``, a constraint ``normalised`` and one objective ``bound``. The two
+formulations are the same problem written twice:
+
+``lifted``
+    the empirical risk ``L`` and the statistic are variables with constraints of their own (see
+    :mod:`~pacb_models.models.lifted`): ``X`` of χ², ``KL``, and of a Rényi order its root ``t``. The Hessian is a
+    diagonal plus a few entries.
+``substituted``
+    as the paper writes it: empirical risk and divergence are expressions in ``q``. The second derivatives of a
+    function of two sums couple every weight with every other, so the Hessian has :math:`H^2` entries.
+
+The kl distance adds the variable ``r``, the bound itself, with :math:`kl(L, r) \ge b`, :math:`r \ge L` (an equality
+in the substituted formulation, as in the paper); the distance φ_CH adds ``y``, the square of :math:`r - L`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..validation import check_choice
+from .algebra import Algebra, elementwise, object_array
+from .lifted import check_expressed, values_at, write
+
+if TYPE_CHECKING:
+    import pyomo.environ as pyo
+
+    from ..problem import BoundProblem
+
+FORMULATIONS = ("lifted", "substituted")
+
+
+def check_formulation(formulation: object, argument: str = "formulation") -> str:
+    """One of the two formulations."""
+    if formulation == "direct":
+        raise InputError(f"{argument} is 'direct', which is called 'substituted' now.")
+    return check_choice(argument, formulation, FORMULATIONS)
+
+
+def pyomo_model(problem: BoundProblem, formulation: str = "lifted") -> pyo.ConcreteModel:
+    """The bound minimisation as a Pyomo model that starts at the prior.
+
+    Parameters
+    ----------
+    problem : BoundProblem
+        Whose distance and divergence have a method ``express``.
+    formulation : {"lifted", "substituted"}
+
+    Returns
+    -------
+    pyomo.environ.ConcreteModel
+        With variables ``q[0] … q[H-1]`` in the order of ``problem.risks``. The suffix ``scaling_factor`` makes all
+        quantities of order one whatever H (see :mod:`~pacb_models.models.scaling`); solvers that do not know it
+        ignore it.
+
+    Examples
+    --------
+    >>> import pacb_models as pm
+    >>> problem = pm.BoundProblem([0.1, 0.3], m=100, distance="squared")
+    >>> problem.pyomo_model().bound.expr.to_string()  # doctest: +ELLIPSIS
+    'L + (0.0193002590656...*X**0.5)**0.5'
+    """
+    import pyomo.environ as pyo
+
+    writer = {"lifted": PyomoAlgebra, "substituted": Substituted}[check_formulation(formulation)]
+    check_expressed(problem)
+    algebra = writer(problem, pyo.ConcreteModel(name=f"{problem.distance}-{problem.divergence}, {formulation}"))
+    algebra.add("bound", pyo.Objective(expr=write(algebra)), algebra.factors.objective)
+    set_start(algebra.model, problem, problem.prior)
+    return algebra.model
+
+
+def set_start(model: pyo.ConcreteModel, problem: BoundProblem, posterior: np.ndarray) -> None:
+    """Give every variable its value at a posterior, so that a solver starts from a feasible point."""
+    for variable, weight in zip(model.q.values(), posterior.tolist()):
+        variable.set_value(weight, skip_validation=True)
+    values = values_at(problem, posterior).values
+    for name, value in values.items():
+        variable = model.component(name)
+        if variable is not None:
+            variable.set_value(value, skip_validation=True)
+
+
+class PyomoAlgebra(Algebra):
+    """Pyomo's expressions; the weights themselves are the variables."""
+
+    def __init__(self, problem: BoundProblem, model: pyo.ConcreteModel) -> None:
+        import pyomo.environ as pyo
+
+        super().__init__(problem, problem.prior)
+        self.model = model
+        model.q = pyo.Var(range(problem.size), domain=pyo.NonNegativeReals)
+        model.scaling_factor = pyo.Suffix(direction=pyo.Suffix.EXPORT)
+        self.weights = list(model.q.values())
+        model.scaling_factor.update(zip(self.weights, self.factors.weights.tolist()))
+        self.ratios = object_array(self.weights) / problem.prior
+        self.log = elementwise(pyo.log)
+
+    def add(self, name: str, component: Any, scale: float) -> None:
+        """Put an objective or a constraint into the model."""
+        self.model.add_component(name, component)
+        self.model.scaling_factor[component] = scale
+
+    def sqrt(self, x: Any) -> Any:
+        return x**0.5
+
+    def mean(self, terms: Any) -> Any:
+        import pyomo.environ as pyo
+
+        # Pyomo makes a number of a vector of one.
+        vector = terms if isinstance(terms, np.ndarray) else [terms]
+        return pyo.quicksum(p * term for p, term in zip(self.prior.tolist(), vector))
+
+    def mean_power(self, ratios: Any, order: float) -> Any:
+        with np.errstate(over="ignore"):
+            factors = self.prior ** (1.0 - order)
+        if ratios is not self.ratios or not np.isfinite(factors).all():
+            # At large orders the factors exceed the floating-point range, though the terms do not.
+            return super().mean_power(ratios, order)
+        return self._sum(factors, (q**order for q in self.weights))
+
+    def mean_entropy(self, ratios: Any) -> Any:
+        if ratios is not self.ratios:
+            return super().mean_entropy(ratios)
+        return self._sum(np.ones(len(self.weights)), self.weights * self.log(ratios))
+
+    def average(self, values: np.ndarray) -> Any:
+        return self._sum(values, self.weights)
+
+    def _sum(self, factors: np.ndarray, terms: Any) -> Any:
+        import pyomo.environ as pyo
+
+        return pyo.quicksum(factor * term for factor, term in zip(factors.tolist(), terms) if factor != 0.0)
+
+    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
+        import pyomo.environ as pyo
+
+        created = pyo.Var(bounds=(lower, upper))
+        self.model.add_component(name, created)
+        return created
+
+    def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
+        import pyomo.environ as pyo
+
+        self.add(name, pyo.Constraint(expr=difference == 0.0 if equality else difference >= 0.0), scale)
+
+
+class Substituted(PyomoAlgebra):
+    """The paper's form: empirical risk and divergence are expressions in the weights."""
+
+    def empirical_risk(self) -> Any:
+        return self.average(self.problem.risks) if self.problem.risks.max() > 0.0 else 0.0
+
+    def lift(self, name: str, size: Any) -> Any:
+        return size
+
+    def norm(self, ratios: Any, order: float) -> Any:
+        return self.mean_power(ratios, order) ** (1.0 / order)
+
+    def reach(self, name: str, distance: Any, budget: Any) -> None:
+        self.equal(name, distance, budget)

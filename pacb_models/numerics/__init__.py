@@ -1,0 +1,1 @@
+"""Sums, roots, maxima and rounding that bounds and certificates are computed with."""

@@ -1,0 +1,96 @@
+"""A problem as JSON: the one file format of a problem, which ``pacb export`` writes and ``pacb judge`` reads.
+
+Fields: ``schema`` (this format's version), ``problem_kind`` ("bound" or "direct"), ``risks``, ``errors`` (counts; null
+unless the problem was given by them), ``m``, ``delta``, ``distance``, ``divergence``, ``order``, ``constant`` and
+``prior`` (null for the uniform one). Numbers keep all their digits. Other fields may stand beside them.
+"""
+
+from __future__ import annotations
+
+import json
+import reprlib
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from . import distances, divergences
+from .errors import InputError, UnsupportedProblemError
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+    P = TypeVar("P", bound=Problem)
+
+#: The kind of a problem with a formula of its own.
+OWN = "own"
+
+#: Rises when a field changes its meaning. Version 1 had the uniform prior as a list.
+SCHEMA = 2
+
+_NEEDED = ("risks", "m", "delta", "distance", "divergence", "constant")
+
+
+def as_json(problem: Problem) -> str:
+    """The problem as a JSON text."""
+    record = as_record(problem)
+    if record["problem_kind"] == OWN:
+        raise UnsupportedProblemError(f"{problem.describe()} cannot be written as JSON: it has a formula of its own.")
+    return json.dumps(record, allow_nan=False)
+
+
+def as_record(problem: Problem) -> dict[str, Any]:
+    """The fields of a problem; one with a formula of its own is of the kind "own", which nobody can read back."""
+    return {
+        "schema": SCHEMA,
+        "problem_kind": problem.kind if _ours(problem) else OWN,
+        "m": problem.m,
+        "delta": problem.delta,
+        "distance": problem.distance,
+        "divergence": problem.divergence,
+        "order": problem.order,
+        "constant": problem.constant,
+        "risks": problem.risks.tolist(),
+        "errors": None if problem.errors is None else problem.errors.tolist(),
+        "prior": None if problem.uniform_prior else problem.prior.tolist(),
+    }
+
+
+def _ours(problem: Problem) -> bool:
+    """Whether a problem is told by the names of its distance and divergence."""
+    divergence = divergences.BY_NAME.get(problem.divergence)
+    return (
+        type(problem).__module__.startswith("pacb_models.")
+        and problem.distance_function is distances.BY_NAME.get(problem.distance)
+        and divergence is not None
+        and type(divergence(problem.order)) is type(problem.divergence_function)
+    )
+
+
+def read_record(text: str | bytes, source: str = "text") -> dict[str, Any]:
+    """The fields in a JSON text, when they are those of a problem; ``source`` names it in complaints."""
+    try:
+        record = json.loads(text)
+    except (ValueError, RecursionError):
+        raise InputError(f"{source} is {reprlib.repr(text)}; it must be JSON.") from None
+    absent = [name for name in _NEEDED if not isinstance(record, dict) or name not in record]
+    if absent:
+        raise InputError(f"{source} has no field {absent[0]!r}; it must be a problem that pacb has written.")
+    schema = record.get("schema")
+    if type(schema) is not int or not 1 <= schema <= SCHEMA:
+        raise InputError(f"{source} has the schema {schema!r}; this version reads 1 to {SCHEMA}.")
+    if record.get("constraints"):
+        raise InputError(f"{source} has constraints, which this version does not read.")
+    return record
+
+
+def from_record(cls: type[P], record: dict[str, Any], source: str = "text") -> P:
+    """The problem of some fields."""
+    if record.get("problem_kind", "bound") != cls.kind:
+        raise InputError(f"{source} has the problem_kind {record['problem_kind']!r}; {cls.__name__} is {cls.kind!r}.")
+    arguments = {name: record[name] for name in _NEEDED[1:]} | {"prior": record.get("prior")}
+    if record["divergence"] == "renyi":
+        arguments["order"] = record.get("order")
+    if record.get("errors") is None:
+        return cls(record["risks"], **arguments)
+    problem = cls.from_counts(record["errors"], **arguments)
+    if problem.risks.tolist() != record["risks"]:
+        raise InputError(f"{source} has errors that are not its risks times m.")
+    return problem

@@ -1,0 +1,304 @@
+"""Every capable solver on one problem, against the best bound that is known for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import terminal
+from ..errors import SolverUnavailableError
+from ..html import as_html
+from ..plugins import described
+from ..problem import Problem
+from ..solution import Solution
+from ..solver import Solver
+from ..validation import check_positive
+from ..wording import at_least, at_most
+from .judging import ROUNDING
+from .registry import capable_solvers, get_solver
+from .running import solve
+
+_COLUMNS = (
+    "solver",
+    "status",
+    "bound",
+    "gap",
+    "lower_bound",
+    "kkt_residual",
+    "iterations",
+    "setup_seconds",
+    "seconds",
+    "verdict",
+)
+_NUMERIC = {"bound", "gap", "lower_bound", "kkt_residual", "iterations", "setup_seconds", "seconds"}
+#: On a terminal: shorter headings, and columns that a narrow window does without.
+_TITLES = {"lower_bound": "lower bound", "kkt_residual": "KKT", "setup_seconds": "set-up s", "seconds": "s"}
+_SPARE = {"gap", "lower_bound", "kkt_residual", "iterations", "setup_seconds"}
+
+REFUTED = "its lower bound is refuted"
+
+
+@dataclass(frozen=True)
+class CheckRow:
+    """One solver's line of the table."""
+
+    solver: str
+    status: str
+    bound: float
+    gap: float
+    #: What the solver proves to be below the bound of every posterior; None when it proves nothing.
+    lower_bound: float | None
+    kkt_residual: float
+    iterations: int | None
+    setup_seconds: float
+    seconds: float
+    verdict: str
+
+    @property
+    def agrees(self) -> bool:
+        """True when the solver found the reference bound and was right about it."""
+        return self.verdict == "agrees"
+
+    @property
+    def refuted(self) -> bool:
+        """True when another solver found a bound below what this one proves to be the least."""
+        return self.verdict.startswith(REFUTED)
+
+
+@dataclass(frozen=True)
+class CrossCheck:
+    """The table of :func:`cross_check`; prints itself."""
+
+    rows: tuple[CheckRow, ...]
+    reference: str
+    reference_bound: float
+    tol: float
+    #: What each solver returned, where it returned anything.
+    solutions: dict[str, Solution] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def agree(self) -> bool:
+        """True when every solver that can run here agrees."""
+        return all(row.agrees for row in self.rows if row.status != "unavailable")
+
+    @property
+    def lower_bound(self) -> float | None:
+        """The largest lower bound that a solver proved and no other's bound refutes; None when none proved any."""
+        return max(
+            (row.lower_bound for row in self.rows if row.lower_bound is not None and not row.refuted), default=None
+        )
+
+    def to_frame(self) -> Any:
+        """The rows as a pandas DataFrame."""
+        import pandas
+
+        return pandas.DataFrame([[getattr(row, column) for column in _COLUMNS] for row in self.rows], columns=_COLUMNS)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The table as JSON-ready values (NaN and infinities become None)."""
+        rows = [{column: _finite(getattr(row, column)) for column in _COLUMNS} for row in self.rows]
+        return {
+            "reference": self.reference,
+            "reference_bound": _finite(self.reference_bound),
+            "lower_bound": self.lower_bound,
+            "tol": self.tol,
+            "agree": self.agree,
+            "rows": rows,
+        }
+
+    @property
+    def verdict(self) -> str:
+        """Who agrees, in one sentence.
+
+        Solvers whose software is missing are counted apart.
+        """
+        able = [row for row in self.rows if row.status != "unavailable"]
+        others = [f"{row.solver} ({row.verdict})" for row in able if not row.agrees]
+        absent = f" {len(self.rows) - len(able)} cannot run here." if len(able) < len(self.rows) else ""
+        if not able:
+            return f"No solver could run.{absent}"
+        if others:
+            return f"{len(able) - len(others)} of {len(able)} solvers agree; not {', '.join(others)}.{absent}"
+        who = "The solver agrees" if len(able) == 1 else f"All {len(able)} solvers agree"
+        return f"{who}: the smallest bound is {at_most(self.reference_bound, 10)}.{absent}"
+
+    def _repr_html_(self) -> str:
+        columns, rows = self._cells()
+        return as_html(self.verdict, columns, rows, len(rows))
+
+    def __str__(self) -> str:
+        columns, rows = self._cells()
+        cells = [columns, *rows]
+        widths = [max(len(line[k]) for line in cells) for k in range(len(columns))]
+        lines = [
+            "  ".join(
+                cell.rjust(width) if column in _NUMERIC else cell.ljust(width)
+                for column, cell, width in zip(columns, line, widths, strict=True)
+            ).rstrip()
+            for line in cells
+        ]
+        return "\n".join([*lines, *self._remarks()])
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        """The columns that say something, and the lines as they are shown."""
+        proven = any(row.lower_bound is not None for row in self.rows)
+        columns = [column for column in _COLUMNS if proven or column != "lower_bound"]
+        return columns, [[_show(column, getattr(row, column)) for column in columns] for row in self.rows]
+
+    def _remarks(self) -> list[str]:
+        """What the comparison rests on."""
+        lines = [f"reference: {self.reference}, bound {at_most(self.reference_bound, 12)}; tolerance {self.tol:g}"]
+        if self.lower_bound is not None:
+            below = self.reference_bound - self.lower_bound
+            lines.append(
+                f"proven: no bound is below {at_least(self.lower_bound, 12)}, {max(below, 0.0):.1e} below the reference"
+            )
+        return lines
+
+    def show(self) -> None:
+        """Print the table; on a terminal with the verdict first."""
+        columns, rows = self._cells()
+        headings = [terminal.Column(_TITLES.get(name, name), name in _NUMERIC, name in _SPARE) for name in columns]
+        lines = [
+            terminal.Row(cells, None if row.status == "unavailable" else row.agrees)
+            for row, cells in zip(self.rows, rows, strict=True)
+        ]
+        first = terminal.Row([self.verdict, *self._remarks()], self.agree)
+        terminal.show(first, [terminal.Grid("", headings, lines)], str(self))
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _show(column: str, value: Any) -> str:
+    if value is None or value != value:
+        return "-"
+    if column == "bound":
+        return at_most(value, 10)
+    if column == "lower_bound":
+        return at_least(value, 10)
+    if column in ("gap", "kkt_residual"):
+        return f"{value:.1e}"
+    if column in ("seconds", "setup_seconds"):
+        return f"{value:.4f}"
+    return str(value)
+
+
+def cross_check(
+    problem: Problem,
+    solvers: str | Solver | Sequence[str | Solver] | None = None,
+    tol: float = 1e-7,
+    options: dict[str, dict[str, Any]] | None = None,
+    time_limit: float | None = None,
+) -> CrossCheck:
+    """Run every capable solver and compare its bound with the reference.
+
+    The reference is the solution of an exact solver when one applies, else the smallest bound found. Where solvers
+    prove lower bounds, every one of them has to be below every bound that was found: a certified minimum is confirmed
+    from below by an unrelated method, or one of the two proofs is wrong.
+
+    Parameters
+    ----------
+    problem : BoundProblem or DirectProblem
+    solvers : list of str or Solver, or one of them, optional
+        Which ones, by name or as objects; by default every registered solver that can handle the problem.
+    tol : float
+        Largest difference between bounds that counts as agreement.
+    options : dict, optional
+        Solver name to keyword arguments for it.
+    time_limit : float, optional
+        Seconds for each of the solvers that can keep a limit.
+
+    Returns
+    -------
+    CrossCheck
+        One row per solver with a verdict: ``agrees``, ``worse by …``, ``failed: …``, ``claims optimal but is not``,
+        ``below the reference by …``, which would mean that the reference is wrong, or ``its lower bound is refuted, by
+        …``, which would mean that the solver's proof is.
+    """
+    check_positive("tol", tol)
+    if time_limit is not None:
+        check_positive("time_limit", time_limit)
+    chosen = [solvers] if isinstance(solvers, str | Solver) else solvers or capable_solvers(problem)
+    named = {each.name if isinstance(each, Solver) else each: each for each in chosen}
+    for name in {*named, *(options or {})} - {each.name for each in chosen if isinstance(each, Solver)}:
+        get_solver(name)  # an unknown name is refused before anything is run
+    found = {name: _attempt(problem, each, (options or {}).get(name, {}), time_limit) for name, each in named.items()}
+    solved = {name: result for name, result in found.items() if isinstance(result, Solution)}
+    reference = _reference(problem, solved)
+    smallest = min((solution.bound for solution in [*solved.values(), reference] if solution), default=math.inf)
+    rows = tuple(_row(name, result, reference, smallest, tol) for name, result in found.items())
+    if reference is None:
+        return CrossCheck(rows, "none", float("nan"), tol, solved)
+    return CrossCheck(rows, reference.solver, reference.bound, tol, solved)
+
+
+def _attempt(
+    problem: Problem, solver: str | Solver, options: dict[str, Any], time_limit: float | None
+) -> Solution | tuple[str, str]:
+    """A solution, or (status, reason). One solver's exception must not hide what the others found."""
+    try:
+        method = solver if isinstance(solver, Solver) else get_solver(solver)
+        if time_limit is not None and method.keeps_time_limit:
+            options = {"time_limit": time_limit, **options}
+        return solve(problem, solver, **options)
+    except SolverUnavailableError as reason:
+        return "unavailable", str(reason)
+    except (Exception, SystemExit) as reason:
+        # Another package's solver may raise anything.
+        return "error", described(reason)
+
+
+def _reference(problem: Problem, solved: dict[str, Solution]) -> Solution | None:
+    certified = [solution for solution in solved.values() if solution.is_global]
+    if not certified:
+        certified = [
+            solve(problem, name)
+            for name in capable_solvers(problem)
+            if name not in solved and get_solver(name).exact and get_solver(name).missing() is None
+        ]
+    candidates = certified or [solution for solution in solved.values() if solution.posterior is not None]
+    return min(candidates, key=lambda solution: solution.bound, default=None)
+
+
+def _row(
+    name: str, result: Solution | tuple[str, str], reference: Solution | None, smallest: float, tol: float
+) -> CheckRow:
+    nan = float("nan")
+    if not isinstance(result, Solution):
+        status, reason = result
+        return CheckRow(name, status, nan, nan, None, nan, None, nan, nan, f"failed: {reason}")
+    gap = result.bound - reference.bound if reference is not None else nan
+    return CheckRow(
+        name,
+        result.status,
+        result.bound,
+        gap,
+        result.lower_bound,
+        result.kkt_residual,
+        result.iterations,
+        result.setup_seconds,
+        result.seconds,
+        verdict(result, gap, tol, smallest),
+    )
+
+
+def verdict(solution: Solution, gap: float, tol: float, smallest: float = math.inf) -> str:
+    """What to say of a solution whose bound differs from the reference by ``gap``.
+
+    ``smallest`` is the smallest bound that any solver found.
+    """
+    if solution.lower_bound is not None and solution.lower_bound > smallest + ROUNDING:
+        return f"{REFUTED}, by {solution.lower_bound - smallest:.1e}"
+    if gap < -tol:
+        return f"below the reference by {-gap:.1e}"
+    if solution.status not in ("optimal", "acceptable"):
+        return f"failed: {solution.status}" + (f", {solution.message}" if solution.message else "")
+    if gap <= tol:
+        return "agrees"
+    if solution.status == "optimal" and solution.kkt_residual > tol:
+        return "claims optimal but is not"
+    return f"worse by {gap:.1e}"

@@ -1,0 +1,195 @@
+"""Finding solvers and running them: :func:`solve`, :func:`available_solvers`.
+
+Solvers are found through the entry-point group ``pacb_models.solvers`` only, so a third party's registers as ours do.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from ..errors import InputError, SolverUnavailableError, UnsupportedProblemError
+from ..plugins import (
+    FileEntry,
+    PluginError,
+    add_file,
+    add_program,
+    described,
+    in_files,
+    is_file,
+    is_program,
+    load,
+    registered,
+)
+from ..problem import Problem
+from ..solver import Solver
+
+GROUP = "pacb_models.solvers"
+
+#: Order in which solvers are listed; others follow by name.
+_ORDER = (
+    "frontier",
+    "fixed-point",
+    "subset-search",
+    "direct",
+    "cvxpy",
+    "ipopt",
+    "cyipopt",
+    "ccp",
+    "mirror",
+    "spg",
+    "lbfgsb",
+    "frank-wolfe",
+    "softmax",
+    "casadi",
+    "dnlp",
+    "slsqp",
+    "trust-constr",
+    "scip",
+)
+
+#: Names that solvers had, and those of today.
+_RENAMED = {"scipy": "'slsqp' and 'trust-constr'"}
+
+
+def _entry_points() -> dict[str, Any]:
+    return _listed(in_files())
+
+
+@cache
+def _listed(files: tuple[FileEntry, ...]) -> dict[str, Any]:
+    found: dict[str, Any] = {entry.name: entry for entry in registered(GROUP)}
+    found |= {entry.name: entry for entry in files}
+    rank = {name: position for position, name in enumerate(_ORDER)}
+    return {name: found[name] for name in sorted(found, key=lambda name: (rank.get(name, len(rank)), name))}
+
+
+def solver_names() -> list[str]:
+    """Names of all registered solvers, whether or not they can run here."""
+    return list(_entry_points())
+
+
+def named_solver(text: str) -> str:
+    """The name of a solver that a user typed: itself, or that of the solver in a file ``mine.py:SOLVER``, or that of a
+    program ``nl:PROGRAM``.
+    """
+    if is_program(text):
+        return add_program(text)
+    return add_file(text, solver_names, _solver) if is_file(text) else text
+
+
+def solver_identity(name: str) -> str:
+    """What tells a solver from others of its name: for one in a file, a digest of the file."""
+    entry = _entry_points().get(name)
+    return f"{name} {entry.digest}" if isinstance(entry, FileEntry) else name
+
+
+def get_solver(name: str) -> Solver:
+    """The registered solver of that name."""
+    points = _entry_points()
+    if name in _RENAMED and name not in points:
+        raise InputError(f"solver is {name!r}, which is called {_RENAMED[name]} now.")
+    if name not in points:
+        raise InputError(f"solver is {name!r}; it must be 'auto' or one of {', '.join(map(repr, points))}.")
+    return _loaded(points[name])
+
+
+@cache
+def _loaded(entry: Any) -> Solver:
+    try:
+        return load(entry, _solver)
+    except PluginError as reason:
+        return _Unloadable(entry.name, str(reason).rstrip("."))
+
+
+def _solver(found: object) -> Solver:
+    """What an entry point names, when it is a solver."""
+    if not isinstance(found, Solver):
+        raise TypeError(f"it is {reprlib.repr(found)}, not an instance of pacb_models.solver.Solver")
+    return found
+
+
+class _Unloadable(Solver):
+    """Stands for an entry point that cannot be used, so that one broken package does not take the others along."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        self.name, self.reason = name, reason
+
+    def missing(self) -> str:
+        return self.reason
+
+    def unsupported(self, problem: Problem) -> None:
+        """Nothing is known of what it handles; :meth:`missing` has the reason that counts."""
+        return None
+
+
+class Availability(str):
+    """What keeps a solver from running; empty (and false as a complaint) when nothing does."""
+
+    @property
+    def available(self) -> bool:
+        return not self
+
+
+def available_solvers(problem: Problem | None = None) -> dict[str, Availability]:
+    """Every registered solver with what keeps it from running here (or on ``problem``); empty when nothing does.
+
+    >>> import pacb_models as pm
+    >>> pm.available_solvers()["frontier"].available
+    True
+    """
+    table = {}
+    for name in solver_names():
+        solver = get_solver(name)
+        reason = _asked(solver.missing)
+        if reason is None and problem is not None:
+            reason = _asked(solver.unsupported, problem)
+        table[name] = Availability(reason or "")
+    return table
+
+
+def _asked(question: Callable[..., str | None], *arguments: object) -> str | None:
+    """What a solver says that keeps it from running; an exception keeps it too, and no other solver."""
+    try:
+        return question(*arguments)
+    except (Exception, SystemExit) as reason:
+        return f"it raised {described(reason)}"
+
+
+def capable_solvers(problem: Problem) -> list[str]:
+    """Names of the solvers that can handle the problem, installed or not."""
+    return [name for name in solver_names() if _asked(get_solver(name).unsupported, problem) is None]
+
+
+def choose(problem: Problem, solver: str | Solver) -> Solver:
+    """The method for a problem, or an error that says why it cannot run."""
+    if solver == "auto":
+        return _automatic(problem)
+    method = solver if isinstance(solver, Solver) else get_solver(solver)
+    reason = _asked(method.unsupported, problem)
+    if reason is not None:
+        able = ", ".join(capable_solvers(problem)) or "no registered solver"
+        raise UnsupportedProblemError(
+            f"solver {method.name!r} cannot minimise {problem.describe()} ({reason}); {able} can."
+        )
+    missing = _asked(method.missing)
+    if missing is not None:
+        raise SolverUnavailableError(f"solver {method.name!r} cannot run here: {missing}.")
+    return method
+
+
+def _automatic(problem: Problem) -> Solver:
+    """The first exact solver that can, else the first that can. Exact ones are listed first, so few are imported."""
+    fallback = None
+    for name in solver_names():
+        method = get_solver(name)
+        if _asked(method.unsupported, problem) is not None or _asked(method.missing) is not None:
+            continue
+        if method.exact:
+            return method
+        fallback = fallback or method
+    if fallback is None:
+        raise UnsupportedProblemError(f"no solver that can run here minimises {problem.describe()}.")
+    return fallback

@@ -1,0 +1,185 @@
+r"""The lifted model as SCIP reads it, in the forms in which SCIP recognises what is convex.
+
+* Norms: :math:`\sum_i p_i w_i^\alpha \le t^\alpha`, for order two a second-order cone; with its square ``X`` and
+  :math:`\sqrt X` SCIP stalls.
+* KL: :math:`\sum_i p_i w_i \ln w_i \le D`; with :math:`q \ln(q/p)` SCIP does not see that it is convex.
+* A square root ``s`` of ``x`` is a variable with :math:`s^2 \ge x`.
+
+All but the distance is convex; SCIP branches on ``L``, ``r``, ``s`` and ``t`` until the rest is settled. A form that is
+not an equality is a relaxation: what SCIP proves of it holds for the bound.
+
+**Units.** SCIP's constraints hold to :math:`10^{-6}`, its coefficients below :math:`10^{-9}` are zero and its numbers
+end at :math:`10^{20}`. So ``t`` is counted in units of its value ``T`` at the start and each weight in units of
+:math:`T p_i^{1-1/\alpha}`, in which the cone is :math:`\sum_i z_i^\alpha \le \tau^\alpha`, and each constraint is
+multiplied by what the bound changes with it. No optimum has a larger size than :func:`largest_size`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pacb_models.models.algebra import Algebra, Numbers, elementwise, object_array
+from pacb_models.models.lifted import values_at, write
+from pacb_models.problem import BoundProblem
+
+#: Empirical risks below this are counted as this much: kl has no derivative at zero. The bound does not become smaller.
+LEAST_RISK = 1e-9
+#: No weight is counted in smaller units: SCIP would take its coefficient in the sum of the weights for zero.
+LEAST_UNIT = 1e-6
+#: The same for an entropy, whose coefficients do not grow with the unit; with 1e-6 SCIP's linear programs fail.
+LEAST_ENTROPY_UNIT = 1e-2
+#: Numbers of a model beyond this are out of reach of SCIP's tolerances.
+LARGEST_NUMBER = 1e9
+
+
+class Forms(Algebra):
+    """What SCIP's model and its start have in common."""
+
+    def __init__(self, problem: BoundProblem, start: np.ndarray) -> None:
+        super().__init__(problem, start)
+        self.largest = largest_size(problem, self.bound)
+        self.roots = 0
+
+    def sqrt(self, x: Any) -> Any:
+        self.roots += 1
+        s = self.variable(f"s{self.roots}", self.root(x), 0.0)
+        self.at_least(f"root{self.roots}", s * s, x)
+        return s
+
+    def root(self, x: Any) -> float:
+        """The value of a square root at the start; only numbers have one."""
+        return math.nan
+
+    def norm(self, ratios: Any, order: float) -> Any:
+        unit = self.size
+        t = self.variable("t", max(unit, 1.0), 1.0, self.largest)
+        self.at_least("divergence", self.power(t / unit, order), self.shares(ratios, order, unit))
+        return t
+
+    def shares(self, ratios: Any, order: float, unit: float) -> Any:
+        r""":math:`\sum_i p_i (w_i/T)^\alpha`."""
+        return self.mean(self.power(ratios / unit, order))
+
+    def power(self, x: Any, order: float) -> Any:
+        """A power, elementwise."""
+        return x**order
+
+    def lift(self, name: str, size: Any) -> Any:
+        lower = self.problem.divergence_size(self.prior)
+        D = self.variable(name, max(self.size, lower), lower, max(self.largest, lower))
+        self.at_least("divergence", D, size)
+        return D
+
+    def empirical_risk(self) -> Any:
+        """An inequality: the least empirical risk that is counted need not be reached."""
+        risks = np.maximum(self.problem.risks, LEAST_RISK)
+        L = self.variable("L", max(self.L, LEAST_RISK), float(risks.min()), float(risks.max()))
+        self.at_least("empirical_risk", L, self.average(self.problem.risks))
+        return L
+
+
+class Start(Forms, Numbers):
+    """The values of SCIP's variables at a posterior."""
+
+    def root(self, x: Any) -> float:
+        return math.sqrt(x)
+
+
+class ScipModel(Forms):
+    """A model of PySCIPOpt's, and the values of its variables at the start."""
+
+    def __init__(self, problem: BoundProblem, start: np.ndarray) -> None:
+        import pyscipopt
+
+        super().__init__(problem, start)
+        self.scip, self.quicksum = pyscipopt.Model(), pyscipopt.quicksum
+        self.log, self.generic = elementwise(pyscipopt.log), pyscipopt.scip.buildGenExprObj
+        order = problem.order
+        if order > 1.0:
+            self.units = np.maximum(self.size * self.prior ** (1.0 - 1.0 / order), LEAST_UNIT)
+        else:
+            self.units = np.maximum(self.prior, LEAST_ENTROPY_UNIT)
+        self.weights = object_array(
+            [self.scip.addVar(f"z{i}", lb=0.0, ub=1.0 / unit) for i, unit in enumerate(self.units.tolist())]
+        )
+        self.ratios = self.weights * (self.units / self.prior)
+        self.start = dict(zip((each.name for each in self.weights), (start / self.units).tolist()))
+        numbers = values_at(problem, start, Start).values
+        self.scip.setObjective(write(self), "minimize")
+        self.start |= {name: value / self.unit_of(value) for name, value in numbers.items()}
+
+    def mean(self, terms: Any) -> Any:
+        return self.quicksum(p * term for p, term in zip(self.prior.tolist(), terms))
+
+    def mean_entropy(self, ratios: Any) -> Any:
+        if ratios is not self.ratios:
+            return super().mean_entropy(ratios)
+        terms = self.log(self.weights) + np.log(self.units / self.prior)
+        return self.quicksum(self.units * self.weights * terms)
+
+    def shares(self, ratios: Any, order: float, unit: float) -> Any:
+        if ratios is not self.ratios:
+            return super().shares(ratios, order, unit)
+        factors = self.prior * (self.units / (self.prior * unit)) ** order
+        return self.quicksum(factors * self.power(self.weights, order))
+
+    def power(self, x: Any, order: float) -> Any:
+        # PySCIPOpt makes a product of a whole power, in which SCIP does not see the power; squares make a cone.
+        return x**order if order == 2.0 else elementwise(lambda each: self.generic(each) ** order)(x)
+
+    def average(self, values: np.ndarray) -> Any:
+        return self.quicksum((values * self.units * self.weights)[values != 0.0])
+
+    @staticmethod
+    def unit_of(value: float) -> float:
+        """Variables are counted in units of their value at the start where that is large."""
+        return value if value > 1.0 else 1.0
+
+    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
+        if (lower, upper) == (0.0, 1.0):
+            # Logarithms of a risk and of its complement have to be finite.
+            lower, upper = LEAST_RISK, 1.0 - LEAST_RISK
+        unit = self.unit_of(value)
+        limits = [None if limit is None else limit / unit for limit in (lower, upper)]
+        return unit * self.scip.addVar(name, lb=limits[0], ub=limits[1])
+
+    def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
+        factor = max(scale / self.factors.objective, 1.0)
+        self.scip.addCons(difference == 0.0 if equality else factor * difference >= 0.0, name)
+
+
+def out_of_reach(problem: BoundProblem, start: np.ndarray) -> str | None:
+    """None when the numbers of a model are in reach of SCIP's tolerances, else a clause that says why not."""
+    order, size = problem.order, problem.divergence_size(start)
+    if order <= 1.0:
+        return None
+    largest = largest_size(problem, problem.bound(start))
+    if order * math.log(largest / size) > math.log(LARGEST_NUMBER):
+        return f"sizes from {size:.1g} to {largest:.1g} are too far apart for SCIP at order {order:g}"
+    own_units = math.log(size) + (1.0 - 1.0 / order) * math.log(problem.prior.min())
+    if order * (math.log(LEAST_UNIT) - own_units) > math.log(LARGEST_NUMBER):
+        return f"prior weights of {problem.prior.min():.1g} are too small for SCIP at order {order:g}"
+    return None
+
+
+def largest_size(problem: BoundProblem, bound: float) -> float:
+    """A size that no posterior with a bound as small as this one exceeds.
+
+    The least risk of all has a larger bound with any larger size. No posterior has a larger size than all weight on the
+    classifier with the least prior.
+    """
+    vertex = np.zeros(problem.size)
+    vertex[int(problem.prior.argmin())] = 1.0
+    low = problem.divergence_size(problem.prior)
+    high = max(problem.divergence_size(vertex), low)
+    least = float(problem.risks.min())
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        if problem.bound_at(least, middle) > bound:
+            high = middle
+        else:
+            low = middle
+    return high * (1.0 + 1e-9)

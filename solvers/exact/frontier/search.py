@@ -1,0 +1,364 @@
+r"""The search along a frontier: where the bound turns, and the polygon that proves that nothing is below.
+
+The frontier's points are followed by their coordinate ``z``. The bound falls along it while the line's slope γ is below
+:math:`F_L/F_T`, the rate at which empirical risk and divergence may be exchanged without changing the bound; a *turn*
+from falling to rising is a local minimum. The polygon is made of the lines at all points that were looked at, of
+:math:`T \ge T(\text{prior})` and of :math:`L \ge \min_i l_i`; its vertices are the intersections of neighbouring lines.
+(A line that is redundant only adds vertices outside the polygon, where the bound is smaller: nothing is lost.)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pacb_models.distances.checks import concave_inverse, elementwise
+from pacb_models.divergences.checks import concave_budget
+from pacb_models.divergences.frontiers import Frontier, Lines
+from pacb_models.numerics.elementwise import Numbers
+from pacb_models.problem import BoundProblem
+from pacb_models.solution import LocalMinimum, Outcome
+
+#: How far below the smallest bound, relative to it, the proven lower bound is.
+GAP = 1e-12
+#: First points, around the coordinate that the prior's own exchange rate asks for.
+COARSE = np.linspace(-4.0, 4.0, 17)
+#: Points beyond the first or last one when the search has to go on there.
+FURTHER = np.array([0.5, 1.0, 2.0, 4.0])
+#: Points around a turn: tangents this close leave a gap of the square of their distance.
+LADDER = np.concatenate((-1e-6 * 4.0 ** np.arange(9.0, -1.0, -1.0), [0.0], 1e-6 * 4.0 ** np.arange(10.0)))
+SHORT_LADDER = np.concatenate((-3e-6 * 6.0 ** np.arange(4.0, -1.0, -1.0), [0.0], 3e-6 * 6.0 ** np.arange(5.0)))
+AT = np.zeros(1)
+#: Between two lines closer than this a thinned frontier has nothing to add.
+COVERED = 0.3
+#: Points between the first ones and the end of the frontier.
+BEYOND = 8
+#: How far from the turn of a thinned frontier that of the frontier itself is looked for.
+NEARBY = 1e-4
+#: Where, and how often, a hidden pair of turns is looked for between two points; also where the empirical risk falls by
+#: this share of the prior's.
+STEEP = 0.3
+WITHIN, CLOSER = np.array([0.2, 0.35, 0.45, 0.55, 0.65, 0.8]), 4
+#: A turn is known when a step of interpolation is this short, relative: the next one would be of its square.
+CLOSE = 1e-13
+#: Shares at which an interval that may hold a smaller bound is cut.
+CUTS = np.array([0.2, 0.4, 0.6, 0.8])
+#: Rounds after which what is still open is reported as a gap.
+ROUNDS = 60
+#: Intervals that are cut in one round, at most.
+MOST_CUT = 64
+#: Turns whose empirical risks differ by less than this part of the range of the risks are one, seen twice.
+SAME = 1e-12
+
+
+#: Rows of the table of points: coordinate, risk above the smallest, size, slope of the line, balance, and whether the
+#: point is on the frontier itself (1) or on one whose lines hold for it (0).
+Z, X, SIZE, SLOPE, BALANCE, EXACT = range(6)
+
+
+class Turn(NamedTuple):
+    """A local minimum along the frontier."""
+
+    bound: float
+    z: float
+    L: float
+    size: float
+
+
+class Search:
+    """The search on one problem."""
+
+    def __init__(self, problem: BoundProblem, frontier: Frontier) -> None:
+        self.problem, self.frontier = problem, frontier
+        self.distance = elementwise(problem.distance_function)
+        self.start, self.end = frontier.ends()
+        self.evaluations = 0
+        self.turns: list[Turn] = []
+        #: False when some lines are those of a thinned frontier.
+        self.exact = True
+        #: What was looked at; nothing where one line is enough.
+        self.points: Any = None
+
+    def outcome(self) -> Outcome:
+        """Search, prove, and report."""
+        rates = self.problem.slopes_at(min(self.frontier.least + self.start[0], 1.0), self.start[1])
+        if self.bound_at(0.0, self.start[1]) >= rates.value:
+            return self._prior_is_optimal(rates.value)
+        with np.errstate(all="ignore"):
+            self._follow(rates.L / rates.T if rates.T > 0.0 else math.nan)
+            smallest = self._prove_by_one_line() if self.points is None else self._prove()
+        return self._report(smallest)
+
+    # -- Points ------------------------------------------------------------------------------------------------------
+
+    def bound_at(self, x: float, size: float) -> float:
+        return float(self.problem.bound_at(min(self.frontier.least + x, 1.0), size))
+
+    def balance(self, line: Lines) -> Numbers:
+        """Negative where the bound falls along the frontier."""
+        budget = self.problem.budget_at(line.T)
+        return self.distance.balance(self.frontier.least + line.x, budget.value, line.slope * budget.slope)
+
+    def look(self, z: np.ndarray, for_turns: bool = True) -> np.ndarray:
+        """Points of the frontier as columns; the balance of those that are not for finding turns is left out."""
+        self.evaluations += z.size
+        lines = self.frontier.lines(z)
+        points = np.ones((6, z.size))
+        points[0], points[1], points[2], points[3] = z, lines.x, lines.T, lines.slope
+        points[4] = self.balance(lines) if for_turns else math.nan
+        return points
+
+    # -- Turns -------------------------------------------------------------------------------------------------------
+
+    def _follow(self, slope: float) -> None:
+        """Find the turns; ``slope`` is the exchange rate at the prior."""
+        linear = self.distance.affine and slope == slope and self.problem.budget_at(self.start[1]).bend == 0.0
+        thinned = None if linear else self.frontier.thinned()
+        if linear:
+            # The exchange rate is the same everywhere.
+            self._add(self.frontier.at_slope(slope, Lines(*self.start, 0.0, self.start[1])))
+        elif thinned is not None:
+            self._follow_thinned(Search(self.problem, thinned), slope)
+        else:
+            self.points = self._from_falling_to_rising(slope)
+            for _ in range(CLOSER):
+                doubtful = self._doubtful()
+                if not doubtful.size:
+                    break
+                self._insert(self.look(doubtful))
+            self._find_turns(self.points)
+
+    def _doubtful(self) -> np.ndarray:
+        """Coordinates where a pair of turns may hide between points: where the balance comes near zero without reaching
+        it, and where the empirical risk falls steeply, as it does when many classifiers lose their weight at once."""
+        z, x, balance = self.points[Z], self.points[X], self.points[BALANCE]
+        rises, falls = balance[1:] - balance[:-1], x[:-1] - x[1:]
+        if rises.min() > 0.0 and falls.max() <= STEEP * self.start[0]:
+            return z[:0]
+        before, here, after = balance[:-2], balance[1:-1], balance[2:]
+        peak = (here < 0.0) & (here > before) & (here > after)
+        dip = (here >= 0.0) & (here < before) & (here < after)
+        place = (peak | dip).nonzero()[0]
+        steep = (falls > STEEP * self.start[0]).nonzero()[0]
+        low, high = np.append(z[place], z[steep])[:, None], np.append(z[place + 2], z[steep + 1])[:, None]
+        return (low + (high - low) * WITHIN).ravel()
+
+    def _follow_thinned(self, scout: Search, slope: float) -> None:
+        """Take the lines of a thinned frontier, and its turns as places to look for the turns of this one."""
+        scout._follow(slope)
+        scout._climb()
+        self.points, self.evaluations, self.exact = scout.points, scout.evaluations, False
+        self.points[EXACT] = 0.0
+        self.points[BALANCE] = math.nan
+        for turn in scout.turns:
+            if turn.z == math.inf:
+                self._add(math.inf)
+                continue
+            reach = NEARBY
+            for _ in range(ROUNDS):
+                low, high = turn.z - reach, turn.z + reach
+                points = self.look(np.array([low, high]))
+                self._insert(points)
+                if points[BALANCE, 0] < 0.0 <= points[BALANCE, 1]:
+                    self._add(self._root(low, high, [low, high], points[BALANCE].tolist()))
+                    break
+                reach *= 30.0
+
+    def _from_falling_to_rising(self, slope: float) -> np.ndarray:
+        """Points from where the bound falls to where it rises, or to the end."""
+        lowest, highest = 1e-3 / self.frontier.spread, 1e9 / self.frontier.spread
+        z = math.log(min(max(slope, lowest), highest) if slope == slope else lowest) + COARSE
+        last = self.frontier.last
+        # Where the frontier ends the bound may turn once more, in a narrow place.
+        more = [last] if last <= z[-1] else np.append(np.linspace(z[-1], last, BEYOND + 1)[1:], last + 0.5)
+        points = self.look(np.sort(np.concatenate((z, more, self.frontier.corners()))))
+        for _ in range(ROUNDS):
+            if points[BALANCE, 0] < 0.0:
+                break
+            points = np.hstack((self.look(points[Z, 0] - 2.0 * FURTHER[::-1]), points))
+        for _ in range(ROUNDS):
+            if points[BALANCE, -1] >= 0.0 or points[X, -1] <= 0.0:
+                break
+            points = np.hstack((points, self.look(points[Z, -1] + FURTHER)))
+        return points
+
+    def _find_turns(self, points: np.ndarray) -> None:
+        """Turns between neighbouring points that are not known yet, and the end where the bound still falls there."""
+        z, balance = points[Z], points[BALANCE]
+        for i in ((balance[:-1] < 0.0) & (balance[1:] >= 0.0)).nonzero()[0].tolist():
+            low, high = float(z[i]), float(z[i + 1])
+            if not any(low <= turn.z <= high for turn in self.turns):
+                around = slice(max(i - 1, 0), i + 3)
+                self._add(self._root(low, high, z[around].tolist(), balance[around].tolist()))
+        before = (points[X] > 0.0).nonzero()[0]
+        # Where the end is a limit only, what counts is the way there.
+        last = balance[before[-1]] if before.size and not self.frontier.finite else balance[-1]
+        if last < 0.0 and not any(turn.z == math.inf for turn in self.turns):
+            # A bound that is one at the end does not fall there.
+            if not self.turns or not self.distance.below_one or self.bound_at(*self.end) < 1.0:
+                self._add(math.inf)
+
+    def _root(self, low: float, high: float, z: list[float], values: list[float]) -> float:
+        """Where the balance is zero between two coordinates, from its values at some points around.
+
+        Polynomials in the value through the last four points; the middle where they lead out of the interval.
+        """
+        new = low
+        for _ in range(100):
+            last, new = new, interpolated(values[-4:], z[-4:])
+            if not low < new < high:
+                new = 0.5 * (low + high)
+            if abs(new - last) <= CLOSE * max(abs(new), 1.0) or not low < new < high:
+                break
+            value = float(self.balance(self.frontier.line(new)))
+            self.evaluations += 1
+            low, high = (new, high) if value < 0.0 else (low, new)
+            z.append(new)
+            values.append(value)
+        return new
+
+    def _add(self, z: float) -> None:
+        x, size = self.end if z == math.inf else self.frontier.line(z)[:2]
+        self.turns.append(Turn(self.bound_at(x, size), z, self.frontier.least + x, size))
+
+    # -- Proof -------------------------------------------------------------------------------------------------------
+
+    def _climb(self) -> None:
+        """Add lines around the turns, close by and further away."""
+        places = np.array([turn.z for turn in self.turns if math.isfinite(turn.z)])
+        if places.size:
+            around = LADDER if self.exact else SHORT_LADDER
+            self._insert(self.look(np.add.outer(places, around).ravel(), for_turns=False))
+
+    def _insert(self, more: np.ndarray) -> None:
+        """Take more points; lines of a thinned frontier go where lines of the frontier itself are on both sides."""
+        points = np.concatenate((self.points, more), axis=1)
+        exact = points[EXACT] > 0.0
+        if not self.exact and exact.any():
+            known = np.sort(points[Z, exact])
+            after = known.searchsorted(points[Z], side="right")
+            before = known[np.maximum(after - 1, 0)]
+            between = (after > 0) & (after < known.size) & (known[np.minimum(after, known.size - 1)] - before < COVERED)
+            points = points[:, exact | ~(between | (before == points[Z]))]
+        self.points = points[:, np.argsort(points[SLOPE], kind="stable")]
+
+    def _prove(self) -> float:
+        """A number that no posterior's bound is below, after cutting every interval that might hold a smaller one."""
+        self._climb()
+        for _ in range(ROUNDS):
+            smallest = min(turn.bound for turn in self.turns) * (1.0 - GAP)
+            x, size = self._vertices()
+            budget = self.problem.budget_at(size).value
+            open_ = ~self.distance.reaches(np.minimum(self.frontier.least + x, 1.0), budget, smallest)
+            cuts = self._cuts(open_) if open_.any() else COARSE[:0]
+            if not cuts.size:
+                break
+            self._insert(self.look(cuts))
+            self._find_turns(self.points[:, ~np.isnan(self.points[BALANCE])])
+        if not open_.any():
+            return smallest
+        return float(np.min(self.distance.invert(self.frontier.least + x[open_], budget[open_]))) * (1.0 - GAP)
+
+    def _prove_by_one_line(self) -> float:
+        """The proof of a linear function: it is the same along the line at its minimum, whose ends are the vertices."""
+        [turn] = self.turns
+        _, size, slope, _ = self.frontier.line(turn.z)
+        x = turn.L - self.frontier.least
+        first = min(x + (size - self.start[1]) / slope, self.start[0])
+        ends = self.bound_at(first, self.start[1]), self.bound_at(0.0, size + slope * x)
+        return min(turn.bound, *ends) * (1.0 - GAP)
+
+    def _vertices(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where neighbouring lines meet: first with that of the prior, last with that of the smallest risk."""
+        x = np.concatenate(([self.start[0]], self.points[X], [0.0]))
+        size = np.concatenate(([self.start[1]], self.points[SIZE]))
+        slope = np.concatenate(([0.0], self.points[SLOPE]))
+        across = x[:-1] - x[1:]
+        # How far the next point is above this line, and so how far before it the two lines meet.
+        gap = size[1:] - size[:-1] - slope[:-1] * across[:-1]
+        ahead = np.zeros(across.size)
+        ahead[:-1] = gap / (slope[1:] - slope[:-1])
+        if self.exact:
+            # Lines that touch the frontier meet between the points where they do, whatever rounding says.
+            ahead = np.fmin(np.fmax(ahead, 0.0), across)
+            return x[1:] + ahead, size + slope * (across - ahead)
+        meeting = np.clip(x[1:] + np.nan_to_num(ahead), 0.0, x[0])
+        return meeting, np.maximum(size + slope * (x[:-1] - meeting), size[0])
+
+    def _cuts(self, open_: np.ndarray) -> np.ndarray:
+        """Coordinates inside the open intervals, and beyond the ends where they are open."""
+        z, exact = self.points[Z], self.points[EXACT]
+        inside = open_[1:-1].nonzero()[0][:MOST_CUT]
+        low, width = z[inside], z[inside + 1] - z[inside]
+        wide = np.abs(width) > 1e-14 * np.maximum(np.abs(low), 1.0)
+        parts = [(low[wide, None] + np.multiply.outer(width[wide], CUTS)).ravel()]
+        if open_[0]:
+            parts.append(z[0] - FURTHER)
+        if open_[-1] and self.points[X, -1] > 0.0:
+            parts.append(z[-1] + FURTHER)
+        if not self.exact:
+            # The line itself, where only that of a thinned frontier is known.
+            parts.append(z[(open_[1:] | open_[:-1]) & (exact == 0.0)])
+        return np.concatenate(parts)
+
+    # -- Report ------------------------------------------------------------------------------------------------------
+
+    def _prior_is_optimal(self, bound: float) -> Outcome:
+        message = "no posterior is better than the prior: all risks are equal, or the bound is the same everywhere."
+        proven = self._may_claim()
+        prior = self.problem.prior.copy()
+        return Outcome(
+            prior, "optimal", message, 0, is_global=proven, lower_bound=bound * (1.0 - GAP) if proven else None
+        )
+
+    def _may_claim(self) -> bool:
+        """The theorem needs a distance that is jointly convex, and a budget that is concave."""
+        return concave_inverse(self.problem.distance_function) and concave_budget(self.problem)
+
+    def _report(self, smallest: float) -> Outcome:
+        best, *others = self._distinct()
+        proven = self._may_claim()
+        closed = smallest >= best.bound * (1.0 - 2.0 * GAP)
+        message = f"the best of {len(others) + 1} local minima" if others else "the only local minimum"
+        message += " that were met along the frontier." if others else " that was met along the frontier."
+        if not proven:
+            message += " Nothing is proven: on a grid the distance is not jointly convex, or the budget not concave."
+        elif not closed:
+            message += f" A gap is left: no posterior's bound is below {smallest:.12g}."
+        return Outcome(
+            posterior=self.frontier.posterior(best.z),
+            status="optimal",
+            message=message,
+            iterations=self.evaluations,
+            is_global=proven and closed,
+            lower_bound=smallest if proven else None,
+            local_minima=tuple(self._described(turn) for turn in others),
+        )
+
+    def _distinct(self) -> list[Turn]:
+        kept: list[Turn] = []
+        for turn in sorted(self.turns):
+            if all(abs(turn.L - other.L) > SAME * self.frontier.spread for other in kept):
+                kept.append(turn)
+        return kept
+
+    def _described(self, turn: Turn) -> LocalMinimum:
+        support = int(np.count_nonzero(self.frontier.posterior(turn.z)))
+        value = self.problem.divergence_function.value_of_size(turn.size)
+        return LocalMinimum(turn.bound, turn.L, value, support)
+
+
+def interpolated(values: list[float], z: list[float]) -> float:
+    """Where the polynomial in the value through some points is at value zero (Neville); NaN when values repeat."""
+    try:
+        while len(z) > 1:
+            step = len(values) - len(z) + 1
+            z = [
+                (values[i + step] * z[i] - values[i] * z[i + 1]) / (values[i + step] - values[i])
+                for i in range(len(z) - 1)
+            ]
+    except ZeroDivisionError:
+        return math.nan
+    return z[0]

@@ -1,0 +1,152 @@
+"""Solvers that do what they must not do: it is their own cells' trouble, in a process each and on a real cluster."""
+
+from __future__ import annotations
+
+import json
+
+import psutil
+import pytest
+
+from pacb_models.benchmarks.harness.results import read_rows
+
+from ..dask_cluster import Cluster
+
+pytestmark = pytest.mark.outside
+
+#: Every solver does its worst, then returns the prior with a claim of optimality. The prior is the optimum of none of
+#: the problems. What they are given is wide enough for slsqp to recurse, and for BLAS to start threads.
+MODULE = """
+import json, os, sys, time
+from pathlib import Path
+
+import numpy as np
+from pacb_models import BoundProblem
+from pacb_models.benchmarks.harness.suites import Cell, Suite
+from pacb_models.benchmarks.problems.problem import Problem, table_problem
+from pacb_models.solution import Outcome
+from pacb_models.solver import Solver
+
+
+MARKS = Path(os.environ["MARKS"])
+
+
+class Vandal(Solver):
+    handles = {"chi2": ("linear", "squared", "kl")}
+
+    def __init__(self, name):
+        self.name = name
+
+    def run(self, problem):
+        outcome = Outcome(problem.prior.copy(), "optimal")
+        return getattr(self, self.name)(problem, outcome) or outcome
+
+    def shallow(self, problem, outcome):
+        sys.setrecursionlimit(60)
+
+    def patcher(self, problem, outcome):
+        import pacb_models.problem, pacb_models.solving.judging as judging
+        judging.supported_claim = lambda status, *residuals: status
+        pacb_models.problem.BoundProblem.bound = lambda problem, posterior: 0.5
+        pacb_models.problem.BoundProblem.judge = lambda problem, posterior: pacb_models.problem.Judgement(0.5, 0.0)
+        pacb_models.problem.BoundProblem.kkt_residual = lambda problem, posterior: 0.0
+
+    def writer(self, problem, outcome):
+        problem.risks.setflags(write=True)
+        problem.risks[:] = 0.0
+
+    def counter(self, problem, outcome):
+        from threadpoolctl import threadpool_info
+        a = np.random.default_rng(0).random((300, 300))
+        a @ a
+        found = [pool["num_threads"] for pool in threadpool_info()]
+        (MARKS / f"threads-{os.getpid()}").write_text(json.dumps(found))
+
+    def huge(self, problem, outcome):
+        outcome.iterations = 10**40
+
+    def talker(self, problem, outcome):
+        raise ValueError("\\x1b[31m" + 3_000_000 * "no\\n")
+
+    def escaper(self, problem, outcome):
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                (MARKS / f"escaped-{os.getpid()}").touch()
+                time.sleep(3600)
+            os._exit(0)
+        while not list(MARKS.glob("escaped-*")):
+            time.sleep(0.01)
+
+
+for _name in ("shallow", "patcher", "writer", "counter", "huge", "talker", "escaper"):
+    globals()[_name] = Vandal(_name)
+
+
+def suite():
+    problems = [table_problem(name, 50, "squared") for name in ("wdbc", "bupa", "haberman")]
+    names = ["shallow", "patcher", "writer", "counter", "huge", "talker", "escaper", "frontier", "slsqp"]
+    cells = [Cell(problem, name) for problem in problems for name in names]
+    return Suite("vandals", "everything in one run", tuple(cells), time_limit=20.0)
+"""
+
+VANDALS = ("shallow", "patcher", "writer", "counter", "huge", "talker", "escaper")
+
+
+@pytest.fixture
+def vandals(plugin):
+    (plugin / "vandals.py").write_text(MODULE)
+    entries = "".join(f"{name} = vandals:{name}\n" for name in VANDALS)
+    metadata = next(plugin.glob("*.dist-info")) / "entry_points.txt"
+    metadata.write_text(f"[pacb_models.solvers]\n{entries}[pacb_models.suites]\nvandals = vandals:suite\n")
+    return plugin
+
+
+def test_with_two_at_a_time(pacb, vandals, tmp_path):
+    check(pacb("bench", "--suite", "vandals", "--jobs", "2", "--out", tmp_path / "out"), tmp_path / "out", vandals)
+
+
+def test_on_a_cluster(pacb, vandals, tmp_path, monkeypatch):
+    monkeypatch.setenv("MARKS", str(vandals))
+    # What would be taken from the workers' environment, or from the client's.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        monkeypatch.setenv(name, "2")
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    cluster = Cluster(folder, vandals)
+    try:
+        arguments = ("--suite", "vandals", "--dask", cluster.address, "--out", tmp_path / "out")
+        check(pacb("bench", *arguments), tmp_path / "out", vandals)
+    finally:
+        cluster.close()
+
+
+def check(result, out, marks):
+    assert (out / "results.jsonl").exists(), result.stderr
+    rows = read_rows(out)
+    found = {name: [row for row in rows if row["solver"] == name] for name in (*VANDALS, "frontier", "slsqp")}
+    assert {len(its) for its in found.values()} == {3}
+    # The honest ones are right, and so are the optima that all are judged by.
+    for name in ("frontier", "slsqp"):
+        assert all(row["success"] and row["correct"] for row in found[name]), found[name]
+    optima = {row["problem"]: row["bound"] for row in found["frontier"]}
+    for row in rows:
+        assert row["reference_bound"] == pytest.approx(optima[row["problem"]], abs=1e-9)
+    # Whatever its process says, the prior is the prior.
+    bounds = {row["problem"]: row["bound"] for row in found["counter"]}
+    for row in found["patcher"]:
+        assert row["bound"] == bounds[row["problem"]] and not row["success"] and not row["correct"]
+    # A problem's numbers cannot be made writable.
+    assert all(row["status"] == "error" and "WRITEABLE" in row["message"] for row in found["writer"])
+    # Claims that are denied are contradictions, which the exit code tells.
+    assert all(row["claims"] for row in found["patcher"])
+    assert result.returncode == 1, result.stderr
+    assert "that the recomputed residuals deny" in result.stdout and "patcher" in result.stdout
+    assert all("iterations is 1000" in row["message"] and row["status"] == "error" for row in found["huge"])
+    for row in found["talker"]:
+        assert r"ValueError: \x1b[31mno no no" in row["message"] and len(row["message"]) <= 1000
+    threads = [json.loads(mark.read_text()) for mark in marks.glob("threads-*")]
+    assert threads and all(its and set(its) == {1} for its in threads), threads
+    escaped = [int(mark.name.partition("-")[2]) for mark in marks.glob("escaped-*")]
+    assert escaped and not any(map(psutil.pid_exists, escaped))
+    assert (out / "results.parquet").exists() and (out / "report.html").exists()
+    assert "\x1b" not in result.stdout + result.stderr

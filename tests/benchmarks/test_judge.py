@@ -1,0 +1,299 @@
+"""Solutions of other people's solvers: every kind of file, every verdict, and the row in the report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pacb_models as pm
+from pacb_models.benchmarks import verdict
+from pacb_models.benchmarks.harness.results import load_results, read_rows
+from pacb_models.benchmarks.harness.submissions import BELOW, FOUND, INFEASIBLE, LOCAL, Judge
+from pacb_models.benchmarks.problems.claimed import Claimed
+from pacb_models.benchmarks.problems.export import export
+from pacb_models.benchmarks.problems.families import instances
+from pacb_models.benchmarks.problems.problem import Problem, from_file, table_problem
+from pacb_models.benchmarks.problems.solution_files import SolutionFile, parse_sol, read_solution
+from pacb_models.benchmarks.report import write_report
+from pacb_models.commands.program import main
+from pacb_models.errors import InputError
+from pacb_models.models.lifted import values_at, write
+
+pytestmark = pytest.mark.long
+
+
+def two_minima(kind: str) -> Problem:
+    found = [frozen for frozen in instances() if frozen.family == "one-good" and frozen.name.endswith(kind)]
+    return min(found, key=lambda frozen: frozen.size).problem
+
+
+def sol(path: Path, recipe: Problem, posterior: np.ndarray, code: int = 0, message: str = "", **changes: float) -> Path:
+    """A .sol file with the values that belong to a posterior, or others; AMPL's form."""
+    problem = recipe.build()
+    values = values_at(problem, posterior).values | {f"q[{i}]": w for i, w in enumerate(posterior)} | changes
+    names = path.with_suffix(".col").read_text().split()
+    lines = [message or "MYSOLVER 1.2: optimal", "", "Options", "3", "1", "1", "0", "2", "2", str(len(names))]
+    lines += [str(len(names)), "0.25", "-1", *(repr(float(values[name])) for name in names), f"objno 0 {code}", ""]
+    path.write_text("\n".join(lines))
+    return path
+
+
+@pytest.fixture(scope="module", params=["chi2-kl", "chi2-squared", "kl-kl"])
+def case(request, tmp_path_factory) -> tuple[Problem, Path, pm.Solution]:
+    """A problem with two minima, where its solution is to be written, and its optimum."""
+    recipe, folder = two_minima(request.param), tmp_path_factory.mktemp("models")
+    export(recipe, folder, ["nl"])
+    return recipe, folder / f"{recipe.name}.sol", pm.solve(recipe.build())
+
+
+def answer(capsys, *words: object) -> tuple[int, dict]:
+    status = main(["judge", *map(str, words), "--json"])
+    return status, json.loads(capsys.readouterr().out)
+
+
+def test_an_optimum_is_found(case, capsys):
+    recipe, path, best = case
+    status, said = answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior))
+    (only,) = said["solutions"]
+    assert status == 0 and only["verdict"] == FOUND and only["solver"] == "MYSOLVER 1.2"
+    assert only["bound"] == pytest.approx(best.bound, abs=1e-15) and only["violation"] < 1e-12
+    assert only["claimed"] == pytest.approx(best.bound, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["chi2-kl", "chi2-squared"])
+def test_the_papers_formulation_has_fewer_variables(kind, tmp_path, capsys):
+    recipe = two_minima(kind)
+    export(recipe, tmp_path, ["nl"], formulation="substituted")
+    path, best = tmp_path / f"{recipe.name}.sol", pm.solve(recipe.build())
+    status, said = answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior))
+    assert status == 0 and said["solutions"][0]["verdict"] == FOUND
+    assert said["solutions"][0]["claimed"] == pytest.approx(best.bound, abs=1e-12)
+
+
+def test_a_local_minimum_has_its_number(case, capsys):
+    recipe, path, best = case
+    problem = recipe.build()
+    # One minimum is near the prior, the other at the one good classifier.
+    corner = 0.999 * np.eye(problem.size)[problem.risks.argmin()] + 0.001 * problem.prior
+    ends = [pm.solve(problem, "ipopt", start=start) for start in (problem.prior, corner)]
+    (second,) = [end for end in ends if end.bound > best.bound + 2 * verdict.CORRECT_GAP]
+    status, said = answer(capsys, recipe.name, sol(path, recipe, second.posterior))
+    assert status == 0 and said["solutions"][0]["verdict"] == LOCAL
+    assert said["solutions"][0]["sentence"].startswith("local minimum 2 of 2: bound")
+
+
+def test_a_sum_that_its_variable_falls_short_of_is_called_out(case, capsys):
+    """The weights are the best, and the solver's own value is smaller: its statistic is below the sum of squares."""
+    recipe, path, best = case
+    statistic = next(name for name in ("X", "KL", "t") if name in values_at(recipe.build(), best.posterior).values)
+    right = values_at(recipe.build(), best.posterior).values[statistic]
+    file = sol(path, recipe, best.posterior, **{statistic: right - 9e-3})
+    status, said = answer(capsys, path.with_suffix(".json"), file)
+    (only,) = said["solutions"]
+    assert status == 1 and only["violated"] == "divergence"
+    assert only["violation"] == pytest.approx(9e-3, rel=1e-6)
+    # Where the bound is a variable of its own, it still has its value; else the value falls with the sum.
+    assert only["verdict"] == (INFEASIBLE if recipe.build().distance == "kl" else BELOW)
+
+
+def test_a_value_below_the_proven_one_is_called_out(case, capsys):
+    recipe, path, best = case
+    message = f"MYSOLVER 1.2: optimal solution; objective {best.bound - 5e-3:.9g}\n7 iterations"
+    status, said = answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior, message=message))
+    (only,) = said["solutions"]
+    assert status == 1 and only["verdict"] == BELOW
+    assert only["claimed"] == pytest.approx(best.bound - 5e-3, abs=1e-8)
+    assert "by 5.0e-03" in only["sentence"]
+
+
+def test_a_value_that_is_printed_with_few_digits_is_no_claim(case, capsys):
+    recipe, path, best = case
+    message = f"MYSOLVER 1.2: optimal solution; objective {np.floor(best.bound * 1e4) / 1e4:.4f}"
+    _, said = answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior, message=message))
+    cut = best.bound - np.floor(best.bound * 1e4) / 1e4
+    assert (said["solutions"][0]["verdict"] == FOUND) == (cut <= 0.5e-4 + verdict.CORRECT_GAP)
+
+
+def test_weights_that_do_not_sum_to_one_are_infeasible(case, tmp_path, capsys):
+    _, path, best = case
+    file = tmp_path / "mine.csv"
+    file.write_text("weight\n" + "\n".join(map(repr, (1.01 * best.posterior).tolist())))
+    status, said = answer(capsys, path.with_suffix(".json"), file)
+    (only,) = said["solutions"]
+    assert status == 1 and (only["verdict"], only["violated"]) == (INFEASIBLE, "normalised")
+    assert only["violation"] == pytest.approx(0.01) and only["solver"] == "mine" and only["claimed"] is None
+
+
+def test_weights_as_csv_and_json(case, tmp_path, capsys):
+    _, path, best = case
+    weights = best.posterior.tolist()
+    (tmp_path / "a.csv").write_text("\n".join(map(repr, weights)))
+    (tmp_path / "b.json").write_text(json.dumps(weights))
+    said = {"posterior": weights, "solver": "Theirs 3", "objective": best.bound, "status": "optimal"}
+    (tmp_path / "c.json").write_text(json.dumps(said))
+    files = [tmp_path / name for name in ("a.csv", "b.json", "c.json")]
+    status, said = answer(capsys, path.with_suffix(".json"), *files)
+    assert status == 0 and [each["verdict"] for each in said["solutions"]] == [FOUND] * 3
+    assert [each["solver"] for each in said["solutions"]] == ["a", "b", "Theirs 3"]
+
+
+def test_the_prior_is_no_minimum_and_a_file_may_have_no_point(case, tmp_path, capsys):
+    recipe, path, _ = case
+    (tmp_path / "p.json").write_text(json.dumps(recipe.build().prior.tolist()))
+    empty = tmp_path / "none.sol"
+    empty.write_text("THEIRS: infeasible problem\n\nOptions\n3\n1\n1\n0\n5\n0\n23\n0\nobjno 0 200\n")
+    _, said = answer(capsys, path.with_suffix(".json"), tmp_path / "p.json", empty)
+    assert [each["verdict"] for each in said["solutions"]] == ["not a minimum", "no point"]
+    assert said["solutions"][1]["sentence"] == "no point: THEIRS: infeasible problem"
+
+
+@given(
+    st.floats(0.0, 0.05),
+    st.sampled_from([("kl", "chi2"), ("squared", "chi2"), ("squared", "renyi"), ("kl", "kl"), ("ch", "kl")]),
+    st.lists(st.floats(0.0, 1.0), min_size=4, max_size=4).filter(lambda shares: sum(shares) > 0.1),
+)
+def test_the_model_at_a_posterior_has_no_violation_and_its_bound(short, pair, shares):
+    """Also at weights of zero, where Pyomo's expressions have no value; and what is taken away is seen."""
+    problem = pm.BoundProblem([0.1, 0.2, 0.3, 0.5], 200, 0.05, *pair, order=3.0)
+    posterior = np.array(shares) / sum(shares)
+    values = values_at(problem, posterior).values
+    model = Claimed(problem, posterior, values)
+    assert write(model) == pytest.approx(problem.bound(posterior), rel=1e-7)
+    assert max(model.violations.values()) <= 1e-9
+    model = Claimed(problem, posterior, values | {"L": values["L"] - short})
+    write(model)
+    assert model.violations["empirical_risk"] == pytest.approx(short, abs=1e-12)
+
+
+# --- Rows -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.outside
+def test_rows_join_the_log_and_the_report(tmp_path, capsys):
+    recipe = table_problem("wdbc", 50, "kl")
+    export(recipe, tmp_path, ["nl"])
+    stem, results = tmp_path / recipe.name, tmp_path / "results"
+    best = pm.solve(recipe.build())
+    words = ["bench", "--suite", "quick", "--problems", recipe.name, "--solvers", "frontier", "--no-report"]
+    assert main([*words, "--out", str(results)]) == 0
+    file = sol(Path(f"{stem}.sol"), recipe, best.posterior, message="MINE 2.0: done")
+    for _ in range(2):  # the second replaces the first
+        assert main(["judge", f"{stem}.json", str(file), "--into", str(results)]) == 0
+    theirs = [row for row in read_rows(results) if row["solver"] == "MINE 2.0"]
+    assert len(theirs) == 1 and len(read_rows(results)) == 2
+    assert theirs[0]["success"] and theirs[0]["correct"] and theirs[0]["seconds"] is None
+    assert theirs[0]["minima"] == 1 and theirs[0]["suite"] == "quick"
+    runs = verdict.judged(load_results(results))
+    table = verdict.by_solver(verdict.comparable(verdict.condensed(runs))).set_index("method")
+    assert table.loc["MINE 2.0", "found"] == 1 and np.isnan(table.loc["MINE 2.0", "median"])
+    # Nobody is slower than a time that was not measured.
+    assert table.loc["frontier", "relative"] == 1.0
+    assert "MINE 2.0" in Path(write_report(results)).read_text()
+    liar = sol(Path(f"{stem}.sol"), recipe, best.posterior, message="LIAR: objective 0.1")
+    assert main(["judge", f"{stem}.json", str(liar), "--into", str(results)]) == 1
+    wrong = verdict.contradictions(verdict.judged(load_results(results)))
+    assert wrong["method"].tolist() == ["LIAR"]
+    assert "claims a value below the proven one: 0.1" in wrong["message"].iloc[0]
+    capsys.readouterr()
+
+
+@pytest.mark.outside
+def test_a_directory_without_results_becomes_one(tmp_path, capsys):
+    recipe = table_problem("wdbc", 50, "squared")
+    export(recipe, tmp_path, largest=1)
+    weights = tmp_path / "theirs.json"
+    weights.write_text(json.dumps(pm.solve(recipe.build()).posterior.tolist()))
+    assert main(["judge", str(tmp_path / f"{recipe.name}.json"), str(weights), "--into", str(tmp_path / "out")]) == 0
+    assert [row["solver"] for row in read_rows(tmp_path / "out")] == ["theirs"]
+    assert Path(write_report(tmp_path / "out")).exists()
+    capsys.readouterr()
+
+
+@pytest.mark.outside
+def test_another_problem_of_the_same_name_does_not_join(tmp_path, capsys):
+    for delta in (0.01, 0.02):
+        export(table_problem("wdbc", 50, "kl", delta=delta), tmp_path / str(delta), largest=1)
+    (tmp_path / "q.json").write_text(json.dumps([0.02] * 50))
+    words = ["judge", str(tmp_path / "q.json"), "--into", str(tmp_path / "out")]
+    name = "wdbc-H50-kl-exact.json"
+    assert main([words[0], str(tmp_path / "0.01" / name), *words[1:]]) == 0
+    capsys.readouterr()
+    assert main([words[0], str(tmp_path / "0.02" / name), *words[1:]]) == 2
+    assert "results on another 'wdbc-H50-kl-exact': its delta is 0.01, not 0.02" in capsys.readouterr().err
+
+
+# --- Files ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("a.txt", "1", "it must end in .sol, .csv or .json"),
+        ("a.csv", "0.5\n0.5", "has 2 weights; the problem has 3 classifiers"),
+        ("a.csv", "x\ny\nz", "it must be a number"),
+        ("a.csv", "nan\n0\n1", "no finite number"),
+        ("a.json", "{", "is not JSON"),
+        ("a.json", "{}", "no list of numbers 'posterior'"),
+        ("a.json", '[1, "a", 0]', "no list of numbers 'posterior'"),
+        ("a.json", '{"posterior": [1, 0, 0], "status": "good"}', "has the status 'good'"),
+        ("a.json", '{"posterior": [1, 0, 0], "objective": "low"}', "has the objective 'low'"),
+        ("a.json", '{"posterior": [1, 0, 0], "solver": 3}', "has the solver 3"),
+        ("a.sol", "nothing", "not a solution in AMPL's text form"),
+        ("a.sol", "x\n\nOptions\n3\n1\n1\n0\n0\n0\n3\n3\n1\n", "not a solution in AMPL's text form"),
+        ("a.sol", "x\n\nOptions\n3\n1\n1\n0\n0\n0\n3\n3\n1\n0\n0\nobjno 0 0\n", "needs the names of the variables"),
+    ],
+)
+def test_a_file_that_says_nothing_is_one_sentence(name, content, complaint, tmp_path):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(InputError, match=complaint):
+        read_solution(tmp_path / name, 3)
+
+
+def test_names_and_values_must_fit(tmp_path):
+    (tmp_path / "a.sol").write_text("x\n\nOptions\n3\n1\n1\n0\n0\n0\n3\n3\n1\n0\n0\nobjno 0 0\n")
+    (tmp_path / "a.col").write_text("q[0]\nq[1]\n")
+    with pytest.raises(InputError, match=r"has 3 variables, but .* names 2"):
+        read_solution(tmp_path / "a.sol", 2)
+    (tmp_path / "a.col").write_text("q[0]\nq[1]\nL\n")
+    with pytest.raises(InputError, match=r"no variable 'q\[2\]'"):
+        read_solution(tmp_path / "a.sol", 3)
+    assert read_solution(tmp_path / "a.sol", 2).weights.tolist() == [1.0, 0.0]
+
+
+def test_a_tolerance_among_the_options_is_passed_over():
+    assert parse_sol("m: x\n\nOptions\n5\n1\n1\n0\n1\n1\n2\n2\n1e-6\n9\n0.5\n0.25\nobjno 0 100\n") == (
+        "m: x",
+        [0.5, 0.25],
+        100,
+    )
+
+
+def test_nobody_takes_the_name_of_our_solvers(tmp_path, capsys):
+    export(table_problem("wdbc", 50, "kl"), tmp_path, largest=1)
+    (tmp_path / "frontier.json").write_text(json.dumps([0.02] * 50))
+    words = ["judge", str(tmp_path / "wdbc-H50-kl-exact.json"), str(tmp_path / "frontier.json")]
+    assert main(words) == 2
+    assert "which is a solver of this package; name yours with --solver" in capsys.readouterr().err
+    assert main([*words, "--solver", "mine"]) == 0
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("problem", ["nothing", "absent.json", "one-good"])
+def test_a_problem_that_is_none_is_one_sentence(problem, tmp_path, capsys):
+    assert main(["judge", problem, str(tmp_path / "x.csv")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_optimum_is_not_taken_from_the_file(tmp_path):
+    recipe = table_problem("wdbc", 50, "kl")
+    export(recipe, tmp_path, largest=1)
+    path = tmp_path / f"{recipe.name}.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"optimum": 0.5, "local_minima": []}))
+    best = pm.solve(recipe.build())
+    finding = Judge(from_file(path)).judge(SolutionFile(best.posterior), "mine")
+    assert finding.verdict == FOUND and finding.gap == pytest.approx(0.0, abs=1e-15)

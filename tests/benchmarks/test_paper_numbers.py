@@ -1,0 +1,70 @@
+"""The paper's tables and figures are asked for by their numbers."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pacb_models.benchmarks.paper.catalogue import ITEMS, chosen
+from pacb_models.benchmarks.paper.numbers import NUMBERS, OTHERS
+from pacb_models.commands.program import main
+
+PAGE = Path(__file__).parents[2] / "docs" / "reproduction.md"
+
+
+def test_every_item_has_its_numbers_or_none():
+    for item in ITEMS.values():
+        found = re.match(r"(Table|Figure)s? (\d+)(?: and (\d+))?", item.source)
+        expected = {f"{found[1].lower()}{n}" for n in found.groups()[1:] if n} if found else set()
+        assert {number for number, name in NUMBERS.items() if name == item.name} == expected
+        assert (item.name in OTHERS) == (not expected)
+    assert set(OTHERS) <= set(ITEMS)
+
+
+@pytest.mark.parametrize("text", ["table3", "Table3", "Table 3", "tab. 3", "TABLE-3", "table03"])
+def test_a_number_may_be_spelt_in_any_way(text):
+    assert [item.name for item in chosen([text])] == ["bounds"]
+
+
+def test_two_numbers_may_be_one_item():
+    assert [item.name for item in chosen(["table6", "table7", "Figure 4"])] == ["fp-vs-solver", "linear-weights"]
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("table1", "Table 1 lists formulas; there is nothing to compute"),
+        ("table12", "NAME is 'table12'; the paper has Tables 1 to 9 and Figures 1 to 6."),
+        ("figure0", "NAME is 'figure0'; the paper has"),
+        ("nonsense", "NAME is 'nonsense'; it must be 'all', a number such as 'table3', or one of headline"),
+    ],
+)
+def test_what_is_not_in_the_paper_is_refused_in_one_line(name, complaint, tmp_path, capsys):
+    assert main(["reproduce", name, "--out", str(tmp_path / "out")]) == 2
+    said = capsys.readouterr().err
+    assert complaint in said and said.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_raw_data_that_would_not_be_read_are_refused(tmp_path, capsys):
+    assert main(["reproduce", "table5", "--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    assert "--data goes with --from-data or --with-cv" in capsys.readouterr().err
+
+
+@pytest.mark.long
+def test_the_command_writes_the_table_of_that_number(tmp_path, capsys):
+    assert main(["reproduce", "table5", "--out", str(tmp_path)]) == 0
+    assert {path.stem for path in (tmp_path / "tables").iterdir()} == {"constants"}
+
+
+def test_help_and_page_list_every_number(capsys):
+    with pytest.raises(SystemExit):
+        main(["reproduce", "--help"])
+    shown, page = capsys.readouterr().out, PAGE.read_text(encoding="utf-8")
+    for number, name in NUMBERS.items():
+        kind, digit = number[:-1].capitalize(), number[-1]
+        assert re.search(rf"^ +{number} +{name}$", shown, re.MULTILINE)
+        assert f"| {kind} {digit} | `{name}` | `pacb reproduce {number} --out paper` |" in page
+    assert all(name in shown for name in ITEMS)

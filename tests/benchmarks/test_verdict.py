@@ -1,0 +1,284 @@
+"""The verdict on runs against figures worked out by hand, and that everybody who shows results asks it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from pacb_models.benchmarks import verdict
+from pacb_models.benchmarks.harness.compare import compare
+from pacb_models.benchmarks.harness.merge import merge
+from pacb_models.benchmarks.harness.results import load_results
+from pacb_models.benchmarks.report import terminal, write_report
+from pacb_models.benchmarks.verdict import FAILED, FOUND, LOCAL, SOME
+from pacb_models.commands.program import main
+from pacb_models.errors import InputError
+
+from .made_up_log import frame, row, write_log
+
+
+@given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_the_interval_of_a_share_is_wilsons(counts):
+    found, count = counts
+    theirs = binomtest(found, count).proportion_ci(method="wilson")
+    assert verdict.wilson(found, count) == pytest.approx((theirs.low, theirs.high), abs=1e-6)
+
+
+@given(st.floats(-1.0, 1.0), st.sampled_from(["optimal", "acceptable"]), st.floats(0.0, 1e-5), st.floats(0.0, 1e-5))
+def test_a_run_is_judged_by_claim_residuals_and_gap(gap, status, kkt, simplex):
+    made = {"status": status, "bound": 0.5 + gap, "reference_bound": 0.5, "kkt_residual": kkt}
+    judged = verdict.of_run({**made, "simplex_residual": simplex})
+    assert judged["claims"] == (status == "optimal")
+    assert judged["success"] == (status == "optimal" and kkt <= 1e-6 and simplex <= 1e-6)
+    assert judged["correct"] == (abs((0.5 + gap) - 0.5) <= 1e-7)
+
+
+def test_found_is_a_success_within_the_gap_or_just_a_success_without_reference(tmp_path):
+    runs = frame(
+        tmp_path,
+        [
+            row("a", gap=9e-8),
+            row("b", gap=2e-7),
+            row("c", gap=0.0, status="acceptable"),
+            row("d", gap=None, bound=0.3, reference_bound=None),
+        ],
+    )
+    assert runs["found"].tolist() == [True, False, False, True]
+    assert runs["outcome"].tolist() == [FOUND, LOCAL, FAILED, FOUND]
+    assert runs["false_claim"].tolist() == [False, True, False, False]
+
+
+def test_a_run_without_facts_gets_those_of_its_problem(tmp_path):
+    lost = row("b", gap=None, status="error", H=None, distance=None, divergence=None, minima=None)
+    rows = [row("a", H=70, distance="squared", minima=3), lost, row("c", "other", distance=None, H=None)]
+    runs = frame(tmp_path, rows)
+    assert runs["H"].tolist()[:2] == [70, 70] and math.isnan(runs["H"].iloc[2])
+    assert runs["kind"].tolist() == ["squared", "squared", "unknown"]
+    assert runs["minima"].tolist()[:2] == [3, 3]
+
+
+def test_settings_make_another_method_but_starts_and_merging_do_not(tmp_path):
+    settings = [{}, {"starts": 5, "b": "x"}, {"merge": True}]
+    runs = frame(tmp_path, [row("ipopt", settings=json.dumps(each)) for each in settings])
+    assert runs["method"].tolist() == ["ipopt", "ipopt b=x starts=5", "ipopt"]
+    assert runs["merged"].tolist() == [False, False, True]
+
+
+def test_of_repetitions_the_worst_outcome_and_the_median_time_count(tmp_path):
+    times = {"a": (0.1, 0.5, 0.2), "b": (0.3, 0.3, 0.3)}
+    rows = [
+        row(name, key=name, repetition=number, seconds=seconds, gap=1e-3 if (name, number) == ("b", 1) else 0.0)
+        for name, values in times.items()
+        for number, seconds in enumerate(values)
+    ]
+    each = verdict.condensed(frame(tmp_path, rows)).set_index("method")
+    assert each["total_seconds"].tolist() == [0.2, 0.3]
+    # One repetition that missed the optimum is enough, and it is the one that is shown.
+    assert each["outcome"].tolist() == [FOUND, LOCAL] and each["gap"].tolist() == [0.0, 1e-3]
+
+
+def test_a_failure_is_worse_than_a_local_minimum_whatever_the_order(tmp_path):
+    rows = [
+        row("a", key="k", repetition=0, gap=0.0),
+        row("a", key="k", repetition=1, gap=None, status="error"),
+        row("a", key="k", repetition=2, gap=1e-3),
+    ]
+    assert verdict.condensed(frame(tmp_path, rows))["outcome"].tolist() == [FAILED]
+
+
+def test_solvers_are_compared_on_raw_problems_with_what_is_installed(tmp_path):
+    rows = [
+        row("a", seconds=1.0),
+        row("a", seconds=0.1, settings='{"merge": true}'),
+        row("b", gap=None, status="unavailable", message="buy it"),
+    ]
+    runs = frame(tmp_path / "raw", rows)
+    assert verdict.comparable(runs)[["method", "total_seconds"]].values.tolist() == [["a", 1.0]]
+    only_merged = verdict.comparable(frame(tmp_path / "merged", rows[1:]))
+    assert only_merged["total_seconds"].tolist() == [0.1]
+
+
+def test_methods_are_compared_from_the_starts_that_they_share(tmp_path):
+    """The exact solver takes no start; the others do, and one of them had more."""
+
+    def starts(solver, count, **changes):
+        return [row(solver, seconds=0.1, **changes) for _ in range(count)]
+
+    rows = [*starts("frontier", 1), *starts("fixed-point", 3), *starts("spg", 1)]
+    runs = frame(tmp_path, rows).assign(start=[verdict.PRIOR, 0, 1, 2, 0])
+    assert verdict.comparable(runs).groupby("method").size().to_dict() == {"frontier": 1, "fixed-point": 1, "spg": 1}
+    same = verdict.comparable(runs[runs["method"] != "spg"])
+    assert same.groupby("method").size().to_dict() == {"frontier": 1, "fixed-point": 3}
+
+
+def test_a_problem_that_some_starts_solve_is_neither_found_nor_missed(tmp_path):
+    runs = frame(tmp_path, [row("a"), row("a", gap=1e-3), row("b", gap=1e-3), row("b", gap=None, status="error")])
+    table = verdict.by_problem(runs)
+    assert table.loc["one"].to_dict() == {"a": SOME, "b": FAILED}
+
+
+def test_claims_that_differ_are_counted_by_problem(tmp_path):
+    rows = [row("a"), row("b", gap=9e-8), row("a", "two"), row("b", "two", gap=2e-7), row("c", "two", gap=0.1)]
+    rows += [row("a", "three"), row("b", "three", gap=0.1, status="acceptable")]
+    assert verdict.disagreements(frame(tmp_path, rows)) == 1
+
+
+def test_by_solver_by_hand(tmp_path):
+    rows = [
+        row("good", "one", seconds=0.03, setup_seconds=0.01, gradient_evaluations=7),
+        row("good", "two", seconds=0.16, gradient_evaluations=9),
+        row("poor", "one", seconds=0.02),
+        row("poor", "two", seconds=0.01, gap=3e-3),
+        row("poor", "three", seconds=9.0, gap=None, status="time_limit"),
+    ]
+    table = verdict.by_solver(frame(tmp_path, rows)).set_index("method")
+    assert list(table.index) == ["good", "poor"]
+    assert table[["found", "runs", "false_claims"]].values.tolist() == [[2, 2, 0], [1, 3, 1]]
+    # A wrong answer and a time limit have no time.
+    assert table["median"].tolist() == pytest.approx([0.1, 0.02])
+    assert table["ninety"].tolist() == pytest.approx([0.04 + 0.9 * 0.12, 0.02])
+    # Twice the time of the fastest on one problem, the fastest on the other.
+    assert table["relative"].tolist() == pytest.approx([1.5, 1.0])
+    assert table["evaluations"].tolist()[0] == 8 and math.isnan(table["evaluations"].iloc[1])
+
+
+CONTRADICTIONS = [
+    ([row("low", gap=-1e-8)], "its bound lies below the certified optimum"),
+    ([row("liar", success=False, simplex_residual=0.1)], "it claims an optimum that the recomputed residuals deny"),
+    ([row("prover", lower_bound=0.26)], "its proven lower bound lies above the optimum"),
+    # Nothing is certified, but somebody attains what another one proves to be impossible.
+    (
+        [
+            row("prover", gap=None, bound=0.27, reference_bound=None, lower_bound=0.26),
+            row("other", gap=None, bound=0.25, reference_bound=None),
+        ],
+        "its proven lower bound lies above the optimum",
+    ),
+    # A repetition that is not the one shown.
+    (
+        [
+            row("prover", key="k", repetition=0, gap=1e-3),
+            row("prover", key="k", repetition=1, lower_bound=0.26),
+        ],
+        "its proven lower bound lies above the optimum",
+    ),
+]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("rows", "reason"), CONTRADICTIONS)
+def test_a_contradiction_is_an_exit_code_and_a_sentence_on_the_terminal_and_both_pages(tmp_path, capsys, rows, reason):
+    log = write_log(tmp_path / "log", [row("fine", "two", gap=-1e-15, lower_bound=0.25), *rows])
+    page = tmp_path / "page.md"
+    assert main(["bench", "--report", str(log), "--page", str(page)]) == 1
+    sentence = f"1 contradiction! {rows[0]['solver']} on one: {reason}."
+    assert sentence in capsys.readouterr().out
+    html = (log / "report.html").read_text()
+    assert re.search(rf'<p class="verdict alarm" role="note">{re.escape(sentence)}</p>', html)
+    assert f"**{sentence}**" in page.read_text()
+    assert "No result contradicts another" not in html + page.read_text()
+
+
+def test_results_that_can_all_be_true_are_said_to(tmp_path, capsys):
+    rows = [row("fine", gap=-1e-15), row("honest", gap=0.1, status="not_converged", lower_bound=0.25)]
+    log = write_log(tmp_path / "log", rows)
+    assert main(["bench", "--report", str(log)]) == 0
+    for text in (capsys.readouterr().out, (log / "report.html").read_text()):
+        assert "No result contradicts another" in text and "contradiction!" not in text
+
+
+def test_the_terminal_names_what_is_missing_and_parallel_timings(tmp_path):
+    rows = [row("a", parallel=True), row("b", gap=None, status="unavailable", parallel=True)]
+    text = terminal.text(frame(tmp_path, rows))
+    assert "1 of 1" in text.splitlines()[1]
+    assert "their software is missing: b" in text and "parallel run" in text
+
+
+def test_times_of_two_machines_are_never_mixed(tmp_path):
+    """The same cells on a slow and on a fast machine, merged: a line for each, and no ratio between them."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    write_log(here, [row(name, key=name, seconds=0.1) for name in ("a", "b")], processor="slow", cores=1)
+    write_log(there, [row(name, key=name, seconds=0.001) for name in ("a", "b")], processor="fast", cores=1)
+    both = merge([here, there], tmp_path / "both")
+    results = load_results(both)
+    assert results["machine"].tolist() == [1, 1, 2, 2] and results["source"].tolist() == ["here"] * 2 + ["there"] * 2
+    table = verdict.by_solver(verdict.condensed(verdict.judged(results))).set_index("method")
+    assert table["median"].to_dict() == pytest.approx(
+        {f"{name} [machine {m}]": t for name in ("a", "b") for m, t in ((1, 0.1), (2, 0.001))}
+    )
+    assert table["relative"].tolist() == pytest.approx([1.0] * 4)
+    assert "which differ in processor" in write_report(both).read_text()
+    # Two directories of one machine are repetitions of each other.
+    again = write_log(
+        tmp_path / "again", [row(name, key=name, seconds=0.3) for name in ("a", "b")], processor="slow", cores=1
+    )
+    each = verdict.condensed(verdict.judged(load_results(merge([here, again], tmp_path / "twice"))))
+    assert each["method"].tolist() == ["a", "b"] and each["total_seconds"].tolist() == pytest.approx([0.2, 0.2])
+    with pytest.raises(InputError, match="holds results already"):
+        merge([here, there], tmp_path / "both")
+    with pytest.raises(InputError, match="at least two"):
+        merge([here, here], tmp_path / "one")
+    comparison = compare(here, there)
+    assert comparison.times().empty and "different machines" in str(comparison)
+
+
+@pytest.fixture
+def two_runs(tmp_path):
+    """A run and a later one: slower, faster, about as fast; one cell newly wrong, one newly right, one new."""
+
+    def cells(slow, fast, same):
+        return [
+            *(row("slow", f"p{k}", seconds=slow, key=f"slow{k}") for k in range(3)),
+            *(row("fast", f"p{k}", seconds=fast, key=f"fast{k}") for k in range(3)),
+            row("same", "p0", seconds=same, key="same0"),
+        ]
+
+    before = [
+        *cells(0.10, 0.50, 0.100),
+        row("changed", "p0", key="lost"),
+        row("changed", "p1", key="won", gap=None, status="time_limit"),
+        row("gone", "p0", key="gone"),
+    ]
+    after = [
+        *cells(0.20, 0.25, 0.105),
+        row("changed", "p0", key="lost", gap=1e-3),
+        row("changed", "p1", key="won"),
+        row("new", "p0", key="new"),
+    ]
+    return write_log(tmp_path / "before", before), write_log(tmp_path / "after", after)
+
+
+def test_compare_says_what_became_faster_slower_and_wrong(two_runs):
+    comparison = compare(*two_runs)
+    assert len(comparison.cells) == 9
+    times = comparison.times().set_index("method")
+    assert times["change"].to_dict() == {"slow": "slower", "fast": "faster", "same": "about as fast"}
+    assert times.loc["slow", ["first", "second"]].tolist() == pytest.approx([0.10, 0.20])
+    assert times["cells"].to_dict() == {"slow": 3, "fast": 3, "same": 1}
+    # A claim that the certified optimum refutes is as wrong as none.
+    assert comparison.newly_wrong["problem_1"].tolist() == ["p0"]
+    assert comparison.newly_right["problem_1"].tolist() == ["p1"]
+    text = str(comparison)
+    assert "became wrong: 1\n  changed on p0: optimal -> optimal" in text
+    assert "became right: 1\n  changed on p1: time_limit -> optimal" in text
+
+
+@pytest.mark.outside
+def test_compare_from_the_command_line_fails_when_something_became_wrong(two_runs, pacb):
+    before, after = two_runs
+    worse = pacb("bench", "--compare", before, after)
+    assert worse.returncode == 1 and "became wrong: 1" in worse.stdout
+    same = pacb("bench", "--compare", after, after)
+    assert same.returncode == 0 and "became wrong: 0" in same.stdout, same.stderr
+
+
+def test_compare_refuses_runs_without_a_common_cell(tmp_path):
+    first, second = (write_log(tmp_path / name, [row("a")]) for name in ("first", "second"))
+    with pytest.raises(InputError, match="no cell in common"):
+        compare(first, second)

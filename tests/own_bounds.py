@@ -1,0 +1,67 @@
+"""A third party's distance and divergence, with all that they can have: derivatives, an expression, a frontier."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pacb_models.constants import log_moment_constant
+from pacb_models.distances import Distance, Inverse
+from pacb_models.divergences import Budget, Divergence
+
+
+class Relative(Distance):
+    """φ(l, R) = (R − l)²/(2R) for R above l, which is at most kl, with kl's constant."""
+
+    name = "relative"
+    additive = False
+
+    def derivatives(self, L, b):
+        s = (b * (b + 2 * L)) ** 0.5
+        return Inverse(L + b + s, 1 + b / s, 1 + (b + L) / s, -(b**2) / s**3, b * L / s**3, -(L**2) / s**3)
+
+    def log_constant(self, m, divergence, order, constant):
+        return log_moment_constant("kl", m, constant, divergence, order)
+
+    def express(self, algebra, L, budget):
+        r = algebra.variable("R", algebra.bound, 0.0)
+        algebra.reach("relative", (r - L) ** 2 / (2.0 * r), budget)
+        algebra.at_least("above", r, L)
+        return r
+
+
+class Mixed(Divergence):
+    """D = Σ p (w² + w³)/2 ≥ Σ p w²; its budget is √D · c, χ²'s with a larger statistic."""
+
+    name = "mixed"
+    moments = "chi2"
+    order = 2.0
+
+    def statistic(self, q, p):
+        w = q / p
+        return float(np.dot(p, 0.5 * (w**2 + w**3)))
+
+    def gradient(self, q, p):
+        w = q / p
+        return w + 1.5 * w**2
+
+    def curvature(self, q, p):
+        return (1.0 + 3.0 * q / p) / p
+
+    def value(self, statistic):
+        return max(statistic - 1.0, 0.0)
+
+    def coefficient(self, constant, log_constant, delta):
+        return math.sqrt(constant / delta)
+
+    def budget(self, statistic, coefficient, exponent):
+        value = coefficient * statistic**0.5
+        return Budget(value, 0.5 * value / statistic, -0.25 * value / statistic**2)
+
+    def slope_inverse(self, slope):
+        return (np.sqrt(1.0 + 6.0 * np.maximum(slope, 0.0)) - 1.0) / 3.0
+
+    def express(self, algebra, ratios):
+        D = algebra.lift("D", algebra.mean(0.5 * ratios**2 + 0.5 * ratios**3))
+        return algebra.coefficient * algebra.sqrt(D)

@@ -1,0 +1,137 @@
+"""How many examples a guarantee needs; and after deployment, false alarms over a long time, and how soon a real one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import beta, binom
+from sklearn.datasets import load_breast_cancer
+from sklearn.tree import DecisionTreeClassifier
+
+import pacb_models as pm
+from pacb_models import InputError
+from pacb_models.certificates.monitor import bets, not_begun, step
+
+
+@given(
+    st.floats(0.02, 0.6),
+    st.floats(0, 0.8),
+    st.integers(1, 2000),
+    st.floats(1e-4, 0.4),
+    st.sampled_from([0.3, 0.5, 0.9]),
+)
+def test_so_many_examples_suffice_and_one_less_does_not(target, part, candidates, delta, chance):
+    risk = part * target
+    m = pm.sample_size(target, risk, candidates, delta, chance=chance)
+
+    def probability(size):
+        counts = np.arange(size)
+        limits = beta.isf(delta / candidates, counts + 1, size - counts)
+        most = np.flatnonzero(limits <= target * (1 + 1e-12))
+        return binom.cdf(most[-1], size, risk) if most.size else 0.0
+
+    assert probability(m) >= chance - 1e-9
+    assert probability(m - 1) < probability(m), "one example less allows one error less"
+
+
+def test_a_simulated_plan():
+    random = np.random.default_rng(0)
+    m = pm.sample_size(0.1, 0.06, candidates=5, delta=0.1, chance=0.8)
+    reached = [pm.certify([k, *[m] * 4], m, 0.1).single_bound <= 0.1 for k in random.binomial(m, 0.06, 2000)]
+    assert 0.77 < np.mean(reached) < 0.86
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "named"),
+    [
+        ((0.05, 0.05), {}, "expected_risk is 0.05, but target is 0.05"),
+        ((1.0, 0.5), {}, "target is 1.0; it must lie strictly between"),
+        ((2, 0.5), {}, "target is 2; it must be a number from 0 to 1"),
+        ((0.5, 0.1), {"chance": 0.0}, "chance is 0.0"),
+        ((0.5, 0.1), {"candidates": 0}, "candidates is 0"),
+        ((0.5, 0.1), {"delta": 1.0}, "delta is 1.0"),
+        ((1e-12, 0.0), {}, "more than 1000000000 examples"),
+    ],
+)
+def test_bad_plans_are_one_sentence(arguments, options, named):
+    with pytest.raises(InputError, match=named):
+        pm.sample_size(*arguments, **options)
+
+
+# --- after deployment -------------------------------------------------------------------------------------------------
+
+
+def alarms(bound, risks, sequences, seed, delta=0.2):
+    """When each of many sequences has its alarm, with one risk for each step; 0 stands for never."""
+    random = np.random.default_rng(seed)
+    started, when = np.zeros((sequences, bets(bound).size)), np.zeros(sequences, dtype=int)
+    for t, risk in enumerate(risks, start=1):
+        started = step(started, t, random.random(sequences) < risk, bound)
+        when[(when == 0) & (started.sum(axis=1) + not_begun(t) >= 1.0 / delta)] = t
+    return when
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("bound", [0.02, 0.2])
+def test_false_alarms_in_ten_thousand_steps(bound):
+    """At the guaranteed risk itself there are few; at a risk that is a tenth larger there are many."""
+    steps, sequences, delta = 10_000, 1000, 0.2
+    assert np.count_nonzero(alarms(bound, [bound] * steps, sequences, 1, delta)) <= delta * sequences
+    assert np.count_nonzero(alarms(0.9 * bound, [bound] * steps, sequences, 1, delta)) > delta * sequences
+
+
+@pytest.mark.parametrize(("bound", "soon", "later"), [(0.05, 250, 900), (0.2, 60, 250)])
+def test_how_soon_a_doubled_risk_is_noticed(bound, soon, later):
+    """At once, or after a thousand good examples; half of the sequences by then."""
+    at_once = alarms(bound, [2 * bound] * 1500, 200, 2, 0.05)
+    assert np.median(np.where(at_once == 0, 1501, at_once)) < soon
+    after = alarms(bound, [0.8 * bound] * 1000 + [2 * bound] * 1500, 200, 3, 0.05)
+    assert np.median(np.where(after == 0, 2501, after)) - 1000 < later
+
+
+@given(st.lists(st.floats(0, 1), max_size=40), st.integers(0, 40), st.floats(0, 0.9))
+def test_a_monitor_is_the_same_in_pieces_and_from_a_file(tmp_path_factory, losses, cut, bound):
+    whole = pm.RiskMonitor(bound).update(losses)
+    path = tmp_path_factory.mktemp("monitor") / "state.json"
+    pm.RiskMonitor(bound).update(losses[:cut]).save(path)
+    pieces = pm.RiskMonitor.load(path).update(losses[cut:])
+    assert (pieces.wealth, pieces.alarm, pieces.examples) == (whole.wealth, whole.alarm, whole.examples)
+    assert pieces.errors == pytest.approx(whole.errors)
+    assert whole.alarm is None or whole.wealth >= 0.0
+
+
+def test_the_monitor_of_a_model(tmp_path):
+    X, y = load_breast_cancer(return_X_y=True)
+    trees = [DecisionTreeClassifier(max_depth=d, random_state=0) for d in (1, 2, 3)]
+    model = pm.CertifiedClassifier(trees, random_state=0).fit(X[:400], y[:400])
+    monitor = model.monitor(X[400:], y[400:])
+    assert monitor.bound == model.bound_ and monitor.examples == 169 and monitor.alarm is None
+    assert monitor.errors == (model.predict(X[400:]) != y[400:]).sum()
+    assert "No alarm: " in str(monitor) and "ever having an alarm is at most 0.05" in str(monitor)
+    # The labels are turned: everything is an error.
+    again = model.monitor(X[400:], 1 - y[400:], monitor)
+    assert again is monitor and monitor.alarm is not None and 169 < monitor.alarm < 250
+    assert f"Alarm after {monitor.alarm} examples" in str(monitor) and "<strong>" in monitor._repr_html_()
+    assert monitor.plot()._repr_png_().startswith(b"\x89PNG") and "Alarm" in monitor.plot().title()
+    with pytest.raises(InputError, match=r"monitor is for the bound 0\.5"):
+        model.monitor(X, y, pm.RiskMonitor(0.5))
+    with pytest.raises(InputError, match="nothing to draw"):
+        pm.RiskMonitor(0.5).plot()
+
+
+def test_bad_monitors_are_one_sentence(tmp_path):
+    for bound in (1.0, -0.1, float("nan")):
+        with pytest.raises(InputError, match="bound is"):
+            pm.RiskMonitor(bound)
+    for errors in ([2], [float("nan")], [[0, 1]], ["a"]):
+        with pytest.raises(InputError, match="errors"):
+            pm.RiskMonitor(0.1).update(errors)
+    path = tmp_path / "state.json"
+    for text in ("{}", "no", '{"bound": 0.1, "delta": 0.05, "examples": 1}'):
+        path.write_text(text)
+        with pytest.raises(InputError, match="not the state of a monitor"):
+            pm.RiskMonitor.load(path)
+    with pytest.raises(InputError, match="cannot read"):
+        pm.RiskMonitor.load(tmp_path / "none.json")

@@ -1,0 +1,242 @@
+"""From predictions, and from fitted classifiers, to a certificate: of all candidates, or of one chosen on a part."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import beta
+from sklearn.datasets import load_breast_cancer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+import pacb_models as pm
+from pacb_models import InputError
+
+
+def limit(errors, m, delta):
+    """Clopper and Pearson's limit as SciPy has it."""
+    return 1.0 if errors == m else float(beta.isf(delta, errors + 1, m - errors))
+
+
+def majority(row):
+    """The label that most say, the smallest of several, by counting."""
+    return min(sorted(set(row)), key=lambda label: -row.count(label))
+
+
+labels = st.sampled_from([0, 1, 2])
+
+
+@given(st.lists(st.tuples(labels, labels, labels, labels, labels), min_size=3, max_size=30))
+def test_every_kind_of_label_and_table_gives_the_same_counts(rows):
+    pd = pytest.importorskip("pandas")
+    y, P = np.array([row[0] for row in rows]), np.array([row[1:] for row in rows])
+    expected = [sum(majority(list(row[1:])) != row[0] for row in rows), *(P != y[:, None]).sum(axis=0)]
+    names = ["majority vote of 4", "a", "b", "c", "d"]
+    words = np.array(["cat", "dog", "emu"])
+    for truth, columns in (
+        (y, P),
+        (y - 1, (P - 1).astype(np.int8)),
+        (y + 0.5, P + 0.5),
+        (y * 10**9, P * 10**9),
+        (words[y], words[P]),
+        (words[y].astype(object), words[P].astype(object)),
+        (y.tolist(), P.tolist()),
+    ):
+        found = pm.certify_predictions(truth, columns, names=["a", "b", "c", "d"])
+        assert found.errors.tolist() == expected and found.names == names
+    frame = pd.DataFrame(words[P], columns=["a", "b", "c", "d"])
+    assert pm.certify_predictions(pd.Series(words[y]), frame) == found
+    assert pm.certify_predictions(words[y], {name: frame[name] for name in "abcd"}) == found
+    assert pm.certify_predictions(y, P, vote=False).errors.tolist() == expected[1:]
+
+
+@given(
+    st.integers(1, 5).flatmap(lambda size: st.lists(st.lists(labels, min_size=size, max_size=size), min_size=2)),
+    st.floats(0.05, 0.95),
+    st.integers(0, 99),
+)
+def test_the_choice_by_hand(predicted, share, seed):
+    P = np.array(predicted)
+    rows, size = P.shape
+    y = np.zeros(rows, dtype=int)
+    order = np.random.default_rng(seed).permutation(rows)
+    first = int(np.ceil(share * rows))
+    if first == rows:
+        with pytest.raises(InputError, match="some must be left to certify"):
+            pm.certify_predictions(y, P, choose=share, random_state=seed)
+        return
+    choosing, certifying = order[:first], order[first:]
+    wrong = P != y[:, None]
+    if size >= 3:
+        wrong = np.column_stack([[majority(row) != 0 for row in predicted], wrong])
+    chosen = int(np.argmin(wrong[choosing].sum(axis=0)))
+    k = int(wrong[certifying, chosen].sum())
+    found = pm.certify_predictions(y, P, choose=share, random_state=seed)
+    assert (found.single, found.errors, found.m) == (chosen, k, rows - first)
+    assert found.bound == pytest.approx(limit(k, rows - first, 0.05), rel=1e-9)
+    assert found.choosing_errors.tolist() == wrong[choosing].sum(axis=0).tolist()
+    np.testing.assert_array_equal(found.choosing_rows, np.sort(choosing))
+    np.testing.assert_array_equal(found.certifying_rows, np.sort(certifying))
+    text = " ".join(str(found).split())
+    assert f"seed {seed}" in text and f"{share:g} of all" in text and "not an estimate" in text
+
+
+def draws(count, seed, rows=500, size=12):
+    """Twelve classifiers whose errors hang together; the true risks are known, the vote's too."""
+    random = np.random.default_rng(seed)
+    risks = np.linspace(0.08, 0.2, size)
+    for _ in range(count):
+        # An example is hard (half of the errors are made on a tenth of the examples), and then all are likelier to err.
+        hard = random.random(rows) < 0.1
+        rate = np.where(hard[:, None], 5.0 * risks, (risks - 0.5 * risks) / 0.9)
+        yield random, risks, random.random((rows, size)) < rate
+
+
+def vote_risk(size=12):
+    from scipy.stats import poisson_binom
+
+    risks = np.linspace(0.08, 0.2, size)
+    # The truth is the first label: a tie is right.
+    over = [float(poisson_binom.sf(size // 2, p)) for p in (5.0 * risks, 0.5 * risks / 0.9)]
+    return 0.1 * over[0] + 0.9 * over[1]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("choose", [None, 0.2])
+def test_certificates_hold_and_smaller_ones_do_not(choose):
+    delta, count, false, smaller = 0.2, 1000, 0, 0
+    true = None
+    for number, (_, risks, wrong) in enumerate(draws(count, 7)):
+        if true is None:
+            true = np.concatenate([[vote_risk()], risks])
+        seed = number if choose else None
+        found = pm.certify_predictions(np.zeros(len(wrong), dtype=int), wrong.astype(int), delta, None, choose, seed)
+        if choose is None:
+            false += bool(np.any(true > found.single_bounds) or found.posterior @ true > found.bound)
+            smaller += bool(np.any(true > 0.9 * found.single_bounds) or found.posterior @ true > 0.9 * found.bound)
+        else:
+            false += bool(true[found.single] > found.bound)
+            smaller += bool(true[found.single] > 0.9 * found.bound)
+    assert false <= delta * count < smaller
+
+
+def test_choosing_pays_with_many_classifiers_and_not_with_many_ties():
+    random = np.random.default_rng(0)
+    y = np.zeros(600, dtype=int)
+    # As in a grid, who is worse errs where the better ones do.
+    many = (random.random((600, 1)) < np.linspace(0.08, 0.3, 1000)).astype(int)
+    everything = pm.certify_predictions(y, many, vote=False)
+    assert pm.certify_predictions(y, many, choose=0.2, vote=False).bound < everything.bound
+    perfect = np.zeros((600, 50), dtype=int)
+    assert pm.certify_predictions(y, perfect, vote=False).bound < pm.certify_predictions(y, perfect, choose=0.2).bound
+
+
+def test_table_levels_and_what_a_notebook_shows():
+    pytest.importorskip("pandas")
+    random = np.random.default_rng(1)
+    y = random.integers(0, 2, 400)
+    P = np.where(random.random((400, 3)) < [0.05, 0.1, 0.4], 1 - y[:, None], y[:, None])
+    found = pm.certify_predictions(y, P, names=["<a>", "b", "c"])
+    frame = found.to_frame()
+    assert frame["bound"].is_monotonic_increasing and frame.loc["c", "errors"] == found.errors[3]
+    assert frame["prior"].sum() == pytest.approx(1.0) and frame["weight"].sum() == pytest.approx(1.0)
+    assert found.at_level(0.2) == [name for name, bound in frame["bound"].items() if bound <= 0.2]
+    assert found.at_level(1.0)[-1] == "c" and found.at_level(0.0) == []
+    assert "&lt;a&gt;" in found._repr_html_() and "<a>" not in found._repr_html_()
+    chosen = pm.certify_predictions(y, P, names=["<a>", "b", "c"], choose=0.2)
+    assert chosen.to_frame()["bound"].count() == 1 and chosen.to_frame().index[0] == chosen.name
+    assert "seed 0" in chosen._repr_html_() and "<a>" not in chosen._repr_html_()
+    for certificate in (found, chosen):
+        display = certificate.plot()
+        assert display._repr_png_().startswith(b"\x89PNG") and "at most" in display.title()
+    with pytest.raises(InputError, match="alpha is 2"):
+        found.at_level(2)
+
+
+def test_fitted_models():
+    X, y = load_breast_cancer(return_X_y=True)
+    words = np.array(["malignant", "benign"])[y]
+    models = [
+        ("logistic", make_pipeline(StandardScaler(), LogisticRegression())),
+        *((f"depth {d}", DecisionTreeClassifier(max_depth=d, random_state=0)) for d in (1, 2, 3)),
+    ]
+    for _, model in models:
+        model.fit(X[::2], words[::2])
+    X, words = X[1::2], words[1::2]
+    columns = {name: model.predict(X) for name, model in models}
+    for options in ({}, {"choose": 0.2, "random_state": 3}, {"vote": False, "delta": 0.01}):
+        expected = pm.certify_predictions(words, columns, **options)
+        assert pm.certify_models(models, X, words, **options) == expected
+        assert pm.certify_models(dict(models), X, words, **options) == expected
+    plain = pm.certify_models([model for _, model in models], X, words, names=["p", "q", "r", "s"])
+    assert plain.names[1:] == ["p", "q", "r", "s"]
+
+    class Constant:
+        """Anything with predict."""
+
+        def __init__(self, answer):
+            self.answer = answer
+
+        def predict(self, X):
+            return self.answer
+
+    assert pm.certify_models([Constant(["benign"] * len(X))], X, words).errors[0] == (words != "benign").sum()
+    for model, named in (
+        (Constant(["benign"]), r"predicts an array of shape \(1,\) for 284 examples"),
+        (Constant([1] * len(X)), "is of type int64, but y_true of"),
+        (DecisionTreeClassifier(), "'decisiontreeclassifier-0' is not fitted"),
+        (object(), "has no predict"),
+    ):
+        with pytest.raises(InputError, match=named):
+            pm.certify_models([model], X, words)
+    with pytest.raises(InputError, match="more than once"):
+        pm.certify_models([models[0], models[0]], X, words)
+    with pytest.raises(InputError, match="models is empty"):
+        pm.certify_models([], X, words)
+
+
+BIG = 2**63
+
+
+@pytest.mark.parametrize(
+    ("y", "predictions", "options", "named"),
+    [
+        ([0, 1], [[0], [1], [1]], {}, r"predictions has the shape \(3, 1\)"),
+        ([], [], {}, r"y_true has the shape \(0,\)"),
+        ([0, 1], [["0"], ["1"]], {}, "predictions is of type <U1, but y_true of int64"),
+        (["a", "b"], {"x": np.array(["a", np.nan], dtype=object)}, {}, r"predictions\['x'\]\[1\] is missing"),
+        (["a", None], [["a"], ["b"]], {}, r"y_true\[1\] is missing"),
+        ([0.0, float(BIG)], [[0.0], [1.0]], {}, r"y_true\[1\] is 9.22.*stands for several whole numbers"),
+        ([0.0, 1.0], np.array([[BIG], [BIG + 1]], dtype=np.uint64), {}, "cannot be compared exactly"),
+        (["a", 1], [["a"], ["b"]], {"delta": 0}, "delta is 0"),
+        (np.array(["a", 1], dtype=object), [["a"], ["b"]], {}, r"several types \(int, str\)"),
+        ([0, 1], {}, {}, "predictions has no column"),
+        ([0, 1], {"x": [0]}, {}, r"predictions\['x'\] has shape \(1,\)"),
+        ([0, 1], [[0], [1]], {"names": ["a", "b"]}, "names has 2 entries"),
+        ([0, 1], [[0], [1]], {"choose": 1.0}, "choose is 1.0"),
+        ([0, 1], [[0], [1]], {"choose": 0.5, "random_state": np.random.RandomState(0)}, "to be printed"),
+        ([0, 1], [[0], [1]], {"random_state": 3}, "random_state is given without choose"),
+    ],
+)
+def test_bad_input_is_one_sentence(y, predictions, options, named):
+    with pytest.raises(InputError, match=named) as caught:
+        pm.certify_predictions(y, predictions, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_large_labels_and_rows_of_other_examples():
+    pd = pytest.importorskip("pandas")
+    y = np.array([BIG, BIG + 1, BIG + 2], dtype=np.uint64)
+    assert pm.certify_predictions(y, y[:, None]).errors.tolist() == [0]
+    assert pm.certify_predictions(y, (y + np.uint64(1))[:, None]).errors.tolist() == [3]
+    with pytest.raises(InputError, match="is of type object, but y_true of uint64"):
+        pm.certify_predictions(y, [[2**64], [2**64], [2**64]])
+    with pytest.raises(InputError, match="different indices"):
+        pm.certify_predictions(pd.Series([0, 1]), pd.DataFrame({"a": [0, 1]}, index=[1, 0]))
+    counts = pm.ErrorCounts(["a"])
+    with pytest.raises(InputError, match="stands for several whole numbers"):
+        counts.update([float(BIG)], {"a": [float(BIG + 1)]})
