@@ -141,7 +141,7 @@ def name_points(axes: Axes, points: Sequence[Named], size: float = 8.0, avoid: A
         taken += [(x - unit, y - unit, x + unit, y + unit) for x, y in curve]
     for point, (x, y) in zip(points, places, strict=True):
         width, height = 0.6 * size * unit * len(point.name), 1.25 * size * unit
-        fitting = []
+        fitting: list[Any] = []
         for dx, dy, align in _offsets(clear + 2.0):
             left = x + dx * unit - {"left": 0.0, "center": width / 2, "right": width}[align]
             box = (left, y + dy * unit - height / 2, left + width, y + dy * unit + height / 2)

@@ -335,7 +335,7 @@ def paths(cases: Sequence[Case], looks: Looks, name: str = "path") -> tuple[Pict
 
 def _near_the_ends(display: PathDisplay, small: float = 0.2) -> Curve:
     """The part of the curve where minima and ends are, if this is a small one; else the whole curve."""
-    places = [point.empirical_risk for point in (*display.minima, *display.ends)]
+    places = [minimum.empirical_risk for minimum in display.minima] + [end.empirical_risk for end in display.ends]
     length = np.ptp(display.curve.risk)
     width = max(np.ptp(places), 0.01 * length)
     if width >= small * length:
