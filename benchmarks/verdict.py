@@ -136,11 +136,15 @@ def comparable(each: pd.DataFrame) -> pd.DataFrame:
     """
     kept = each[each["status"] != "unavailable"]
     kept = kept if kept["merged"].all() else kept[~kept["merged"]]
-    known = solver_names()
-    local = kept["solver"].map(lambda solver: solver in known and takes_start(get_solver(solver))).astype(bool)
+    local = kept["solver"].map(is_local).astype(bool)
     starts = kept[local].groupby("solver")["start"].agg(set)
     shared = set.intersection(*starts) if len(starts) else set()
     return kept[~local | kept["start"].isin({PRIOR} if PRIOR in shared else shared)]
+
+
+def is_local(solver: str) -> bool:
+    """Whether a solver, known here, goes down from a start that it is given."""
+    return solver in solver_names() and takes_start(get_solver(solver))
 
 
 def by_problem(each: pd.DataFrame) -> pd.DataFrame:

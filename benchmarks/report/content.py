@@ -14,7 +14,7 @@ from .. import verdict
 from ..harness.environment import Environments
 from ..verdict import LOCAL
 from . import missed, pictures
-from .details import details, milliseconds
+from .details import details, families, milliseconds
 from .drawing import Looks
 from .paper_methods import paper_parts
 from .part import Part
@@ -65,6 +65,7 @@ def describe(results: pd.DataFrame, environments: Environments, say: Say) -> Con
             parts = [
                 _overview(each, table, looks),
                 _matrix(each),
+                families(each) if each["start"].nunique() > 1 else None,
                 _growth(each, looks),
                 _ends(each, looks),
                 _solvers(each, table),
