@@ -157,7 +157,7 @@ def by_problem(each: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_solver(each: pd.DataFrame) -> pd.DataFrame:
-    """One line per method on comparable rows, who found most first.
+    """One line per method on comparable rows, who solves most first: of a problem with several starts, their share.
 
     ``low`` and ``high`` are Wilson's 95 % interval of the share found; ``median`` and ``ninety`` quantiles of the
     seconds of the runs that found the optimum, and of no others; ``relative`` is the median of the ratios to the
@@ -177,6 +177,7 @@ def by_solver(each: pd.DataFrame) -> pd.DataFrame:
                 "runs": count,
                 "found": found,
                 "share": found / count,
+                "solved": rows.groupby("problem")["found"].mean().sum(),
                 "low": low,
                 "high": high,
                 "false_claims": int(rows["false_claim"].sum()),
@@ -186,9 +187,9 @@ def by_solver(each: pd.DataFrame) -> pd.DataFrame:
                 "evaluations": of_method["gradient_evaluations"].median(),
             }
         )
-    columns = ["method", "runs", "found", "share", "low", "high", "false_claims", "median", "ninety", "relative"]
-    table = pd.DataFrame(lines, columns=[*columns, "evaluations"])
-    return table.sort_values(["found", "share", "median"], ascending=[False, False, True], ignore_index=True)
+    columns = ["method", "runs", "found", "share", "solved", "low", "high", "false_claims", "median", "ninety"]
+    table = pd.DataFrame(lines, columns=[*columns, "relative", "evaluations"])
+    return table.sort_values(["solved", "share", "median"], ascending=[False, False, True], ignore_index=True)
 
 
 def wilson(found: int, count: int, z: float = 1.959964) -> tuple[float, float]:
