@@ -24,8 +24,9 @@ class Claimed(Numbers):
     """The lifted model at the variables of a file: its objective, and by how much each row and range is violated."""
 
     def __init__(self, problem: BoundProblem, weights: np.ndarray, given: dict[str, float]) -> None:
+        # Without what is negative, which is a violation of its own: a logarithm makes no number of it.
         super().__init__(problem, np.maximum(weights, 0.0))
-        self.ratios, self._given = weights / problem.prior, given
+        self._given = given
         self.violations = {"q": max(0.0, -float(weights.min()))}
 
     def sqrt(self, x: Any) -> Any:

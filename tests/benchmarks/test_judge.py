@@ -129,6 +129,20 @@ def test_weights_that_do_not_sum_to_one_are_infeasible(case, tmp_path, capsys):
     assert only["violation"] == pytest.approx(0.01) and only["solver"] == "mine" and only["claimed"] is None
 
 
+def test_a_weight_a_little_below_zero_is_within_the_tolerance(case, tmp_path, capsys):
+    """SNOPT's are: the divergence of it is no number, and the violation is no more than what is missing to zero."""
+    _, path, best = case
+    for amount, infeasible in ((1e-9, False), (1e-4, True)):
+        weights = best.posterior.copy()
+        weights[0] = -amount
+        weights[weights.argmax()] += 1.0 - weights.sum()
+        (tmp_path / "q.json").write_text(json.dumps(weights.tolist()))
+        _, said = answer(capsys, path.with_suffix(".json"), tmp_path / "q.json")
+        (only,) = said["solutions"]
+        assert np.isfinite(only["violation"]) and only["violation"] == pytest.approx(amount, rel=1e-6)
+        assert (only["verdict"] == INFEASIBLE) == infeasible
+
+
 def test_weights_as_csv_and_json(case, tmp_path, capsys):
     _, path, best = case
     weights = best.posterior.tolist()
