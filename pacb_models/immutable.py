@@ -5,6 +5,14 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
+
+
+def fixed(array: NDArray[Any]) -> NDArray[Any]:
+    """The array as one that nobody can make writable again: a solver must not change what it is judged by."""
+    if isinstance(array.base, bytes):
+        return array
+    return np.frombuffer(array.tobytes(), dtype=array.dtype).reshape(array.shape)
 
 
 class Immutable:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import numbers
 import reprlib
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -174,6 +176,11 @@ def check_choice(name: str, value: object, choices: tuple[str, ...] | list[str])
     if value not in choices:
         raise InputError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}.")
     return str(value)
+
+
+def first_repeated(names: Sequence[Any]) -> Any:
+    """The first name that stands in the list more than once; None when all differ."""
+    return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
 def check_jobs(name: str, value: object) -> int:

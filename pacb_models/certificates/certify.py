@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..constants import check_sample_size
 from ..errors import InputError
-from ..validation import check_delta, check_prior
+from ..validation import check_delta, check_prior, first_repeated
 from .betting import BettingSet
 from .certificate import Certificate
 from .confidence_sets import CountSet
@@ -129,9 +128,11 @@ def _scoring(spread: object, largest_level: float) -> TieSplit | Spread:
 
 def check_names(names: Sequence[str] | None, size: int) -> None:
     """A name for each classifier, and no name twice."""
-    if names is not None and len(names) != size:
+    if names is None:
+        return
+    if len(names) != size:
         raise InputError(f"names has {len(names)} entries, but there are {size} classifiers; the two must match.")
-    if names is not None and len(set(names)) < size:
-        # A sentence about a classifier must not be true of another one of its name.
-        repeated = next(name for name, count in Counter(names).items() if count > 1)
+    # A sentence about a classifier must not be true of another one of its name.
+    repeated = first_repeated(names)
+    if repeated is not None:
         raise InputError(f"names has {repeated!r} more than once; classifiers must have different names.")

@@ -66,8 +66,11 @@ class End(NamedTuple):
     place: str
 
 
-def frontier_curve(problem: BoundProblem) -> Curve:
-    """The bound along the path; points are added where neighbours are far apart."""
+def frontier_curve(problem: BoundProblem, between: tuple[float, float] | None = None) -> Curve:
+    """The bound along the path; points are added where neighbours are far apart.
+
+    ``between`` two empirical risks neighbours are as near as if this were all of the curve.
+    """
     small = problem.merged().problem
     excess = small.risks - small.risks.min()
     if not excess.any():
@@ -83,13 +86,16 @@ def frontier_curve(problem: BoundProblem) -> Curve:
     # Below the smallest positive excess nothing but the smallest risk has weight (with KL: below a fiftieth of it).
     start = least - np.log(50.0) if small.divergence_function.moments == "kl" else least
     points = [point(scale) for scale in np.linspace(largest + np.log(1e4), start, 60)]
-    for _ in range(_ROUNDS):
-        table = np.array(points)
-        spans = np.maximum(np.ptp(table[:, 1:], axis=0), 1e-12)
-        wide = np.flatnonzero((np.abs(np.diff(table[:, 1:], axis=0)) > _RESOLUTION * spans).any(axis=1))
-        if not wide.size:
-            break
-        points = sorted(points + [point(0.5 * (table[k, 0] + table[k + 1, 0])) for k in wide], reverse=True)
+    for low, high in ((-np.inf, np.inf), *([] if between is None else [between])):
+        for _ in range(_ROUNDS):
+            table = np.array(points)
+            inside = (low <= table[:, 1]) & (table[:, 1] <= high)
+            spans = np.maximum(np.ptp(table[inside, 1:], axis=0), 1e-12)
+            far = (np.abs(np.diff(table[:, 1:], axis=0)) > _RESOLUTION * spans).any(axis=1)
+            wide = np.flatnonzero(far & (inside[1:] | inside[:-1]))
+            if not wide.size:
+                break
+            points = sorted(points + [point(0.5 * (table[k, 0] + table[k + 1, 0])) for k in wide], reverse=True)
     prior = (np.inf, small.empirical_risk(small.prior), small.bound(small.prior))
     table = np.array([prior, *points])
     return Curve(table[:, 1], table[:, 2])
