@@ -159,6 +159,8 @@ class PathDisplay(Display):
             raise UnsupportedProblemError(
                 f"the path is that of a BoundProblem, not of a {type(problem).__name__}, whose bound is convex."
             )
+        if problem.posteriors is not None:
+            raise UnsupportedProblemError("the path is that of the whole simplex, not of a problem with constraints.")
         exact = exact or solve(problem, "frontier")
         best = LocalMinimum(exact.bound, exact.empirical_risk, exact.divergence, exact.support_size)
         others = sorted(exact.local_minima)
