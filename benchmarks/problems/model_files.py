@@ -175,9 +175,13 @@ def touching_model(problem: BoundProblem, posterior: Any) -> pyo.ConcreteModel:
     return model
 
 
+def _pyomo(formulation: str) -> Callable[[BoundProblem, Any], pyo.ConcreteModel]:
+    return lambda problem, best: problem.pyomo_model(formulation)
+
+
 #: The model of a problem in each formulation, from its proven minimum where it needs that.
 FORMULATIONS: dict[str, Callable[[BoundProblem, Any], Any]] = {
-    **{name: lambda problem, best, name=name: problem.pyomo_model(name) for name in pyomo_models.FORMULATIONS},
+    **{name: _pyomo(name) for name in pyomo_models.FORMULATIONS},
     "touching": touching_model,
     "conic": lambda problem, best: problem,
 }
