@@ -130,16 +130,8 @@ class CrossCheck:
 
     def __str__(self) -> str:
         columns, rows = self._cells()
-        cells = [columns, *rows]
-        widths = [max(len(line[k]) for line in cells) for k in range(len(columns))]
-        lines = [
-            "  ".join(
-                cell.rjust(width) if column in _NUMERIC else cell.ljust(width)
-                for column, cell, width in zip(columns, line, widths, strict=True)
-            ).rstrip()
-            for line in cells
-        ]
-        return "\n".join([*lines, *self._remarks()])
+        headings = [terminal.Column(name, name in _NUMERIC) for name in columns]
+        return "\n".join([*terminal.aligned(headings, rows), *self._remarks()])
 
     def _cells(self) -> tuple[list[str], list[list[str]]]:
         """The columns that say something, and the lines as they are shown."""
