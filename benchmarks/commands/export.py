@@ -27,7 +27,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         subparsers,
         "export",
         run,
-        "problems as .nl, .gms and .bar files with their certified optima",
+        "write problems as .nl, .gms and .bar files, with their optima",
         "Write problems as models that other solvers read (.nl for AMPL's solvers, .gms for GAMS, .bar for BARON),\n"
         "with names and a start, and a JSON file beside each: data, certified optimum, lower bound, posterior, local\n"
         "minima.\n\n"
