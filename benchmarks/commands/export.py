@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     written: list[Path] = []
     for recipe in recipes.values():
         written += export(recipe, options.out, formats, formulation, largest, not options.no_suffixes, options.floors)
-    print(f"{len(recipes)} problems, {len(written)} files in {options.out}", file=sys.stderr)
+    print(f"{len(recipes)} problem{'s' * (len(recipes) > 1)}, {len(written)} files in {options.out}", file=sys.stderr)
     if options.archive:
         archive(options.out, written, options.archive)
         print(f"packed into {options.archive}", file=sys.stderr)
