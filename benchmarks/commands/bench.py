@@ -15,7 +15,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pacb_models.commands.program import DONE, FAILED, SOLVER_FILE, add_command, named_solvers, refuse_ignored
+from pacb_models.commands.program import (
+    DONE,
+    FAILED,
+    SOLVER_FILE,
+    add_command,
+    named_solvers,
+    parse_options,
+    refuse_ignored,
+)
 from pacb_models.errors import InputError
 
 # The runner and the suites are imported where they are used: ``pacb --help`` must not wait for NumPy.
@@ -37,7 +45,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "  pacb bench --suite paper --jobs 2 --out results/paper\n"
         "  pacb bench --out results/paper --suite paper --resume\n"
         "  pacb bench --risks mine.csv --m 500      your own risk file\n"
-        "  pacb bench --solvers mine.py:SOLVER,frontier,ipopt   your own solver\n"
+        "  pacb bench --solvers mine.py:SOLVER,frontier,ipopt,ccp   your own solver\n"
+        "  pacb bench --solvers ipopt,ccp --option starts=5         an option of solvers\n"
         "  pacb bench --solvers nl:ipopt,frontier   any program that reads .nl files, as AMPL's solvers do\n"
         "  pacb bench --repeat 5 --out results/five  every cell five times: medians and intervals\n"
         "  pacb bench --report results/paper        the report on an unfinished run\n"
@@ -47,51 +56,46 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     # In the place of the method: argparse asks for the help when it is wanted, and not before.
     vars(parser)["format_help"] = partial(_with_suites, parser.format_help)
-    parser.add_argument("--suite", default="quick", help="one of those listed below")
-    parser.add_argument("--risks", nargs="+", metavar="FILE", help="risk files to use instead of a suite (with --m)")
-    parser.add_argument("--m", type=int, help="sample size of the risk files")
-    parser.add_argument("--delta", type=float, default=0.05, help="confidence parameter for the risk files")
-    parser.add_argument(
-        "--distance", action="append", help="distance for the risk files; repeatable, all three by default"
-    )
-    parser.add_argument("--solvers", metavar="A,B,...", help=f"only these solvers; {SOLVER_FILE}")
-    parser.add_argument("--problems", metavar="TEXT", help="only problems whose name contains this")
-    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="per cell, instead of the suite's")
-    parser.add_argument(
-        "--memory-limit",
-        metavar="SIZE",
-        help="per cell, such as 800M or 4G, or 'none'; half of this machine's memory by default, divided by --jobs "
-        "(with --dask give it, if workers have less)",
-    )
-    parser.add_argument(
-        "--starts", type=int, metavar="N", help="start every local method from the same N random posteriors"
-    )
-    parser.add_argument("--seed", type=int, metavar="S", help="of those posteriors (0 by default)")
-    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="measure every cell N times")
-    parser.add_argument(
-        "--jobs", type=int, default=1, metavar="N", help="cells at the same time (timings are then marked)"
-    )
-    parser.add_argument("--dask", metavar="ADDRESS", help="measure on the workers of a Dask scheduler")
-    parser.add_argument("--out", metavar="DIR", help="output directory; results/SUITE-DATE-TIME by default")
-    parser.add_argument("--resume", action="store_true", help="go on in a directory that holds results")
-    parser.add_argument("--retry-failed", action="store_true", help="with --resume: measure failures again")
-    parser.add_argument("--no-report", action="store_true", help="write the results only")
-    parser.add_argument("--report", metavar="DIR", help="only write the report on what DIR holds, finished or not")
-    parser.add_argument(
-        "--page", metavar="FILE.md", help="also write the report as Markdown, with figures and raw results beside it"
-    )
-    parser.add_argument(
-        "--files", action="store_true", help="also write the report's figures (SVG, PDF) and tables (Markdown, LaTeX)"
-    )
-    parser.add_argument(
-        "--merge",
-        nargs="+",
-        metavar="DIR",
-        help="put the results of several directories, or machines, into the new directory --out",
-    )
-    parser.add_argument("--compare", nargs=2, metavar=("DIR1", "DIR2"), help="what became faster, slower or wrong")
+    add = parser.add_argument
+    add("--suite", default="quick", help="one of those listed below")
+    add("--risks", nargs="+", metavar="FILE", help="risk files to use instead of a suite (with --m)")
+    add("--m", type=int, help="sample size of the risk files")
+    add("--delta", type=float, default=0.05, help="confidence parameter for the risk files")
+    add("--distance", action="append", help="distance for the risk files; repeatable, all three by default")
+    add("--divergence", default="chi2", help="divergence for the risk files: chi2, kl or renyi")
+    add("--order", type=float, default=2.0, help="Rényi order, with --divergence renyi")
+    add("--constant", default="exact", help="constant for the risk files: exact, one-sided or paper")
+    add("--solvers", metavar="A,B,...", help=f"only these solvers; {SOLVER_FILE}")
+    add("--option", action="append", default=[], metavar="NAME=VALUE", help=_OPTION_HELP)
+    add("--problems", metavar="TEXT", help="only problems whose name contains this")
+    add("--time-limit", type=float, metavar="SECONDS", help="per cell, instead of the suite's")
+    add("--memory-limit", metavar="SIZE", help=_MEMORY_HELP)
+    add("--starts", type=int, metavar="N", help="start every local method from the same N random posteriors")
+    add("--seed", type=int, metavar="S", help="of those posteriors (0 by default)")
+    add("--repeat", type=int, default=1, metavar="N", help="measure every cell N times")
+    add("--jobs", type=int, default=1, metavar="N", help="cells at the same time (timings are then marked)")
+    add("--dask", metavar="ADDRESS", help="measure on the workers of a Dask scheduler")
+    add("--out", metavar="DIR", help="output directory; results/SUITE-DATE-TIME by default")
+    add("--resume", action="store_true", help="go on in a directory that holds results")
+    add("--retry-failed", action="store_true", help="with --resume: measure failures again")
+    add("--no-report", action="store_true", help="write the results only")
+    add("--report", metavar="DIR", help="only write the report on what DIR holds, finished or not")
+    add("--page", metavar="FILE.md", help="also write the report as Markdown, with figures and raw results beside it")
+    add("--files", action="store_true", help="also write figures (SVG, PDF) and tables (Markdown, LaTeX) as files")
+    add("--merge", nargs="+", metavar="DIR", help="put the results of several directories into the new one --out")
+    add("--compare", nargs=2, metavar=("DIR1", "DIR2"), help="what became faster, slower or wrong")
     return parser
 
+
+#: Help that takes two lines.
+_OPTION_HELP = "an option such as starts=5, for every solver that has it; repeatable"
+_MEMORY_HELP = (
+    "per cell, such as 800M or 4G, or 'none'; half of this machine's memory by default, divided by --jobs (with --dask "
+    "give it, if workers have less)"
+)
+
+#: What describes a user's risk files.
+_BOUND = ("delta", "divergence", "order", "constant")
 
 #: What shows results without measuring any, and the options that each of them takes.
 _MODES = {"compare": (), "merge": ("out", "page", "files", "no_report"), "report": ("page", "files")}
@@ -169,17 +173,14 @@ def _again(options: argparse.Namespace, directory: Path) -> str:
     """The command that goes on with a run that was stopped."""
     words = ["pacb", "bench"]
     if options.risks:
-        words += ["--risks", *options.risks, "--m", str(options.m), "--delta", repr(options.delta)]
-        words += [word for distance in options.distance or () for word in ("--distance", distance)]
-    else:
-        words += ["--suite", options.suite]
-    given = {"--jobs": None if options.jobs == 1 else options.jobs, "--repeat": None}
-    given["--repeat"] = None if options.repeat == 1 else options.repeat
-    for name in ("solvers", "problems", "starts", "seed", "time_limit", "memory_limit", "dask", "page"):
-        given[f"--{name.replace('_', '-')}"] = getattr(options, name)
-    # With an equals sign, a value may begin with a hyphen.
-    words += [f"{name}={value}" for name, value in given.items() if value is not None]
-    words += [f"--{name}" for name in ("no-report", "files") if getattr(options, name.replace("-", "_"))]
+        words += ["--risks", *options.risks]
+    for action in options.parser._actions:
+        value = getattr(options, action.dest, action.default)
+        if value == action.default or action.dest in ("risks", "out", "resume", "retry_failed"):
+            continue
+        # With an equals sign, a value may begin with a hyphen.
+        values = value if isinstance(value, list) else [value]
+        words += [action.option_strings[0] if each is True else f"{action.option_strings[0]}={each}" for each in values]
     return shlex.join([*words, f"--out={directory}", "--resume"])
 
 
@@ -233,11 +234,14 @@ def _suite(options: argparse.Namespace) -> Suite:
         if options.m is None:
             raise InputError("--risks needs --m, the number of examples on which the risks were measured.")
         refuse_ignored(options, ["suite"], "does not go with --risks, which is a suite of its own")
-        chosen = from_files(options.risks, options.m, options.distance or DISTANCES, delta=options.delta)
+        if options.divergence != "renyi":
+            refuse_ignored(options, ["order"], "goes with --divergence renyi")
+        bound = {name: getattr(options, name) for name in _BOUND}
+        chosen = from_files(options.risks, options.m, options.distance or DISTANCES, **bound)
     else:
-        refuse_ignored(options, ["m", "delta", "distance"], "describes risk files; it goes with --risks")
+        refuse_ignored(options, ["m", "distance", *_BOUND], "describes risk files; it goes with --risks")
         chosen = suite(options.suite)
-    chosen = chosen.select(solvers, options.problems)
+    chosen = chosen.select(solvers, options.problems).with_options(parse_options(options.option))
     return chosen if options.starts is None else chosen.with_starts(options.starts, options.seed or 0)
 
 

@@ -13,11 +13,11 @@ import numpy as np
 from pacb_models.errors import InputError
 from pacb_models.estimators.dataset import Dataset, Sizes
 from pacb_models.estimators.grids import lambda_grid
-from pacb_models.estimators.shared_gram import Errors, Task
 from pacb_models.validation import check_count
 
 from .protocols import random_stream
 from .risks import Experiment, PartialResults, Progress, run_batches
+from .shared_gram import Errors, Task
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,13 +19,13 @@ import numpy as np
 from pacb_models.errors import InputError
 from pacb_models.estimators.dataset import Dataset, Sizes
 from pacb_models.estimators.grids import lambda_grid
-from pacb_models.estimators.shared_gram import MAX_ITERATIONS, MEMORY_LIMIT, Errors, SharedGram, Task
 from pacb_models.estimators.sigest import sigest
 from pacb_models.files import write_atomically
 from pacb_models.validation import check_count, check_jobs
 
 from .protocols import make_protocol, paper_sizes
 from .risk_table import RiskTable
+from .shared_gram import MAX_ITERATIONS, MEMORY_LIMIT, Errors, SharedGram, Task
 
 #: SVMs per matrix product. It is part of the experiment, not of the machine: results must not depend on the cores.
 BATCH = 32

@@ -63,7 +63,7 @@ def certified(problem: BoundProblem) -> tuple[float, int | None, bool]:
     for name in solver_names():
         method = get_solver(name)
         clean = clean and type(method).__module__.startswith("pacb_models.")
-        if method.exact and method.unsupported(problem) is None and method.missing() is None:
+        if method.exact and method.refusal(problem) is None and method.missing() is None:
             solution = solve(problem, name)
             if solution.is_global:
                 return solution.bound, 1 + len(solution.local_minima), clean

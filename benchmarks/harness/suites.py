@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -106,12 +107,29 @@ class Suite:
         description = f"{self.description}; local methods from {count} random starts (seed {seed})"
         return replace(self, description=description, cells=tuple(cells))
 
+    def with_options(self, options: dict[str, Any]) -> Suite:
+        """Every cell with those of the options that its solver has; one that no solver has is refused."""
+        taken = {solver: options.keys() & parameters(solver) for solver in {cell.solver for cell in self.cells}}
+        for name in sorted(options.keys() - set().union(*taken.values())):
+            raise InputError(f"--option gives {name!r}, which none of {', '.join(sorted(taken))} has.")
+        cells = [
+            replace(cell, settings={**cell.settings, **{name: options[name] for name in sorted(taken[cell.solver])}})
+            for cell in self.cells
+        ]
+        # Two settings of a suite may have become the same.
+        return replace(self, cells=tuple({cell.key: cell for cell in cells}.values()))
+
     def installed(self) -> tuple[Suite, dict[str, str]]:
         """The cells of solvers that can run here, and what the others lack."""
         absent = {name: reason for name, reason in available_solvers().items() if not reason.available}
         cells = tuple(cell for cell in self.cells if cell.solver not in absent)
         wanted = {cell.solver for cell in self.cells}
         return replace(self, cells=cells), {name: reason for name, reason in absent.items() if name in wanted}
+
+
+def parameters(solver: str) -> set[str]:
+    """The options that a solver has."""
+    return set(inspect.signature(get_solver(solver).run).parameters) - {"problem"}
 
 
 def cells_for(
@@ -281,13 +299,15 @@ def outside() -> Suite:
 
 
 def from_files(paths: Iterable[str], m: int, distances: Iterable[str], **bound: Any) -> Suite:
-    """A user's own risk files, every solver."""
+    """A user's own risk files, every solver; the name of a problem tells what is not as usual."""
+    usual = {"divergence": "chi2", "order": 2.0, "constant": "exact"}
+    marks = "".join(f"-{bound[name]}" for name, value in usual.items() if bound.get(name, value) != value)
     cells: list[Cell] = []
     for path in paths:
         content = read_risk_file(path)
         for distance in distances:
             arguments = {"content": content, "m": m, "distance": distance, **bound}
-            cells += cells_for(Problem(f"{path}-{distance}", str(path), from_content, arguments))
+            cells += cells_for(Problem(f"{path}-{distance}{marks}", str(path), from_content, arguments))
     return Suite("files", "risk files: " + ", ".join(map(str, paths)), tuple(cells), time_limit=60.0)
 
 

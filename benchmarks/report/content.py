@@ -67,7 +67,7 @@ def describe(results: pd.DataFrame, environments: Environments, say: Say) -> Con
                 _matrix(each),
                 _growth(each, looks),
                 _ends(each, looks),
-                Part("solvers", "Solver by solver", tables=(solvers_table(each),)),
+                _solvers(each, table),
             ]
             paper = list(paper_parts(cells, each))
             say("details")
@@ -139,7 +139,8 @@ def _matrix(each: pd.DataFrame) -> Part:
         title = "No run missed an optimum"
     else:
         local = int((wrong["outcome"] == LOCAL).sum())
-        title = f"{len(wrong)} of {len(each)} runs missed the optimum; {local} of them claim to have it"
+        which = "all" if local == len(wrong) else f"{local} of them"
+        title = f"{len(wrong)} of {len(each)} runs missed the optimum; {which} claim to have it"
     text = (
         "A column is a problem, a row a solver. Light: the optimum. Dark: something else. A family holds problems that "
         "are difficult in the same way; those that most solvers miss come first."
@@ -177,6 +178,16 @@ def _ends(each: pd.DataFrame, looks: Looks, most: int = 4) -> Part | None:
     return Part("ends", title, text, pictures.paths(found, looks))
 
 
+def _solvers(each: pd.DataFrame, table: pd.DataFrame) -> Part:
+    honest = list(table.loc[table["false_claims"] == 0, "method"])
+    title = f"{len(honest)} of {len(table)} solvers never claim a false optimum"
+    if len(honest) == len(table):
+        title = "No solver claims a false optimum"
+    elif 0 < len(honest) <= 3:
+        title = f"Only {listed(honest)} never claim{'s' * (len(honest) == 1)} a false optimum"
+    return Part("solvers", title, tables=(solvers_table(each),))
+
+
 def solvers_table(each: pd.DataFrame) -> Table:
     """The one table: a row for each solver."""
     table = verdict.by_solver(each)
@@ -184,12 +195,11 @@ def solvers_table(each: pd.DataFrame) -> Table:
     groups = pictures.classes(each)
     for title, rows in groups.items():
         tallies = verdict.by_solver(rows).set_index("method")
-        for line in ("found", "runs"):
-            table[f"{line} {title}"] = table["method"].map(tallies[line])
+        texts = {line.method: f"{line.found}/{line.runs}" for line in tallies.reset_index().itertuples()}
+        table[f"share {title}"] = table["method"].map(tallies["share"])
+        table[f"tally {title}"] = table["method"].map(texts)
         words = {"One": "found, one minimum", "Sev": "found, several minima"}.get(title[:3], "found")
-        columns.append(Column(words, f"tally {title}", numeric=False))
-        pairs = zip(table[f"found {title}"], table[f"runs {title}"])
-        table[f"tally {title}"] = ["–" if pd.isna(runs) else f"{found:.0f}/{runs:.0f}" for found, runs in pairs]
+        columns.append(Column(words, f"share {title}", text=f"tally {title}"))
     columns.append(Column("false claims", "false_claims", "{:.0f}".format))
     columns.append(Column("median [ms]", "median", milliseconds))
     columns.append(Column("90 % [ms]", "ninety", milliseconds))
@@ -222,7 +232,7 @@ def _limits(runs: pd.DataFrame, environments: Environments) -> Iterator[str]:
     times = f"{repetitions} repetitions; the median time counts, and the worst outcome" if repetitions > 1 else "once"
     yield f"Each run: a process of its own with one BLAS thread, ended after {limits}, measured {times}."
     starts = sorted(runs.loc[runs["start"] != verdict.PRIOR, "start"].unique())
-    yield "Each local method begins at its default start" + (
+    yield "Each local method begins at the prior" + (
         f"; and where it says so at {len(starts)} random posteriors, the same for all methods." if starts else "."
     )
     yield "Not timed: importing software (each solver first solves a tiny problem), the constant, the certificate."
@@ -253,7 +263,7 @@ def _flat(environment: dict[str, Any]) -> list[tuple[str, Any]]:
 
 def _software(runs: pd.DataFrame, environments: Environments) -> Part:
     used = _used(environments, runs)
-    described = {number: dict(_flat(entry)) for number, entry in used.items()}
+    described = {number: dict(_flat(entry)) | _named_by_runs(runs, number) for number, entry in used.items()}
     names = dict.fromkeys(name for facts in described.values() for name in facts)
     records = pd.DataFrame({"what": ["runs", *names]})
     columns = [Column("what", "what", numeric=False)]
@@ -262,6 +272,14 @@ def _software(runs: pd.DataFrame, environments: Environments) -> Part:
         records[str(number)] = [str(count), *(_fact(name, facts.get(name)) for name in names)]
         columns.append(Column(f"environment {number}" if len(used) > 1 else "value", str(number), numeric=False))
     return Part("software", "Machine and versions", tables=(Table.of("environment", "", columns, records),))
+
+
+def _named_by_runs(runs: pd.DataFrame, environment: int) -> dict[str, Any]:
+    """The programs that solvers ran, with the versions that those gave: nobody but they know them."""
+    here = runs[(runs["environment"] == environment) & runs["software"].notna()]
+    return {
+        method: ", ".join(sorted(set(here.loc[here["method"] == method, "software"]))) for method in set(here["method"])
+    }
 
 
 def _fact(name: str, value: Any) -> str:

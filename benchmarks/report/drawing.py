@@ -141,13 +141,17 @@ def name_points(axes: Axes, points: Sequence[Named], size: float = 8.0, avoid: A
         taken += [(x - unit, y - unit, x + unit, y + unit) for x, y in curve]
     for point, (x, y) in zip(points, places, strict=True):
         width, height = 0.6 * size * unit * len(point.name), 1.25 * size * unit
+        fitting: list[Any] = []
         for dx, dy, align in _offsets(clear + 2.0):
             left = x + dx * unit - {"left": 0.0, "center": width / 2, "right": width}[align]
             box = (left, y + dy * unit - height / 2, left + width, y + dy * unit + height / 2)
-            within = inside.x0 <= box[0] and box[2] <= inside.x1 + 40 * unit
-            within = within and inside.y0 <= box[1] and box[3] <= inside.y1 + 6 * unit
-            if within and not any(_overlap(box, other) for other in taken):
-                break
+            if inside.x0 <= box[0] and box[2] <= inside.x1 and inside.y0 <= box[1] and box[3] <= inside.y1 + 6 * unit:
+                covered = sum(_overlap(box, other) for other in taken)
+                fitting.append((covered, len(fitting), dx, dy, align, box))
+                if not covered:
+                    break
+        # Where no place is free, the one that covers least; where none is inside, beside the point.
+        *_, dx, dy, align, box = min(fitting, default=(0, 0, clear + 2.0, 0.0, "left", taken[0]))
         taken.append(box)
         distant = abs(dx) + abs(dy) > clear + 8.0
         axes.annotate(
@@ -168,9 +172,9 @@ def _offsets(near: float) -> Iterable[tuple[float, float, str]]:
     """Places to try for a name: beside the point first, then farther away."""
     yield from ((near, 0.0, "left"), (-near, 0.0, "right"), (0.0, -near - 4, "center"), (0.0, near + 4, "center"))
     for distance in range(16, 200, 8):
-        for dx, align in ((6.0, "left"), (-6.0, "right"), (26.0, "left"), (-26.0, "right")):
-            for dy in (-distance, distance):
-                yield dx, float(dy), align
+        for dy in (-float(distance), float(distance)):
+            yield from ((6.0, dy, "left"), (-6.0, dy, "right"), (26.0, dy, "left"), (-26.0, dy, "right"))
+            yield 0.0, dy, "center"
 
 
 def _overlap(first: Sequence[float], second: Sequence[float]) -> bool:

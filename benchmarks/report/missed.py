@@ -30,10 +30,10 @@ class Case:
     tried: int
     display: PathDisplay
 
-    def title(self) -> str:
+    def words(self) -> str:
         """How many methods missed it."""
         minima = counted(len(self.display.minima), "local minimum", "local minima")
-        return f"{self.name}: {minima}, {self.missed} of {self.tried} missed the best"
+        return f"{minima}, {self.missed} of {self.tried} missed the best"
 
 
 def cases(each: pd.DataFrame, most: int) -> list[Case]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from pacb_models.plots.path import Curve, PathDisplay, frontier_curve
 from pacb_models.plots.style import BLACK, VERMILION, literal
 
 from .. import verdict
@@ -62,7 +63,7 @@ def overview(each: pd.DataFrame, looks: Looks) -> tuple[Picture, ...]:
     bottom = max(0.0, min(10 * np.floor(least / 10) - 10, 60.0))
     drawn = []
     for number, (title, table) in enumerate(tables.items()):
-        figure, axis = new_axes(5.6, 3.9)
+        figure, axis = new_axes(4.9, 3.4)
         tips, points = {}, []
         for line in table.itertuples():
             look, gid = looks[line.method], f"overview-{number}:{line.method}"
@@ -312,8 +313,8 @@ def paths(cases: Sequence[Case], looks: Looks, name: str = "path") -> tuple[Pict
     """The bound along the path of posteriors, its minima, and the points where solvers ended; a picture for each."""
     drawn = []
     for number, case in enumerate(cases):
-        curve, best = case.display.curve, case.display.minima[0]
-        figure, axis = new_axes(5.6, 3.5)
+        curve, best = _near_the_ends(case.display), case.display.minima[0]
+        figure, axis = new_axes(4.9, 3.4)
         axis.plot(curve.risk, curve.bound, color=BLACK, lw=1.4)
         axis.plot(best.empirical_risk, best.bound, "*", color=BLACK, ms=13)
         points = []
@@ -323,12 +324,26 @@ def paths(cases: Sequence[Case], looks: Looks, name: str = "path") -> tuple[Pict
                 axis.plot(end.empirical_risk, end.bound, "o", mfc="none", mec=VERMILION, mew=1.8, ms=10)
             names = _names(end.names, looks)
             points.append(Named(end.empirical_risk, end.bound, names, VERMILION if missed else BLACK))
-        axis.set_title(literal(case.title()), loc="left", fontsize=9.0)
+        axis.set_title(f"{literal(case.name)}\n{case.words()}", loc="left", fontsize=9.0)
         axis.set(xlabel="empirical risk of the posterior", ylabel="bound")
         settle(figure)
         name_points(axis, points, size=8.0, avoid=curve, clear=8.0)
-        drawn.append(draw(f"{name}-{number + 1}", f"{case.title()}: the bound along the path.", figure))
+        description = f"{case.name}: {case.words()}: the bound along the path."
+        drawn.append(draw(f"{name}-{number + 1}", description, figure))
     return tuple(drawn)
+
+
+def _near_the_ends(display: PathDisplay, small: float = 0.2) -> Curve:
+    """The part of the curve where minima and ends are, if this is a small one; else the whole curve."""
+    places = [minimum.empirical_risk for minimum in display.minima] + [end.empirical_risk for end in display.ends]
+    length = np.ptp(display.curve.risk)
+    width = max(np.ptp(places), 0.01 * length)
+    if width >= small * length:
+        return display.curve
+    low, high = min(places) - width, max(places) + 2.0 * width
+    risk, bound = frontier_curve(display.problem, (low, high))
+    shown = (low <= risk) & (risk <= high)
+    return Curve(risk[shown], bound[shown])
 
 
 def _names(names: Sequence[str], looks: Looks, most: int = 3) -> str:

@@ -40,12 +40,16 @@ class Group(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A heading, the records' key, and the way a value is shown; numbers are set flush right."""
+    """A heading, the records' key, and the way a value is shown; numbers are set flush right.
+
+    ``text`` is the key of what is shown in place of the number, which the column is still sorted by.
+    """
 
     title: str
     key: str
     show: Callable[[Any], str] = str
     numeric: bool = True
+    text: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class Table:
         labels: int = 1,
     ) -> Table:
         """The columns of a data frame, each shown its way."""
-        rows = tuple(tuple(_cell(column, record[column.key]) for column in columns) for _, record in records.iterrows())
+        rows = tuple(tuple(_cell(column, record) for column in columns) for _, record in records.iterrows())
         words = tuple(place for place, column in enumerate(columns) if not column.numeric)
         group = Group("", tuple(column.title for column in columns))
         return cls(name, title, (group,), rows, labels, tuple(notes), words)
@@ -103,11 +107,13 @@ class Table:
         return starts
 
 
-def _cell(column: Column, value: Any) -> Cell:
+def _cell(column: Column, record: pd.Series) -> Cell:
+    value = record[column.key]
     if not column.numeric:
         return Cell(column.show(value))
     number = math.nan if value is None else float(value)
-    return Cell(NONE if math.isnan(number) else column.show(value), value=number)
+    shown = NONE if math.isnan(number) else record[column.text] if column.text else column.show(value)
+    return Cell(shown, value=number)
 
 
 def as_markdown(table: Table) -> str:

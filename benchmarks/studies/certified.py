@@ -56,7 +56,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from pacb_models import BoundProblem, CertifiedClassifier, certify, clopper_pearson, solve
-from pacb_models.estimators.candidates import Tally, default_prior, poll
+from pacb_models.estimators.candidates import default_prior, poll, vote_shares
 from pacb_models.estimators.sharing import predict_members
 from pacb_models.files import write_atomically
 from pacb_models.validation import check_choice
@@ -286,10 +286,9 @@ def _pac_bayes_vote(
 ) -> tuple[float, float]:
     solution = solve(BoundProblem(risks, m=m, delta=DELTA, distance="kl", divergence="chi2"))
     assert solution.posterior is not None
-    tally = Tally(test_ballots.shape[1], len(classes))
-    for weight, ballot in zip(solution.posterior, test_ballots):
-        tally.add(weight, np.searchsorted(classes, ballot))
-    return min(1.0, 2.0 * solution.bound), float(np.mean(classes[tally.shares.argmax(axis=1)] != y_test))
+    indices = np.searchsorted(classes, test_ballots)
+    shares = vote_shares(solution.posterior, indices, test_ballots.shape[1], len(classes))
+    return min(1.0, 2.0 * solution.bound), float(np.mean(classes[shares.argmax(axis=1)] != y_test))
 
 
 def table(rows: Sequence[Row], methods: Sequence[str] = METHODS) -> str:

@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..numerics.binary_kl import all_or_refuse
 from ..validation import check_count
 from .certificate import Certificate
-from .certify import certify
+from .certify import certify, check_names
 from .counts import whole_numbers
 from .labels import check_comparable, label_array
 
@@ -32,9 +32,7 @@ class ErrorCounts:
 
     def __init__(self, names: Sequence[str], errors: ArrayLike | None = None, m: int = 0) -> None:
         self.names = [str(name) for name in names]
-        repeated = next((name for name in self.names if self.names.count(name) > 1), None)
-        if repeated is not None:
-            raise InputError(f"names has {repeated!r} more than once; classifiers must have different names.")
+        check_names(self.names, len(self.names))
         if not self.names:
             raise InputError("names is empty; there must be at least one classifier.")
         self.m = check_count("m", m, least=0)

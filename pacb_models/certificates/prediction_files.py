@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..validation import first_repeated
 from .choice import ChosenCertificate, divided
 from .error_counts import ErrorCounts
 from .labels import LARGEST_EXACT
@@ -41,7 +42,8 @@ def certify_files(
     mask = np.zeros(total, dtype=bool)
     mask[divided(total, share, seed)[0]] = True
     names, errors, _ = _count(files, target, set(ignore), mask)
-    return ChosenCertificate(errors[1], lambda k: int(errors[0, k] - errors[1, k]), total, delta, names, share, seed)
+    chosen = errors[1].argmin()
+    return ChosenCertificate(errors[1], int(errors[0, chosen] - errors[1, chosen]), total, delta, names, share, seed)
 
 
 def _count(
@@ -167,7 +169,7 @@ class _File:
     def _classifiers(self, target: str, ignored: set[str]) -> list[str]:
         file, schema = self.path, self._dataset.schema
         columns = schema.names
-        repeated = next((name for name in columns if columns.count(name) > 1), None)
+        repeated = first_repeated(columns)
         if repeated is not None:
             raise InputError(f"{file} has more than one column {repeated!r}.")
         if target not in columns:

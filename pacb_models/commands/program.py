@@ -22,6 +22,7 @@ from ..errors import InputError, RunStopped, SolverUnavailableError
 from ..names import CONSTANTS, DISTANCES
 from ..plugins import files_for_now, load, load_all, registered
 from . import streams
+from .constraint_arguments import add_constraint_arguments, constraints_from
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -34,7 +35,8 @@ GROUP = "pacb_models.commands"
 _DISTANCE_NAMES = tuple(dict.fromkeys(name for names in DISTANCES.values() for name in names))
 
 _RISKS_HELP = (
-    "one risk per line, or a CSV with a column 'risk' and optionally 'prior' and 'name'; '-' reads standard input"
+    "one risk per line, or a CSV with a column 'risk' and optionally 'prior', 'name' and columns for constraints; "
+    "'-' reads standard input"
 )
 
 
@@ -103,10 +105,10 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
 
 def _as_typed(sentence: str, arguments: Sequence[str]) -> str:
     """A complaint that begins with an argument's name in Python, with the option that the user typed for it."""
-    name = re.match(r"\w+(?= is )", sentence)
-    option = f"--{name[0].replace('_', '-')}" if name else ""
+    name = re.match(r"(\w+: )?\w+(?= is )", sentence)
+    option = f"--{re.sub('_|: ', '-', name[0])}" if name else ""
     typed = any(word.partition("=")[0] == option for word in arguments if option)
-    return f"{option}{sentence[len(option) - 2 :]}" if typed else sentence
+    return f"{option}{sentence[len(name[0]) :]}" if name and typed else sentence
 
 
 def _complain(command: str, reason: object, status: int) -> int:
@@ -173,6 +175,7 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
         "--direct", action="store_true", help="the bound without change of measure: convex and never larger"
     )
     add_bound_arguments(parser)
+    add_constraint_arguments(parser)
 
 
 def add_bound_arguments(parser: argparse.ArgumentParser) -> None:
@@ -199,6 +202,9 @@ def problem_from(options: argparse.Namespace) -> tuple[Problem, list[str]]:
     if options.divergence != "renyi":
         refuse_ignored(options, ["order"], "goes with --divergence renyi")
     content = read_risk_file(options.risks)
+    constraints = constraints_from(options, content.table)
+    if constraints and options.plot:
+        raise InputError("--plot draws a bound along its path of optimal posteriors, which knows no constraints.")
     problem = (DirectProblem if options.direct else BoundProblem)(
         content.risks,
         m=options.m,
@@ -208,6 +214,7 @@ def problem_from(options: argparse.Namespace) -> tuple[Problem, list[str]]:
         prior=content.prior,
         constant=options.constant,
         order=options.order,
+        constraints=constraints,
     )
     return problem, content.names
 

@@ -42,12 +42,11 @@ def vote_weights(errors: np.ndarray, rate: float) -> np.ndarray:
 
 def vote_candidates(errors: np.ndarray, rates: Sequence[float] = RATES) -> list[Candidate]:
     """The votes with weights that fall with the members' errors, one for each rate."""
-    return [Candidate(_vote_name(len(errors), rate), vote_weights(errors, rate)) for rate in rates]
-
-
-def _vote_name(members: int, rate: float) -> str:
-    weights = "equal weights" if rate == 0.0 else f"weights exp(-{rate:g} x cross-validation errors)"
-    return f"vote of {members}, {weights}"
+    kinds = ["equal weights" if rate == 0.0 else f"weights exp(-{rate:g} x cross-validation errors)" for rate in rates]
+    return [
+        Candidate(f"vote of {len(errors)}, {kind}", vote_weights(errors, rate))
+        for kind, rate in zip(kinds, rates, strict=True)
+    ]
 
 
 def single_candidates(names: Sequence[str]) -> list[Candidate]:
@@ -79,6 +78,14 @@ class Tally:
     def shares(self) -> np.ndarray:
         """The share of each class in the votes on each row."""
         return self._sums / self._total
+
+
+def vote_shares(weights: np.ndarray, opinions: Iterable[np.ndarray], rows: int, classes: int) -> np.ndarray:
+    """The share of each class in one weighted vote on each row."""
+    tally = Tally(rows, classes)
+    for weight, opinion in zip(weights, opinions, strict=True):
+        tally.add(weight, opinion)
+    return tally.shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,10 +141,9 @@ def cross_validation_errors(
         elsewhere = errors - np.count_nonzero(wrong[:, fold], axis=1)
         scale = len(y) / max(len(y) - len(fold), 1)
         for index, rate in enumerate(rates):
-            tally = Tally(len(fold), classes)
-            for weight, opinion in zip(vote_weights(scale * elsewhere, rate), opinions, strict=True):
-                tally.add(weight, opinion[fold])
-            votes[index] += np.count_nonzero(tally.shares.argmax(axis=1) != y[fold])
+            weights, of_fold = vote_weights(scale * elsewhere, rate), (opinion[fold] for opinion in opinions)
+            shares = vote_shares(weights, of_fold, len(fold), classes)
+            votes[index] += np.count_nonzero(shares.argmax(axis=1) != y[fold])
     return votes, errors
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.metrics import confusion_matrix
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter
 from sklearn.utils.multiclass import check_classification_targets
@@ -24,14 +25,14 @@ from .candidates import (
     RATES,
     Candidate,
     Poll,
-    Tally,
     cross_validation_errors,
     default_prior,
     poll,
     single_candidates,
     vote_candidates,
+    vote_shares,
 )
-from .cross_fitting import Fold, Progress, Training, cross_fit, make_folds
+from .cross_fitting import Progress, Training, cross_fit, make_folds
 from .guarantee import (
     Evidence,
     Guarantee,
@@ -41,7 +42,13 @@ from .guarantee import (
     check_thresholds,
     finer_statements,
 )
-from .members import REFITTED, EnsembleClassifier, check_kind, refuse_weights
+from .members import REFITTED, EnsembleClassifier, check_kind, refuse_weights, train
+
+#: What a certificate brings with it, and takes with it.
+_OF_THE_CERTIFICATE = (
+    *("certificate_", "guarantee_", "bound_", "deployed_"),
+    *("errors_", "confusion_", "n_validation_", "thresholds_"),
+)
 
 
 class CertifiedClassifier(EnsembleClassifier):
@@ -222,7 +229,8 @@ class CertifiedClassifier(EnsembleClassifier):
         X, y = self._check_data(X, y, reset=True, read_labels=False)
         groups = _checked_groups(groups, len(y))
         random = check_random_state(self.random_state)
-        training, held_out = self._parts(_num_samples(X), random)
+        whole = np.arange(len(y)), np.arange(0)
+        training, held_out = whole if self.validation_size is None else self._split(len(y), random)
         self._forget_certificate()
         # From here to _certify nothing but the training part is looked at.
         self._learn(X, y, training, fit_params, random)
@@ -263,7 +271,10 @@ class CertifiedClassifier(EnsembleClassifier):
 
         With ``deploy="stochastic"`` the probability that :meth:`predict` says this class.
         """
-        return self._random_shares(X) if self._is_random() else self._shares(X)
+        if not self._is_random():
+            return self._shares(X)
+        weights, choices = self._drawn_from(X)
+        return vote_shares(weights, choices, choices.shape[1], len(self.classes_))
 
     def predict_gibbs(self, X: Any, random_state: Any = None) -> NDArray[Any]:
         """Draw a candidate from ``certificate_.posterior`` for each row: ``certificate_.bound`` is about this."""
@@ -321,21 +332,15 @@ class CertifiedClassifier(EnsembleClassifier):
         check_choice("voting", self.voting, ("hard", "soft"))
         check_choice("deploy", self.deploy, ("deterministic", "stochastic"))
         check_risks(self.risk)
-        if self.deploy == "stochastic" and (check_thresholds(self.abstain) or self.per_prediction):
+        if (check_thresholds(self.abstain) or self.per_prediction) and self.deploy == "stochastic":
             named = "per_prediction" if self.per_prediction else "abstain"
             raise InputError(
                 f"{named} is given with deploy='stochastic'; it needs one predictor, deploy='deterministic'."
             )
-        check_thresholds(self.abstain)
         if isinstance(self.prior, str):
             check_choice("prior", self.prior, ("default",))
         if callable(self.prior) and self.prefit:
             raise InputError("prior is a function, but with prefit=True there are no cross-validation errors for it.")
-
-    def _parts(self, examples: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-        if self.validation_size is None:
-            return np.arange(examples), np.arange(0)
-        return self._split(examples, random)
 
     def _learn(
         self, X: Any, y: np.ndarray, rows: np.ndarray, fit_params: dict[str, Any], random: np.random.RandomState
@@ -350,18 +355,12 @@ class CertifiedClassifier(EnsembleClassifier):
         self.n_training_ = len(rows)
         check_positive(self.positive, self.classes_)
         training = Training(X_training, y_training, self.classes_, parameters, self.voting_ == "soft")
-        folds = make_folds(self.cv, y_training, random) if self._needs_folds() else []
-        self.estimators_, opinions = self._cross_fit(members, training, folds)
+        folds = make_folds(self.cv, y_training, random) if self.votes == "cv" or callable(self.prior) else []
+        progress = self.verbose if callable(self.verbose) else _print_progress if self.verbose else None
+        self.estimators_, opinions = cross_fit(
+            self.names_, members, training, folds, self.n_jobs, progress, self.memory
+        )
         self._form_candidates(opinions, np.searchsorted(self.classes_, y_training), [tested for _, tested in folds])
-
-    def _needs_folds(self) -> bool:
-        return self.votes == "cv" or callable(self.prior)
-
-    def _cross_fit(
-        self, members: list[Any], training: Training, folds: list[Fold]
-    ) -> tuple[list[Any], list[np.ndarray]]:
-        """Fit the members; a subclass whose members share work (a kernel matrix) may do it together."""
-        return cross_fit(self.names_, members, training, folds, self.n_jobs, self._progress(), self.memory)
 
     def _form_candidates(
         self,
@@ -413,9 +412,10 @@ class CertifiedClassifier(EnsembleClassifier):
         self.certificate_ = certify(self.errors_, len(y), delta=delta, prior=self.prior_, names=names)
         posterior = self._deployed_posterior()
         statements = finer_statements(Evidence(y, self.classes_, answers, self.prior_, posterior), requests, self.delta)
-        self.confusion_ = (
-            None if self.deployed_ is None else self._confusion(y, answers.choices[self.certificate_.single])
-        )
+        self.confusion_ = None
+        if self.deployed_ is not None:
+            predicted = self.classes_[answers.choices[self.certificate_.single]]
+            self.confusion_ = confusion_matrix(y, predicted, labels=self.classes_)
         self.guarantee_ = Guarantee(
             predictor=self._predictor(),
             bound=self.certificate_.bound if self.deployed_ is None else self.certificate_.single_bound,
@@ -427,12 +427,6 @@ class CertifiedClassifier(EnsembleClassifier):
             statements=statements,
         )
         self.bound_ = self.guarantee_.bound
-
-    def _confusion(self, y: np.ndarray, choices: np.ndarray) -> np.ndarray:
-        """How many held-out examples of each class (row) are given each class (column)."""
-        size = len(self.classes_)
-        places = np.searchsorted(self.classes_, y) * size + choices
-        return np.bincount(places, minlength=size * size).reshape(size, size)
 
     def _deployed_posterior(self) -> np.ndarray:
         """Over the candidates: all weight on the deployed one, or the certificate's posterior."""
@@ -458,25 +452,15 @@ class CertifiedClassifier(EnsembleClassifier):
     def _train_again(self, X: Any, y: np.ndarray, fit_params: dict[str, Any]) -> None:
         rows = np.arange(_num_samples(X))
         members = [clone(estimator) for estimator in self.estimators_]
-        self.estimators_ = self._train(members, X, y, rows, self._member_parameters(fit_params))
+        self.estimators_ = train(members, X, y, rows, self._member_parameters(fit_params), self.n_jobs)
         if hasattr(self, "guarantee_"):
             self.guarantee_ = replace(self.guarantee_, refitted=True)
             self.certificate_ = self.certificate_.with_note(REFITTED)
 
     def _forget_certificate(self) -> None:
         """A certificate of an earlier fit is not about what was trained since."""
-        for name in (
-            "certificate_",
-            "guarantee_",
-            "bound_",
-            "deployed_",
-            "errors_",
-            "confusion_",
-            "n_validation_",
-            "thresholds_",
-        ):
-            if hasattr(self, name):
-                delattr(self, name)
+        for name in _OF_THE_CERTIFICATE:
+            self.__dict__.pop(name, None)
 
     def _is_random(self) -> bool:
         """Whether a random predictor is deployed; refused before there is a certificate."""
@@ -490,11 +474,8 @@ class CertifiedClassifier(EnsembleClassifier):
             raise InputError("deploy is 'stochastic'; vote shares are those of one predictor, deploy='deterministic'.")
         self._check_rows(X)
         voters = self.deployed_.voters
-        tally = Tally(_num_samples(X), len(self.classes_))
         opinions = self._opinions(X, voters, self.voting_ == "soft")
-        for weight, opinion in zip(self.deployed_.weights[voters], opinions, strict=True):
-            tally.add(weight, opinion)
-        return tally.shares
+        return vote_shares(self.deployed_.weights[voters], opinions, _num_samples(X), len(self.classes_))
 
     def _drawn_from(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Posterior weights of the candidates that have any, and their class indices for each row."""
@@ -510,18 +491,6 @@ class CertifiedClassifier(EnsembleClassifier):
         among = [replace(candidate, weights=candidate.weights[asked]) for candidate in candidates]
         opinions = self._opinions(X, asked, self.voting_ == "soft")
         return poll(among, opinions, _num_samples(X), len(self.classes_))
-
-    def _random_shares(self, X: Any) -> np.ndarray:
-        weights, choices = self._drawn_from(X)
-        tally = Tally(choices.shape[1], len(self.classes_))
-        for weight, choice in zip(weights, choices, strict=True):
-            tally.add(weight, choice)
-        return tally.shares
-
-    def _progress(self) -> Progress | None:
-        if callable(self.verbose):
-            return self.verbose
-        return _print_progress if self.verbose else None
 
 
 def _print_progress(done: int, total: int) -> None:

@@ -4,58 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..validation import check_choice
+from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
 
-Members = list[tuple[str, Any]]
+from ..validation import check_choice
 
 #: The names, in the order of "all".
 SETS = ("linear", "svm", "trees", "forest", "boosting")
 
 
-def classifier_set(name: str) -> Members:
+def classifier_set(name: str) -> list[tuple[str, Any]]:
     """The classifiers of one set, or of "all"."""
     check_choice("--classifiers", name, (*SETS, "all"))
-    return [member for part in (SETS if name == "all" else (name,)) for member in _BUILDERS[part]()]
-
-
-def _scaled(members: Members) -> Members:
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    return [(name, make_pipeline(StandardScaler(), member)) for name, member in members]
-
-
-def _linear() -> Members:
-    from sklearn.linear_model import LogisticRegression
-
-    return _scaled([(f"logistic C={C:g}", LogisticRegression(C=C, max_iter=2000)) for C in (0.01, 0.1, 1.0, 10.0)])
-
-
-def _svm() -> Members:
-    from sklearn.svm import SVC
-
-    return _scaled([(f"SVM C={C:g}", SVC(C=C)) for C in (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)])
-
-
-def _trees() -> Members:
-    from sklearn.tree import DecisionTreeClassifier
-
-    return [(f"tree of depth {depth}", DecisionTreeClassifier(max_depth=depth)) for depth in (2, 4, 8)]
-
-
-def _forest() -> Members:
-    from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
-
-    return [("random forest", RandomForestClassifier(100)), ("extra trees", ExtraTreesClassifier(100))]
-
-
-def _boosting() -> Members:
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    return [
-        (f"boosting, {rounds} rounds", HistGradientBoostingClassifier(max_iter=rounds, max_leaf_nodes=8))
-        for rounds in (30, 100)
-    ]
-
-
-_BUILDERS = {"linear": _linear, "svm": _svm, "trees": _trees, "forest": _forest, "boosting": _boosting}
+    logistic = {f"logistic C={C:g}": LogisticRegression(C=C, max_iter=2000) for C in (0.01, 0.1, 1.0, 10.0)}
+    machines = {f"SVM C={C:g}": SVC(C=C) for C in (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)}
+    members = {
+        "linear": {key: make_pipeline(StandardScaler(), member) for key, member in logistic.items()},
+        "svm": {key: make_pipeline(StandardScaler(), member) for key, member in machines.items()},
+        "trees": {f"tree of depth {depth}": DecisionTreeClassifier(max_depth=depth) for depth in (2, 4, 8)},
+        "forest": {"random forest": RandomForestClassifier(100), "extra trees": ExtraTreesClassifier(100)},
+        "boosting": {
+            f"boosting, {rounds} rounds": HistGradientBoostingClassifier(max_iter=rounds, max_leaf_nodes=8)
+            for rounds in (30, 100)
+        },
+    }
+    return [member for part in (SETS if name == "all" else (name,)) for member in members[part].items()]

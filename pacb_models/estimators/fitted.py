@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import _num_samples
 
 from ..certificates import Certificate, ChosenCertificate, certify_predictions
 from ..certificates.certify import check_names
 from ..errors import InputError
-from .members import named
+from .members import check_one_label_each, named, refuse_unfitted
 from .sharing import predict_members
 
 
@@ -64,29 +63,11 @@ def certify_models(
     found, members = named(given)
     check_names(found, len(members))
     for name, model in zip(found, members, strict=True):
-        _check_fitted(name, model)
-    rows = _num_samples(X)
-    columns = {
-        name: _labels(name, of, rows) for name, of in zip(found, predict_members(members, X, n_jobs), strict=True)
-    }
+        if not callable(getattr(model, "predict", None)):
+            raise InputError(f"models: {name!r} is {model!r}, which has no predict; it must be a fitted classifier.")
+        if isinstance(model, BaseEstimator):
+            refuse_unfitted(f"models: {name!r} is not fitted", model)
+    columns = dict(zip(found, predict_members(members, X, n_jobs), strict=True))
+    for name, labels in columns.items():
+        check_one_label_each(f"models: {name!r}", labels, _num_samples(X))
     return certify_predictions(y, columns, delta, names, choose, random_state, vote=vote)
-
-
-def _check_fitted(name: str, model: Any) -> None:
-    if not callable(getattr(model, "predict", None)):
-        raise InputError(f"models: {name!r} is {model!r}, which has no predict; it must be a fitted classifier.")
-    if isinstance(model, BaseEstimator):
-        try:
-            check_is_fitted(model)
-        except Exception as reason:
-            raise InputError(f"models: {name!r} is not fitted; {reason}") from None
-
-
-def _labels(name: str, predicted: Any, rows: int) -> np.ndarray:
-    labels = np.asanyarray(predicted)  # a mask must be seen
-    if labels.shape != (rows,):
-        raise InputError(
-            f"models: {name!r} predicts an array of shape {labels.shape} for {rows} examples; it must predict one "
-            "label for each."
-        )
-    return labels

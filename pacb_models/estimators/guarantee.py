@@ -23,6 +23,15 @@ OVERALL_SHARE = 0.5
 #: A statement whose bound would be at least this without a single error has too few examples.
 HOPELESS = 0.5
 
+#: What a statement says, by its kind.
+_CLAIMS = {
+    "class": "errs on a new example of class {}",
+    "prediction": "errs on a new example that it calls {}",
+    "group": "errs on a new example of group {}",
+    "risk": "makes the event {!r} happen on a new example",
+    "accepted": "errs on a new example with a vote share of at least {}",
+}
+
 
 @dataclass(frozen=True)
 class Statement:
@@ -62,21 +71,13 @@ class Statement:
         return self.least >= HOPELESS
 
     def __str__(self) -> str:
-        counted = f"{self.errors:.9g} of {self.examples}; delta {share_text(self.delta)}"
-        most = f"at most {at_most(self.bound)}"
-        if self.kind == "class":
-            return f"errs on a new example of class {self.about} with probability {most} ({counted})"
-        if self.kind == "prediction":
-            return f"errs on a new example that it calls {self.about} with probability {most} ({counted})"
-        if self.kind == "group":
-            return f"errs on a new example of group {self.about} with probability {most} ({counted})"
-        if self.kind == "risk":
-            return f"makes the event {self.about!r} happen on a new example with probability {most} ({counted})"
-        assert self.accepted is not None
-        return (
-            f"errs on a new example with a vote share of at least {self.about} with probability {most} ({counted}); "
-            f"at least {at_least(self.accepted)} of new examples have that"
+        said = (
+            f"{_CLAIMS[self.kind].format(self.about)} with probability at most {at_most(self.bound)} "
+            f"({self.errors:.9g} of {self.examples}; delta {share_text(self.delta)})"
         )
+        if self.accepted is None:
+            return said
+        return f"{said}; at least {at_least(self.accepted)} of new examples have that"
 
 
 @dataclass(frozen=True)
@@ -120,17 +121,20 @@ class Guarantee:
         return asdict(self)
 
     def __str__(self) -> str:
-        sure = (
-            f"With probability at least {confidence_text(self.total_delta)} over the {self.examples} held-out examples"
-        )
-        lines = [
-            f"{sure}, all of this together:" if self.statements else f"{sure},",
-            f"  {one_line(self.predictor)}",
+        more = bool(self.statements)
+        counted = f"{self.errors:.9g} of {self.examples}" + (f"; delta {share_text(self.delta)}" if more else "")
+        *claims, last = [
             f"  errs on a new example with probability at most {at_most(self.bound)} "
-            f"({percentage_at_most(self.bound)}; {self._counted()})" + (";" if self.statements else "."),
+            f"({percentage_at_most(self.bound)}; {counted})",
+            *(f"  {statement}" for statement in self.statements),
         ]
-        lines += [f"  {statement};" for statement in self.statements[:-1]]
-        lines += [f"  {statement}." for statement in self.statements[-1:]]
+        lines = [
+            f"With probability at least {confidence_text(self.total_delta)} over the {self.examples} held-out examples,"
+            + (" all of this together:" if more else ""),
+            f"  {one_line(self.predictor)}",
+            *(f"{claim};" for claim in claims),
+            f"{last}.",
+        ]
         if self.candidates > 1:
             lines.append(
                 f"It was chosen from {self.candidates} candidates by these examples, which the bound allows for."
@@ -153,10 +157,6 @@ class Guarantee:
             f"Too few examples: {statement.kind} {statement.about} has {statement.examples}, and even without an error "
             f"its bound would be {at_most(statement.least, 2)}"
         )
-
-    def _counted(self) -> str:
-        counted = f"{self.errors:.9g} of {self.examples}"
-        return f"{counted}; delta {share_text(self.delta)}" if self.statements else counted
 
     def _repr_html_(self) -> str:
         rows = [
@@ -184,15 +184,8 @@ class Requests:
 
     @property
     def kinds(self) -> int:
-        return sum(
-            [
-                self.per_class,
-                self.per_prediction,
-                self.groups is not None,
-                bool(self.risks),
-                bool(self.thresholds),
-            ]
-        )
+        asked = self.per_class, self.per_prediction, self.groups is not None, self.risks, self.thresholds
+        return sum(map(bool, asked))
 
     def overall_delta(self, delta: float) -> float:
         return OVERALL_SHARE * delta if self.kinds else delta
@@ -235,39 +228,30 @@ class Evidence:
 
 def finer_statements(evidence: Evidence, requests: Requests, delta: float) -> tuple[Statement, ...]:
     """All statements that were asked for; ``delta`` is that of everything together."""
-    statements: list[Statement] = []
-    everything = np.ones(len(evidence.labels), dtype=bool)
-    wrong = evidence.predictions != evidence.labels
+    wrong, everything = evidence.predictions != evidence.labels, np.ones(len(evidence.labels), dtype=bool)
+    # By kind: about what, which events, among which examples.
+    kinds: dict[str, list[tuple[str, np.ndarray, np.ndarray]]] = {}
     if requests.per_class:
-        share = requests.kind_delta(delta) / len(evidence.classes)
-        statements += [
-            evidence.statement(
-                "class", _named(label, requests.positive, _CLASS_RATES), wrong, evidence.labels == label, share
-            )
+        kinds["class"] = [
+            (_named(label, requests.positive, _CLASS_RATES), wrong, evidence.labels == label)
             for label in evidence.classes
         ]
     if requests.per_prediction:
-        share = requests.kind_delta(delta) / len(evidence.classes)
         # Given the features it is fixed which examples a candidate calls so; errors among them are binomial.
         said = evidence.predictions[int(np.argmax(evidence.posterior))]
-        statements += [
-            evidence.statement(
-                "prediction", _named(label, requests.positive, _PREDICTION_RATES), wrong, said == label, share
-            )
-            for label in evidence.classes
+        kinds["prediction"] = [
+            (_named(label, requests.positive, _PREDICTION_RATES), wrong, said == label) for label in evidence.classes
         ]
     if requests.groups is not None:
-        names = np.unique(requests.groups)
-        share = requests.kind_delta(delta) / len(names)
-        statements += [
-            evidence.statement("group", repr(name), wrong, requests.groups == name, share) for name in names.tolist()
-        ]
+        names = np.unique(requests.groups).tolist()
+        kinds["group"] = [(repr(name), wrong, requests.groups == name) for name in names]
     if requests.risks:
-        share = requests.kind_delta(delta) / len(requests.risks)
-        statements += [
-            evidence.statement("risk", name, _events(name, risk, evidence), everything, share)
-            for name, risk in requests.risks.items()
-        ]
+        kinds["risk"] = [(name, _events(name, risk, evidence), everything) for name, risk in requests.risks.items()]
+    statements = [
+        evidence.statement(kind, *each, requests.kind_delta(delta) / len(asked))
+        for kind, asked in kinds.items()
+        for each in asked
+    ]
     if requests.thresholds:
         share = requests.kind_delta(delta) / len(requests.thresholds)
         statements += [_acceptance(evidence, wrong, threshold, share) for threshold in requests.thresholds]

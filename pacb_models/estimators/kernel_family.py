@@ -2,13 +2,14 @@ r"""SVMs that differ in C alone: one kernel matrix to train them all, one kernel
 
 A set of SVMs with the same kernel on the same rows evaluates it again for every member when each is an
 :class:`sklearn.svm.SVC` of its own. Here the members are trained on one Gram matrix (see
-:mod:`~pacb_models.estimators.shared_gram` for why they are the same SVMs), and a :class:`KernelFamily` predicts with
+:mod:`~pacb_models.estimators.kernels` for why they are the same SVMs), and a :class:`KernelFamily` predicts with
 any number of them by the kernel between the new rows and the union of their support vectors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -19,7 +20,7 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import _num_samples, check_array
 
 from ..errors import InputError
-from .shared_gram import cache_size, gaussian_kernel, kernel_of, pairwise, squared_distances, vote
+from .kernels import cache_size, gaussian_kernel, kernel_of, pairwise, squared_distances, vote
 
 #: Rows for which the kernel is held at a time while predicting.
 BLOCK = 2048
@@ -50,6 +51,7 @@ def _fixed() -> dict[str, Any]:
     return {name: value for name, value in defaults.items() if name not in _OWN + _COMMON}
 
 
+@dataclass(frozen=True, eq=False)
 class KernelFamily:
     """Fitted SVMs of one kernel: the union of their support vectors, and their coefficients on it.
 
@@ -64,12 +66,11 @@ class KernelFamily:
     gamma : float
     """
 
-    def __init__(self, vectors: Any, coefficients: list[Any], intercepts: np.ndarray, classes: Any, gamma: float):
-        self.vectors = vectors
-        self.coefficients = coefficients
-        self.intercepts = intercepts
-        self.classes = classes
-        self.gamma = gamma
+    vectors: Any
+    coefficients: list[Any]
+    intercepts: np.ndarray
+    classes: np.ndarray
+    gamma: float
 
     def predict(self, X: Any, members: Sequence[int]) -> np.ndarray:
         """The labels that these members give the rows, of shape (members, rows).
@@ -110,11 +111,11 @@ class KernelFamily:
         size = max(1, _LARGEST_PRODUCT // (pairs * vectors))
         batches = []
         for start in range(0, len(members), size):
-            chosen = members[start : start + size]
+            chosen = list(members[start : start + size])
             coefficients = vstack([self.coefficients[index] for index in chosen], format="csr")
-            dense = pairs * vectors * len(chosen) <= _LARGEST_PRODUCT
-            intercepts = self.intercepts[list(chosen)].reshape(-1, 1)
-            matrix = coefficients.toarray() if dense and len(members) <= size else coefficients
+            dense = len(members) <= size and pairs * vectors * len(chosen) <= _LARGEST_PRODUCT
+            intercepts = self.intercepts[chosen].reshape(-1, 1)
+            matrix = coefficients.toarray() if dense else coefficients
             batches.append((range(start, start + len(chosen)), matrix, intercepts))
         return batches
 

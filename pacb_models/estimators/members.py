@@ -27,23 +27,21 @@ from sklearn.utils.validation import (
 
 from ..certificates.labels import is_missing
 from ..errors import InputError
-from ..validation import refuse_masked
+from ..validation import first_repeated, refuse_masked
 from .kernel_family import Distances
 from .sharing import predict_members, train_members
 
 #: What a certificate says of classifiers that were trained again.
 REFITTED = "It is about the classifiers before refit=True trained them again; it does not cover the refitted."
 
-_WEIGHTS_REFUSED = (
-    "sample_weight is not supported: the certificate is for validation examples that are i.i.d. and count alike, "
-    "and weights would break that."
-)
-
 
 def refuse_weights(fit_params: dict[str, Any]) -> None:
     """Weighted examples are not the sample of the theorems."""
     if fit_params.get("sample_weight") is not None:
-        raise InputError(_WEIGHTS_REFUSED)
+        raise InputError(
+            "sample_weight is not supported: the certificate is for validation examples that are i.i.d. and count "
+            "alike, and weights would break that."
+        )
 
 
 class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -86,14 +84,12 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         # It is looked at more than once: an iterator would be used up.
         if not isinstance(self.estimators, list | tuple):
             raise InputError(f"estimators is {reprlib.repr(self.estimators)}; it must be a list of classifiers.")
-        members = list(self.estimators)
-        if not members:
+        if not self.estimators:
             raise InputError("estimators is empty; it must hold at least one classifier.")
-        names, _ = named(members)
-        twice = next((name for position, name in enumerate(names) if name in names[:position]), None)
+        twice = first_repeated(named(self.estimators)[0])
         if twice is not None:
             raise InputError(f"estimators holds two classifiers with the name {twice!r}; each needs one of its own.")
-        return members
+        return list(self.estimators)
 
     def _expanded_grid(self) -> list[Any]:
         from sklearn.tree import DecisionTreeClassifier
@@ -106,10 +102,9 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             return [(f"max_depth={depth}", DecisionTreeClassifier(max_depth=depth)) for depth in range(1, 9)]
         if self.param_grid is None:
             return [self.estimator]
-        points = list(ParameterGrid(self.param_grid))
         return [
             (", ".join(f"{key}={value}" for key, value in point.items()), clone(self.estimator).set_params(**point))
-            for point in points
+            for point in ParameterGrid(self.param_grid)
         ]
 
     def _candidates(self, X_training: Any, random: np.random.RandomState) -> tuple[list[str], list[Any]]:
@@ -140,10 +135,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Names and classifiers of ``prefit=True``, each seen to be fitted."""
         names, members = named(self._given())
         for name, member in zip(names, members, strict=True):
-            try:
-                check_is_fitted(member)
-            except Exception as reason:
-                raise InputError(f"estimators: {name!r} is not fitted, but prefit=True; {reason}") from None
+            refuse_unfitted(f"estimators: {name!r} is not fitted, but prefit=True", member)
         return names, members
 
     def _known_classes(self, y: np.ndarray) -> np.ndarray:
@@ -156,6 +148,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return np.unique(np.concatenate(known))
 
     def _split(self, examples: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+        """The rows to train on and the rows to certify on."""
         kept = _validation_count(self.validation_size, examples)
         order = random.permutation(examples)
         return np.sort(order[kept:]), np.sort(order[:kept])
@@ -168,11 +161,6 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             return [fit_params for _ in self.names_]
         routed = process_routing(self, "fit", **fit_params)
         return [routed[name].fit for name in self.names_]
-
-    def _train(
-        self, candidates: list[Any], X: Any, y: np.ndarray, rows: np.ndarray, parameters: list[dict[str, Any]]
-    ) -> list[Any]:
-        return train(candidates, X, y, rows, parameters, self.n_jobs)
 
     def _ballots(self, X: Any, which: Sequence[int] | np.ndarray) -> np.ndarray:
         """The class index that each of these members gives each row."""
@@ -209,12 +197,9 @@ def train(
     if not any(parameters):
         gram_of = None if distances is None else partial(distances.gram, rows)
         return train_members(members, X_rows, y_rows, n_jobs, gram_of)
-    return list(
-        Parallel(n_jobs=n_jobs)(
-            delayed(_fitted)(member, X_rows, y_rows, _check_method_params(X, own, indices=rows))
-            for member, own in zip(members, parameters, strict=True)
-        )
-    )
+    own = [_check_method_params(X, given, indices=rows) for given in parameters]
+    fits = (delayed(member.fit)(X_rows, y_rows, **each) for member, each in zip(members, own, strict=True))
+    return list(Parallel(n_jobs=n_jobs)(fits))
 
 
 def opinions(
@@ -231,19 +216,11 @@ def opinions(
         yield _class_indices(name, prediction, classes, rows)
 
 
-def _fitted(estimator: Any, X: Any, y: np.ndarray, params: dict[str, Any]) -> Any:
-    return estimator.fit(X, y, **params)
-
-
 def _class_indices(name: str, prediction: np.ndarray, classes: np.ndarray, rows: int) -> np.ndarray:
     """A classifier's labels as indices into ``classes``; labels that are not among these are refused."""
     refuse_masked(f"estimators: what {name!r} predicts", prediction)
     prediction = np.asarray(prediction)
-    if prediction.shape != (rows,):
-        raise InputError(
-            f"estimators: {name!r} predicts an array of shape {prediction.shape} for {rows} examples; it must predict "
-            "one label for each."
-        )
+    check_one_label_each(f"estimators: {name!r}", prediction, rows)
     check_kind(f"estimators: {name!r}", prediction, classes)
     indices = np.minimum(np.searchsorted(classes, prediction), len(classes) - 1)
     strange = np.flatnonzero(classes[indices] != prediction)
@@ -253,6 +230,23 @@ def _class_indices(name: str, prediction: np.ndarray, classes: np.ndarray, rows:
             f"{reprlib.repr(classes.tolist())}."
         )
     return indices
+
+
+def refuse_unfitted(complaint: str, member: Any) -> None:
+    """Refuse a classifier that is not fitted, whatever its own way to say so."""
+    try:
+        check_is_fitted(member)
+    except Exception as reason:
+        raise InputError(f"{complaint}; {reason}") from None
+
+
+def check_one_label_each(whose: str, labels: np.ndarray, rows: int) -> None:
+    """What a classifier predicts must be a vector, one label for each example."""
+    if labels.shape != (rows,):
+        raise InputError(
+            f"{whose} predicts an array of shape {labels.shape} for {rows} examples; it must predict one label for "
+            "each."
+        )
 
 
 def check_kind(whose: str, labels: np.ndarray, others: np.ndarray) -> None:
@@ -285,7 +279,7 @@ def _class_probabilities(name: str, estimator: Any, X: Any, classes: np.ndarray)
     return probabilities
 
 
-def named(members: list[Any]) -> tuple[list[str], list[Any]]:
+def named(members: Sequence[Any]) -> tuple[list[str], list[Any]]:
     """Names and estimators of a list with or without names."""
     pairs = [
         member if isinstance(member, tuple) else (f"{type(member).__name__.lower()}-{position}", member)

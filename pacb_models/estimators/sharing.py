@@ -29,10 +29,8 @@ from .kernel_family import Distances, FamilySVC, family_key, fit_family, gram_by
 #: How many GiB kernel matrices may take.
 LIMIT_VARIABLE = "PACB_KERNEL_GIB"
 
+#: The kernel matrix of a table for a kernel width.
 GramOf = Callable[[float], np.ndarray]
-
-#: A fitted classifier's place among the members, itself, and the table it is to learn from or to judge.
-Job = tuple[int, Any, Any]
 
 
 def train_members(
@@ -40,21 +38,24 @@ def train_members(
 ) -> list[Any]:
     """Fitted classifiers, in order; those of one preprocessing or one kernel are trained together.
 
-    ``gram_of`` gives the kernel matrix of ``X`` for a kernel width, where the caller has distances already.
+    ``gram_of`` gives the kernel matrix of ``X``, where the caller has distances already.
     """
-    alone: list[Job] = []
+    alone: list[tuple[int, Any, Any]] = []
     trained: dict[int, Any] = {}
     prefixes: dict[int, Pipeline] = {}
-    for key, indices in _groups(members, _prefix_key):
-        if key is None or len(indices) == 1:
-            trained |= _train_families([(index, members[index], X) for index in indices], y, n_jobs, alone, gram_of)
-            continue
-        prefix = clone(members[indices[0]][:-1])
-        Z = prefix.fit_transform(X, y)
-        prefixes |= dict.fromkeys(indices, prefix)
-        trained |= _train_families([(index, members[index].steps[-1][1], Z) for index in indices], y, n_jobs, alone)
+    for key, group in _groups(dict(enumerate(members)), _prefix_key):
+        if key is None or len(group) == 1:
+            own, table = group, X
+            together = _train_families(own, table, y, n_jobs, gram_of)
+        else:
+            prefix = clone(next(iter(group.values()))[:-1])
+            prefixes |= dict.fromkeys(group, prefix)
+            own, table = _last_steps(group), prefix.fit_transform(X, y)
+            together = _train_families(own, table, y, n_jobs)
+        trained |= together
+        alone += [(index, member, table) for index, member in own.items() if index not in together]
     # All in one go, so that no process waits for the members of one preprocessing before it begins with the next.
-    fitted = Parallel(n_jobs=n_jobs)(delayed(_fitted)(member, table, y) for _, member, table in alone)
+    fitted = Parallel(n_jobs=n_jobs)(delayed(member.fit)(table, y) for _, member, table in alone)
     trained |= {index: member for (index, _, _), member in zip(alone, fitted, strict=True)}
     for index, prefix in prefixes.items():
         steps = [*prefix.steps, (members[index].steps[-1][0], trained[index])]
@@ -64,58 +65,53 @@ def train_members(
 
 def predict_members(members: Sequence[Any], X: Any, n_jobs: int | None) -> list[np.ndarray]:
     """What each fitted classifier predicts, in order; transformations and kernels that are shared are applied once."""
-    alone: list[Job] = []
+    alone: list[tuple[int, Any, Any]] = []
     found: dict[int, np.ndarray] = {}
-    for key, indices in _groups(members, _fitted_prefix):
-        if key is None or len(indices) == 1:
-            found |= _predict_families([(index, members[index], X) for index in indices], alone)
-        else:
-            Z = members[indices[0]][:-1].transform(X)
-            found |= _predict_families([(index, members[index].steps[-1][1], Z) for index in indices], alone)
-    predicted = Parallel(n_jobs=n_jobs)(delayed(_predicted)(member, table) for _, member, table in alone)
-    found |= {index: labels for (index, _, _), labels in zip(alone, predicted, strict=True)}
+    for key, group in _groups(dict(enumerate(members)), _fitted_prefix):
+        own, table = group, X
+        if key is not None and len(group) > 1:
+            own, table = _last_steps(group), next(iter(group.values()))[:-1].transform(X)
+        for family, machines in _groups(own, _family_of):
+            if family is None:
+                alone += [(index, member, table) for index, member in machines.items()]
+            else:
+                labels = next(iter(machines.values())).family_.predict(
+                    table, [each.index_ for each in machines.values()]
+                )
+                found |= zip(machines, labels, strict=True)
+    predicted = Parallel(n_jobs=n_jobs)(delayed(member.predict)(table) for _, member, table in alone)
+    # Not plain arrays yet: a mask must be seen.
+    found |= {index: np.asanyarray(labels) for (index, _, _), labels in zip(alone, predicted, strict=True)}
     return [found[index] for index in range(len(members))]
 
 
 def _train_families(
-    jobs: list[Job], y: np.ndarray, n_jobs: int | None, alone: list[Job], gram_of: GramOf | None = None
+    members: dict[int, Any], X: Any, y: np.ndarray, n_jobs: int | None, gram_of: GramOf | None = None
 ) -> dict[int, Any]:
-    """Train the families among these, which are for one table, on their kernel matrices; the others join ``alone``."""
-    X = jobs[0][2]
-    groups = _groups({index: member for index, member, _ in jobs}, family_key)
-    families = [group for key, group in groups if key is not None and len(group) > 1]
-    if families and (len(np.unique(y)) < 2 or not _fits_in_memory(_num_samples(X))):
-        families = []
+    """Those of the members that are of one kernel with others, trained on its matrix."""
+    families = [group for key, group in _groups(members, family_key) if key is not None and len(group) > 1]
+    if not families or len(np.unique(y)) < 2 or not _fits_in_memory(_num_samples(X)):
+        return {}
     if gram_of is None:
-        rows = np.arange(_num_samples(X))
         # Distances need not be kept for one kernel width.
-        gram_of = partial(Distances(X, _memory_limit() if len(families) > 1 else 0).gram, rows)
-    own = {index: member for index, member, _ in jobs}
+        kept = Distances(X, _memory_limit() if len(families) > 1 else 0)
+        gram_of = partial(kept.gram, np.arange(_num_samples(X)))
     trained: dict[int, Any] = {}
     for group in families:
-        trained |= zip(group, fit_family([own[index] for index in group], X, y, n_jobs, gram_of), strict=True)
-    alone += [job for job in jobs if job[0] not in trained]
+        trained |= zip(group, fit_family(list(group.values()), X, y, n_jobs, gram_of), strict=True)
     return trained
 
 
-def _predict_families(jobs: list[Job], alone: list[Job]) -> dict[int, np.ndarray]:
-    """What the families among these say of the one table; the others join ``alone``."""
-    own, X = {index: member for index, member, _ in jobs}, jobs[0][2]
-    found: dict[int, np.ndarray] = {}
-    for key, group in _groups(own, _family_of):
-        if key is not None:
-            family = own[group[0]].family_
-            found |= zip(group, family.predict(X, [own[index].index_ for index in group]), strict=True)
-    alone += [job for job in jobs if job[0] not in found]
-    return found
-
-
-def _groups(members: Any, key: Callable[[Any], Hashable]) -> list[tuple[Hashable, list[int]]]:
-    """Indices of the members by key, in the order of first appearance."""
-    found: dict[Hashable, list[int]] = {}
-    for index, member in members.items() if isinstance(members, dict) else enumerate(members):
-        found.setdefault(key(member), []).append(index)
+def _groups(members: dict[int, Any], key: Callable[[Any], Hashable]) -> list[tuple[Hashable, dict[int, Any]]]:
+    """The members by key, in the order of first appearance."""
+    found: dict[Hashable, dict[int, Any]] = {}
+    for index, member in members.items():
+        found.setdefault(key(member), {})[index] = member
     return list(found.items())
+
+
+def _last_steps(pipelines: dict[int, Any]) -> dict[int, Any]:
+    return {index: pipeline.steps[-1][1] for index, pipeline in pipelines.items()}
 
 
 def _prefix_key(member: Any) -> Hashable:
@@ -190,12 +186,3 @@ def _memory() -> int:
         return min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text()))
     except (ValueError, OSError):
         return memory
-
-
-def _fitted(estimator: Any, X: Any, y: np.ndarray) -> Any:
-    return estimator.fit(X, y)
-
-
-def _predicted(estimator: Any, X: Any) -> np.ndarray:
-    # Not a plain array yet: a mask must be seen.
-    return np.asanyarray(estimator.predict(X))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.spatial.distance import pdist
+from sklearn.utils import check_random_state
 
 from ..errors import InputError
 from ..validation import check_count
@@ -40,20 +42,12 @@ def sigest(
     X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or len(X) < 2:
         raise InputError(f"X has shape {X.shape}; sigest needs a table with at least two rows.")
-    distances = _all_distances(X) if pairs is None else _random_distances(X, check_count("pairs", pairs), random_state)
+    if pairs is None:
+        distances = pdist(X, "sqeuclidean")
+    else:
+        first, second = check_random_state(random_state).randint(len(X), size=(2, check_count("pairs", pairs)))
+        distances = np.square(X[first] - X[second]).sum(axis=1)
     distances = distances[distances > 0]
     if distances.size == 0:
         raise InputError("X has no two rows that differ; the kernel's width cannot be estimated.")
     return float(np.mean(1.0 / np.quantile(distances, quantiles)))
-
-
-def _all_distances(X: np.ndarray) -> np.ndarray:
-    from scipy.spatial.distance import pdist
-
-    return pdist(X, "sqeuclidean")
-
-
-def _random_distances(X: np.ndarray, pairs: int, random_state: int | np.random.RandomState | None) -> np.ndarray:
-    random = random_state if isinstance(random_state, np.random.RandomState) else np.random.RandomState(random_state)
-    first, second = random.randint(len(X), size=(2, pairs))
-    return np.square(X[first] - X[second]).sum(axis=1)

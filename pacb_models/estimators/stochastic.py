@@ -14,7 +14,8 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from ..certificates import Certificate
 from ..problem import BoundProblem
 from ..solving.running import solve
-from .members import REFITTED, EnsembleClassifier, refuse_weights
+from .candidates import vote_shares
+from .members import REFITTED, EnsembleClassifier, refuse_weights, train
 
 
 class StochasticClassifier(EnsembleClassifier):
@@ -28,34 +29,14 @@ class StochasticClassifier(EnsembleClassifier):
 
     Parameters
     ----------
-    estimators : list of estimators or of (name, estimator) pairs, optional
-        The classifiers. Give these, or ``estimator`` with ``param_grid``.
-    estimator : estimator, optional
-        Trained once for each point of ``param_grid``; decision trees of depth 1 to 8 when nothing is given.
-    param_grid : dict or list of dict, optional
-        As for :class:`sklearn.model_selection.GridSearchCV`.
-    distance : str
-        This and the next five say which bound; see :class:`pacb_models.BoundProblem`.
-    divergence : str
-    order : float
-    delta : float
+    estimators, estimator, param_grid, validation_size, refit, prefit, n_jobs, random_state
+        As for :class:`CertifiedClassifier`; ``validation_size`` cannot be None here.
+    distance, divergence, order, delta, constant : str or float
+        Which bound; see :class:`pacb_models.BoundProblem`.
     prior : array of shape (H,), optional
         Must be fixed before seeing the data.
-    constant : str
-    validation_size : float or int
-        Share (or number) of examples kept back to certify. The split is random and not stratified, so that the
-        validation examples stay i.i.d.
     solver : str
         See :func:`pacb_models.solve`.
-    refit : bool
-        Train the classifiers again on all data for prediction. The certificate does not cover the refitted ones.
-    prefit : bool
-        The ``estimators`` are fitted already: ``fit`` is then :meth:`calibrate`. Data that any of them was trained on
-        cannot certify: the bound would be a false guarantee, and nothing here can notice.
-    n_jobs : int, optional
-        Processes for training and predicting.
-    random_state : int, RandomState or None
-        Makes the split and the training reproducible.
 
     Attributes
     ----------
@@ -131,15 +112,15 @@ class StochasticClassifier(EnsembleClassifier):
         X, y = self._check_data(X, y, reset=True)
         random = check_random_state(self.random_state)
         training, validation = self._split(_num_samples(X), random)
-        names, candidates = self._candidates(_safe_indexing(X, training), random)
-        self.names_ = names
+        self.names_, candidates = self._candidates(_safe_indexing(X, training), random)
         parameters = self._member_parameters(fit_params)
-        self.estimators_ = self._train(candidates, X, y, training, parameters)
+        self.estimators_ = train(candidates, X, y, training, parameters, self.n_jobs)
         self.classes_ = np.unique(y)
         self._certify(_safe_indexing(X, validation), y[validation])
         if self.refit:
             everything = np.arange(_num_samples(X))
-            self.estimators_ = self._train([clone(e) for e in candidates], X, y, everything, parameters)
+            again = [clone(candidate) for candidate in candidates]
+            self.estimators_ = train(again, X, y, everything, parameters, self.n_jobs)
             self.certificate_: Certificate = self.certificate_.with_note(REFITTED)
         return self
 
@@ -160,12 +141,13 @@ class StochasticClassifier(EnsembleClassifier):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The posterior-weighted majority vote: deterministic, covered by ``certificate_.vote_bound``."""
-        votes = self._votes(X)
-        return self.classes_[votes.argmax(axis=1)]
+        winners = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[winners]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Posterior weight of the classifiers that vote for each class: votes, not calibrated probabilities."""
-        return self._votes(X)
+        ballots = self._support_ballots(X)
+        return vote_shares(self.posterior_[self.support_], ballots, ballots.shape[1], len(self.classes_))
 
     def predict_gibbs(self, X: Any, random_state: Any = None) -> NDArray[Any]:
         """Draw a classifier from the posterior for each row: the stochastic classifier that ``bound_`` is about."""
@@ -206,11 +188,3 @@ class StochasticClassifier(EnsembleClassifier):
         check_is_fitted(self)
         self._check_rows(X)
         return self._ballots(X, self.support_)
-
-    def _votes(self, X: Any) -> np.ndarray:
-        ballots = self._support_ballots(X)
-        votes = np.zeros((ballots.shape[1], len(self.classes_)))
-        rows = np.arange(ballots.shape[1])
-        for weight, ballot in zip(self.posterior_[self.support_], ballots, strict=True):
-            votes[rows, ballot] += weight
-        return votes / votes.sum(axis=1, keepdims=True)

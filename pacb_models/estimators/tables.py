@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from ..validation import check_choice
+from ..validation import check_choice, first_repeated
 from .dataset import Dataset, Reading
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _refuse_lists(frame: pd.DataFrame, path: Path) -> None:
 
 
 def _refuse_twins(names: list[object], path: Path) -> None:
-    twice = next((name for position, name in enumerate(names) if name in names[:position]), None)
+    twice = first_repeated(names)
     if twice is not None:
         raise InputError(f"{path} has two columns {twice!r}; every column needs a name of its own.")
 

@@ -261,25 +261,22 @@ def test_problems_of_other_packages_run_with_every_capable_solver(pacb, tmp_path
     assert all(row["success"] and row["correct"] for row in read_rows(out))
 
 
-def test_own_risk_files(pacb, tmp_path):
+def test_own_risk_files_with_a_bound_and_options_of_ones_own(pacb, tmp_path):
     risks = tmp_path / "mine.csv"
     risks.write_text("0.1\n0.2\n0.3\n")
     out = tmp_path / "out"
-    arguments = (
-        "bench",
-        "--risks",
-        risks,
-        "--m",
-        "200",
-        "--solvers",
-        "frontier,subset-search",
-        "--out",
-        out,
-        "--no-report",
-    )
-    result = pacb(*arguments)
-    assert result.returncode == 0, result.stderr
-    assert len(read_rows(out)) == 6
+    solvers = ("--solvers", "frontier,fixed-point", "--option", "starts=3", "--option", "seed=5", "--no-report")
+    for bound in ((), ("--divergence", "renyi", "--order", "3", "--constant", "one-sided", "--distance", "kl")):
+        result = pacb("bench", "--risks", risks, "--m", "200", *bound, *solvers, "--out", out, "--resume")
+        assert result.returncode == 0, result.stderr
+    rows = load_results(out)
+    assert len(rows) == 3 * 2 + 2 and rows["success"].all()
+    facts = rows.groupby("problem")[["divergence", "order", "constant"]].first()
+    assert list(facts.loc[f"{risks}-kl-renyi-3.0-one-sided"]) == ["renyi", 3.0, "one-sided"]
+    assert list(facts.loc[f"{risks}-kl"]) == ["chi2", 2.0, "exact"]
+    # The exact solver has no starts, and gets none.
+    given = rows.groupby("solver")["settings"].unique()
+    assert list(given["frontier"]) == ["{}"] and list(given["fixed-point"]) == ['{"seed": 5, "starts": 3}']
 
 
 @pytest.mark.parametrize(
@@ -315,6 +312,11 @@ def test_own_risk_files(pacb, tmp_path):
         (("--suite", "hard", "--distance", "bogus"), "--distance describes risk files"),
         (("--risks", "x.csv", "--m", "9", "--suite", "hard"), "--suite does not go with --risks"),
         (("--suite", "hard", "--solvers", "frontier,scip"), "--solvers names 'scip', which the suite 'hard'"),
+        (("--suite", "hard", "--constant", "paper"), "--constant describes risk files"),
+        (("--risks", "x.csv", "--m", "9", "--order", "3"), "--order goes with --divergence renyi"),
+        (("--option", "starts"), "--option is 'starts'"),
+        (("--solvers", "frontier,ipopt", "--option", "haste=1"), "gives 'haste', which none of frontier, ipopt has"),
+        (("--report", "a", "--option", "starts=2"), "--option does not go with --report"),
         (("--report", "a", "--page", "x.txt"), "--page is 'x.txt'"),
         (("--merge", "a", "b", "--out", "c", "--page", "x.md", "--no-report"), "forms of the report"),
     ],

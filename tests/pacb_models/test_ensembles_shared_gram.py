@@ -4,8 +4,9 @@ from sklearn.datasets import load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
+from pacb_models.benchmarks.experiments.shared_gram import SharedGram, Task
 from pacb_models.errors import InputError
-from pacb_models.estimators.shared_gram import SharedGram, Task, gaussian_gram
+from pacb_models.estimators.kernels import gaussian_kernel
 
 from ..small_data import small_dataset
 
@@ -72,7 +73,7 @@ def test_svms_that_do_not_converge_are_marked_and_still_the_same():
 
 def test_kernel_values():
     X = np.random.RandomState(0).randn(300, 4)
-    gram = gaussian_gram(X, 200, 0.3)
+    gram = gaussian_kernel(X, X[:200], 0.3)
     expected = [[np.exp(-0.3 * np.sum((a - b) ** 2)) for b in X[:200]] for a in X]
     np.testing.assert_allclose(gram, expected, rtol=1e-13)
 

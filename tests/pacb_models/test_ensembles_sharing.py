@@ -19,7 +19,7 @@ from sklearn.svm import SVC
 from pacb_models import CertifiedClassifier, StochasticClassifier, StochasticSVC
 from pacb_models.benchmarks.experiments.datasets import load_dataset
 from pacb_models.errors import InputError
-from pacb_models.estimators import kernel_family, shared_gram, sharing
+from pacb_models.estimators import kernel_family, kernels, sharing
 from pacb_models.estimators.kernel_family import FamilySVC, family_key
 from pacb_models.estimators.sharing import predict_members, train_members
 
@@ -68,7 +68,7 @@ def test_svms_are_those_of_svc(gamma):
 
 
 def test_few_rows_that_libsvm_keeps_change_nothing(monkeypatch):
-    monkeypatch.setattr(shared_gram, "_CACHED_ROWS", 3)
+    monkeypatch.setattr(kernels, "_CACHED_ROWS", 3)
     data = small_dataset()
     together = compare(machines(), data.X[::2], data.y[::2], data.X)
     assert {member.cache_size for member in together} == {SVC().cache_size}
@@ -222,7 +222,7 @@ def test_certified_svms_share_distances_over_widths_and_folds(gamma, monkeypatch
     grid = [{"C": [0.1, 1.0, 10.0], "gamma": [gamma, 0.003]}]
     calls = []
     monkeypatch.setattr(
-        kernel_family, "squared_distances", lambda X, Z: calls.append(len(X)) or shared_gram.squared_distances(X, Z)
+        kernel_family, "squared_distances", lambda X, Z: calls.append(len(X)) or kernels.squared_distances(X, Z)
     )
     shared = CertifiedClassifier(estimator=SVC(), param_grid=grid, cv=3, random_state=0).fit(X, y)
     assert calls == [200], "one matrix of all training rows for two widths, three folds and the fits on everything"

@@ -21,7 +21,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import pacb_models as pm
-from pacb_models.estimators.shared_gram import gaussian_kernel
+from pacb_models.estimators.kernels import gaussian_kernel
 
 
 class Stage(NamedTuple):
