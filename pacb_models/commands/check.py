@@ -26,7 +26,7 @@ def add_parser(subparsers: Any) -> None:
         subparsers,
         "check",
         _check,
-        "cross-check every solver on one problem",
+        "compare every solver on one bound",
         "Run every solver that can handle the problem and compare them with the certified optimum.\n"
         "Exit code 1 when one fails or disagrees.\n\n"
         "  pacb check risks.csv --m 549 --distance squared\n"

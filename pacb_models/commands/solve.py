@@ -34,7 +34,7 @@ def add_parser(subparsers: Any) -> None:
         "solve",
         _solve,
         "minimise one bound",
-        "Minimise one bound and print the posterior's certificate.\n\n"
+        "Find the posterior with the least bound; print its bound, risk and weights, and whether it is proven.\n\n"
         "  pacb solve risks.csv --m 549 --delta 0.01 --distance kl\n"
         "  pacb solve risks.csv --m 549 --direct --constant one-sided\n"
         "  pacb solve risks.csv --m 549 --at-most latency=25 --weights-at-most 0.2\n"
