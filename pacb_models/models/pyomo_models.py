@@ -1,7 +1,9 @@
 r"""Bound minimisations as Pyomo models, to be printed, read, and handed to any solver Pyomo knows.
 
-Every model has the posterior weights ``q``, a constraint ``normalised`` and one objective ``bound``. The two
-formulations are the same problem written twice:
+Every model has the posterior weights ``q``, a constraint ``normalised`` and one objective ``bound``. Averages that the
+problem constrains are ``rows[name]``, as the user wrote them; caps and floors are bounds of ``q``; a limit on the
+support has binary variables ``on``, for solvers that know them. The two formulations are the same problem written
+twice:
 
 ``lifted``
     the empirical risk ``L`` and the statistic are variables with constraints of their own (see
@@ -24,6 +26,7 @@ import numpy as np
 from ..errors import InputError
 from ..validation import check_choice
 from .algebra import Algebra, elementwise, object_array
+from .limits import Limit, box, limits
 from .lifted import check_expressed, values_at, write
 
 if TYPE_CHECKING:
@@ -93,7 +96,14 @@ class PyomoAlgebra(Algebra):
 
         super().__init__(problem, problem.prior)
         self.model = model
+        lower, upper = box(problem)
         model.q = pyo.Var(range(problem.size), domain=pyo.NonNegativeReals)
+        for variable, floor, cap in zip(model.q.values(), lower.tolist(), upper.tolist(), strict=True):
+            variable.setlb(floor or None)
+            variable.setub(cap if cap < 1.0 else None)
+        names = [limit.name for limit in limits(problem)]
+        if names:
+            model.rows = pyo.Constraint(names)
         model.scaling_factor = pyo.Suffix(direction=pyo.Suffix.EXPORT)
         self.weights = list(model.q.values())
         model.scaling_factor.update(zip(self.weights, self.factors.weights.tolist()))
@@ -142,6 +152,24 @@ class PyomoAlgebra(Algebra):
         created = pyo.Var(bounds=(lower, upper))
         self.model.add_component(name, created)
         return created
+
+    def limit(self, limit: Limit, scale: float) -> None:
+        """As the user wrote it: ``at_most`` or ``at_least``, in his unit."""
+        row, sign = limit.row, -1.0 if limit.row.turned else 1.0
+        average, bound = self._sum(sign * row.values, self.weights), sign * row.limit
+        if limit.equality:
+            self.model.rows[row.name] = average == bound
+        else:
+            self.model.rows[row.name] = average >= bound if row.turned else average <= bound
+        self.model.scaling_factor[self.model.rows[row.name]] = scale / limit.unit
+
+    def support(self, costs: np.ndarray, total: float) -> None:
+        import pyomo.environ as pyo
+
+        model, caps = self.model, np.minimum(box(self.problem)[1], 1.0).tolist()
+        model.on = pyo.Var(range(self.problem.size), domain=pyo.Binary, initialize=1)
+        model.held = pyo.Constraint(range(self.problem.size), rule=lambda model, i: model.q[i] <= caps[i] * model.on[i])
+        self.model.support = pyo.Constraint(expr=self._sum(costs, model.on.values()) <= total)
 
     def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
         import pyomo.environ as pyo
