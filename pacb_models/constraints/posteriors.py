@@ -108,14 +108,26 @@ class Posteriors:
     def describe(self) -> str:
         """The constraints in words."""
         parts = [str(row) for row in self.rows]
-        parts += [f"weights at most {_values(self.upper)}"] if self.upper.min() < 1.0 else []
-        parts += [f"weights at least {_values(self.lower)}"] if self.lower.max() > 0.0 else []
-        if self.support is not None:
-            limit = self.support.at_most
-            parts.append(
-                f"at most {limit} classifiers" if limit else f"sizes of at most {self.support.total:g} together"
-            )
+        parts += [self.caps()] if self.upper.min() < 1.0 else []
+        parts += [self.floors()] if self.lower.max() > 0.0 else []
+        parts += [self.room()] if self.support is not None else []
         return ", ".join(parts)
+
+    def caps(self) -> str:
+        """The caps in words."""
+        return f"weights at most {_values(self.upper)}"
+
+    def floors(self) -> str:
+        """The floors in words."""
+        return f"weights at least {_values(self.lower)}"
+
+    def room(self) -> str:
+        """The limit on the support in words."""
+        assert self.support is not None
+        limit = self.support.at_most
+        if limit is None:
+            return f"sizes of at most {self.support.total:g} together"
+        return f"at most {limit} classifier{'s' * (limit > 1)}"
 
     def kinds(self) -> dict[str, str]:
         """The kinds of constraints in it, with words for each."""
