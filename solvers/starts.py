@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pacb_models.constraints.posteriors import FEASIBLE, KEPT
-from pacb_models.constraints.tilting import Tilting
-from pacb_models.divergences.kullback_leibler import KullbackLeibler
+from pacb_models.constraints.nearest import nearest as nearest_posterior
+from pacb_models.constraints.posteriors import KEPT
 from pacb_models.problem import Problem
 from pacb_models.solution import LocalMinimum, Outcome
 from pacb_models.solving.judging import CLAIMS, OPTIMAL_RESIDUAL, onto_simplex
@@ -71,20 +70,12 @@ def best_start(problem: Problem) -> np.ndarray:
 
 
 def nearest(problem: Problem, q: np.ndarray) -> np.ndarray:
-    """The posterior that keeps averages, caps and floors and is nearest to another one; that one itself if it does.
-
-    Nearest in the Kullback–Leibler divergence, whose minimiser has weight wherever it may: interior-point methods begin
-    inside.
-    """
+    """The posterior that keeps the problem's averages, caps and floors and is nearest to another one; that one itself
+    if it does."""
     posteriors = problem.posteriors
     if posteriors is None or posteriors.violation(q) <= KEPT:
         return q
-    full = q if q.all() else (1.0 - INTERIOR) * q + INTERIOR * problem.prior
-    found = Tilting(KullbackLeibler(), np.zeros(problem.size), full, posteriors).at(0.0).posterior
-    if posteriors.violation(found) <= FEASIBLE:
-        return found
-    # The set has no inside, and multipliers grow without end.
-    return posteriors.minimise(getattr(problem, "risks", np.zeros(problem.size)))
+    return nearest_posterior(posteriors, q if q.all() else (1.0 - INTERIOR) * q + INTERIOR * problem.prior)
 
 
 def tilted(problem: Problem, tilt: float, noise: np.ndarray | float = 1.0) -> np.ndarray:

@@ -28,8 +28,8 @@ class Limit(NamedTuple):
 
 
 def limits(problem: Problem) -> list[Limit]:
-    """The rows of a problem's constraints, but for those that say nothing of the posterior: all its numbers are equal to
-    the limit, or zero.
+    """The rows of a problem's constraints, but for those that say nothing of the posterior: their numbers are all equal
+    to the limit, or all zero.
 
     Two that are opposite are one equation: as inequalities they would leave an interior-point method no interior.
     """

@@ -25,11 +25,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..constraints.nearest import nearest
 from ..errors import InputError
 from ..validation import check_choice
 from .algebra import Algebra, SquaredNumbers, Squares, elementwise, object_array
-from .limits import Limit, box, limits
 from .lifted import check_expressed, values_at, write
+from .limits import Limit, box, limits
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -47,7 +48,7 @@ def check_formulation(formulation: object, argument: str = "formulation") -> str
 
 
 def pyomo_model(problem: BoundProblem, formulation: str = "lifted") -> pyo.ConcreteModel:
-    """The bound minimisation as a Pyomo model that starts at the prior.
+    """The bound minimisation as a Pyomo model that starts at the prior, or at what is nearest under its constraints.
 
     Parameters
     ----------
@@ -76,7 +77,8 @@ def pyomo_model(problem: BoundProblem, formulation: str = "lifted") -> pyo.Concr
     check_expressed(problem)
     algebra = writer(problem, pyo.ConcreteModel(name=f"{problem.distance}-{problem.divergence}, {formulation}"))
     algebra.add("bound", pyo.Objective(expr=write(algebra)), algebra.factors.objective)
-    set_start(algebra.model, problem, problem.prior)
+    start = problem.prior if problem.posteriors is None else nearest(problem.posteriors, problem.prior)
+    set_start(algebra.model, problem, start)
     return algebra.model
 
 
@@ -99,14 +101,12 @@ class PyomoAlgebra(Algebra):
 
         super().__init__(problem, problem.prior)
         self.model = model
-        lower, upper = box(problem)
         model.q = pyo.Var(range(problem.size), domain=pyo.NonNegativeReals)
-        for variable, floor, cap in zip(model.q.values(), lower.tolist(), upper.tolist(), strict=True):
-            variable.setlb(floor or None)
-            variable.setub(cap if cap < 1.0 else None)
-        names = [limit.name for limit in limits(problem)]
-        if names:
-            model.rows = pyo.Constraint(names)
+        if problem.posteriors is not None:
+            for variable, floor, cap in zip(model.q.values(), *(bounds.tolist() for bounds in box(problem))):
+                variable.setlb(floor or None)
+                variable.setub(cap if cap < 1.0 else None)
+            model.rows = pyo.Constraint([limit.name for limit in limits(problem)])
         model.scaling_factor = pyo.Suffix(direction=pyo.Suffix.EXPORT)
         self.weights = list(model.q.values())
         model.scaling_factor.update(zip(self.weights, self.factors.weights.tolist()))

@@ -38,8 +38,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 100_000},
 }
 
-#: Clarabel's for direct bounds, whose weights are multipliers, and under constraints: weights of an accuracy that is the
-#: root of the bound's.
+#: Clarabel's for direct bounds, whose weights are multipliers, and under constraints: their accuracy is the root of the
+#: bound's.
 SHARP = {f"tol_{what}": 1e-12 for what in ("gap_abs", "gap_rel", "feas")}
 
 #: Each backend's own name for a limit.

@@ -5,9 +5,10 @@ The lifted problem, in the variables :math:`(q_1, \dots, q_H, L, D)`:
 .. math:: \min\ F(L, D) \quad\text{s.t.}\quad \sum_i q_i = 1, \quad \sum_i q_i l_i - L = 0, \quad
           \sum_i p_i f(q_i/p_i) - D \le 0, \quad \tilde A q \le 0, \quad lo \le q \le up,
 
-where :math:`\tilde A` has the averages that the problem constrains, in their units, and ``F`` is the bound as a function of the empirical risk and the statistic. ``F`` has two arguments and the sum
-is separable, so the Hessian of the Lagrangian has :math:`H + 3` entries. Only values and derivatives of distance and
-divergence are used: any pair will do, also a third party's.
+where :math:`\tilde A` has the averages that the problem constrains, in their units, and ``F`` is the bound as a
+function of the empirical risk and the statistic. ``F`` has two arguments and the sum is separable, so the Hessian of
+the Lagrangian has :math:`H + 3` entries. Only values and derivatives of distance and divergence are used: any pair will
+do, also a third party's.
 
 At Rényi orders α the statistic spans α times as many orders of magnitude as the weights, and Ipopt loses its way.
 There the last variable is the root :math:`t = D^{1/\alpha}`, with :math:`\sum_i p_i (q_i/(p_i t))^\alpha \le 1`.
@@ -253,8 +254,7 @@ def _solve(nlp: LiftedProblem, start: Start, options: dict[str, Any], trace: boo
         factors.objective,
         np.append(factors.weights, (1.0, 1.0)),
         np.array(
-            [factors.normalised, factors.empirical_risk, factors.divergence]
-            + [factors.normalised] * len(nlp.limits)
+            [factors.normalised, factors.empirical_risk, factors.divergence] + [factors.normalised] * len(nlp.limits)
         ),
     )
     set_options(ipopt, options)

