@@ -20,6 +20,7 @@ from .program import (
     parse_options,
     problem_from,
 )
+from .streams import chatter_among_errors
 
 if TYPE_CHECKING:
     from ..constraints import Posteriors
@@ -59,7 +60,9 @@ def _solve(options: argparse.Namespace) -> int:
     check_count("--top", options.top, least=0)
     check_plot(options.plot)
     problem, names = problem_from(options)
-    solution = solve(problem, named_solver(options.solver), **parse_options(options.option))
+    method, settings = named_solver(options.solver), parse_options(options.option)
+    with chatter_among_errors():
+        solution = solve(problem, method, **settings)
     if options.json:
         print(json.dumps(solution.as_dict(), allow_nan=False))
     elif solution.posterior is None and solution.status == "error":
@@ -81,7 +84,7 @@ def _describe(problem: Problem, solution: Any, names: list[str], top: int) -> st
         f"support          {solution.support_size} of {problem.size} classifiers",
         f"status           {solution.status}, {scope}" + (f": {solution.message}" if solution.message else ""),
         *_proven(solution),
-        f"solver           {solution.solver}, {_effort(solution)}, KKT residual {solution.kkt_residual:.1e}",
+        f"solver           {one_line(solution.solver)}, {_effort(solution)}, KKT residual {solution.kkt_residual:.1e}",
         f"constant         I(m) = {problem.constant_value:.6g} ({problem.constant}), distance {problem.distance}",
     ]
     if problem.posteriors is not None and solution.posterior is not None:
