@@ -27,7 +27,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         subparsers,
         "export",
         run,
-        "problems as .nl, .gms, .bar, .lp, ... files with their certified optima",
+        "write problems as .nl, .gms, .bar, .lp, ... files, with their optima",
         "Write problems as models that other solvers read, with names and a start, and a JSON file beside each: data,\n"
         "certified optimum, lower bound, posterior, local minima. Formats: nl (AMPL's solvers), gms (GAMS), bar\n"
         "(BARON); for chi2, lp and mps (quadratic rows of the linear and the squared distance, for SCIP, Gurobi,\n"
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace) -> int:
         written += export(
             recipe, options.out, formats, options.formulation, largest, not options.no_suffixes, options.floors
         )
-    print(f"{len(recipes)} problems, {len(written)} files in {options.out}", file=sys.stderr)
+    print(f"{len(recipes)} problem{'s' * (len(recipes) > 1)}, {len(written)} files in {options.out}", file=sys.stderr)
     if options.archive:
         archive(options.out, written, options.archive)
         print(f"packed into {options.archive}", file=sys.stderr)

@@ -23,7 +23,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         subparsers,
         "judge",
         run,
-        "what other people's solvers wrote: found, a local minimum, infeasible, or below the proven optimum",
+        "say what the solution file of another solver is worth",
         "Recompute bound, violation and KKT residual from the weights in a solution file, and compare them with the\n"
         "proven optimum. Files: .sol of AMPL's solvers (with the .col of the export), or of SCIP, HiGHS and Gurobi;\n"
         ".lst and .gdx of GAMS; .csv with one weight per line or a column 'weight'; .json with a list 'posterior'.\n"

@@ -11,6 +11,7 @@ import argparse
 import json
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -50,7 +51,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefau
     """Examples keep their line breaks; options show their defaults."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
-        if action.default is None or action.default is False or action.default == argparse.SUPPRESS:
+        if action.default is None or isinstance(action.default, bool) or action.default in ("", [], argparse.SUPPRESS):
             return action.help
         return super()._get_help_string(action)
 
@@ -121,8 +122,17 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
     """The parser with our commands and those that are plugged in; of the latter only ``command``, when that is one."""
     parser = Parser(
         prog="pacb",
-        description="Compare fixed-point, Ipopt, convex-concave and exact methods that minimise PAC-Bayesian bounds "
-        "over finite sets of classifiers, and certify such sets.",
+        description=textwrap.fill(
+            "Compare fixed-point, Ipopt, convex-concave and exact solvers that minimise PAC-Bayesian bounds "
+            "on the error of weighted classifiers, and certify classifiers.",
+            79,
+            break_on_hyphens=False,
+        ),
+        epilog="begin with:\n"
+        "  pacb doctor                          what works here\n"
+        "  pacb check risks.csv --m 549         every solver on one bound\n"
+        "  pacb certify counts.csv --m 549      a certificate from error counts\n"
+        "  pacb reproduce table3 --out paper    a table of the paper",
         formatter_class=HelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"pacb {__version__}")
@@ -143,10 +153,9 @@ def _add_plugged_in(subparsers: Any, command: str) -> None:
 
 
 def add_command(subparsers: Any, name: str, run: Any, summary: str, description: str = "") -> argparse.ArgumentParser:
-    """Add one command in the common form; for our commands and plugged-in ones alike."""
-    parser = subparsers.add_parser(
-        name, help=summary, description=description or summary, formatter_class=HelpFormatter
-    )
+    """Add one command in the common form; for our commands and plugged-in ones alike. Without summary, unlisted."""
+    listed = {"help": summary} if summary else {}
+    parser = subparsers.add_parser(name, **listed, description=description or summary, formatter_class=HelpFormatter)
     parser.set_defaults(run=run, parser=parser)
     return parser
 
@@ -186,18 +195,18 @@ def problem_from(options: argparse.Namespace) -> tuple[Problem, list[str]]:
     """The problem that the arguments describe, and the classifiers' names."""
     from ..direct import DirectProblem
     from ..problem import BoundProblem
-    from ..risk_file import read_risk_file
+    from ..risk_file import read_value_file
 
     if options.direct and options.plot:
         raise InputError("--plot draws a bound along its path of optimal posteriors, which direct bounds do not have.")
     if options.divergence != "renyi":
         refuse_ignored(options, ["order"], "goes with --divergence renyi")
-    content = read_risk_file(options.risks)
+    content = read_value_file(options.risks, ("risk",))
     constraints = constraints_from(options, content.table)
     if constraints and options.plot:
         raise InputError("--plot draws a bound along its path of optimal posteriors, which knows no constraints.")
     problem = (DirectProblem if options.direct else BoundProblem)(
-        content.risks,
+        content.values,
         m=options.m,
         delta=options.delta,
         distance=options.distance,
