@@ -7,6 +7,9 @@ from .certificates import certify_predictions as certify_predictions
 from .certificates import clopper_pearson as clopper_pearson
 from .certificates import sample_size as sample_size
 from .constants import moment_constant as moment_constant
+from .constraints import average as average
+from .constraints import support as support
+from .constraints import weights as weights
 from .direct import DirectProblem as DirectProblem
 from .distances.checks import check_derivatives as check_derivatives
 from .errors import InputError as InputError

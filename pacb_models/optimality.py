@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from .constraints import Posteriors
     from .problem import BoundProblem, Slopes
 
 #: Risks up to this count as zero where the empirical risk is zero: their products with weights may underflow.
 NO_RISK = 1e-300
+#: Slopes are cut off here where a linear program is to be solved with them.
+STEEPEST = 1e6
 
 
 def gradient(problem: BoundProblem, q: np.ndarray) -> np.ndarray:
@@ -50,6 +53,8 @@ def residual_at(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slope
     a tenth may not.
     """
     gradients = _gradient(problem, q, size, slopes)
+    if problem.posteriors is not None:
+        return _constrained_residual(problem, q, slopes, gradients)
     # Zero times an infinite slope is no number; looking for zeros is worth its time only then.
     held = slice(None) if math.isfinite(slopes.L) else q > 0.0
     mean = float(np.dot(q[held], gradients[held]))
@@ -66,6 +71,22 @@ def residual_at(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slope
     else:
         wanted = problem.prior
     return float(np.dot(np.maximum(q, wanted / np.add.reduce(wanted)), np.abs(gradients - mean)))
+
+
+def _constrained_residual(problem: BoundProblem, q: np.ndarray, slopes: Slopes, gradients: np.ndarray) -> float:
+    """The first-order decrease that is left over the set that the constraints allow."""
+    # Where the risk is zero slopes may be infinite; a linear program needs numbers.
+    finite = np.clip(gradients, -STEEPEST, STEEPEST)
+    return max(decrease(finite, q, problem.posteriors), 0.0)
+
+
+def decrease(slopes: np.ndarray, q: np.ndarray, posteriors: Posteriors | None) -> float:
+    r"""The first-order decrease that is left, :math:`\langle g, q\rangle - \min_{q'} \langle g, q'\rangle`, over the
+    posteriors that keep the constraints; over the simplex where there are none."""
+    mean = float(np.dot(q, slopes))
+    if posteriors is None:
+        return mean - float(slopes.min())
+    return mean - float(np.dot(slopes, posteriors.minimise(slopes, posteriors.reachable(q))))
 
 
 def _decrease_from_zero_risk(problem: BoundProblem, bound: float) -> float:

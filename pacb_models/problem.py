@@ -1,4 +1,4 @@
-r"""A bound minimisation: (risks, m, δ, prior) × a distance × a divergence × a constant.
+r"""A bound minimisation: (risks, m, δ, prior) × a distance × a divergence × a constant × constraints.
 
 With probability at least :math:`1 - \delta` over the sample, for all posteriors ``q`` at once, the true risk of the
 stochastic classifier is at most
@@ -13,7 +13,9 @@ nothing of solvers.
 from __future__ import annotations
 
 import math
-from functools import cached_property
+import reprlib
+from collections.abc import Iterable
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -21,9 +23,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import distances, divergences, optimality, problem_file
 from .constants import check_names, check_sample_size
+from .constraints import Constraint, Posteriors
 from .distances import Distance
 from .divergences import Budget, Divergence
-from .immutable import Immutable
+from .errors import InputError
+from .immutable import Immutable, fixed
 from .numerics.elementwise import Numbers
 from .solving import merging
 from .validation import check_delta, check_error_counts, check_order, check_posterior, check_prior, check_risks
@@ -31,6 +35,8 @@ from .validation import check_delta, check_error_counts, check_order, check_post
 if TYPE_CHECKING:
     import cvxpy
     import pyomo.environ as pyo
+
+    from .solution import Solution
 
 
 class Outer(NamedTuple):
@@ -79,6 +85,9 @@ _WITHOUT_CLASSIFIERS = (
     "exponent",
 )
 
+#: Sets of posteriors by their constraints, so that a problem that is replaced does not look for contradictions again.
+_set_of_posteriors = lru_cache(maxsize=64)(Posteriors)
+
 
 class Problem(Immutable):
     """What every minimisation is made of: (risks, m, δ, prior) × a distance × a divergence × a constant.
@@ -103,10 +112,24 @@ class Problem(Immutable):
     form = ""
     #: The error counts, when the problem was given by them.
     errors: NDArray[np.int64] | None = None
+    #: Constraints on the posterior, and the set of posteriors that keep them; None when all of the simplex does.
+    constraints: tuple[Constraint, ...] = ()
+    posteriors: Posteriors | None = None
+    #: False when problems of this form are minimised over the whole simplex only.
+    constrainable = True
 
     #: What a problem of our own forms has beside its bound.
     bound_at: Any = None
     worst_case: Any = None
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if self.constraints:
+            self._set(posteriors=_set_of_posteriors(self.size, self.constraints))
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The set is made anew from the constraints.
+        return {name: value for name, value in vars(self).items() if name != "posteriors" or not self.constraints}
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         """A class with a bound of its own inherits neither another one's form nor what judges it."""
@@ -125,6 +148,7 @@ class Problem(Immutable):
         prior: ArrayLike | None = None,
         constant: str = "exact",
         order: float = 2.0,
+        constraints: Iterable[Constraint] = (),
     ) -> None:
         checked = check_risks(risks)
         distance_function, divergence_function = resolve(distance, divergence, constant, order)
@@ -138,6 +162,11 @@ class Problem(Immutable):
             divergence_function=divergence_function,
             constant=constant,
         )
+        if constraints:
+            if not self.constrainable:
+                raise InputError(f"constraints are not for a {type(self).__name__}; they are for a BoundProblem.")
+            listed = _listed(constraints)
+            self._set(constraints=listed, posteriors=_set_of_posteriors(checked.size, listed))
 
     @classmethod
     def from_counts(cls, errors: ArrayLike, m: int, **arguments: Any) -> Self:
@@ -208,7 +237,10 @@ class Problem(Immutable):
         raise NotImplementedError
 
     def kkt_residual(self, posterior: ArrayLike) -> float:
-        """How far a posterior is from stationarity on the simplex, in units of the bound; zero at a KKT point."""
+        """How far a posterior is from stationarity, in units of the bound; zero at a KKT point.
+
+        It is the first-order decrease that is left over the simplex, or over the set that the constraints allow.
+        """
         return self.judge(check_posterior(posterior, self.size)).kkt_residual
 
     def gradient(self, posterior: ArrayLike) -> NDArray[np.float64]:
@@ -223,7 +255,7 @@ class Problem(Immutable):
         """
         bound, slopes = float(self.bound(q)), np.asarray(self.gradient(q))
         risk = self.empirical_risk(q) if "risks" in vars(self) else math.nan
-        return Judgement(bound, relative(float(np.dot(q, slopes) - slopes.min()), bound), risk)
+        return Judgement(bound, relative(optimality.decrease(slopes, q, self.posteriors), bound), risk)
 
     def replace(self, **changes: Any) -> Self:
         """The same problem with some arguments changed, for instance ``problem.replace(delta=0.01)``."""
@@ -238,6 +270,8 @@ class Problem(Immutable):
         }
         if self.order > 1.0:
             arguments["order"] = self.order
+        if self.constraints:
+            arguments["constraints"] = self.constraints
         if "divergence" not in changes and "order" in changes:
             changes["divergence"] = self.divergence
         problem = type(self)(**(arguments | changes))
@@ -245,7 +279,9 @@ class Problem(Immutable):
             problem._set(errors=self.errors)
         return problem
 
-    def of_classifiers(self, risks: NDArray[np.float64], prior: NDArray[np.float64] | None) -> Self:
+    def of_classifiers(
+        self, risks: NDArray[np.float64], prior: NDArray[np.float64] | None, posteriors: Posteriors | None = None
+    ) -> Self:
         """The same problem of other classifiers, whose risks and prior are right: unchecked, and no constant anew."""
         if type(self).__init__ is not Problem.__init__:
             return self.replace(risks=risks, prior=prior)
@@ -256,6 +292,7 @@ class Problem(Immutable):
             risks=fixed(risks),
             prior=fixed(check_prior(None, risks.size) if prior is None else prior),
             uniform_prior=prior is None,
+            posteriors=posteriors,
             **{name: known[name] for name in _WITHOUT_CLASSIFIERS if name in known},
         )
         return problem
@@ -298,16 +335,18 @@ class Problem(Immutable):
         """The problem's kind, distance and divergence in words, for messages."""
         if self.bound_at is None and self.worst_case is None:
             return f"a {type(self).__name__}"
-        return f"{self.form}the {self.distance} distance with the {self.divergence} divergence"
+        kept = "" if self.posteriors is None else f" subject to {self.posteriors.describe()}"
+        return f"{self.form}the {self.distance} distance with the {self.divergence} divergence{kept}"
 
     def __repr__(self) -> str:
         if self.bound_at is None and self.worst_case is None:
             return f"{type(self).__name__}(H={self.size})"
         order = f", order={self.order:g}" if self.divergence == "renyi" else ""
         prior = "uniform" if self.uniform_prior else "given"
+        kept = f", constraints={list(self.constraints)!r}" if self.constraints else ""
         return (
             f"{type(self).__name__}(H={self.size}, m={self.m}, delta={self.delta!r}, distance={self.distance!r}, "
-            f"divergence={self.divergence!r}{order}, prior={prior}, constant={self.constant!r})"
+            f"divergence={self.divergence!r}{order}, prior={prior}, constant={self.constant!r}{kept})"
         )
 
 
@@ -335,6 +374,10 @@ class BoundProblem(Problem):
         valid; or as printed in the paper, to reproduce its figures.
     order : float
         Rényi order above one; read when ``divergence="renyi"``.
+    constraints : sequence of Constraint
+        What the posterior has to keep: :func:`pacb_models.average`, :func:`pacb_models.weights`,
+        :func:`pacb_models.support`. The bound is valid whatever they are, and they may depend on the sample. They are
+        about empirical averages, not about true ones.
 
     Examples
     --------
@@ -416,6 +459,15 @@ class BoundProblem(Problem):
 
         return pyomo_model(self, formulation)
 
+    def read_back(self, model: pyo.ConcreteModel | cvxpy.Problem) -> Solution:
+        """The weights of a model that was changed or solved by hand, judged as a solver's are.
+
+        See :func:`pacb_models.models.reading.read_back`.
+        """
+        from .models.reading import read_back
+
+        return read_back(self, model)
+
     def cvxpy_problem(self) -> cvxpy.Problem:
         """The minimisation as a CVXPY problem, where it is convex.
 
@@ -426,16 +478,19 @@ class BoundProblem(Problem):
         return cvxpy_problem(self)
 
 
+def _listed(constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:
+    """Constraints as a tuple; one alone will do."""
+    if isinstance(constraints, Constraint):
+        return (constraints,)
+    try:
+        return tuple(constraints)
+    except TypeError:
+        raise InputError(f"constraints is {reprlib.repr(constraints)}; it must be a list of constraints.") from None
+
+
 def relative(residual: float, bound: float) -> float:
     """A residual in units of the bound where that is above one: a vacuous bound has rounding errors of its size."""
     return max(residual, 0.0) / max(bound, 1.0) if math.isfinite(bound) else math.inf
-
-
-def fixed(array: NDArray[Any]) -> NDArray[Any]:
-    """The array as one that nobody can make writable again: a solver must not change what it is judged by."""
-    if isinstance(array.base, bytes):
-        return array
-    return np.frombuffer(array.tobytes(), dtype=array.dtype).reshape(array.shape)
 
 
 def resolve(

@@ -2,7 +2,9 @@
 
 Fields: ``schema`` (this format's version), ``problem_kind`` ("bound" or "direct"), ``risks``, ``errors`` (counts; null
 unless the problem was given by them), ``m``, ``delta``, ``distance``, ``divergence``, ``order``, ``constant`` and
-``prior`` (null for the uniform one). Numbers keep all their digits. Other fields may stand beside them.
+``prior`` (null for the uniform one). ``constraints`` is a list of objects with a ``kind`` and the arguments of
+:mod:`pacb_models.constraints`; absent when there are none. Numbers keep all their digits. Other fields may stand beside
+them.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import reprlib
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import distances, divergences
+from .constraints.kinds import from_record as from_fields
 from .errors import InputError, UnsupportedProblemError
 
 if TYPE_CHECKING:
@@ -22,8 +25,8 @@ if TYPE_CHECKING:
 #: The kind of a problem with a formula of its own.
 OWN = "own"
 
-#: Rises when a field changes its meaning. Version 1 had the uniform prior as a list.
-SCHEMA = 2
+#: Rises when a field changes its meaning. Version 1 had the uniform prior as a list, version 2 no constraints.
+SCHEMA = 3
 
 _NEEDED = ("risks", "m", "delta", "distance", "divergence", "constant")
 
@@ -38,6 +41,7 @@ def as_json(problem: Problem) -> str:
 
 def as_record(problem: Problem) -> dict[str, Any]:
     """The fields of a problem; one with a formula of its own is of the kind "own", which nobody can read back."""
+    kept = {"constraints": [each.as_record() for each in problem.constraints]} if problem.constraints else {}
     return {
         "schema": SCHEMA,
         "problem_kind": problem.kind if _ours(problem) else OWN,
@@ -50,6 +54,7 @@ def as_record(problem: Problem) -> dict[str, Any]:
         "risks": problem.risks.tolist(),
         "errors": None if problem.errors is None else problem.errors.tolist(),
         "prior": None if problem.uniform_prior else problem.prior.tolist(),
+        **kept,
     }
 
 
@@ -76,8 +81,6 @@ def read_record(text: str | bytes, source: str = "text") -> dict[str, Any]:
     schema = record.get("schema")
     if type(schema) is not int or not 1 <= schema <= SCHEMA:
         raise InputError(f"{source} has the schema {schema!r}; this version reads 1 to {SCHEMA}.")
-    if record.get("constraints"):
-        raise InputError(f"{source} has constraints, which this version does not read.")
     return record
 
 
@@ -88,6 +91,8 @@ def from_record(cls: type[P], record: dict[str, Any], source: str = "text") -> P
     arguments = {name: record[name] for name in _NEEDED[1:]} | {"prior": record.get("prior")}
     if record["divergence"] == "renyi":
         arguments["order"] = record.get("order")
+    if record.get("constraints"):
+        arguments["constraints"] = [from_fields(each) for each in record["constraints"]]
     if record.get("errors") is None:
         return cls(record["risks"], **arguments)
     problem = cls.from_counts(record["errors"], **arguments)

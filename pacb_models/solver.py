@@ -59,6 +59,9 @@ class Solver:
     local: bool = True
     #: True when a ``time_limit`` option is honoured inside :meth:`run`.
     keeps_time_limit: bool = False
+    #: The kinds of constraints on the posterior that it honours: "average", "weights", "support". A problem with
+    #: another kind is refused for it.
+    honours: tuple[str, ...] = ()
 
     def missing(self) -> str | None:
         """None when the solver can run here, else what to install. Looks without importing."""
@@ -67,8 +70,15 @@ class Solver:
             return None
         return f"{', '.join(absent)} not installed: {self.install or 'pip install ' + ' '.join(absent)}"
 
+    def refusal(self, problem: Problem) -> str | None:
+        """None when this method can minimise the problem and honours its constraints, else a clause that says why
+        not."""
+        asked = {} if problem.posteriors is None else problem.posteriors.kinds()
+        ignored = [words for kind, words in asked.items() if kind not in self.honours]
+        return f"it does not honour {ignored[0]}" if ignored else self.unsupported(problem)
+
     def unsupported(self, problem: Problem) -> str | None:
-        """None when the problem is in reach of this method, else a clause that says why not."""
+        """None when the problem is in reach of this method, else a clause that says why not; constraints apart."""
         for need in self.needs:
             reason = unmet(problem, need)
             if reason is not None:

@@ -45,8 +45,9 @@ def judged(problem: BoundProblem, solver: str, found: dict[str, Any]) -> dict[st
         "bound": solution.bound,
         "lower_bound": solution.lower_bound,
         "kkt_residual": solution.kkt_residual,
-        # Of the weights before they were put onto the simplex: only the solver's process has seen those.
+        # Of the weights before they were put onto the simplex and into the set: only the solver saw those.
         "simplex_residual": max(found["simplex_residual"] or 0.0, solution.details["simplex_violation"]),
+        "constraint_residual": max(found["constraint_residual"] or 0.0, solution.details["constraint_violation"]),
         "support_size": solution.support_size,
         "empirical_risk": solution.empirical_risk,
         "divergence_value": solution.divergence,
@@ -63,7 +64,7 @@ def certified(problem: BoundProblem) -> tuple[float, int | None, bool]:
     for name in solver_names():
         method = get_solver(name)
         clean = clean and type(method).__module__.startswith("pacb_models.")
-        if method.exact and method.unsupported(problem) is None and method.missing() is None:
+        if method.exact and method.refusal(problem) is None and method.missing() is None:
             solution = solve(problem, name)
             if solution.is_global:
                 return solution.bound, 1 + len(solution.local_minima), clean

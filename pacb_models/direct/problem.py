@@ -52,6 +52,8 @@ class DirectProblem(Problem):
     kind = "direct"
     form = "the direct bound of "
 
+    constrainable = False
+
     @cached_property
     def penalty(self) -> Penalty:
         """What true risks above the empirical ones cost: the summand of the confidence set."""

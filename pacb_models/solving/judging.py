@@ -10,6 +10,7 @@ import numpy as np
 
 from ..problem import Problem
 from ..solution import STATUSES, Outcome, Solution
+from ..wording import one_line
 
 #: A point whose recomputed KKT residual, or whose own weights' distance from the simplex, is above this is never
 #: reported as "optimal" ...
@@ -28,8 +29,14 @@ _BROKEN = ("error", "numerical_error")
 
 def assess(problem: Problem, outcome: Outcome, solver: str, seconds: float) -> Solution:
     """Turn a solver's outcome into a solution: recompute everything, and correct a claim that does not hold."""
-    posterior, violation = (None, math.inf) if outcome.posterior is None else onto_simplex(outcome.posterior)
-    status, message = outcome.status, outcome.message
+    posterior, off_simplex = (None, math.inf) if outcome.posterior is None else onto_simplex(outcome.posterior)
+    broken = 0.0
+    if posterior is not None and problem.posteriors is not None:
+        broken = problem.posteriors.violation(posterior)
+        # What is judged keeps the constraints: a bound that is small because a row is broken is no bound of ours.
+        posterior = problem.posteriors.repaired(posterior, broken)
+    violation = max(off_simplex, broken)
+    status, message = outcome.status, one_line(outcome.message)
     bound, residual, risk, divergence = math.inf, math.inf, math.nan, math.nan
     if posterior is not None:
         bound, residual, risk, divergence = problem.judge(posterior)
@@ -37,7 +44,8 @@ def assess(problem: Problem, outcome: Outcome, solver: str, seconds: float) -> S
         status = supported_claim(status, residual, violation) if posterior is not None else "numerical_error"
     denied = status != outcome.status
     if denied:
-        message = f"the solver said {outcome.status!r}, but {_fact(posterior, residual, violation)}. {message}".strip()
+        fact = _fact(posterior, residual, off_simplex, broken)
+        message = f"the solver said {outcome.status!r}, but {fact}. {message}".strip()
     lower_bound = outcome.lower_bound
     refuted = lower_bound is not None and not lower_bound <= bound + ROUNDING
     if refuted:
@@ -61,27 +69,31 @@ def assess(problem: Problem, outcome: Outcome, solver: str, seconds: float) -> S
         is_global=outcome.is_global and status == "optimal" and believed,
         solver=solver,
         local_minima=outcome.local_minima,
-        details={**outcome.details, "simplex_violation": violation},
+        details={**outcome.details, "simplex_violation": off_simplex, "constraint_violation": broken},
         lower_bound=min(float(lower_bound), float(bound)) if lower_bound is not None and believed else None,
     )
 
 
-def _fact(posterior: np.ndarray | None, residual: float, violation: float) -> str:
+def _fact(posterior: np.ndarray | None, residual: float, off_simplex: float, broken: float) -> str:
     """Why a claim does not hold."""
     if posterior is None:
         return "no usable weights were returned"
-    if residual >= violation:
+    if residual >= max(off_simplex, broken):
         return f"the KKT residual is {residual:.1e}"
-    return f"its weights are off the simplex by {violation:.1e}"
+    if broken > off_simplex:
+        return f"its weights break the constraints by {broken:.1e}"
+    return f"its weights are off the simplex by {off_simplex:.1e}"
 
 
-def supported_claim(status: str, kkt_residual: float, simplex_violation: float) -> str:
+def supported_claim(status: str, kkt_residual: float, violation: float) -> str:
     """The strongest of "optimal", "acceptable", "not_converged" that a claim and the recomputed residuals allow.
+
+    ``violation`` is the distance from the simplex, or by how much a constraint is broken, whichever is larger.
 
     The one rule for what counts as solved: :func:`pacb_models.solve` corrects claims by it, and the benchmarks judge by
     it.
     """
-    off = max(kkt_residual, simplex_violation)
+    off = max(kkt_residual, violation)
     if off <= OPTIMAL_RESIDUAL:
         return status
     return "acceptable" if off <= ACCEPTABLE_RESIDUAL else "not_converged"
@@ -112,7 +124,7 @@ class BadOutcome(Exception):
 _FORM = (
     ("status", lambda value: value in STATUSES, f"one of {', '.join(STATUSES)}"),
     ("iterations", lambda value: value is None or _is_number(value, numbers.Integral), "a count"),
-    ("setup_seconds", lambda value: _is_number(value, numbers.Real), "a number"),
+    ("setup_seconds", lambda value: _is_number(value, numbers.Real) and 0.0 <= value < math.inf, "a time"),
     ("lower_bound", lambda value: value is None or _is_number(value, numbers.Real), "a number"),
     ("message", lambda value: isinstance(value, str), "a text"),
     ("local_minima", lambda value: isinstance(value, tuple), "a tuple"),

@@ -287,7 +287,7 @@ def solve_many(
 
 def _kind(problem: Problem, number: int) -> tuple[Any, ...]:
     """Problems with the same key make a batch; one that cannot be part of a batch has its own number as key."""
-    if type(problem) is not BoundProblem:
+    if type(problem) is not BoundProblem or problem.posteriors is not None:
         return (number,)
     # Equal objects have equal settings: ours compare by their order, another package's by identity unless it says more.
     functions = (problem.distance_function, type(problem.divergence_function), problem.divergence_function)

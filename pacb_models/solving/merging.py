@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 if TYPE_CHECKING:
+    from ..constraints import Posteriors
     from ..problem import Problem
     from ..solution import Solution
     from ..solver import Solver
@@ -64,7 +65,7 @@ class Merged(Generic[AnyProblem]):
         posterior = np.asarray(posterior, dtype=np.float64)
         if self.groups is None:
             return posterior
-        if self.original.uniform_prior:
+        if self.original.uniform_prior and self.problem.posteriors is None:
             return self.groups.lookup(posterior / self.groups.counts)
         return self.groups.lookup(posterior / self.problem.prior, self.original.prior)
 
@@ -97,8 +98,11 @@ class Merged(Generic[AnyProblem]):
     def expand_points(self, points: Sequence[Point]) -> tuple[Point, ...]:
         """Stationary points of the merged problem with their supports counted in classifiers of the original.
 
-        The support of a stationary point consists of the smallest risks, or of all.
+        The support of a stationary point consists of the smallest risks, or of all; under constraints it may be any,
+        and is left as it is.
         """
+        if self.problem.posteriors is not None:
+            return tuple(points)
         sizes = self.support_sizes
         return tuple(point._replace(support_size=int(sizes[point.support_size - 1])) for point in points)
 
@@ -124,6 +128,12 @@ class Groups(NamedTuple):
                 result[part] *= factors[part]
         return result
 
+    def first(self, values: np.ndarray) -> np.ndarray:
+        """For every group, the value of one of its classifiers."""
+        found = np.empty(self.counts.size)
+        found[np.searchsorted(self.labels, self.keys)] = values
+        return found
+
     def sums(self, values: np.ndarray) -> np.ndarray:
         """For every group, the sum of the values of its classifiers; by blocks, which keeps long sums accurate."""
         return _sums(self.keys, values, self.labels[-1] + 1)[self.labels]
@@ -138,6 +148,8 @@ def merge(problem: AnyProblem) -> Merged[AnyProblem]:
     exchangeable = problem.bound_at is not None or problem.worst_case is not None
     if not exchangeable or not _repeats(problem.risks):
         return Merged(problem, problem)
+    if problem.posteriors is not None:
+        return _merge_constrained(problem, problem.posteriors)
     groups = _by_count(problem) or _by_value(problem.risks)
     counts = groups.counts
     if problem.uniform_prior:
@@ -145,6 +157,31 @@ def merge(problem: AnyProblem) -> Merged[AnyProblem]:
     else:
         prior = groups.sums(problem.prior)
     return Merged(problem.of_classifiers(groups.risks, prior), problem, groups)
+
+
+def _merge_constrained(problem: AnyProblem, posteriors: Posteriors) -> Merged[AnyProblem]:
+    """Merge classifiers that are equal in risk, in every row, and in cap and floor over prior.
+
+    Averaging their ratios keeps every constraint. Nothing is merged under a limit on the support, which counts them.
+    """
+    if posteriors.support is not None:
+        return Merged(problem, problem)
+    columns = [problem.risks, *posteriors.matrix, posteriors.lower / problem.prior, posteriors.upper / problem.prior]
+    # An uncapped weight is uncapped in its group, too.
+    columns[-1] = np.where(posteriors.upper < 1.0, columns[-1], np.inf)
+    order = np.lexsort(columns[::-1])
+    changes = np.zeros(problem.size, dtype=bool)
+    for column in columns:
+        ordered = column[order]
+        changes[1:] |= ordered[1:] != ordered[:-1]
+    keys = np.empty(problem.size, dtype=np.intp)
+    keys[order] = np.cumsum(changes)
+    counts = np.bincount(keys)
+    if counts.size == problem.size:
+        return Merged(problem, problem)
+    groups = Groups(problem.risks[order[np.append(True, changes[1:])]], counts, keys, np.arange(counts.size))
+    prior = groups.sums(problem.prior)
+    return Merged(problem.of_classifiers(groups.risks, prior, posteriors.merged(groups)), problem, groups)
 
 
 def _repeats(risks: np.ndarray) -> bool:

@@ -145,7 +145,7 @@ def available_solvers(problem: Problem | None = None) -> dict[str, Availability]
         solver = get_solver(name)
         reason = _asked(solver.missing)
         if reason is None and problem is not None:
-            reason = _asked(solver.unsupported, problem)
+            reason = _asked(solver.refusal, problem)
         table[name] = Availability(reason or "")
     return table
 
@@ -160,7 +160,7 @@ def _asked(question: Callable[..., str | None], *arguments: object) -> str | Non
 
 def capable_solvers(problem: Problem) -> list[str]:
     """Names of the solvers that can handle the problem, installed or not."""
-    return [name for name in solver_names() if _asked(get_solver(name).unsupported, problem) is None]
+    return [name for name in solver_names() if _asked(get_solver(name).refusal, problem) is None]
 
 
 def choose(problem: Problem, solver: str | Solver) -> Solver:
@@ -168,7 +168,7 @@ def choose(problem: Problem, solver: str | Solver) -> Solver:
     if solver == "auto":
         return _automatic(problem)
     method = solver if isinstance(solver, Solver) else get_solver(solver)
-    reason = _asked(method.unsupported, problem)
+    reason = _asked(method.refusal, problem)
     if reason is not None:
         able = ", ".join(capable_solvers(problem)) or "no registered solver"
         raise UnsupportedProblemError(
@@ -185,7 +185,7 @@ def _automatic(problem: Problem) -> Solver:
     fallback = None
     for name in solver_names():
         method = get_solver(name)
-        if _asked(method.unsupported, problem) is not None or _asked(method.missing) is not None:
+        if _asked(method.refusal, problem) is not None or _asked(method.missing) is not None:
             continue
         if method.exact:
             return method

@@ -19,7 +19,7 @@ class Solver(BaseSolver):
         if self.solver not in solver_names():
             return True, f"{self.solver} is not registered here"
         method = get_solver(self.solver)
-        reason = method.missing() or method.unsupported(problem)
+        reason = method.missing() or method.refusal(problem)
         return reason is not None, reason
 
     def set_objective(self, problem):

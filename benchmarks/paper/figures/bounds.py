@@ -84,7 +84,6 @@ def draw_headline(result: dict[str, Any]) -> Figure:
 
 HEADLINE = FigureItem(
     "headline",
-    "The paper's bounds against exact ones",
     "after Table 3",
     headline,
     needs=("bounds",),
@@ -165,7 +164,6 @@ def _draw_panel(axis: Axes, sizes: list[int], panel: dict[str, Any]) -> None:
 
 AGAINST_H = FigureItem(
     "bound-against-h",
-    "Bound against H, solver by solver",
     "after Tables 6 and 7",
     against_h,
     needs=("fp-vs-solver",),
@@ -222,7 +220,6 @@ def draw_iterates(result: dict[str, Any]) -> Figure:
 
 ITERATES = FigureItem(
     "ccp-iterates",
-    "Iterates of the two convex–concave procedures",
     "after Table 8",
     iterates,
     uses=("seed",),
@@ -282,7 +279,6 @@ def draw_certificates(result: dict[str, Any]) -> Figure:
 
 CERTIFICATES = FigureItem(
     "certificates-figure",
-    "Certificates of nine data sets",
     "not in the paper",
     certificates,
     needs=("certificates",),
@@ -342,7 +338,6 @@ def draw_shares(result: dict[str, Any]) -> Figure:
 
 CHANGE_OF_MEASURE = FigureItem(
     "change-of-measure-figure",
-    "What change of measure costs, in a picture",
     "not in the paper",
     shares,
     needs=("change-of-measure",),

@@ -61,7 +61,6 @@ def _peaks(values: np.ndarray) -> np.ndarray:
 
 SQUARED = FigureItem(
     "squared-moments",
-    "I_sq(m, l) over l",
     "Figure 2",
     compute_squared,
     draw=draw,
@@ -72,7 +71,6 @@ SQUARED = FigureItem(
 )
 KL = FigureItem(
     "kl-moments",
-    "I_kl(m, l) over l",
     "Figure 3",
     compute_kl,
     draw=draw,

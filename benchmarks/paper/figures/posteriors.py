@@ -87,7 +87,6 @@ def draw_supports(result: dict[str, Any]) -> Figure:
 
 SUPPORTS = FigureItem(
     "linear-supports",
-    "B*(H′) of the linear distance and its components",
     "Figure 1",
     supports,
     draw=draw_supports,
@@ -197,7 +196,6 @@ _KL = (
 
 LINEAR_WEIGHTS = FigureItem(
     "linear-weights",
-    "Optimal weights against risk, linear distance",
     "Figure 4",
     partial(weights, dataset="bupa", distance="linear", versions=_LINEAR),
     draw=draw_weights,
@@ -205,7 +203,6 @@ LINEAR_WEIGHTS = FigureItem(
 )
 KL_WEIGHTS = FigureItem(
     "kl-weights",
-    "Optimal weights against risk, kl distance",
     "Figure 5",
     partial(weights, dataset="spambase", distance="kl", versions=_KL),
     draw=draw_weights,
@@ -259,7 +256,6 @@ def draw_distributions(result: dict[str, Any]) -> Figure:
 
 DISTRIBUTIONS = FigureItem(
     "cdfs",
-    "Distribution functions of the three posteriors",
     "Figure 6",
     distributions,
     draw=draw_distributions,
@@ -313,7 +309,6 @@ def draw_against_delta(result: dict[str, Any]) -> Figure:
 
 AGAINST_DELTA = FigureItem(
     "support-against-delta",
-    "Support size against δ",
     "after Figures 4 and 5",
     against_delta,
     draw=draw_against_delta,

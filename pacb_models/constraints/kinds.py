@@ -1,0 +1,232 @@
+"""The constraints that a posterior can be asked to keep. Each is immutable, and says itself in words and in JSON."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InputError
+from ..immutable import fixed
+from ..validation import check_count, real_numbers
+
+
+class Constraint:
+    """What every constraint offers."""
+
+    #: What JSON calls it.
+    kind: ClassVar[str]
+
+    def check_size(self, size: int) -> None:
+        """Refuse arrays that do not have one entry for each of so many classifiers."""
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray) and value.size != size:
+                raise InputError(
+                    f"{self.kind}: {field.name} has {value.size} entries, but there are {size} classifiers; the two "
+                    "must match."
+                )
+
+    def limit_names(self, number: int) -> dict[str, str]:
+        """What each limit is called, by its field; ``number`` counts the averages."""
+        raise NotImplementedError
+
+    def as_record(self) -> dict[str, Any]:
+        """JSON-ready fields, with the kind."""
+        record: dict[str, Any] = {"kind": self.kind}
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if value is not None:
+                record[field.name] = value.tolist() if isinstance(value, np.ndarray) else value
+        return record
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Built anew, so that arrays are read-only again.
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+
+    def _limits(self) -> list[str]:
+        """The limits that are given, as arguments."""
+        given = {name: getattr(self, name) for name in ("at_most", "at_least") if getattr(self, name, None) is not None}
+        return [f"{name}={_shown(value)}" for name, value in given.items()]
+
+
+def _shown(value: Any) -> str:
+    return "an array" if isinstance(value, np.ndarray) else f"{value:g}"
+
+
+def _limit(what: str, value: object) -> float | None:
+    """A number that an average or a total is compared with; None where there is none."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(float(value)):
+        raise InputError(f"{what} is {value!r}; it must be a finite number.")
+    return float(value)
+
+
+def _finite(what: str, values: object) -> NDArray[np.float64]:
+    array = np.array(real_numbers(what, values, "a sequence of numbers"))
+    if array.ndim != 1 or array.size == 0:
+        raise InputError(f"{what} must be a sequence of numbers, one for each classifier; its shape is {array.shape}.")
+    bad = np.flatnonzero(~np.isfinite(array))
+    if bad.size:
+        raise InputError(f"{what}[{bad[0]}] is {array[bad[0]]}; every entry must be a finite number.")
+    return fixed(array)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Average(Constraint):
+    r""":math:`\sum_i q_i a_i` is at most, or at least, a number."""
+
+    values: NDArray[np.float64]
+    at_most: float | None = None
+    at_least: float | None = None
+    name: str | None = None
+
+    kind = "average"
+
+    def __post_init__(self) -> None:
+        name = self.name
+        if name is not None and (not isinstance(name, str) or not name.strip()):
+            raise InputError(f"average: name is {name!r}; it must be a text.")
+        at_most, at_least = _limit("average: at_most", self.at_most), _limit("average: at_least", self.at_least)
+        if at_most is None and at_least is None:
+            raise InputError("average: at_most and at_least are both missing; give one of them, or both.")
+        if at_most is not None and at_least is not None and at_least > at_most:
+            raise InputError(f"average: at_least is {at_least:g}, which is above at_most, {at_most:g}.")
+        for field, value in (("at_most", at_most), ("at_least", at_least)):
+            object.__setattr__(self, field, value)
+        object.__setattr__(self, "values", _finite("average: values", self.values))
+
+    def limit_names(self, number: int) -> dict[str, str]:
+        name = self.name or f"average {number}"
+        second = name if self.at_most is None else f"{name} (at least)"
+        return {"at_most": name, "at_least": second}
+
+    def __repr__(self) -> str:
+        named = [] if self.name is None else [f"name={self.name!r}"]
+        return f"average([{self.values.size} values], {', '.join(self._limits() + named)})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Weights(Constraint):
+    """Every weight is at most, or at least, a number: one for all classifiers, or one for each."""
+
+    at_most: float | NDArray[np.float64] | None = None
+    at_least: float | NDArray[np.float64] | None = None
+
+    kind = "weights"
+
+    def __post_init__(self) -> None:
+        if self.at_most is None and self.at_least is None:
+            raise InputError("weights: at_most and at_least are both missing; give one of them, or both.")
+        for field in ("at_most", "at_least"):
+            value: Any = getattr(self, field)
+            if value is None:
+                continue
+            value = _limit(f"weights: {field}", value) if np.ndim(value) == 0 else _finite(f"weights: {field}", value)
+            if np.min(value) < 0.0 or np.max(value) > 1.0:
+                bad = np.min(value) if np.min(value) < 0.0 else np.max(value)
+                raise InputError(f"weights: {field} is {float(bad)!r}; a weight is between 0 and 1.")
+            object.__setattr__(self, field, value)
+
+    def limit_names(self, number: int) -> dict[str, str]:
+        return {"at_most": "weights at most", "at_least": "weights at least"}
+
+    def __repr__(self) -> str:
+        return f"weights({', '.join(self._limits())})"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Support(Constraint):
+    """At most so many classifiers have weight, or classifiers of at most a total size."""
+
+    at_most: int | None = None
+    sizes: NDArray[np.float64] | None = None
+    total: float | None = None
+
+    kind = "support"
+
+    def __post_init__(self) -> None:
+        if (self.sizes is None) != (self.total is None):
+            raise InputError("support: sizes and total go together; give both, or at_most.")
+        if (self.at_most is None) == (self.sizes is None):
+            raise InputError("support: give at_most, a number of classifiers, or sizes and total; not both.")
+        if self.at_most is not None:
+            object.__setattr__(self, "at_most", check_count("support: at_most", self.at_most))
+            return
+        sizes, total = _finite("support: sizes", self.sizes), _limit("support: total", self.total)
+        if sizes.min() < 0.0:
+            raise InputError(f"support: sizes has the entry {float(sizes.min())!r}; a size is not negative.")
+        object.__setattr__(self, "sizes", sizes)
+        object.__setattr__(self, "total", total)
+
+    def limit_names(self, number: int) -> dict[str, str]:
+        return {"at_most": "support", "total": "support"}
+
+    def costs(self, size: int) -> tuple[NDArray[np.float64], float]:
+        """What each of so many classifiers takes of a budget, and the budget; classifiers that are counted take one."""
+        if self.sizes is None or self.total is None:
+            return np.ones(size), float(self.at_most or 0)
+        return self.sizes, self.total
+
+    def __repr__(self) -> str:
+        if self.at_most is not None:
+            return f"support(at_most={self.at_most})"
+        return f"support(sizes=an array, total={_shown(self.total)})"
+
+
+#: The classes by what JSON calls them.
+KINDS: dict[str, type[Constraint]] = {kind.kind: kind for kind in (Average, Weights, Support)}
+
+
+def from_record(record: object) -> Constraint:
+    """The constraint of some JSON fields."""
+    fields_ = dict(record) if isinstance(record, dict) else {}
+    kind = KINDS.get(fields_.pop("kind", None))
+    if kind is None:
+        raise InputError(f"constraints holds {record!r:.80}; it must be written by to_json.")
+    try:
+        return kind(**fields_)
+    except TypeError:
+        raise InputError(f"constraints holds {record!r:.80}; it must be written by to_json.") from None
+
+
+def average(
+    values: ArrayLike, at_most: float | None = None, at_least: float | None = None, name: str | None = None
+) -> Average:
+    r"""A limit on the posterior's average :math:`\sum_i q_i a_i` of a number per classifier: a latency, a rate.
+
+    Parameters
+    ----------
+    values : array of shape (H,)
+    at_most, at_least : float, optional
+        One of them, or both.
+    name : str, optional
+        How models, multipliers and messages call it; "average 1", "average 2", … by default.
+
+    >>> average([10.0, 40.0, 15.0], at_most=25, name="latency")
+    average([3 values], at_most=25, name='latency')
+    """
+    return Average(values, at_most, at_least, name)  # type: ignore[arg-type]
+
+
+def weights(at_most: float | ArrayLike | None = None, at_least: float | ArrayLike | None = None) -> Weights:
+    """Caps and floors of the weights: a number for all classifiers, or an array with one for each.
+
+    >>> weights(at_most=0.2)
+    weights(at_most=0.2)
+    """
+    return Weights(at_most, at_least)  # type: ignore[arg-type]
+
+
+def support(at_most: int | None = None, sizes: ArrayLike | None = None, total: float | None = None) -> Support:
+    """A limit on how many classifiers have weight, or on their total size (memory, for instance).
+
+    >>> support(at_most=5)
+    support(at_most=5)
+    """
+    return Support(at_most, sizes, total)  # type: ignore[arg-type]

@@ -1,0 +1,383 @@
+r"""The set ``Q`` of posteriors that keep all constraints.
+
+Averages are rows :math:`\tilde a \cdot q \le 0` with :math:`\tilde a = (a - b)/s`, ``s`` the largest :math:`|a_i - b|`.
+As weights sum to one that is :math:`a \cdot q \le b`, and every row is of order one whatever its unit. A violation is
+measured in these units, as one of the simplex is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from .kinds import Average, Constraint, Support, Weights
+
+if TYPE_CHECKING:
+    from ..solving.merging import Groups
+
+#: How far rows may be broken before they count as contradicting each other: what HiGHS may be off.
+FEASIBLE = 1e-9
+#: Seconds for the question whether a support can carry the rows; without an answer the solver has to find out.
+SECONDS = 10.0
+#: Weights that break a constraint by more than this are moved into the set before they are judged.
+KEPT = 1e-12
+#: HiGHS's tolerances, the smallest that it takes.
+TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+class Row(NamedTuple):
+    """An average with its limit, :math:`a \\cdot q \\le b`; one that is at least a number has both signs turned."""
+
+    name: str
+    values: NDArray[np.float64]
+    limit: float
+    #: True when the constraint was given as ``at_least``.
+    turned: bool
+
+    def __str__(self) -> str:
+        return f"{self.name} at {'least' if self.turned else 'most'} {-self.limit if self.turned else self.limit:g}"
+
+
+class Posteriors:
+    """The posteriors on so many classifiers that keep some constraints; an empty set is refused.
+
+    Attributes
+    ----------
+    rows : tuple of Row
+    lower, upper : arrays of shape (H,)
+        Floors and caps, 0 and 1 where there are none.
+    support : Support or None
+    """
+
+    def __init__(self, size: int, constraints: Iterable[Constraint]) -> None:
+        self.size = size
+        lower, upper = np.zeros(size), np.ones(size)
+        rows: list[Row] = []
+        self.support: Support | None = None
+        number = 0
+        for each in constraints:
+            if not isinstance(each, Constraint):
+                raise InputError(
+                    f"constraints holds {each!r:.80}; it must be made by pm.average, pm.weights or pm.support."
+                )
+            each.check_size(size)
+            if isinstance(each, Average):
+                number += 1
+                rows += _rows(each, number)
+            elif isinstance(each, Weights):
+                np.maximum(lower, 0.0 if each.at_least is None else each.at_least, out=lower)
+                np.minimum(upper, 1.0 if each.at_most is None else each.at_most, out=upper)
+            elif isinstance(each, Support):
+                if self.support is not None:
+                    raise InputError("constraints has two limits on the support; give one.")
+                self.support = each
+        self.rows, self.lower, self.upper = tuple(rows), lower, upper
+        names = [row.name for row in rows]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InputError(f"constraints has two rows named {twice!r}; give each a name of its own.")
+        for array in (lower, upper):
+            array.setflags(write=False)
+        self._refuse_contradictions()
+
+    # -- What it is --------------------------------------------------------------------------------------------------
+
+    @property
+    def boxed(self) -> bool:
+        """True when a weight has a cap or a floor."""
+        return bool(self.lower.max() > 0.0 or self.upper.min() < 1.0)
+
+    @cached_property
+    def scales(self) -> NDArray[np.float64]:
+        """The unit of each row: its largest difference from the limit; one where all are equal to it."""
+        return np.array([float(np.abs(row.values - row.limit).max()) or 1.0 for row in self.rows])
+
+    @cached_property
+    def matrix(self) -> NDArray[np.float64]:
+        """The rows in their units, of shape (k, H): weights that keep them have products of at most zero."""
+        if not self.rows:
+            return np.zeros((0, self.size))
+        return np.stack([(row.values - row.limit) / scale for row, scale in zip(self.rows, self.scales, strict=True)])
+
+    def describe(self) -> str:
+        """The constraints in words."""
+        parts = [str(row) for row in self.rows]
+        parts += [self.caps()] if self.upper.min() < 1.0 else []
+        parts += [self.floors()] if self.lower.max() > 0.0 else []
+        parts += [self.room()] if self.support is not None else []
+        return ", ".join(parts)
+
+    def caps(self) -> str:
+        """The caps in words."""
+        return f"weights at most {_values(self.upper)}"
+
+    def floors(self) -> str:
+        """The floors in words."""
+        return f"weights at least {_values(self.lower)}"
+
+    def room(self) -> str:
+        """The limit on the support in words."""
+        assert self.support is not None
+        limit = self.support.at_most
+        if limit is None:
+            return f"sizes of at most {self.support.total:g} together"
+        return f"at most {limit} classifier{'s' * (limit > 1)}"
+
+    def kinds(self) -> dict[str, str]:
+        """The kinds of constraints in it, with words for each."""
+        found = {"average": "constraints on averages"} if self.rows else {}
+        found |= {"weights": "caps and floors of the weights"} if self.boxed else {}
+        return found | ({"support": "limits on the support"} if self.support is not None else {})
+
+    def merged(self, groups: Groups) -> Self:
+        """The same constraints on groups of classifiers that are equal under them."""
+        merged = object.__new__(type(self))
+        merged.size, merged.support = groups.counts.size, None
+        merged.rows = tuple(row._replace(values=groups.first(row.values)) for row in self.rows)
+        merged.lower, merged.upper = groups.sums(self.lower), np.minimum(groups.sums(self.upper), 1.0)
+        return merged
+
+    # -- How far weights are off -------------------------------------------------------------------------------------
+
+    def violation(self, q: NDArray[np.float64]) -> float:
+        """By how much weights on the simplex break the constraints, each in its unit; zero when they keep them."""
+        worst = max(float((self.lower - q).max()), float((q - self.upper).max()), 0.0)
+        if self.rows:
+            worst = max(worst, float((self.matrix @ q).max()))
+        if self.support is not None:
+            costs, total = self.support.costs(self.size)
+            excess = float(costs[q > 0.0].sum()) - total
+            if excess > 1e-9 * max(abs(total), 1.0):
+                # What is over counts by its weight: weights of 1e-12 that a method never makes zero do little harm.
+                order = np.argsort(q)
+                left = np.cumsum(costs[order][q[order] > 0.0])
+                dropped = int(np.searchsorted(left, excess - 1e-9 * max(abs(total), 1.0))) + 1
+                worst = max(worst, float(q[order][q[order] > 0.0][:dropped].sum()))
+        return worst
+
+    def repaired(self, q: NDArray[np.float64], violation: float) -> NDArray[np.float64]:
+        """Weights that break averages, caps or floors a little, mixed with a point inside so that they keep them.
+
+        Where the set has no inside, and for limits on the support, the weights stay as they are.
+        """
+        if violation <= KEPT:
+            return q
+        inside, slack = self._inside
+        if slack <= 0.0:
+            return q
+        share = min(violation / (violation + slack), 1.0)
+        return (1.0 - share) * q + share * inside
+
+    @cached_property
+    def _inside(self) -> tuple[NDArray[np.float64], float]:
+        """A point with the largest distance from all rows, caps and floors, and that distance."""
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_array, eye_array, hstack, vstack
+
+        # A cap or a floor counts where there is one: the simplex's own bounds are kept by every mixture.
+        size, unit = self.size, eye_array(self.size, format="csr")
+        capped, held = np.flatnonzero(self.upper < 1.0), np.flatnonzero(self.lower > 0.0)
+        limits = vstack([csr_array(self.matrix), unit[capped], -unit[held]])
+        found = linprog(
+            np.append(np.zeros(size), -1.0),
+            A_ub=hstack([limits, csr_array(np.ones((limits.shape[0], 1)))]),
+            b_ub=np.concatenate((np.zeros(len(self.rows)), self.upper[capped], -self.lower[held])),
+            A_eq=np.append(np.ones(size), 0.0)[None, :],
+            b_eq=np.ones(1),
+            bounds=[(0.0, 1.0)] * size + [(None, 1.0)],
+            method="highs",
+            options=TOLERANCES,
+        )
+        if found.x is None or self.support is not None:
+            return self.lower, 0.0
+        weights = np.maximum(found.x[:-1], 0.0)
+        return weights / weights.sum(), float(found.x[-1]) - FEASIBLE
+
+    # -- Linear minimisation -----------------------------------------------------------------------------------------
+
+    def minimise(self, costs: NDArray[np.float64], allowed: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
+        """The posterior with the smallest :math:`c \\cdot q` among those that keep averages, caps and floors.
+
+        ``allowed`` says which classifiers may have weight; limits on the support are left out.
+        """
+        upper = self.upper if allowed is None else np.where(allowed, self.upper, 0.0)
+        if self.rows:
+            found = _linear_program(costs, self.matrix, self.lower, upper)
+            if found is None:
+                raise InputError(f"no posterior keeps {self.describe()}.")
+            return found[0]
+        return cheapest(costs, self.lower, upper)
+
+    def lowest(self, costs: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        r"""A number that :math:`c \cdot q` is not below on the set, and the rows' multipliers that prove it.
+
+        Limits on the support are left out.
+
+        By weak duality any :math:`\nu \ge 0` proves :math:`\min_q (c + \nu \tilde A) q` over caps and floors; HiGHS
+        only says which to take.
+        """
+        if not self.rows:
+            return float(np.dot(costs, cheapest(costs, self.lower, self.upper))), np.zeros(0)
+        found = _linear_program(costs, self.matrix, self.lower, self.upper)
+        multipliers = np.zeros(len(self.rows)) if found is None else found[1]
+        tilted = costs + multipliers @ self.matrix
+        return float(np.dot(tilted, cheapest(tilted, self.lower, self.upper))), multipliers
+
+    def reachable(self, q: NDArray[np.float64]) -> NDArray[np.bool_] | None:
+        """The classifiers that may get weight when the present ones keep theirs; None when all may.
+
+        Under a limit on the support those are the present ones, and each one for which there is room.
+        """
+        if self.support is None:
+            return None
+        costs, total = self.support.costs(self.size)
+        held = q > 0.0
+        room: NDArray[np.bool_] = held | (costs <= total - float(costs[held].sum()))
+        return room
+
+    # -- Whether anything is left ------------------------------------------------------------------------------------
+
+    def _refuse_contradictions(self) -> None:
+        lower, upper = self.lower, self.upper
+        for i in np.flatnonzero(lower > upper).tolist():
+            raise InputError(
+                f"constraints cannot hold together: weight {i} is at least {lower[i]:g} and at most {upper[i]:g}."
+            )
+        least, most = float(lower.sum()), float(upper.sum())
+        if least > 1.0 + KEPT:
+            raise InputError(f"constraints cannot hold: weights at least {_values(lower)} sum to {least:g}, above one.")
+        if most < 1.0 - KEPT:
+            raise InputError(f"constraints cannot hold: weights at most {_values(upper)} sum to {most:g}, below one.")
+        if self.rows:
+            self._refuse_contradicting_rows()
+        if self.support is not None:
+            self._refuse_small_supports()
+
+    def _refuse_contradicting_rows(self) -> None:
+        """Find rows, caps and floors that cannot hold together, none of which can be left out."""
+        every = list(range(len(self.rows)))
+        if _excess(self.matrix, self.lower, self.upper) <= FEASIBLE:
+            return
+        needed = every
+        for row in every:
+            fewer = [k for k in needed if k != row]
+            if _excess(self.matrix[fewer], self.lower, self.upper) > FEASIBLE:
+                needed = fewer
+        parts = [str(self.rows[k]) for k in needed]
+        for word, bounds, free in (
+            ("most", self.upper, np.ones(self.size)),
+            ("least", self.lower, np.zeros(self.size)),
+        ):
+            tried = (self.lower, free) if word == "most" else (free, self.upper)
+            if not np.array_equal(bounds, free) and _excess(self.matrix[needed], *tried) <= FEASIBLE:
+                parts.append(f"weights at {word} {_values(bounds)}")
+        if len(parts) == 1:
+            raise InputError(f"constraints cannot hold: no posterior has {parts[0]}.")
+        raise InputError(f"constraints cannot hold together: {' and '.join(parts)}.")
+
+    def _refuse_small_supports(self) -> None:
+        """Whether some support of the family can carry the weights, by an integer program."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.sparse import csr_array, eye_array, hstack
+
+        assert self.support is not None
+        costs, total = self.support.costs(self.size)
+        if costs.min() > total:
+            raise InputError(f"constraints cannot hold: no classifier has a size of at most {total:g}.")
+        if not self.rows and not self.boxed:
+            return
+        size, unit = self.size, eye_array(self.size)
+        switches = csr_array((1, size))
+        parts = [
+            LinearConstraint(hstack([csr_array(np.ones((1, size))), switches]), 1.0, 1.0),
+            LinearConstraint(hstack([switches, csr_array(costs[None, :])]), -np.inf, total),
+            LinearConstraint(hstack([unit, -unit]), -np.inf, 0.0),
+            *(LinearConstraint(hstack([csr_array(row[None, :]), switches]), -np.inf, 0.0) for row in self.matrix),
+        ]
+        box = Bounds(np.append(self.lower, np.zeros(size)), np.append(self.upper, np.ones(size)))
+        integer = np.append(np.zeros(size), np.ones(size))
+        limit = {"time_limit": SECONDS}
+        found = milp(np.zeros(2 * size), integrality=integer, bounds=box, constraints=parts, options=limit)
+        if found.status == 2:
+            raise InputError(f"constraints cannot hold together: {self.describe()}.")
+
+
+def _rows(constraint: Average, number: int) -> list[Row]:
+    """One row for each limit; the second of two says in its name which it is."""
+    names = constraint.limit_names(number)
+    rows = []
+    if constraint.at_most is not None:
+        rows.append(Row(names["at_most"], constraint.values, constraint.at_most, False))
+    if constraint.at_least is not None:
+        rows.append(Row(names["at_least"], -constraint.values, -constraint.at_least, True))
+    return rows
+
+
+def _values(bounds: NDArray[np.float64]) -> str:
+    low, high = float(bounds.min()), float(bounds.max())
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
+def cheapest(costs: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The weights between bounds that sum to one with the smallest cost: the cheapest are filled first."""
+    q = lower.copy()
+    rest = 1.0 - float(lower.sum())
+    room = upper - lower
+    first = int(np.argmin(np.where(room > 0.0, costs, math.inf)))
+    if room[first] >= rest:
+        q[first] += rest
+        return q
+    order = np.argsort(costs, kind="stable")
+    filled = np.cumsum(room[order])
+    last = min(int(np.searchsorted(filled, rest)), order.size - 1)
+    q[order[:last]] = upper[order[:last]]
+    q[order[last]] += rest - (float(filled[last - 1]) if last else 0.0)
+    return q
+
+
+def _linear_program(
+    costs: NDArray[np.float64], matrix: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """The weights with the smallest cost and the rows' multipliers, by HiGHS; None when there are none."""
+    from scipy.optimize import linprog
+
+    unit = float(np.abs(costs).max()) or 1.0
+    found = linprog(
+        costs / unit,
+        A_ub=matrix,
+        b_ub=np.zeros(matrix.shape[0]),
+        A_eq=np.ones((1, costs.size)),
+        b_eq=np.ones(1),
+        bounds=np.column_stack((lower, upper)),
+        method="highs",
+        options=TOLERANCES,
+    )
+    if found.x is None:
+        return None
+    return found.x, np.maximum(-found.ineqlin.marginals, 0.0) * unit
+
+
+def _excess(matrix: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]) -> float:
+    """By how much rows must be broken at least, in their units."""
+    from scipy.optimize import linprog
+
+    k, size = matrix.shape
+    if k == 0:
+        return 0.0
+    found = linprog(
+        np.append(np.zeros(size), 1.0),
+        A_ub=np.hstack((matrix, -np.ones((k, 1)))),
+        b_ub=np.zeros(k),
+        A_eq=np.append(np.ones(size), 0.0)[None, :],
+        b_eq=np.ones(1),
+        bounds=[*zip(lower, upper, strict=True), (0.0, None)],
+        method="highs",
+        options=TOLERANCES,
+    )
+    return float(found.fun) if found.x is not None else math.inf

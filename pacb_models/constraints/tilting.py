@@ -1,0 +1,211 @@
+r"""The posterior of a constrained set that minimises :math:`D + \beta L`, with the multipliers that prove it.
+
+For any θ and :math:`\nu \ge 0` weak duality bounds :math:`D + \beta L` from below on the set, and the weights
+
+.. math:: q_i = \mathrm{clip}\big(p_i (f')^{-1}(s_i),\, lo_i,\, up_i\big), \qquad
+          s_i = \theta - \beta l_i - \nu \tilde a_i,
+
+minimise the Lagrangian over caps and floors. For given ν there is one θ at which they sum to one. The bound is then a
+concave function of ν alone. Its gradient is :math:`\tilde A q`, its Hessian :math:`-\sum_i w_i (\tilde a_i - \bar
+a)(\tilde a_i - \bar a)^T` over the weights strictly between their bounds, :math:`w_i = 1/D''_{ii}`. It is maximised by
+Newton's method: the step solves a quadratic program in ν, and the search goes along the straight segment to it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ..divergences import Divergence
+    from .posteriors import Posteriors
+
+#: Rows, in their units, are kept to this by the weights that are returned; rounding of a sum is some units of 1e-16.
+KEPT = 1e-14
+#: Limits of the two iterations.
+NEWTON_STEPS, ROOT_STEPS, HALVINGS = 200, 200, 60
+#: Added to the Hessian's diagonal, relative to its trace: rows may be dependent on the weights between their bounds.
+RIDGE = 1e-12
+#: The largest speed of a weight that Newton's method reckons with, relative to the prior's.
+FASTEST = 1e8
+
+
+class Tilt(NamedTuple):
+    """Weights that minimise :math:`D + \\beta L` over the set, and what proves it."""
+
+    beta: float
+    theta: float
+    #: Of the rows in their units.
+    multipliers: NDArray[np.float64]
+    posterior: NDArray[np.float64]
+    #: By how much the weights break a row, or leave one with a multiplier unfilled.
+    error: float
+
+
+class Tilting:
+    """Minimisers of :math:`D + \\beta x` over a set of posteriors, ``x`` the risk above some number.
+
+    Each one begins where the last ended.
+    """
+
+    def __init__(
+        self, divergence: Divergence, risks: NDArray[np.float64], prior: NDArray[np.float64], posteriors: Posteriors
+    ) -> None:
+        self.divergence, self.y, self.p = divergence, risks, prior
+        self.rows, self.lower, self.upper = posteriors.matrix, posteriors.lower, posteriors.upper
+        # Weights that may be anything are not clipped: comparing them costs as much as computing them.
+        self.boxed = posteriors.boxed
+        self._last = Tilt(0.0, 0.0, np.zeros(len(self.rows)), prior, math.inf)
+
+    # -- Weights at given multipliers --------------------------------------------------------------------------------
+
+    def weights(self, tilts: NDArray[np.float64], theta: float) -> NDArray[np.float64]:
+        """The weights at ``θ - tilts``; their sum may be anything."""
+        q = self.p * self.divergence.slope_inverse(theta - tilts)
+        return np.minimum(np.maximum(q, self.lower), self.upper) if self.boxed else q
+
+    def freedom(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """How fast each weight moves with its slope: zero at a cap or a floor."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            moves = 1.0 / self.divergence.curvature(q, self.p)
+        inside = (q > self.lower) & (q < self.upper) if self.boxed else q > 0.0
+        # Above order two a weight leaves zero with infinite speed.
+        return np.where(inside, np.minimum(moves, FASTEST * self.p), 0.0)
+
+    def normalised(self, tilts: NDArray[np.float64], theta: float) -> tuple[float, NDArray[np.float64]]:
+        """θ and the weights at which they sum to one: Newton's method, kept between bounds that are known."""
+        low, high = self._bracket(tilts)
+        theta = min(max(theta, low), high)
+        q = self.weights(tilts, theta)
+        for _ in range(ROOT_STEPS):
+            excess = float(np.add.reduce(q)) - 1.0
+            if excess == 0.0:
+                break
+            low, high = (theta, high) if excess < 0.0 else (low, theta)
+            speed = float(np.add.reduce(self.freedom(q)))
+            # In the logarithm of the sum a Gibbs posterior takes one step.
+            total = 1.0 + excess
+            step = -excess / speed if speed > 0.0 else math.inf
+            if self.divergence.steep and speed > 0.0:
+                step = -math.log(total) * total / speed
+            following = theta + step
+            if not low < following < high:
+                following = 0.5 * (low + high)
+            if following in (theta, low, high) or abs(following - theta) <= 1e-17 * abs(theta):
+                break
+            theta = following
+            q = self.weights(tilts, theta)
+        return theta, q
+
+    def _bracket(self, tilts: NDArray[np.float64]) -> tuple[float, float]:
+        """Slopes between which the sum of the weights passes one."""
+        middle = float(self.divergence.gradient(np.ones(1), np.ones(1))[0])
+        low, high = middle + float(tilts.min()), middle + float(tilts.max())
+        width = max(high - low, abs(low), 1.0)
+        for _ in range(ROOT_STEPS):
+            if float(np.add.reduce(self.weights(tilts, low))) <= 1.0:
+                break
+            low, width = low - width, 2.0 * width
+        width = max(high - low, abs(high), 1.0)
+        for _ in range(ROOT_STEPS):
+            if float(np.add.reduce(self.weights(tilts, high))) >= 1.0:
+                break
+            high, width = high + width, 2.0 * width
+        return low, high
+
+    # -- The multipliers ---------------------------------------------------------------------------------------------
+
+    def at(self, beta: float) -> Tilt:
+        """The minimiser at one β."""
+        last = self._last
+        base = beta * self.y
+        scale = beta / last.beta if last.beta > 0.0 and beta > 0.0 else 1.0
+        nu = last.multipliers * scale
+        theta, q = self.normalised(base + nu @ self.rows, last.theta * scale)
+        if len(self.rows):
+            nu, theta, q = self._climb(base, nu, theta, q)
+        self._last = Tilt(beta, theta, nu, q, self._error(nu, q))
+        return self._last
+
+    def _climb(
+        self, base: NDArray[np.float64], nu: NDArray[np.float64], theta: float, q: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
+        """Newton's method for the multipliers."""
+        best = (self._error(nu, q), nu, theta, q)
+        for _ in range(NEWTON_STEPS):
+            slopes = self.rows @ q
+            error = self._error(nu, q, slopes)
+            if error < best[0]:
+                best = (error, nu, theta, q)
+            if error <= KEPT:
+                break
+            step = self._step(nu, slopes, q)
+            if not float(np.dot(slopes, step)) > 0.0:
+                break
+            moved = self._search(base, nu, theta, step, float(np.dot(slopes, step)))
+            if moved is None:
+                break
+            nu, theta, q = moved
+        return best[1:]
+
+    def _search(
+        self, base: NDArray[np.float64], nu: NDArray[np.float64], theta: float, step: NDArray[np.float64], first: float
+    ) -> tuple[NDArray[np.float64], float, NDArray[np.float64]] | None:
+        """Along the segment to where the slope, ``first`` at its beginning, has fallen to half at most.
+
+        The dual is concave, so that its slope decreases along every segment: it tells, to the last digit, on which side
+        of the top a point is.
+        """
+        falling = step < 0.0
+        furthest = float((nu[falling] / -step[falling]).min()) if falling.any() else math.inf
+        low, high, share, at_low, at_high = 0.0, math.inf, 1.0, first, -math.inf
+        moved = None
+        for _ in range(HALVINGS):
+            ahead = np.maximum(nu + share * step, 0.0)
+            if np.array_equal(ahead, nu):
+                break
+            theta, q = self.normalised(base + ahead @ self.rows, theta)
+            slope = float(np.dot(self.rows @ q, step))
+            moved = ahead, theta, q
+            if abs(slope) <= 0.5 * first or (slope > 0.0 and share >= furthest):
+                break
+            if slope > 0.0:
+                low, at_low = share, slope
+            else:
+                high, at_high = share, slope
+            share = min(4.0 * share, furthest) if high == math.inf else low + (high - low) * _between(at_low, at_high)
+        return moved
+
+    def _step(
+        self, nu: NDArray[np.float64], slopes: NDArray[np.float64], q: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """To the maximum of the quadratic model over :math:`\\nu \\ge 0`."""
+        from scipy.optimize import nnls
+
+        w = self.freedom(q)
+        total = float(np.add.reduce(w))
+        centred = self.rows - (self.rows @ w / total)[:, None] if total > 0.0 else self.rows
+        hessian = (centred * w) @ centred.T
+        diagonal = np.diag_indices_from(hessian)
+        # Where no weight can move the model is flat; the search finds how far to go.
+        hessian[diagonal] += RIDGE * float(hessian[diagonal].max()) + 1e-30
+        factor = np.linalg.cholesky(hessian)
+        target = np.linalg.solve(factor, hessian @ nu + slopes)
+        step: NDArray[np.float64] = nnls(factor.T, target)[0] - nu
+        return step
+
+    def _error(
+        self, nu: NDArray[np.float64], q: NDArray[np.float64], slopes: NDArray[np.float64] | None = None
+    ) -> float:
+        if not len(self.rows):
+            return abs(float(np.add.reduce(q)) - 1.0)
+        products = self.rows @ q if slopes is None else slopes
+        return float(np.where(nu > 0.0, np.abs(products), np.maximum(products, 0.0)).max())
+
+
+def _between(at_low: float, at_high: float) -> float:
+    """Where between two slopes of opposite signs the straight line has none, away from the ends."""
+    return min(max(at_low / (at_low - at_high), 0.1), 0.9)
