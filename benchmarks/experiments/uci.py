@@ -169,7 +169,9 @@ def _loaders() -> dict[str, UCIDataset]:
     for name, facts in described.items():
         names = facts.pop("feature_names", [f"x{number}" for number in range(1, facts["features"] + 1)])
         file, sizes = RawFile(**facts.pop("file")), facts.pop("sizes", None)
-        lists: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}
+        lists: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()
+        }
         found[name] = UCIDataset(
             name, file=file, feature_names=tuple(names), sizes=None if sizes is None else Sizes(*sizes), **lists
         )
