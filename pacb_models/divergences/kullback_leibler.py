@@ -52,7 +52,8 @@ class KullbackLeibler(Divergence):
         return Budget((statistic + coefficient) / exponent, 1.0 / exponent, 0.0)
 
     def slope_inverse(self, slope: np.ndarray) -> np.ndarray:
-        return np.exp(slope - 1.0)
+        with np.errstate(over="ignore"):
+            return np.exp(slope - 1.0)
 
     def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
         if type(self).statistic is not KullbackLeibler.statistic:

@@ -21,8 +21,6 @@ from pacb_models.numerics.elementwise import Numbers
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import LocalMinimum, Outcome
 
-#: How far below the smallest bound, relative to it, the proven lower bound is.
-GAP = 1e-12
 #: First points, around the coordinate that the prior's own exchange rate asks for.
 COARSE = np.linspace(-4.0, 4.0, 17)
 #: Points beyond the first or last one when the search has to go on there.
@@ -229,7 +227,7 @@ class Search:
         """Add lines around the turns, close by and further away."""
         places = np.array([turn.z for turn in self.turns if math.isfinite(turn.z)])
         if places.size:
-            around = LADDER if self.exact else SHORT_LADDER
+            around = LADDER if self.exact and not self.frontier.costly else SHORT_LADDER
             self._insert(self.look(np.add.outer(places, around).ravel(), for_turns=False))
 
     def _insert(self, more: np.ndarray) -> None:
@@ -248,7 +246,7 @@ class Search:
         """A number that no posterior's bound is below, after cutting every interval that might hold a smaller one."""
         self._climb()
         for _ in range(ROUNDS):
-            smallest = min(turn.bound for turn in self.turns) * (1.0 - GAP)
+            smallest = min(turn.bound for turn in self.turns) * (1.0 - self.frontier.gap)
             x, size = self._vertices()
             budget = self.problem.budget_at(size).value
             open_ = ~self.distance.reaches(np.minimum(self.frontier.least + x, 1.0), budget, smallest)
@@ -259,7 +257,7 @@ class Search:
             self._find_turns(self.points[:, ~np.isnan(self.points[BALANCE])])
         if not open_.any():
             return smallest
-        return float(np.min(self.distance.invert(self.frontier.least + x[open_], budget[open_]))) * (1.0 - GAP)
+        return float(np.min(self.distance.invert(self.frontier.least + x[open_], budget[open_]))) * (1.0 - self.frontier.gap)
 
     def _prove_by_one_line(self) -> float:
         """The proof of a linear function: it is the same along the line at its minimum, whose ends are the vertices."""
@@ -268,7 +266,7 @@ class Search:
         x = turn.L - self.frontier.least
         first = min(x + (size - self.start[1]) / slope, self.start[0])
         ends = self.bound_at(first, self.start[1]), self.bound_at(0.0, size + slope * x)
-        return min(turn.bound, *ends) * (1.0 - GAP)
+        return min(turn.bound, *ends) * (1.0 - self.frontier.gap)
 
     def _vertices(self) -> tuple[np.ndarray, np.ndarray]:
         """Where neighbouring lines meet: first with that of the prior, last with that of the smallest risk."""
@@ -308,9 +306,9 @@ class Search:
     def _prior_is_optimal(self, bound: float) -> Outcome:
         message = "no posterior is better than the prior: all risks are equal, or the bound is the same everywhere."
         proven = self._may_claim()
-        prior = self.problem.prior.copy()
+        prior = self.frontier.posterior(-math.inf) if self.problem.posteriors else self.problem.prior.copy()
         return Outcome(
-            prior, "optimal", message, 0, is_global=proven, lower_bound=bound * (1.0 - GAP) if proven else None
+            prior, "optimal", message, 0, is_global=proven, lower_bound=bound * (1.0 - self.frontier.gap) if proven else None
         )
 
     def _may_claim(self) -> bool:
@@ -320,7 +318,7 @@ class Search:
     def _report(self, smallest: float) -> Outcome:
         best, *others = self._distinct()
         proven = self._may_claim()
-        closed = smallest >= best.bound * (1.0 - 2.0 * GAP)
+        closed = smallest >= best.bound * (1.0 - 2.0 * self.frontier.gap)
         message = f"the best of {len(others) + 1} local minima" if others else "the only local minimum"
         message += " that were met along the frontier." if others else " that was met along the frontier."
         if not proven:
