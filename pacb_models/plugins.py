@@ -126,6 +126,8 @@ def is_program(reference: str) -> bool:
 def in_files() -> tuple[FileEntry, ...]:
     """The solvers that the environment variable :data:`FILES` names, as their files are now."""
     variable = os.environ.get(FILES, "")
+    if not variable:
+        return ()
     named = [word.partition("=")[::2] for word in variable.split(",") if word]
     for name, reference in named:
         if not name or not (is_file(reference) or (":" in name and reference)):

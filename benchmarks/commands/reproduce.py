@@ -23,7 +23,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         subparsers,
         "reproduce",
         run,
-        "the paper's tables and figures beside its printed numbers",
+        "compute the paper's tables and figures again",
         "Compute the paper's tables and figures again, with its constants and with exact ones, each beside the\n"
         "printed numbers, and write DIR/paper.html, paper.md, paper.tex, tables/*.csv and figures/*.svg.\n\n"
         "  pacb reproduce --out paper                     everything, from the embedded risk tables\n"

@@ -20,7 +20,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         subparsers,
         "starts",
         run,
-        "how often local methods find the minimum, from the prior and from random starts",
+        "count how often local methods find the minimum",
         "Start every local method from the prior and from random posteriors on instances of the collection 'hard'\n"
         "and on the paper's own problems, and count in which of the local minima it ends. Writes starts.md, a page\n"
         "with tables and a picture, starts.svg and starts.csv.\n\n"

@@ -60,6 +60,7 @@ FIELDS: dict[str, type] = {
     "minima": int,
     "solver": str,
     "settings": str,
+    "software": str,
     "seed": int,
     "start": int,
     "status": str,

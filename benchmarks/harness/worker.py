@@ -82,6 +82,7 @@ def outcome(solution: Solution) -> dict[str, Any]:
     found = {
         "status": solution.status,
         "message": solution.message,
+        "software": solution.details.get("software"),
         "lower_bound": solution.lower_bound,
         "simplex_residual": solution.details.get("simplex_violation"),
         "iterations": solution.iterations,

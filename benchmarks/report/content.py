@@ -263,7 +263,7 @@ def _flat(environment: dict[str, Any]) -> list[tuple[str, Any]]:
 
 def _software(runs: pd.DataFrame, environments: Environments) -> Part:
     used = _used(environments, runs)
-    described = {number: dict(_flat(entry)) for number, entry in used.items()}
+    described = {number: dict(_flat(entry)) | _named_by_runs(runs, number) for number, entry in used.items()}
     names = dict.fromkeys(name for facts in described.values() for name in facts)
     records = pd.DataFrame({"what": ["runs", *names]})
     columns = [Column("what", "what", numeric=False)]
@@ -272,6 +272,14 @@ def _software(runs: pd.DataFrame, environments: Environments) -> Part:
         records[str(number)] = [str(count), *(_fact(name, facts.get(name)) for name in names)]
         columns.append(Column(f"environment {number}" if len(used) > 1 else "value", str(number), numeric=False))
     return Part("software", "Machine and versions", tables=(Table.of("environment", "", columns, records),))
+
+
+def _named_by_runs(runs: pd.DataFrame, environment: int) -> dict[str, Any]:
+    """The programs that solvers ran, with the versions that those gave: nobody but they know them."""
+    here = runs[(runs["environment"] == environment) & runs["software"].notna()]
+    return {
+        method: ", ".join(sorted(set(here.loc[here["method"] == method, "software"]))) for method in set(here["method"])
+    }
 
 
 def _fact(name: str, value: Any) -> str:

@@ -42,7 +42,8 @@ def certify_files(
     mask = np.zeros(total, dtype=bool)
     mask[divided(total, share, seed)[0]] = True
     names, errors, _ = _count(files, target, set(ignore), mask)
-    return ChosenCertificate(errors[1], lambda k: int(errors[0, k] - errors[1, k]), total, delta, names, share, seed)
+    chosen = errors[1].argmin()
+    return ChosenCertificate(errors[1], int(errors[0, chosen] - errors[1, chosen]), total, delta, names, share, seed)
 
 
 def _count(

@@ -16,7 +16,7 @@ def add_parser(subparsers: Any) -> None:
         subparsers,
         "constants",
         _constants,
-        "the moment constants I(m)",
+        "print the moment constants I(m)",
         "Print the moment constant I(m) of each distance: exact, one-sided, and as printed in the paper.\n\n"
         "  pacb constants --m 1000",
     )

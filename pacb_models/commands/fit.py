@@ -22,7 +22,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         subparsers,
         "fit",
         run,
-        "a certified classifier from a table",
+        "train and certify classifiers, from a table",
         "Train classifiers on one part of a table, certify them and their votes on the other part, and\n"
         "deploy the one with the smallest certificate.\n\n"
         "  pacb fit cells.csv --target diagnosis --report cells.html\n"
@@ -43,8 +43,8 @@ def add_options(parser: Any) -> None:
     parser.add_argument(
         "--classifiers",
         metavar="SET",
-        help="linear, svm, trees, forest, boosting or all of them (the default); paper-svm is the paper's ensemble, "
-        "which the options on bounds, --lambdas, --count, --scale and --solver are about",
+        help="linear, svm, trees, forest, boosting or all of them (the default); or paper-svm, the paper's ensemble: "
+        "--lambdas, --count, --scale, --solver and the options on bounds are for it alone",
     )
     parser.add_argument("--per-class", action="store_true", help="certify the error in each class too (1 - recall)")
     parser.add_argument(
@@ -56,7 +56,9 @@ def add_options(parser: Any) -> None:
     parser.add_argument("--lambdas", default=None, help="'paper' (0.10, 0.11, ...) or 'arithmetic-geometric'")
     parser.add_argument("--count", type=int, default=None, metavar="H", help="number of SVMs of the grid 'paper' (50)")
     parser.add_argument("--scale", action="store_true", help="scale the features to variance 1 (on the training part)")
-    parser.add_argument("--validation-size", type=float, default=0.5, help="share of the rows kept back to certify")
+    parser.add_argument(
+        "--validation-size", type=float, default=0.5, metavar="SHARE", help="of the rows, kept back to certify"
+    )
     add_bound_arguments(parser)
     parser.add_argument("--solver", default="auto", help="a name that 'pacb doctor' lists")
     parser.add_argument("--seed", type=int, default=0, help="of the random split")

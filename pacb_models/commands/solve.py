@@ -22,6 +22,7 @@ from .program import (
 )
 
 if TYPE_CHECKING:
+    from ..constraints import Posteriors
     from ..problem import Problem
 
 
@@ -32,9 +33,10 @@ def add_parser(subparsers: Any) -> None:
         "solve",
         _solve,
         "minimise one bound",
-        "Minimise one bound and print the posterior's certificate.\n\n"
+        "Find the posterior with the least bound; print its bound, risk and weights, and whether it is proven.\n\n"
         "  pacb solve risks.csv --m 549 --delta 0.01 --distance kl\n"
         "  pacb solve risks.csv --m 549 --direct --constant one-sided\n"
+        "  pacb solve risks.csv --m 549 --at-most latency=25 --weights-at-most 0.2\n"
         "  pacb solve risks.csv --m 549 --solver ipopt --option formulation=substituted --json",
     )
     add_problem_arguments(parser)
@@ -82,6 +84,8 @@ def _describe(problem: Problem, solution: Any, names: list[str], top: int) -> st
         f"solver           {solution.solver}, {_effort(solution)}, KKT residual {solution.kkt_residual:.1e}",
         f"constant         I(m) = {problem.constant_value:.6g} ({problem.constant}), distance {problem.distance}",
     ]
+    if problem.posteriors is not None and solution.posterior is not None:
+        lines += _constraints(problem.posteriors, solution)
     if len(solution.local_minima):
         others = ", ".join(at_most(minimum.bound, 6) for minimum in solution.local_minima[:5])
         lines.append(f"local minima     {len(solution.local_minima)} more, with bounds {others}")
@@ -95,6 +99,14 @@ def _describe(problem: Problem, solution: Any, names: list[str], top: int) -> st
         if solution.support_size > top:
             lines.append(f"... and {solution.support_size - top} more (--top N or --json)")
     return "\n".join(lines)
+
+
+def _constraints(posteriors: Posteriors, solution: Any) -> list[str]:
+    """What the posterior makes of each constraint, and what a constraint is about."""
+    from ..constraints.wording import ABOUT, findings
+
+    said = [*findings(posteriors, solution.posterior, solution.multipliers), ABOUT]
+    return [f"{'' if number else 'constraints':<17}{sentence}" for number, sentence in enumerate(said)]
 
 
 def _proven(solution: Any) -> list[str]:

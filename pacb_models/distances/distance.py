@@ -45,6 +45,10 @@ class Forward(NamedTuple):
     bend: np.ndarray
 
 
+#: What says in other terms what ``derivatives`` says.
+_REPEATED = ("invert", "reaches", "slopes", "rate", "balance")
+
+
 class Distance:
     """A distance between an empirical and a true risk, jointly convex in both."""
 
@@ -56,6 +60,13 @@ class Distance:
     below_one: bool = False
     #: True when ``r`` is a linear function of ``L`` and ``b``, so that bounds with a convex budget are convex.
     affine: bool = False
+
+    def __init_subclass__(cls) -> None:
+        """A class with another inverse does not inherit what repeats it in other terms."""
+        own = vars(cls)
+        repeated = _REPEATED if "derivatives" in own else ("reaches",) if "invert" in own else ()
+        for name in set(repeated) - own.keys():
+            setattr(cls, name, getattr(Distance, name))
 
     # -- The inverse -------------------------------------------------------------------------------------------------
 

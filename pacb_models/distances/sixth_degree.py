@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import UnsupportedProblemError
-from ..numerics.elementwise import Numbers, functions_of
+from ..numerics.elementwise import Numbers, everywhere, functions_of
 from ..numerics.exponential_means import (
     Polynomial,
     log_exponential_mean,
@@ -107,7 +107,8 @@ def _root(budget: Numbers) -> Numbers:
     for _ in range(100):
         value = y * (1.0 + y * (_SECOND + y * _THIRD))
         step = (value - budget) / (1.0 + y * (2.0 * _SECOND + y * (3.0 * _THIRD)))
-        if np.all(step <= 2.0**-53 * y):
-            break
         y = y - step
+        # The error of the next step would be of the square of this one.
+        if everywhere(step <= 2.0**-27 * y):
+            break
     return y

@@ -40,6 +40,9 @@ class Squared(Distance):
         slope = 0.5 * root / budget
         return Inverse(L + root, 1.0, slope, 0.0, 0.0, -0.5 * slope / budget)
 
+    def invert(self, L: Numbers, budget: Numbers) -> Numbers:
+        return L + functions_of(budget).sqrt(budget / self.scale)
+
     def balance(self, L: Numbers, budget: Numbers, rate: Numbers) -> Numbers:
         return rate - 2.0 * functions_of(budget).sqrt(self.scale * budget)
 

@@ -43,16 +43,20 @@ class ChiSquared(Renyi):
         return f"{type(self).__name__}()"
 
 
-def running_sums(y: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, ...]:
-    """At each of the sorted risks μ, the sums of p, of p y, and of p (μ - y), p y (μ - y) and p (μ - y)² over those
-    below; along the last axis."""
-    P, S = p.cumsum(axis=-1), (p * y).cumsum(axis=-1)
-    gaps = np.diff(y)
-    M, R, W = np.zeros(y.shape), np.zeros(y.shape), np.zeros(y.shape)
-    (P[..., :-1] * gaps).cumsum(axis=-1, out=M[..., 1:])
-    (S[..., :-1] * gaps).cumsum(axis=-1, out=R[..., 1:])
-    (gaps * (M[..., 1:] + M[..., :-1])).cumsum(axis=-1, out=W[..., 1:])
-    return P, S, M, R, W
+def running_sums(y: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """At each of the sorted risks μ: the risk itself, and the sums of p, of p y, and of p (μ - y), p y (μ - y) and
+    p (μ - y)² over those below; along the last axis."""
+    table = np.zeros((6, *y.shape))
+    table[0] = y
+    table[1] = p
+    np.multiply(p, y, out=table[2])
+    masses, means = table[1:3], table[3:5, ..., 1:]
+    np.add.accumulate(masses, axis=-1, out=masses)
+    gaps = y[..., 1:] - y[..., :-1]
+    np.multiply(masses[..., :-1], gaps, out=means)
+    np.add.accumulate(means, axis=-1, out=means)
+    np.add.accumulate(gaps * (table[3, ..., 1:] + table[3, ..., :-1]), axis=-1, out=table[5, ..., 1:])
+    return table
 
 
 class SortedFrontier(PowerFrontier):
@@ -69,39 +73,39 @@ class SortedFrontier(PowerFrontier):
         else:
             order = np.argsort(self.y)
             self.ordered, weights = self.y[order], prior[order]
-        self.sums = running_sums(self.ordered, weights)
+        self.table = running_sums(self.ordered, weights)
+        #: How many risks are the smallest one.
+        self.without_excess = int(self.ordered.searchsorted(0.0, side="right"))
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        P, S = self.sums[:2]
-        mass = float(P[self.ordered.searchsorted(0.0, side="right") - 1])
-        return (float(S[-1]), 1.0), (0.0, max(1.0 / math.sqrt(mass), 1.0))
+        mass = float(self.table[1, self.without_excess - 1])
+        return (float(self.table[2, -1]), 1.0), (0.0, max(1.0 / math.sqrt(mass), 1.0))
 
     @property
     def last(self) -> float:
-        return -math.log(float(self.ordered[self.ordered.searchsorted(0.0, side="right")]))
+        return -math.log(float(self.ordered[self.without_excess]))
 
     def lines(self, z: np.ndarray) -> Lines:
         level = np.exp(-z)
         below = self.ordered.searchsorted(level, side="right") - 1
-        return self._on_segment(level, level - self.ordered[below], *(table[below] for table in self.sums))
+        return self._on_segment(level, *self.table.take(below, axis=1))
 
     def line(self, z: float) -> Lines:
         level = math.exp(-z)
         below = int(self.ordered.searchsorted(level, side="right")) - 1
-        gap = level - float(self.ordered[below])
-        return self._on_segment(level, gap, *(float(table[below]) for table in self.sums))
+        return self._on_segment(level, *self.table[:, below].tolist())
 
     def at_slope(self, slope: float, line: Lines) -> float:
         r"""The level μ with :math:`\sum_i p_i (\mu - y_i)_+^2 = \gamma^{-2}`: a quadratic equation."""
-        P, _, M, _, W = self.sums
         square = 1.0 / (slope * slope)
-        below = int(W.searchsorted(square, side="right")) - 1
-        missing, mean = square - float(W[below]), float(M[below])
-        gap = missing / (mean + math.sqrt(mean * mean + float(P[below]) * missing))
-        return -math.log(float(self.ordered[below]) + gap)
+        below = int(self.table[5].searchsorted(square, side="right")) - 1
+        y, P, _, M, _, W = self.table[:, below].tolist()
+        missing = square - W
+        return -math.log(y + missing / (M + math.sqrt(M * M + P * missing)))
 
     @staticmethod
-    def _on_segment(level: Numbers, gap: Numbers, P: Numbers, S: Numbers, M: Numbers, R: Numbers, W: Numbers) -> Lines:
+    def _on_segment(level: Numbers, y: Numbers, P: Numbers, S: Numbers, M: Numbers, R: Numbers, W: Numbers) -> Lines:
+        gap = level - y
         mean = M + P * gap
         square = W + gap * (M + mean)
         root = functions_of(square).sqrt(square)
@@ -118,9 +122,9 @@ class RowFrontiers:
         order = np.argsort(self.y, axis=1)
         self.ordered = np.take_along_axis(self.y, order, 1)
         weights = np.take_along_axis(np.broadcast_to(prior, risks.shape), order, 1)
-        self.tables = np.stack(running_sums(self.ordered, weights))
+        self.tables = running_sums(self.ordered, weights)
         #: The prior's empirical risk above the smallest one, and its size; the spread of the risks.
-        self.start, self.spread = self.tables[1, :, -1], self.ordered[:, -1]
+        self.start, self.spread = self.tables[2, :, -1], self.ordered[:, -1]
 
     def lines(self, z: np.ndarray, rows: np.ndarray | None = None) -> Lines:
         """The lines of all sets at coordinates of shape (B, K), or of some of them at one coordinate each."""
@@ -128,8 +132,7 @@ class RowFrontiers:
         ordered = self.ordered[:, None, :] if rows is None else self.ordered[rows]
         level = np.exp(-z)
         below = np.count_nonzero(ordered <= level[..., None], axis=-1) - 1
-        gap = level - self.ordered[every, below]
-        return SortedFrontier._on_segment(level, gap, *self.tables[:, every, below])
+        return SortedFrontier._on_segment(level, *self.tables[:, every, below])
 
     def posteriors(self, z: np.ndarray) -> np.ndarray:
         """The posteriors at one coordinate for each set; minus infinity is the prior."""

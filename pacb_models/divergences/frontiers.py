@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ..numerics.elementwise import Numbers
+from ..numerics.inner import PIECE, dot
 
 if TYPE_CHECKING:
     from .divergence import Divergence
 
-#: Numbers formed at a time, so that they stay in the processor's cache.
-BLOCK = 1 << 15
+#: Numbers formed at a time: they stay in the processor's cache, and their memory is not asked of the system each time.
+BLOCK = 1 << 14
 #: Risks this close to the smallest count as equal to it.
 NEGLIGIBLE = 1e-100
 #: Sets above the first size are thinned to so many bins.
@@ -93,7 +94,7 @@ class Frontier:
         """The posterior at a coordinate, in the order of the risks; infinity is the end."""
         density = (self.y == 0.0).astype(float) if z == math.inf else self.density(math.exp(min(z, LARGEST)), self.y)
         # Divided first: products with the smallest prior weights must not lose digits below the normal range.
-        return density / float(np.dot(density, self.p)) * self.p
+        return density / dot(density, self.p) * self.p
 
     def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
         """Posterior over prior, up to a factor, at a strength; for an array of them, a row each."""
@@ -108,8 +109,9 @@ class Frontier:
         return thin
 
     def blocks(self, count: int) -> Iterator[slice]:
-        """Slices of the classifiers, so short that their densities at so many strengths stay in the cache."""
-        length = max(BLOCK // count, 1)
+        """Slices of the classifiers, so short that their densities at so many strengths stay in the cache, and that
+        products with them stay on one thread."""
+        length = min(max(BLOCK // count, 1), PIECE)
         return (slice(i, i + length) for i in range(0, self.y.size, length))
 
 
@@ -143,13 +145,13 @@ class SeparableFrontier(Frontier):
         size = self.divergence.size
         last = np.where(self.y == 0.0, self.p, 0.0)
         start, end = size(self.p, self.p), size(last / last.sum(), self.p)
-        return (float(np.dot(self.p, self.y)), start), (0.0, end)
+        return (dot(self.p, self.y), start), (0.0, end)
 
     def lines(self, z: np.ndarray) -> Lines:
         points = []
         for each in z.tolist():
             q = self.posterior(each)
-            x, size = float(np.dot(q, self.y)), self.divergence.size(q, self.p)
+            x, size = dot(q, self.y), self.divergence.size(q, self.p)
             points.append((x, size, math.exp(each), size + math.exp(each) * x))
         return Lines(*np.array(points).T)
 
@@ -159,7 +161,7 @@ class SeparableFrontier(Frontier):
         ratios = self.divergence.slope_inverse
 
         def excess(theta: float) -> float:
-            return float(np.dot(self.p, ratios(theta - strength * y))) - 1.0
+            return dot(self.p, ratios(theta - strength * y)) - 1.0
 
         # At θ = f'(1) no ratio is above one; at θ = f'(1) + β·spread none is below.
         middle = float(self.divergence.gradient(np.ones(1), np.ones(1))[0])

@@ -10,13 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..numerics.elementwise import Numbers
+from ..numerics.elementwise import Numbers, functions_of
+from ..numerics.inner import dot
 from .divergence import Budget, Divergence
 from .frontiers import LARGEST, Frontier, Lines
 
 if TYPE_CHECKING:
     from ..models.algebra import Algebra
     from ..models.convex import Cone
+
+
+#: Exponents below are slow to compute, and count as zero together with what is below the second number.
+FAR, NOTHING = 700.0, 1e-300
 
 
 class KullbackLeibler(Divergence):
@@ -80,7 +85,7 @@ class GibbsFrontier(Frontier):
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
         mass = float(self.p[self.y == 0.0].sum())
-        return (float(np.dot(self.p, self.y)), 0.0), (0.0, max(-math.log(mass), 0.0))
+        return (dot(self.p, self.y), 0.0), (0.0, max(-math.log(mass), 0.0))
 
     @property
     def last(self) -> float:
@@ -88,26 +93,36 @@ class GibbsFrontier(Frontier):
 
     def lines(self, z: np.ndarray) -> Lines:
         beta = np.exp(np.minimum(z, LARGEST))
-        return self._at(beta, *self._sums(beta[:, None], z.size))
+        return self._at(beta, *self._sums(beta[:, None], z.size, float(np.maximum.reduce(beta))))
 
     def line(self, z: float) -> Lines:
         beta = math.exp(min(z, LARGEST))
-        return Lines(*(float(value) for value in self._at(beta, *self._sums(beta, 1))))
+        Z, R = self._sums(beta, 1, beta)
+        return self._at(beta, float(Z), float(R))
 
-    def _sums(self, beta: Numbers, count: int) -> tuple[Numbers, Numbers]:
+    def _sums(self, beta: Numbers, count: int, largest: float) -> tuple[Numbers, Numbers]:
         """The sums of p e^(-βy) and of p y e^(-βy)."""
+        far = largest * self.spread > FAR
         Z: Numbers = 0.0
         R: Numbers = 0.0
         for part in self.blocks(count):
-            weights = self.density(beta, self.y[part])
+            y = self.y[part]
+            weights = -beta * y
+            if far:
+                np.maximum(weights, -FAR, out=weights)
+            np.exp(weights, out=weights)
+            if far:
+                weights -= NOTHING
+                np.maximum(weights, 0.0, out=weights)
             weights *= self.p[part]
-            Z = Z + weights.sum(axis=-1)
-            R = R + weights @ self.y[part]
+            Z = Z + np.add.reduce(weights, axis=-1)
+            R = R + np.vecdot(weights, y)
         return Z, R
 
     def _at(self, beta: Numbers, Z: Numbers, R: Numbers) -> Lines:
-        x, height = R / Z, -np.log(Z)
-        return Lines(x, np.maximum(height - beta * x, 0.0), beta, height)
+        lib = functions_of(Z)
+        x, height = R / Z, -lib.log(Z)
+        return Lines(x, lib.maximum(height - beta * x, 0.0), beta, height)
 
     def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
         return np.exp(-strength * y)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..numerics.elementwise import Numbers
+from ..numerics.inner import dot
 from .divergence import Budget, Divergence
 from .frontiers import BLOCK, LARGEST, Frontier, Lines
 
@@ -39,13 +40,15 @@ class Renyi(Divergence):
 
     name = "renyi"
     moments = "renyi"
+    #: True when statistic and budget are ours: the budget is linear in the root of the statistic.
+    rooted = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "order", float(self.order))
 
     def statistic(self, q: np.ndarray, p: np.ndarray) -> float:
         with np.errstate(over="ignore"):
-            return float(np.dot(q, (q / p) ** (self.order - 1.0)))
+            return dot(q, (q / p) ** (self.order - 1.0))
 
     def gradient(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):
@@ -69,10 +72,8 @@ class Renyi(Divergence):
         slope = value / (self.order * statistic)
         return Budget(value, slope, (1.0 / self.order - 1.0) * slope / statistic)
 
-    @property
-    def rooted(self) -> bool:
-        """True when statistic and budget are ours: the budget is linear in the root of the statistic."""
-        return type(self).budget is Renyi.budget and type(self).statistic is Renyi.statistic
+    def __init_subclass__(cls) -> None:
+        cls.rooted = cls.budget is Renyi.budget and cls.statistic is Renyi.statistic
 
     def size(self, q: np.ndarray, p: np.ndarray) -> float:
         statistic = self.statistic(q, p)
@@ -82,7 +83,7 @@ class Renyi(Divergence):
             return statistic ** (1.0 / self.order)
         ratios = q / p
         largest = float(ratios.max())
-        return largest * float(np.dot(p, (ratios / largest) ** self.order)) ** (1.0 / self.order)
+        return largest * dot(p, (ratios / largest) ** self.order) ** (1.0 / self.order)
 
     def sizes(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
         if not self.rooted:
@@ -165,7 +166,7 @@ class PowerFrontier(Frontier):
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
         mass = float(self.p[self.y == 0.0].sum())
-        return (float(np.dot(self.p, self.y)), 1.0), (0.0, max(mass ** (1.0 / self.order - 1.0), 1.0))
+        return (dot(self.p, self.y), 1.0), (0.0, max(mass ** (1.0 / self.order - 1.0), 1.0))
 
     def towards(self, slope: float, line: Lines) -> float:
         r"""Newton's step for :math:`1/\gamma(\mu) = 1/\gamma`: the left side is convex with the derivative
@@ -187,7 +188,7 @@ class PowerFrontier(Frontier):
 
     def line(self, z: float) -> Lines:
         strength = math.exp(min(z, LARGEST))
-        return Lines(*(float(value) for value in self._at(strength, *self._sums(strength, 1))))
+        return self._at(strength, *map(float, self._sums(strength, 1)))
 
     def _sums(self, strength: Numbers, count: int) -> tuple[Numbers, Numbers, Numbers]:
         """The sums of p·share^k for k = α'-1 and α', and of p·y·share^(α'-1); the share is (1 - s y)₊."""
@@ -195,12 +196,13 @@ class PowerFrontier(Frontier):
         W: Numbers = 0.0
         R: Numbers = 0.0
         for part in self.blocks(count):
-            shares = self._shares(strength, self.y[part])
+            y = self.y[part]
+            shares = self._shares(strength, y)
             weights = shares**self.power
             weights *= self.p[part]
-            M = M + weights.sum(axis=-1)
-            R = R + weights @ self.y[part]
-            W = W + (weights * shares).sum(axis=-1)
+            M = M + np.add.reduce(weights, axis=-1)
+            R = R + np.vecdot(weights, y)
+            W = W + np.vecdot(weights, shares)
         return M, W, R
 
     def _at(self, strength: Numbers, M: Numbers, W: Numbers, R: Numbers) -> Lines:

@@ -154,6 +154,40 @@ class Numbers(Algebra):
         return value
 
 
+class Squares(Algebra):
+    r"""An algebra without square roots, for solvers that read polynomials: roots are variables.
+
+    A root ``s1`` of ``x`` has :math:`s_1^2 \ge x`, and the norm of order two, ``t``, has :math:`t^2 \ge \sum_i p_i
+    w_i^2`, a second-order cone. Both hold with equality at a minimum, as every bound increases with them.
+    """
+
+    roots = 0
+
+    def sqrt(self, x: Any) -> Any:
+        self.roots += 1
+        s = self.variable(f"s{self.roots}", self.root(x), 0.0)
+        self.at_least(f"root{self.roots}", s * s, x)
+        return s
+
+    def root(self, x: Any) -> float:
+        """The value of a square root at the start; only numbers have one."""
+        return math.nan
+
+    def norm(self, ratios: Any, order: float) -> Any:
+        if order != 2.0:
+            return super().norm(ratios, order)
+        t = self.variable("t", max(self.size, 1.0), 1.0)
+        self.at_least("divergence", t * t, self.mean_power(ratios, 2))
+        return t
+
+
+class SquaredNumbers(Squares, Numbers):
+    """The values of the variables in an algebra without square roots."""
+
+    def root(self, x: Any) -> float:
+        return math.sqrt(x)
+
+
 def object_array(items: list[Any]) -> np.ndarray:
     """A NumPy vector of a modelling system's objects, whose operators then hold elementwise."""
     vector = np.empty(len(items), dtype=object)

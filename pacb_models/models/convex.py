@@ -49,6 +49,10 @@ class Cone:
         """The numbers that a problem with this cone and a given size depends on."""
         raise NotImplementedError
 
+    def factor(self, problem: BoundProblem) -> float:
+        """What the bound is multiplied by in the objective."""
+        return 1.0
+
     def write(self, q: cp.Variable, data: dict[str, Any]) -> tuple[cp.Expression, list[Any]]:
         """The objective and the constraints; the cone whose multiplier tells the posterior is the first."""
         raise NotImplementedError
@@ -95,6 +99,9 @@ class EntropyCone(Cone):
         slopes = problem.distance_function.derivatives(0.5, 0.5)
         cost = problem.exponent * (slopes.L / slopes.b) * problem.risks - np.log(problem.prior)
         return {"cost": cost, "offset": problem.coefficient}
+
+    def factor(self, problem: BoundProblem) -> float:
+        return problem.exponent / problem.distance_function.derivatives(0.5, 0.5).b
 
     def write(self, q: cp.Variable, data: dict[str, Any]) -> tuple[cp.Expression, list[Any]]:
         import cvxpy as cp

@@ -1,7 +1,7 @@
 r"""Bound minimisations as Pyomo models, to be printed, read, and handed to any solver Pyomo knows.
 
-Every model has the posterior weights ``q``, a constraint ``normalised`` and one objective ``bound``. The two
-formulations are the same problem written twice:
+Every model has the posterior weights ``q``, a constraint ``normalised`` and one objective ``bound``. The formulations
+are the same problem written thrice:
 
 ``lifted``
     the empirical risk ``L`` and the statistic are variables with constraints of their own (see
@@ -10,6 +10,9 @@ formulations are the same problem written twice:
 ``substituted``
     as the paper writes it: empirical risk and divergence are expressions in ``q``. The second derivatives of a
     function of two sums couple every weight with every other, so the Hessian has :math:`H^2` entries.
+``squares``
+    as the first, with square roots as variables (see :class:`~pacb_models.models.algebra.Squares`): with χ², the linear
+    and the squared distance have a linear objective and quadratic constraints, which ``.lp`` and ``.mps`` files hold.
 
 The kl distance adds the variable ``r``, the bound itself, with :math:`kl(L, r) \ge b`, :math:`r \ge L` (an equality
 in the substituted formulation, as in the paper); the distance φ_CH adds ``y``, the square of :math:`r - L`.
@@ -23,7 +26,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..validation import check_choice
-from .algebra import Algebra, elementwise, object_array
+from .algebra import Algebra, SquaredNumbers, Squares, elementwise, object_array
 from .lifted import check_expressed, values_at, write
 
 if TYPE_CHECKING:
@@ -31,11 +34,11 @@ if TYPE_CHECKING:
 
     from ..problem import BoundProblem
 
-FORMULATIONS = ("lifted", "substituted")
+FORMULATIONS = ("lifted", "substituted", "squares")
 
 
 def check_formulation(formulation: object, argument: str = "formulation") -> str:
-    """One of the two formulations."""
+    """One of the formulations."""
     if formulation == "direct":
         raise InputError(f"{argument} is 'direct', which is called 'substituted' now.")
     return check_choice(argument, formulation, FORMULATIONS)
@@ -48,7 +51,7 @@ def pyomo_model(problem: BoundProblem, formulation: str = "lifted") -> pyo.Concr
     ----------
     problem : BoundProblem
         Whose distance and divergence have a method ``express``.
-    formulation : {"lifted", "substituted"}
+    formulation : {"lifted", "substituted", "squares"}
 
     Returns
     -------
@@ -66,7 +69,8 @@ def pyomo_model(problem: BoundProblem, formulation: str = "lifted") -> pyo.Concr
     """
     import pyomo.environ as pyo
 
-    writer = {"lifted": PyomoAlgebra, "substituted": Substituted}[check_formulation(formulation)]
+    writers = (PyomoAlgebra, Substituted, PyomoSquares)
+    writer = dict(zip(FORMULATIONS, writers))[check_formulation(formulation)]
     check_expressed(problem)
     algebra = writer(problem, pyo.ConcreteModel(name=f"{problem.distance}-{problem.divergence}, {formulation}"))
     algebra.add("bound", pyo.Objective(expr=write(algebra)), algebra.factors.objective)
@@ -78,7 +82,7 @@ def set_start(model: pyo.ConcreteModel, problem: BoundProblem, posterior: np.nda
     """Give every variable its value at a posterior, so that a solver starts from a feasible point."""
     for variable, weight in zip(model.q.values(), posterior.tolist()):
         variable.set_value(weight, skip_validation=True)
-    values = values_at(problem, posterior).values
+    values = values_at(problem, posterior).values | values_at(problem, posterior, SquaredNumbers).values
     for name, value in values.items():
         variable = model.component(name)
         if variable is not None:
@@ -163,3 +167,7 @@ class Substituted(PyomoAlgebra):
 
     def reach(self, name: str, distance: Any, budget: Any) -> None:
         self.equal(name, distance, budget)
+
+
+class PyomoSquares(Squares, PyomoAlgebra):
+    """Without square roots."""

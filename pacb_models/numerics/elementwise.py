@@ -27,6 +27,11 @@ SCALAR = SimpleNamespace(
 )
 
 
+def everywhere(condition: Any) -> bool:
+    """Whether a condition on a number, or on all numbers of an array, holds."""
+    return condition if isinstance(condition, bool) else bool(condition.all())
+
+
 def functions_of(value: Numbers) -> Any:
     """``math``'s functions for a plain number, NumPy's for an array."""
     return np if isinstance(value, np.ndarray) else SCALAR

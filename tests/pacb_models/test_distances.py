@@ -122,3 +122,23 @@ def test_exponents():
         "pinsker": 7,
         "ch": 13,
     }
+
+
+@pytest.mark.parametrize("parent", NAMES)
+def test_a_subclass_with_another_inverse_inherits_nothing_that_repeats_the_old_one(parent):
+    """Half the budget: everything that is said of the inverse must follow."""
+    known = distances.BY_NAME[parent]
+
+    class Half(type(known)):
+        def derivatives(self, L, budget):
+            r = super().derivatives(L, 0.5 * budget)
+            return r._replace(b=0.5 * r.b, Lb=0.5 * r.Lb, bb=0.25 * r.bb)
+
+    distance, L, b = Half(), 0.2, 0.1
+    r = known.derivatives(L, 0.5 * b)
+    assert distance.invert(L, b) == r.value
+    assert distance.slopes(L, b) == (r.value, r.L, 0.5 * r.b)
+    assert distance.rate(L, b) == pytest.approx(r.L / (0.5 * r.b), rel=1e-12)
+    assert distance.balance(L, b, 0.9 * distance.rate(L, b)) < 0.0 < distance.balance(L, b, 1.1 * distance.rate(L, b))
+    assert distance.reaches(np.array([L]), np.array([b]), r.value).all()
+    assert not distance.reaches(np.array([L]), np.array([b]), r.value + 1e-9).any()

@@ -97,7 +97,6 @@ def caption(result: dict[str, Any]) -> str:
 
 ITEM = FigureItem(
     "bound-against-h",
-    "Bound against H, solver by solver",
     "after Tables 6 and 7",
     compute,
     needs=("fp-vs-solver",),

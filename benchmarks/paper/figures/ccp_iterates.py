@@ -65,7 +65,6 @@ def caption(result: dict[str, Any]) -> str:
 
 ITEM = FigureItem(
     "ccp-iterates",
-    "Iterates of the two convex–concave procedures",
     "after Table 8",
     compute,
     uses=("seed",),

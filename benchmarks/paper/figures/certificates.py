@@ -78,7 +78,6 @@ def caption(result: dict[str, Any]) -> str:
 
 ITEM = FigureItem(
     "certificates-figure",
-    "Certificates of nine data sets",
     "not in the paper",
     compute,
     needs=("certificates",),

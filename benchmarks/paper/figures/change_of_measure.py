@@ -67,7 +67,6 @@ def caption(result: dict[str, Any]) -> str:
 
 ITEM = FigureItem(
     "change-of-measure-figure",
-    "What change of measure costs, in a picture",
     "not in the paper",
     compute,
     needs=("change-of-measure",),

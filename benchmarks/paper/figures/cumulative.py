@@ -63,6 +63,4 @@ def caption(result: dict[str, Any]) -> str:
     )
 
 
-ITEM = FigureItem(
-    "cdfs", "Distribution functions of the three posteriors", "Figure 6", compute, draw=draw, caption=caption
-)
+ITEM = FigureItem("cdfs", "Figure 6", compute, draw=draw, caption=caption)

@@ -93,7 +93,6 @@ def caption(result: dict[str, Any]) -> str:
 
 ITEM = FigureItem(
     "headline",
-    "The paper's bounds against exact ones",
     "after Table 3",
     compute,
     needs=("bounds",),

@@ -87,7 +87,6 @@ def caption(result: dict[str, Any]) -> str:
 
 ITEM = FigureItem(
     "linear-supports",
-    "B*(H′) of the linear distance and its components",
     "Figure 1",
     compute,
     draw=draw,

@@ -74,7 +74,5 @@ def caption_kl(result: dict[str, Any]) -> str:
     )
 
 
-SQUARED = FigureItem(
-    "squared-moments", "I_sq(m, l) over l", "Figure 2", compute_squared, draw=draw, caption=caption_squared
-)
-KL = FigureItem("kl-moments", "I_kl(m, l) over l", "Figure 3", compute_kl, draw=draw, caption=caption_kl)
+SQUARED = FigureItem("squared-moments", "Figure 2", compute_squared, draw=draw, caption=caption_squared)
+KL = FigureItem("kl-moments", "Figure 3", compute_kl, draw=draw, caption=caption_kl)

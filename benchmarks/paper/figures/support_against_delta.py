@@ -64,6 +64,4 @@ def caption(result: dict[str, Any]) -> str:
     )
 
 
-ITEM = FigureItem(
-    "support-against-delta", "Support size against δ", "after Figures 4 and 5", compute, draw=draw, caption=caption
-)
+ITEM = FigureItem("support-against-delta", "after Figures 4 and 5", compute, draw=draw, caption=caption)

@@ -112,7 +112,6 @@ _KL = (
 
 LINEAR = FigureItem(
     "linear-weights",
-    "Optimal weights against risk, linear distance",
     "Figure 4",
     partial(compute, dataset="bupa", distance="linear", versions=_LINEAR),
     draw=draw,
@@ -120,7 +119,6 @@ LINEAR = FigureItem(
 )
 KL = FigureItem(
     "kl-weights",
-    "Optimal weights against risk, kl distance",
     "Figure 5",
     partial(compute, dataset="spambase", distance="kl", versions=_KL),
     draw=draw,

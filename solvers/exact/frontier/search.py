@@ -10,6 +10,7 @@ from falling to rising is a local minimum. The polygon is made of the lines at a
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,16 +32,16 @@ SHORT_LADDER = np.concatenate((-3e-6 * 6.0 ** np.arange(4.0, -1.0, -1.0), [0.0],
 AT = np.zeros(1)
 #: Between two lines closer than this a thinned frontier has nothing to add.
 COVERED = 0.3
-#: Points between the first ones and the end of the frontier.
-BEYOND = 8
+#: Points from the last of the first ones to the end of the frontier, as shares of the way, and one past it.
+BEYOND, PAST = np.minimum(np.arange(1.0, 10.0) / 8.0, 1.0), np.append(np.zeros(8), 0.5)
 #: How far from the turn of a thinned frontier that of the frontier itself is looked for.
 NEARBY = 1e-4
 #: Where, and how often, a hidden pair of turns is looked for between two points; also where the empirical risk falls by
 #: this share of the prior's.
 STEEP = 0.3
 WITHIN, CLOSER = np.array([0.2, 0.35, 0.45, 0.55, 0.65, 0.8]), 4
-#: A turn is known when a step of interpolation is this short, relative: the next one would be of its square.
-CLOSE = 1e-13
+#: A turn is known when a step of interpolation is this short, relative: the next one would be nearly of its square.
+CLOSE = 1e-8
 #: Shares at which an interval that may hold a smaller bound is cut.
 CUTS = np.array([0.2, 0.4, 0.6, 0.8])
 #: Rounds after which what is still open is reported as a gap.
@@ -82,12 +83,15 @@ class Search:
     def outcome(self) -> Outcome:
         """Search, prove, and report."""
         rates = self.problem.slopes_at(min(self.frontier.least + self.start[0], 1.0), self.start[1])
-        if self.bound_at(0.0, self.start[1]) >= rates.value:
+        # The bound is concave: where its slope is not negligible, less risk is better.
+        if not rates.L * self.start[0] > self.frontier.gap * rates.value and self.bound_at(0.0, self.start[1]) >= rates.value:
             return self._prior_is_optimal(rates.value)
+        slope = rates.L / rates.T if rates.T > 0.0 else math.nan
         with np.errstate(all="ignore"):
-            self._follow(rates.L / rates.T if rates.T > 0.0 else math.nan)
-            smallest = self._prove_by_one_line() if self.points is None else self._prove()
-        return self._report(smallest)
+            if self.distance.affine and slope == slope and self.problem.budget_at(self.start[1]).bend == 0.0:
+                return self._report(self._along_one_line(slope))
+            self._follow(slope)
+            return self._report(self._prove())
 
     # -- Points ------------------------------------------------------------------------------------------------------
 
@@ -103,45 +107,49 @@ class Search:
         """Points of the frontier as columns; the balance of those that are not for finding turns is left out."""
         self.evaluations += z.size
         lines = self.frontier.lines(z)
-        points = np.ones((6, z.size))
-        points[0], points[1], points[2], points[3] = z, lines.x, lines.T, lines.slope
+        points = np.empty((6, z.size))
+        points[0], points[1], points[2], points[3], _ = z, *lines
         points[4] = self.balance(lines) if for_turns else math.nan
+        points[5] = 1.0
         return points
 
     # -- Turns -------------------------------------------------------------------------------------------------------
 
+    def _along_one_line(self, slope: float) -> float:
+        """The turn of a linear function, whose exchange rate is the same everywhere, and the proof: the function is the
+        same along the line at its minimum, whose ends are the vertices."""
+        z = self.frontier.at_slope(slope, Lines(*self.start, 0.0, self.start[1]))
+        line = self.frontier.line(z)
+        self._add(z, line)
+        first = min(line.x + (line.T - self.start[1]) / line.slope, self.start[0])
+        ends = self.bound_at(first, self.start[1]), self.bound_at(0.0, line.T + line.slope * line.x)
+        return min(self.turns[0].bound, *ends) * (1.0 - self.frontier.gap)
+
     def _follow(self, slope: float) -> None:
         """Find the turns; ``slope`` is the exchange rate at the prior."""
-        linear = self.distance.affine and slope == slope and self.problem.budget_at(self.start[1]).bend == 0.0
-        thinned = None if linear else self.frontier.thinned()
-        if linear:
-            # The exchange rate is the same everywhere.
-            self._add(self.frontier.at_slope(slope, Lines(*self.start, 0.0, self.start[1])))
-        elif thinned is not None:
+        thinned = self.frontier.thinned()
+        if thinned is not None:
             self._follow_thinned(Search(self.problem, thinned), slope)
-        else:
-            self.points = self._from_falling_to_rising(slope)
-            for _ in range(CLOSER):
-                doubtful = self._doubtful()
-                if not doubtful.size:
-                    break
-                self._insert(self.look(doubtful))
-            self._find_turns(self.points)
+            return
+        self.points = self._from_falling_to_rising(slope)
+        for _ in range(CLOSER):
+            doubtful = self._doubtful()
+            if not doubtful:
+                break
+            self._insert(self.look(np.concatenate([low + (high - low) * WITHIN for low, high in doubtful])))
+        self._find_turns(self.points)
 
-    def _doubtful(self) -> np.ndarray:
-        """Coordinates where a pair of turns may hide between points: where the balance comes near zero without reaching
-        it, and where the empirical risk falls steeply, as it does when many classifiers lose their weight at once."""
-        z, x, balance = self.points[Z], self.points[X], self.points[BALANCE]
-        rises, falls = balance[1:] - balance[:-1], x[:-1] - x[1:]
-        if rises.min() > 0.0 and falls.max() <= STEEP * self.start[0]:
-            return z[:0]
-        before, here, after = balance[:-2], balance[1:-1], balance[2:]
-        peak = (here < 0.0) & (here > before) & (here > after)
-        dip = (here >= 0.0) & (here < before) & (here < after)
-        place = (peak | dip).nonzero()[0]
-        steep = (falls > STEEP * self.start[0]).nonzero()[0]
-        low, high = np.append(z[place], z[steep])[:, None], np.append(z[place + 2], z[steep + 1])[:, None]
-        return (low + (high - low) * WITHIN).ravel()
+    def _doubtful(self) -> list[tuple[float, float]]:
+        """Intervals in which a pair of turns may hide between points: where the balance comes near zero without
+        reaching it, and where the empirical risk falls steeply, as it does when many classifiers lose their weight at
+        once."""
+        z, x, balance = self.points[Z].tolist(), self.points[X].tolist(), self.points[BALANCE].tolist()
+        steep = STEEP * self.start[0]
+        found = [(low, high) for low, high, above, below in zip(z, z[1:], x, x[1:]) if above - below > steep]
+        for i, (before, here, after) in enumerate(zip(balance, balance[1:], balance[2:])):
+            if before < here > after if here < 0.0 else before > here < after:
+                found.append((z[i], z[i + 2]))
+        return found
 
     def _follow_thinned(self, scout: Search, slope: float) -> None:
         """Take the lines of a thinned frontier, and its turns as places to look for the turns of this one."""
@@ -170,7 +178,8 @@ class Search:
         z = math.log(min(max(slope, lowest), highest) if slope == slope else lowest) + COARSE
         last = self.frontier.last
         # Where the frontier ends the bound may turn once more, in a narrow place.
-        more = [last] if last <= z[-1] else np.append(np.linspace(z[-1], last, BEYOND + 1)[1:], last + 0.5)
+        end = float(z[-1])
+        more = last + AT if last <= end else end + (last - end) * BEYOND + PAST
         points = self.look(np.sort(np.concatenate((z, more, self.frontier.corners()))))
         for _ in range(ROUNDS):
             if points[BALANCE, 0] < 0.0:
@@ -184,15 +193,16 @@ class Search:
 
     def _find_turns(self, points: np.ndarray) -> None:
         """Turns between neighbouring points that are not known yet, and the end where the bound still falls there."""
-        z, balance = points[Z], points[BALANCE]
-        for i in ((balance[:-1] < 0.0) & (balance[1:] >= 0.0)).nonzero()[0].tolist():
-            low, high = float(z[i]), float(z[i + 1])
-            if not any(low <= turn.z <= high for turn in self.turns):
-                around = slice(max(i - 1, 0), i + 3)
-                self._add(self._root(low, high, z[around].tolist(), balance[around].tolist()))
-        before = (points[X] > 0.0).nonzero()[0]
-        # Where the end is a limit only, what counts is the way there.
-        last = balance[before[-1]] if before.size and not self.frontier.finite else balance[-1]
+        z, x, balance = points[Z].tolist(), points[X].tolist(), points[BALANCE].tolist()
+        for i, (here, after) in enumerate(pairwise(balance)):
+            if here < 0.0 <= after and not any(z[i] <= turn.z <= z[i + 1] for turn in self.turns):
+                # The two that enclose the turn are the last of those it is interpolated from.
+                around = [j for j in (i - 1, i + 2) if 0 <= j < len(z)] + [i, i + 1]
+                self._add(self._root(z[i], z[i + 1], [z[j] for j in around], [balance[j] for j in around]))
+        last = balance[-1]
+        if not self.frontier.finite:
+            # The end is a limit only: what counts is the way there.
+            last = next((value for value, above in zip(reversed(balance), reversed(x)) if above > 0.0), last)
         if last < 0.0 and not any(turn.z == math.inf for turn in self.turns):
             # A bound that is one at the end does not fall there.
             if not self.turns or not self.distance.below_one or self.bound_at(*self.end) < 1.0:
@@ -201,11 +211,11 @@ class Search:
     def _root(self, low: float, high: float, z: list[float], values: list[float]) -> float:
         """Where the balance is zero between two coordinates, from its values at some points around.
 
-        Polynomials in the value through the last four points; the middle where they lead out of the interval.
+        Parabolas in the value through the last three points; the middle where they lead out of the interval.
         """
         new = low
         for _ in range(100):
-            last, new = new, interpolated(values[-4:], z[-4:])
+            last, new = new, interpolated(values, z)
             if not low < new < high:
                 new = 0.5 * (low + high)
             if abs(new - last) <= CLOSE * max(abs(new), 1.0) or not low < new < high:
@@ -217,8 +227,9 @@ class Search:
             values.append(value)
         return new
 
-    def _add(self, z: float) -> None:
-        x, size = self.end if z == math.inf else self.frontier.line(z)[:2]
+    def _add(self, z: float, line: Lines | None = None) -> None:
+        """Take a turn; the line there is computed where it is not known."""
+        x, size = self.end if z == math.inf else (line or self.frontier.line(z))[:2]
         self.turns.append(Turn(self.bound_at(x, size), z, self.frontier.least + x, size))
 
     # -- Proof -------------------------------------------------------------------------------------------------------
@@ -233,14 +244,14 @@ class Search:
     def _insert(self, more: np.ndarray) -> None:
         """Take more points; lines of a thinned frontier go where lines of the frontier itself are on both sides."""
         points = np.concatenate((self.points, more), axis=1)
-        exact = points[EXACT] > 0.0
-        if not self.exact and exact.any():
+        if not self.exact:
+            exact = points[EXACT] > 0.0
             known = np.sort(points[Z, exact])
             after = known.searchsorted(points[Z], side="right")
             before = known[np.maximum(after - 1, 0)]
             between = (after > 0) & (after < known.size) & (known[np.minimum(after, known.size - 1)] - before < COVERED)
             points = points[:, exact | ~(between | (before == points[Z]))]
-        self.points = points[:, np.argsort(points[SLOPE], kind="stable")]
+        self.points = points.take(points[SLOPE].argsort(kind="stable"), axis=1)
 
     def _prove(self) -> float:
         """A number that no posterior's bound is below, after cutting every interval that might hold a smaller one."""
@@ -257,27 +268,21 @@ class Search:
             self._find_turns(self.points[:, ~np.isnan(self.points[BALANCE])])
         if not open_.any():
             return smallest
-        return float(np.min(self.distance.invert(self.frontier.least + x[open_], budget[open_]))) * (1.0 - self.frontier.gap)
-
-    def _prove_by_one_line(self) -> float:
-        """The proof of a linear function: it is the same along the line at its minimum, whose ends are the vertices."""
-        [turn] = self.turns
-        _, size, slope, _ = self.frontier.line(turn.z)
-        x = turn.L - self.frontier.least
-        first = min(x + (size - self.start[1]) / slope, self.start[0])
-        ends = self.bound_at(first, self.start[1]), self.bound_at(0.0, size + slope * x)
-        return min(turn.bound, *ends) * (1.0 - self.frontier.gap)
+        lowest = np.min(self.distance.invert(self.frontier.least + x[open_], budget[open_]))
+        return float(lowest) * (1.0 - self.frontier.gap)
 
     def _vertices(self) -> tuple[np.ndarray, np.ndarray]:
         """Where neighbouring lines meet: first with that of the prior, last with that of the smallest risk."""
-        x = np.concatenate(([self.start[0]], self.points[X], [0.0]))
-        size = np.concatenate(([self.start[1]], self.points[SIZE]))
-        slope = np.concatenate(([0.0], self.points[SLOPE]))
+        # The prior, the points, and the end, of which only the risk counts.
+        table = np.zeros((3, self.points.shape[1] + 2))
+        table[:2, 0] = self.start
+        table[:, 1:-1] = self.points[X : SLOPE + 1]
+        x, (size, slope) = table[0], table[1:, :-1]
         across = x[:-1] - x[1:]
         # How far the next point is above this line, and so how far before it the two lines meet.
         gap = size[1:] - size[:-1] - slope[:-1] * across[:-1]
         ahead = np.zeros(across.size)
-        ahead[:-1] = gap / (slope[1:] - slope[:-1])
+        np.divide(gap, slope[1:] - slope[:-1], out=ahead[:-1])
         if self.exact:
             # Lines that touch the frontier meet between the points where they do, whatever rounding says.
             ahead = np.fmin(np.fmax(ahead, 0.0), across)
@@ -319,8 +324,8 @@ class Search:
         best, *others = self._distinct()
         proven = self._may_claim()
         closed = smallest >= best.bound * (1.0 - 2.0 * self.frontier.gap)
-        message = f"the best of {len(others) + 1} local minima" if others else "the only local minimum"
-        message += " that were met along the frontier." if others else " that was met along the frontier."
+        message = f"the best of {len(others) + 1} local minima" if others else "no other local minimum was"
+        message += " that were met along the frontier." if others else " met along the frontier."
         if not proven:
             message += " Nothing is proven: on a grid the distance is not jointly convex, or the budget not concave."
         elif not closed:
@@ -349,14 +354,16 @@ class Search:
 
 
 def interpolated(values: list[float], z: list[float]) -> float:
-    """Where the polynomial in the value through some points is at value zero (Neville); NaN when values repeat."""
+    """Where the parabola in the value through the last three points is at value zero; NaN when values repeat.
+
+    Two points have a straight line.
+    """
+    b, c, zb, zc = values[-2], values[-1], z[-2], z[-1]
     try:
-        while len(z) > 1:
-            step = len(values) - len(z) + 1
-            z = [
-                (values[i + step] * z[i] - values[i] * z[i + 1]) / (values[i + step] - values[i])
-                for i in range(len(z) - 1)
-            ]
+        right = (c * zb - b * zc) / (c - b)
+        if len(z) == 2:
+            return right
+        a, za = values[-3], z[-3]
+        return (c * (b * za - a * zb) / (b - a) - a * right) / (c - a)
     except ZeroDivisionError:
         return math.nan
-    return z[0]
