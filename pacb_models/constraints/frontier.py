@@ -14,6 +14,7 @@ of :math:`(\beta, \theta, \nu)`, whoever made it, and :func:`proven` checks it.
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 #: A risk this close to the smallest, relative to the range of the risks, is taken for it.
 AT_LEAST = 1e-14
+#: Steps in which the end of the frontier is looked for, and the coordinate where that is given up.
+STRIDE, FURTHEST = 1.5, 60.0
 
 
 class ConstrainedFrontier(Frontier):
@@ -46,9 +49,13 @@ class ConstrainedFrontier(Frontier):
         self.least += self.bottom
         self.known: dict[float, tuple[Lines, Tilt]] = {}
 
-    @property
+    @cached_property
     def last(self) -> float:
-        return (super().last if self.spread > 0.0 else 0.0) + (math.log(745.0) if self.divergence.steep else 1.0)
+        """A coordinate from which on the risk is the smallest, but for rounding; found by going there."""
+        z = -2.0
+        while self.line(z).x > 0.0 and z < FURTHEST:
+            z += STRIDE
+        return z
 
     def tilt(self, z: float) -> Tilt:
         """The minimiser at a coordinate; minus infinity is the smallest divergence, infinity the smallest risk."""
@@ -66,7 +73,7 @@ class ConstrainedFrontier(Frontier):
         return Lines(*points)
 
     def _at(self, z: float) -> tuple[Lines, Tilt]:
-        z = min(z, self.last + 4.0)
+        z = min(z, FURTHEST)
         if z not in self.known:
             near = min(self.known, key=lambda other: abs(other - z), default=None)
             tilt = self.tilting.at(math.exp(min(z, LARGEST)), None if near is None else self.known[near][1])
@@ -74,22 +81,19 @@ class ConstrainedFrontier(Frontier):
         return self.known[z]
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        first = self.line(-math.inf)
-        # From the smallest divergence to the smallest risk, each beginning where the last ended.
-        for z in np.linspace(-2.0, self.last + 4.0, 12).tolist():
-            last = self.line(z)
+        first, last = self.line(-math.inf), self.line(self.last)
         return (float(first.x), float(first.T)), (float(last.x), float(last.T))
 
     def at_slope(self, slope: float, line: Lines) -> float:
         from scipy.optimize import brentq
 
-        low, high = -40.0, self.last + 4.0
+        low, high = -40.0, self.last
         if self.line(high).slope <= slope:
             return high
         return float(brentq(lambda z: math.log(self.line(z).slope / slope), low, high, xtol=1e-14))
 
     def posterior(self, z: float) -> np.ndarray:
-        q = self.tilt(z).posterior
+        q = self.tilt(min(z, self.last)).posterior
         return q / float(np.add.reduce(q))
 
     def thinned(self) -> None:

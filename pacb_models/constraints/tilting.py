@@ -30,7 +30,7 @@ ROUNDING = 1e-15
 #: Limits of the two iterations.
 NEWTON_STEPS, ROOT_STEPS, HALVINGS = 200, 200, 40
 #: Steps without a better point after which rounding is taken for the reason.
-PATIENCE = 12
+PATIENCE = 4
 #: Rows that are broken by more ask for a second try.
 DOUBTFUL = 1e-9
 #: Added to the Hessian's diagonal, relative to its trace: rows may be dependent on the weights between their bounds.

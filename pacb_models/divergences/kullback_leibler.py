@@ -43,7 +43,7 @@ class KullbackLeibler(Divergence):
         return np.log(np.maximum(q, np.finfo(float).tiny) / p) + 1.0
 
     def curvature(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             return 1.0 / q
 
     def value(self, statistic: float) -> float:

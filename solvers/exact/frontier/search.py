@@ -84,7 +84,10 @@ class Search:
         """Search, prove, and report."""
         rates = self.problem.slopes_at(min(self.frontier.least + self.start[0], 1.0), self.start[1])
         # The bound is concave: where its slope is not negligible, less risk is better.
-        if not rates.L * self.start[0] > self.frontier.gap * rates.value and self.bound_at(0.0, self.start[1]) >= rates.value:
+        if (
+            not rates.L * self.start[0] > self.frontier.gap * rates.value
+            and self.bound_at(0.0, self.start[1]) >= rates.value
+        ):
             return self._prior_is_optimal(rates.value)
         slope = rates.L / rates.T if rates.T > 0.0 else math.nan
         with np.errstate(all="ignore"):
@@ -313,7 +316,12 @@ class Search:
         proven = self._may_claim()
         prior = self.frontier.posterior(-math.inf) if self.problem.posteriors else self.problem.prior.copy()
         return Outcome(
-            prior, "optimal", message, 0, is_global=proven, lower_bound=bound * (1.0 - self.frontier.gap) if proven else None
+            prior,
+            "optimal",
+            message,
+            0,
+            is_global=proven,
+            lower_bound=bound * (1.0 - self.frontier.gap) if proven else None,
         )
 
     def _may_claim(self) -> bool:
