@@ -98,6 +98,8 @@ def one_line(text: str) -> str:
     >>> print(one_line("a\nb"))
     a\nb
     """
+    if text.isprintable():
+        return text
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 

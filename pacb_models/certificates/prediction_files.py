@@ -240,5 +240,5 @@ class _File:
                 row = rows + int(pc.index(large, True).as_py()) + 1
                 raise InputError(
                     f"{self.path}, row {row}: {name} is a floating-point number that stands for several whole numbers; "
-                    "give such labels as text or as integers."
+                    "write such labels as text, with a letter (in Parquet, or as integers)."
                 )

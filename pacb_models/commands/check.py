@@ -18,6 +18,7 @@ from .program import (
     named_solvers,
     problem_from,
 )
+from .streams import chatter_among_errors
 
 
 def add_parser(subparsers: Any) -> None:
@@ -51,7 +52,9 @@ def _check(options: argparse.Namespace) -> int:
 
     check_plot(options.plot)
     problem, _ = problem_from(options)
-    table = cross_check(problem, named_solvers(options.solvers), options.tol, time_limit=options.time_limit)
+    methods = named_solvers(options.solvers)
+    with chatter_among_errors():
+        table = cross_check(problem, methods, options.tol, time_limit=options.time_limit)
     if options.json:
         print(json.dumps(table.as_dict(), allow_nan=False))
     else:

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import UnsupportedProblemError
 from .scaling import scaling
 
 if TYPE_CHECKING:
     from ..problem import BoundProblem
+    from .limits import Limit
 
 
 class Algebra:
@@ -89,6 +91,18 @@ class Algebra:
     def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
         """A constraint that an expression is zero, or not below it; numbers have none."""
 
+    def limit(self, limit: Limit, scale: float) -> None:
+        """A constraint on an average of the posterior, in the unit of its row."""
+        average = self.average(limit.values)
+        if limit.equality:
+            self.equal(limit.name, 0.0, average, scale)
+        else:
+            self.at_least(limit.name, 0.0, average, scale)
+
+    def support(self, costs: np.ndarray, total: float) -> None:
+        """A limit on the total cost of the classifiers that have weight, for systems with binary variables."""
+        raise UnsupportedProblemError(f"{type(self).__name__} has no limits on the support.")
+
     def reach(self, name: str, distance: Any, budget: Any) -> None:
         """The constraint that inverts a distance: it is not below the budget, and equal to it at the minimum."""
         self.at_least(name, distance, budget)
@@ -148,6 +162,9 @@ class Numbers(Algebra):
         from scipy.special import xlogy
 
         return self.mean(xlogy(ratios, ratios))
+
+    def support(self, costs: np.ndarray, total: float) -> None:
+        pass
 
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> float:
         self.values[name] = value

@@ -1,7 +1,8 @@
 r"""Bound minimisations as Pyomo models, to be printed, read, and handed to any solver Pyomo knows.
 
-Every model has the posterior weights ``q``, a constraint ``normalised`` and one objective ``bound``. The formulations
-are the same problem written thrice:
+Every model has the posterior weights ``q``, a constraint ``normalised`` and one objective ``bound``. Averages that the
+problem constrains are ``rows[name]``, as the user wrote them; caps and floors are bounds of ``q``; a limit on the
+support has binary variables ``on``, for solvers that know them. The formulations are the same problem written thrice:
 
 ``lifted``
     the empirical risk ``L`` and the statistic are variables with constraints of their own (see
@@ -24,10 +25,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..constraints.nearest import nearest
 from ..errors import InputError
 from ..validation import check_choice
 from .algebra import Algebra, SquaredNumbers, Squares, elementwise, object_array
 from .lifted import check_expressed, values_at, write
+from .limits import Limit, box, limits
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -45,7 +48,7 @@ def check_formulation(formulation: object, argument: str = "formulation") -> str
 
 
 def pyomo_model(problem: BoundProblem, formulation: str = "lifted") -> pyo.ConcreteModel:
-    """The bound minimisation as a Pyomo model that starts at the prior.
+    """The bound minimisation as a Pyomo model that starts at the prior, or at what is nearest under its constraints.
 
     Parameters
     ----------
@@ -74,7 +77,8 @@ def pyomo_model(problem: BoundProblem, formulation: str = "lifted") -> pyo.Concr
     check_expressed(problem)
     algebra = writer(problem, pyo.ConcreteModel(name=f"{problem.distance}-{problem.divergence}, {formulation}"))
     algebra.add("bound", pyo.Objective(expr=write(algebra)), algebra.factors.objective)
-    set_start(algebra.model, problem, problem.prior)
+    start = problem.prior if problem.posteriors is None else nearest(problem.posteriors, problem.prior)
+    set_start(algebra.model, problem, start)
     return algebra.model
 
 
@@ -98,6 +102,11 @@ class PyomoAlgebra(Algebra):
         super().__init__(problem, problem.prior)
         self.model = model
         model.q = pyo.Var(range(problem.size), domain=pyo.NonNegativeReals)
+        if problem.posteriors is not None:
+            for variable, floor, cap in zip(model.q.values(), *(bounds.tolist() for bounds in box(problem))):
+                variable.setlb(floor or None)
+                variable.setub(cap if cap < 1.0 else None)
+            model.rows = pyo.Constraint([limit.name for limit in limits(problem)])
         model.scaling_factor = pyo.Suffix(direction=pyo.Suffix.EXPORT)
         self.weights = list(model.q.values())
         model.scaling_factor.update(zip(self.weights, self.factors.weights.tolist()))
@@ -146,6 +155,24 @@ class PyomoAlgebra(Algebra):
         created = pyo.Var(bounds=(lower, upper))
         self.model.add_component(name, created)
         return created
+
+    def limit(self, limit: Limit, scale: float) -> None:
+        """As the user wrote it: ``at_most`` or ``at_least``, in his unit."""
+        row, sign = limit.row, -1.0 if limit.row.turned else 1.0
+        average, bound = self._sum(sign * row.values, self.weights), sign * row.limit
+        if limit.equality:
+            self.model.rows[row.name] = average == bound
+        else:
+            self.model.rows[row.name] = average >= bound if row.turned else average <= bound
+        self.model.scaling_factor[self.model.rows[row.name]] = scale / limit.unit
+
+    def support(self, costs: np.ndarray, total: float) -> None:
+        import pyomo.environ as pyo
+
+        model, caps = self.model, np.minimum(box(self.problem)[1], 1.0).tolist()
+        model.on = pyo.Var(range(self.problem.size), domain=pyo.Binary, initialize=1)
+        model.held = pyo.Constraint(range(self.problem.size), rule=lambda model, i: model.q[i] <= caps[i] * model.on[i])
+        self.model.support = pyo.Constraint(expr=self._sum(costs, model.on.values()) <= total)
 
     def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
         import pyomo.environ as pyo
