@@ -10,7 +10,7 @@ from .. import verdict
 from . import missed, pictures
 from .drawing import Looks
 from .part import Part
-from .wording import duration, listed, percent
+from .wording import counted, duration, listed, percent
 
 #: Methods of the paper.
 PAPER = ("fixed-point", "ipopt", "ccp")
@@ -41,10 +41,11 @@ def _when(mine: pd.DataFrame, shared: pd.DataFrame, methods: list[str], looks: L
     hard = list(parts)[-1]
     counts = mine.groupby("method")["problem"].nunique()
     given = listed([f"{name} {counts[name]}" for name in methods])
+    count = counted(shared["problem"].nunique(), "problem")
     text = (
-        f"Bars: optima found on the {shared['problem'].nunique()} problems that all of them take (of all problems, "
-        f"they take: {given}). A method that goes downhill finds the only minimum there is, unless time or precision "
-        "runs out. Where there are several, it ends in the one below its start."
+        f"Bars: optima found on the {count} that all of them take (of all problems, they take: {given}). A method that "
+        "goes downhill finds the only minimum there is, unless time or precision runs out. Where there are several, it "
+        "ends in the one below its start."
     )
     title = f"When: with {hard[0].lower()}{hard[1:]}, optima found: {words[hard]}"
     return Part("paper-found", title, text, (pictures.shares(parts, methods, looks),))
