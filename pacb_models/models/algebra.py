@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..numerics.inner import dot
 from .scaling import scaling
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class Numbers(Algebra):
         return math.sqrt(x)
 
     def mean(self, terms: Any) -> Any:
-        return float(np.dot(self.prior, terms))
+        return dot(self.prior, terms)
 
     def mean_entropy(self, ratios: Any) -> Any:
         from scipy.special import xlogy

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from pacb_models.models.scaling import scaling
+from pacb_models.numerics.inner import dot
 from pacb_models.problem import BoundProblem, Outer
 from pacb_models.solution import Outcome, Trace
 from pacb_models.solver import Solver
@@ -82,7 +83,7 @@ class LiftedProblem:
     def constraints(self, x: np.ndarray) -> np.ndarray:
         """The left sides of the three constraints (the first is the sum of the weights)."""
         q = x[:-2]
-        return np.array([q.sum(), q @ self.problem.risks - x[-2], self.problem.statistic(q) - x[-1]])
+        return np.array([q.sum(), dot(q, self.problem.risks) - x[-2], self.problem.statistic(q) - x[-1]])
 
     def jacobianstructure(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns of the entries of :meth:`jacobian`."""
@@ -138,7 +139,7 @@ class RootProblem(LiftedProblem):
     def constraints(self, x: np.ndarray) -> np.ndarray:
         q = x[:-2]
         # The statistic is homogeneous: that of q/t is the ratio of both sides, and neither overflows.
-        return np.array([q.sum(), q @ self.problem.risks - x[-2], self.problem.statistic(q / x[-1]) - 1.0])
+        return np.array([q.sum(), dot(q, self.problem.risks) - x[-2], self.problem.statistic(q / x[-1]) - 1.0])
 
     def jacobian(self, x: np.ndarray) -> np.ndarray:
         problem, t = self.problem, x[-1]
