@@ -56,6 +56,8 @@ def of_run(row: dict[str, Any]) -> dict[str, Any]:
         gap = bound - reference
     claims = row.get("claims", row.get("status") == "optimal")
     residuals = [math.inf if row.get(name) is None else row[name] for name in ("kkt_residual", "simplex_residual")]
+    # A problem without constraints, and a log from before there were any, have none to break.
+    residuals[1] = max(residuals[1], row.get("constraint_residual") or 0.0)
     return {
         "gap": gap,
         "claims": claims,
@@ -136,11 +138,15 @@ def comparable(each: pd.DataFrame) -> pd.DataFrame:
     """
     kept = each[each["status"] != "unavailable"]
     kept = kept if kept["merged"].all() else kept[~kept["merged"]]
-    known = solver_names()
-    local = kept["solver"].map(lambda solver: solver in known and takes_start(get_solver(solver))).astype(bool)
+    local = kept["solver"].map(is_local).astype(bool)
     starts = kept[local].groupby("solver")["start"].agg(set)
     shared = set.intersection(*starts) if len(starts) else set()
     return kept[~local | kept["start"].isin({PRIOR} if PRIOR in shared else shared)]
+
+
+def is_local(solver: str) -> bool:
+    """Whether a solver, known here, goes down from a start that it is given."""
+    return solver in solver_names() and takes_start(get_solver(solver))
 
 
 def by_problem(each: pd.DataFrame) -> pd.DataFrame:
@@ -153,7 +159,7 @@ def by_problem(each: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_solver(each: pd.DataFrame) -> pd.DataFrame:
-    """One line per method on comparable rows, who found most first.
+    """One line per method on comparable rows, who solves most first: of a problem with several starts, their share.
 
     ``low`` and ``high`` are Wilson's 95 % interval of the share found; ``median`` and ``ninety`` quantiles of the
     seconds of the runs that found the optimum, and of no others; ``relative`` is the median of the ratios to the
@@ -173,6 +179,7 @@ def by_solver(each: pd.DataFrame) -> pd.DataFrame:
                 "runs": count,
                 "found": found,
                 "share": found / count,
+                "solved": rows.groupby("problem")["found"].mean().sum(),
                 "low": low,
                 "high": high,
                 "false_claims": int(rows["false_claim"].sum()),
@@ -182,9 +189,9 @@ def by_solver(each: pd.DataFrame) -> pd.DataFrame:
                 "evaluations": of_method["gradient_evaluations"].median(),
             }
         )
-    columns = ["method", "runs", "found", "share", "low", "high", "false_claims", "median", "ninety", "relative"]
-    table = pd.DataFrame(lines, columns=[*columns, "evaluations"])
-    return table.sort_values(["found", "share", "median"], ascending=[False, False, True], ignore_index=True)
+    columns = ["method", "runs", "found", "share", "solved", "low", "high", "false_claims", "median", "ninety"]
+    table = pd.DataFrame(lines, columns=[*columns, "relative", "evaluations"])
+    return table.sort_values(["solved", "share", "median"], ascending=[False, False, True], ignore_index=True)
 
 
 def wilson(found: int, count: int, z: float = 1.959964) -> tuple[float, float]:

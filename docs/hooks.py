@@ -72,7 +72,10 @@ def to_markdown(docstring: str) -> str:
     if "Examples\n---" not in text:
         text = text.replace("\n\n>>> ", "\n\nExamples\n--------\n>>> ", 1)
     head, *sections = _SECTION.split(text)
-    return head + "".join(heading + _closed(body) for heading, body in zip(sections[::2], sections[1::2], strict=True))
+    return head + "".join(
+        heading + _closed(body)
+        for heading, body in zip(sections[::2], sections[1::2], strict=True)
+    )
 
 
 def _closed(entries: str) -> str:
@@ -94,7 +97,10 @@ def _table(match: re.Match[str]) -> str:
     """A Markdown table; the columns of the original begin where its rules do."""
     starts = [rule.start() for rule in re.finditer("=+", match[1])]
     rows = [match[2], *match[3].splitlines()]
-    cells = [[row[i:j].strip() for i, j in zip(starts, [*starts[1:], None], strict=True)] for row in rows]
+    cells = [
+        [row[i:j].strip() for i, j in zip(starts, [*starts[1:], None], strict=True)]
+        for row in rows
+    ]
     lines = ["| " + " | ".join(row) + " |" for row in cells]
     return "\n".join([lines[0], "|---" * len(starts) + "|", *lines[1:]])
 
@@ -116,5 +122,7 @@ def _spaced(formula: str) -> str:
     prime = r"<msup>(<mi>[^<]*</mi>)<mi>(&#x0203[23];)</mi></msup>"
     formula = re.sub(prime, r'<mrow>\1<mo lspace="0" rspace="0">\2</mo></mrow>', formula)
     named = r"<mi>(ln|log|exp|sin|cos)</mi>"
-    formula = re.sub(rf"{named}(?=<mo[^>]*>&#x00028;)", r'<mo lspace="0.17em" rspace="0">\1</mo>', formula)
+    formula = re.sub(
+        rf"{named}(?=<mo[^>]*>&#x00028;)", r'<mo lspace="0.17em" rspace="0">\1</mo>', formula
+    )
     return re.sub(named, r'<mo lspace="0.17em" rspace="0.17em">\1</mo>', formula)

@@ -16,7 +16,7 @@ def fixed(array: NDArray[Any]) -> NDArray[Any]:
 
 
 class Immutable:
-    """Attributes are set once, by :meth:`_set` in ``__init__``; arrays among them become read-only.
+    """Attributes are set once, by :meth:`_set` or by a frozen dataclass; arrays among them become read-only.
 
     That holds for copies and unpickled objects too, and a :func:`functools.cached_property` can be relied on.
     """
@@ -26,6 +26,9 @@ class Immutable:
             if isinstance(value, np.ndarray):
                 value.setflags(write=False)
         vars(self).update(attributes)
+
+    def __post_init__(self) -> None:
+        self._set(**vars(self))
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # NumPy's arrays forget that they are read-only when they are pickled or copied deeply.

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     import cvxpy
     import pyomo.environ as pyo
 
+    from .solution import Solution
+
 
 class Outer(NamedTuple):
     """The outer function ``F(L, D)`` with its first and second partial derivatives.
@@ -457,6 +459,15 @@ class BoundProblem(Problem):
         from .models.pyomo_models import pyomo_model
 
         return pyomo_model(self, formulation)
+
+    def read_back(self, model: pyo.ConcreteModel | cvxpy.Problem) -> Solution:
+        """The weights of a model that was changed or solved by hand, judged as a solver's are.
+
+        See :func:`pacb_models.models.reading.read_back`.
+        """
+        from .models.reading import read_back
+
+        return read_back(self, model)
 
     def cvxpy_problem(self) -> cvxpy.Problem:
         """The minimisation as a CVXPY problem, where it is convex.

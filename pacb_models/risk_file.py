@@ -1,15 +1,53 @@
-"""Reading risk files: one number per line, or a CSV with a column ``risk`` and optionally ``prior`` and ``name``."""
+"""Reading risk files: one number per line, or a CSV with a column ``risk`` and optionally ``prior`` and ``name``.
+
+Other columns are read when somebody asks for them by name: a latency that a constraint limits, for instance.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import math
 import reprlib
 from dataclasses import dataclass
 from pathlib import Path
 
 from .commands.streams import read_standard_input
 from .errors import InputError
+
+
+@dataclass(frozen=True)
+class Table:
+    """The cells below a header, with the numbers of their lines; no columns where there is no header."""
+
+    source: str
+    header: list[str]
+    rows: list[tuple[int, list[str]]]
+
+    def column(self, name: str) -> list[str]:
+        """The cells below a word of the header."""
+        return [cells[self.header.index(name)] for _, cells in self.rows]
+
+    def numbers(self, name: str) -> list[float]:
+        """The same as numbers."""
+        return [
+            _number(cell, name, self.source, line) for cell, (line, _) in zip(self.column(name), self.rows, strict=True)
+        ]
+
+    def further(self, name: str) -> list[float]:
+        """Finite numbers of a column that a user names; capitals do not matter."""
+        wanted = name.strip().lower()
+        if not self.header:
+            raise InputError(f"{self.source} has no header, so no column {name!r}; a CSV with a header has columns.")
+        if self.header.count(wanted) != 1:
+            count = "no column" if wanted not in self.header else f"{self.header.count(wanted)} columns"
+            present = ", ".join(map(repr, dict.fromkeys(self.header)))
+            raise InputError(f"{self.source} has {count} {name!r}; its columns are {present}.")
+        values = self.numbers(wanted)
+        for value, (line, _) in zip(values, self.rows, strict=True):
+            if not math.isfinite(value):
+                raise InputError(f"{self.source}, line {line}: {wanted} is {value}; it must be a finite number.")
+        return values
 
 
 @dataclass(frozen=True)
@@ -23,14 +61,23 @@ class RiskFile:
 
 @dataclass(frozen=True)
 class ValueFile:
-    """A value for each classifier, in the order of the lines: which column it came from, and the lines' numbers."""
+    """A value for each classifier, in the order of the lines, and which column it came from."""
 
     kind: str
     values: list[float]
     prior: list[float] | None
     names: list[str]
-    lines: list[int]
-    source: str
+    table: Table
+
+    @property
+    def source(self) -> str:
+        """The file's name in complaints."""
+        return self.table.source
+
+    @property
+    def lines(self) -> list[int]:
+        """The number of each value's line."""
+        return [line for line, _ in self.table.rows]
 
 
 def read_risk_file(path: str | Path) -> RiskFile:
@@ -78,7 +125,7 @@ def _parse(text: str, source: str, kinds: tuple[str, ...]) -> ValueFile:
                 f"{source}, line {line}: a file with several columns needs a header with a column {column}."
             )
     values = [_number(cells[0], kinds[0], source, line) for line, cells in rows]
-    return ValueFile(kinds[0], values, None, _positions(rows), [line for line, _ in rows], source)
+    return ValueFile(kinds[0], values, None, _positions(rows), Table(source, [], rows))
 
 
 def _plural(kind: str) -> str:
@@ -110,15 +157,10 @@ def _with_header(rows: list[tuple[int, list[str]]], header: list[str], source: s
         if len(cells) != len(header):
             raise InputError(f"{source}, line {line}: {len(cells)} cells, but the header has {len(header)}.")
 
-    def column(name: str) -> list[str]:
-        return [cells[header.index(name)] for _, cells in rows]
-
-    def numbers(name: str) -> list[float]:
-        return [_number(cell, name, source, line) for cell, (line, _) in zip(column(name), rows, strict=True)]
-
-    names = column("name") if "name" in header else _positions(rows)
-    prior = numbers("prior") if "prior" in header else None
-    return ValueFile(kind, numbers(kind), prior, names, [line for line, _ in rows], source)
+    table = Table(source, header, rows)
+    names = table.column("name") if "name" in header else _positions(rows)
+    prior = table.numbers("prior") if "prior" in header else None
+    return ValueFile(kind, table.numbers(kind), prior, names, table)
 
 
 def _number(cell: str, name: str, source: str, line: int) -> float:

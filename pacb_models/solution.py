@@ -114,7 +114,8 @@ class Solution:
         Below this is the bound of no posterior, as the method proves; None when it proves nothing.
     solver : str
     local_minima : tuple of LocalMinimum
-        Other local minima found, best first.
+        Other local minima that were met, best first. No method looks for all of them, so ``solve`` and ``solve_many``
+        may list different ones.
     details : dict
         Particular to the solver.
     """

@@ -6,7 +6,7 @@ import math
 import numbers
 import reprlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -107,13 +107,17 @@ def check_error_counts(errors: object, m: int) -> np.ndarray:
     return array.astype(np.intp)
 
 
+def check_number(name: str, value: object, good: Callable[[float], bool], expected: str) -> float:
+    """A real number for which ``good`` holds; ``expected`` completes the sentence."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not good(float(value)):
+        raise InputError(f"{name} is {value!r}; {expected}.")
+    return float(value)
+
+
 def check_delta(delta: object) -> float:
     """The confidence parameter: a real number strictly between 0 and 1."""
-    if isinstance(delta, bool) or not isinstance(delta, numbers.Real) or not 0.0 < float(delta) < 1.0:
-        raise InputError(f"delta is {delta!r}; it must be a number strictly between 0 and 1.")
-    if float(delta) < SMALLEST_DELTA:
-        raise InputError(f"delta is {delta!r}; it must be at least {SMALLEST_DELTA:g}.")
-    return float(delta)
+    level = check_number("delta", delta, lambda d: 0.0 < d < 1.0, "it must be a number strictly between 0 and 1")
+    return check_number("delta", level, lambda d: d >= SMALLEST_DELTA, f"it must be at least {SMALLEST_DELTA:g}")
 
 
 def _check_length(name: str, array: np.ndarray, size: int) -> None:
@@ -157,18 +161,19 @@ def check_posterior(posterior: object, size: int, name: str = "posterior") -> np
     return _summing_to_one(name, array)
 
 
+def check_share(name: str, value: object) -> float:
+    """A real number from 0 to 1."""
+    return check_number(name, value, lambda x: 0.0 <= x <= 1.0, "it must be a number from 0 to 1")
+
+
 def check_order(order: object) -> float:
     """The Rényi order: a finite real number above one."""
-    if isinstance(order, bool) or not isinstance(order, numbers.Real) or not 1.0 < float(order) < math.inf:
-        raise InputError(f"order is {order!r}; a Rényi order must be a finite number above 1.")
-    return float(order)
+    return check_number("order", order, lambda x: 1.0 < x < math.inf, "a Rényi order must be a finite number above 1")
 
 
 def check_positive(name: str, value: object) -> float:
     """A finite real number above zero: a tolerance, a time limit."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0.0 < float(value) < math.inf:
-        raise InputError(f"{name} is {value!r}; it must be a positive number.")
-    return float(value)
+    return check_number(name, value, lambda x: 0.0 < x < math.inf, "it must be a positive number")
 
 
 def check_choice(name: str, value: object, choices: tuple[str, ...] | list[str]) -> str:

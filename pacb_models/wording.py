@@ -98,19 +98,25 @@ def one_line(text: str) -> str:
     >>> print(one_line("a\nb"))
     a\nb
     """
+    if text.isprintable():
+        return text
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 def paragraphs(lines: Iterable[str], width: int = 80) -> str:
-    """Lines of text, of which those that are not indented are wrapped.
+    """Lines of text, wrapped; an indented one goes on with a larger indent.
 
     >>> print(paragraphs(["  one two three", "one two three"], width=9))
-      one two three
+      one two
+        three
     one two
     three
     """
-    wrap = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
-    return "\n".join(line if line.startswith("  ") else wrap.fill(line) for line in lines)
+    plain, indented = (
+        textwrap.TextWrapper(width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        for indent in ("", "    ")
+    )
+    return "\n".join((indented if line.startswith("  ") else plain).fill(line) for line in lines)
 
 
 def _rounded(bound: float, context: Context) -> str:

@@ -2,7 +2,8 @@
 
 ``start``
     The posterior to start from, in the order of the risks; the prior by default
-    (:func:`~pacb_models.solvers.starts.default_start`).
+    (:func:`~pacb_models.solvers.starts.default_start`). One that breaks the problem's constraints is moved to the
+    nearest that keeps them.
 ``starts``, ``seed``
     The number of starting posteriors. Those beyond the first are random, and the same for every solver
     (:func:`~pacb_models.solvers.starts.starting_posteriors`). The best point is returned, and other local minima are
@@ -29,7 +30,7 @@ from pacb_models.errors import InputError
 from pacb_models.problem import Problem
 from pacb_models.validation import check_count, check_positive, check_posterior
 
-from .starts import default_start
+from .starts import default_start, nearest
 
 
 class Options(NamedTuple):
@@ -58,7 +59,7 @@ def check_options(
 ) -> Options:
     """The options of this module's text; a solver without one of them leaves it out."""
     return Options(
-        default_start(problem) if start is None else check_posterior(start, problem.size, "start"),
+        default_start(problem) if start is None else nearest(problem, check_posterior(start, problem.size, "start")),
         check_count("starts", starts),
         check_count("seed", seed, least=0),
         check_positive("tolerance", tolerance),

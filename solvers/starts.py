@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from pacb_models.constraints.nearest import nearest as nearest_posterior
+from pacb_models.constraints.posteriors import KEPT
 from pacb_models.problem import Problem
 from pacb_models.solution import LocalMinimum, Outcome
 from pacb_models.solving.judging import CLAIMS, OPTIMAL_RESIDUAL, onto_simplex
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Concentrations of the Gibbs posteriors that are tried, in units of one over the spread of the risks.
 TILTS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+#: The prior's share in a start that has weights of zero and has to have none.
+INTERIOR = 1e-4
 #: Two points are the same when their posteriors differ by less than this in total variation.
 SAME_POINT = 1e-3
 
@@ -42,25 +46,36 @@ def starting_posteriors(
 
     The classifiers are weighed by the prior times exponential variables times a Gibbs factor of random concentration.
     Some starts are spread out, and some rest on a few good classifiers: the bound's minima are of both kinds. All
-    random ones have full support.
+    random ones have full support. All keep the problem's constraints (:func:`nearest`).
     """
     yield default_start(problem) if first is None else first
     random = np.random.default_rng(seed)
     for _ in range(starts - 1):
         noise = random.standard_exponential(problem.size)
-        yield tilted(problem, 10.0 ** random.uniform(-1.0, 3.0), noise)
+        yield nearest(problem, tilted(problem, 10.0 ** random.uniform(-1.0, 3.0), noise))
 
 
 def default_start(problem: Problem) -> np.ndarray:
-    """The prior. Where the bound rounds to one there, and is flat, no method could leave it: then the best start."""
-    flat = problem.bound_at is not None and problem.distance_function.below_one and problem.bound(problem.prior) >= 1.0
-    return best_start(problem) if flat else problem.prior
+    """The prior, or what is nearest to it under the problem's constraints. Where the bound rounds to one there, and is
+    flat, no method could leave it: then the best start."""
+    first = nearest(problem, problem.prior)
+    flat = problem.bound_at is not None and problem.distance_function.below_one and problem.bound(first) >= 1.0
+    return best_start(problem) if flat else first
 
 
 def best_start(problem: Problem) -> np.ndarray:
     """The best of the prior and a few Gibbs posteriors; all have full support."""
     trials = [problem.prior, *(tilted(problem, tilt) for tilt in TILTS)]
-    return min(trials, key=problem.bound)
+    return min((nearest(problem, q) for q in trials), key=problem.bound)
+
+
+def nearest(problem: Problem, q: np.ndarray) -> np.ndarray:
+    """The posterior that keeps the problem's averages, caps and floors and is nearest to another one; that one itself
+    if it does."""
+    posteriors = problem.posteriors
+    if posteriors is None or posteriors.violation(q) <= KEPT:
+        return q
+    return nearest_posterior(posteriors, q if q.all() else (1.0 - INTERIOR) * q + INTERIOR * problem.prior)
 
 
 def tilted(problem: Problem, tilt: float, noise: np.ndarray | float = 1.0) -> np.ndarray:

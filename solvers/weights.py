@@ -19,10 +19,12 @@ def without_negligible(problem: BoundProblem, weights: np.ndarray) -> np.ndarray
     A small weight is dropped exactly where the optimality conditions want it to be zero: where the slope of the
     bound at weight zero is not below the mean slope of the posterior. With the KL divergence, whose slope there is
     minus infinity, that leaves all but weights too small for a floating-point number. The others take over what was
-    dropped: how far the weights are off the simplex is the solver's doing, and stays to be seen.
+    dropped: how far the weights are off the simplex is the solver's doing, and stays to be seen. Under constraints the
+    weights stay as they are.
     """
     q, _ = onto_simplex(weights)
-    if q is None:
+    # The others could not take anything over without breaking rows or caps.
+    if q is None or problem.posteriors is not None:
         return weights
     size = problem.divergence_size(q)
     slopes = problem.slopes_at(problem.empirical_risk(q), size)

@@ -54,9 +54,7 @@ class Finding:
 
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
-    parser = add_command(
-        subparsers, "doctor", _doctor, "which solvers work here, versions, and how to get the missing ones"
-    )
+    parser = add_command(subparsers, "doctor", _doctor, "say which solvers work here, and how to get the others")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 

@@ -27,14 +27,16 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         subparsers,
         "export",
         run,
-        "problems as .nl, .gms and .bar files with their certified optima",
-        "Write problems as models that other solvers read (.nl for AMPL's solvers, .gms for GAMS, .bar for BARON),\n"
-        "with names and a start, and a JSON file beside each: data, certified optimum, lower bound, posterior, local\n"
-        "minima.\n\n"
+        "write problems as .nl, .gms, .bar, .lp, ... files, with their optima",
+        "Write problems as models that other solvers read, with names and a start, and a JSON file beside each: data,\n"
+        "certified optimum, lower bound, posterior, local minima. Formats: nl (AMPL's solvers), gms (GAMS), bar\n"
+        "(BARON); for chi2, lp and mps (quadratic rows of the linear and the squared distance, for SCIP, Gurobi,\n"
+        "CPLEX; or a quadratic objective, for HiGHS); for the linear distance, clarabel (cones); tex, to read.\n\n"
         "  pacb export one-good-01 --out models     an instance of the collection 'hard'\n"
         "  pacb export wdbc-H50-kl-exact --out models\n"
         "  pacb export hard --out build/hard --archive dist/hard.tar.xz\n"
-        "  pacb export risks.csv --m 549 --distance squared --out models",
+        "  pacb export risks.csv --m 549 --distance squared --format lp --out models\n"
+        "  pacb export one-good-01 --format mps --formulation touching --out models",
     )
     parser.add_argument(
         "problems",
@@ -43,12 +45,12 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         help="a problem by its name or the beginning of it, all problems of a suite, or a risk file (with --m)",
     )
     parser.add_argument("--out", required=True, metavar="DIR", help="where the files go")
+    parser.add_argument("--format", action="append", help="repeatable; 'nl', 'gms' and 'bar' by default")
     parser.add_argument(
-        "--format",
-        action="append",
-        help="'nl', 'gms', 'bar' or 'tex' (LaTeX); repeatable, the first three by default",
+        "--formulation",
+        help="'lifted'; 'substituted', the paper's, dense; 'squares', without roots, as lp and mps have it by default; "
+        "'touching', a quadratic program with the same minimum",
     )
-    parser.add_argument("--formulation", default="lifted", help="'lifted', or 'substituted', the paper's, dense")
     parser.add_argument("--no-suffixes", action="store_true", help="without scaling factors, which some readers refuse")
     parser.add_argument(
         "--floors", action="store_true", help="tiny lower bounds, for solvers that would evaluate log at zero"
@@ -64,11 +66,10 @@ def run(options: argparse.Namespace) -> int:
     """Write every problem asked for, once."""
     if sys.flags.optimize > 1:
         raise InputError("export does not run without docstrings, which Pyomo reads; leave out -OO or PYTHONOPTIMIZE.")
-    from pacb_models.models.pyomo_models import check_formulation
     from pacb_models.validation import check_choice
 
     from ..problems.export import LARGEST_MODEL, archive, export
-    from ..problems.model_files import DEFAULT, FORMATS
+    from ..problems.model_files import DEFAULT, FORMATS, FORMULATIONS
 
     if options.archive is not None and not options.archive.endswith(".tar.xz"):
         # Nothing that is exported, or exported from, ends like this.
@@ -77,14 +78,17 @@ def run(options: argparse.Namespace) -> int:
         refuse_ignored(options, ("m", *_BOUND), "describes risk files, and none is given")
     if options.divergence != "renyi":
         refuse_ignored(options, ["order"], "goes with --divergence renyi")
-    formats = [check_choice("--format", name, FORMATS) for name in options.format or DEFAULT]
-    formulation = check_formulation(options.formulation, "--formulation")
+    formats = [check_choice("--format", name, tuple(FORMATS)) for name in options.format or DEFAULT]
+    if options.formulation is not None:
+        check_choice("--formulation", options.formulation, tuple(FORMULATIONS))
     largest = LARGEST_MODEL if options.largest is None else options.largest
     recipes = _different([recipe for text in options.problems for recipe in _recipes(text, options)])
     written: list[Path] = []
     for recipe in recipes.values():
-        written += export(recipe, options.out, formats, formulation, largest, not options.no_suffixes, options.floors)
-    print(f"{len(recipes)} problems, {len(written)} files in {options.out}", file=sys.stderr)
+        written += export(
+            recipe, options.out, formats, options.formulation, largest, not options.no_suffixes, options.floors
+        )
+    print(f"{len(recipes)} problem{'s' * (len(recipes) > 1)}, {len(written)} files in {options.out}", file=sys.stderr)
     if options.archive:
         archive(options.out, written, options.archive)
         print(f"packed into {options.archive}", file=sys.stderr)

@@ -23,16 +23,17 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         subparsers,
         "judge",
         run,
-        "what other people's solvers wrote: found, a local minimum, infeasible, or below the proven optimum",
+        "say what the solution file of another solver is worth",
         "Recompute bound, violation and KKT residual from the weights in a solution file, and compare them with the\n"
-        "proven optimum. Files: .sol of AMPL's solvers (with the .col of the export), .csv with one weight per line\n"
-        "or a column 'weight', .json with a list 'posterior'. Exit code 1: a solver claims what does not hold.\n\n"
+        "proven optimum. Files: .sol of AMPL's solvers (with the .col of the export), or of SCIP, HiGHS and Gurobi;\n"
+        ".lst and .gdx of GAMS; .csv with one weight per line or a column 'weight'; .json with a list 'posterior'.\n"
+        "Exit code 1: a solver claims what does not hold.\n\n"
         "  pacb export wdbc-H50-kl-exact --format nl --out models\n"
         "  ipopt models/wdbc-H50-kl-exact.nl -AMPL\n"
         "  pacb judge models/wdbc-H50-kl-exact.json models/wdbc-H50-kl-exact.sol --into results/mine",
     )
     parser.add_argument("problem", metavar="PROBLEM", help="the JSON that 'pacb export' wrote, or a problem's name")
-    parser.add_argument("solutions", nargs="+", metavar="SOLUTION", help="a .sol, .csv or .json file")
+    parser.add_argument("solutions", nargs="+", metavar="SOLUTION", help="a .sol, .lst, .gdx, .csv or .json file")
     parser.add_argument("--solver", metavar="NAME", help="what to call the solver; as its file says by default")
     parser.add_argument("--into", metavar="DIR", help="add the rows to the results of 'pacb bench' there")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -41,7 +42,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Judge every file; 1 when one of them claims what does not hold."""
-    from ..harness.submissions import WRONG, Judge, add_to_log, name_of
+    from ..harness.submissions import Judge, add_to_log, name_of
     from ..problems.solution_files import read_solution
 
     recipe, columns = _problem(options.problem)
@@ -61,13 +62,14 @@ def run(options: argparse.Namespace) -> int:
         if twice is not None:
             raise InputError(f"--into takes one solution of each solver; {twice!r} has {names.count(twice)}.")
         add_to_log(options.into, recipe, list(findings.values()))
-    return FAILED if any(finding.verdict in WRONG for finding in findings.values()) else DONE
+    return FAILED if any(finding.wrong for finding in findings.values()) else DONE
 
 
 def _as_json(recipe: Problem, optimum: float | None, findings: dict[str, Finding]) -> dict[str, Any]:
-    names = ("solver", "verdict", "sentence", "bound", "claimed", "gap", "kkt_residual", "violation", "violated")
     solutions = [
-        {"file": text, **{name: _plain(getattr(finding, name)) for name in names}} for text, finding in findings.items()
+        {"file": text, "solver": finding.solver, "verdict": finding.verdict, "sentence": finding.sentence}
+        | {name: _plain(value) for name, value in finding.numbers.items()}
+        for text, finding in findings.items()
     ]
     return {"problem": recipe.name, "optimum": optimum, "solutions": solutions}
 

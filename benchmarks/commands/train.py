@@ -14,7 +14,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         subparsers,
         "train",
         run,
-        "train the SVMs of a λ grid and write their risks",
+        "train the SVMs of a λ grid, and write their risks",
         "Train one SVM per λ and write its validation, test and training errors as a risk file.\n\n"
         "  pacb train wdbc --count 50 --out wdbc.csv && pacb solve wdbc.csv --m 227 --distance kl\n"
         "  pacb train all --data DIR --jobs 2 --out risks/ --resume\n"

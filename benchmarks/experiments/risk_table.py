@@ -116,6 +116,9 @@ class RiskTable:
         header = dict(line[2:].partition(": ")[::2] for line in lines if line.startswith("# "))
         rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
         try:
+            absent = [key for key in _HEADER if key not in _OPTIONAL and key not in header]
+            if absent:
+                raise ValueError(f"its header lacks {', '.join(absent)}")
             fields = {key: convert(header[key]) for key, convert in _HEADER.items() if key in header}
             fields["lambdas"] = np.array([float(row["lambda"]) for row in rows])
             for name in _COUNTS:
@@ -138,6 +141,9 @@ class RiskTable:
 
 _NEEDED = ("validation_errors", "test_errors")
 _COUNTS = _NEEDED + ("training_errors",)
+
+#: What a table may lack.
+_OPTIONAL = ("command", "software", "digest")
 
 #: The header's keys in order, and how to read their values.
 _HEADER = {

@@ -11,6 +11,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 from pacb_models.models.pyomo_models import set_start
@@ -22,7 +23,7 @@ from pacb_models.validation import check_positive, check_posterior
 
 from ..problems.claimed import claims
 from ..problems.floors import add_floors, mixture
-from ..problems.model_files import nl_files
+from ..problems.model_files import nl_files, without_suffixes
 from ..problems.solution_files import SolutionFile, read_solution
 
 #: Characters of what a failing program printed that its message quotes.
@@ -73,8 +74,9 @@ class NlProgram(Solver):
         set_start(model, problem, posterior)
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            for file, content in nl_files(model, "model", suffixes).items():
-                (folder / file).write_bytes(content)
+            with nullcontext() if suffixes else without_suffixes(model):
+                for file, content in nl_files(model, "model").items():
+                    (folder / file).write_bytes(content)
             built = time.perf_counter() - began
             ended = _ended(self.path, folder, None if limit is None else max(limit - built, 0.0))
             if ended is None:

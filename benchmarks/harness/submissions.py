@@ -39,8 +39,10 @@ NO_POINT, BELOW, INFEASIBLE, FOUND, LOCAL, ELSEWHERE, UNKNOWN = (
     "not a minimum",
     "no optimum is proven",
 )
-#: What no solver may say of a solution that it calls optimal.
+#: What does not hold of a solution that its solver calls one.
 WRONG = (BELOW, INFEASIBLE)
+#: Of what a finding has numbers.
+NUMBERS = ("bound", "claimed", "gap", "kkt_residual", "violation", "violated")
 
 
 @dataclass(frozen=True)
@@ -51,15 +53,11 @@ class Finding:
     verdict: str
     #: The same in one sentence, with its numbers.
     sentence: str
-    #: Recomputed from the weights, put onto the simplex; None without weights.
-    bound: float | None
-    #: The smallest value that the file claims.
-    claimed: float | None
-    gap: float | None
-    kkt_residual: float | None
-    violation: float | None
-    #: The row or variable that is violated most.
-    violated: str
+    #: Whether the solver claims what does not hold; one that says itself that it failed does not.
+    wrong: bool
+    #: By :data:`NUMBERS`: the bound of the weights, put onto the simplex; the smallest value that the file claims; how
+    #: far the bound is above the proven one; the KKT residual; the largest violation, and which row or variable has it.
+    numbers: dict[str, Any]
     #: Columns of a row of the log.
     row: dict[str, Any]
 
@@ -76,35 +74,41 @@ class Judge:
 
     def judge(self, found: SolutionFile, solver: str) -> Finding:
         """What one file says, and what holds of it."""
+        numbers: dict[str, Any] = dict.fromkeys(NUMBERS)
         if found.weights is None:
-            return self._finding(found, solver, NO_POINT, f"no point: {found.message or 'the file has none'}", {})
-        claimed = claims(self.problem, found)
-        row = self._row(found, solver)
-        numbers = {**claimed, "bound": row["bound"], "kkt_residual": row["kkt_residual"]}
-        kind, sentence = self._verdict(found, numbers)
-        return self._finding(found, solver, kind, sentence, numbers, row)
+            kind, sentence = NO_POINT, f"no point: {found.message or 'the file has none'}"
+            row = {**facts(self.problem), "status": found.status or "error", "message": found.message}
+        else:
+            row = self._row(found, solver)
+            numbers |= claims(self.problem, found) | {name: row[name] for name in ("bound", "kkt_residual")}
+            numbers["gap"] = None if self.optimum is None else row["bound"] - self.optimum
+            kind, sentence = self._verdict(found, numbers)
+        wrong = kind in WRONG and found.claims
+        if wrong and row["claims"]:
+            # The row's own words are of the weights on the simplex; what the file says besides does not hold.
+            row |= {"status": "not_converged", "message": f"{sentence}. {row['message']}".strip()}
+        row |= {"reference_bound": self.optimum, "minima": len(self.minima) or None}
+        return Finding(solver, kind, sentence, wrong, numbers, row)
 
     def _verdict(self, found: SolutionFile, numbers: dict[str, Any]) -> tuple[str, str]:
-        bound, claimed = numbers["bound"], numbers["claimed"]
+        bound, claimed, gap = numbers["bound"], numbers["claimed"], numbers["gap"]
         off = f"{numbers['violated']} is violated by {numbers['violation']:.1e}"
         # A printed value is as exact as its digits.
         allowed = verdict.CORRECT_GAP + found.rounding
-        if self.optimum is not None and claimed is not None and claimed < self.optimum - allowed:
-            by = self.optimum - claimed
+        if found.claims and gap is not None and claimed is not None and claimed < self.minima[0] - allowed:
+            by = self.minima[0] - claimed
             return BELOW, f"{BELOW}: {claimed:.10g}, by {by:.1e}; its weights have {bound:.10g}, and {off}"
         if not numbers["violation"] <= OPTIMAL_RESIDUAL:
-            return INFEASIBLE, f"infeasible by {numbers['violation']:.1e} ({numbers['violated']}); bound {bound:.10g}"
+            admitted = "" if found.claims else f"; the solver says {found.status}"
+            what = f"{INFEASIBLE} by {numbers['violation']:.1e} ({numbers['violated']})"
+            return INFEASIBLE, f"{what}; bound {bound:.10g}{admitted}"
         near = f"KKT residual {numbers['kkt_residual']:.1e}"
-        if self.optimum is None:
+        if gap is None:
             return UNKNOWN, f"bound {bound:.10g}; {UNKNOWN}; {near}"
-        above = f"{bound - self.optimum:.1e} above the proven optimum"
-        place = next((n for n, low in enumerate(self.minima) if abs(bound - low) <= verdict.CORRECT_GAP), None)
-        if abs(bound - self.optimum) <= verdict.CORRECT_GAP:
-            return FOUND, f"found: bound {bound:.10g}, {above}; {near}"
-        if place is not None:
-            which = f"{LOCAL} {place + 1} of {len(self.minima)}"
-            return LOCAL, f"{which}: bound {bound:.10g}, {above}; {near}"
-        return ELSEWHERE, f"{ELSEWHERE}: bound {bound:.10g}, {above}; {near}"
+        number = next((n for n, low in enumerate(self.minima, 1) if abs(bound - low) <= verdict.CORRECT_GAP), 0)
+        kind = {0: ELSEWHERE, 1: FOUND}.get(number, LOCAL)
+        which = f"{kind} {number} of {len(self.minima)}" if kind == LOCAL else kind
+        return kind, f"{which}: bound {bound:.10g}, {gap:.1e} above the proven optimum; {near}"
 
     def _row(self, found: SolutionFile, solver: str) -> dict[str, Any]:
         """The columns of the log, by the same functions as for a solver that is measured."""
@@ -113,36 +117,8 @@ class Judge:
             # A file that claims nothing is taken for what its weights support.
             status = assess(self.problem, Outcome(found.weights, "optimal"), solver, math.nan).status
         said = {"posterior": found.weights, "status": status, "message": found.message, "lower_bound": None}
-        return judged(self.problem, solver, {**said, "seconds": math.nan, "simplex_residual": None})
-
-    def _finding(
-        self,
-        found: SolutionFile,
-        solver: str,
-        kind: str,
-        sentence: str,
-        numbers: dict[str, Any],
-        row: dict[str, Any] | None = None,
-    ) -> Finding:
-        bound = numbers.get("bound")
-        if row is None:
-            row = {**facts(self.problem), "status": found.status or "error", "message": found.message}
-        row = {**row, "reference_bound": self.optimum, "minima": len(self.minima) or None}
-        if kind in WRONG and row.get("claims"):
-            # The row's own words are of the weights on the simplex; what the file says besides does not hold.
-            row |= {"status": "not_converged", "message": f"{sentence}. {row['message']}".strip()}
-        return Finding(
-            solver,
-            kind,
-            sentence,
-            bound,
-            numbers.get("claimed"),
-            None if bound is None or self.optimum is None else bound - self.optimum,
-            numbers.get("kkt_residual"),
-            numbers.get("violation"),
-            numbers.get("violated", ""),
-            row,
-        )
+        unmeasured = {"seconds": math.nan, "simplex_residual": None, "constraint_residual": None}
+        return judged(self.problem, solver, {**said, **unmeasured})
 
 
 def name_of(found: SolutionFile, path: Path, given: str | None) -> str:

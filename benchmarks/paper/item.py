@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..report.tables import Table
 from .entries import Entries, Entry
+from .numbers import TITLES
 from .study import Study
 
 if TYPE_CHECKING:
@@ -27,12 +28,16 @@ class Item:
     """
 
     name: str
-    title: str
     source: str
     compute: Callable[[Study, Results], dict[str, Any]]
     uses: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What it shows."""
+        return TITLES[self.name]
 
 
 @dataclass(frozen=True)
@@ -44,10 +49,10 @@ class TableItem(Item):
 
 @dataclass(frozen=True)
 class FigureItem(Item):
-    """A figure: ``draw`` makes it from the result, ``caption`` says what it shows."""
+    """A figure: ``draw`` makes it from the result, ``caption`` says what it shows, if need be from the result too."""
 
     draw: Callable[[dict[str, Any]], Figure] = lambda result: None
-    caption: Callable[[dict[str, Any]], str] = lambda result: ""
+    caption: str | Callable[[dict[str, Any]], str] = ""
 
 
 def table_result(entries: list[Entry], **facts: Any) -> dict[str, Any]:

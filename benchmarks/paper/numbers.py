@@ -24,18 +24,32 @@ NUMBERS = {
     "figure6": "cdfs",
 }
 
-#: What has no number in the paper: claims in its text, pictures of its tables, and what we add.
-OTHERS = (
-    "headline",
-    "divergences",
-    "bound-against-h",
-    "support-against-delta",
-    "ccp-iterates",
-    "certificates",
-    "certificates-figure",
-    "change-of-measure",
-    "change-of-measure-figure",
-)
+#: What each of them shows; those without a number are claims of the paper's text, pictures of its tables, and ours.
+TITLES = {
+    "data": "The data sets",
+    "bounds": "Optimal bounds and test errors of the three distances",
+    "cross-validation": "Cross-validation against PAC-Bayes",
+    "constants": "The constants I(m)",
+    "fp-vs-solver": "kl bounds by fixed point and by Ipopt",
+    "fp-vs-ccp": "Fixed point against convex–concave procedures",
+    "sparsity": "Concentration of the posteriors",
+    "linear-supports": "B*(H′) of the linear distance and its components",
+    "squared-moments": "I_sq(m, l) over l",
+    "kl-moments": "I_kl(m, l) over l",
+    "linear-weights": "Optimal weights against risk, linear distance",
+    "kl-weights": "Optimal weights against risk, kl distance",
+    "cdfs": "Distribution functions of the three posteriors",
+    "headline": "The paper's bounds against exact ones",
+    "divergences": "χ² against KL-divergence posteriors",
+    "bound-against-h": "Bound against H, solver by solver",
+    "support-against-delta": "Support size against δ",
+    "ccp-iterates": "Iterates of the two convex–concave procedures",
+    "certificates": "Certificates from error counts beside PAC-Bayes bounds",
+    "certificates-figure": "The same, in a picture",
+    "change-of-measure": "What change of measure costs",
+    "change-of-measure-figure": "The same, in a picture",
+}
+OTHERS = tuple(name for name in TITLES if name not in NUMBERS.values())
 
 _NUMBER = re.compile(r"(tab|fig)(?:le|ure|\.)?[ _-]*(\d+)", re.IGNORECASE)
 
@@ -58,7 +72,7 @@ def name_of(text: str) -> str:
 
 
 def listed() -> str:
-    """Numbers and names, for the help."""
-    numbers = [f"  {number:<9} {name}" for number, name in NUMBERS.items()]
-    lines = [" ".join(OTHERS[start : start + 5]) for start in range(0, len(OTHERS), 5)]
-    return "\n".join(["by number or by name:", *numbers, "without a number in the paper:", *(f"  {x}" for x in lines)])
+    """Numbers, names and what they show, for the help."""
+    numbers = [f"  {number:<9} {name:<16} {TITLES[name]}" for number, name in NUMBERS.items()]
+    others = [f"  {name:<26} {TITLES[name]}" for name in OTHERS]
+    return "\n".join(["by number or by name:", *numbers, "", "by name:", *others])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pacb_models import BoundProblem
-from pacb_models.models.algebra import Numbers
+from pacb_models.models.algebra import Numbers, Squares
 from pacb_models.models.lifted import write
 from pacb_models.solver import unmet
 from pacb_models.solving.judging import onto_simplex
@@ -24,20 +24,34 @@ class Claimed(Numbers):
     """The lifted model at the variables of a file: its objective, and by how much each row and range is violated."""
 
     def __init__(self, problem: BoundProblem, weights: np.ndarray, given: dict[str, float]) -> None:
+        # Without what is negative, which is a violation of its own: a logarithm makes no number of it.
         super().__init__(problem, np.maximum(weights, 0.0))
-        self.ratios, self._given = weights / problem.prior, given
+        self._given = given
         self.violations = {"q": max(0.0, -float(weights.min()))}
 
+    def sqrt(self, x: Any) -> Any:
+        return np.sqrt(x)
+
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> float:
-        value = self._given.get(name, value)
-        below = 0.0 if lower is None else lower - value
-        above = 0.0 if upper is None else value - upper
-        self.violations[name] = max(below, above, 0.0)
+        # NumPy's numbers: a file may have a zero that is divided by.
+        value = np.float64(self._given.get(name, value))
+        limits = [lower - value] if lower is not None else []
+        self._violate(name, *limits, *([value - upper] if upper is not None else []))
         return super().variable(name, value)
 
     def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
-        off = abs(difference) if equality else -difference
-        self.violations[name] = math.inf if math.isnan(off) else max(float(off), 0.0)
+        self._violate(name, abs(difference) if equality else -difference)
+
+    def _violate(self, name: str, *amounts: float) -> None:
+        amounts = tuple(math.inf if math.isnan(amount) else float(amount) for amount in amounts)
+        self.violations[name] = max(*amounts, self.violations.get(name, 0.0), 0.0)
+
+
+class ClaimedSquares(Squares, Claimed):
+    """The same for the model without square roots."""
+
+    def root(self, x: Any) -> float:
+        return Claimed.sqrt(self, x)
 
 
 def claims(problem: BoundProblem, found: SolutionFile) -> dict[str, Any]:
@@ -46,13 +60,14 @@ def claims(problem: BoundProblem, found: SolutionFile) -> dict[str, Any]:
     if unmet(problem, "model"):
         return {"claimed": found.objective, "violation": onto_simplex(found.weights)[1], "violated": "q"}
     with np.errstate(all="ignore"):
-        model = Claimed(problem, found.weights, found.variables)
-        objective = float(write(model))
+        models = [kind(problem, found.weights, found.variables) for kind in (Claimed, ClaimedSquares)]
+        values = [float(write(model)) for model in models]
+    # The formulation of the file is that whose variables it has.
+    model, value = max(zip(models, values), key=lambda pair: len(found.variables.keys() & pair[0].values.keys()))
     violated = max(model.violations, key=lambda name: model.violations[name])
-    stated = [found.objective, objective if found.variables else None]
-    values = [value for value in stated if value is not None and math.isfinite(value)]
+    stated = [found.objective, value if found.variables else None]
     return {
-        "claimed": min(values, default=None),
+        "claimed": min((value for value in stated if value is not None and math.isfinite(value)), default=None),
         "violation": model.violations[violated],
         "violated": violated,
     }

@@ -1,8 +1,9 @@
-"""Problems as files for other people's solvers: ``.nl``, ``.gms`` and ``.bar``, and a JSON with the proven optimum.
+"""Problems as files for other people's solvers, and a JSON with the proven optimum beside them.
 
-The models are those of :func:`pacb_models.models.pyomo_models.pyomo_model`, written by Pyomo with the names of
-variables and constraints and with the start (the prior). Beside them stands what test sets rarely have: the certified
-global minimum of a non-convex program, a lower bound, the posterior that attains it, and all other local minima.
+The models are those of :func:`pacb_models.models.pyomo_models.pyomo_model`, with the names of variables and
+constraints and with the start (the prior), in the formats of :mod:`.model_files`. Beside them stands what test sets
+rarely have: the certified global minimum of a non-convex program, a lower bound, the posterior that attains it, and all
+other local minima.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import io
 import json
 import tarfile
 from collections.abc import Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +20,13 @@ import numpy as np
 
 from pacb_models import BoundProblem, __version__, solve
 from pacb_models.files import write_atomically
+from pacb_models.models import pyomo_models
 from pacb_models.problem_file import as_record
 from pacb_models.validation import check_choice
 
 from .families import FAMILIES, sentence
 from .floors import add_floors, enclosure
-from .model_files import DEFAULT, FORMATS, model_files
+from .model_files import DEFAULT, FORMATS, FORMULATIONS, without_suffixes
 from .problem import Problem
 
 #: A model with more weights than this is not written, only its data: Pyomo needs minutes and gigabytes for it.
@@ -34,7 +37,7 @@ def export(
     recipe: Problem,
     directory: str | Path,
     formats: Iterable[str] = DEFAULT,
-    formulation: str = "lifted",
+    formulation: str | None = None,
     largest: int = LARGEST_MODEL,
     suffixes: bool = True,
     floors: bool = False,
@@ -47,11 +50,11 @@ def export(
         Its name is the name of the files.
     directory : path
         Made when it does not exist.
-    formats : sequence of {"nl", "gms", "bar", "tex"}
-        An ``.nl`` file comes with ``.col`` and ``.row``, the names of its variables and constraints. LaTeX (``tex``)
-        is for people.
-    formulation : {"lifted", "substituted"}
-        See :meth:`~pacb_models.BoundProblem.pyomo_model`.
+    formats : sequence of {"nl", "gms", "bar", "lp", "mps", "clarabel", "tex"}
+        See :mod:`.model_files`.
+    formulation : {"lifted", "substituted", "squares", "touching"}, optional
+        See :meth:`~pacb_models.BoundProblem.pyomo_model` and :func:`.model_files.touching_model`; what suits each
+        format by default.
     largest : int
         Problems with more classifiers are written as data only.
     suffixes : bool
@@ -61,22 +64,25 @@ def export(
     """
     problem = recipe.build()
     stem = recipe.name.replace("/", "_")
-    chosen = [check_choice("formats", name, FORMATS) for name in formats] if problem.size <= largest else []
-    record, models = _record(recipe, problem, chosen, formulation), {}
-    if chosen:
-        model = problem.pyomo_model(formulation)
+    chosen = [check_choice("formats", name, tuple(FORMATS)) for name in formats] if problem.size <= largest else []
+    record = _record(recipe, problem)
+    files: dict[str, bytes] = {}
+    for name in chosen:
+        form = record["models"][name] = FORMATS[name].check(name, formulation)
+        model = FORMULATIONS[form](problem, record["posterior"])
         if floors:
+            check_choice("with floors, the formulation", form, pyomo_models.FORMULATIONS)
             record["floors"] = add_floors(model, problem) | _with_floors(problem, record)
-        models = model_files(model, stem, chosen, suffixes)
+        with nullcontext() if suffixes else without_suffixes(model):
+            files |= FORMATS[name].write(model, stem)
     written = []
-    contents = {f"{stem}.json": json.dumps(record, allow_nan=False).encode() + b"\n", **models}
-    for name, content in contents.items():
+    for name, content in {f"{stem}.json": json.dumps(record, allow_nan=False).encode() + b"\n", **files}.items():
         write_atomically(Path(directory) / name, content)
         written.append(Path(directory) / name)
     return written
 
 
-def _record(recipe: Problem, problem: BoundProblem, formats: list[str], formulation: str) -> dict[str, Any]:
+def _record(recipe: Problem, problem: BoundProblem) -> dict[str, Any]:
     """Everything that defines the problem, and what is known of it."""
     return {
         **as_record(problem),
@@ -85,8 +91,7 @@ def _record(recipe: Problem, problem: BoundProblem, formats: list[str], formulat
         "dataset": recipe.dataset,
         "description": sentence(recipe.dataset) if recipe.dataset in FAMILIES else "",
         "written_by": f"pacb-models {__version__}",
-        "models": formats,
-        "formulation": formulation if formats else None,
+        "models": {},
         "log_constant_value": problem.log_constant,
         "coefficient": problem.coefficient,
         "exponent": problem.exponent,

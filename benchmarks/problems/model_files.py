@@ -1,41 +1,58 @@
-"""A bound minimisation in the file formats of modelling languages and solvers, written by Pyomo."""
+"""A bound minimisation in the file formats of modelling languages and solvers, most of them written by Pyomo.
+
+=========  =====================================  ===================================================================
+format     for                                    holds
+=========  =====================================  ===================================================================
+nl         AMPL's solvers                         everything
+gms        GAMS                                   everything; the listing shows the solution with eight decimals
+bar        BARON                                  everything
+lp, mps    SCIP, Gurobi, CPLEX, HiGHS, ...        χ² with the linear (convex) or squared distance: quadratic rows
+                                                  (``squares``); χ² with any: a quadratic objective (``touching``)
+clarabel   Clarabel                               the linear distance with any divergence: cones
+tex        people                                 everything
+=========  =====================================  ===================================================================
+"""
 
 from __future__ import annotations
 
 import io
+import json
 import re
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pacb_models.errors import UnsupportedProblemError
+from pacb_models.models import pyomo_models
+from pacb_models.validation import check_choice
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
-#: AMPL's, GAMS' and BARON's format ...
-DEFAULT = ("nl", "gms", "bar")
-#: ... and LaTeX, which is written when it is asked for.
-FORMATS = (*DEFAULT, "tex")
+    from pacb_models import BoundProblem
 
 #: The writer's defaults would multiply by the scaling factors, and take variables out.
 _AS_IT_IS = {"scale_model": False, "linear_presolve": False}
 
 
-def model_files(model: pyo.ConcreteModel, stem: str, formats: Iterable[str], suffixes: bool = True) -> dict[str, bytes]:
-    """The content of each file by its name; the model stays as it is."""
-    found: dict[str, bytes] = {}
-    for name in formats:
-        if name == "nl":
-            found |= nl_files(model, stem, suffixes)
-        elif name == "tex":
-            found[f"{stem}.tex"] = _latex(model)
-        else:
-            # BARON's writer refuses suffixes that it does not know.
-            found[f"{stem}.{name}"] = _labelled(model, name, suffixes and name != "bar")
-    return found
+@contextmanager
+def without_suffixes(model: Any) -> Iterator[None]:
+    """Leave a model's scaling factors out meanwhile, where it has some."""
+    suffix = getattr(model, "scaling_factor", None)
+    if suffix is not None:
+        suffix.deactivate()
+    try:
+        yield
+    finally:
+        if suffix is not None:
+            suffix.activate()
 
 
-def nl_files(model: pyo.ConcreteModel, stem: str, suffixes: bool = True) -> dict[str, bytes]:
+def nl_files(model: pyo.ConcreteModel, stem: str) -> dict[str, bytes]:
     """The model as ``.nl`` with the names of variables in ``.col``, of constraints and objective in ``.row``.
 
     The ``.nl`` has no comments: CasADi's reader and others take them for instructions.
@@ -43,41 +60,154 @@ def nl_files(model: pyo.ConcreteModel, stem: str, suffixes: bool = True) -> dict
     from pyomo.repn.plugins.nl_writer import NLWriter
 
     text = io.StringIO()
-    with _Suffixes(model, suffixes):
-        # Without labels, which the writer would put into comments, too.
-        written = NLWriter().write(model, text, symbolic_solver_labels=False, **_AS_IT_IS)
+    # Without labels, which the writer would put into comments, too.
+    written = NLWriter().write(model, text, symbolic_solver_labels=False, **_AS_IT_IS)
     names = {"col": written.variables, "row": [*written.constraints, *written.objectives]}
     listed = {f"{stem}.{kind}": "".join(f"{each.name}\n" for each in named) for kind, named in names.items()}
     content = {f"{stem}.nl": re.sub(r"[ \t]*(#.*)?$", "", text.getvalue(), flags=re.MULTILINE), **listed}
     return {name: lines.encode() for name, lines in content.items()}
 
 
-def _labelled(model: pyo.ConcreteModel, extension: str, suffixes: bool = True) -> bytes:
-    with tempfile.TemporaryDirectory() as folder, _Suffixes(model, suffixes):
+def _labelled(model: pyo.ConcreteModel, extension: str) -> str:
+    with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"model.{extension}"
         model.write(str(path), io_options={"symbolic_solver_labels": True})
-        return path.read_bytes()
+        return path.read_text()
 
 
-def _latex(model: pyo.ConcreteModel) -> bytes:
+def _gams(model: pyo.ConcreteModel, stem: str) -> dict[str, bytes]:
+    """With the solution in the listing, as exact as GAMS displays numbers, for ``pacb judge``."""
+    text = _labelled(model, "gms")
+    shown = ",\n".join(f"  {name}.l" for name in ["GAMS_OBJECTIVE", *re.findall(r"^(\w+)\.l = ", text, re.MULTILINE)])
+    return {f"{stem}.gms": f"{text}\noption decimals = 8;\ndisplay\n{shown};\n".encode()}
+
+
+def _baron(model: pyo.ConcreteModel, stem: str) -> dict[str, bytes]:
+    # Its writer refuses suffixes that it does not know.
+    with without_suffixes(model):
+        return {f"{stem}.bar": _labelled(model, "bar").encode()}
+
+
+def _quadratic(extension: str) -> Callable[[pyo.ConcreteModel, str], dict[str, bytes]]:
+    def write(model: pyo.ConcreteModel, stem: str) -> dict[str, bytes]:
+        import pyomo.environ as pyo
+
+        for part in model.component_data_objects((pyo.Objective, pyo.Constraint)):
+            expression = part.body if part.ctype is pyo.Constraint else part.expr
+            if expression.polynomial_degree() not in (0, 1, 2):
+                raise UnsupportedProblemError(
+                    f"{stem} has no .{extension} file, for linear and quadratic rows: its {part.name} is neither."
+                )
+        with without_suffixes(model):
+            # SCIP's reader takes "x^2", but not "x ^ 2".
+            return {f"{stem}.{extension}": _labelled(model, extension).replace(" ^ 2", "^2").encode()}
+
+    return write
+
+
+def _latex(model: pyo.ConcreteModel, stem: str) -> dict[str, bytes]:
     from pyomo.contrib.latex_printer import latex_printer
 
     text = io.StringIO()
     latex_printer(model, ostream=text)
     # LaTeX takes no quotes and commas of the model's name in a label.
-    return re.sub(r" *\\label\{[^}]*\}", "", text.getvalue()).encode()
+    return {f"{stem}.tex": re.sub(r" *\\label\{[^}]*\}", "", text.getvalue()).encode()}
 
 
-class _Suffixes:
-    """Leaves a model's suffixes out meanwhile, unless they are wanted."""
+def _clarabel(problem: BoundProblem, stem: str) -> dict[str, bytes]:
+    """What ``clarabel.load_from_file`` reads, with the weights as the first variables.
 
-    def __init__(self, model: Any, wanted: bool) -> None:
-        self._suffix = None if wanted else model.component("scaling_factor")
+    Clarabel's problems have no constant: the bound is the value that it finds plus the file's ``offset``, which
+    Clarabel passes over.
+    """
+    import cvxpy as cp
 
-    def __enter__(self) -> None:
-        if self._suffix is not None:
-            self._suffix.deactivate()
+    data = problem.cvxpy_problem().get_problem_data(cp.CLARABEL)[0]
+    _, constant, *_ = data["param_prob"].apply_parameters()
+    factor = problem.divergence_function.cone().factor(problem)
+    A, dims, size = data["A"].tocsc(), data["dims"], len(data["c"])
+    cones: list[dict[str, Any]] = [{"ZeroConeT": dims.zero}, {"NonnegativeConeT": dims.nonneg}]
+    cones += [{"SecondOrderConeT": length} for length in dims.soc]
+    cones += [{"ExponentialConeT": []}] * dims.exp + [{"PowerConeT": power} for power in dims.p3d]
+    content = {
+        "P": {"m": size, "n": size, "colptr": [0] * (size + 1), "rowval": [], "nzval": []},
+        "q": data["c"] / factor,
+        "A": {"m": A.shape[0], "n": size, "colptr": A.indptr, "rowval": A.indices, "nzval": A.data},
+        "b": data["b"],
+        "cones": cones,
+        "offset": constant / factor,
+    }
+    text = json.dumps(content, default=lambda array: array.tolist())
+    return {f"{stem}.clarabel.json": f"{text}\n".encode()}
 
-    def __exit__(self, *error: object) -> None:
-        if self._suffix is not None:
-            self._suffix.activate()
+
+def touching_model(problem: BoundProblem, posterior: Any) -> pyo.ConcreteModel:
+    r"""The convex quadratic program that touches the bound at its minimum :math:`q^*`, for solvers such as HiGHS.
+
+    .. math:: \min_q\ F^* + F_L\,(L - L^*) + F_X\,(X - X^*), \quad X = \sum_i q_i^2/p_i, \quad L = \sum_i q_i l_i,
+
+    with the bound :math:`F^*` and its slopes there. The bound is stationary at its minimum and ``X`` is convex: so
+    :math:`q^*` is the minimum of this program, too, and the only one, with the same value.
+    """
+    import pyomo.environ as pyo
+
+    from pacb_models.models.convex import NormCone
+    from pacb_models.solver import lacking
+
+    if posterior is None:
+        raise UnsupportedProblemError(
+            f"{problem.describe()} has no proven minimum that a quadratic program could touch."
+        )
+    if lacking(problem, "divergence.cone") or problem.divergence_function.cone() != NormCone(2.0):
+        raise UnsupportedProblemError(
+            f"{problem.describe()} has no quadratic program: its divergence is not quadratic."
+        )
+    posterior = np.asarray(posterior)
+    best = problem.outer_derivatives(L := problem.empirical_risk(posterior), X := problem.statistic(posterior))
+    model = pyo.ConcreteModel(name=f"{problem.distance}-{problem.divergence}, touching")
+    model.q = pyo.Var(range(problem.size), domain=pyo.NonNegativeReals)
+    rows = list(zip(model.q.values(), problem.risks.tolist(), problem.prior.tolist()))
+    model.normalised = pyo.Constraint(expr=pyo.quicksum(q for q, _, _ in rows) == 1.0)
+    model.bound = pyo.Objective(
+        expr=pyo.quicksum(best.L * risk * q + best.D / prior * q**2 for q, risk, prior in rows)
+        + (best.value - best.L * L - best.D * X)
+    )
+    return model
+
+
+def _pyomo(formulation: str) -> Callable[[BoundProblem, Any], pyo.ConcreteModel]:
+    return lambda problem, best: problem.pyomo_model(formulation)
+
+
+#: The model of a problem in each formulation, from its proven minimum where it needs that.
+FORMULATIONS: dict[str, Callable[[BoundProblem, Any], Any]] = {
+    **{name: _pyomo(name) for name in pyomo_models.FORMULATIONS},
+    "touching": touching_model,
+    "conic": lambda problem, best: problem,
+}
+_CONIC = ("conic",)
+_PYOMO = tuple(name for name in FORMULATIONS if name not in _CONIC)
+
+
+class Format(NamedTuple):
+    """How a format is written, and the formulations that it holds, its own first."""
+
+    write: Callable[[Any, str], dict[str, bytes]]
+    formulations: tuple[str, ...] = _PYOMO
+
+    def check(self, name: str, formulation: str | None) -> str:
+        """The formulation that was asked for, or the format's own."""
+        return check_choice(f"the formulation of {name}", formulation or self.formulations[0], self.formulations)
+
+
+FORMATS = {
+    "nl": Format(nl_files),
+    "gms": Format(_gams),
+    "bar": Format(_baron),
+    "lp": Format(_quadratic("lp"), ("squares", "touching")),
+    "mps": Format(_quadratic("mps"), ("squares", "touching")),
+    "clarabel": Format(_clarabel, _CONIC),
+    "tex": Format(_latex),
+}
+#: What is written unless formats are asked for.
+DEFAULT = ("nl", "gms", "bar")

@@ -1,8 +1,17 @@
-"""What other people's solvers write: AMPL's ``.sol``, a CSV of weights, or JSON.
+"""What other people's solvers write.
 
-A ``.sol`` has values in the order of the ``.nl`` file, whose names stand in the ``.col`` file; its first line tells
-the program and its version. A CSV has one weight per line, or a column ``weight``. JSON is a list of weights, or an
-object with ``posterior`` and, if known, ``objective``, ``solver``, ``status``, ``message``.
+========  ================================================================================================
+ending    content
+========  ================================================================================================
+.sol      AMPL's text form: values in the order of the ``.nl`` file, whose names stand in the ``.col`` file, and
+          the program and its version in the first line; or lines with a name and a value, as SCIP, HiGHS and
+          Gurobi write them for ``.lp`` and ``.mps`` files
+.lst      a listing of GAMS, which displays the levels because our ``.gms`` files ask for it
+.gdx      GAMS' own form, read by GAMS' program ``gdxdump``
+.csv      one weight per line, or a column ``weight``
+.json     a list of weights, or an object with ``posterior`` and, if known, ``objective``, ``solver``, ``status``,
+          ``message``
+========  ================================================================================================
 """
 
 from __future__ import annotations
@@ -11,6 +20,9 @@ import json
 import math
 import re
 import reprlib
+import shutil
+import subprocess
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,6 +36,11 @@ from pacb_models.solution import STATUSES
 
 #: AMPL's result codes by hundreds, in our words; the third is "unbounded", which no bound is.
 _CODES = ("optimal", "acceptable", "infeasible", "error", "iteration_limit", "error")
+#: GAMS' codes, in our words: of the solver where it did not complete normally, else of the model; else it is an error.
+_GAMS_SOLVER = {2: "iteration_limit", 3: "time_limit", 4: "not_converged", 5: "numerical_error"}
+_GAMS_MODEL = {1: "optimal", 2: "optimal", 7: "acceptable"} | dict.fromkeys((4, 5, 6, 10, 19), "infeasible")
+
+_NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
 
 
 @dataclass(frozen=True)
@@ -31,7 +48,7 @@ class SolutionFile:
     """What a file says; None for what it leaves open."""
 
     #: One for each classifier, as written: not put onto the simplex. None when there is no point in the file.
-    weights: np.ndarray | None
+    weights: np.ndarray | None = None
     #: The name and version that the file gives.
     solver: str | None = None
     #: The solver's own claim, one of our statuses.
@@ -43,14 +60,20 @@ class SolutionFile:
     #: All variables of the model by their names, where the file has them.
     variables: dict[str, float] = field(default_factory=dict)
 
+    @property
+    def claims(self) -> bool:
+        """Whether this is handed in as a solution; a file without a status is."""
+        return self.status in (None, "optimal", "acceptable")
+
 
 def read_solution(path: str | Path, size: int, columns: Iterable[Path] = ()) -> SolutionFile:
     """Read one file by its ending; ``size`` is the number of classifiers, ``columns`` where a ``.col`` may be."""
     path = Path(path)
-    reader = {".sol": _read_sol, ".csv": _read_csv, ".json": _read_json}.get(path.suffix)
-    if reader is None:
-        raise InputError(f"the solution is {str(path)!r}; it must end in .sol, .csv or .json.")
-    found = reader(path, [path.with_suffix(".col"), *columns], size)
+    if path.suffix not in _READERS:
+        raise InputError(f"the solution is {str(path)!r}; it must end in {', '.join(_READERS)}.")
+    found = _READERS[path.suffix](path, [path.with_suffix(".col"), *columns])
+    if found.variables:
+        found = replace(found, weights=_weights(path, found.variables, size))
     if found.weights is None:
         return found
     if found.weights.shape != (size,):
@@ -68,17 +91,42 @@ def _text(path: Path) -> str:
         raise InputError(f"cannot read {str(path)!r}: {detail}.") from None
 
 
-# --- AMPL -------------------------------------------------------------------------------------------------------------
-
-
-def _read_sol(path: Path, columns: list[Path], size: int) -> SolutionFile:
+def _weights(path: Path, variables: dict[str, float], size: int) -> np.ndarray:
+    """The weights among the variables of a model."""
+    last = max((int(found[1]) for name in variables if (found := re.fullmatch(r"q\[(\d+)\]", name))), default=-1)
     try:
-        message, values, code = parse_sol(_text(path))
+        weights = np.array([variables[f"q[{i}]"] for i in range(size)])
+    except KeyError as absent:
+        raise InputError(f"{path} has no variable {absent}; the problem has {size} classifiers.") from None
+    if not 0 <= last < size:
+        raise InputError(f"{path} has a variable 'q[{last}]'; the problem has {size} classifiers.")
+    return weights
+
+
+def _named(pairs: Iterable[tuple[str, str]]) -> dict[str, float]:
+    """Variables by their names in the model: q(3) of .lp and q_3_ of .gms files are q[3]. The first value counts."""
+    found: dict[str, float] = {}
+    for name, value in pairs:
+        found.setdefault(re.sub(r"^q[(_](\d+)[)_]$", r"q[\1]", name), float(value))
+    return found
+
+
+# --- AMPL, and what reads .lp and .mps --------------------------------------------------------------------------------
+
+
+def _read_sol(path: Path, columns: list[Path]) -> SolutionFile:
+    text = _text(path)
+    if re.search(r"^q\(\d+\)\s", text, re.MULTILINE):
+        objective, rounding = _objective(text)
+        # SCIP leaves out what is zero.
+        variables = defaultdict(float, _named(re.findall(rf"^(\S+)[ \t]+{_NUMBER}\b", text, re.MULTILINE)))
+        return SolutionFile(objective=objective, rounding=rounding, variables=variables)
+    try:
+        message, values, code = parse_sol(text)
     except (ValueError, IndexError):
-        raise InputError(f"{path} is not a solution in AMPL's text form (.sol).") from None
+        raise InputError(f"{path} is not a solution in AMPL's text form (.sol), nor one with names.") from None
     objective, rounding = _objective(message)
     said = SolutionFile(
-        None,
         solver=_program(message),
         status=None if code is None else _CODES[min(max(code, 0) // 100, len(_CODES) - 1)],
         message=" ".join(message.split()),
@@ -93,16 +141,11 @@ def _read_sol(path: Path, columns: list[Path], size: int) -> SolutionFile:
     names = _text(names_file).split()
     if len(names) != len(values):
         raise InputError(f"{path} has {len(values)} variables, but {names_file} names {len(names)}.")
-    variables = dict(zip(names, values))
-    absent = next((i for i in range(size) if f"q[{i}]" not in variables), None)
-    if absent is not None:
-        raise InputError(f"{names_file} has no variable 'q[{absent}]'; the problem has {size} classifiers.")
-    weights = np.array([variables[f"q[{i}]"] for i in range(size)])
-    return replace(said, weights=weights, variables=variables)
+    return replace(said, variables=dict(zip(names, values)))
 
 
 def parse_sol(text: str) -> tuple[str, list[float], int | None]:
-    """The message, the variables' values and the result code of a ``.sol`` file; ValueError where it is none.
+    """The message, the variables' values and the result code of AMPL's ``.sol`` file; ValueError where it is none.
 
     A program that found no point writes none: then there are no values.
     """
@@ -128,21 +171,67 @@ def _program(message: str) -> str | None:
 
 
 def _objective(message: str) -> tuple[float | None, float]:
-    """The value that AMPL's solvers print after the word "objective", and half a unit of its last digit."""
-    found = re.search(r"objective(?: value)?\s*[:=]?\s*(-?\d+(?:\.(\d*))?(?:[eE]([-+]?\d+))?)", message)
+    """The value that solvers print after the word "objective", and half a unit of its last digit."""
+    found = re.search(rf"\bobjective(?: value)?\s*[:=]?\s*{_NUMBER}", message, re.IGNORECASE)
     if found is None:
         return None, 0.0
-    return float(found[1]), 0.5 * 10.0 ** (int(found[3] or 0) - len(found[2] or ""))
+    digits, _, power = found[1].lower().partition("e")
+    return float(found[1]), 0.5 * 10.0 ** (int(power or 0) - len(digits.partition(".")[2]))
+
+
+# --- GAMS -------------------------------------------------------------------------------------------------------------
+
+
+def _gams_status(of_solver: int, of_model: int) -> str:
+    return _GAMS_MODEL.get(of_model, "error") if of_solver == 1 else _GAMS_SOLVER.get(of_solver, "error")
+
+
+def _read_listing(path: Path, columns: list[Path]) -> SolutionFile:
+    text = _text(path)
+    head = re.match(r"GAMS (\S+)", text)
+    said = re.search(
+        r"^ +SOLVER +(\S+).*?^\*{4} SOLVER STATUS +(\d+) *(.*?) *$\s^\*{4} MODEL STATUS +(\d+) *(.*?) *$",
+        text,
+        re.MULTILINE | re.DOTALL,
+    )
+    if head is None or said is None:
+        raise InputError(f"{path} is not a listing of GAMS in which a model was solved.")
+    solver, status = f"{said[1]} (GAMS {head[1]})", _gams_status(int(said[2]), int(said[4]))
+    variables = _named(re.findall(r"VARIABLE (\w+)\.L += +(\S+)", text))
+    if not variables and status in ("optimal", "acceptable"):
+        raise InputError(f"{path} does not display the levels of the variables, as our .gms files make GAMS do.")
+    # Eight decimals.
+    value, rounding = variables.pop("GAMS_OBJECTIVE", None), 0.5e-8
+    return SolutionFile(None, solver, status, f"{said[3]}; {said[5]}", value, rounding, variables)
+
+
+def _read_gdx(path: Path, columns: list[Path]) -> SolutionFile:
+    program = shutil.which("gdxdump")
+    if program is None:
+        raise InputError(f"{path} is read by gdxdump, a program of GAMS, which is not on the PATH.")
+    done = subprocess.run([program, str(path)], capture_output=True, text=True, errors="replace", check=False)
+    if "Variable q_0_ " not in done.stdout:
+        raise InputError(f"{path} has no variable q_0_, says gdxdump: {' '.join(done.stdout.split())[:200]}")
+    return parse_dump(done.stdout)
+
+
+def parse_dump(text: str) -> SolutionFile:
+    """What ``gdxdump`` prints of the variables, whose levels it leaves out where they are zero, and of the status."""
+    levels = re.findall(r"^\w+ +Variable (\w+) /(?:L ([^, ]+))?", text, re.MULTILINE)
+    variables = _named((name, {"": "0", "Eps": "0"}.get(level, level)) for name, level in levels)
+    codes = dict(re.findall(r"^Scalar (MODELSTAT|SOLVESTAT)\b.* / (\d+)", text, re.MULTILINE))
+    status = _gams_status(int(codes["SOLVESTAT"]), int(codes["MODELSTAT"])) if len(codes) == 2 else None
+    return SolutionFile(objective=variables.pop("GAMS_OBJECTIVE", None), status=status, variables=variables)
 
 
 # --- CSV and JSON -----------------------------------------------------------------------------------------------------
 
 
-def _read_csv(path: Path, columns: list[Path], size: int) -> SolutionFile:
+def _read_csv(path: Path, columns: list[Path]) -> SolutionFile:
     return SolutionFile(np.array(read_value_file(path, ("weight",)).values))
 
 
-def _read_json(path: Path, columns: list[Path], size: int) -> SolutionFile:
+def _read_json(path: Path, columns: list[Path]) -> SolutionFile:
     try:
         found = json.loads(_text(path))
     except (ValueError, RecursionError):
@@ -167,3 +256,6 @@ def _read_json(path: Path, columns: list[Path], size: int) -> SolutionFile:
         message=fields.get("message", ""),
         objective=None if objective is None else float(objective),
     )
+
+
+_READERS = {".sol": _read_sol, ".lst": _read_listing, ".gdx": _read_gdx, ".csv": _read_csv, ".json": _read_json}

@@ -19,14 +19,16 @@ nearly nothing for small ones.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from .binomial import EPSILON
-from .confidence_sets import frozen, levels_of
+from .confidence_sets import ConfidenceSet, frozen, levels_of
 from .losses import LossSet
 from .scores import Array
+from .support_function import mean_of_box, normed
 
 #: Limits to c, and what counts as seen before the first example. Chosen on the losses that docs/certificates.md names.
 _LEAST, _MOST, _SEEN = 0.5, 0.99, 0.25
@@ -86,32 +88,22 @@ def _variances_before(x: Array) -> Array:
     return np.concatenate([np.full((1, x.shape[1]), 0.25), variances[:-1]])
 
 
-class BettingSet(LossSet):
-    """From losses one by one: a limit for each mean loss at the level delta p_i."""
+@dataclass(frozen=True, eq=False, repr=False)
+class BettingSet(ConfidenceSet):
+    """From losses one by one, a row per example: a limit for each mean loss at the level delta p_i."""
 
     losses: Array
+    delta: float
+    prior: Array | None
 
-    def __init__(self, losses: Array, delta: float, prior: Array | None) -> None:
-        self._set(losses=losses, sums=losses.sum(axis=0), m=len(losses), delta=delta, prior=prior)
-
-    @property
-    def method(self) -> str:
-        """Which set."""
-        return "losses in [0, 1], one by one"
-
-    @cached_property
-    def single(self) -> int:
-        """The smallest limit."""
-        return int(np.argmin(self.single_bounds))
-
-    @property
-    def single_bound(self) -> float:
-        """The smallest limit."""
-        return float(self.single_bounds[self.single])
+    claim = LossSet.claim
+    method = "losses in [0, 1], one by one"
 
     @cached_property
     def single_bounds(self) -> Array:
         """The limit of each classifier."""
-        size = self.sums.size
-        levels = np.full(size, self._uniform_level) if self.prior is None else levels_of(self.delta, self.prior)
-        return frozen(betting_limits(self.losses, levels))
+        return frozen(betting_limits(self.losses, levels_of(self.delta, self.prior, self.losses.shape[1])))
+
+    def bound_of(self, posterior: Array) -> float:
+        """The mean of the limits."""
+        return mean_of_box(normed(posterior), self.single_bounds)

@@ -25,39 +25,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..numerics import elementwise
 from ..numerics.binary_kl import near_term, product_error
+from ..numerics.elementwise import Numbers
 
+_COMMON = vars(elementwise.SCALAR)
 SCALAR = SimpleNamespace(
-    exp=math.exp,
-    expm1=math.expm1,
-    log=math.log,
-    log1p=math.log1p,
-    sqrt=math.sqrt,
-    minimum=min,
-    maximum=max,
-    spacing=math.ulp,
-    where=lambda condition, yes, no: yes if condition else no,
+    **_COMMON,
     column=lambda x: x,
     result=float,
+    largest=lambda x: x,
     table=lambda values, index: values[int(index)],
 )
 ARRAY = SimpleNamespace(
-    exp=np.exp,
-    expm1=np.expm1,
-    log=np.log,
-    log1p=np.log1p,
-    sqrt=np.sqrt,
-    minimum=np.minimum,
-    maximum=np.maximum,
-    spacing=np.spacing,
-    where=np.where,
+    **{name: getattr(np, name) for name in _COMMON},
     column=lambda x: x[..., None],
     result=lambda x: x,
+    largest=np.max,
     table=lambda values, index: np.asarray(values)[np.asarray(index).astype(np.intp)],
 )
-
-#: Floats or arrays of them.
-Numbers = Any
 
 EPSILON = 2.0**-52
 _NEGLIGIBLE = 38.0  # exp(-38) is below half a unit in the last place of one
@@ -95,11 +81,6 @@ _NODES = np.concatenate([_HALF_OF_NODES[:, 0], 1.0 - _HALF_OF_NODES[::-1, 0]])
 _WEIGHTS = np.concatenate([_HALF_OF_NODES[:, 1], _HALF_OF_NODES[::-1, 1]])
 
 
-def _stirling_series(n: Numbers) -> Numbers:
-    square = 1.0 / (n * n)
-    return (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))) / n
-
-
 #: ln n! - (n + 1/2) ln n + n - ln(2 pi)/2 for n = 1 ... 15; from 16 on the series is exact to rounding.
 _STIRLING_ERRORS = (
     0.0,
@@ -123,7 +104,9 @@ _STIRLING_ERRORS = (
 
 def stirling_error(n: Numbers, lib: Any) -> Numbers:
     """ln n! minus Stirling's formula, for n of at least one."""
-    return lib.where(n < 16, lib.table(_STIRLING_ERRORS, lib.minimum(n, 15)), _stirling_series(n))
+    square = 1.0 / (n * n)
+    series = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))) / n
+    return lib.where(n < 16, lib.table(_STIRLING_ERRORS, lib.minimum(n, 15)), series)
 
 
 class Tail(NamedTuple):
@@ -139,12 +122,9 @@ def tail(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any) -> Tail:
     exponent = _exponent(k, m, l, c, lib)
     # Measured against sixty digits: 2 (1 + exponent) units for the mass, 2 + 0.1 sd for the ratio.
     rounding = EPSILON * (8.0 + 3.0 * exponent + 0.3 * lib.sqrt(m * l * c))
-    return Tail(_log_prefactor(k, m, lib) - exponent, below(k, m, l, c, lib), rounding)
-
-
-def _log_prefactor(k: Numbers, m: Numbers, lib: Any) -> Numbers:
     errors = stirling_error(m, lib) - stirling_error(k, lib) - stirling_error(m - k, lib)
-    return errors + 0.5 * lib.log(m / (k * (m - k))) - _HALF_LOG_TWO_PI
+    log_prefactor = errors + 0.5 * lib.log(m / (k * (m - k))) - _HALF_LOG_TWO_PI
+    return Tail(log_prefactor - exponent, below(k, m, l, c, lib), rounding)
 
 
 def _exponent(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any) -> Numbers:

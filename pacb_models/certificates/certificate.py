@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..deprecation import renamed_attribute
-from ..errors import InputError
 from ..html import as_html
 from ..immutable import Immutable
 from ..problem import Problem
 from ..solution import Solution
-from ..validation import check_posterior
+from ..validation import check_posterior, check_share
 from ..wording import at_most, confidence_text, one_line, paragraphs
 from .confidence_sets import ConfidenceSet
 from .pac_bayes import PacBayesSet
@@ -129,9 +127,8 @@ class Certificate(Immutable):
 
         You may choose ``alpha`` after looking, and ask for several.
         """
-        if isinstance(alpha, bool) or not isinstance(alpha, numbers.Real) or not 0.0 <= float(alpha) <= 1.0:
-            raise InputError(f"alpha is {alpha!r}; it must be a number from 0 to 1.")
-        return [self.names[index] for index in self._order if self.single_bounds[index] <= float(alpha)]
+        level = check_share("alpha", alpha)
+        return [self.names[index] for index in self._order if self.single_bounds[index] <= level]
 
     @cached_property
     def _order(self) -> list[int]:
@@ -162,9 +159,9 @@ class Certificate(Immutable):
 
     def with_note(self, note: str) -> Certificate:
         """The same certificate with one more sentence."""
-        copy = Certificate.__new__(Certificate)
-        copy._set(**{**vars(self), "_notes": (*vars(self)["_notes"], note)})
-        return copy
+        other = copy(self)
+        other._set(_notes=(*vars(self)["_notes"], note))
+        return other
 
     @property
     def vote_bound(self) -> float:
@@ -205,11 +202,6 @@ class Certificate(Immutable):
         """Number of classifiers with positive weight."""
         return int(np.count_nonzero(self.posterior))
 
-    # Names of version 0.1.
-    validation_examples = renamed_attribute("validation_examples", "m", "0.3")
-    classifiers = renamed_attribute("classifiers", "errors.size", "0.3")
-    support = renamed_attribute("support", "support_size", "0.3")
-
     def as_dict(self) -> dict[str, Any]:
         """The fields as JSON-ready values."""
         return {
@@ -233,9 +225,6 @@ class Certificate(Immutable):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Certificate) and self.as_dict() == other.as_dict()
-
-    # Arrays have no hash; mypy knows no other way to say so.
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..constants import check_sample_size
 from ..errors import InputError
-from ..validation import check_delta, check_prior, first_repeated
+from ..validation import check_delta, check_number, check_prior, first_repeated
 from .betting import BettingSet
 from .certificate import Certificate
 from .confidence_sets import CountSet
@@ -108,22 +107,20 @@ def _from_losses(
         names = [str(name) for name in losses.columns]
     check_names(names, matrix.shape[1])
     weights = None if prior is None else check_prior(prior, matrix.shape[1])
-    betting = BettingSet(matrix, delta, weights)
-    return Certificate(betting, betting.sums, len(matrix), delta, weights, names)
+    return Certificate(BettingSet(matrix, delta, weights), matrix.sum(axis=0), len(matrix), delta, weights, names)
 
 
 def _scoring(spread: object, largest_level: float) -> TieSplit | Spread:
-    if isinstance(spread, bool) or not isinstance(spread, numbers.Real) or not 0.0 <= float(spread) < math.inf:
-        raise InputError(f"spread is {spread!r}; it must be a number of at least 0.")
-    if float(spread) == 0.0:
+    value = check_number("spread", spread, lambda d: 0.0 <= d < math.inf, "it must be a number of at least 0")
+    if value == 0.0:
         return TieSplit()
-    if largest_level * math.exp(min(float(spread), 700.0)) > 0.5:
+    if largest_level * math.exp(min(value, 700.0)) > 0.5:
         most = math.log(0.5 / largest_level)
         raise InputError(
             f"spread is {spread!r}; with this delta and prior it can be at most {most:.3g} "
             "(delta times the largest prior weight times exp(spread) must not exceed 1/2)."
         )
-    return Spread(float(spread))
+    return Spread(value)
 
 
 def check_names(names: Sequence[str] | None, size: int) -> None:

@@ -8,7 +8,8 @@ number of errors of what was chosen on the other :math:`m` rows is binomial: Clo
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +42,7 @@ def divided(examples: int, share: float, seed: int) -> tuple[NDArray[np.intp], N
     return np.sort(order[:first]), np.sort(order[first:])
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class ChosenCertificate(Immutable):
     """What is guaranteed of one candidate that a part of the examples chose.
 
@@ -64,40 +66,13 @@ class ChosenCertificate(Immutable):
     seed : int
     """
 
-    single: int
+    choosing_errors: Counts
     errors: int
-    m: int
+    examples: int
     delta: float
     names: list[str]
-    choosing_errors: Counts
     share: float
     seed: int
-    examples: int
-
-    def __init__(
-        self,
-        choosing_errors: Counts,
-        certifying_errors: Callable[[int], int],
-        examples: int,
-        delta: float,
-        names: Sequence[str],
-        share: float,
-        seed: int,
-    ) -> None:
-        """``certifying_errors`` gives the errors of a candidate on the other rows; only the chosen one is asked for."""
-        chosen = int(np.argmin(choosing_errors))
-        rows = examples - math.ceil(share * examples)
-        self._set(
-            single=chosen,
-            errors=int(certifying_errors(chosen)),
-            m=rows,
-            delta=delta,
-            names=list(names),
-            choosing_errors=np.array(choosing_errors),
-            share=share,
-            seed=seed,
-            examples=examples,
-        )
 
     @classmethod
     def of(
@@ -106,7 +81,18 @@ class ChosenCertificate(Immutable):
         """From a table of which candidate (column) errs on which example (row); the first of several is chosen."""
         choosing, certifying = divided(len(wrong), share, seed)
         first = np.count_nonzero(wrong[choosing], axis=0)
-        return cls(first, lambda k: int(np.count_nonzero(wrong[certifying, k])), len(wrong), delta, names, share, seed)
+        errors = int(np.count_nonzero(wrong[certifying, first.argmin()]))
+        return cls(first, errors, len(wrong), delta, list(names), share, seed)
+
+    @property
+    def single(self) -> int:
+        """The candidate with the fewest errors on the examples that chose, the first of several."""
+        return int(np.argmin(self.choosing_errors))
+
+    @property
+    def m(self) -> int:
+        """How many examples certify."""
+        return self.examples - math.ceil(self.share * self.examples)
 
     @cached_property
     def bound(self) -> float:

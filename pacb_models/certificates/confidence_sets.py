@@ -7,6 +7,7 @@ posterior; all of them hold together, because they hold wherever the true risks 
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -26,7 +27,10 @@ _SMALLEST_LEVEL = float(np.finfo(np.float64).tiny)
 
 
 class ConfidenceSet(Immutable):
-    """A set that holds the true risks of all classifiers with probability at least 1 - delta."""
+    """A set that holds the true risks of all classifiers with probability at least 1 - delta.
+
+    By default the smallest bound of a posterior is that of the best classifier alone.
+    """
 
     #: What a bound is about, in words.
     claim = "errs with probability"
@@ -38,26 +42,6 @@ class ConfidenceSet(Immutable):
 
     @property
     @abstractmethod
-    def bound(self) -> float:
-        """The smallest bound of a posterior."""
-
-    @property
-    @abstractmethod
-    def posterior(self) -> Array:
-        """The posterior that has it."""
-
-    @property
-    @abstractmethod
-    def single(self) -> int:
-        """The classifier with the smallest bound of its own."""
-
-    @property
-    @abstractmethod
-    def single_bound(self) -> float:
-        """Its bound."""
-
-    @property
-    @abstractmethod
     def single_bounds(self) -> Array:
         """The bound of each classifier."""
 
@@ -65,19 +49,35 @@ class ConfidenceSet(Immutable):
     def bound_of(self, posterior: Array) -> float:
         """The bound of any posterior."""
 
+    @cached_property
+    def single(self) -> int:
+        """The classifier with the smallest bound of its own."""
+        return int(np.argmin(self.single_bounds))
+
+    @property
+    def single_bound(self) -> float:
+        """Its bound."""
+        return float(self.single_bounds[self.single])
+
+    @property
+    def bound(self) -> float:
+        """The smallest bound of a posterior."""
+        return self.single_bound
+
+    @cached_property
+    def posterior(self) -> Array:
+        """The posterior that has it."""
+        return frozen((np.arange(self.single_bounds.size) == self.single).astype(np.float64))
+
     @property
     def note(self) -> str | None:
         """What a reader should know beside the numbers."""
         return None
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class CountSet(ConfidenceSet):
-    """From error counts, with a score for each classifier; ``levels`` is None for a uniform prior."""
-
-    def __init__(
-        self, errors: NDArray[np.int64], m: int, delta: float, prior: Array | None, scoring: TieSplit | Spread
-    ) -> None:
-        self._set(errors=errors, m=m, delta=delta, prior=prior, scoring=scoring)
+    """From error counts, with a score for each classifier; ``prior`` is None for the uniform one."""
 
     errors: NDArray[np.int64]
     m: int
@@ -93,9 +93,7 @@ class CountSet(ConfidenceSet):
     @cached_property
     def levels(self) -> Array:
         """delta p_i, rounded down."""
-        if self.prior is None:
-            return np.full(self.errors.size, self._uniform_level)
-        return levels_of(self.delta, self.prior)
+        return levels_of(self.delta, self.prior, self.errors.size)
 
     @property
     def _uniform_level(self) -> float:
@@ -179,8 +177,10 @@ def frozen(array: Array) -> Array:
     return array
 
 
-def levels_of(delta: float, prior: Array) -> Array:
+def levels_of(delta: float, prior: Array | None, size: int) -> Array:
     """delta p_i, rounded down; the weights may sum to a little more than one, the levels to no more than delta."""
+    if prior is None:
+        return np.full(size, uniform_level(delta, size))
     levels = prior * (delta * BELOW_ONE / max(1.0, float(prior.sum())))
     levels[levels < _SMALLEST_LEVEL] = 0.0
     return levels

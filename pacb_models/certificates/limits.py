@@ -9,15 +9,15 @@ share. Every limit is rounded up: it is never below the true one.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.binary_kl import all_or_refuse, kl_inverse
+from ..numerics.elementwise import Numbers
 from ..validation import real_numbers
-from .binomial import ARRAY, SCALAR, Numbers, tail
+from .binomial import ARRAY, SCALAR, tail
 from .counts import check_counts
 
 _BLOCK = 1024  # limits whose nodes stay in the processor's cache
@@ -25,6 +25,7 @@ _MOST_STEPS = 60
 #: A Halley step cubes the error: after a step from here nothing is left but rounding.
 _LAST_STEP = 3e-6
 _CLOSED_FORM_MARGIN = 4  # units in the last place; the formulas lose less than three
+_SMALLEST = 1e-307  # keeps m (1 - l) a normal number
 
 
 def clopper_pearson(errors: ArrayLike, m: ArrayLike, delta: ArrayLike) -> float | NDArray[np.float64]:
@@ -65,13 +66,11 @@ def limit(k: float, m: float, e: float, share: float = 1.0) -> float:
     if k == 0.0:
         return _without_errors(m, e / share, SCALAR)
     if e <= 0.5:
-        l, c = _start(k, m, e, SCALAR)
-        return _root(k, m, l, c, e, share)[0]
+        return _root(k, m, e, share, SCALAR)[0]
     # Near one the level says little; its complement is exact, and so is the upper tail P(B > k) as a lower one.
     if k == m - 1.0:
         return _all_but_one(m, e, SCALAR)
-    c, l = _start(m - k - 1.0, m, 1.0 - e, SCALAR)
-    return _root(m - k - 1.0, m, c, l, 1.0 - e, 1.0)[1]
+    return _root(m - k - 1.0, m, 1.0 - e, 1.0, SCALAR)[1]
 
 
 def _block(k: Numbers, m: Numbers, e: Numbers) -> Numbers:
@@ -79,9 +78,9 @@ def _block(k: Numbers, m: Numbers, e: Numbers) -> Numbers:
     rest = (k < m) & (e > 0.0)
     for chosen, formula in (
         (rest & (k == 0.0), lambda k, m, e: _without_errors(m, e, ARRAY)),
-        (rest & (k > 0.0) & (e <= 0.5), lambda k, m, e: _roots(k, m, e)[0]),
+        (rest & (k > 0.0) & (e <= 0.5), lambda k, m, e: _root(k, m, e, 1.0, ARRAY)[0]),
         (rest & (k > 0.0) & (k == m - 1.0) & (e > 0.5), lambda k, m, e: _all_but_one(m, e, ARRAY)),
-        (rest & (k > 0.0) & (k < m - 1.0) & (e > 0.5), lambda k, m, e: _roots(m - k - 1.0, m, 1.0 - e)[1]),
+        (rest & (k > 0.0) & (k < m - 1.0) & (e > 0.5), lambda k, m, e: _root(m - k - 1.0, m, 1.0 - e, 1.0, ARRAY)[1]),
     ):
         if chosen.any():
             result[chosen] = formula(k[chosen], m[chosen], e[chosen])
@@ -111,30 +110,17 @@ def _start(k: Numbers, m: Numbers, e: Numbers, lib: Any) -> tuple[Numbers, Numbe
     return lib.where(l <= 0.5, l, 1.0 - c), lib.where(l <= 0.5, 1.0 - l, lib.maximum(c, _SMALLEST))
 
 
-_SMALLEST = 1e-307  # keeps m (1 - l) a normal number
-
-
-def _root(k: float, m: float, l: float, c: float, e: float, share: float) -> tuple[float, float]:
-    """The root and its complement, both rounded up, from a start beyond it."""
-    log_level = math.log(e)
+def _root(k: Numbers, m: Numbers, e: Numbers, share: float, lib: Any) -> tuple[Numbers, Numbers]:
+    """The root and its complement, both rounded up."""
+    l, c = _start(k, m, e, lib)
+    log_level = lib.log(e)
     for _ in range(_MOST_STEPS):
-        step, excess, error = _halley(k, m, l, c, log_level, share, SCALAR)
-        l, c = _moved(l, c, step, SCALAR)
-        if abs(excess) < _LAST_STEP:
+        step, excess, error = _halley(k, m, l, c, log_level, share, lib)
+        l, c = _moved(l, c, step, lib)
+        if lib.largest(abs(excess)) < _LAST_STEP:
             break
-    return _outward(l, c, error, SCALAR)
-
-
-def _roots(k: Numbers, m: Numbers, e: Numbers) -> tuple[Numbers, Numbers]:
-    """:func:`_root` for arrays and the whole mass at k."""
-    log_level = np.log(e)
-    l, c = _start(k, m, e, ARRAY)
-    for _ in range(_MOST_STEPS):
-        step, excess, error = _halley(k, m, l, c, log_level, 1.0, ARRAY)
-        l, c = _moved(l, c, step, ARRAY)
-        if np.abs(excess).max() < _LAST_STEP:
-            break
-    return _outward(l, c, error, ARRAY)
+    # Raised by the rounding of the equation, ``error`` in ln c, and of the last step.
+    return _raised(l + error * c, 2, lib), _raised(c + error * c, 2, lib)
 
 
 def _halley(
@@ -158,8 +144,3 @@ def _moved(l: Numbers, c: Numbers, step: Numbers, lib: Any) -> tuple[Numbers, Nu
     """The risk after u = ln(1 - l) has moved by ``step``; the smaller of l and c keeps its relative accuracy."""
     new_l, new_c = l - c * lib.expm1(step), lib.maximum(c * lib.exp(step), _SMALLEST)
     return lib.where(new_l <= 0.5, new_l, 1.0 - new_c), lib.where(new_l <= 0.5, 1.0 - new_l, new_c)
-
-
-def _outward(l: Numbers, c: Numbers, error: Numbers, lib: Any) -> tuple[Numbers, Numbers]:
-    """Both parts raised by the rounding of the equation, ``error`` in ln c, and of the last step."""
-    return _raised(l + error * c, 2, lib), _raised(c + error * c, 2, lib)

@@ -13,13 +13,14 @@ integers do. With f = P(B = c - 1) and R = P(B < c)/f, de Moivre's identity give
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ..numerics.binary_kl import kl_inverse
 from .binomial import EPSILON, Tail, tails_at
-from .confidence_sets import ConfidenceSet, frozen, levels_of, uniform_level
+from .confidence_sets import ConfidenceSet, frozen, levels_of
 from .scores import Array
 from .support_function import mean_of_box, normed
 
@@ -85,6 +86,7 @@ def _limit(s: Array, m: float, e: Array, c: Array, high: Array) -> Array:
     return high
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class LossSet(ConfidenceSet):
     """From sums of losses: a limit for each mean loss at the level delta p_i. Ties have nothing to share here."""
 
@@ -94,30 +96,7 @@ class LossSet(ConfidenceSet):
     prior: Array | None
 
     claim = "has an expected loss of"
-
-    def __init__(self, sums: Array, m: int, delta: float, prior: Array | None) -> None:
-        self._set(sums=sums, m=m, delta=delta, prior=prior)
-
-    @property
-    def method(self) -> str:
-        """Which set."""
-        return "losses in [0, 1]"
-
-    @property
-    def _uniform_level(self) -> float:
-        return uniform_level(self.delta, self.sums.size)
-
-    @property
-    def bound(self) -> float:
-        """The smallest limit."""
-        return self.single_bound
-
-    @cached_property
-    def posterior(self) -> Array:
-        """All the weight on one classifier: no mixture has a smaller bound."""
-        posterior = np.zeros(self.sums.size)
-        posterior[self.single] = 1.0
-        return frozen(posterior)
+    method = "losses in [0, 1]"
 
     @cached_property
     def single(self) -> int:
@@ -126,18 +105,25 @@ class LossSet(ConfidenceSet):
 
     @cached_property
     def single_bound(self) -> float:
-        """The smallest limit."""
+        """The smallest limit; for the uniform prior the only one that is needed for it."""
         if self.prior is not None:
             return float(self.single_bounds[self.single])
-        return float(loss_limits(self.sums[[self.single]], self.m, np.array([self._uniform_level]))[0])
+        levels = levels_of(self.delta, None, self.sums.size)[:1]
+        return float(loss_limits(self.sums[[self.single]], self.m, levels)[0])
+
+    @cached_property
+    def posterior(self) -> Array:
+        """All the weight on one classifier: no mixture has a smaller bound."""
+        return frozen((np.arange(self.sums.size) == self.single).astype(np.float64))
 
     @cached_property
     def single_bounds(self) -> Array:
         """The limit of each classifier."""
+        levels = levels_of(self.delta, self.prior, self.sums.size)
         if self.prior is not None:
-            return frozen(loss_limits(self.sums, self.m, levels_of(self.delta, self.prior)))
+            return frozen(loss_limits(self.sums, self.m, levels))
         distinct, places = np.unique(self.sums, return_inverse=True)
-        return frozen(loss_limits(distinct, self.m, np.full(distinct.size, self._uniform_level))[places])
+        return frozen(loss_limits(distinct, self.m, levels[: distinct.size])[places])
 
     def bound_of(self, posterior: Array) -> float:
         """The mean of the limits."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +14,7 @@ from .limits import limits
 from .scores import Array
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Certificates(Immutable):
     """The certificates of B samples of the same H classifiers; field by field those of :class:`Certificate`.
 
@@ -31,9 +33,6 @@ class Certificates(Immutable):
     errors: NDArray[np.int64]
     m: int
     delta: float
-
-    def __init__(self, errors: NDArray[np.int64], m: int, delta: float) -> None:
-        self._set(errors=errors, m=m, delta=delta)
 
     def __len__(self) -> int:
         return len(self.errors)

@@ -25,7 +25,7 @@ from ..errors import InputError
 from ..files import write_atomically
 from ..html import as_html
 from ..validation import check_delta, real_numbers
-from ..wording import at_most, delta_text
+from ..wording import at_most, delta_text, paragraphs
 
 if TYPE_CHECKING:
     from ..plots import MonitorDisplay
@@ -171,9 +171,12 @@ class RiskMonitor:
             verdict = f"No alarm: {seen}, which does not contradict that {held}."
         else:
             verdict = f"Alarm after {self.alarm} examples: {seen}. It is no longer plausible that {held}."
-        return (
-            f"{verdict}\nIf that stays true, the probability of ever having an alarm is at most "
-            f"{delta_text(self.delta)}. Evidence {self.wealth:.3g}; the alarm is at {1.0 / self.delta:.3g}."
+        return paragraphs(
+            [
+                verdict,
+                f"While that is true, the probability that there is ever an alarm is at most {delta_text(self.delta)}.",
+                f"Evidence {self.wealth:.3g}; the alarm is at {1.0 / self.delta:.3g}.",
+            ]
         )
 
     def _repr_html_(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -12,14 +13,12 @@ from .confidence_sets import ConfidenceSet, frozen
 from .scores import Array
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class PacBayesSet(ConfidenceSet):
     """The bound that a problem evaluates, with the posterior of a solution."""
 
     problem: Problem
     solution: Solution
-
-    def __init__(self, problem: Problem, solution: Solution) -> None:
-        self._set(problem=problem, solution=solution)
 
     @property
     def method(self) -> str:
@@ -37,16 +36,6 @@ class PacBayesSet(ConfidenceSet):
         """The solution's."""
         assert self.solution.posterior is not None
         return frozen(np.array(self.solution.posterior))
-
-    @property
-    def single(self) -> int:
-        """The classifier with the smallest bound."""
-        return int(np.argmin(self.single_bounds))
-
-    @property
-    def single_bound(self) -> float:
-        """Its bound."""
-        return float(self.single_bounds[self.single])
 
     @cached_property
     def single_bounds(self) -> Array:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numbers
-
 from ..constants import LARGEST_SAMPLE_SIZE
 from ..errors import InputError
-from ..validation import check_count, check_delta
+from ..validation import check_count, check_delta, check_share
 from .confidence_sets import uniform_level
 from .limits import limit
 
@@ -38,7 +36,7 @@ def sample_size(
     299
     """
     goal, risk, wanted = (
-        _share(name, value)
+        check_share(name, value)
         for name, value in (("target", target), ("expected_risk", expected_risk), ("chance", chance))
     )
     if not 0.0 < goal < 1.0 or not 0.0 < wanted < 1.0:
@@ -77,9 +75,3 @@ def _examples(errors: int, target: float, level: float) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if limit(float(errors), float(middle), level) <= target else (middle, high)
     return high
-
-
-def _share(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0.0 <= float(value) <= 1.0:
-        raise InputError(f"{name} is {value!r}; it must be a number from 0 to 1.")
-    return float(value)

@@ -42,7 +42,8 @@ def certify_files(
     mask = np.zeros(total, dtype=bool)
     mask[divided(total, share, seed)[0]] = True
     names, errors, _ = _count(files, target, set(ignore), mask)
-    return ChosenCertificate(errors[1], lambda k: int(errors[0, k] - errors[1, k]), total, delta, names, share, seed)
+    chosen = errors[1].argmin()
+    return ChosenCertificate(errors[1], int(errors[0, chosen] - errors[1, chosen]), total, delta, names, share, seed)
 
 
 def _count(
@@ -239,5 +240,5 @@ class _File:
                 row = rows + int(pc.index(large, True).as_py()) + 1
                 raise InputError(
                     f"{self.path}, row {row}: {name} is a floating-point number that stands for several whole numbers; "
-                    "give such labels as text or as integers."
+                    "write such labels as text, with a letter (in Parquet, or as integers)."
                 )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
-from ..validation import check_delta
+from ..validation import check_delta, check_number
 from .certificate import Certificate
 from .certify import certify, check_names
 from .choice import ChosenCertificate
@@ -160,9 +160,8 @@ def vote_name(size: int, names: Sequence[str] = ()) -> str:
 
 def check_share(choose: object) -> float:
     """A share strictly between 0 and 1."""
-    if isinstance(choose, bool) or not isinstance(choose, numbers.Real) or not 0.0 < float(choose) < 1.0:
-        raise InputError(f"choose is {choose!r}; it must be a share of the examples strictly between 0 and 1.")
-    return float(choose)
+    expected = "it must be a share of the examples strictly between 0 and 1"
+    return check_number("choose", choose, lambda share: 0.0 < share < 1.0, expected)
 
 
 def check_seed(random_state: object, share: float | None) -> int:

@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .binomial import ARRAY, EPSILON, SCALAR, Numbers, Tail, tail, tails_at
+from ..numerics.elementwise import Numbers
+from .binomial import ARRAY, EPSILON, SCALAR, Tail, tail, tails_at
 from .limits import limit, limits
 
 Array = NDArray[np.float64]
@@ -40,10 +41,6 @@ def level_of_convexity(k: Numbers, m: Numbers, lib: Any) -> Numbers:
     """P(B < k) at the risk (k + 1)/(m + 1), rounded down, for 0 < k < m."""
     at = tail(k, m, (k + 1.0) / (m + 1.0), (m - k) / (m + 1.0), lib)
     return at.below * lib.exp(at.log_mass - 2.0 * at.rounding)
-
-
-def _convex_level(k: float, m: float) -> float:
-    return 1.0 if k == 0.0 else 0.0 if k == m else level_of_convexity(k, m, SCALAR)
 
 
 class TieSplit:
@@ -84,7 +81,8 @@ class TieSplit:
         Without errors the score is e/(1 - l)^m, always convex; with nothing but errors it is concave.
         """
         if k.size <= 6:  # so few are done faster one by one
-            return np.array([_convex_level(count, m) for count in k.tolist()])
+            ends = {0.0: 1.0, m: 0.0}
+            return np.array([ends[n] if n in ends else level_of_convexity(n, m, SCALAR) for n in k.tolist()])
         size = max(m, 2.0)
         level = level_of_convexity(np.clip(k, 1.0, size - 1.0), np.full(k.size, size), ARRAY)
         return np.where(k == 0.0, 1.0, np.where(k == m, 0.0, level))

@@ -14,7 +14,7 @@ from .program import add_command
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the command under its old name."""
-    parser = add_command(subparsers, "certificate", run, "the former name of 'certify'")
+    parser = add_command(subparsers, "certificate", run, "", "The former name of 'pacb certify'.")
     add_options(parser)
     parser.set_defaults(options_of_fit={})
     return parser

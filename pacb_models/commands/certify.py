@@ -17,7 +17,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         subparsers,
         "certify",
         run,
-        "a certificate from error counts or predictions",
+        "certify classifiers, from error counts or predictions",
         "Print what the error counts of a set of classifiers guarantee: a bound for each classifier alone, the best\n"
         "first, and one for a random choice among them, all valid together with probability 1 - delta.\n\n"
         "  printf 'name,errors\\nforest,23\\nboosting,21\\n' > counts.csv\n"
@@ -45,7 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="one error count per line, or a CSV with a column 'errors' (or 'risk', exact multiples of 1/m) and "
         "optionally 'prior' and 'name'; '-' reads standard input",
     )
-    parser.add_argument("--m", type=int, help="number of examples on which the errors were counted")
+    parser.add_argument("--m", type=int, help="with COUNTS.csv: number of examples on which the errors were counted")
     parser.add_argument(
         "--predictions",
         nargs="+",

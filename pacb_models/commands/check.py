@@ -18,6 +18,7 @@ from .program import (
     named_solvers,
     problem_from,
 )
+from .streams import chatter_among_errors
 
 
 def add_parser(subparsers: Any) -> None:
@@ -26,11 +27,12 @@ def add_parser(subparsers: Any) -> None:
         subparsers,
         "check",
         _check,
-        "cross-check every solver on one problem",
+        "compare every solver on one bound",
         "Run every solver that can handle the problem and compare them with the certified optimum.\n"
         "Exit code 1 when one fails or disagrees.\n\n"
         "  pacb check risks.csv --m 549 --distance squared\n"
         "  pacb check risks.csv --m 549 --distance squared --direct\n"
+        "  pacb check risks.csv --m 549 --at-most latency=25 --support-at-most 5\n"
         "  pacb check risks.csv --m 549 --solvers mine.py:SOLVER,frontier,ipopt",
     )
     add_problem_arguments(parser)
@@ -50,10 +52,16 @@ def _check(options: argparse.Namespace) -> int:
 
     check_plot(options.plot)
     problem, _ = problem_from(options)
-    table = cross_check(problem, named_solvers(options.solvers), options.tol, time_limit=options.time_limit)
+    methods = named_solvers(options.solvers)
+    with chatter_among_errors():
+        table = cross_check(problem, methods, options.tol, time_limit=options.time_limit)
     if options.json:
         print(json.dumps(table.as_dict(), allow_nan=False))
     else:
         table.show()
+        if problem.posteriors is not None:
+            from ..constraints.wording import ABOUT
+
+            print(ABOUT)
     draw_path(options.plot, problem, table.solutions)
     return DONE if table.agree else FAILED

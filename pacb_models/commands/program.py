@@ -11,6 +11,7 @@ import argparse
 import json
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -21,6 +22,7 @@ from ..errors import InputError, RunStopped, SolverUnavailableError
 from ..names import CONSTANTS, DISTANCES
 from ..plugins import files_for_now, load, load_all, registered
 from . import streams
+from .constraint_arguments import add_constraint_arguments, constraints_from
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -33,7 +35,8 @@ GROUP = "pacb_models.commands"
 _DISTANCE_NAMES = tuple(dict.fromkeys(name for names in DISTANCES.values() for name in names))
 
 _RISKS_HELP = (
-    "one risk per line, or a CSV with a column 'risk' and optionally 'prior' and 'name'; '-' reads standard input"
+    "one risk per line, or a CSV with a column 'risk' and optionally 'prior', 'name' and columns for constraints; "
+    "'-' reads standard input"
 )
 
 
@@ -48,7 +51,7 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefau
     """Examples keep their line breaks; options show their defaults."""
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
-        if action.default is None or action.default is False or action.default == argparse.SUPPRESS:
+        if action.default is None or isinstance(action.default, bool) or action.default in ("", [], argparse.SUPPRESS):
             return action.help
         return super()._get_help_string(action)
 
@@ -102,10 +105,10 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
 
 def _as_typed(sentence: str, arguments: Sequence[str]) -> str:
     """A complaint that begins with an argument's name in Python, with the option that the user typed for it."""
-    name = re.match(r"\w+(?= is )", sentence)
-    option = f"--{name[0].replace('_', '-')}" if name else ""
+    name = re.match(r"(\w+: )?\w+(?= is )", sentence)
+    option = f"--{re.sub('_|: ', '-', name[0])}" if name else ""
     typed = any(word.partition("=")[0] == option for word in arguments if option)
-    return f"{option}{sentence[len(option) - 2 :]}" if typed else sentence
+    return f"{option}{sentence[len(name[0]) :]}" if name and typed else sentence
 
 
 def _complain(command: str, reason: object, status: int) -> int:
@@ -119,8 +122,17 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
     """The parser with our commands and those that are plugged in; of the latter only ``command``, when that is one."""
     parser = Parser(
         prog="pacb",
-        description="Compare fixed-point, Ipopt, convex-concave and exact methods that minimise PAC-Bayesian bounds "
-        "over finite sets of classifiers, and certify such sets.",
+        description=textwrap.fill(
+            "Compare fixed-point, Ipopt, convex-concave and exact solvers that minimise PAC-Bayesian bounds "
+            "on the error of weighted classifiers, and certify classifiers.",
+            79,
+            break_on_hyphens=False,
+        ),
+        epilog="begin with:\n"
+        "  pacb doctor                          what works here\n"
+        "  pacb check risks.csv --m 549         every solver on one bound\n"
+        "  pacb certify counts.csv --m 549      a certificate from error counts\n"
+        "  pacb reproduce table3 --out paper    a table of the paper",
         formatter_class=HelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"pacb {__version__}")
@@ -141,10 +153,9 @@ def _add_plugged_in(subparsers: Any, command: str) -> None:
 
 
 def add_command(subparsers: Any, name: str, run: Any, summary: str, description: str = "") -> argparse.ArgumentParser:
-    """Add one command in the common form; for our commands and plugged-in ones alike."""
-    parser = subparsers.add_parser(
-        name, help=summary, description=description or summary, formatter_class=HelpFormatter
-    )
+    """Add one command in the common form; for our commands and plugged-in ones alike. Without summary, unlisted."""
+    listed = {"help": summary} if summary else {}
+    parser = subparsers.add_parser(name, **listed, description=description or summary, formatter_class=HelpFormatter)
     parser.set_defaults(run=run, parser=parser)
     return parser
 
@@ -164,6 +175,7 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
         "--direct", action="store_true", help="the bound without change of measure: convex and never larger"
     )
     add_bound_arguments(parser)
+    add_constraint_arguments(parser)
 
 
 def add_bound_arguments(parser: argparse.ArgumentParser) -> None:
@@ -183,15 +195,18 @@ def problem_from(options: argparse.Namespace) -> tuple[Problem, list[str]]:
     """The problem that the arguments describe, and the classifiers' names."""
     from ..direct import DirectProblem
     from ..problem import BoundProblem
-    from ..risk_file import read_risk_file
+    from ..risk_file import read_value_file
 
     if options.direct and options.plot:
         raise InputError("--plot draws a bound along its path of optimal posteriors, which direct bounds do not have.")
     if options.divergence != "renyi":
         refuse_ignored(options, ["order"], "goes with --divergence renyi")
-    content = read_risk_file(options.risks)
+    content = read_value_file(options.risks, ("risk",))
+    constraints = constraints_from(options, content.table)
+    if constraints and options.plot:
+        raise InputError("--plot draws a bound along its path of optimal posteriors, which knows no constraints.")
     problem = (DirectProblem if options.direct else BoundProblem)(
-        content.risks,
+        content.values,
         m=options.m,
         delta=options.delta,
         distance=options.distance,
@@ -199,6 +214,7 @@ def problem_from(options: argparse.Namespace) -> tuple[Problem, list[str]]:
         prior=content.prior,
         constant=options.constant,
         order=options.order,
+        constraints=constraints,
     )
     return problem, content.names
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from typing import TextIO
 
 
@@ -17,6 +19,20 @@ def prepare() -> None:
             setattr(sys, name, open(os.devnull, "w"))
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def chatter_among_errors() -> Iterator[None]:
+    """Meanwhile, what solvers and their libraries print goes to standard error: standard output is our answer's."""
+    sys.stdout.flush()
+    before = os.dup(1)
+    try:
+        os.dup2(2, 1)
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(before, 1)
+        os.close(before)
 
 
 def flush_output() -> None:

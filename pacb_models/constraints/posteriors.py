@@ -69,7 +69,7 @@ class Posteriors:
             each.check_size(size)
             if isinstance(each, Average):
                 number += 1
-                rows += _rows(each, f"average {number}")
+                rows += _rows(each, number)
             elif isinstance(each, Weights):
                 np.maximum(lower, 0.0 if each.at_least is None else each.at_least, out=lower)
                 np.minimum(upper, 1.0 if each.at_most is None else each.at_most, out=upper)
@@ -108,14 +108,26 @@ class Posteriors:
     def describe(self) -> str:
         """The constraints in words."""
         parts = [str(row) for row in self.rows]
-        parts += [f"weights at most {_values(self.upper)}"] if self.upper.min() < 1.0 else []
-        parts += [f"weights at least {_values(self.lower)}"] if self.lower.max() > 0.0 else []
-        if self.support is not None:
-            limit = self.support.at_most
-            parts.append(
-                f"at most {limit} classifiers" if limit else f"sizes of at most {self.support.total:g} together"
-            )
+        parts += [self.caps()] if self.upper.min() < 1.0 else []
+        parts += [self.floors()] if self.lower.max() > 0.0 else []
+        parts += [self.room()] if self.support is not None else []
         return ", ".join(parts)
+
+    def caps(self) -> str:
+        """The caps in words."""
+        return f"weights at most {_values(self.upper)}"
+
+    def floors(self) -> str:
+        """The floors in words."""
+        return f"weights at least {_values(self.lower)}"
+
+    def room(self) -> str:
+        """The limit on the support in words."""
+        assert self.support is not None
+        limit = self.support.at_most
+        if limit is None:
+            return f"sizes of at most {self.support.total:g} together"
+        return f"at most {limit} classifier{'s' * (limit > 1)}"
 
     def kinds(self) -> dict[str, str]:
         """The kinds of constraints in it, with words for each."""
@@ -296,15 +308,14 @@ class Posteriors:
             raise InputError(f"constraints cannot hold together: {self.describe()}.")
 
 
-def _rows(constraint: Average, default: str) -> list[Row]:
+def _rows(constraint: Average, number: int) -> list[Row]:
     """One row for each limit; the second of two says in its name which it is."""
-    name = constraint.name or default
+    names = constraint.limit_names(number)
     rows = []
     if constraint.at_most is not None:
-        rows.append(Row(name, constraint.values, constraint.at_most, False))
+        rows.append(Row(names["at_most"], constraint.values, constraint.at_most, False))
     if constraint.at_least is not None:
-        second = f"{name} (at least)" if rows else name
-        rows.append(Row(second, -constraint.values, -constraint.at_least, True))
+        rows.append(Row(names["at_least"], -constraint.values, -constraint.at_least, True))
     return rows
 
 

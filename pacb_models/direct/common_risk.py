@@ -115,7 +115,8 @@ def _newton(penalty: Penalty, sample: Sample, log_radius: float, start: float) -
             return Root(ALMOST_ONE, 1.0, count)
         step = penalty.newton_step(excess, total.slope)
         new = max(t - step, sample.least + 0.5 * (t - sample.least)) if step > 0.0 else t - step
-        if abs(step) <= 2.0 * _EPSILON * abs(t) or (step > 0.0 and new >= highest):
+        # Rounding may lead to and fro around the root.
+        if abs(step) <= 2.0 * _EPSILON * abs(t) or (step > 0.0 and t >= highest):
             break
         if step > 0.0:
             highest = t

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import UnsupportedProblemError
 from ..numerics.inner import dot
 from .scaling import scaling
 
 if TYPE_CHECKING:
     from ..problem import BoundProblem
+    from .limits import Limit
 
 
 class Algebra:
@@ -90,6 +92,18 @@ class Algebra:
     def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
         """A constraint that an expression is zero, or not below it; numbers have none."""
 
+    def limit(self, limit: Limit, scale: float) -> None:
+        """A constraint on an average of the posterior, in the unit of its row."""
+        average = self.average(limit.values)
+        if limit.equality:
+            self.equal(limit.name, 0.0, average, scale)
+        else:
+            self.at_least(limit.name, 0.0, average, scale)
+
+    def support(self, costs: np.ndarray, total: float) -> None:
+        """A limit on the total cost of the classifiers that have weight, for systems with binary variables."""
+        raise UnsupportedProblemError(f"{type(self).__name__} has no limits on the support.")
+
     def reach(self, name: str, distance: Any, budget: Any) -> None:
         """The constraint that inverts a distance: it is not below the budget, and equal to it at the minimum."""
         self.at_least(name, distance, budget)
@@ -150,9 +164,46 @@ class Numbers(Algebra):
 
         return self.mean(xlogy(ratios, ratios))
 
+    def support(self, costs: np.ndarray, total: float) -> None:
+        pass
+
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> float:
         self.values[name] = value
         return value
+
+
+class Squares(Algebra):
+    r"""An algebra without square roots, for solvers that read polynomials: roots are variables.
+
+    A root ``s1`` of ``x`` has :math:`s_1^2 \ge x`, and the norm of order two, ``t``, has :math:`t^2 \ge \sum_i p_i
+    w_i^2`, a second-order cone. Both hold with equality at a minimum, as every bound increases with them.
+    """
+
+    roots = 0
+
+    def sqrt(self, x: Any) -> Any:
+        self.roots += 1
+        s = self.variable(f"s{self.roots}", self.root(x), 0.0)
+        self.at_least(f"root{self.roots}", s * s, x)
+        return s
+
+    def root(self, x: Any) -> float:
+        """The value of a square root at the start; only numbers have one."""
+        return math.nan
+
+    def norm(self, ratios: Any, order: float) -> Any:
+        if order != 2.0:
+            return super().norm(ratios, order)
+        t = self.variable("t", max(self.size, 1.0), 1.0)
+        self.at_least("divergence", t * t, self.mean_power(ratios, 2))
+        return t
+
+
+class SquaredNumbers(Squares, Numbers):
+    """The values of the variables in an algebra without square roots."""
+
+    def root(self, x: Any) -> float:
+        return math.sqrt(x)
 
 
 def object_array(items: list[Any]) -> np.ndarray:

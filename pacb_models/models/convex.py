@@ -27,6 +27,7 @@ import numpy as np
 
 from ..errors import UnsupportedProblemError
 from ..solver import lacking
+from .limits import box, limits
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -48,6 +49,10 @@ class Cone:
     def data(self, problem: BoundProblem) -> dict[str, Any]:
         """The numbers that a problem with this cone and a given size depends on."""
         raise NotImplementedError
+
+    def factor(self, problem: BoundProblem) -> float:
+        """What the bound is multiplied by in the objective."""
+        return 1.0
 
     def write(self, q: cp.Variable, data: dict[str, Any]) -> tuple[cp.Expression, list[Any]]:
         """The objective and the constraints; the cone whose multiplier tells the posterior is the first."""
@@ -95,6 +100,9 @@ class EntropyCone(Cone):
         slopes = problem.distance_function.derivatives(0.5, 0.5)
         cost = problem.exponent * (slopes.L / slopes.b) * problem.risks - np.log(problem.prior)
         return {"cost": cost, "offset": problem.coefficient}
+
+    def factor(self, problem: BoundProblem) -> float:
+        return problem.exponent / problem.distance_function.derivatives(0.5, 0.5).b
 
     def write(self, q: cp.Variable, data: dict[str, Any]) -> tuple[cp.Expression, list[Any]]:
         import cvxpy as cp
@@ -175,5 +183,27 @@ def build(problem: BoundProblem, parametrised: bool) -> ConvexModel:
         data = parameters = {name: cp.Parameter(np.shape(value), name=name) for name, value in data.items()}
     q = cp.Variable(problem.size, name="q", nonneg=True)
     objective, constraints = cone.write(q, data)
-    program = cp.Problem(cp.Minimize(objective), [cp.sum(q) == 1.0, *constraints])
+    program = cp.Problem(cp.Minimize(objective), [cp.sum(q) == 1.0, *constraints, *kept(problem, q)])
     return ConvexModel(program, q, parameters, cone, constraints[0])
+
+
+def kept(problem: Problem, q: cp.Variable) -> list[Any]:
+    """The problem's constraints on the posterior, labelled as the user calls them."""
+    import cvxpy as cp
+
+    if problem.posteriors is None:
+        return []
+    lower, upper = box(problem)
+    held, capped = np.flatnonzero(lower > 0.0), np.flatnonzero(upper < 1.0)
+    constraints = [(q[held] >= lower[held]).set_label("weights at least")] if held.size else []
+    constraints += [(q[capped] <= upper[capped]).set_label("weights at most")] if capped.size else []
+    for limit in limits(problem):
+        sign = -1.0 if limit.row.turned else 1.0
+        average, bound = (sign * limit.row.values) @ q, sign * limit.row.limit
+        row = average >= bound if limit.row.turned else average <= bound
+        constraints.append((average == bound if limit.equality else row).set_label(limit.name))
+    if problem.posteriors.support is not None:
+        on = cp.Variable(problem.size, name="on", boolean=True)
+        costs, total = problem.posteriors.support.costs(problem.size)
+        constraints += [q <= cp.multiply(np.minimum(upper, 1.0), on), (costs @ on <= total).set_label("support")]
+    return constraints

@@ -1,7 +1,10 @@
 r"""The lifted model of a bound minimisation, for any distance and divergence with a method ``express``.
 
 .. math:: \min\ r \quad\text{s.t.}\quad \sum_i p_i w_i = 1, \quad L = \sum_i p_i w_i l_i, \quad
-          D \ge \sum_i p_i f(w_i), \quad \phi(L, r) \ge b(D), \quad w \ge 0 .
+          D \ge \sum_i p_i f(w_i), \quad \phi(L, r) \ge b(D), \quad w \ge 0 ,
+
+with a row for every average that the problem constrains; caps and floors are bounds of the weights. A limit on the
+support has a binary variable for every weight, which is zero with it.
 
 Empirical risk and divergence are variables with constraints of their own, so that the Hessian is a diagonal plus a few
 entries. The inequalities hold with equality at a minimum, as every bound increases with the divergence; stated as
@@ -18,6 +21,7 @@ import numpy as np
 from ..errors import UnsupportedProblemError
 from ..solver import lacking
 from .algebra import Algebra, Numbers
+from .limits import limits
 
 if TYPE_CHECKING:
     from ..problem import BoundProblem
@@ -30,6 +34,10 @@ def write(algebra: Algebra) -> Any:
     """Write the model in an algebra; the expression that is to be minimised."""
     problem, factors = algebra.problem, algebra.factors
     algebra.equal("normalised", algebra.average(np.ones(problem.size)), 1.0, factors.normalised)
+    for limit in limits(problem):
+        algebra.limit(limit, factors.normalised)
+    if problem.posteriors is not None and problem.posteriors.support is not None:
+        algebra.support(*problem.posteriors.support.costs(problem.size))
     L = algebra.empirical_risk()
     algebra.scale = factors.divergence
     budget = problem.divergence_function.express(algebra, algebra.ratios)

@@ -1,7 +1,8 @@
 r"""Bound minimisations as Pyomo models, to be printed, read, and handed to any solver Pyomo knows.
 
-Every model has the posterior weights ``q``, a constraint ``normalised`` and one objective ``bound``. The two
-formulations are the same problem written twice:
+Every model has the posterior weights ``q``, a constraint ``normalised`` and one objective ``bound``. Averages that the
+problem constrains are ``rows[name]``, as the user wrote them; caps and floors are bounds of ``q``; a limit on the
+support has binary variables ``on``, for solvers that know them. The formulations are the same problem written thrice:
 
 ``lifted``
     the empirical risk ``L`` and the statistic are variables with constraints of their own (see
@@ -10,6 +11,9 @@ formulations are the same problem written twice:
 ``substituted``
     as the paper writes it: empirical risk and divergence are expressions in ``q``. The second derivatives of a
     function of two sums couple every weight with every other, so the Hessian has :math:`H^2` entries.
+``squares``
+    as the first, with square roots as variables (see :class:`~pacb_models.models.algebra.Squares`): with χ², the linear
+    and the squared distance have a linear objective and quadratic constraints, which ``.lp`` and ``.mps`` files hold.
 
 The kl distance adds the variable ``r``, the bound itself, with :math:`kl(L, r) \ge b`, :math:`r \ge L` (an equality
 in the substituted formulation, as in the paper); the distance φ_CH adds ``y``, the square of :math:`r - L`.
@@ -21,34 +25,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..constraints.nearest import nearest
 from ..errors import InputError
 from ..validation import check_choice
-from .algebra import Algebra, elementwise, object_array
+from .algebra import Algebra, SquaredNumbers, Squares, elementwise, object_array
 from .lifted import check_expressed, values_at, write
+from .limits import Limit, box, limits
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
     from ..problem import BoundProblem
 
-FORMULATIONS = ("lifted", "substituted")
+FORMULATIONS = ("lifted", "substituted", "squares")
 
 
 def check_formulation(formulation: object, argument: str = "formulation") -> str:
-    """One of the two formulations."""
+    """One of the formulations."""
     if formulation == "direct":
         raise InputError(f"{argument} is 'direct', which is called 'substituted' now.")
     return check_choice(argument, formulation, FORMULATIONS)
 
 
 def pyomo_model(problem: BoundProblem, formulation: str = "lifted") -> pyo.ConcreteModel:
-    """The bound minimisation as a Pyomo model that starts at the prior.
+    """The bound minimisation as a Pyomo model that starts at the prior, or at what is nearest under its constraints.
 
     Parameters
     ----------
     problem : BoundProblem
         Whose distance and divergence have a method ``express``.
-    formulation : {"lifted", "substituted"}
+    formulation : {"lifted", "substituted", "squares"}
 
     Returns
     -------
@@ -66,11 +72,13 @@ def pyomo_model(problem: BoundProblem, formulation: str = "lifted") -> pyo.Concr
     """
     import pyomo.environ as pyo
 
-    writer = {"lifted": PyomoAlgebra, "substituted": Substituted}[check_formulation(formulation)]
+    writers = (PyomoAlgebra, Substituted, PyomoSquares)
+    writer = dict(zip(FORMULATIONS, writers))[check_formulation(formulation)]
     check_expressed(problem)
     algebra = writer(problem, pyo.ConcreteModel(name=f"{problem.distance}-{problem.divergence}, {formulation}"))
     algebra.add("bound", pyo.Objective(expr=write(algebra)), algebra.factors.objective)
-    set_start(algebra.model, problem, problem.prior)
+    start = problem.prior if problem.posteriors is None else nearest(problem.posteriors, problem.prior)
+    set_start(algebra.model, problem, start)
     return algebra.model
 
 
@@ -78,7 +86,7 @@ def set_start(model: pyo.ConcreteModel, problem: BoundProblem, posterior: np.nda
     """Give every variable its value at a posterior, so that a solver starts from a feasible point."""
     for variable, weight in zip(model.q.values(), posterior.tolist()):
         variable.set_value(weight, skip_validation=True)
-    values = values_at(problem, posterior).values
+    values = values_at(problem, posterior).values | values_at(problem, posterior, SquaredNumbers).values
     for name, value in values.items():
         variable = model.component(name)
         if variable is not None:
@@ -94,6 +102,11 @@ class PyomoAlgebra(Algebra):
         super().__init__(problem, problem.prior)
         self.model = model
         model.q = pyo.Var(range(problem.size), domain=pyo.NonNegativeReals)
+        if problem.posteriors is not None:
+            for variable, floor, cap in zip(model.q.values(), *(bounds.tolist() for bounds in box(problem))):
+                variable.setlb(floor or None)
+                variable.setub(cap if cap < 1.0 else None)
+            model.rows = pyo.Constraint([limit.name for limit in limits(problem)])
         model.scaling_factor = pyo.Suffix(direction=pyo.Suffix.EXPORT)
         self.weights = list(model.q.values())
         model.scaling_factor.update(zip(self.weights, self.factors.weights.tolist()))
@@ -143,6 +156,24 @@ class PyomoAlgebra(Algebra):
         self.model.add_component(name, created)
         return created
 
+    def limit(self, limit: Limit, scale: float) -> None:
+        """As the user wrote it: ``at_most`` or ``at_least``, in his unit."""
+        row, sign = limit.row, -1.0 if limit.row.turned else 1.0
+        average, bound = self._sum(sign * row.values, self.weights), sign * row.limit
+        if limit.equality:
+            self.model.rows[row.name] = average == bound
+        else:
+            self.model.rows[row.name] = average >= bound if row.turned else average <= bound
+        self.model.scaling_factor[self.model.rows[row.name]] = scale / limit.unit
+
+    def support(self, costs: np.ndarray, total: float) -> None:
+        import pyomo.environ as pyo
+
+        model, caps = self.model, np.minimum(box(self.problem)[1], 1.0).tolist()
+        model.on = pyo.Var(range(self.problem.size), domain=pyo.Binary, initialize=1)
+        model.held = pyo.Constraint(range(self.problem.size), rule=lambda model, i: model.q[i] <= caps[i] * model.on[i])
+        self.model.support = pyo.Constraint(expr=self._sum(costs, model.on.values()) <= total)
+
     def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
         import pyomo.environ as pyo
 
@@ -163,3 +194,7 @@ class Substituted(PyomoAlgebra):
 
     def reach(self, name: str, distance: Any, budget: Any) -> None:
         self.equal(name, distance, budget)
+
+
+class PyomoSquares(Squares, PyomoAlgebra):
+    """Without square roots."""

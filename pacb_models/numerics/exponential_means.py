@@ -73,8 +73,11 @@ def log_exponential_mean(phi: Polynomial, offset: float) -> float:
 
 
 def log_exponential_mean_above(phi: Polynomial, mean: float) -> float:
-    """ln E[exp(n phi)] at l = mean/m, 0 < mean < m, when phi counts as zero for k <= mean: 1 + E[exp(n phi) - 1]."""
-    weights, log_terms, log_probabilities = _terms(phi, mean / phi.m - 0.5, math.floor(mean) + 1)
+    """ln E[exp(n phi)] at l = mean/m, 0 < mean <= m, when phi counts as zero for k <= mean: 1 + E[exp(n phi) - 1]."""
+    first = math.floor(mean) + 1
+    if first > phi.m:
+        return 0.0
+    weights, log_terms, log_probabilities = _terms(phi, mean / phi.m - 0.5, first)
     return math.log1p(float(np.sum(weights * (np.exp(log_terms) - np.exp(log_probabilities)))))
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..certificates import Certificate, ChosenCertificate
 from ..errors import InputError
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 _LONGEST = 32
 
 
+@dataclass(eq=False, repr=False)
 class CertificateDisplay(Display):
     """Observed error and certified bound of the best candidates, and the bound of the random classifier.
 
@@ -38,9 +43,8 @@ class CertificateDisplay(Display):
     True
     """
 
-    def __init__(self, certificate: Certificate, most: int = 25) -> None:
-        self.certificate = certificate
-        self.most = most
+    certificate: Certificate
+    most: int = 25
 
     @classmethod
     def from_certificate(cls, certificate: Certificate, most: int = 25) -> CertificateDisplay:
@@ -56,41 +60,23 @@ class CertificateDisplay(Display):
 
     def plot(self, ax: Axes | None = None) -> CertificateDisplay:
         """Draw on ``ax``, or on a new figure."""
-        shown, certificate = self.shown, self.certificate
-        own, self.ax_ = ax is None, new_axes(ax, height=1.6 + 0.24 * len(shown))
-        ax = self.ax_
-        rates = np.asarray(certificate.errors)[shown] / certificate.m
-        bounds = certificate.single_bounds[shown]
-        places = np.arange(len(shown))
-        with styled():
-            ax.hlines(places, rates, bounds, color=GREY, lw=1.2)
-            ax.plot(rates, places, "o", mfc="white", mec=BLUE, label="observed")
-            ax.plot(bounds, places, "|", color=VERMILION, ms=11, mew=2.2, label="certified: at most this")
-            ax.axvline(certificate.bound, color=VERMILION, lw=1.0, ls=":", label="certified for the random classifier")
-            ax.set_yticks(places, [literal(certificate.names[index], _LONGEST) for index in shown])
-            ax.set(xlabel=self._axis(), ylim=(len(shown) - 0.4, -0.6), xlim=(0.0, None))
-            ax.grid(axis="y", visible=False)
-            if own:
-                # Over names and axes: names may be long.
-                self.figure_.suptitle(self.title(), fontsize=11.0)
-                legend_below(ax, columns=3)
-            else:
-                ax.set_title(self.title())
-                ax.legend(fontsize=8.0)
+        shown, of = self.shown, self.certificate
+        # "errs with probability" and "has an expected loss of", for instance.
+        axis = "error probability" if "errs" in of.confidence_set.claim else "expected loss"
+        with candidate_axes(self, ax, [of.names[index] for index in shown], axis):
+            _observed_and_certified(self.ax_, of.errors[shown] / of.m, of.single_bounds[shown], "observed", mfc="white")
+            label = "certified for the random classifier"
+            self.ax_.axvline(of.bound, color=VERMILION, lw=1.0, ls=":", label=label)
         return self
 
     def title(self) -> str:
         """What is seen, in one sentence."""
-        certificate = self.certificate
-        name = literal(certificate.names[certificate.single], _LONGEST)
-        claim = f"{name} {certificate.confidence_set.claim} at most {at_most(certificate.single_bound)}"
-        return f"With probability at least {confidence_text(certificate.delta)} over the examples,\n{claim}"
-
-    def _axis(self) -> str:
-        # "errs with probability" and "has an expected loss of", for instance.
-        return "error probability" if "errs" in self.certificate.confidence_set.claim else "expected loss"
+        of = self.certificate
+        claim = f"{literal(of.names[of.single], _LONGEST)} {of.confidence_set.claim} at most {at_most(of.single_bound)}"
+        return f"With probability at least {confidence_text(of.delta)} over the examples,\n{claim}"
 
 
+@dataclass(eq=False, repr=False)
 class ChoiceDisplay(Display):
     """Errors of the best candidates on the examples that chose, and the bound of the chosen one.
 
@@ -101,31 +87,17 @@ class ChoiceDisplay(Display):
         How many candidates are shown, those with the fewest errors where they were compared.
     """
 
-    def __init__(self, certificate: ChosenCertificate, most: int = 25) -> None:
-        self.certificate = certificate
-        self.most = most
+    certificate: ChosenCertificate
+    most: int = 25
 
     def plot(self, ax: Axes | None = None) -> ChoiceDisplay:
         """Draw on ``ax``, or on a new figure."""
         of = self.certificate
         shown = np.argsort(of.choosing_errors, kind="stable")[: self.most].tolist()
-        own, self.ax_ = ax is None, new_axes(ax, height=1.6 + 0.24 * len(shown))
-        ax = self.ax_
-        first = of.examples - of.m
-        with styled():
-            ax.plot(of.choosing_errors[shown] / first, range(len(shown)), "o", mfc="white", mec=GREY, label="choosing")
-            ax.hlines([0], [of.errors / of.m], [of.bound], color=GREY, lw=1.2)
-            ax.plot([of.errors / of.m], [0], "o", color=BLUE, label="certifying")
-            ax.plot([of.bound], [0], "|", color=VERMILION, ms=11, mew=2.2, label="certified: at most this")
-            ax.set_yticks(range(len(shown)), [literal(of.names[index], _LONGEST) for index in shown])
-            ax.set(xlabel="error probability", ylim=(len(shown) - 0.4, -0.6), xlim=(0.0, None))
-            ax.grid(axis="y", visible=False)
-            if own:
-                self.figure_.suptitle(self.title(), fontsize=11.0)
-                legend_below(ax, columns=3)
-            else:
-                ax.set_title(self.title())
-                ax.legend(fontsize=8.0)
+        with candidate_axes(self, ax, [of.names[index] for index in shown], "error probability"):
+            rates = of.choosing_errors[shown] / (of.examples - of.m)
+            self.ax_.plot(rates, range(len(shown)), "o", mfc="white", mec=GREY, label="choosing")
+            _observed_and_certified(self.ax_, [of.errors / of.m], [of.bound], "certifying", mfc=BLUE)
         return self
 
     def title(self) -> str:
@@ -133,3 +105,31 @@ class ChoiceDisplay(Display):
         of = self.certificate
         claim = f"{literal(of.name, _LONGEST)} errs with probability at most {at_most(of.bound)}"
         return f"With probability at least {confidence_text(of.delta)} over {of.m} examples,\n{claim}"
+
+
+@contextmanager
+def candidate_axes(
+    display: CertificateDisplay | ChoiceDisplay, ax: Axes | None, names: Sequence[str], axis: str
+) -> Iterator[None]:
+    """Axes with a candidate per line, the first at the top; title and legend when they are drawn."""
+    own, display.ax_ = ax is None, new_axes(ax, height=1.6 + 0.24 * len(names))
+    with styled():
+        yield
+        display.ax_.set_yticks(range(len(names)), [literal(name, _LONGEST) for name in names])
+        display.ax_.set(xlabel=axis, ylim=(len(names) - 0.4, -0.6), xlim=(0.0, None))
+        display.ax_.grid(axis="y", visible=False)
+        if own:
+            # Over names and axes: names may be long.
+            display.figure_.suptitle(display.title(), fontsize=11.0)
+            legend_below(display.ax_, columns=3)
+        else:
+            display.ax_.set_title(display.title())
+            display.ax_.legend(fontsize=8.0)
+
+
+def _observed_and_certified(ax: Axes, rates: ArrayLike, bounds: ArrayLike, label: str, mfc: str) -> None:
+    """What the first candidates did, and at most this is certified."""
+    places = np.arange(np.size(rates))
+    ax.hlines(places, rates, bounds, color=GREY, lw=1.2)
+    ax.plot(rates, places, "o", mfc=mfc, mec=BLUE, label=label)
+    ax.plot(bounds, places, "|", color=VERMILION, ms=11, mew=2.2, label="certified: at most this")

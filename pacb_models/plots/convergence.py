@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +24,7 @@ AXES = ("iterations", "seconds")
 FLOOR = 1e-16
 
 
+@dataclass(eq=False, repr=False)
 class ConvergenceDisplay(Display):
     """Gap to the certified minimum along the way of each method.
 
@@ -44,10 +46,9 @@ class ConvergenceDisplay(Display):
     True
     """
 
-    def __init__(self, minimum: float, solutions: Mapping[str, Solution], against: str = "iterations") -> None:
-        self.minimum = minimum
-        self.solutions = dict(solutions)
-        self.against = against
+    minimum: float
+    solutions: Mapping[str, Solution]
+    against: str = "iterations"
 
     @classmethod
     def from_solvers(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,7 @@ _VALUES = {
 }
 
 
+@dataclass(eq=False, repr=False)
 class DivergenceDisplay(Display):
     """The minimum of several bounds as δ, m or the Rényi order changes, the risks staying as they are.
 
@@ -54,10 +56,9 @@ class DivergenceDisplay(Display):
     True
     """
 
-    def __init__(self, parameter: str, values: np.ndarray, minima: Mapping[str, np.ndarray]) -> None:
-        self.parameter = parameter
-        self.values = values
-        self.minima = dict(minima)
+    parameter: str
+    values: np.ndarray
+    minima: Mapping[str, np.ndarray]
 
     @classmethod
     def from_problem(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..certificates import RiskMonitor
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False)
 class MonitorDisplay(Display):
     """The evidence of a :class:`~pacb_models.RiskMonitor` after each update, and where the alarm is.
 
@@ -21,8 +23,7 @@ class MonitorDisplay(Display):
     monitor : RiskMonitor
     """
 
-    def __init__(self, monitor: RiskMonitor) -> None:
-        self.monitor = monitor
+    monitor: RiskMonitor
 
     def plot(self, ax: Axes | None = None) -> MonitorDisplay:
         """Draw on ``ax``, or on a new figure."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -72,20 +73,17 @@ def frontier_curve(problem: BoundProblem, between: tuple[float, float] | None = 
     ``between`` two empirical risks neighbours are as near as if this were all of the curve.
     """
     small = problem.merged().problem
-    excess = small.risks - small.risks.min()
-    if not excess.any():
-        return Curve(np.array([small.risks[0]]), np.array([small.bound(small.prior)]))
+    path = small.divergence_function.frontier(small.risks, small.prior, uniform=False)
+    prior = small.empirical_risk(small.prior), small.bound(small.prior)
+    if not path.spread:
+        return Curve(*(np.array([value]) for value in prior))
 
-    def point(log_scale: float) -> tuple[float, float, float]:
-        weights = _weights(small, excess, np.exp(log_scale))
-        q = weights / weights.sum()
+    def point(z: float) -> tuple[float, float, float]:
+        q = path.posterior(z)
         risk = small.empirical_risk(q)
-        return float(log_scale), risk, small.outer(risk, small.statistic(q))
+        return z, risk, small.outer(risk, small.statistic(q))
 
-    least, largest = np.log(excess[excess > 0.0].min()), np.log(excess.max())
-    # Below the smallest positive excess nothing but the smallest risk has weight (with KL: below a fiftieth of it).
-    start = least - np.log(50.0) if small.divergence_function.moments == "kl" else least
-    points = [point(scale) for scale in np.linspace(largest + np.log(1e4), start, 60)]
+    points = [point(z) for z in np.linspace(-math.log(1e4 * path.spread), path.last, 60).tolist()]
     for low, high in ((-np.inf, np.inf), *([] if between is None else [between])):
         for _ in range(_ROUNDS):
             table = np.array(points)
@@ -95,18 +93,8 @@ def frontier_curve(problem: BoundProblem, between: tuple[float, float] | None = 
             wide = np.flatnonzero(far & (inside[1:] | inside[:-1]))
             if not wide.size:
                 break
-            points = sorted(points + [point(0.5 * (table[k, 0] + table[k + 1, 0])) for k in wide], reverse=True)
-    prior = (np.inf, small.empirical_risk(small.prior), small.bound(small.prior))
-    table = np.array([prior, *points])
-    return Curve(table[:, 1], table[:, 2])
-
-
-def _weights(problem: BoundProblem, excess: np.ndarray, scale: float) -> np.ndarray:
-    """Unnormalised weights of the path at a level ``scale`` above the smallest risk (KL: at the rate 1/scale)."""
-    if problem.divergence_function.moments == "kl":
-        return problem.prior * np.exp(-excess / scale)
-    share = np.maximum(1.0 - excess / scale, 0.0)
-    return problem.prior * share ** (1.0 / (problem.order - 1.0))
+            points = sorted(points + [point(float(0.5 * (table[k, 0] + table[k + 1, 0]))) for k in wide])
+    return Curve(*np.array([prior, *(each[1:] for each in [*points, point(math.inf)])]).T)
 
 
 def place_of(minima: Sequence[LocalMinimum], curve: Curve, bound: float, risk: float) -> str:
@@ -130,6 +118,7 @@ def place_of(minima: Sequence[LocalMinimum], curve: Curve, bound: float, risk: f
     return NOWHERE
 
 
+@dataclass(eq=False, repr=False)
 class PathDisplay(Display):
     """The bound along the frontier, its local minima, the ends of the path, and what solvers returned.
 
@@ -153,17 +142,10 @@ class PathDisplay(Display):
     (['fixed-point'], 'local minimum 2 of 2')
     """
 
-    def __init__(
-        self,
-        problem: BoundProblem,
-        curve: Curve,
-        minima: Sequence[LocalMinimum],
-        solutions: Mapping[str, Point],
-    ) -> None:
-        self.problem = problem
-        self.curve = curve
-        self.minima = list(minima)
-        self.solutions = dict(solutions)
+    problem: BoundProblem
+    curve: Curve
+    minima: Sequence[LocalMinimum]
+    solutions: Mapping[str, Point]
 
     @classmethod
     def from_problem(
@@ -177,6 +159,8 @@ class PathDisplay(Display):
             raise UnsupportedProblemError(
                 f"the path is that of a BoundProblem, not of a {type(problem).__name__}, whose bound is convex."
             )
+        if problem.posteriors is not None:
+            raise UnsupportedProblemError("the path is that of the whole simplex, not of a problem with constraints.")
         exact = exact or solve(problem, "frontier")
         best = LocalMinimum(exact.bound, exact.empirical_risk, exact.divergence, exact.support_size)
         others = sorted(exact.local_minima)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False)
 class PosteriorDisplay(Display):
     """How solutions weigh the classifiers: weight over prior against risk, or the mass up to each risk.
 
@@ -37,10 +39,9 @@ class PosteriorDisplay(Display):
     ['fixed-point', 'frontier']
     """
 
-    def __init__(self, problem: Problem, solutions: Mapping[str, Solution], cumulative: bool = False) -> None:
-        self.problem = problem
-        self.solutions = dict(solutions)
-        self.cumulative = cumulative
+    problem: Problem
+    solutions: Mapping[str, Solution]
+    cumulative: bool = False
 
     @classmethod
     def from_solutions(
@@ -71,13 +72,11 @@ class PosteriorDisplay(Display):
                 ax.axhline(1.0, color=GREY, lw=1.2, label="prior")
             for name, solution in self.solutions.items():
                 assert solution.posterior is not None  # checked when the display was made
-                weights = solution.posterior[order]
-                look = style[name]
+                weights, look = solution.posterior[order], {**style[name], "label": literal(name)}
                 if self.cumulative:
-                    ax.step(risks, _masses(weights), where="post", label=literal(name), **{**look, "marker": ""})
+                    ax.step(risks, _masses(weights), where="post", **{**look, "marker": ""})
                 else:
-                    every = max(1, len(risks) // 40)
-                    ax.plot(risks, weights / prior, label=literal(name), markevery=every, **look)
+                    ax.plot(risks, weights / prior, markevery=max(1, len(risks) // 40), **look)
             label = "posterior mass up to this risk" if self.cumulative else "weight / prior weight"
             ax.set(xlabel="empirical risk of the classifier", ylabel=label, title=self.title())
             ax.legend(fontsize=8.0)

@@ -32,10 +32,13 @@ _COLUMNS = (
     "seconds",
     "verdict",
 )
-_NUMERIC = {"bound", "gap", "lower_bound", "kkt_residual", "iterations", "setup_seconds", "seconds"}
-#: On a terminal: shorter headings, and columns that a narrow window does without.
-_TITLES = {"lower_bound": "lower bound", "kkt_residual": "KKT", "setup_seconds": "set-up s", "seconds": "s"}
-_SPARE = {"gap", "lower_bound", "kkt_residual", "iterations", "setup_seconds"}
+#: What is printed, under short headings: the largest lower bound has a line of its own. A narrow window does without
+#: the columns that can be spared.
+_SHOWN = tuple(column for column in _COLUMNS if column != "lower_bound")
+_TITLES = {"kkt_residual": "KKT", "setup_seconds": "set-up s", "seconds": "s"}
+_SPARE = {"gap", "kkt_residual", "iterations", "setup_seconds"}
+_NUMERIC = {"bound", "seconds", *_SPARE}
+_HEADINGS = [terminal.Column(_TITLES.get(name, name), name in _NUMERIC, name in _SPARE) for name in _SHOWN]
 
 REFUTED = "its lower bound is refuted"
 
@@ -125,27 +128,14 @@ class CrossCheck:
         return f"{who}: the smallest bound is {at_most(self.reference_bound, 10)}.{absent}"
 
     def _repr_html_(self) -> str:
-        columns, rows = self._cells()
-        return as_html(self.verdict, columns, rows, len(rows))
+        return as_html(self.verdict, [column.title for column in _HEADINGS], self._cells(), len(self.rows))
 
     def __str__(self) -> str:
-        columns, rows = self._cells()
-        cells = [columns, *rows]
-        widths = [max(len(line[k]) for line in cells) for k in range(len(columns))]
-        lines = [
-            "  ".join(
-                cell.rjust(width) if column in _NUMERIC else cell.ljust(width)
-                for column, cell, width in zip(columns, line, widths, strict=True)
-            ).rstrip()
-            for line in cells
-        ]
-        return "\n".join([*lines, *self._remarks()])
+        return "\n".join([*terminal.aligned(_HEADINGS, self._cells()), *self._remarks()])
 
-    def _cells(self) -> tuple[list[str], list[list[str]]]:
-        """The columns that say something, and the lines as they are shown."""
-        proven = any(row.lower_bound is not None for row in self.rows)
-        columns = [column for column in _COLUMNS if proven or column != "lower_bound"]
-        return columns, [[_show(column, getattr(row, column)) for column in columns] for row in self.rows]
+    def _cells(self) -> list[list[str]]:
+        """The rows as they are shown."""
+        return [[_show(column, getattr(row, column)) for column in _SHOWN] for row in self.rows]
 
     def _remarks(self) -> list[str]:
         """What the comparison rests on."""
@@ -159,14 +149,12 @@ class CrossCheck:
 
     def show(self) -> None:
         """Print the table; on a terminal with the verdict first."""
-        columns, rows = self._cells()
-        headings = [terminal.Column(_TITLES.get(name, name), name in _NUMERIC, name in _SPARE) for name in columns]
         lines = [
             terminal.Row(cells, None if row.status == "unavailable" else row.agrees)
-            for row, cells in zip(self.rows, rows, strict=True)
+            for row, cells in zip(self.rows, self._cells(), strict=True)
         ]
         first = terminal.Row([self.verdict, *self._remarks()], self.agree)
-        terminal.show(first, [terminal.Grid("", headings, lines)], str(self))
+        terminal.show(first, [terminal.Grid("", _HEADINGS, lines)], str(self))
 
 
 def _finite(value: Any) -> Any:
@@ -178,8 +166,6 @@ def _show(column: str, value: Any) -> str:
         return "-"
     if column == "bound":
         return at_most(value, 10)
-    if column == "lower_bound":
-        return at_least(value, 10)
     if column in ("gap", "kkt_residual"):
         return f"{value:.1e}"
     if column in ("seconds", "setup_seconds"):

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..problem import Problem
 from ..solution import STATUSES, Outcome, Solution
+from ..wording import one_line
 
 #: A point whose recomputed KKT residual, or whose own weights' distance from the simplex, is above this is never
 #: reported as "optimal" ...
@@ -35,7 +36,7 @@ def assess(problem: Problem, outcome: Outcome, solver: str, seconds: float) -> S
         # What is judged keeps the constraints: a bound that is small because a row is broken is no bound of ours.
         posterior = problem.posteriors.repaired(posterior, broken)
     violation = max(off_simplex, broken)
-    status, message = outcome.status, outcome.message
+    status, message = outcome.status, one_line(outcome.message)
     bound, residual, risk, divergence = math.inf, math.inf, math.nan, math.nan
     if posterior is not None:
         bound, residual, risk, divergence = problem.judge(posterior)
@@ -123,7 +124,7 @@ class BadOutcome(Exception):
 _FORM = (
     ("status", lambda value: value in STATUSES, f"one of {', '.join(STATUSES)}"),
     ("iterations", lambda value: value is None or _is_number(value, numbers.Integral), "a count"),
-    ("setup_seconds", lambda value: _is_number(value, numbers.Real), "a number"),
+    ("setup_seconds", lambda value: _is_number(value, numbers.Real) and 0.0 <= value < math.inf, "a time"),
     ("lower_bound", lambda value: value is None or _is_number(value, numbers.Real), "a number"),
     ("message", lambda value: isinstance(value, str), "a text"),
     ("local_minima", lambda value: isinstance(value, tuple), "a tuple"),

@@ -75,12 +75,14 @@ def attempt(method: Solver, problem: Problem, options: dict[str, Any]) -> Outcom
     """What a method makes of a problem; one that fails in any way of its own has the status "error".
 
     Options that it refuses, software and memory that are missing, and an interrupt are not its own: they stay
-    exceptions.
+    exceptions. It gets a problem of its own: later solvers, and the judge, see what the caller gave, and nothing that
+    it computed from that.
     """
-    given = dict(vars(problem))
+    own = object.__new__(type(problem))
+    vars(own).update(vars(problem))
     try:
-        outcome = check_form(method.run(problem, **options), problem.size)
-        changed = [name for name, value in given.items() if vars(problem).get(name) is not value]
+        outcome = check_form(method.run(own, **options), problem.size)
+        changed = [name for name, value in vars(problem).items() if vars(own).get(name) is not value]
         if changed:
             raise BadOutcome(f"it changed {', '.join(changed)} of the problem that it was given")
         return outcome
@@ -91,9 +93,6 @@ def attempt(method: Solver, problem: Problem, options: dict[str, Any]) -> Outcom
     except (Exception, SystemExit) as reason:
         message = f"it raised {described(reason)}."
         return Outcome(None, "error", message, details={"traceback": traceback.format_exc()})
-    finally:
-        # Later solvers, and the judge, see what the caller gave.
-        vars(problem).update(given)
 
 
 def _check_options(method: Solver, options: dict[str, Any]) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from pacb_models.models.algebra import Algebra, Numbers, elementwise, object_array
+from pacb_models.models.algebra import SquaredNumbers, Squares, elementwise, object_array
 from pacb_models.models.lifted import values_at, write
 from pacb_models.problem import BoundProblem
 
@@ -35,23 +35,12 @@ LEAST_ENTROPY_UNIT = 1e-2
 LARGEST_NUMBER = 1e9
 
 
-class Forms(Algebra):
+class Forms(Squares):
     """What SCIP's model and its start have in common."""
 
     def __init__(self, problem: BoundProblem, start: np.ndarray) -> None:
         super().__init__(problem, start)
         self.largest = largest_size(problem, self.bound)
-        self.roots = 0
-
-    def sqrt(self, x: Any) -> Any:
-        self.roots += 1
-        s = self.variable(f"s{self.roots}", self.root(x), 0.0)
-        self.at_least(f"root{self.roots}", s * s, x)
-        return s
-
-    def root(self, x: Any) -> float:
-        """The value of a square root at the start; only numbers have one."""
-        return math.nan
 
     def norm(self, ratios: Any, order: float) -> Any:
         unit = self.size
@@ -81,11 +70,8 @@ class Forms(Algebra):
         return L
 
 
-class Start(Forms, Numbers):
+class Start(Forms, SquaredNumbers):
     """The values of SCIP's variables at a posterior."""
-
-    def root(self, x: Any) -> float:
-        return math.sqrt(x)
 
 
 class ScipModel(Forms):

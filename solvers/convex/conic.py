@@ -38,8 +38,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 100_000},
 }
 
-#: Clarabel's for direct bounds, whose weights are multipliers: of an accuracy that is the root of the bound's.
-DIRECT_TOLERANCES = {f"tol_{what}": 1e-12 for what in ("gap_abs", "gap_rel", "feas")}
+#: Clarabel's for direct bounds, whose weights are multipliers, and under constraints: their accuracy is the root of the
+#: bound's.
+SHARP = {f"tol_{what}": 1e-12 for what in ("gap_abs", "gap_rel", "feas")}
 
 #: Each backend's own name for a limit.
 LIMITS = {
@@ -81,6 +82,7 @@ class Conic(Solver):
 
     name = "cvxpy"
     needs = ("cone",)
+    honours = ("average", "weights")
     requires = ("cvxpy",)
     install = "pip install cvxpy"
     keeps_time_limit = True
@@ -125,8 +127,8 @@ class Conic(Solver):
         if options is not None and not isinstance(options, dict):
             raise InputError(f"options is {options!r}; it must be a dict of {backend}'s options.")
         settings = dict(SETTINGS[backend])
-        if backend == "CLARABEL" and isinstance(problem, DirectProblem):
-            settings |= DIRECT_TOLERANCES
+        if backend == "CLARABEL" and (isinstance(problem, DirectProblem) or problem.posteriors is not None):
+            settings |= SHARP
         if max_iterations is not None:
             settings[LIMITS[backend]["iterations"]] = check_count("max_iterations", max_iterations)
         try:
@@ -148,7 +150,7 @@ def _solve(problem: Problem, backend: str, settings: dict[str, Any], deadline: f
         started = time.perf_counter()
         return _solve_model(build_direct(problem), problem, backend, settings, deadline, started)
     assert isinstance(problem, BoundProblem)
-    if problem.size > LARGEST_PARAMETRISED:
+    if problem.size > LARGEST_PARAMETRISED or problem.posteriors is not None:
         started = time.perf_counter()
         return _solve_model(build(problem, parametrised=False), problem, backend, settings, deadline, started)
     kept, lock = _compiled(problem.divergence_function.cone(), problem.size)
@@ -210,7 +212,12 @@ def _posterior(model: ConvexModel | DirectModel, problem: Any) -> np.ndarray | N
 
 def _residual(problem: BoundProblem, weights: np.ndarray) -> float:
     q, _ = onto_simplex(weights)
-    return math.inf if q is None else problem.judge(q).kkt_residual
+    if q is None:
+        return math.inf
+    if problem.posteriors is not None:
+        # Multipliers know nothing of caps and rows; weights are judged as they will be reported.
+        q = problem.posteriors.repaired(q, problem.posteriors.violation(q))
+    return problem.judge(q).kkt_residual
 
 
 def _own_status(backend: str, raw: Any) -> tuple[str, int]:

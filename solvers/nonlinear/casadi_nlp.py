@@ -20,6 +20,7 @@ import numpy as np
 from pacb_models.errors import InputError
 from pacb_models.models.algebra import Algebra
 from pacb_models.models.lifted import values_at, write
+from pacb_models.models.limits import box
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
@@ -83,11 +84,12 @@ class CasadiAlgebra(Algebra):
         self.log, self.sqrt = casadi.log, casadi.sqrt
         self.ratios = casadi.SX.sym("w", problem.size)
         smallest = SMALLEST_RATIO if problem.divergence_function.steep else 0.0
+        lower, upper = box(problem)
         self.variables: list[Any] = [self.ratios]
         self.constraints: list[Any] = []
         self.limits: dict[str, list[float]] = {
-            "lbx": [smallest] * problem.size,
-            "ubx": [math.inf] * problem.size,
+            "lbx": np.maximum(lower / problem.prior, smallest).tolist(),
+            "ubx": (upper / problem.prior).tolist(),
             "lbg": [],
             "ubg": [],
         }
@@ -133,6 +135,7 @@ class Casadi(Solver):
 
     name = "casadi"
     needs = ("model",)
+    honours = ("average", "weights")
     requires = ("casadi",)
     install = "pip install 'pacb-models[solvers]', or pip install casadi"
     keeps_time_limit = True

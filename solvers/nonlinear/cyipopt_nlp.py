@@ -3,11 +3,12 @@ r"""Ipopt through cyipopt, with derivatives written by hand.
 The lifted problem, in the variables :math:`(q_1, \dots, q_H, L, D)`:
 
 .. math:: \min\ F(L, D) \quad\text{s.t.}\quad \sum_i q_i = 1, \quad \sum_i q_i l_i - L = 0, \quad
-          \sum_i p_i f(q_i/p_i) - D \le 0, \quad q \ge 0,
+          \sum_i p_i f(q_i/p_i) - D \le 0, \quad \tilde A q \le 0, \quad lo \le q \le up,
 
-where ``F`` is the bound as a function of the empirical risk and the statistic. ``F`` has two arguments and the sum
-is separable, so the Hessian of the Lagrangian has :math:`H + 3` entries. Only values and derivatives of distance and
-divergence are used: any pair will do, also a third party's.
+where :math:`\tilde A` has the averages that the problem constrains, in their units, and ``F`` is the bound as a
+function of the empirical risk and the statistic. ``F`` has two arguments and the sum is separable, so the Hessian of
+the Lagrangian has :math:`H + 3` entries. Only values and derivatives of distance and divergence are used: any pair will
+do, also a third party's.
 
 At Rényi orders α the statistic spans α times as many orders of magnitude as the weights, and Ipopt loses its way.
 There the last variable is the root :math:`t = D^{1/\alpha}`, with :math:`\sum_i p_i (q_i/(p_i t))^\alpha \le 1`.
@@ -22,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from pacb_models.models.limits import box, limits
 from pacb_models.models.scaling import scaling
 from pacb_models.numerics.inner import dot
 from pacb_models.problem import BoundProblem, Outer
@@ -52,8 +54,12 @@ class LiftedProblem:
         self.record: Callable[[], None] = lambda: None
         H = problem.size
         ones, weights = np.ones(H, dtype=int), np.arange(H)
-        self._jacobian_rows = np.concatenate((0 * ones, ones, [1], 2 * ones, [2]))
-        self._jacobian_columns = np.concatenate((weights, weights, [H], weights, [H + 1]))
+        self.limits = limits(problem)
+        #: The averages that are constrained, in their units.
+        self.averages = np.array([limit.values for limit in self.limits]).reshape(-1, H)
+        more = len(self.limits)
+        self._jacobian_rows = np.concatenate((0 * ones, ones, [1], 2 * ones, [2], np.repeat(np.arange(3, 3 + more), H)))
+        self._jacobian_columns = np.concatenate((weights, weights, [H], weights, [H + 1], np.tile(weights, more)))
         self._hessian_rows = np.concatenate((weights, [H, H + 1, H + 1]))
         self._hessian_columns = np.concatenate((weights, [H, H, H + 1]))
 
@@ -63,11 +69,16 @@ class LiftedProblem:
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper bounds of the variables."""
-        H = self.problem.size
         # By Jensen's inequality no posterior has a smaller statistic than the prior.
-        lower = np.append(np.zeros(H), (0.0, self.problem.statistic(self.problem.prior)))
-        upper = np.append(np.full(H, math.inf), (float(self.problem.risks.max() > 0.0), math.inf))
+        floors, caps = box(self.problem)
+        lower = np.append(floors, (0.0, self.problem.statistic(self.problem.prior)))
+        upper = np.append(caps, (float(self.problem.risks.max() > 0.0), math.inf))
         return lower, upper
+
+    def constraint_bounds(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper bounds of the constraints."""
+        lower = [0.0 if limit.equality else -math.inf for limit in self.limits]
+        return np.array([1.0, 0.0, -math.inf, *lower]), np.array([1.0, 0.0, 0.0, *(0.0 for _ in lower)])
 
     def objective(self, x: np.ndarray) -> float:
         """F(L, D)."""
@@ -81,9 +92,13 @@ class LiftedProblem:
         return slopes
 
     def constraints(self, x: np.ndarray) -> np.ndarray:
-        """The left sides of the three constraints (the first is the sum of the weights)."""
+        """The left sides of the constraints (the first is the sum of the weights)."""
         q = x[:-2]
-        return np.array([q.sum(), dot(q, self.problem.risks) - x[-2], self.problem.statistic(q) - x[-1]])
+        return np.array([q.sum(), dot(q, self.problem.risks) - x[-2], self.excess(q, x[-1]), *(self.averages @ q)])
+
+    def excess(self, q: np.ndarray, D: float) -> float:
+        """The left side of the divergence's constraint."""
+        return self.problem.statistic(q) - D
 
     def jacobianstructure(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns of the entries of :meth:`jacobian`."""
@@ -91,8 +106,14 @@ class LiftedProblem:
 
     def jacobian(self, x: np.ndarray) -> np.ndarray:
         """Derivatives of the constraints."""
-        slopes = self.problem.divergence_function.gradient(x[:-2], self.problem.prior)
-        return np.concatenate((np.ones(self.problem.size), self.problem.risks, [-1.0], slopes, [-1.0]))
+        slopes, slope = self.excess_slopes(x[:-2], x[-1])
+        return np.concatenate(
+            (np.ones(self.problem.size), self.problem.risks, [-1.0], slopes, [slope], self.averages.ravel())
+        )
+
+    def excess_slopes(self, q: np.ndarray, D: float) -> tuple[np.ndarray, float]:
+        """The derivatives of :meth:`excess`, for the weights and for the statistic."""
+        return self.problem.divergence_function.gradient(q, self.problem.prior), -1.0
 
     def hessianstructure(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns of the entries of :meth:`hessian`, in the lower triangle."""
@@ -136,17 +157,14 @@ class RootProblem(LiftedProblem):
     def objective(self, x: np.ndarray) -> float:
         return self.problem.bound_at(x[-2], x[-1])
 
-    def constraints(self, x: np.ndarray) -> np.ndarray:
-        q = x[:-2]
+    def excess(self, q: np.ndarray, D: float) -> float:
         # The statistic is homogeneous: that of q/t is the ratio of both sides, and neither overflows.
-        return np.array([q.sum(), dot(q, self.problem.risks) - x[-2], self.problem.statistic(q / x[-1]) - 1.0])
+        return self.problem.statistic(q / D) - 1.0
 
-    def jacobian(self, x: np.ndarray) -> np.ndarray:
-        problem, t = self.problem, x[-1]
-        ratio = x[:-2] / t
-        slopes = problem.divergence_function.gradient(ratio, problem.prior) / t
-        slope = -problem.order * problem.statistic(ratio) / t
-        return np.concatenate((np.ones(problem.size), problem.risks, [-1.0], slopes, [slope]))
+    def excess_slopes(self, q: np.ndarray, D: float) -> tuple[np.ndarray, float]:
+        problem, ratio = self.problem, q / D
+        slopes = problem.divergence_function.gradient(ratio, problem.prior) / D
+        return slopes, -problem.order * problem.statistic(ratio) / D
 
     def hessian(self, x: np.ndarray, multipliers: np.ndarray, objective_factor: float) -> np.ndarray:
         problem, t, order = self.problem, x[-1], self.problem.order
@@ -175,6 +193,7 @@ class CyIpopt(Solver):
 
     name = "cyipopt"
     needs = ("gradient", "hessian")
+    honours = ("average", "weights")
     requires = ("cyipopt",)
     install = "`make setup` builds it on the Ipopt inside casadi's wheel, or `conda install -c conda-forge cyipopt`"
     keeps_time_limit = True
@@ -221,20 +240,23 @@ def _solve(nlp: LiftedProblem, start: Start, options: dict[str, Any], trace: boo
 
     started = time.perf_counter()
     lower, upper = nlp.bounds()
+    least, most = nlp.constraint_bounds()
     ipopt = cyipopt.Problem(
         n=lower.size,
-        m=3,
+        m=least.size,
         problem_obj=nlp,
         lb=lower,
         ub=upper,
-        cl=np.array([1.0, 0.0, -math.inf]),
-        cu=np.array([1.0, 0.0, 0.0]),
+        cl=least,
+        cu=most,
     )
     factors = scaling(nlp.problem)
     ipopt.set_problem_scaling(
         factors.objective,
         np.append(factors.weights, (1.0, 1.0)),
-        np.array([factors.normalised, factors.empirical_risk, factors.divergence]),
+        np.array(
+            [factors.normalised, factors.empirical_risk, factors.divergence] + [factors.normalised] * len(nlp.limits)
+        ),
     )
     set_options(ipopt, options)
     way = Trace(trace)

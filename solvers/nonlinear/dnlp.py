@@ -22,6 +22,7 @@ import numpy as np
 from pacb_models.errors import InputError, SolverUnavailableError
 from pacb_models.models.algebra import Algebra
 from pacb_models.models.lifted import values_at, write
+from pacb_models.models.limits import box
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
@@ -55,7 +56,8 @@ class CvxpyAlgebra(Algebra):
 
         super().__init__(problem, start)
         self.log, self.sqrt = cp.log, cp.sqrt
-        self.ratios = cp.Variable(problem.size, bounds=[0.0, None])
+        lower, upper = box(problem)
+        self.ratios = cp.Variable(problem.size, bounds=[lower / problem.prior, upper / problem.prior])
         self.ratios.value = start / problem.prior
         self.constraints: list[Any] = []
 
@@ -108,6 +110,7 @@ class DisciplinedNonlinear(Solver):
 
     name = "dnlp"
     needs = ("model",)
+    honours = ("average", "weights")
     requires = ("cvxpy",)
     keeps_time_limit = True
 

@@ -16,7 +16,7 @@ from pacb_models.solution import Outcome, Trace
 from pacb_models.validation import check_count
 
 from ..options import check_options
-from ..starts import best_of, bound_of, starting_posteriors
+from ..starts import INTERIOR, best_of, bound_of, starting_posteriors
 from ..weights import without_negligible
 from .native import native_output_silenced
 
@@ -43,9 +43,6 @@ NO_FILE: dict[str, Any] = {"option_file_name": ""}
 #: The initial barrier parameter for starts other than the prior. The default, 0.1, first pulls every start to the
 #: centre of the simplex; with a small one each finds the minimum next to it.
 RANDOM_BARRIER = 1e-5
-
-#: The prior's share in a start that has weights of zero.
-INTERIOR = 1e-4
 
 
 class Ending(NamedTuple):
@@ -157,7 +154,9 @@ def set_options(ipopt: Any, options: dict[str, Any]) -> None:
 
 def first_start(problem: BoundProblem, start: object = None, barrier: float | None = RANDOM_BARRIER) -> Start:
     """The posterior that the caller wants to start from, else the one that every local method starts from."""
-    return interior(problem, check_options(problem, start=start).start, barrier)
+    first = interior(problem, check_options(problem, start=start).start, barrier)
+    # Where the prior breaks a constraint, what is nearest to it takes its place.
+    return first._replace(barrier=None) if start is None and problem.posteriors is not None else first
 
 
 def interior(problem: BoundProblem, q: np.ndarray, barrier: float | None = RANDOM_BARRIER) -> Start:

@@ -71,6 +71,7 @@ class PyomoIpopt(Solver):
 
     name = "ipopt"
     needs = ("model",)
+    honours = ("average", "weights")
     requires = ("pyomo",)
     keeps_time_limit = True
 

@@ -14,11 +14,11 @@ import pacb_models as pm
 from pacb_models.benchmarks import verdict
 from pacb_models.benchmarks.harness.results import load_results, read_rows
 from pacb_models.benchmarks.harness.submissions import BELOW, FOUND, INFEASIBLE, LOCAL, Judge
-from pacb_models.benchmarks.problems.claimed import Claimed
+from pacb_models.benchmarks.problems.claimed import Claimed, claims
 from pacb_models.benchmarks.problems.export import export
 from pacb_models.benchmarks.problems.families import instances
 from pacb_models.benchmarks.problems.problem import Problem, from_file, table_problem
-from pacb_models.benchmarks.problems.solution_files import SolutionFile, parse_sol, read_solution
+from pacb_models.benchmarks.problems.solution_files import SolutionFile, parse_dump, parse_sol, read_solution
 from pacb_models.benchmarks.report import write_report
 from pacb_models.commands.program import main
 from pacb_models.errors import InputError
@@ -129,6 +129,20 @@ def test_weights_that_do_not_sum_to_one_are_infeasible(case, tmp_path, capsys):
     assert only["violation"] == pytest.approx(0.01) and only["solver"] == "mine" and only["claimed"] is None
 
 
+def test_a_weight_a_little_below_zero_is_within_the_tolerance(case, tmp_path, capsys):
+    """SNOPT's are: the divergence of it is no number, and the violation is no more than what is missing to zero."""
+    _, path, best = case
+    for amount, infeasible in ((1e-9, False), (1e-4, True)):
+        weights = best.posterior.copy()
+        weights[0] = -amount
+        weights[weights.argmax()] += 1.0 - weights.sum()
+        (tmp_path / "q.json").write_text(json.dumps(weights.tolist()))
+        _, said = answer(capsys, path.with_suffix(".json"), tmp_path / "q.json")
+        (only,) = said["solutions"]
+        assert np.isfinite(only["violation"]) and only["violation"] == pytest.approx(amount, rel=1e-6)
+        assert (only["verdict"] == INFEASIBLE) == infeasible
+
+
 def test_weights_as_csv_and_json(case, tmp_path, capsys):
     _, path, best = case
     weights = best.posterior.tolist()
@@ -168,6 +182,64 @@ def test_the_model_at_a_posterior_has_no_violation_and_its_bound(short, pair, sh
     model = Claimed(problem, posterior, values | {"L": values["L"] - short})
     write(model)
     assert model.violations["empirical_risk"] == pytest.approx(short, abs=1e-12)
+
+
+# --- GAMS: what version 54.6.1 wrote, with a demonstration licence, of `pacb export one-good-17 --format gms` ---------
+
+GAMS = Path(__file__).parent / "gams"
+ONE_GOOD = "one-good-17"
+
+
+def test_a_listing_of_gams_has_solver_status_and_levels(capsys):
+    status, said = answer(capsys, ONE_GOOD, GAMS / "conopt.lst")
+    (only,) = said["solutions"]
+    assert status == 0 and (only["solver"], only["verdict"]) == ("CONOPT (GAMS 54.6.1)", LOCAL)
+    assert only["sentence"].startswith("local minimum 2 of 2: bound 0.397677571,")
+    assert only["claimed"] == pytest.approx(only["bound"], abs=1e-8) and only["violation"] < 1e-7
+
+
+def test_a_solver_that_says_that_it_failed_claims_nothing(capsys):
+    """MINOS stops at a point where the rows do not hold, with a value far too small, and says so."""
+    status, said = answer(capsys, ONE_GOOD, GAMS / "minos.lst")
+    (only,) = said["solutions"]
+    assert status == 0 and (only["verdict"], only["violated"]) == (INFEASIBLE, "divergence")
+    assert only["claimed"] < said["optimum"] - 0.1 and only["sentence"].endswith("; the solver says infeasible")
+
+
+def test_the_same_listing_with_another_word_is_called_out(tmp_path, capsys):
+    liar = tmp_path / "liar.lst"
+    liar.write_text((GAMS / "minos.lst").read_text().replace("5 Locally Infeasible", "2 Locally Optimal"))
+    status, said = answer(capsys, ONE_GOOD, liar)
+    assert status == 1 and said["solutions"][0]["verdict"] == BELOW
+
+
+def test_a_dump_of_a_gdx_has_the_levels_with_all_digits():
+    """What gdxdump prints of the same solution: the eight decimals of the listing are these, rounded."""
+    dump, found = parse_dump((GAMS / "conopt.txt").read_text()), read_solution(GAMS / "conopt.lst", 20)
+    assert dump.objective == pytest.approx(found.objective, abs=0.5e-8) and dump.status == found.status == "optimal"
+    levels = dump.variables
+    assert levels == pytest.approx(found.variables, abs=0.51e-8) and len(levels) == 23
+    assert sum(levels[f"q[{i}]"] for i in range(20)) == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.outside
+def test_a_gdx_needs_gams(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(InputError, match="is read by gdxdump, a program of GAMS, which is not on the PATH"):
+        read_solution(tmp_path / "a.gdx", 3)
+
+
+@given(
+    st.sampled_from([("kl", "chi2"), ("squared", "chi2"), ("linear", "chi2"), ("squared", "renyi"), ("ch", "kl")]),
+    st.lists(st.sampled_from([0.0, -1.0, 1.0, 0.5, 1e300, -1e300, np.inf, np.nan]), min_size=8, max_size=8),
+)
+def test_whatever_a_file_has_is_judged(pair, values):
+    """Zeros that are divided by, roots of what is negative, and no numbers at all."""
+    problem = pm.BoundProblem([0.1, 0.2, 0.3, 0.5], 200, 0.05, *pair, order=3.0)
+    given = dict(zip(("L", "X", "t", "KL", "r", "y", "s1", "s2"), values))
+    for names in (given, {"L": given["L"], "X": given["X"]}, {"t": given["t"], "s1": given["s1"]}):
+        said = claims(problem, SolutionFile(problem.prior, variables=names))
+        assert said["violation"] >= 0.0 and (said["claimed"] is None or np.isfinite(said["claimed"]))
 
 
 # --- Rows -------------------------------------------------------------------------------------------------------------
@@ -229,11 +301,17 @@ def test_another_problem_of_the_same_name_does_not_join(tmp_path, capsys):
 
 # --- Files ------------------------------------------------------------------------------------------------------------
 
+GAMS_SOLVED = """GAMS 54.6.1
+     SOLVER  CONOPT              FROM LINE  80
+**** SOLVER STATUS     1 Normal Completion
+**** MODEL STATUS      2 Locally Optimal
+"""
+
 
 @pytest.mark.parametrize(
     ("name", "content", "complaint"),
     [
-        ("a.txt", "1", "it must end in .sol, .csv or .json"),
+        ("a.txt", "1", "it must end in .sol, .lst, .gdx, .csv, .json"),
         ("a.csv", "0.5\n0.5", "has 2 weights; the problem has 3 classifiers"),
         ("a.csv", "x\ny\nz", "it must be a number"),
         ("a.csv", "nan\n0\n1", "no finite number"),
@@ -243,6 +321,9 @@ def test_another_problem_of_the_same_name_does_not_join(tmp_path, capsys):
         ("a.json", '{"posterior": [1, 0, 0], "status": "good"}', "has the status 'good'"),
         ("a.json", '{"posterior": [1, 0, 0], "objective": "low"}', "has the objective 'low'"),
         ("a.json", '{"posterior": [1, 0, 0], "solver": 3}', "has the solver 3"),
+        ("a.lst", "GAMS 54.6.1  nothing was solved", "is not a listing of GAMS in which a model was solved"),
+        ("a.lst", GAMS_SOLVED, "does not display the levels of the variables"),
+        ("a.sol", "q(0) 0.5\nq(3) 0.5\n", r"has a variable 'q\[3\]'; the problem has 3 classifiers"),
         ("a.sol", "nothing", "not a solution in AMPL's text form"),
         ("a.sol", "x\n\nOptions\n3\n1\n1\n0\n0\n0\n3\n3\n1\n", "not a solution in AMPL's text form"),
         ("a.sol", "x\n\nOptions\n3\n1\n1\n0\n0\n0\n3\n3\n1\n0\n0\nobjno 0 0\n", "needs the names of the variables"),
@@ -296,4 +377,4 @@ def test_the_optimum_is_not_taken_from_the_file(tmp_path):
     path.write_text(json.dumps(json.loads(path.read_text()) | {"optimum": 0.5, "local_minima": []}))
     best = pm.solve(recipe.build())
     finding = Judge(from_file(path)).judge(SolutionFile(best.posterior), "mine")
-    assert finding.verdict == FOUND and finding.gap == pytest.approx(0.0, abs=1e-15)
+    assert finding.verdict == FOUND and finding.numbers["gap"] == pytest.approx(0.0, abs=1e-15)

@@ -13,6 +13,7 @@ import pytest
 import pacb_models as pm
 from pacb_models.benchmarks.harness.nl_program import NlProgram
 from pacb_models.benchmarks.harness.results import read_rows
+from pacb_models.benchmarks.report import write_report
 from pacb_models.commands.program import main
 from pacb_models.errors import InputError
 from pacb_models.plugins import FILES
@@ -77,7 +78,9 @@ def test_pounce_is_measured(tmp_path, capsys):
         pytest.skip("pip install pounce-solver")
     row = bench("pounce", tmp_path / "out", "--time-limit", "30")
     assert (row["solver"], row["status"]) == ("nl:pounce", "optimal") and row["correct"]
-    assert row["message"].startswith("POUNCE ") and row["seconds"] > 0.0
+    assert row["message"].startswith(f"{row['software']}: ") and row["seconds"] > 0.0
+    # Its version is known from its own words only.
+    assert row["software"].startswith("POUNCE ") and row["software"] in Path(write_report(tmp_path / "out")).read_text()
     assert "nl:pounce" in capsys.readouterr().out
 
 

@@ -109,7 +109,7 @@ def test_the_monitor_of_a_model(tmp_path):
     monitor = model.monitor(X[400:], y[400:])
     assert monitor.bound == model.bound_ and monitor.examples == 169 and monitor.alarm is None
     assert monitor.errors == (model.predict(X[400:]) != y[400:]).sum()
-    assert "No alarm: " in str(monitor) and "ever having an alarm is at most 0.05" in str(monitor)
+    assert "No alarm: " in str(monitor) and "there is ever an alarm is at most 0.05" in str(monitor)
     # The labels are turned: everything is an error.
     again = model.monitor(X[400:], 1 - y[400:], monitor)
     assert again is monitor and monitor.alarm is not None and 169 < monitor.alarm < 250

@@ -151,6 +151,25 @@ BAD_INPUT = [
     (["solve", "{file}", "--m", "10", "--solver="], "--solver is empty"),
     (["check", "{file}", "--m", "10", "--solvers", ""], "--solvers is empty"),
     (["bench", "--report", ""], "--report is empty"),
+    (["solve", "{file}", "--m", "10", "--at-most", "speed=1"], "no column 'speed'; its columns are 'name', 'risk'."),
+    (
+        ["check", "{file}", "--m", "10", "--at-most", "risk=low"],
+        "--at-most is 'risk=low'; it must have the form COLUMN=",
+    ),
+    (
+        ["solve", "{file}", "--m", "10", "--at-least", "risk"],
+        "--at-least is 'risk'; it must have the form COLUMN=NUMBER",
+    ),
+    (["solve", "{file}", "--m", "10", "--sizes", "risk=inf"], "--sizes is 'risk=inf'; it must have the form"),
+    (["solve", "{file}", "--m", "10", "--at-most", "name=1"], "line 2: name is 'svm0'; it must be a number"),
+    (["solve", "{file}", "--m", "10", "--at-most", "risk=0.05"], "no posterior has risk at most 0.05"),
+    (["solve", "{file}", "--m", "10", "--at-most", "risk=1", "--at-most", "Risk=1"], "--at-most is given twice"),
+    (["solve", "{file}", "--m", "10", "--weights-at-most", "2"], "--weights-at-most is 2.0; a weight is between 0 and"),
+    (["solve", "{file}", "--m", "10", "--weights-at-most", "0.2"], "weights at most 0.2 sum to 0.8, below one"),
+    (["solve", "{file}", "--m", "10", "--support-at-most", "0"], "--support-at-most is 0"),
+    (["solve", "{file}", "--m", "10", "--support-at-most", "2", "--sizes", "risk=1"], "two limits on the support"),
+    (["solve", "{file}", "--m", "10", "--at-most", "risk=1", "--direct"], "not for a DirectProblem"),
+    (["solve", "{file}", "--m", "10", "--at-most", "risk=1", "--plot", "x.svg"], "--plot draws a bound along its path"),
 ]
 
 

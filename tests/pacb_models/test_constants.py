@@ -619,7 +619,7 @@ def test_the_one_sided_kl_moment_of_the_kl_divergence_tends_to_xi(m):
 # --- curves ----------------------------------------------------------------------------------------------------------
 
 
-def moment_by_definition(distance, m, l, divergence, power):
+def moment_by_definition(distance, m, l, divergence, power, constant):
     phis = {
         "linear": lambda x, kl: -x if divergence == "kl" else abs(x),
         "squared": lambda x, kl: x * x,
@@ -627,20 +627,26 @@ def moment_by_definition(distance, m, l, divergence, power):
         "pinsker": lambda x, kl: 2 * x * x,
         "ch": lambda x, kl: phi_ch(x),
     }
-    phi = phis[distance]
+    cut = constant == "one-sided" and (divergence, distance) != ("kl", "linear")
+
+    def phi(x, kl):
+        return mpmath.mpf(0) if cut and x >= 0 else phis[distance](x, kl)
+
     if divergence == "kl":
         n = 2 * m - 1 if distance == "ch" else m
         return FiftyDigitBinomial(m).mean(lambda x, kl: mpmath.exp(n * phi(x, kl)), l)
     return FiftyDigitBinomial(m).mean(lambda x, kl: phi(x, kl) ** mpmath.mpf(power), l)
 
 
+@pytest.mark.parametrize("constant", ["exact", "one-sided"])
 @pytest.mark.parametrize(("divergence", "distance"), [(d, x) for d in DISTANCES for x in DISTANCES[d]])
-def test_curves_follow_the_definition(divergence, distance):
+def test_curves_follow_the_definition(divergence, distance, constant):
+    """Also at risks whose complement rounds to one."""
     order = 3.0 if divergence == "renyi" else 2.0
-    for m, l in itertools.product((1, 2, 9, 140), (1e-9, 0.013, 0.2, 0.4999, 0.5, 0.83)):
-        value = moment_curve(distance, m, l, divergence=divergence, order=order)
-        expected = moment_by_definition(distance, m, l, divergence, order / (order - 1))
-        assert value == pytest.approx(float(expected), rel=1e-12)
+    for m, l in itertools.product((1, 2, 9, 140), (1e-30, 1e-17, 1e-9, 0.013, 0.2, 0.4999, 0.5, 0.83)):
+        value = moment_curve(distance, m, l, constant, divergence, order)
+        expected = moment_by_definition(distance, m, l, divergence, order / (order - 1), constant)
+        assert value == pytest.approx(float(expected), rel=1e-12, abs=0.0)
 
 
 @pytest.mark.long

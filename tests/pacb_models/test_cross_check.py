@@ -94,7 +94,7 @@ def test_certified_minimum_between_lower_and_upper_bounds():
     assert not check.agree
     assert check.lower_bound >= certified - 1e-3
     assert check.as_dict()["rows"][1]["lower_bound"] == certified - 1e-3
-    assert "lower_bound" in str(check) and "proven: no bound is below" in str(check)
+    assert "its lower bound is refuted" in str(check) and "proven: no bound is below" in str(check)
 
 
 def test_reference_that_was_not_asked_for_refutes_a_lower_bound():

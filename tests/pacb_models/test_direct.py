@@ -308,6 +308,18 @@ def test_edges(risks, m):
             assert direct.bound(q) >= solution.lower_bound
 
 
+def test_the_root_is_found_in_a_few_evaluations():
+    """Where rounding led to and fro around the root, all 200 that are allowed were made."""
+    random = np.random.default_rng(0)
+    problem = pm.DirectProblem(random.random(20), 500)
+    assert problem.common_risk.evaluations <= 8
+    for _ in range(300):
+        divergence, distance, order = PAIRS[int(random.integers(len(PAIRS)))]
+        m = int(random.choice([10, 500, 10**6]))
+        root = pm.DirectProblem(random.random(5), m, 0.05, distance, divergence, order=order).common_risk
+        assert root.evaluations <= 20 and root.high - root.low <= 1e-12
+
+
 def test_many_classifiers():
     """From 100 000 on the root is first sought in a histogram; it has to be the same root."""
     random = np.random.default_rng(5)

@@ -365,6 +365,24 @@ def test_a_solver_cannot_change_what_it_is_judged_by(change):
     assert pm.solve(problem, "mirror").status == "optimal"
 
 
+def test_a_solver_cannot_hand_numbers_to_its_judge():
+    """What a problem computes once and keeps, its class, and what is lost: it has all of that for itself."""
+
+    def poison(problem):
+        vars(problem).update(coefficient=1e-9, constant_value=1e-9, log_constant=-20.0, judge=lambda q: None)
+
+    def disguise(problem):
+        object.__setattr__(problem, "__class__", type("Another", (type(problem),), {"judge": lambda self, q: None}))
+
+    for kind in (pm.BoundProblem, pm.DirectProblem):
+        right = kind(RISKS, m=200, distance="linear").bound(np.eye(4)[0])
+        for change in (poison, disguise, lambda problem: vars(problem).update(common_risk=None, log_radius=-9.0)):
+            problem = kind(RISKS, m=200, distance="linear")
+            solution = pm.solve(problem, Cheats(change))
+            assert solution.bound == right and not solution.is_global and solution.status == "not_converged"
+            assert type(problem) is kind and pm.solve(problem).is_global
+
+
 def test_a_solver_that_fails_is_one_failed_outcome():
     class Fails(Cheats):
         name = "fails"

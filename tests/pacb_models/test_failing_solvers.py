@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 import pacb_models as pm
@@ -68,3 +70,32 @@ def test_what_is_not_the_solver_s_failure_is_handed_on(reason):
     with pytest.raises(type(reason)) as caught:
         pm.solve(PROBLEM, Failing(reason))
     assert caught.value is reason
+
+
+#: One that prints through Python and past it, and colours the terminal.
+CHATTY = FAILING.replace("import sys", "import os, sys\nfrom pacb_models.solution import Outcome").format(
+    body="print('hello'); os.write(1, b'past Python'); "
+    "return Outcome(problem.prior.copy(), 'optimal', 'red \\x1b[31m\\nnew line', setup_seconds={seconds})"
+)
+
+
+@pytest.mark.parametrize("command", ["solve", "check"])
+def test_json_is_all_of_standard_output_whatever_a_solver_prints(tmp_path, capfd, command):
+    (tmp_path / "risks.csv").write_text("0.1\n0.2\n")
+    (tmp_path / "mine.py").write_text(CHATTY.format(seconds=0.0))
+    option = "--solver" if command == "solve" else "--solvers"
+    words = [command, str(tmp_path / "risks.csv"), "--m", "50", option, f"{tmp_path / 'mine.py'}:SOLVER"]
+    assert main([*words, "--json"]) == 1
+    printed = capfd.readouterr()
+    assert json.loads(printed.out) and r"red \\x1b[31m\\nnew line" in printed.out
+    assert "hello" in printed.err and "past Python" in printed.err
+    assert main(words) == 1
+    assert "\x1b" not in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("seconds", ["float('nan')", "-1e9", "float('inf')"])
+def test_a_time_that_is_none_is_named(tmp_path, capsys, seconds):
+    (tmp_path / "risks.csv").write_text("0.1\n0.2\n")
+    (tmp_path / "mine.py").write_text(CHATTY.format(seconds=seconds))
+    assert main(["solve", str(tmp_path / "risks.csv"), "--m", "50", "--solver", f"{tmp_path / 'mine.py'}:SOLVER"]) == 1
+    assert "it returned the setup_seconds" in capsys.readouterr().err.splitlines()[-1]

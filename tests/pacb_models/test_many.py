@@ -6,19 +6,26 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mpf, sqrt
 
 import pacb_models as pm
+from pacb_models.solution import LocalMinimum
 from pacb_models.solvers.exact.frontier import batches
 
 from ..drawn import arrays, powers_of_ten, priors, weights
-from ..solvers.path_reference import scan
+from ..solvers.path_reference import Reference, scan
 from ..solvers.solver_checks import PAIRS, cases, make
 
 DISTANCES = ("linear", "squared", "kl")
 
 
-def agree(one: pm.Solution, other: pm.Solution) -> None:
-    """Two solutions of a problem, to rounding."""
+def agree(problem: pm.BoundProblem, other: pm.Solution, merge: bool | str = "auto") -> None:
+    """A solution is, to rounding, what ``solve`` makes of the problem.
+
+    Neither search looks for all other minima, and each may meet some that the other does not: what both promise is that
+    those listed are minima.
+    """
+    one = pm.solve(problem, merge=merge)
     assert other.bound == pytest.approx(one.bound, rel=1e-13)
     if one.bound == 1.0:  # no posterior is known to be better than another
         return
@@ -28,9 +35,55 @@ def agree(one: pm.Solution, other: pm.Solution) -> None:
     assert (other.status, other.is_global, other.solver) == (one.status, one.is_global, one.solver)
     assert other.kkt_residual == pytest.approx(one.kkt_residual, abs=1e-11)
     assert other.lower_bound == pytest.approx(one.lower_bound, rel=1e-12)
-    # Each search lists the other minima that it meets; both, what they are.
-    for met in (*other.local_minima, *one.local_minima):
-        assert met.bound >= one.bound * (1.0 - 1e-12) and met.support_size >= 1
+    for listed in (one.local_minima, other.local_minima):
+        assert [met.bound for met in listed] == sorted(met.bound for met in listed)
+        assert len({met.empirical_risk for met in listed} | {one.empirical_risk}) == len(listed) + 1
+        assert all(met.bound >= one.bound for met in listed)
+        if not ((0.0 < problem.risks) & (problem.risks < NEXT_TO_NOTHING)).any():
+            for met in listed:
+                check_minimum(problem, met)
+
+
+#: How far from a minimum the bound is compared with it, as parts of the path's parameter: a valley may be narrower than
+#: the first, and rounding have moved its lowest point by more than the last. What counts as level, relative to that.
+ASIDE, LEVEL = [mpf(10) ** -power for power in range(6, 33, 2)], mpf(10) ** -9
+#: Smaller risks are all the same to the searches.
+NEXT_TO_NOTHING = 1e-80
+
+
+def check_minimum(problem: pm.BoundProblem, met: LocalMinimum) -> None:
+    """In fifty digits: the path's posterior of that empirical risk has that bound, and is in a valley."""
+    reference = Reference(problem)
+    nearest = min(y for y in reference.y if y > 0)
+    ends = met.empirical_risk == problem.risks.min()
+    place = nearest / 2 if ends else place_of(reference, met.empirical_risk)
+    bound = reference.bound(reference.posterior(place))
+    assert float(bound) == pytest.approx(met.bound, rel=1e-10)
+    # A classifier that is about to get weight, or has only just got some, may count or not.
+    surely = sum(weight > 1e-12 for weight in reference.posterior(place))
+    assert surely <= met.support_size <= sum(weight > 0 for weight in reference.posterior(place * (1 + ASIDE[0])))
+    if ends and problem.distance == "kl" and met.empirical_risk == 0.0:
+        return  # the inverse rises infinitely fast from there: a minimum, too narrow for any digits
+    sides = (1,) if ends else (-1, 1)
+    for part in ASIDE:
+        beside = [
+            reference.bound(reference.posterior((nearest if ends else place) * (1 + side * part))) for side in sides
+        ]
+        if min(beside) >= bound * (1 - LEVEL * part):
+            return
+    pytest.fail(f"{met} is in no valley")
+
+
+def place_of(reference: Reference, empirical_risk: float) -> mpf:
+    """The parameter of the posterior with an empirical risk, by bisection."""
+    low, high = min(y for y in reference.y if y > 0), mpf(10) ** 6
+    if reference.problem.divergence == "kl":
+        low, high = mpf(10) ** 6 / low, mpf(10) ** -6
+    for _ in range(200):
+        middle = sqrt(low * high)
+        risk = sum(w * l for w, l in zip(reference.posterior(middle), reference.risks))
+        low, high = (middle, high) if risk <= empirical_risk else (low, middle)
+    return low
 
 
 def rows(seed: int, kind: str, count: int = 40, size: int = 7) -> np.ndarray:
@@ -72,7 +125,7 @@ def test_batch_is_one_by_one(distance, kind, prior, m, delta, data):
     batch = pm.ProblemBatch(risks, m, delta, distance, prior=prior)
     solutions = pm.solve_many(batch)
     for row, problem in enumerate(batch):
-        agree(pm.solve(problem, merge=False), solutions[row])
+        agree(problem, solutions[row], merge=False)
         assert solutions.bound[row] == pytest.approx(problem.bound(solutions.posterior[row]), rel=1e-14)
 
 
@@ -102,7 +155,17 @@ def test_classifiers_that_are_all_alike(size):
     """No row has a turn: the prior is the minimum of each."""
     batch = pm.ProblemBatch.from_counts(np.full((3, size), 4), m=100)
     for problem, solution in zip(batch, pm.solve_many(batch)):
-        agree(pm.solve(problem), solution)
+        agree(problem, solution)
+
+
+@pytest.mark.parametrize("distance", DISTANCES)
+def test_the_smallest_risks_that_there_are(distance):
+    """Their supporting lines overflow."""
+    risks = np.array([[0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 5e-324], [5e-324, 1e-323, 0.1, 0.2, 0.2, 0.2, 1e-310]])
+    for m in (1, 100):
+        batch = pm.ProblemBatch(risks, m, 0.9, distance)
+        for problem, solution in zip(batch, pm.solve_many(batch)):
+            agree(problem, solution, merge=False)
 
 
 def test_known_optima():
@@ -111,7 +174,7 @@ def test_known_optima():
     solutions = pm.solve_many([each.problem for each in known])
     for each, solution in zip(known, solutions, strict=True):
         assert solution.bound == pytest.approx(each.bound, abs=1e-12)
-        agree(pm.solve(each.problem), solution)
+        agree(each.problem, solution)
 
 
 @pytest.mark.parametrize("divergence, distance", PAIRS)
@@ -119,7 +182,7 @@ def test_every_divergence_and_distance(divergence, distance):
     risks = rows(1, "uniform", count=3, size=4)
     batch = pm.ProblemBatch(risks, 200, distance=distance, divergence=divergence, order=1.5)
     for row, solution in zip(risks, pm.solve_many(batch)):
-        agree(pm.solve(make(row, distance, divergence)), solution)
+        agree(make(row, distance, divergence), solution)
 
 
 def test_a_mixture_keeps_its_order():
@@ -133,7 +196,7 @@ def test_a_mixture_keeps_its_order():
     ]
     random.shuffle(problems)
     for problem, solution in zip(problems, pm.solve_many(iter(problems)), strict=True):
-        agree(pm.solve(problem), solution)
+        agree(problem, solution)
     assert pm.solve_many([]) == []
 
 

@@ -78,4 +78,4 @@ def _test_notes() -> tuple[str, ...]:
     )
 
 
-ITEM = TableItem("bounds", "Optimal bounds and test errors of the three distances", "Table 3", compute, show=show)
+ITEM = TableItem("bounds", "Table 3", compute, show=show)

@@ -145,7 +145,6 @@ def _panel(entries: Entries, sizes: dict[str, list[int]], delta: float) -> Table
 
 ITEM = TableItem(
     "certificates",
-    "The smallest certificate",
     "not in the paper",
     compute,
     also=("certificates-figure",),

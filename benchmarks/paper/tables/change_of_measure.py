@@ -98,7 +98,6 @@ def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
 
 ITEM = TableItem(
     "change-of-measure",
-    "What change of measure costs",
     "not in the paper",
     compute,
     also=("change-of-measure-figure",),

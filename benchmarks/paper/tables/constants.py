@@ -102,4 +102,4 @@ def _row(entries: Entries, row: str, label: str) -> tuple[Cell, ...]:
     )
 
 
-ITEM = TableItem("constants", "The constants", "Table 5 and Lemma 3", compute, show=show)
+ITEM = TableItem("constants", "Table 5 and Lemma 3", compute, show=show)

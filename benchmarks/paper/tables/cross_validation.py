@@ -194,7 +194,6 @@ def _times(entries: Entries) -> Table:
 
 ITEM = TableItem(
     "cross-validation",
-    "Cross-validation against PAC-Bayes",
     "Table 4",
     compute,
     uses=("with_cv", "seed", "baselines", "training_seconds"),

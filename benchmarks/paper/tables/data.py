@@ -86,4 +86,4 @@ def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
     return [Table("data", "The data sets (Table 2)", groups, tuple(rows), notes=notes)]
 
 
-ITEM = TableItem("data", "The data sets", "Table 2", compute, show=show)
+ITEM = TableItem("data", "Table 2", compute, show=show)

@@ -167,7 +167,6 @@ def _moves(decrease: float) -> str:
 
 ITEM = TableItem(
     "fp-vs-ccp",
-    "Fixed point against convex–concave procedures",
     "Table 8",
     compute,
     uses=("starts", "seed"),

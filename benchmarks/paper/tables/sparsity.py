@@ -114,4 +114,4 @@ def _notes(entries: Entries) -> tuple[str, ...]:
     )
 
 
-ITEM = TableItem("sparsity", "Concentration of the posteriors", "Table 9", compute, show=show)
+ITEM = TableItem("sparsity", "Table 9", compute, show=show)

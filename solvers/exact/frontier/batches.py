@@ -38,8 +38,8 @@ def _net(points: int, steps: np.ndarray) -> Net:
 _NETS = (_net(16, 3e-6 * 7.0 ** np.arange(6.0)), _net(121, 3e-6 * 2.0 ** np.arange(16.0)))
 #: Rounds of interpolation after which a turn that has not settled leaves its row to the search for one problem.
 _ROUNDS = 40
-#: Classifiers with a smaller prior weight are left to it too.
-_LEAST_PRIOR = 1e-100
+#: Classifiers with a smaller prior weight are left to it too, and rows with risks closer to the smallest one.
+_LEAST_PRIOR, _LEAST_GAP = 1e-100, 1e-150
 
 
 def minimise(batch: ProblemBatch) -> BatchOutcome | None:
@@ -48,12 +48,13 @@ def minimise(batch: ProblemBatch) -> BatchOutcome | None:
     if not together or float(np.min(batch.prior)) < _LEAST_PRIOR or not concave_inverse(batch.distance_function):
         return None
     count, size = batch.risks.shape
-    result = BatchOutcome(
-        np.empty((count, size)), np.empty(count), np.zeros(count, dtype=np.intp), np.ones(count, dtype=bool), {}
-    )
+    prior = np.broadcast_to(batch.prior, (count, size)).copy()
+    result = BatchOutcome(prior, np.zeros(count), np.zeros(count, dtype=np.intp), np.ones(count, dtype=bool), {})
     length = max(1, _BLOCK // size)
+    gaps = batch.risks - batch.risks.min(axis=1, keepdims=True)
+    ours = ~((gaps > 0.0) & (gaps < _LEAST_GAP)).any(axis=1)
     for net in _NETS:
-        left = result.unsettled.nonzero()[0]
+        left = (result.unsettled & ours).nonzero()[0]
         for start in range(0, left.size, length):
             rows = left[start : start + length]
             with np.errstate(all="ignore"):
@@ -79,7 +80,7 @@ class _Rows:
         count = self.c.size
         start = self.bound_at(self.frontiers.start, np.ones(count))
         at_least = self.bound_at(np.zeros(count), np.ones(count))
-        flat = at_least >= start * (1.0 - GAP)
+        flat = at_least >= start
         slope = self._rate_at_prior()
         z = np.log(np.clip(slope, 1e-3 / self.frontiers.spread, 1e9 / self.frontiers.spread))[:, None] + self.net.coarse
         coarse = self.frontiers.lines(z)

@@ -325,8 +325,8 @@ class Search:
         best, *others = self._distinct()
         proven = self._may_claim()
         closed = smallest >= best.bound * (1.0 - 2.0 * GAP)
-        message = f"the best of {len(others) + 1} local minima" if others else "the only local minimum"
-        message += " that were met along the frontier." if others else " that was met along the frontier."
+        message = f"the best of {len(others) + 1} local minima" if others else "no other local minimum was"
+        message += " that were met along the frontier." if others else " met along the frontier."
         if not proven:
             message += " Nothing is proven: on a grid the distance is not jointly convex, or the budget not concave."
         elif not closed:
