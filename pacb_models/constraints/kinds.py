@@ -68,7 +68,7 @@ def _limit(what: str, value: object) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(float(value)):
         raise InputError(f"{what} is {value!r}; it must be a finite number.")
-    if abs(value) > LARGEST:
+    if abs(float(value)) > LARGEST:
         raise InputError(f"{what} is {value!r}; numbers beyond {LARGEST:g} are out of reach.")
     return float(value)
 
