@@ -6,7 +6,16 @@ longer where other programs keep the processors busy, so that long vectors are h
 
 from __future__ import annotations
 
+import sys
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from threadpoolctl import ThreadpoolController
 
 #: OpenBLAS takes one thread for vectors up to 10 000 numbers.
 PIECE = 8192
@@ -33,3 +42,16 @@ def combination(factors: np.ndarray, rows: np.ndarray) -> np.ndarray:
         if factor != 0.0:
             total += factor * row
     return total
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """A context in which BLAS takes one thread, for libraries that hand it vectors of their own."""
+    return _libraries(len(sys.modules)).limit(limits=1)
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:
+    """The BLAS libraries in this process. Looking for them takes milliseconds; a new one comes with new modules."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")

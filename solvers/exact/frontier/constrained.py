@@ -19,7 +19,6 @@ from pacb_models.solution import Outcome
 from .branching import CLOSED, Branching
 from .search import Search
 
-
 #: What rounding may add to a bound that is computed from a certificate.
 ROUNDING = 1e-13
 
