@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..numerics.inner import combination, products
 from .kinds import Average, Constraint, Support, Weights
 
 if TYPE_CHECKING:
@@ -159,7 +160,7 @@ class Posteriors:
         """By how much weights on the simplex break the constraints, each in its unit; zero when they keep them."""
         worst = max(float((self.lower - q).max()), float((q - self.upper).max()), 0.0)
         if self.rows:
-            worst = max(worst, float((self.matrix @ q).max()))
+            worst = max(worst, float(products(self.matrix, q).max()))
         return max(worst, self.surplus(q))
 
     def surplus(self, q: NDArray[np.float64]) -> float:
@@ -227,19 +228,14 @@ class Posteriors:
             raise InputError(f"no posterior keeps {self.describe()}.")
         return found
 
-    def lowest(self, costs: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        r"""A number that :math:`c \cdot q` is not below on the set, and the rows' multipliers that prove it.
+    def lowest(self, costs: NDArray[np.float64], multipliers: NDArray[np.float64]) -> float:
+        r"""A number that :math:`c \cdot q` is not below on the set, limits on the support apart.
 
-        Limits on the support are left out.
-
-        By weak duality any :math:`\nu \ge 0` proves :math:`\min_q (c + \nu \tilde A) q` over caps and floors; HiGHS
-        only says which to take.
+        By weak duality any multipliers :math:`\nu \ge 0` of the rows prove :math:`\min_q (c + \nu \tilde A) q` over
+        caps and floors. Those of :meth:`minimise` prove the most.
         """
-        if not self.rows:
-            return float(np.dot(costs, cheapest(costs, self.lower, self.upper))), np.zeros(0)
-        _, multipliers = self.minimise(costs)
-        tilted = costs + multipliers @ self.matrix
-        return float(np.dot(tilted, cheapest(tilted, self.lower, self.upper))), multipliers
+        tilted = costs + combination(multipliers, self.matrix)
+        return float(np.dot(tilted, cheapest(tilted, self.lower, self.upper)))
 
     def around(self, q: NDArray[np.float64]) -> Self:
         """The posteriors that a posterior's neighbours are among.

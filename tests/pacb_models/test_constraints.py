@@ -234,7 +234,8 @@ def test_linear_minimisation_against_a_linear_program(given_set):
     assert posteriors.violation(found) <= 1e-9
     assert abs(found.sum() - 1.0) <= 1e-9
     assert costs @ found == pytest.approx(reference, abs=1e-6)
-    proven, multipliers = posteriors.lowest(costs)
+    multipliers = posteriors.minimise(costs)[1]
+    proven = posteriors.lowest(costs, multipliers)
     assert proven <= costs @ q + 1e-9 and proven == pytest.approx(reference, abs=1e-6)
     assert multipliers.shape == (len(posteriors.rows),) and (multipliers >= 0.0).all()
     # What is proven follows from the multipliers alone, whoever found them.
