@@ -6,9 +6,9 @@ posterior :math:`\hat q`. With :math:`\gamma \ge 0` and multipliers :math:`\nu \
 .. math:: T(q) + \gamma L(q) \;\ge\; T(\hat q) - \nabla T \cdot \hat q
           + \min_{lo \le q' \le up,\, \sum q' = 1} (\nabla T + \gamma l + \nu \tilde A) \cdot q'
 
-for every posterior of the set. The right side is one pass over the classifiers, and equal to the left at the minimiser
-of :math:`D + \beta L` when γ and ν are those of :class:`~.tilting.Tilting` in terms of ``T``. So a certificate is a list
-of :math:`(\beta, \theta, \nu)`, whoever made it, and :func:`proven` checks it.
+for every posterior of the set. The right side is one pass over the classifiers. It is equal to the left side at the
+minimiser of :math:`D + \beta L`, when γ and ν are those of :class:`~.tilting.Tilting` in terms of ``T``. So a
+certificate is a list of :math:`(\beta, \theta, \nu)`, whoever made it, and :func:`proven` checks it.
 """
 
 from __future__ import annotations
@@ -139,8 +139,8 @@ def proven(problem: BoundProblem, certificate: NDArray[np.float64]) -> float:
     r"""The number that no posterior's bound is below, as a certificate proves: one pass over the classifiers a line.
 
     Nothing of it is trusted. Every row :math:`(\beta, \theta, \nu)`, ν in the units of ``problem.posteriors.matrix``,
-    gives a valid line whatever its numbers; wrong ones prove less. The last row, with β infinite, has the multipliers for
-    the smallest risk. The minimum of the bound, which is concave in risk and size, over the lines is at a vertex.
+    gives a valid line whatever its numbers; wrong ones prove less. The last row, with β infinite, has the multipliers
+    for the smallest risk. The bound is concave in risk and size, so its minimum over the lines is at a vertex.
     """
     table = np.asarray(certificate, dtype=np.float64)
     frontier = ConstrainedFrontier(problem)

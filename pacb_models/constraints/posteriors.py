@@ -203,7 +203,7 @@ class Posteriors:
     # -- Linear minimisation -----------------------------------------------------------------------------------------
 
     def minimise(self, costs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The posterior with the smallest :math:`c \\cdot q`, and the rows' multipliers; limits on the support apart."""
+        """The posterior with the smallest :math:`c \\cdot q` and the rows' multipliers, limits on the support apart."""
         if not self.rows:
             return cheapest(costs, self.lower, self.upper), np.zeros(0)
         found = _linear_program(costs, self.matrix, self.lower, self.upper)

@@ -86,9 +86,9 @@ class Tilting:
     def normalised(self, tilts: NDArray[np.float64], theta: float) -> tuple[float, NDArray[np.float64]]:
         r"""θ and the weights at which they sum to one.
 
-        Newton's method for :math:`(S^a - 1)/a`, ``S`` the sum and :math:`a = \alpha - 1`, which is nearly linear in θ, as
-        weights are powers :math:`1/a` of it (for the KL divergence, :math:`a \to 0`, the logarithm); halving what is
-        known to hold the root where it leads out of it.
+        Newton's method for :math:`(S^a - 1)/a`, ``S`` the sum and :math:`a = \alpha - 1`. That is nearly linear in θ,
+        as weights are powers :math:`1/a` of it; for the KL divergence, :math:`a \to 0`, it is the logarithm. Where it
+        leads out of the interval that holds the root, the interval is halved.
         """
         power = self.divergence.order - 1.0
         low, high = self._bracket(tilts)
