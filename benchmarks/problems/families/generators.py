@@ -219,7 +219,6 @@ FAMILIES: dict[str, Callable[..., BoundProblem]] = {
     "rare-errors": rare_errors,
     "budget": budget,
     "caps": caps,
-    "sparse": sparse,
 }
 
 
