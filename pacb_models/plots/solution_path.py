@@ -87,7 +87,7 @@ class SolutionPathDisplay(Display):
         for name in names[:MOST]:
             look: dict[str, Any] = {**style[name], **({"color": VERMILION} if name == self.path.parameter else {})}
             ax.plot(values, rates[name], label=literal(name), **look)
-        ax.set(ylabel="lower bound by\nmore room, per unit", ylim=(0.0, None))
+        ax.set(ylabel="fall of the bound\nper unit of room", ylim=(0.0, None))
         ax.legend(fontsize=8.0)
 
     def title(self) -> str:
