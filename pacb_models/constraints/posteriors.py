@@ -29,6 +29,8 @@ FEASIBLE = 1e-9
 SECONDS = 10.0
 #: Weights that break a constraint by more than this are moved into the set before they are judged.
 KEPT = 1e-12
+#: A limit that is a smaller part of a row's unit would drown in what weights may be off.
+PRECISION = 1e-9
 #: HiGHS's tolerances, the smallest that it takes.
 TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
@@ -86,6 +88,13 @@ class Posteriors:
             raise InputError(f"constraints has two rows named {twice!r}; give each a name of its own.")
         for array in (lower, upper):
             array.setflags(write=False)
+        for row, scale in zip(rows, self.scales.tolist(), strict=True):
+            if 0.0 < abs(row.limit) < PRECISION * scale:
+                worst = int(np.abs(row.values - row.limit).argmax())
+                raise InputError(
+                    f"constraints: {row} is too small a limit beside the value {abs(row.values[worst]):g} of "
+                    f"classifier {worst} to be kept by weights of 16 digits; leave such classifiers out."
+                )
         self._refuse_contradictions()
 
     # -- What it is --------------------------------------------------------------------------------------------------
@@ -256,9 +265,9 @@ class Posteriors:
             )
         least, most = float(lower.sum()), float(upper.sum())
         if least > 1.0 + KEPT:
-            raise InputError(f"constraints cannot hold: weights at least {_values(lower)} sum to {least:g}, above one.")
+            raise InputError(f"constraints cannot hold: weights at least {_values(lower)} sum to {least!r}, above one.")
         if most < 1.0 - KEPT:
-            raise InputError(f"constraints cannot hold: weights at most {_values(upper)} sum to {most:g}, below one.")
+            raise InputError(f"constraints cannot hold: weights at most {_values(upper)} sum to {most!r}, below one.")
         if self.rows:
             self._refuse_contradicting_rows()
         if self.support is not None:

@@ -325,9 +325,11 @@ class Search:
     # -- Report ------------------------------------------------------------------------------------------------------
 
     def _prior_is_optimal(self, bound: float) -> Outcome:
-        message = "no posterior is better than the prior: all risks are equal, or the bound is the same everywhere."
+        constrained = self.problem.posteriors is not None
+        nearest = "the one nearest to the prior" if constrained else "the prior"
+        message = f"no posterior is better than {nearest}: all risks are equal, or the bound is the same everywhere."
         proven = self._may_claim()
-        prior = self.frontier.posterior(-math.inf) if self.problem.posteriors else self.problem.prior.copy()
+        prior = self.frontier.posterior(-math.inf) if constrained else self.problem.prior.copy()
         return Outcome(
             prior,
             "optimal",
