@@ -55,11 +55,11 @@ class SolutionPathDisplay(Display):
             self.ax_ = panels[0]
             self._bounds(panels[0], values, order)
             if len(panels) > 1:
-                mark = {"marker": "s", "color": BLUE, "drawstyle": "steps-mid"}
+                mark: dict[str, Any] = {"marker": "s", "color": BLUE, "drawstyle": "steps-mid"}
                 panels[1].plot(values, self.path.supports[order], **mark)
                 top = 1.15 * float(self.path.supports.max())
                 panels[1].set(ylabel="classifiers\nwith weight", ylim=(0.0, top))
-                panels[1].yaxis.get_major_locator().set_params(integer=True)
+                panels[1].locator_params(axis="y", integer=True)
             if len(panels) > 2:
                 self._multipliers(panels[2], values, rates)
             panels[-1].set_xlabel(literal(self.path.parameter))
@@ -73,7 +73,7 @@ class SolutionPathDisplay(Display):
         ax.plot(values, bounds, color=BLACK)
         for which, label, face in ((proven, "bound, proven minimum", BLACK), (~proven, "bound, not proven", "white")):
             if which.any():
-                look = {"markerfacecolor": face, "color": BLACK, "ls": "none"}
+                look: dict[str, Any] = {"markerfacecolor": face, "color": BLACK, "ls": "none"}
                 ax.plot(values[which], bounds[which], "o", label=label, **look)
         risks = np.array([solution.empirical_risk for solution in self.path])[order]
         ax.plot(values, risks, color=GREY, ls="--", label="empirical risk")

@@ -30,7 +30,7 @@ def with_averages(count: int, rows: int, seed: int = 0) -> pm.BoundProblem:
     random = np.random.default_rng(seed)
     risks = random.binomial(2000, random.uniform(0.05, 0.5, count)) / 2000
     free = pm.BoundProblem(risks, m=2000)
-    best = pm.solve(free).posterior
+    best = np.asarray(pm.solve(free).posterior)
     limits = []
     for number in range(rows):
         costs = random.uniform(0.0, 1.0, count) * (1.0 - risks) ** (number + 1)
@@ -40,7 +40,8 @@ def with_averages(count: int, rows: int, seed: int = 0) -> pm.BoundProblem:
 
 def compared(what: str, ours: Callable[[], object], other: str, theirs: Callable[[], object], repeats: int) -> None:
     """One line: seconds of both, and how many times theirs ours take."""
-    ours(), theirs()  # imports, and moment constants
+    for action in (ours, theirs):  # imports, and moment constants
+        action()
     seconds = best_seconds({"ours": ours, "theirs": theirs}, repeats)
     ratio = seconds["ours"] / seconds["theirs"]
     print(
