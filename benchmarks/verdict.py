@@ -56,6 +56,8 @@ def of_run(row: dict[str, Any]) -> dict[str, Any]:
         gap = bound - reference
     claims = row.get("claims", row.get("status") == "optimal")
     residuals = [math.inf if row.get(name) is None else row[name] for name in ("kkt_residual", "simplex_residual")]
+    # A problem without constraints, and a log from before there were any, have none to break.
+    residuals[1] = max(residuals[1], row.get("constraint_residual") or 0.0)
     return {
         "gap": gap,
         "claims": claims,

@@ -57,7 +57,6 @@ class RiskFile:
     risks: list[float]
     prior: list[float] | None
     names: list[str]
-    table: Table
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ def read_risk_file(path: str | Path) -> RiskFile:
     Blank lines and lines that start with ``#`` are passed over. Without a header every line holds one number.
     """
     found = read_value_file(path, ("risk",))
-    return RiskFile(found.values, found.prior, found.names, found.table)
+    return RiskFile(found.values, found.prior, found.names)
 
 
 def read_value_file(path: str | Path, kinds: tuple[str, ...]) -> ValueFile:
@@ -104,7 +103,7 @@ def read_value_file(path: str | Path, kinds: tuple[str, ...]) -> ValueFile:
 def parse_risks(text: str, source: str) -> RiskFile:
     """Parse the text of a risk file; ``source`` names it in error messages."""
     found = _parse(text, source, ("risk",))
-    return RiskFile(found.values, found.prior, found.names, found.table)
+    return RiskFile(found.values, found.prior, found.names)
 
 
 def _parse(text: str, source: str, kinds: tuple[str, ...]) -> ValueFile:

@@ -65,6 +65,25 @@ def show(verdict: Row, grids: Sequence[Grid], plain: str) -> None:
         console.print(_drawn(grid, console.width))
 
 
+def aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
+    """The lines of a table in plain text, the headings first.
+
+    >>> print(*aligned([Column("name", numeric=False), Column("risk")], [["a", "0.25"], ["bc", "1"]]), sep="\\n")
+    name  risk
+    a     0.25
+    bc       1
+    """
+    lines = [[column.title for column in columns], *rows]
+    widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
+    return [
+        "  ".join(
+            cell.rjust(width) if column.numeric else cell.ljust(width)
+            for column, cell, width in zip(columns, cells, widths, strict=True)
+        ).rstrip()
+        for cells in lines
+    ]
+
+
 def fitting(grid: Grid, width: int) -> list[int]:
     """The positions of the columns that are shown: spare ones are left out, the last first, until the rest fits."""
     needed = [

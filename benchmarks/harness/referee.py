@@ -45,8 +45,9 @@ def judged(problem: BoundProblem, solver: str, found: dict[str, Any]) -> dict[st
         "bound": solution.bound,
         "lower_bound": solution.lower_bound,
         "kkt_residual": solution.kkt_residual,
-        # Of the weights before they were put onto the simplex: only the solver's process has seen those.
+        # Of the weights before they were put onto the simplex and into the set: only the solver saw those.
         "simplex_residual": max(found["simplex_residual"] or 0.0, solution.details["simplex_violation"]),
+        "constraint_residual": max(found["constraint_residual"] or 0.0, solution.details["constraint_violation"]),
         "support_size": solution.support_size,
         "empirical_risk": solution.empirical_risk,
         "divergence_value": solution.divergence,

@@ -117,7 +117,8 @@ class Judge:
             # A file that claims nothing is taken for what its weights support.
             status = assess(self.problem, Outcome(found.weights, "optimal"), solver, math.nan).status
         said = {"posterior": found.weights, "status": status, "message": found.message, "lower_bound": None}
-        return judged(self.problem, solver, {**said, "seconds": math.nan, "simplex_residual": None})
+        unmeasured = {"seconds": math.nan, "simplex_residual": None, "constraint_residual": None}
+        return judged(self.problem, solver, {**said, **unmeasured})
 
 
 def name_of(found: SolutionFile, path: Path, given: str | None) -> str:

@@ -22,7 +22,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pacb_models import BoundProblem, Solution, SolverUnavailableError, solve
+from pacb_models import BoundProblem, Solution, SolverUnavailableError, average, solve, support, weights
+from pacb_models.constraints import Constraint
 from pacb_models.plugins import described
 from pacb_models.solving.registry import get_solver
 
@@ -49,7 +50,15 @@ def warm_up(solver: str, problem: BoundProblem) -> None:
     with suppress(BaseException):
         # Whatever is wrong shows up in the measurement itself, with its message.
         limit: dict[str, Any] = {"time_limit": WARM_UP_LIMIT} if get_solver(solver).keeps_time_limit else {}
-        solve(problem.replace(risks=[0.1, 0.2, 0.3], prior=None, m=100, delta=0.05), solver, **limit)
+        tiny = problem.replace(risks=[0.1, 0.2, 0.3], prior=None, m=100, delta=0.05, constraints=_tiny(problem))
+        solve(tiny, solver, **limit)
+
+
+def _tiny(problem: BoundProblem) -> list[Constraint]:
+    """Constraints on three classifiers, of the kinds that the problem has."""
+    kinds = {} if problem.posteriors is None else problem.posteriors.kinds()
+    known = {"average": average([0, 1, 2], at_most=1.5), "weights": weights(at_most=0.9), "support": support(at_most=2)}
+    return [known[kind] for kind in kinds]
 
 
 def measure(cell: Cell, problem: BoundProblem, options: dict[str, Any]) -> dict[str, Any]:
@@ -85,6 +94,7 @@ def outcome(solution: Solution) -> dict[str, Any]:
         "software": solution.details.get("software"),
         "lower_bound": solution.lower_bound,
         "simplex_residual": solution.details.get("simplex_violation"),
+        "constraint_residual": solution.details.get("constraint_violation"),
         "iterations": solution.iterations,
         "gradient_evaluations": solution.details.get("gradient_evaluations"),
         "merged_size": solution.details.get("merged_size"),
@@ -177,7 +187,8 @@ class Measurer:
         except BaseException as reason:
             raise RuntimeError(f"the problem cannot be built: {described(reason)}") from None
         say("built", facts(problem))
-        kind = (problem.kind, problem.distance, problem.divergence, problem.order)
+        constraints = () if problem.posteriors is None else tuple(problem.posteriors.kinds())
+        kind = (problem.kind, problem.distance, problem.divergence, problem.order, constraints)
         if kind not in self._warm:
             self._warm.add(kind)
             warm_up(cell.solver, problem)

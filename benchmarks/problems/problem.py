@@ -84,6 +84,7 @@ def facts(problem: BoundProblem) -> dict[str, Any]:
         "order": problem.order,
         "constant": problem.constant,
         "prior": "uniform" if problem.uniform_prior else "given",
+        "constraints": None if problem.posteriors is None else problem.posteriors.describe(),
     }
 
 

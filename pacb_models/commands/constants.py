@@ -48,32 +48,27 @@ def _constants(options: argparse.Namespace) -> int:
     if options.json:
         finite = [{key: None if value == float("inf") else value for key, value in row.items()} for row in rows]
         print(json.dumps({"constants": finite}, allow_nan=False))
-        return DONE
-    _print_constants(rows)
+    else:
+        _print_constants(rows)
     return DONE
 
 
 def _print_constants(rows: list[dict[str, Any]]) -> None:
     from .. import terminal
 
-    lines = [
-        f"{'m':>10}  {'divergence':<10}  {'distance':<8}  "
-        f"{'exact':>12}  {'one-sided':>12}  {'paper':>12}  {'paper/exact':>11}"
-    ]
     cells = []
     for row in rows:
-        paper = "-" if row["paper"] is None else f"{row['paper']:.6g}"
-        ratio = "-" if row["paper"] is None else f"{row['paper'] / row['exact']:.4g}"
-        exact, one_sided = f"{row['exact']:.6g}", f"{row['one-sided']:.6g}"
-        names = [str(row["m"]), row["divergence"], row["distance"]]
-        lines.append(
-            f"{names[0]:>10}  {names[1]:<10}  {names[2]:<8}  {exact:>12}  {one_sided:>12}  {paper:>12}  {ratio:>11}"
+        ratio = None if row["paper"] is None else row["paper"] / row["exact"]
+        values = [row["exact"], row["one-sided"], row["paper"]]
+        numbers = ["-" if value is None else f"{value:.6g}" for value in values]
+        cells.append(
+            [str(row["m"]), row["divergence"], row["distance"], *numbers, "-" if ratio is None else f"{ratio:.4g}"]
         )
-        cells.append(terminal.Row([*names, exact, one_sided, paper, ratio], False if _too_small(row) else None))
     titles = ("m", "divergence", "distance", "exact", "one-sided", "paper", "paper/exact")
     columns = [terminal.Column(title, title not in ("divergence", "distance")) for title in titles]
+    lines = [terminal.Row(each, False if _too_small(row) else None) for each, row in zip(cells, rows, strict=True)]
     verdict = terminal.Row(_verdict_on_the_paper(rows), not any(map(_too_small, rows)))
-    terminal.show(verdict, [terminal.Grid("", columns, cells)], "\n".join(lines))
+    terminal.show(verdict, [terminal.Grid("", columns, lines)], "\n".join(terminal.aligned(columns, cells)))
 
 
 def _verdict_on_the_paper(rows: list[dict[str, Any]]) -> list[str]:

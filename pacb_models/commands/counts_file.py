@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ..certificates import Certificate, ChosenCertificate, certify
 from ..errors import InputError
 from ..risk_file import ValueFile, read_value_file
+from ..terminal import Column, aligned
 from ..validation import check_count, check_delta
 from ..wording import at_most, one_line
 from .program import DONE
@@ -24,18 +25,14 @@ def run(options: argparse.Namespace) -> int:
     """Read, certify, print."""
     check_count("--top", options.top, least=0)
     certificate = _certificate(options)
-    if isinstance(certificate, ChosenCertificate):
-        print(json.dumps(certificate.as_dict(), allow_nan=False) if options.json else certificate)
-        if options.plot is not None:
-            certificate.plot().save(options.plot)
-        return DONE
-    counted = "losses" if options.losses else "errors"
-    text = json.dumps(certificate.as_dict(), allow_nan=False) if options.json else None
-    print(text or _text(certificate, options.top, counted))
+    if options.json:
+        print(json.dumps(certificate.as_dict(), allow_nan=False))
+    elif isinstance(certificate, ChosenCertificate):
+        print(certificate)
+    else:
+        print(_text(certificate, options.top, "losses" if options.losses else "errors"))
     if options.plot is not None:
-        from ..plots import CertificateDisplay
-
-        CertificateDisplay.from_certificate(certificate).save(options.plot)
+        certificate.plot().save(options.plot)
     return DONE
 
 
@@ -101,17 +98,19 @@ def _counts(found: ValueFile, m: int) -> NDArray[np.float64]:
 
 def _text(certificate: Certificate, top: int, counted: str) -> str:
     """The certificate and a table of the best classifiers."""
-    order = np.argsort(certificate.single_bounds, kind="stable")[:top]
-    lines = [str(certificate)]
-    if order.size:
-        shown = {i: one_line(str(certificate.names[i])) for i in order.tolist()}
-        width = max(4, *map(len, shown.values()))
-        lines.append(f"\n{'name'.ljust(width)}  {counted:>8}  {'risk at most':>12}  {'weight':>8}")
-        lines += [
-            f"{name.ljust(width)}  {certificate.errors[i]:>8.9g}  "
-            f"{at_most(float(certificate.single_bounds[i])):>12}  {certificate.posterior[i]:>8.4f}"
-            for i, name in shown.items()
+    of, order = certificate, np.argsort(certificate.single_bounds, kind="stable")[:top]
+    if not order.size:
+        return str(of)
+    columns = [Column("name", numeric=False), Column(counted), Column("risk at most"), Column("weight")]
+    cells = [
+        [
+            one_line(str(of.names[i])),
+            f"{of.errors[i]:>8.9g}",
+            at_most(float(of.single_bounds[i])),
+            f"{of.posterior[i]:>8.4f}",
         ]
-        if order.size < certificate.errors.size:
-            lines.append(f"... and {certificate.errors.size - order.size} more (--top N or --json)")
-    return "\n".join(lines)
+        for i in order.tolist()
+    ]
+    rest = of.errors.size - order.size
+    more = [f"... and {rest} more (--top N or --json)"] if rest else []
+    return "\n".join([str(of), "", *aligned(columns, cells), *more])

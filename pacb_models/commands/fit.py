@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     """Train, certify, print, and save what was asked for."""
     from ..cluster import fitted_on
     from ..estimators.tables import load_table
-    from ..validation import check_count
+    from ..validation import check_choice, check_count
 
     paper = _is_paper(options)
     certified = ("resume", "report", "per_class", "per_prediction", "positive", "group")
@@ -89,16 +89,13 @@ def run(options: argparse.Namespace) -> int:
     if not paper:
         _refuse_options_of_the_paper(options)
     options.lambdas = options.lambdas or "paper"
-    if options.lambdas not in ("paper", "arithmetic-geometric"):
-        raise InputError(f"--lambdas is {options.lambdas!r}; it must be 'paper' or 'arithmetic-geometric'.")
-    if check_count("--seed", options.seed, least=0) >= 2**32:
-        raise InputError(f"--seed is {options.seed}; it must be a whole number from 0 to {2**32 - 1}.")
+    check_choice("--lambdas", options.lambdas, ("paper", "arithmetic-geometric"))
+    check_count("--seed", options.seed, least=0, most=2**32 - 1)
     _check_files(options)
     if options.jobs == 0:
         raise InputError("--jobs is 0; it must be a number of processes, or -1 for one per core.")
-    ignored = [name for name in options.ignore.split(",") if name]
-    table = load_table(options.file, options.target, missing=options.missing, ignore=ignored)
-    return fitted_on(options.dask, lambda: _paper(options, table) if paper else _certified(options, table))
+    table = load_table(options.file, options.target, missing=options.missing, ignore=_ignored(options))
+    return fitted_on(options.dask, lambda: _train(options, table, paper))
 
 
 def _refuse_options_of_the_paper(options: argparse.Namespace) -> None:
@@ -124,21 +121,6 @@ def _check_files(options: argparse.Namespace) -> None:
             raise InputError(f"{option} is {path!r}, as is {other}; choose another file.")
 
 
-def _paper(options: argparse.Namespace, table: Any) -> int:
-    """Fit, certify, print and save the paper's stochastic SVM."""
-    import numpy as np
-
-    # Classes by name: a saved model must predict what stood in the table.
-    classifier = _fit(_estimator(options), table.X, np.asarray(table.class_names)[table.y])
-    record = _record(options, classifier, table)
-    if options.model:
-        _save_model(classifier, options.model)
-    if options.out:
-        write_atomically(options.out, json.dumps(record, indent=2, allow_nan=False) + "\n")
-    print(json.dumps(record, allow_nan=False) if options.json else _text(options, classifier, table))
-    return DONE if classifier.solution_.status in ("optimal", "acceptable") else FAILED
-
-
 def _is_paper(options: argparse.Namespace) -> bool:
     """Whether the paper's ensemble is asked for, by name or by an option that only it has."""
     if options.classifiers is not None:
@@ -146,15 +128,47 @@ def _is_paper(options: argparse.Namespace) -> bool:
     return bool(options.lambdas or options.count or options.scale)
 
 
-def _certified(options: argparse.Namespace, table: Any) -> int:
-    """Fit, certify, print and save the deployed predictor."""
+def _train(options: argparse.Namespace, table: Any, paper: bool) -> int:
+    """Fit, certify, print and save what was asked for."""
     import joblib
     import numpy as np
+
+    from ..estimators.tables import reading_notes
+
+    # Classes by name: a saved model must predict what stood in the table.
+    model = (_paper_svm if paper else _certified)(options, table.X, np.asarray(table.class_names)[table.y])
+    record = _record(options, model, table, paper)
+    if options.model:
+        buffer = io.BytesIO()
+        joblib.dump(model, buffer)
+        write_atomically(options.model, buffer.getvalue())
+    if options.out:
+        write_atomically(options.out, json.dumps(record, indent=2, allow_nan=False) + "\n")
+    if options.report:
+        from ..estimators.certificate_page import certificate_page
+
+        page = certificate_page(model, f"Certificate: {table.name}", _facts(options), table, options.positive)
+        write_atomically(options.report, page)
+    (rows, features), members = table.X.shape, "SVMs" if paper else "classifiers"
+    heading = (
+        f"{table.name}: {rows} rows, {features} features, classes {', '.join(map(str, model.classes_))}; "
+        f"{len(model.names_)} {members} trained on {rows - model.n_validation_} rows"
+    )
+    said = str(model.certificate_ if paper else model.guarantee_)
+    saved = [f"saved {path}" for path in (options.model, options.out, options.report) if path]
+    text = "\n".join([heading, *reading_notes(table), said, *saved])
+    print(json.dumps(record, allow_nan=False) if options.json else text)
+    return FAILED if paper and model.solution_.status not in ("optimal", "acceptable") else DONE
+
+
+def _certified(options: argparse.Namespace, X: Any, y: Any) -> Any:
+    """The predictor with the smallest certificate."""
+    import joblib
     from threadpoolctl import threadpool_limits
 
     from ..estimators.certified import CertifiedClassifier
     from ..estimators.classifier_sets import classifier_set
-    from ..estimators.tables import load_groups, reading_notes
+    from ..estimators.tables import load_groups
 
     model = CertifiedClassifier(
         classifier_set(options.classifiers or "all"),
@@ -167,29 +181,35 @@ def _certified(options: argparse.Namespace, table: Any) -> int:
         memory=options.resume and joblib.Memory(options.resume, verbose=0),
         random_state=options.seed,
     )
-    ignored = [name for name in options.ignore.split(",") if name]
-    groups = None if options.group is None else load_groups(options.file, options.group, ignored)
+    groups = None if options.group is None else load_groups(options.file, options.group, _ignored(options))
     # Threads of boosting wait for each other in loops: on a small table and a busy machine that takes minutes.
-    with threadpool_limits(1 if len(table.y) < _ROWS_FOR_THREADS else None):
-        _fit(model, table.X, np.asarray(table.class_names)[table.y], groups=groups)
-    record = {
-        "guarantee": model.guarantee_.as_dict(),
-        "certificate": model.certificate_.as_dict(),
-        **_common_record(options, model, table),
-    }
-    if options.model:
-        _save_model(model, options.model)
-    if options.out:
-        write_atomically(options.out, json.dumps(record, indent=2, allow_nan=False) + "\n")
-    if options.report:
-        from ..estimators.certificate_page import certificate_page
+    with threadpool_limits(1 if len(y) < _ROWS_FOR_THREADS else None):
+        return _fit(model, X, y, groups=groups)
 
-        page = certificate_page(model, f"Certificate: {table.name}", _facts(options), table, options.positive)
-        write_atomically(options.report, page)
-    saved = [f"saved {path}" for path in (options.model, options.out, options.report) if path]
-    text = "\n".join([_heading(model, table, "classifiers"), *reading_notes(table), str(model.guarantee_), *saved])
-    print(json.dumps(record, allow_nan=False) if options.json else text)
-    return DONE
+
+def _paper_svm(options: argparse.Namespace, X: Any, y: Any) -> Any:
+    """The paper's stochastic SVM."""
+    from ..estimators.svc import StochasticSVC
+
+    model = StochasticSVC(
+        options.lambdas,
+        n_lambdas=options.count,
+        scale=options.scale,
+        distance=options.distance,
+        divergence=options.divergence,
+        order=options.order,
+        delta=options.delta,
+        constant=options.constant,
+        validation_size=options.validation_size,
+        solver=options.solver,
+        n_jobs=options.jobs,
+        random_state=options.seed,
+    )
+    return _fit(model, X, y)
+
+
+def _ignored(options: argparse.Namespace) -> list[str]:
+    return [name for name in options.ignore.split(",") if name]
 
 
 def _facts(options: argparse.Namespace) -> list[tuple[str, str]]:
@@ -222,38 +242,20 @@ def _fit(classifier: Any, X: Any, y: Any, **parameters: Any) -> Any:
         raise InputError(f"the classifiers cannot be trained on this table: {reason}") from None
 
 
-def _estimator(options: argparse.Namespace) -> Any:
-    from ..estimators.svc import StochasticSVC
-
-    return StochasticSVC(
-        options.lambdas,
-        n_lambdas=options.count,
-        scale=options.scale,
-        distance=options.distance,
-        divergence=options.divergence,
-        order=options.order,
-        delta=options.delta,
-        constant=options.constant,
-        validation_size=options.validation_size,
-        solver=options.solver,
-        n_jobs=options.jobs,
-        random_state=options.seed,
-    )
-
-
-def _record(options: argparse.Namespace, classifier: Any, table: Any) -> dict[str, Any]:
-    return {
-        "certificate": classifier.certificate_.as_dict(),
-        **_common_record(options, classifier, table),
-        "lambdas": classifier.lambdas_.tolist(),
-        "risks": classifier.risks_.tolist(),
-        "solution": classifier.solution_.as_dict(),
-    }
-
-
-def _common_record(options: argparse.Namespace, classifier: Any, table: Any) -> dict[str, Any]:
+def _record(options: argparse.Namespace, model: Any, table: Any, paper: bool) -> dict[str, Any]:
+    """What is saved and printed as JSON."""
     rows, features = table.X.shape
+    if paper:
+        own = {
+            "lambdas": model.lambdas_.tolist(),
+            "risks": model.risks_.tolist(),
+            "solution": model.solution_.as_dict(),
+        }
+    else:
+        own = {"guarantee": model.guarantee_.as_dict()}
     return {
+        **own,
+        "certificate": model.certificate_.as_dict(),
         "data": {
             "file": str(options.file),
             "target": options.target,
@@ -263,29 +265,6 @@ def _common_record(options: argparse.Namespace, classifier: Any, table: Any) -> 
             "rows_dropped": table.reading.dropped,
             "columns_ignored": list(table.reading.ignored),
         },
-        "classes": [str(name) for name in classifier.classes_],
+        "classes": [str(name) for name in model.classes_],
         "seed": options.seed,
     }
-
-
-def _text(options: argparse.Namespace, classifier: Any, table: Any) -> str:
-    from ..estimators.tables import reading_notes
-
-    saved = [f"saved {path}" for path in (options.model, options.out) if path]
-    return "\n".join([_heading(classifier, table, "SVMs"), *reading_notes(table), str(classifier.certificate_), *saved])
-
-
-def _heading(classifier: Any, table: Any, members: str) -> str:
-    rows, features = table.X.shape
-    return (
-        f"{table.name}: {rows} rows, {features} features, classes {', '.join(map(str, classifier.classes_))}; "
-        f"{len(classifier.names_)} {members} trained on {rows - classifier.n_validation_} rows"
-    )
-
-
-def _save_model(model: Any, path: str) -> None:
-    import joblib
-
-    buffer = io.BytesIO()
-    joblib.dump(model, buffer)
-    write_atomically(path, buffer.getvalue())

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from ..errors import RunStopped
+from ..terminal import Column, aligned
 from ..wording import at_least, at_most, confidence_text, one_line
 from .program import (
     DONE,
@@ -76,6 +77,8 @@ def _solve(options: argparse.Namespace) -> int:
 def _describe(problem: Problem, solution: Any, names: list[str], top: int) -> str:
     """A solution for reading."""
     scope = "the global minimum" if solution.is_global else "not certified as global"
+    effort = "" if solution.iterations is None else f"{solution.iterations} iterations, "
+    effort += f"{solution.seconds:.4f} s"
     lines = [
         f"bound            {at_most(solution.bound, 10)}   (true risk at most this, with probability at least "
         f"{confidence_text(problem.delta)})",
@@ -84,7 +87,7 @@ def _describe(problem: Problem, solution: Any, names: list[str], top: int) -> st
         f"support          {solution.support_size} of {problem.size} classifiers",
         f"status           {solution.status}, {scope}" + (f": {solution.message}" if solution.message else ""),
         *_proven(solution),
-        f"solver           {one_line(solution.solver)}, {_effort(solution)}, KKT residual {solution.kkt_residual:.1e}",
+        f"solver           {one_line(solution.solver)}, {effort}, KKT residual {solution.kkt_residual:.1e}",
         f"constant         I(m) = {problem.constant_value:.6g} ({problem.constant}), distance {problem.distance}",
     ]
     if problem.posteriors is not None and solution.posterior is not None:
@@ -94,11 +97,11 @@ def _describe(problem: Problem, solution: Any, names: list[str], top: int) -> st
         lines.append(f"local minima     {len(solution.local_minima)} more, with bounds {others}")
     if solution.posterior is not None and top > 0:
         order = (-solution.posterior).argsort(kind="stable")[: min(top, solution.support_size)]
-        shown = {i: one_line(names[i]) for i in order.tolist()}
-        width = max(len(name) for name in ["name", *shown.values()])
-        lines.append(f"\n{'name'.ljust(width)}  {'weight':>10}  {'risk':>8}")
-        for i, name in shown.items():
-            lines.append(f"{name.ljust(width)}  {solution.posterior[i]:10.6f}  {problem.risks[i]:8.5f}")
+        columns = [Column("name", numeric=False), Column("weight"), Column("risk")]
+        cells = [
+            [one_line(names[i]), f"{solution.posterior[i]:10.6f}", f"{problem.risks[i]:8.5f}"] for i in order.tolist()
+        ]
+        lines += ["", *aligned(columns, cells)]
         if solution.support_size > top:
             lines.append(f"... and {solution.support_size - top} more (--top N or --json)")
     return "\n".join(lines)
@@ -118,8 +121,3 @@ def _proven(solution: Any) -> list[str]:
         return []
     proven = at_least(solution.lower_bound, 10)
     return [f"lower bound      {proven}   (no posterior has a smaller bound, as the solver proves)"]
-
-
-def _effort(solution: Any) -> str:
-    count = "" if solution.iterations is None else f"{solution.iterations} iterations, "
-    return f"{count}{solution.seconds:.4f} s"

@@ -31,6 +31,10 @@ class Constraint:
                     "must match."
                 )
 
+    def limit_names(self, number: int) -> dict[str, str]:
+        """What each limit is called, by its field; ``number`` counts the averages."""
+        raise NotImplementedError
+
     def as_record(self) -> dict[str, Any]:
         """JSON-ready fields, with the kind."""
         record: dict[str, Any] = {"kind": self.kind}
@@ -97,12 +101,14 @@ class Average(Constraint):
             object.__setattr__(self, field, value)
         object.__setattr__(self, "values", _finite("average: values", self.values))
 
+    def limit_names(self, number: int) -> dict[str, str]:
+        name = self.name or f"average {number}"
+        second = name if self.at_most is None else f"{name} (at least)"
+        return {"at_most": name, "at_least": second}
+
     def __repr__(self) -> str:
-        limits = [
-            f"{name}={getattr(self, name):g}" for name in ("at_most", "at_least") if getattr(self, name) is not None
-        ]
         named = [] if self.name is None else [f"name={self.name!r}"]
-        return f"average([{self.values.size} values], {', '.join(limits + named)})"
+        return f"average([{self.values.size} values], {', '.join(self._limits() + named)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -126,6 +132,9 @@ class Weights(Constraint):
                 bad = np.min(value) if np.min(value) < 0.0 else np.max(value)
                 raise InputError(f"weights: {field} is {float(bad)!r}; a weight is between 0 and 1.")
             object.__setattr__(self, field, value)
+
+    def limit_names(self, number: int) -> dict[str, str]:
+        return {"at_most": "weights at most", "at_least": "weights at least"}
 
     def __repr__(self) -> str:
         return f"weights({', '.join(self._limits())})"
@@ -154,6 +163,9 @@ class Support(Constraint):
             raise InputError(f"support: sizes has the entry {float(sizes.min())!r}; a size is not negative.")
         object.__setattr__(self, "sizes", sizes)
         object.__setattr__(self, "total", total)
+
+    def limit_names(self, number: int) -> dict[str, str]:
+        return {"at_most": "support", "total": "support"}
 
     def costs(self, size: int) -> tuple[NDArray[np.float64], float]:
         """What each of so many classifiers takes of a budget, and the budget; classifiers that are counted take one."""

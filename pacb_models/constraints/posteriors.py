@@ -69,7 +69,7 @@ class Posteriors:
             each.check_size(size)
             if isinstance(each, Average):
                 number += 1
-                rows += _rows(each, f"average {number}")
+                rows += _rows(each, number)
             elif isinstance(each, Weights):
                 np.maximum(lower, 0.0 if each.at_least is None else each.at_least, out=lower)
                 np.minimum(upper, 1.0 if each.at_most is None else each.at_most, out=upper)
@@ -308,15 +308,14 @@ class Posteriors:
             raise InputError(f"constraints cannot hold together: {self.describe()}.")
 
 
-def _rows(constraint: Average, default: str) -> list[Row]:
+def _rows(constraint: Average, number: int) -> list[Row]:
     """One row for each limit; the second of two says in its name which it is."""
-    name = constraint.name or default
+    names = constraint.limit_names(number)
     rows = []
     if constraint.at_most is not None:
-        rows.append(Row(name, constraint.values, constraint.at_most, False))
+        rows.append(Row(names["at_most"], constraint.values, constraint.at_most, False))
     if constraint.at_least is not None:
-        second = f"{name} (at least)" if rows else name
-        rows.append(Row(second, -constraint.values, -constraint.at_least, True))
+        rows.append(Row(names["at_least"], -constraint.values, -constraint.at_least, True))
     return rows
 
 

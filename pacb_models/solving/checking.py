@@ -38,7 +38,7 @@ _SHOWN = tuple(column for column in _COLUMNS if column != "lower_bound")
 _TITLES = {"kkt_residual": "KKT", "setup_seconds": "set-up s", "seconds": "s"}
 _SPARE = {"gap", "kkt_residual", "iterations", "setup_seconds"}
 _NUMERIC = {"bound", "seconds", *_SPARE}
-_HEADINGS = [_TITLES.get(column, column) for column in _SHOWN]
+_HEADINGS = [terminal.Column(_TITLES.get(name, name), name in _NUMERIC, name in _SPARE) for name in _SHOWN]
 
 REFUTED = "its lower bound is refuted"
 
@@ -128,19 +128,10 @@ class CrossCheck:
         return f"{who}: the smallest bound is {at_most(self.reference_bound, 10)}.{absent}"
 
     def _repr_html_(self) -> str:
-        return as_html(self.verdict, _HEADINGS, self._cells(), len(self.rows))
+        return as_html(self.verdict, [column.title for column in _HEADINGS], self._cells(), len(self.rows))
 
     def __str__(self) -> str:
-        cells = [_HEADINGS, *self._cells()]
-        widths = [max(len(line[k]) for line in cells) for k in range(len(_SHOWN))]
-        lines = [
-            "  ".join(
-                cell.rjust(width) if column in _NUMERIC else cell.ljust(width)
-                for column, cell, width in zip(_SHOWN, line, widths, strict=True)
-            ).rstrip()
-            for line in cells
-        ]
-        return "\n".join([*lines, *self._remarks()])
+        return "\n".join([*terminal.aligned(_HEADINGS, self._cells()), *self._remarks()])
 
     def _cells(self) -> list[list[str]]:
         """The rows as they are shown."""
@@ -158,13 +149,12 @@ class CrossCheck:
 
     def show(self) -> None:
         """Print the table; on a terminal with the verdict first."""
-        headings = [terminal.Column(_TITLES.get(name, name), name in _NUMERIC, name in _SPARE) for name in _SHOWN]
         lines = [
             terminal.Row(cells, None if row.status == "unavailable" else row.agrees)
             for row, cells in zip(self.rows, self._cells(), strict=True)
         ]
         first = terminal.Row([self.verdict, *self._remarks()], self.agree)
-        terminal.show(first, [terminal.Grid("", headings, lines)], str(self))
+        terminal.show(first, [terminal.Grid("", _HEADINGS, lines)], str(self))
 
 
 def _finite(value: Any) -> Any:

@@ -30,12 +30,15 @@ def test_the_interval_of_a_share_is_wilsons(counts):
     assert verdict.wilson(found, count) == pytest.approx((theirs.low, theirs.high), abs=1e-6)
 
 
-@given(st.floats(-1.0, 1.0), st.sampled_from(["optimal", "acceptable"]), st.floats(0.0, 1e-5), st.floats(0.0, 1e-5))
-def test_a_run_is_judged_by_claim_residuals_and_gap(gap, status, kkt, simplex):
+RESIDUALS = st.floats(0.0, 1e-5)
+
+
+@given(st.floats(-1.0, 1.0), st.sampled_from(["optimal", "acceptable"]), RESIDUALS, RESIDUALS, RESIDUALS | st.none())
+def test_a_run_is_judged_by_claim_residuals_and_gap(gap, status, kkt, simplex, constraints):
     made = {"status": status, "bound": 0.5 + gap, "reference_bound": 0.5, "kkt_residual": kkt}
-    judged = verdict.of_run({**made, "simplex_residual": simplex})
+    judged = verdict.of_run({**made, "simplex_residual": simplex, "constraint_residual": constraints})
     assert judged["claims"] == (status == "optimal")
-    assert judged["success"] == (status == "optimal" and kkt <= 1e-6 and simplex <= 1e-6)
+    assert judged["success"] == (status == "optimal" and max(kkt, simplex, constraints or 0.0) <= 1e-6)
     assert judged["correct"] == (abs((0.5 + gap) - 0.5) <= 1e-7)
 
 

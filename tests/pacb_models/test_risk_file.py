@@ -1,11 +1,12 @@
 """Risk files: what is read, and one sentence for what is not."""
 
 import io
+from dataclasses import replace
 
 import pytest
 
 from pacb_models.errors import InputError
-from pacb_models.risk_file import parse_risks, read_risk_file
+from pacb_models.risk_file import parse_risks, read_risk_file, read_value_file
 
 
 def test_one_number_per_line_with_comments_and_blanks():
@@ -107,8 +108,14 @@ def test_files_that_cannot_be_read(tmp_path, name):
 FURTHER = "name,risk,Latency,Latency in ms,latency IN ms,note\na,0.1,40,1,1,x\nb,0.2,20,1,1,\n"
 
 
-def test_further_columns_by_name():
-    table = parse_risks(FURTHER, "x").table
+def read_table(text, folder):
+    path = folder / "x"
+    path.write_text(text)
+    return replace(read_value_file(path, ("risk",)).table, source="x")
+
+
+def test_further_columns_by_name(tmp_path):
+    table = read_table(FURTHER, tmp_path)
     assert table.further("latency") == table.further(" LATENCY ") == [40.0, 20.0]
     assert table.further("risk") == [0.1, 0.2]
 
@@ -128,7 +135,7 @@ def test_further_columns_by_name():
         ("0.1\n0.2\n", "a", "x has no header, so no column 'a'; a CSV with a header has columns."),
     ],
 )
-def test_a_column_that_is_not_there_or_no_numbers(text, name, sentence):
+def test_a_column_that_is_not_there_or_no_numbers(text, name, sentence, tmp_path):
     with pytest.raises(InputError) as caught:
-        parse_risks(text, "x").table.further(name)
+        read_table(text, tmp_path).further(name)
     assert str(caught.value).startswith(sentence)

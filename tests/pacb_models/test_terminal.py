@@ -53,7 +53,7 @@ def test_a_real_terminal_gets_a_drawn_table_and_a_pipe_the_plain_one():
             pass
         assert process.wait() == 0
     os.close(ours)
-    assert piped.startswith("         m  divergence  distance ") and "\x1b" not in piped
+    assert piped.startswith("   m  divergence  distance ") and "\x1b" not in piped
     assert "too small" not in piped
     lines = shown.decode().splitlines()
     assert (
