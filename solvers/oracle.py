@@ -27,8 +27,9 @@ class TimeUp(Exception):
 class Oracle:
     """Value and slopes of a bound at weights on the simplex.
 
-    It counts what it is asked, remembers the best posterior it has seen that keeps the constraints, and raises :class:`TimeUp` after the deadline
-    (a reading of :func:`time.monotonic`). Weights are taken as they are, unchecked: a method stays on the simplex.
+    It counts what it is asked, remembers the best posterior it has seen that keeps the constraints, and raises
+    :class:`TimeUp` after the deadline (a reading of :func:`time.monotonic`). Weights are taken as they are, unchecked:
+    a method stays on the simplex.
     """
 
     def __init__(self, problem: Problem, options: Options | None = None):

@@ -12,7 +12,7 @@ from pacb_models.plots.style import BLACK, BLUE, VERMILION
 from ..item import FigureItem, Results
 from ..showing import NAMES
 from ..study import PAPER, Study
-from ..tables.fp_vs_ccp import SIZE
+from ..tables.fp_vs_ccp import SIZE, descents_from
 from .style import grid_of_axes, legend_below
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ def compute(study: Study, results: Results) -> dict[str, Any]:
     problem = study.problem(DATASET, SIZE, "kl", PAPER)
     histories, displacements = {}, {}
     for variant in ("paper", "one-sided"):
-        details = pm.solve(problem, "ccp", merge=False, variant=variant, starts=STARTS + 1, seed=study.seed).details
-        histories[variant] = details["histories"][1:]
-        displacements[variant] = float(np.nanmax(details["displacements"][1:]))
+        descents = descents_from(problem, variant, STARTS, study.seed)
+        histories[variant] = [descent.history for descent in descents]
+        displacements[variant] = float(np.nanmax([descent.displacement for descent in descents]))
     return {"minimum": pm.solve(problem, "frontier").bound, "histories": histories, "displacements": displacements}
 
 
