@@ -31,11 +31,8 @@ field: .venv/ready-run    ## every solver on every problem three times, the pape
 	$(BIN)/pacb bench --suite field --solvers fixed-point,ipopt,ccp --starts 20 --seed 1 --out results/field --resume \
 		--page docs/field.md $(ARGS)
 
-# The methods of the page: those that are done in milliseconds, and one way to Ipopt.
-LOCAL_METHODS ?= fixed-point,ccp,mirror,spg,lbfgsb,softmax,cyipopt
-
-starts: .venv/ready-run   ## where local methods end, from 100 random starts of each kind: the page docs/starts
-	$(BIN)/pacb starts --each 2 --largest 60 --starts 100 --solvers $(LOCAL_METHODS) --out docs/starts $(ARGS)
+starts: .venv/ready-run   ## where local methods end, from 20 random starts: the page docs/starts.md
+	$(BIN)/pacb bench --suite starts --starts 20 --seed 1 --out results/starts --resume --page docs/starts.md $(ARGS)
 
 instances: .venv/ready-run  ## the hard problems as files for other solvers, packed in dist/hard.tar.xz
 	$(BIN)/pacb export hard --out build/hard --archive dist/hard.tar.xz

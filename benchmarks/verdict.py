@@ -36,9 +36,11 @@ FAILED, LOCAL, SOME, FOUND = OUTCOMES = ("failed", "local minimum", "found from 
 PRIOR = -1
 
 #: Facts about a problem that a run lacks when it ended before the problem was built.
-_FACTS = ["problem_kind", "H", "m", "delta", "distance", "divergence", "order", "constant", "prior", "minima"]
+_FACTS = ["problem_kind", "H", "m", "delta", "distance", "divergence", "order", "constant", "prior", "constraints"]
+_FACTS += ["minima"]
 
 _NUMBERS = ["H", "bound", "lower_bound", "reference_bound", "gap", "empirical_risk", "gradient_evaluations", "minima"]
+_NUMBERS += ["simplex_residual", "constraint_residual"]
 
 #: Settings that are columns of their own, and no part of a method's name.
 _APART = ("merge", "start", "seed")
@@ -84,7 +86,7 @@ def judged(results: pd.DataFrame) -> pd.DataFrame:
     settings = runs["settings"].map(lambda text: json.loads(text or "{}"))
     runs["merged"] = settings.map(lambda given: bool(given.get("merge")))
     runs["method"] = _method_names(runs, settings)
-    runs["kind"] = list(map(_kind, runs["distance"], runs["divergence"], runs["problem_kind"]))
+    runs["kind"] = list(map(_kind, *(runs[fact] for fact in ("distance", "divergence", "problem_kind", "constraints"))))
     # A solution that somebody handed in has no time of ours.
     timed = runs["seconds"].notna() | runs["setup_seconds"].notna() | ~runs["success"]
     total = runs["seconds"].fillna(0.0) + runs["setup_seconds"].fillna(0.0)
@@ -109,11 +111,11 @@ def _method_names(runs: pd.DataFrame, settings: pd.Series) -> list[str]:
     return names
 
 
-def _kind(distance: Any, divergence: Any, problem_kind: Any) -> str:
+def _kind(distance: Any, divergence: Any, problem_kind: Any, constraints: Any) -> str:
     if not isinstance(distance, str):
         return "unknown"
-    direct = "direct " if problem_kind == "direct" else ""
-    return direct + (distance if divergence in ("chi2", None) else f"{distance} ({divergence})")
+    marks = "direct " * (problem_kind == "direct") + "constrained " * isinstance(constraints, str)
+    return marks + (distance if divergence in ("chi2", None) else f"{distance} ({divergence})")
 
 
 def condensed(runs: pd.DataFrame) -> pd.DataFrame:
@@ -138,11 +140,15 @@ def comparable(each: pd.DataFrame) -> pd.DataFrame:
     """
     kept = each[each["status"] != "unavailable"]
     kept = kept if kept["merged"].all() else kept[~kept["merged"]]
-    known = solver_names()
-    local = kept["solver"].map(lambda solver: solver in known and takes_start(get_solver(solver))).astype(bool)
+    local = kept["solver"].map(is_local).astype(bool)
     starts = kept[local].groupby("solver")["start"].agg(set)
     shared = set.intersection(*starts) if len(starts) else set()
     return kept[~local | kept["start"].isin({PRIOR} if PRIOR in shared else shared)]
+
+
+def is_local(solver: str) -> bool:
+    """Whether a solver, known here, goes down from a start that it is given."""
+    return solver in solver_names() and takes_start(get_solver(solver))
 
 
 def by_problem(each: pd.DataFrame) -> pd.DataFrame:
@@ -155,7 +161,7 @@ def by_problem(each: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_solver(each: pd.DataFrame) -> pd.DataFrame:
-    """One line per method on comparable rows, who found most first.
+    """One line per method on comparable rows, who solves most first: of a problem with several starts, their share.
 
     ``low`` and ``high`` are Wilson's 95 % interval of the share found; ``median`` and ``ninety`` quantiles of the
     seconds of the runs that found the optimum, and of no others; ``relative`` is the median of the ratios to the
@@ -175,6 +181,7 @@ def by_solver(each: pd.DataFrame) -> pd.DataFrame:
                 "runs": count,
                 "found": found,
                 "share": found / count,
+                "solved": rows.groupby("problem")["found"].mean().sum(),
                 "low": low,
                 "high": high,
                 "false_claims": int(rows["false_claim"].sum()),
@@ -184,9 +191,9 @@ def by_solver(each: pd.DataFrame) -> pd.DataFrame:
                 "evaluations": of_method["gradient_evaluations"].median(),
             }
         )
-    columns = ["method", "runs", "found", "share", "low", "high", "false_claims", "median", "ninety", "relative"]
-    table = pd.DataFrame(lines, columns=[*columns, "evaluations"])
-    return table.sort_values(["found", "share", "median"], ascending=[False, False, True], ignore_index=True)
+    columns = ["method", "runs", "found", "share", "solved", "low", "high", "false_claims", "median", "ninety"]
+    table = pd.DataFrame(lines, columns=[*columns, "relative", "evaluations"])
+    return table.sort_values(["solved", "share", "median"], ascending=[False, False, True], ignore_index=True)
 
 
 def wilson(found: int, count: int, z: float = 1.959964) -> tuple[float, float]:

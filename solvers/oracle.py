@@ -10,6 +10,7 @@ import numpy as np
 
 from pacb_models import optimality
 from pacb_models.constraints.posteriors import FEASIBLE
+from pacb_models.numerics.inner import dot
 from pacb_models.problem import Problem
 from pacb_models.solution import Outcome, Trace
 
@@ -84,7 +85,7 @@ class Oracle:
             slopes = np.asarray(self.problem.gradient(q), dtype=np.float64)
         if not np.isfinite(slopes.sum()):
             slopes = np.clip(slopes, -STEEPEST, STEEPEST)
-        slopes = slopes - np.dot(q, slopes)
+        slopes = slopes - dot(q, slopes)
         self._known = q, slopes
         return slopes
 
@@ -94,7 +95,7 @@ class Oracle:
             # The slopes say nothing without the multipliers of the constraints.
             return self.kept(q) and self.problem.judge(q).kkt_residual <= tolerance
         slopes = self.slopes(q)
-        larger_part = float(np.dot(q, np.abs(slopes))) if self.steep else -float(slopes.min())
+        larger_part = dot(q, np.abs(slopes)) if self.steep else -float(slopes.min())
         return larger_part <= tolerance and self.problem.judge(q).kkt_residual <= tolerance
 
     def outcome(self, posterior: np.ndarray, status: str, message: str, iterations: int | None) -> Outcome:

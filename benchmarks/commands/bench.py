@@ -8,8 +8,7 @@ import re
 import reprlib
 import shlex
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -25,6 +24,8 @@ from pacb_models.commands.program import (
     refuse_ignored,
 )
 from pacb_models.errors import InputError
+
+from ..progress import Show, shown
 
 # The runner and the suites are imported where they are used: ``pacb --help`` must not wait for NumPy.
 if TYPE_CHECKING:
@@ -146,7 +147,7 @@ def run(options: argparse.Namespace) -> int:
     directory = _directory(options, chosen)
     print(f"{chosen.name}: {chosen.description}; {len(chosen.cells)} cells into {directory}", file=sys.stderr)
     try:
-        with _progress(options.repeat * len(chosen.cells)) as progress:
+        with shown() as show:
             run_suite(
                 chosen,
                 directory,
@@ -157,7 +158,7 @@ def run(options: argparse.Namespace) -> int:
                 time_limit=options.time_limit,
                 memory_limit=memory_limit,
                 repeats=options.repeat,
-                progress=progress,
+                progress=_counting(show),
                 tell=lambda words: print(f"pacb bench: {words}", file=sys.stderr, flush=True),
             )
     except (KeyboardInterrupt, RunStopped) as reason:
@@ -253,32 +254,13 @@ def _directory(options: argparse.Namespace, chosen: Suite) -> Path:
     return Path("results") / f"{chosen.name}-{datetime.now():%Y%m%d-%H%M%S}"
 
 
-@contextmanager
-def _progress(cells: int) -> Iterator[Progress]:
-    """A bar on a terminal; elsewhere a line now and then."""
-    failures, step = 0, max(1, cells // 20)
-    if not sys.stderr.isatty():
+def _counting(show: Show) -> Progress:
+    """Progress of cells, with the failures among them."""
+    failures = 0
 
-        def tell(row: dict[str, Any], done: int, total: int) -> None:
-            nonlocal failures
-            failures += not row["success"]
-            if done % step == 0 or done == total:
-                print(f"{done}/{total} cells, {failures} failed", file=sys.stderr, flush=True)
+    def tell(row: dict[str, Any], done: int, total: int) -> None:
+        nonlocal failures
+        failures += not row["success"]
+        show("cells", done, total, f"{failures} failed")
 
-        yield tell
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    words = [TextColumn(text) for text in ("{task.description}", "{task.fields[failures]} failed", "left")]
-    columns = (words[0], BarColumn(), MofNCompleteColumn(), words[1], TimeElapsedColumn(), words[2])
-    with Bar(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as bar:
-        task = bar.add_task("cells", total=cells, failures=0)
-
-        def show(row: dict[str, Any], done: int, total: int) -> None:
-            nonlocal failures
-            failures += not row["success"]
-            bar.update(task, completed=done, total=total, failures=failures, description=f"{row['solver']:<13}")
-
-        yield show
+    return tell

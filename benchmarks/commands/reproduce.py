@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +13,7 @@ from pacb_models.commands.program import DONE, add_command, refuse_ignored
 from pacb_models.errors import InputError, RunStopped
 
 from ..paper.numbers import listed
+from ..progress import shown
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -62,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     if directory.exists() and not directory.is_dir():
         raise InputError(f"--out is {options.out!r}, which is a file; it must be a directory.")
     try:
-        with _progress() as report:
+        with shown() as report:
             study = _study(options, directory, report)
             results = compute(items, study, directory, options.resume)
             report("writing the document", 0, 1)
@@ -123,39 +122,3 @@ def compute(items: Sequence[Any], study: Any, directory: Path, resume: bool) -> 
             cache.forget_partial()
         results[item.name] = result
     return results
-
-
-@contextmanager
-def _progress() -> Iterator[Any]:
-    """A bar on a terminal, lines elsewhere; both on standard error."""
-    if not sys.stderr.isatty():
-        yield _lines()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description:<28}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        tasks: dict[str, Any] = {}
-
-        def show(what: str, done: int, total: int) -> None:
-            if what not in tasks:
-                tasks[what] = bar.add_task(what, total=total)
-            bar.update(tasks[what], completed=done, total=total)
-
-        yield show
-
-
-def _lines() -> Any:
-    """What is being done, and each tenth of longer work, with the seconds since the start."""
-    started = time.monotonic()
-    last: tuple[str, int] = ("", -1)
-
-    def show(what: str, done: int, total: int) -> None:
-        nonlocal last
-        tenth = 10 * done // max(total, 1)
-        if (what, tenth) != last:
-            last = (what, tenth)
-            print(f"{time.monotonic() - started:7.1f} s  {what}: {done} of {total}", file=sys.stderr, flush=True)
-
-    return show

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from pacb_models.commands.program import refuse_ignored
@@ -18,10 +16,11 @@ from pacb_models.files import held
 from pacb_models.validation import check_choice, check_jobs
 from pacb_models.wording import one_line
 
+from ..progress import shown
 from .datasets import available_datasets, load_dataset
 from .protocols import PROTOCOLS
 from .risk_table import RiskTable
-from .risks import Experiment, Progress, train_risks
+from .risks import Experiment, train_risks
 
 
 def train_all(options: argparse.Namespace) -> int:
@@ -101,7 +100,7 @@ def _train_to_file(dataset: Dataset, options: argparse.Namespace, command: str, 
 
 def _trained(dataset: Dataset, options: argparse.Namespace, command: str, partial: Path | None) -> RiskTable:
     try:
-        with _progress_bar(dataset.name) as progress:
+        with shown(lines=False) as show:
             return train_risks(
                 dataset,
                 options.grid,
@@ -112,7 +111,7 @@ def _trained(dataset: Dataset, options: argparse.Namespace, command: str, partia
                 dask=options.dask,
                 partial=partial,
                 resume=options.resume,
-                progress=progress,
+                progress=lambda done, total: show(dataset.name, done, total),
                 command=command,
             )
     except (KeyboardInterrupt, RunStopped):
@@ -174,19 +173,3 @@ def _summary(table: RiskTable, path: Path) -> str:
         f"{path}: {len(table)} SVMs{note}, validation risks {risks.min():.4f} to {risks.max():.4f} "
         f"on m = {table.validation_size} examples"
     )
-
-
-@contextmanager
-def _progress_bar(title: str) -> Iterator[Progress | None]:
-    """A bar on standard error while a terminal is watching."""
-    try:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-    except ImportError:
-        yield None
-        return
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

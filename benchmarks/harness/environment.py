@@ -21,22 +21,10 @@ from pacb_models.wording import shown
 
 ENVIRONMENT = "environment.json"
 
+#: Whose versions are kept with the results.
 _PACKAGES = (
-    "pacb-models",
-    "numpy",
-    "scipy",
-    "pyomo",
-    "cyipopt",
-    "cvxpy",
-    "clarabel",
-    "scs",
-    "casadi",
-    "unopy",
-    "pounce-solver",
-    "pyscipopt",
-    "scikit-learn",
-    "joblib",
-    "dask",
+    *("pacb-models", "numpy", "scipy", "pyomo", "cyipopt", "cvxpy", "clarabel", "scs", "casadi", "unopy"),
+    *("pounce-solver", "pyscipopt", "scikit-learn", "joblib", "dask"),
 )
 
 #: What makes two environments one machine; times of different machines are never compared.
@@ -54,7 +42,7 @@ def describe() -> dict[str, Any]:
         "cores": cores(),
         "memory_bytes": memory_bytes(),
         "versions": {name: _version(name) for name in _PACKAGES},
-        "ipopt": _ipopt_version(),
+        "ipopt": ipopt_version(),
         "commit": _commit(),
     }
 
@@ -180,7 +168,8 @@ def _processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def _ipopt_version() -> str | None:
+def ipopt_version() -> str | None:
+    """The version of the Ipopt library that cyipopt loads; None without one."""
     try:
         import cyipopt
     except ImportError:

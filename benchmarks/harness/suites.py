@@ -16,7 +16,7 @@ from pacb_models.plugins import load, registered
 from pacb_models.risk_file import read_risk_file
 from pacb_models.solving.registry import available_solvers, capable_solvers, get_solver, solver_identity
 
-from ..problems.families import instance, instances
+from ..problems.families import Instance, instance, instances
 from ..problems.problem import (
     PAPER_DATASETS,
     Problem,
@@ -292,6 +292,37 @@ def direct() -> Suite:
     return Suite("direct", description, tuple(cells), time_limit=5.0)
 
 
+def starts() -> Suite:
+    """Where local methods end, with --starts N: a few instances of every hard family, and the paper's own problems."""
+    problems = [frozen.problem for frozen in telling_instances()]
+    # Of these the paper says that methods find one stationary point, whatever the start.
+    problems += [
+        replace(table_problem(dataset, 50, distance, "paper"), dataset=f"the paper's, {distance}")
+        for distance in ("squared", "kl")
+        for dataset in PAPER_DATASETS
+    ]
+    cells = without([cell for problem in problems for cell in cells_for(problem)], SLOW + MODELLED)
+    local = [cell for cell in cells if cell.solver == "frontier" or takes_start(get_solver(cell.solver))]
+    description = "local methods on a few instances of every hard family and on the paper's own problems, H = 50"
+    return Suite("starts", description, tuple(local), time_limit=2.0)
+
+
+def telling_instances(each: int = 2, largest: int = 60) -> list[Instance]:
+    """Of every family a few instances with several minima, one with a single minimum where there are none.
+
+    They have up to ``largest`` classifiers; where only larger ones have several minima, the smallest of those count.
+    """
+    chosen: list[Instance] = []
+    for family in dict.fromkeys(frozen.family for frozen in instances()):
+        members = [frozen for frozen in instances() if frozen.family == family]
+        limit = max(largest, min((frozen.size for frozen in members if frozen.minima > 1), default=0))
+        small = [frozen for frozen in members if frozen.size <= limit]
+        several = [frozen for frozen in small if frozen.minima > 1]
+        # Not neighbours, which are alike: spread over the list.
+        chosen += several[:: max(1, len(several) // each)][:each] or small[:1]
+    return chosen
+
+
 def outside() -> Suite:
     """Problems that other packages register, every solver."""
     cells = [cell for problem in outside_problems() for cell in cells_for(problem)]
@@ -319,6 +350,7 @@ _OURS = {
     "paper": paper,
     "direct": direct,
     "scaling": scaling,
+    "starts": starts,
     "outside": outside,
 }
 

@@ -6,18 +6,8 @@ from collections.abc import Iterable
 
 from pacb_models.errors import InputError
 
-from .figures import (
-    bound_against_h,
-    ccp_iterates,
-    cumulative,
-    headline,
-    linear_supports,
-    moments,
-    support_against_delta,
-    weights,
-)
-from .figures import certificates as certificates_figure
-from .figures import change_of_measure as change_of_measure_figure
+from .figures import bounds as bound_figures
+from .figures import moments, posteriors
 from .item import Item
 from .numbers import name_of
 from .tables import (
@@ -47,22 +37,22 @@ TABLES = (
 )
 
 FIGURES = (
-    headline.ITEM,
-    linear_supports.ITEM,
+    bound_figures.HEADLINE,
+    posteriors.SUPPORTS,
     moments.SQUARED,
     moments.KL,
-    weights.LINEAR,
-    weights.KL,
-    cumulative.ITEM,
-    bound_against_h.ITEM,
-    support_against_delta.ITEM,
-    ccp_iterates.ITEM,
-    certificates_figure.ITEM,
-    change_of_measure_figure.ITEM,
+    posteriors.LINEAR_WEIGHTS,
+    posteriors.KL_WEIGHTS,
+    posteriors.DISTRIBUTIONS,
+    bound_figures.AGAINST_H,
+    posteriors.AGAINST_DELTA,
+    bound_figures.ITERATES,
+    bound_figures.CERTIFICATES,
+    bound_figures.CHANGE_OF_MEASURE,
 )
 
 #: The headline picture opens the document.
-ITEMS: dict[str, Item] = {item.name: item for item in (headline.ITEM, *TABLES, *FIGURES)}
+ITEMS: dict[str, Item] = {item.name: item for item in (bound_figures.HEADLINE, *TABLES, *FIGURES)}
 
 
 def chosen(names: Iterable[str]) -> list[Item]:

@@ -84,7 +84,7 @@ def _section(item: Item, result: dict[str, Any]) -> Section:
             item.name, item.title, item.source, tuple(item.show(entries, result["facts"])), csv=to_csv(entries)
         )
     assert isinstance(item, FigureItem)
-    caption = item.caption(result)
+    caption = item.caption if isinstance(item.caption, str) else item.caption(result)
     picture = draw(item.name, caption, item.draw(result))
     return Section(item.name, item.title, item.source, illustration=picture, caption=caption)
 

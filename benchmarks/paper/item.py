@@ -49,10 +49,10 @@ class TableItem(Item):
 
 @dataclass(frozen=True)
 class FigureItem(Item):
-    """A figure: ``draw`` makes it from the result, ``caption`` says what it shows."""
+    """A figure: ``draw`` makes it from the result, ``caption`` says what it shows, if need be from the result too."""
 
     draw: Callable[[dict[str, Any]], Figure] = lambda result: None
-    caption: Callable[[dict[str, Any]], str] = lambda result: ""
+    caption: str | Callable[[dict[str, Any]], str] = ""
 
 
 def table_result(entries: list[Entry], **facts: Any) -> dict[str, Any]:

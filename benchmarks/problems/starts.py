@@ -8,7 +8,6 @@ the prior, so that no weight is zero: methods that multiply weights would never 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -28,22 +27,9 @@ def takes_start(solver: Solver) -> bool:
     return solver.local and "start" in inspect.signature(solver.run).parameters
 
 
-def random_starts(
-    problem: BoundProblem, concentration: float, count: int, seed: int = 0
-) -> Iterator[npt.NDArray[np.float64]]:
-    """Random posteriors with positive weights."""
-    random = np.random.default_rng([seed, problem.size])
-    for _ in range(count):
-        yield _drawn(random, problem, concentration)
-
-
 def numbered_start(problem: BoundProblem, seed: int, number: int) -> npt.NDArray[np.float64]:
     """One of a list of starts, whose concentrations take turns; the same whoever asks, and for however many."""
     random = np.random.default_rng([seed, problem.size, number])
-    return _drawn(random, problem, CONCENTRATIONS[number % len(CONCENTRATIONS)])
-
-
-def _drawn(random: np.random.Generator, problem: BoundProblem, concentration: float) -> npt.NDArray[np.float64]:
-    drawn = random.dirichlet(np.full(problem.size, concentration))
+    drawn = random.dirichlet(np.full(problem.size, CONCENTRATIONS[number % len(CONCENTRATIONS)]))
     mixed = (1.0 - PRIOR_SHARE) * drawn + PRIOR_SHARE * problem.prior
     return mixed / mixed.sum()

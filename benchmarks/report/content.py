@@ -14,7 +14,7 @@ from .. import verdict
 from ..harness.environment import Environments
 from ..verdict import LOCAL
 from . import missed, pictures
-from .details import details, milliseconds
+from .details import details, families, milliseconds
 from .drawing import Looks
 from .paper_methods import paper_parts
 from .part import Part
@@ -65,6 +65,7 @@ def describe(results: pd.DataFrame, environments: Environments, say: Say) -> Con
             parts = [
                 _overview(each, table, looks),
                 _matrix(each),
+                families(each) if each["start"].nunique() > 1 else None,
                 _growth(each, looks),
                 _ends(each, looks),
                 _solvers(each, table),
@@ -231,10 +232,11 @@ def _limits(runs: pd.DataFrame, environments: Environments) -> Iterator[str]:
     repetitions = int(runs["repetition"].max()) + 1
     times = f"{repetitions} repetitions; the median time counts, and the worst outcome" if repetitions > 1 else "once"
     yield f"Each run: a process of its own with one BLAS thread, ended after {limits}, measured {times}."
-    starts = sorted(runs.loc[runs["start"] != verdict.PRIOR, "start"].unique())
-    yield "Each local method begins at the prior" + (
-        f"; and where it says so at {len(starts)} random posteriors, the same for all methods." if starts else "."
-    )
+    local = runs.loc[runs["solver"].map(verdict.is_local).astype(bool), "start"]
+    drawn = local[local != verdict.PRIOR].nunique()
+    places = ["at the prior"] if (local == verdict.PRIOR).any() or not drawn else []
+    places += [f"at {drawn} random posteriors, the same for all methods"] if drawn else []
+    yield f"Each local method begins {listed(places)}."
     yield "Not timed: importing software (each solver first solves a tiny problem), the constant, the certificate."
     yield (
         f"Optimum: certified by the exact solver. Found: the solver claims it, our residuals agree, and the bound is "

@@ -9,12 +9,12 @@ import pandas as pd
 
 from .. import verdict
 from ..harness.results import LEVELS, reach_field
-from ..verdict import FOUND
+from ..verdict import FOUND, is_local
 from . import pictures
 from .drawing import Looks
 from .part import Part
 from .tables import Column, Table
-from .wording import duration, scientific, significant, status_text
+from .wording import duration, percent, scientific, significant, status_text
 
 #: Longer tables are cut: all of it is in the results.
 LONGEST = 20
@@ -23,7 +23,7 @@ LONGEST = 20
 def details(cells: pd.DataFrame, each: pd.DataFrame, looks: Looks) -> Iterator[Part]:
     """Every part that the runs have something for; ``cells`` are all condensed rows, ``each`` the comparable ones."""
     made = (
-        _families(each),
+        families(each) if each["start"].nunique() == 1 else None,
         _kinds(each),
         _levels(each),
         _profiles(each, looks),
@@ -40,18 +40,25 @@ def milliseconds(seconds: float) -> str:
     return significant(1e3 * seconds, 2)
 
 
-def _families(each: pd.DataFrame) -> Part | None:
-    families = each["dataset"].map(pictures.family_of)
-    if families.nunique() < 2:
+def families(each: pd.DataFrame) -> Part | None:
+    """Optima found by each solver on each family: a count, or from several starts a rate."""
+    names = each["dataset"].map(pictures.family_of)
+    if names.nunique() < 2:
         return None
-    order = list(verdict.by_solver(each)["method"])
-    grouped = each.groupby(["method", families])["found"]
-    table = (grouped.sum().astype(str) + "/" + grouped.count().astype(str)).unstack().reindex(order).fillna("–")
+    grouped = each.groupby(["method", names])["found"]
+    texts = grouped.sum().astype(str) + "/" + grouped.count().astype(str)
+    title = "Optima found, family by family"
+    if each["start"].nunique() > 1:
+        texts = grouped.mean().map(percent)
+        rates = each[each["solver"].map(is_local)].groupby(names)["found"].mean().sort_values()
+        title = (
+            f"Of random starts, {percent(rates.iloc[-1])} lead to the optimum on {rates.index[-1]} problems, "
+            f"{percent(rates.iloc[0])} on {rates.index[0]} problems"
+        )
+    table = texts.unstack().reindex(list(verdict.by_solver(each)["method"])).fillna("–")
     columns = [Column("solver", "method", numeric=False)]
-    columns += [Column(str(name), name, numeric=False) for name in dict.fromkeys(families)]
-    return Part(
-        "families", "Optima found, family by family", tables=(Table.of("families", "", columns, table.reset_index()),)
-    )
+    columns += [Column(str(name), name, numeric=False) for name in dict.fromkeys(names)]
+    return Part("families", title, tables=(Table.of("families", "", columns, table.reset_index()),))
 
 
 def _kinds(each: pd.DataFrame) -> Part | None:
@@ -183,6 +190,8 @@ def _misses(each: pd.DataFrame) -> Part | None:
     table = grouped.agg(
         runs=("key", "size"),
         gap=("gap", "max"),
+        simplex=("simplex_residual", "max"),
+        constraints=("constraint_residual", "max"),
         message=("message", lambda texts: next((text for text in texts if text), "")),
     )
     table = table.reset_index().sort_values("runs", ascending=False, kind="stable")
@@ -192,6 +201,8 @@ def _misses(each: pd.DataFrame) -> Part | None:
         Column("it says", "status", status_text, numeric=False),
         Column("runs", "runs", "{:.0f}".format),
         Column("largest gap", "gap", scientific),
+        Column("off the simplex", "simplex", scientific),
+        *([Column("off the constraints", "constraints", scientific)] if wrong["constraints"].notna().any() else []),
         Column("first message", "message", _shortened, numeric=False),
     ]
     more = f"The {LONGEST} most frequent of {len(table)}; the results have all." if len(table) > LONGEST else ""

@@ -61,6 +61,8 @@ def _lines(content: Content, page: Path, data: list[str], measured: set[str]) ->
     yield f"{content.introduction}\n"
     mark = "**" if content.contradicted else ""
     yield f"{mark}{markdown_text(content.verdict)}{mark}\n"
+    if content.suite in suite_names():
+        yield f"The problems: {markdown_text(suite(content.suite).description)}.\n"
     for warning in (*_missing(content.suite, measured), *content.warnings):
         yield f"**{markdown_text(warning)}**\n"
     *parts, last = content.parts

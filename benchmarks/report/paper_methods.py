@@ -10,64 +10,90 @@ from .. import verdict
 from . import missed, pictures
 from .drawing import Looks
 from .part import Part
-from .wording import duration, listed, percent
+from .wording import counted, duration, listed, percent
 
 #: Methods of the paper.
 PAPER = ("fixed-point", "ipopt", "ccp")
 
 
 def paper_parts(cells: pd.DataFrame, each: pd.DataFrame) -> Iterator[Part]:
-    """The paper's methods: when they find the optimum, in what time, from how many starts, and why not."""
+    """A part for each question that the runs can answer; ``each`` are the rows on which solvers are compared."""
     methods = [name for name in PAPER if name in set(each["method"])]
-    # The exact one beside them, in the same colours as elsewhere.
-    looks = Looks(pictures.FIRST)
     if len(methods) < 2 or each["minima"].isna().all():
         return
     mine = each[each["method"].isin(methods)]
-    parts = {
-        title.replace(" (easy)", "").replace(" (hard)", ""): rows for title, rows in pictures.classes(mine).items()
-    }
-    shares = {title: rows.groupby("method")["found"].mean() for title, rows in parts.items()}
-    names = {
-        f"with {title[0].lower()}{title[1:]}": listed([f"{name} {percent(rates[name])}" for name in methods])
-        for title, rates in shares.items()
-    }
-    titles = list(names)
-    easy, hard = titles[0], titles[-1]
+    given = mine.groupby("problem")["method"].nunique()
+    # Whoever takes fewer problems than the others must not look better, or worse, for it.
+    shared = mine[mine["problem"].isin(given[given == len(methods)].index)]
+    if shared.empty:
+        return
+    # In the same colours as elsewhere.
+    looks = Looks(pictures.FIRST)
+    started = cells[cells["method"].isin(methods) & ~cells["merged"] & cells["problem"].isin(shared["problem"])]
+    yield from filter(None, (_when(mine, shared, methods, looks), _time(each, shared, methods, looks)))
+    yield from filter(None, (_starts(started, methods, looks), _why(shared, looks)))
+
+
+def _when(mine: pd.DataFrame, shared: pd.DataFrame, methods: list[str], looks: Looks) -> Part:
+    parts = {title.partition(" (")[0]: rows for title, rows in pictures.classes(shared).items()}
+    rates = {title: rows.groupby("method")["found"].mean() for title, rows in parts.items()}
+    words = {title: listed([f"{name} {percent(rate[name])}" for name in methods]) for title, rate in rates.items()}
+    hard = list(parts)[-1]
+    counts = mine.groupby("method")["problem"].nunique()
+    given = listed([f"{name} {counts[name]}" for name in methods])
+    count = counted(shared["problem"].nunique(), "problem")
     text = (
-        f"Bars: optima found. {easy.capitalize()}: {names[easy]}. A method that goes downhill finds the only minimum "
-        "there is, unless time or precision runs out. Where there are several, it ends in the one below its start."
+        f"Bars: optima found on the {count} that all of them take (of all problems, they take: {given}). A method that "
+        "goes downhill finds the only minimum there is, unless time or precision runs out. Where there are several, it "
+        "ends in the one below its start."
     )
-    title = f"When: {hard}, optima found: {names[hard]}"
-    yield Part("paper-found", title, text, (pictures.shares(parts, methods, looks),))
-    common = mine.groupby("kind")["method"].nunique()
-    both = each[each["method"].isin([*methods, "frontier"]) & each["kind"].isin(common[common == len(methods)].index)]
+    title = f"When: with {hard[0].lower()}{hard[1:]}, optima found: {words[hard]}"
+    return Part("paper-found", title, text, (pictures.shares(parts, methods, looks),))
+
+
+def _time(each: pd.DataFrame, shared: pd.DataFrame, methods: list[str], looks: Looks) -> Part | None:
+    exact = each[(each["method"] == "frontier") & each["problem"].isin(shared["problem"])]
+    both = pd.concat([shared, exact])
     kinds = pictures.growth_kinds(both, most=1)
-    if kinds:
-        text = (
-            "A fixed-point step is one pass over the classifiers. Ipopt first builds a model, and factorises a matrix "
-            "at each step. CCP solves a conic program at each step. Beside them: the exact solver."
-        )
-        medians = mine[mine["found"]].groupby("method")["total_seconds"].median().sort_values()
-        words = listed([f"{name} {duration(value, 2)}" for name, value in medians.items()])
-        drawn = pictures.growth(both, looks, kinds, name="paper-growth")
-        yield Part("paper-growth", f"In what time: {words} (medians)", text, drawn)
-    started = cells[cells["method"].isin(methods) & ~cells["merged"] & (cells["minima"] > 1)]
-    started = started[started["start"] != verdict.PRIOR]
-    if started["start"].nunique() > 1:
-        rates = started.groupby("method")["found"].mean()
-        words = listed([f"{name} {percent(rates[name])}" for name in methods if name in rates])
-        text = (
-            "Problems with several local minima. All three methods began at the same random posteriors. A start is a "
-            "draw: the curve is the share of problems that at least one of so many starts solves."
-        )
-        picture = pictures.starts_needed(started, methods, looks)
-        yield Part("paper-starts", f"From how many starts: one start solves {words}", text, (picture,))
-    found = missed.cases(mine[mine["minima"] > 1], 1)
-    if found:
-        text = (
-            "The curve is the bound along the path that holds all its local minima. The star is the best one. A circle "
-            "is the point where a method ended: it goes downhill from its start and cannot cross a hill."
-        )
-        drawn = pictures.paths(found, looks, "paper-why")
-        yield Part("paper-why", "Why: the start decides in which valley a method ends", text, drawn)
+    if not kinds:
+        return None
+    text = (
+        "A fixed-point step is one pass over the classifiers. Ipopt first builds a model, and factorises a matrix at "
+        "each step. CCP solves a conic program at each step. Beside them: the exact solver."
+    )
+    medians = shared[shared["found"]].groupby("method")["total_seconds"].median().sort_values()
+    words = listed([f"{name} {duration(value, 2)}" for name, value in medians.items()])
+    drawn = pictures.growth(both, looks, kinds, name="paper-growth")
+    return Part("paper-growth", f"In what time: {words} (medians)", text, drawn)
+
+
+def _starts(started: pd.DataFrame, methods: list[str], looks: Looks) -> Part | None:
+    random = started[(started["start"] != verdict.PRIOR) & (started["minima"] > 1)]
+    if random["start"].nunique() < 2:
+        return None
+    rates = random.groupby("method")["found"].mean()
+    words = listed([f"{name} {percent(rates[name])}" for name in methods if name in rates])
+    text = (
+        "Problems with several local minima. All of the methods began at the same random posteriors. A start is a "
+        "draw: the curve is the share of problems that at least one of so many starts solves."
+    )
+    picture = pictures.starts_needed(random, methods, looks)
+    return Part("paper-starts", f"From how many starts: one random start solves {words}", text, (picture,))
+
+
+def _why(shared: pd.DataFrame, looks: Looks) -> Part | None:
+    hard = shared[shared["minima"] > 1]
+    found = missed.cases(hard, 1)
+    if not found:
+        return None
+    # From each start that they share: whether they end at the same bound.
+    bounds = hard.groupby(["problem", "start"])["bound"]
+    same = bounds.max() - bounds.min() <= verdict.CORRECT_GAP
+    text = (
+        "The curve is the bound along the path that holds all its local minima. The star is the best one. A circle is "
+        "the point where a method ended: each of them goes downhill from its start, and cannot cross a hill."
+    )
+    title = (
+        f"Why: the start decides. From the same one, they end at the same bound in {same.sum()} of {len(same)} cases"
+    )
+    return Part("paper-why", title, text, pictures.paths(found, looks, "paper-why"))

@@ -25,18 +25,17 @@ half held out. On the same fitted classifiers and the same held-out examples, at
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import math
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
+from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sklearn.datasets import (
     load_breast_cancer,
     load_diabetes,
@@ -58,10 +57,10 @@ from threadpoolctl import threadpool_limits
 from pacb_models import BoundProblem, CertifiedClassifier, certify, clopper_pearson, solve
 from pacb_models.estimators.candidates import default_prior, poll, vote_shares
 from pacb_models.estimators.sharing import predict_members
-from pacb_models.files import write_atomically
 from pacb_models.validation import check_choice
 
 from ..experiments.datasets import load_dataset
+from .kept_rows import add_options, measured
 
 DELTA = 0.05
 TEST_SHARE = 0.1
@@ -97,6 +96,7 @@ UCI = (
 )
 
 Members = list[tuple[str, Any]]
+Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -106,18 +106,6 @@ class Case:
     name: str
     load: Callable[[], tuple[np.ndarray, np.ndarray]]
     members: Callable[[np.ndarray], Members]
-
-
-@dataclass(frozen=True)
-class Row:
-    """One method on one split."""
-
-    case: str
-    split: int
-    held_out: float
-    method: str
-    certificate: float
-    test_error: float
 
 
 def svms(X: np.ndarray) -> Members:
@@ -205,7 +193,7 @@ def _uci(name: str, data_dir: str | None) -> tuple[np.ndarray, np.ndarray]:
     return dataset.X, dataset.y
 
 
-def measure(case: Case, split: int, held_out_share: float = HELD_OUT, n_jobs: int | None = None) -> list[Row]:
+def measure(case: Case, split: int, held_out_share: float = HELD_OUT, n_jobs: int | None = None) -> Rows:
     """All methods on one split; ``split`` is its seed, ``held_out_share`` a part of what is not for testing."""
     X, y = case.load()
     order = np.random.RandomState(split).permutation(len(y))
@@ -220,7 +208,8 @@ def measure(case: Case, split: int, held_out_share: float = HELD_OUT, n_jobs: in
         model.fit(X[training], y[training]).calibrate(X[held_out], y[held_out])
         ballots = [np.array(predict_members(model.estimators_, X[rows], n_jobs)) for rows in (held_out, tested)]
     found = compared(model, ballots[0], y[held_out], ballots[1], y[tested])
-    return [Row(case.name, split, held_out_share, method, *map(float, found[method])) for method in METHODS]
+    place = {"case": case.name, "split": split, "held_out": held_out_share}
+    return [{**place, "method": method, **dict(zip(FIELDS, map(float, found[method])))} for method in METHODS]
 
 
 def compared(
@@ -291,24 +280,15 @@ def _pac_bayes_vote(
     return min(1.0, 2.0 * solution.bound), float(np.mean(classes[shares.argmax(axis=1)] != y_test))
 
 
-def table(rows: Sequence[Row], methods: Sequence[str] = METHODS) -> str:
+def table(rows: pd.DataFrame, methods: Sequence[str] = METHODS) -> str:
     """Mean certificate and, in parentheses, mean test error of each method; the smallest certificate has a star."""
-    names = list(dict.fromkeys(row.case for row in rows))
-    lines = [f"{'':<22} {'splits':>6}" + "".join(f" {method:>17}" for method in methods)]
-    for name in names:
-        own = [row for row in rows if row.case == name]
-        means = {
-            method: [np.mean([getattr(row, field) for row in own if row.method == method]) for field in FIELDS]
-            for method in methods
-        }
-        smallest = min(certificate for certificate, _ in means.values())
-        cells = [
-            f" {certificate:>8.4f}{'*' if certificate == smallest else ' '}({error:.4f})"
-            for certificate, error in means.values()
-        ]
-        lines.append(f"{name:<22} {len({row.split for row in own}):>6}" + "".join(cells))
-    lines.append("certificate (test error), means; * the smallest")
-    return "\n".join(lines)
+    means = rows.groupby(["case", "method"], sort=False)[list(FIELDS)].mean().unstack("method")
+    certificates, errors = (means[field][list(methods)] for field in FIELDS)
+    stars = certificates.eq(certificates.min(axis=1), axis=0).map({True: "*", False: " "}.get)
+    cells = certificates.map("{:.4f}".format) + stars + errors.map("({:.4f})".format)
+    cells.insert(0, "splits", rows.groupby("case")["split"].nunique())
+    named = cells.rename_axis(None).rename_axis(None, axis=1)
+    return f"{named.to_string()}\ncertificate (test error), means; * the smallest"
 
 
 @dataclass(frozen=True)
@@ -328,18 +308,13 @@ class Ratio:
         )
 
 
-def ratio(rows: Sequence[Row], others: Sequence[Row]) -> Ratio:
+def ratio(rows: pd.DataFrame, others: pd.DataFrame) -> Ratio:
     """Of ``rows`` to ``others`` of the same cases and splits: ratios of the cases' mean certificates."""
-    keys = {(row.case, row.split) for row in rows} & {(row.case, row.split) for row in others}
-    names = dict.fromkeys(case for case, _ in keys)
-
-    def means(of: Sequence[Row], field: str) -> np.ndarray:
-        kept = [row for row in of if (row.case, row.split) in keys]
-        return np.array([np.mean([getattr(row, field) for row in kept if row.case == name]) for name in names])
-
-    quotients = means(rows, "certificate") / means(others, "certificate")
-    error = float(np.mean(means(rows, "test_error") - means(others, "test_error")))
-    return Ratio(*geometric_mean(quotients), float(quotients.min()), float(quotients.max()), error)
+    columns = [*FIELDS, *(f"{field}_other" for field in FIELDS)]
+    means = rows.merge(others, on=["case", "split"], suffixes=("", "_other")).groupby("case")[columns].mean()
+    quotients = means["certificate"] / means["certificate_other"]
+    error = float((means["test_error"] - means["test_error_other"]).mean())
+    return Ratio(*geometric_mean(quotients.to_numpy()), quotients.min(), quotients.max(), error)
 
 
 def geometric_mean(values: np.ndarray) -> tuple[float, float]:
@@ -349,21 +324,19 @@ def geometric_mean(values: np.ndarray) -> tuple[float, float]:
     return mean, mean * float(logs.std(ddof=1)) / math.sqrt(logs.size) if logs.size > 1 else math.nan
 
 
-def ratios(rows: Sequence[Row]) -> str:
+def ratios(rows: pd.DataFrame) -> str:
     """Every method beside the default one, on the cases that it was chosen on and on fresh ones; every share."""
     lines = []
     for title, fresh in (("cases that had a part in choosing", False), ("data sets that had none", True)):
-        own = [row for row in rows if (row.case in FRESH) == fresh]
-        usual = [row for row in own if row.held_out == HELD_OUT]
-        if not usual:
+        own = rows[rows["case"].isin(FRESH) == fresh]
+        usual = own[own["held_out"] == HELD_OUT]
+        if usual.empty:
             continue
         lines.append(f"{title}: certificates to those of CertifiedClassifier")
-        default = [row for row in usual if row.method == METHODS[0]]
-        lines += [
-            f"  {method:<16} {ratio([row for row in usual if row.method == method], default)}" for method in METHODS[1:]
-        ]
-        for share in sorted({row.held_out for row in own} - {HELD_OUT}):
-            of_share = [row for row in own if row.held_out == share and row.method == METHODS[0]]
+        default = usual[usual["method"] == METHODS[0]]
+        lines += [f"  {method:<16} {ratio(usual[usual['method'] == method], default)}" for method in METHODS[1:]]
+        for share in sorted(set(own["held_out"]) - {HELD_OUT}):
+            of_share = own[(own["held_out"] == share) & (own["method"] == METHODS[0])]
             lines.append(f"  held out {share:<7g} {ratio(of_share, default)}")
     return "\n".join(lines)
 
@@ -408,14 +381,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is missing and print the table, or the coverage."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="CASE", help="which (all)")
-    parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="of the first split")
+    add_options(parser, splits=10)
     parser.add_argument(
         "--held-out", type=float, nargs="+", default=[HELD_OUT], metavar="SHARE", help="of what is not for testing"
     )
-    parser.add_argument("--data", metavar="DIR", help="directory of the raw UCI files (the variable PACB_DATA)")
     parser.add_argument("--jobs", type=int, default=None, metavar="N")
-    parser.add_argument("--out", type=Path, metavar="FILE.csv", help="rows are kept here, and not measured again")
     parser.add_argument("--coverage", action="store_true", help="simulate how often a certificate is too small")
     parser.add_argument("--draws", type=int, default=2000, help="for --coverage")
     options = parser.parse_args(arguments)
@@ -424,22 +394,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known = cases(options.data)
     for name in options.names:
         check_choice("CASE", name, list(known))
-    rows = _read(options.out)
-    wanted = [
-        (split, name, share)
-        for split in range(options.first, options.first + options.splits)
-        for name in options.names or known
-        for share in options.held_out
-    ]
-    for number, (split, name, share) in enumerate(wanted, start=1):
-        if not any((row.split, row.case, row.held_out) == (split, name, share) for row in rows):
-            rows += measure(known[name], split, share, options.jobs)
-            print(f"{number} of {len(wanted)}: {name}, split {split}, {share:g}", file=sys.stderr, flush=True)
-            if options.out:
-                _write(options.out, rows)
-    order = {name: position for position, name in enumerate(known)}
-    rows = sorted(rows, key=lambda row: order[row.case])
-    print(table([row for row in rows if row.held_out == HELD_OUT], METHODS[:8]))
+    splits = range(options.first, options.first + options.splits)
+    rows = measured(
+        options.out,
+        ("split", "case", "held_out"),
+        product(splits, options.names or known, options.held_out),
+        lambda split, name, share: measure(known[name], split, share, options.jobs),
+    )
+    rows = rows.sort_values("case", key=lambda names: names.map(list(known).index), kind="stable")
+    print(table(rows[rows["held_out"] == HELD_OUT], METHODS[:8]))
     print(ratios(rows))
     return 0
 
@@ -451,31 +414,6 @@ def _show_coverage(draws: int, delta: float = 0.2) -> int:
     for shrink in (1.0, 0.9, 0.8, 0.7):
         print(f"certificates times {shrink:g}: {found.violations(shrink) / draws:.4f} below the true risk")
     return 0 if found.violations() <= delta * draws else 1
-
-
-def _read(path: Path | None) -> list[Row]:
-    if path is None or not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return [
-            Row(
-                row["case"],
-                int(row["split"]),
-                float(row["held_out"]),
-                row["method"],
-                float(row["certificate"]),
-                float(row["test_error"]),
-            )
-            for row in csv.DictReader(file)
-        ]
-
-
-def _write(path: Path, rows: Sequence[Row]) -> None:
-    text = io.StringIO()
-    writer = csv.DictWriter(text, list(Row.__annotations__), lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(asdict(row) for row in rows)
-    write_atomically(path, text.getvalue())
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..numerics.inner import combination, products
 from .kinds import Average, Constraint, Support, Weights
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ FEASIBLE = 1e-9
 SECONDS = 10.0
 #: Weights that break a constraint by more than this are moved into the set before they are judged.
 KEPT = 1e-12
+#: A limit that is a smaller part of a row's unit would drown in what weights may be off.
+PRECISION = 1e-9
 #: HiGHS's tolerances, the smallest that it takes.
 TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
@@ -84,6 +88,13 @@ class Posteriors:
             raise InputError(f"constraints has two rows named {twice!r}; give each a name of its own.")
         for array in (lower, upper):
             array.setflags(write=False)
+        for row, scale in zip(rows, self.scales.tolist(), strict=True):
+            if 0.0 < abs(row.limit) < PRECISION * scale:
+                worst = int(np.abs(row.values - row.limit).argmax())
+                raise InputError(
+                    f"constraints: {row} is too small a limit beside the value {abs(row.values[worst]):g} of "
+                    f"classifier {worst} to be kept by weights of 16 digits; leave such classifiers out."
+                )
         self._refuse_contradictions()
 
     # -- What it is --------------------------------------------------------------------------------------------------
@@ -149,17 +160,24 @@ class Posteriors:
         """By how much weights on the simplex break the constraints, each in its unit; zero when they keep them."""
         worst = max(float((self.lower - q).max()), float((q - self.upper).max()), 0.0)
         if self.rows:
-            worst = max(worst, float((self.matrix @ q).max()))
-        if self.support is not None:
-            costs, total = self.support.costs(self.size)
-            excess = float(costs[q > 0.0].sum()) - total
-            if excess > 1e-9 * max(abs(total), 1.0):
-                # What is over counts by its weight: weights of 1e-12 that a method never makes zero do little harm.
-                order = np.argsort(q)
-                left = np.cumsum(costs[order][q[order] > 0.0])
-                dropped = int(np.searchsorted(left, excess - 1e-9 * max(abs(total), 1.0))) + 1
-                worst = max(worst, float(q[order][q[order] > 0.0][:dropped].sum()))
-        return worst
+            worst = max(worst, float(products(self.matrix, q).max()))
+        return max(worst, self.surplus(q))
+
+    def surplus(self, q: NDArray[np.float64]) -> float:
+        """The weight of the classifiers that are more than the support may have, the lightest first.
+
+        What is over counts by its weight: weights of 1e-12 that a method never makes zero do little harm.
+        """
+        if self.support is None:
+            return 0.0
+        costs, total = self.support.costs(self.size)
+        excess = float(costs[q > 0.0].sum()) - total
+        if excess <= 1e-9 * max(abs(total), 1.0):
+            return 0.0
+        order = np.argsort(q)
+        left = np.cumsum(costs[order][q[order] > 0.0])
+        dropped = int(np.searchsorted(left, excess - 1e-9 * max(abs(total), 1.0))) + 1
+        return float(q[order][q[order] > 0.0][:dropped].sum())
 
     def repaired(self, q: NDArray[np.float64], violation: float) -> NDArray[np.float64]:
         """Weights that break averages, caps or floors a little, mixed with a point inside so that they keep them.
@@ -201,45 +219,41 @@ class Posteriors:
 
     # -- Linear minimisation -----------------------------------------------------------------------------------------
 
-    def minimise(self, costs: NDArray[np.float64], allowed: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
-        """The posterior with the smallest :math:`c \\cdot q` among those that keep averages, caps and floors.
-
-        ``allowed`` says which classifiers may have weight; limits on the support are left out.
-        """
-        upper = self.upper if allowed is None else np.where(allowed, self.upper, 0.0)
-        if self.rows:
-            found = _linear_program(costs, self.matrix, self.lower, upper)
-            if found is None:
-                raise InputError(f"no posterior keeps {self.describe()}.")
-            return found[0]
-        return cheapest(costs, self.lower, upper)
-
-    def lowest(self, costs: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        r"""A number that :math:`c \cdot q` is not below on the set, and the rows' multipliers that prove it.
-
-        Limits on the support are left out.
-
-        By weak duality any :math:`\nu \ge 0` proves :math:`\min_q (c + \nu \tilde A) q` over caps and floors; HiGHS
-        only says which to take.
-        """
+    def minimise(self, costs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The posterior with the smallest :math:`c \\cdot q` and the rows' multipliers, limits on the support apart."""
         if not self.rows:
-            return float(np.dot(costs, cheapest(costs, self.lower, self.upper))), np.zeros(0)
+            return cheapest(costs, self.lower, self.upper), np.zeros(0)
         found = _linear_program(costs, self.matrix, self.lower, self.upper)
-        multipliers = np.zeros(len(self.rows)) if found is None else found[1]
-        tilted = costs + multipliers @ self.matrix
-        return float(np.dot(tilted, cheapest(tilted, self.lower, self.upper))), multipliers
+        if found is None:
+            raise InputError(f"no posterior keeps {self.describe()}.")
+        return found
 
-    def reachable(self, q: NDArray[np.float64]) -> NDArray[np.bool_] | None:
-        """The classifiers that may get weight when the present ones keep theirs; None when all may.
+    def lowest(self, costs: NDArray[np.float64], multipliers: NDArray[np.float64]) -> float:
+        r"""A number that :math:`c \cdot q` is not below on the set, limits on the support apart.
 
-        Under a limit on the support those are the present ones, and each one for which there is room.
+        By weak duality any multipliers :math:`\nu \ge 0` of the rows prove :math:`\min_q (c + \nu \tilde A) q` over
+        caps and floors. Those of :meth:`minimise` prove the most.
+        """
+        tilted = costs + combination(multipliers, self.matrix)
+        return float(np.dot(tilted, cheapest(tilted, self.lower, self.upper)))
+
+    def around(self, q: NDArray[np.float64]) -> Self:
+        """The posteriors that a posterior's neighbours are among.
+
+        Under a limit on the support those have weight where it has, and on one more classifier for which there is room.
         """
         if self.support is None:
-            return None
+            return self
         costs, total = self.support.costs(self.size)
         held = q > 0.0
-        room: NDArray[np.bool_] = held | (costs <= total - float(costs[held].sum()))
-        return room
+        return self.within(held | (costs <= total - float(costs[held].sum())))
+
+    def within(self, allowed: NDArray[np.bool_]) -> Self:
+        """The posteriors with no weight but on the classifiers that are allowed, whatever the limit on the support."""
+        part = copy(self)
+        part.support, part.upper = None, np.where(allowed, self.upper, 0.0)
+        part.__dict__.pop("_inside", None)
+        return part
 
     # -- Whether anything is left ------------------------------------------------------------------------------------
 
@@ -251,9 +265,9 @@ class Posteriors:
             )
         least, most = float(lower.sum()), float(upper.sum())
         if least > 1.0 + KEPT:
-            raise InputError(f"constraints cannot hold: weights at least {_values(lower)} sum to {least:g}, above one.")
+            raise InputError(f"constraints cannot hold: weights at least {_values(lower)} sum to {least!r}, above one.")
         if most < 1.0 - KEPT:
-            raise InputError(f"constraints cannot hold: weights at most {_values(upper)} sum to {most:g}, below one.")
+            raise InputError(f"constraints cannot hold: weights at most {_values(upper)} sum to {most!r}, below one.")
         if self.rows:
             self._refuse_contradicting_rows()
         if self.support is not None:

@@ -43,7 +43,7 @@ class KullbackLeibler(Divergence):
         return np.log(np.maximum(q, np.finfo(float).tiny) / p) + 1.0
 
     def curvature(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             return 1.0 / q
 
     def value(self, statistic: float) -> float:
@@ -57,12 +57,17 @@ class KullbackLeibler(Divergence):
         return Budget((statistic + coefficient) / exponent, 1.0 / exponent, 0.0)
 
     def slope_inverse(self, slope: np.ndarray) -> np.ndarray:
-        return np.exp(slope - 1.0)
+        with np.errstate(over="ignore"):
+            return np.exp(slope - 1.0)
 
     def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
         if type(self).statistic is not KullbackLeibler.statistic:
             return super().frontier(risks, prior, uniform)
         return GibbsFrontier(risks, prior)
+
+    def summed_frontier(self, risks: np.ndarray, prior: np.ndarray) -> Frontier:
+        ours = type(self).statistic is KullbackLeibler.statistic
+        return GibbsFrontier(risks, prior) if ours else super().summed_frontier(risks, prior)
 
     def express(self, algebra: Algebra, ratios: Any) -> Any:
         D = algebra.lift("KL", algebra.mean_entropy(ratios))
@@ -125,3 +130,10 @@ class GibbsFrontier(Frontier):
 
     def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
         return np.exp(-strength * y)
+
+    def potential(self, strength: float, y: np.ndarray) -> np.ndarray:
+        return self.density(strength, y)
+
+    def lowered(self, line: Lines, factor: float) -> Lines:
+        height = line.height - math.log(factor)
+        return Lines(line.x, height - line.slope * line.x, line.slope, height)

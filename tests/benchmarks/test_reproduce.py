@@ -18,8 +18,7 @@ from pacb_models.benchmarks.paper.catalogue import FIGURES, ITEMS, TABLES
 from pacb_models.benchmarks.paper.document import as_html, compose
 from pacb_models.benchmarks.paper.entries import Entries, difference, number
 from pacb_models.benchmarks.paper.fidelity import compared_bounds, far_panel, same_order
-from pacb_models.benchmarks.paper.figures import moments, support_against_delta, weights
-from pacb_models.benchmarks.paper.figures.linear_supports import components
+from pacb_models.benchmarks.paper.figures import moments, posteriors
 from pacb_models.benchmarks.paper.item import entries_of
 from pacb_models.benchmarks.paper.printed import printed, printed_value
 from pacb_models.benchmarks.paper.study import BOTH_HALVES, DISTANCES, EXACT, PAPER, Study, embedded_tables
@@ -117,7 +116,7 @@ def test_every_cell_of_fixed_point_against_solver(study, monkeypatch):
     panels = ITEMS["fp-vs-solver"].show(entries, result["facts"])
     assert [len(panel.rows) for panel in panels] == [18, 18]
     figure = ITEMS["bound-against-h"]
-    monkeypatch.setattr("pacb_models.benchmarks.paper.figures.bound_against_h.SIZES", (50, 200))
+    monkeypatch.setattr("pacb_models.benchmarks.paper.figures.bounds.SIZES", (50, 200))
     drawn = figure.compute(study, {"fp-vs-solver": result})
     for dataset, panel in drawn["panels"].items():
         assert panel["one-sided CCP"] == pytest.approx(panel["fixed point"], abs=1e-7), dataset
@@ -221,7 +220,7 @@ def test_bounds_against_a_scan(bounds, key):
 def test_components_of_the_linear_bound_are_those_of_algorithm_1(study):
     problem = study.problem("ionosphere", 1990, "linear", EXACT, delta=0.1)
     details = pm.solve(problem, "subset-search", early_break=False).details
-    mean, root = components(problem.risks, problem.coefficient)
+    mean, root = posteriors.components(problem.risks, problem.coefficient)
     feasible = details["feasible"]
     assert feasible[:720].all() and not feasible[720:].any()
     assert mean[feasible] == pytest.approx(details["components"][0][feasible], rel=1e-12)
@@ -331,7 +330,7 @@ def test_certificates_of_the_nine_data_sets(study):
     figure = ITEMS["certificates-figure"]
     shown = figure.compute(study, {"certificates": result})
     with styled():
-        assert figure.draw(shown).axes[0].get_lines() and figure.caption(shown)
+        assert figure.draw(shown).axes[0].get_lines() and figure.caption
 
 
 def test_change_of_measure(study):
@@ -352,13 +351,13 @@ def test_change_of_measure(study):
 @pytest.mark.parametrize("name", [item.name for item in FIGURES if not item.needs])
 def test_figures_are_drawn(name, study, monkeypatch):
     monkeypatch.setattr(moments, "GRID", np.linspace(0, 1, 41))
-    monkeypatch.setattr(support_against_delta, "DELTAS", np.array([0.01, 0.1]))
-    monkeypatch.setattr(weights, "COMPARED", {"subset-search": "Algorithm 1"})
+    monkeypatch.setattr(posteriors, "MANY_DELTAS", np.array([0.01, 0.1]))
+    monkeypatch.setattr(posteriors, "COMPARED", {"subset-search": "Algorithm 1"})
     item = ITEMS[name]
     result = json.loads(json.dumps(item.compute(study, {}), allow_nan=False))
     with styled():
         figure = item.draw(result)
-    assert all(axis.get_lines() for axis in figure.axes) and item.caption(result)
+    assert all(axis.get_lines() for axis in figure.axes) and item.caption
 
 
 def test_support_shrinks_as_delta_grows(study):

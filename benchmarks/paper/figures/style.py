@@ -6,6 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from pacb_models.plots.style import BLACK, BLUE, GREEN, VERMILION
 
+from ...problems.problem import PAPER_DATASETS
+from ...report.drawing import new_axes
+from ..showing import NAMES
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -38,6 +42,17 @@ def grid_of_axes(rows: int, columns: int, width: float, height: float, **options
 
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, list(figure.subplots(rows, columns, squeeze=False, **options).ravel())
+
+
+def line_per_dataset(height: float, xlabel: str) -> tuple[Figure, Axes]:
+    """A figure with a striped line for each data set."""
+    figure, axis = new_axes(7.6, height)
+    for line in range(1, len(PAPER_DATASETS), 2):
+        axis.axhspan(line - 0.5, line + 0.5, color="#f4f6f8", lw=0)
+    axis.set_yticks(range(len(PAPER_DATASETS)), [NAMES[name] for name in PAPER_DATASETS])
+    axis.set(ylim=(len(PAPER_DATASETS) - 0.5, -0.5), xlabel=xlabel)
+    axis.grid(False, axis="y")
+    return figure, axis
 
 
 def label_outside(axes: list[Axes], columns: int, xlabel: str, ylabel: str) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pacb_models as pm
 from pacb_models import BoundProblem
 
+from ...harness.environment import ipopt_version
 from ...problems.problem import PAPER_DATASETS
 from ...report.tables import NONE, Cell, Group, Table
 from .. import ipopt_from_zero
@@ -49,7 +50,7 @@ def compute(study: Study, results: Results) -> dict[str, Any]:
     for dataset in PAPER_DATASETS:
         cells.add(dataset, "validation_size", "ours", study.tables[dataset].m)
         cells.add(dataset, "test_size", "ours", study.tables[dataset].test_size)
-    return table_result(cells.entries(), ipopt=_ipopt_version())
+    return table_result(cells.entries(), ipopt=ipopt_version() or "")
 
 
 def _arguments(study: Study, dataset: str, size: int) -> tuple[dict[str, BoundProblem], np.ndarray]:
@@ -98,14 +99,6 @@ def _as_in_the_paper(problem: BoundProblem, test_risks: np.ndarray) -> list[tupl
         status = ipopt_from_zero.status_from_zero(problem)
         found.append(("status_from_zero", PAPER.name, LETTERS.get(status, status)))
     return found
-
-
-def _ipopt_version() -> str:
-    try:
-        import cyipopt
-    except ImportError:
-        return ""
-    return ".".join(map(str, cyipopt.IPOPT_VERSION))
 
 
 def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:

@@ -1,0 +1,51 @@
+"""How far work has come, on standard error: a bar on a terminal, a line for each twentieth elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import Any
+
+#: Called with what is done, how many steps of it, of how many, and if need be a remark.
+Show = Callable[..., None]
+
+
+@contextmanager
+def shown(lines: bool = True) -> Iterator[Show]:
+    """A function ``show(what, done, total, remark="")``; without ``lines`` it says nothing unless somebody watches."""
+    if not sys.stderr.isatty() or find_spec("rich") is None:
+        yield _in_lines() if lines else lambda *words: None
+        return
+    from rich import progress
+    from rich.console import Console
+
+    texts = [progress.TextColumn(text) for text in ("{task.description:<28}", "{task.fields[remark]}", "left")]
+    counts, times = progress.MofNCompleteColumn(), (progress.TimeElapsedColumn(), progress.TimeRemainingColumn())
+    columns = (texts[0], progress.BarColumn(), counts, texts[1], times[0], texts[2], times[1])
+    with progress.Progress(*columns, console=Console(stderr=True), transient=not lines) as bar:
+        tasks: dict[str, Any] = {}
+
+        def show(what: str, done: int, total: int, remark: str = "") -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=total, remark=remark)
+            bar.update(tasks[what], completed=done, total=total, remark=remark)
+
+        yield show
+
+
+def _in_lines() -> Show:
+    started = time.monotonic()
+    last: tuple[str, int] = ("", -1)
+
+    def show(what: str, done: int, total: int, remark: str = "") -> None:
+        nonlocal last
+        twentieth = 20 * done // max(total, 1)
+        if (what, twentieth) != last:
+            last = (what, twentieth)
+            words = f"{time.monotonic() - started:7.1f} s  {what}: {done} of {total}{remark and ', '}{remark}"
+            print(words, file=sys.stderr, flush=True)
+
+    return show
