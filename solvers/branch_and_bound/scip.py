@@ -148,9 +148,9 @@ def _polished(
 ) -> np.ndarray:
     """The weights after some iterations of ``mirror``, or of ``fixed-point``, where those make the bound smaller, or
     keep constraints that the weights break a little."""
-    posteriors, method, polished = problem.posteriors, mirror.SOLVER, problem
+    posteriors, polished = problem.posteriors, problem
+    method: Solver = mirror.SOLVER if posteriors is None else fixed_point.SOLVER
     if posteriors is not None:
-        method = fixed_point.SOLVER
         polished = problem if posteriors.support is None else on_support(problem, weights > 0.0)
     found = method.run(polished, start=weights, max_iterations=iterations, time_limit=time_limit).posterior
     q = None if found is None else onto_simplex(found)[0]
@@ -216,7 +216,8 @@ def _outcome(model: ScipModel, first: np.ndarray, answer: dict[str, Any], elapse
         weights = first if q is None else q
         if model.switches:
             on = np.array([answer["values"][each.name] > 0.5 for each in model.switches])
-            weights = onto_simplex(np.where(on, weights, 0.0))[0]
+            q, _ = onto_simplex(np.where(on, weights, 0.0))
+            weights = first if q is None else q
         if polish:
             weights = _polished(problem, weights, POLISHING)
     dual = float(answer["lower_bound"])

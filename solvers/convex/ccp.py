@@ -117,10 +117,8 @@ class ConvexConcave(Solver):
         began = time.perf_counter()
         solve = subproblem(problem, variant)
         setup_seconds = time.perf_counter() - began
-        limits = {"max_iterations": options.max_iterations, "tolerance": options.tolerance, "trace": options.trace}
-        outcome = from_all_starts(
-            problem, options, lambda q: descend(problem, solve, q, deadline=options.deadline, **limits).outcome()
-        )
+        limits = (options.max_iterations, options.tolerance, options.deadline, options.trace)
+        outcome = from_all_starts(problem, options, lambda q: descend(problem, solve, q, *limits).outcome())
         outcome.setup_seconds = setup_seconds
         return outcome
 

@@ -20,12 +20,11 @@ coordinate; :class:`~pacb_models.constraints.tilting.Tilting` computes them with
 from __future__ import annotations
 
 import math
-from copy import copy
 
 import numpy as np
 
 from pacb_models.constraints import Posteriors
-from pacb_models.constraints.tilting import Tilting
+from pacb_models.constraints.tilting import Tilt, Tilting
 from pacb_models.divergences.frontiers import Frontier, Lines
 from pacb_models.problem import BoundProblem
 
@@ -42,10 +41,13 @@ class ConstrainedFrontier(Frontier):
         super().__init__(problem.risks, problem.prior)
         self.problem = problem
         self.posteriors = posteriors
-        least = posteriors.lowest(problem.risks)[0]
+        self.end, multipliers = posteriors.minimise(problem.risks)
+        least = posteriors.lowest(problem.risks, multipliers)
         self.least = least if least > NO_RISK else 0.0
         self.y = problem.risks - self.least
         self.tilting = self._tilting(posteriors)
+        #: The last minimiser, where the next begins.
+        self.near: Tilt | None = None
 
     def _tilting(self, posteriors: Posteriors) -> Tilting:
         return Tilting(self.problem.divergence_function, self.y, self.problem.prior, posteriors)
@@ -61,13 +63,12 @@ class ConstrainedFrontier(Frontier):
 
     def posterior(self, z: float) -> np.ndarray:
         if z < math.inf:
-            return self.tilting.at(self._strength(z)).posterior
+            self.near = self.tilting.at(self._strength(z), self.near)
+            return self.near.posterior
         if self.least > 0.0:
-            return self.posteriors.minimise(self.problem.risks)
+            return self.end
         # Without risk: classifiers that make errors have no weight.
-        riskless = copy(self.posteriors)
-        riskless.upper = np.where(self.y > 0.0, 0.0, self.posteriors.upper)
-        return self._tilting(riskless).at(0.0).posterior
+        return self._tilting(self.posteriors.within(self.y <= 0.0)).at(0.0).posterior
 
     def _place(self, q: np.ndarray) -> tuple[float, float]:
         """Risk above the smallest, and size."""
