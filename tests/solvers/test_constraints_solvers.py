@@ -56,7 +56,7 @@ def test_a_constraint_is_honoured_or_refused(name, kind):
 @pytest.mark.parametrize("name", ["fixed-point", "ccp"])
 def test_the_papers_variants_refuse_constraints(name):
     problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, distance="kl", constraints=[EXAMPLES["weights"]])
-    with pytest.raises(pm.InputError, match="variant is 'paper', .* know.? no constraints"):
+    with pytest.raises(pm.InputError, match=r"variant is 'paper', .* know.? no constraints"):
         pm.solve(problem, name, variant="paper")
 
 
