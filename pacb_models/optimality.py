@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .numerics.inner import dot
+
 if TYPE_CHECKING:
     from .constraints import Posteriors
     from .constraints.tilting import Tilting
@@ -58,20 +60,20 @@ def residual_at(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slope
         return _constrained_residual(problem, q, size, slopes, gradients)
     # Zero times an infinite slope is no number; looking for zeros is worth its time only then.
     held = slice(None) if math.isfinite(slopes.L) else q > 0.0
-    mean = float(np.dot(q[held], gradients[held]))
+    mean = dot(q[held], gradients[held])
     if not problem.divergence_function.steep:
         return max(mean - float(np.minimum.reduce(gradients)), 0.0)
     if not math.isfinite(slopes.L):
         wanted = np.where(problem.risks > NO_RISK, 0.0, problem.prior)
         gradients = np.where(np.isinf(gradients), mean, gradients)
         off_support = _decrease_from_zero_risk(problem, slopes.value)
-        return off_support + float(np.dot(np.maximum(q, wanted / np.add.reduce(wanted)), np.abs(gradients - mean)))
+        return off_support + dot(np.maximum(q, wanted / np.add.reduce(wanted)), np.abs(gradients - mean))
     if slopes.T > 0.0:
         exponents = -(slopes.L / slopes.T) * (problem.risks - np.minimum.reduce(problem.risks))
         wanted = problem.prior * np.exp(exponents)
     else:
         wanted = problem.prior
-    return float(np.dot(np.maximum(q, wanted / np.add.reduce(wanted)), np.abs(gradients - mean)))
+    return dot(np.maximum(q, wanted / np.add.reduce(wanted)), np.abs(gradients - mean))
 
 
 def _constrained_residual(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slopes, g: np.ndarray) -> float:
@@ -141,9 +143,9 @@ def decrease(slopes: np.ndarray, q: np.ndarray, posteriors: Posteriors | None) -
     r"""The first-order decrease that is left, :math:`\langle g, q\rangle - \min_{q'} \langle g, q'\rangle`, over the
     posteriors that keep the constraints; over the simplex where there are none."""
     if posteriors is None:
-        return float(np.dot(q, slopes) - slopes.min())
+        return dot(q, slopes) - float(slopes.min())
     slopes = _finite(slopes)
-    return float(np.dot(slopes, q - posteriors.around(q).minimise(slopes)[0]))
+    return dot(slopes, q - posteriors.around(q).minimise(slopes)[0])
 
 
 def _decrease_from_zero_risk(problem: BoundProblem, bound: float) -> float:

@@ -151,16 +151,23 @@ class Posteriors:
         worst = max(float((self.lower - q).max()), float((q - self.upper).max()), 0.0)
         if self.rows:
             worst = max(worst, float((self.matrix @ q).max()))
-        if self.support is not None:
-            costs, total = self.support.costs(self.size)
-            excess = float(costs[q > 0.0].sum()) - total
-            if excess > 1e-9 * max(abs(total), 1.0):
-                # What is over counts by its weight: weights of 1e-12 that a method never makes zero do little harm.
-                order = np.argsort(q)
-                left = np.cumsum(costs[order][q[order] > 0.0])
-                dropped = int(np.searchsorted(left, excess - 1e-9 * max(abs(total), 1.0))) + 1
-                worst = max(worst, float(q[order][q[order] > 0.0][:dropped].sum()))
-        return worst
+        return max(worst, self.surplus(q))
+
+    def surplus(self, q: NDArray[np.float64]) -> float:
+        """The weight of the classifiers that are more than the support may have, the lightest first.
+
+        What is over counts by its weight: weights of 1e-12 that a method never makes zero do little harm.
+        """
+        if self.support is None:
+            return 0.0
+        costs, total = self.support.costs(self.size)
+        excess = float(costs[q > 0.0].sum()) - total
+        if excess <= 1e-9 * max(abs(total), 1.0):
+            return 0.0
+        order = np.argsort(q)
+        left = np.cumsum(costs[order][q[order] > 0.0])
+        dropped = int(np.searchsorted(left, excess - 1e-9 * max(abs(total), 1.0))) + 1
+        return float(q[order][q[order] > 0.0][:dropped].sum())
 
     def repaired(self, q: NDArray[np.float64], violation: float) -> NDArray[np.float64]:
         """Weights that break averages, caps or floors a little, mixed with a point inside so that they keep them.
