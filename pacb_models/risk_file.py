@@ -52,18 +52,22 @@ class Table:
 
 @dataclass(frozen=True)
 class RiskFile:
-    """What a risk file holds, in the order of its lines; ``kind`` is the column that the values are from."""
+    """What a risk file holds, in the order of its lines."""
+
+    risks: list[float]
+    prior: list[float] | None
+    names: list[str]
+
+
+@dataclass(frozen=True)
+class ValueFile:
+    """A value for each classifier, in the order of the lines, and which column it came from."""
 
     kind: str
     values: list[float]
     prior: list[float] | None
     names: list[str]
     table: Table
-
-    @property
-    def risks(self) -> list[float]:
-        """The values of a file of risks."""
-        return self.values
 
     @property
     def source(self) -> str:
@@ -81,10 +85,11 @@ def read_risk_file(path: str | Path) -> RiskFile:
 
     Blank lines and lines that start with ``#`` are passed over. Without a header every line holds one number.
     """
-    return read_value_file(path, ("risk",))
+    found = read_value_file(path, ("risk",))
+    return RiskFile(found.values, found.prior, found.names)
 
 
-def read_value_file(path: str | Path, kinds: tuple[str, ...]) -> RiskFile:
+def read_value_file(path: str | Path, kinds: tuple[str, ...]) -> ValueFile:
     """Read a file in the form of a risk file with a column of one of these names; without a header it is the first."""
     source = "standard input" if str(path) == "-" else str(path)
     try:
@@ -92,11 +97,16 @@ def read_value_file(path: str | Path, kinds: tuple[str, ...]) -> RiskFile:
     except (OSError, ValueError) as reason:
         detail = reason.strerror if isinstance(reason, OSError) else "it is not a text file in UTF-8"
         raise InputError(f"cannot read the {kinds[0]} file {source!r}: {detail}.") from None
-    return parse(text, source, kinds)
+    return _parse(text, source, kinds)
 
 
-def parse(text: str, source: str, kinds: tuple[str, ...] = ("risk",)) -> RiskFile:
-    """The content of such a file; ``source`` names it in complaints."""
+def parse_risks(text: str, source: str) -> RiskFile:
+    """Parse the text of a risk file; ``source`` names it in error messages."""
+    found = _parse(text, source, ("risk",))
+    return RiskFile(found.values, found.prior, found.names)
+
+
+def _parse(text: str, source: str, kinds: tuple[str, ...]) -> ValueFile:
     rows = _rows(text.removeprefix("\ufeff"), source)
     column = " or ".join(map(repr, kinds))
     if not rows:
@@ -115,7 +125,7 @@ def parse(text: str, source: str, kinds: tuple[str, ...] = ("risk",)) -> RiskFil
                 f"{source}, line {line}: a file with several columns needs a header with a column {column}."
             )
     values = [_number(cells[0], kinds[0], source, line) for line, cells in rows]
-    return RiskFile(kinds[0], values, None, _positions(rows), Table(source, [], rows))
+    return ValueFile(kinds[0], values, None, _positions(rows), Table(source, [], rows))
 
 
 def _plural(kind: str) -> str:
@@ -137,7 +147,7 @@ def _rows(text: str, source: str) -> list[tuple[int, list[str]]]:
         raise InputError(f"{source}, line {reader.line_num}: {reason}.") from None
 
 
-def _with_header(rows: list[tuple[int, list[str]]], header: list[str], source: str, kind: str) -> RiskFile:
+def _with_header(rows: list[tuple[int, list[str]]], header: list[str], source: str, kind: str) -> ValueFile:
     for name in (kind, "prior", "name"):
         if header.count(name) > 1:
             raise InputError(f"{source} has {header.count(name)} columns {name!r}; there must be one.")
@@ -150,7 +160,7 @@ def _with_header(rows: list[tuple[int, list[str]]], header: list[str], source: s
     table = Table(source, header, rows)
     names = table.column("name") if "name" in header else _positions(rows)
     prior = table.numbers("prior") if "prior" in header else None
-    return RiskFile(kind, table.numbers(kind), prior, names, table)
+    return ValueFile(kind, table.numbers(kind), prior, names, table)
 
 
 def _number(cell: str, name: str, source: str, line: int) -> float:

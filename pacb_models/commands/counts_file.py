@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..certificates import Certificate, ChosenCertificate, certify
 from ..errors import InputError
-from ..risk_file import RiskFile, read_value_file
+from ..risk_file import ValueFile, read_value_file
 from ..terminal import Column, aligned
 from ..validation import check_count, check_delta
 from ..wording import at_most, one_line
@@ -76,7 +76,7 @@ def _from_predictions(options: argparse.Namespace) -> Certificate | ChosenCertif
     return found.certify(options.delta, spread=options.spread)
 
 
-def _counts(found: RiskFile, m: int) -> NDArray[np.float64]:
+def _counts(found: ValueFile, m: int) -> NDArray[np.float64]:
     """Whole numbers of errors; the first line that has none is named."""
     values = np.asarray(found.values)
     counts = values * m if found.kind == "risk" else values

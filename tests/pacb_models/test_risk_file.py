@@ -6,18 +6,18 @@ from dataclasses import replace
 import pytest
 
 from pacb_models.errors import InputError
-from pacb_models.risk_file import parse, read_risk_file, read_value_file
+from pacb_models.risk_file import parse_risks, read_risk_file, read_value_file
 
 
 def test_one_number_per_line_with_comments_and_blanks():
-    content = parse("# measured on 100 examples\n0.1\n\n 0.25 \n1e-3\n", "x")
+    content = parse_risks("# measured on 100 examples\n0.1\n\n 0.25 \n1e-3\n", "x")
     assert content.risks == [0.1, 0.25, 0.001]
     assert content.prior is None
     assert content.names == ["0", "1", "2"]
 
 
 def test_columns_in_any_order_and_quoted_names():
-    content = parse('name,Prior,risk\n"a, b",0.25,0.1\nc,0.75,0.2\n', "x")
+    content = parse_risks('name,Prior,risk\n"a, b",0.25,0.1\nc,0.75,0.2\n', "x")
     assert content.risks == [0.1, 0.2]
     assert content.prior == [0.25, 0.75]
     assert content.names == ["a, b", "c"]
@@ -47,7 +47,7 @@ def test_standard_input(monkeypatch):
 )
 def test_bad_text_is_one_sentence(text, sentence):
     with pytest.raises(InputError) as caught:
-        parse(text, "x")
+        parse_risks(text, "x")
     assert str(caught.value) == sentence
 
 
@@ -71,7 +71,7 @@ def test_unreadable_files(tmp_path):
     ],
 )
 def test_what_is_read(text, risks, prior, names):
-    found = parse(text, "it")
+    found = parse_risks(text, "it")
     assert (found.risks, found.prior) == (risks, prior)
     assert found.names == (names or ['a, the "first"', "two\nlines"])
 
@@ -93,7 +93,7 @@ def test_what_is_read(text, risks, prior, names):
 )
 def test_what_is_refused(text, complaint):
     with pytest.raises(InputError, match=complaint) as refusal:
-        parse(text, "it")
+        parse_risks(text, "it")
     assert len(str(refusal.value)) < 200
 
 
