@@ -10,6 +10,7 @@ from .constants import moment_constant as moment_constant
 from .constraints import average as average
 from .constraints import support as support
 from .constraints import weights as weights
+from .constraints.certified import minimise_certified as minimise_certified
 from .direct import DirectProblem as DirectProblem
 from .distances.checks import check_derivatives as check_derivatives
 from .errors import InputError as InputError
