@@ -36,9 +36,11 @@ FAILED, LOCAL, SOME, FOUND = OUTCOMES = ("failed", "local minimum", "found from 
 PRIOR = -1
 
 #: Facts about a problem that a run lacks when it ended before the problem was built.
-_FACTS = ["problem_kind", "H", "m", "delta", "distance", "divergence", "order", "constant", "prior", "minima"]
+_FACTS = ["problem_kind", "H", "m", "delta", "distance", "divergence", "order", "constant", "prior", "constraints"]
+_FACTS += ["minima"]
 
 _NUMBERS = ["H", "bound", "lower_bound", "reference_bound", "gap", "empirical_risk", "gradient_evaluations", "minima"]
+_NUMBERS += ["simplex_residual", "constraint_residual"]
 
 #: Settings that are columns of their own, and no part of a method's name.
 _APART = ("merge", "start", "seed")
@@ -84,7 +86,7 @@ def judged(results: pd.DataFrame) -> pd.DataFrame:
     settings = runs["settings"].map(lambda text: json.loads(text or "{}"))
     runs["merged"] = settings.map(lambda given: bool(given.get("merge")))
     runs["method"] = _method_names(runs, settings)
-    runs["kind"] = list(map(_kind, runs["distance"], runs["divergence"], runs["problem_kind"]))
+    runs["kind"] = list(map(_kind, *(runs[fact] for fact in ("distance", "divergence", "problem_kind", "constraints"))))
     # A solution that somebody handed in has no time of ours.
     timed = runs["seconds"].notna() | runs["setup_seconds"].notna() | ~runs["success"]
     total = runs["seconds"].fillna(0.0) + runs["setup_seconds"].fillna(0.0)
@@ -109,11 +111,11 @@ def _method_names(runs: pd.DataFrame, settings: pd.Series) -> list[str]:
     return names
 
 
-def _kind(distance: Any, divergence: Any, problem_kind: Any) -> str:
+def _kind(distance: Any, divergence: Any, problem_kind: Any, constraints: Any) -> str:
     if not isinstance(distance, str):
         return "unknown"
-    direct = "direct " if problem_kind == "direct" else ""
-    return direct + (distance if divergence in ("chi2", None) else f"{distance} ({divergence})")
+    marks = "direct " * (problem_kind == "direct") + "constrained " * isinstance(constraints, str)
+    return marks + (distance if divergence in ("chi2", None) else f"{distance} ({divergence})")
 
 
 def condensed(runs: pd.DataFrame) -> pd.DataFrame:

@@ -8,12 +8,15 @@ the divergence's size, whose Hessian may add another multiple of its gradient's 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .numerics.inner import dot
+
 if TYPE_CHECKING:
     from .constraints import Posteriors
+    from .constraints.tilting import Tilting
     from .problem import BoundProblem, Slopes
 
 #: Risks up to this count as zero where the empirical risk is zero: their products with weights may underflow.
@@ -54,39 +57,95 @@ def residual_at(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slope
     """
     gradients = _gradient(problem, q, size, slopes)
     if problem.posteriors is not None:
-        return _constrained_residual(problem, q, slopes, gradients)
+        return _constrained_residual(problem, q, size, slopes, gradients)
     # Zero times an infinite slope is no number; looking for zeros is worth its time only then.
     held = slice(None) if math.isfinite(slopes.L) else q > 0.0
-    mean = float(np.dot(q[held], gradients[held]))
+    mean = dot(q[held], gradients[held])
     if not problem.divergence_function.steep:
         return max(mean - float(np.minimum.reduce(gradients)), 0.0)
     if not math.isfinite(slopes.L):
         wanted = np.where(problem.risks > NO_RISK, 0.0, problem.prior)
         gradients = np.where(np.isinf(gradients), mean, gradients)
         off_support = _decrease_from_zero_risk(problem, slopes.value)
-        return off_support + float(np.dot(np.maximum(q, wanted / np.add.reduce(wanted)), np.abs(gradients - mean)))
+        return off_support + dot(np.maximum(q, wanted / np.add.reduce(wanted)), np.abs(gradients - mean))
     if slopes.T > 0.0:
         exponents = -(slopes.L / slopes.T) * (problem.risks - np.minimum.reduce(problem.risks))
         wanted = problem.prior * np.exp(exponents)
     else:
         wanted = problem.prior
-    return float(np.dot(np.maximum(q, wanted / np.add.reduce(wanted)), np.abs(gradients - mean)))
+    return dot(np.maximum(q, wanted / np.add.reduce(wanted)), np.abs(gradients - mean))
 
 
-def _constrained_residual(problem: BoundProblem, q: np.ndarray, slopes: Slopes, gradients: np.ndarray) -> float:
-    """The first-order decrease that is left over the set that the constraints allow."""
+def _constrained_residual(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slopes, g: np.ndarray) -> float:
+    r"""The first-order decrease that is left over the posteriors that keep the constraints.
+
+    For a steep divergence it is :math:`F_D \sum_i \max(q_i, \hat q_i)\,|\ln q_i/\hat q_i|` with the minimiser
+    :math:`\hat q` of :math:`D + \beta L`, :math:`\beta = F_L/F_D`, over them, as on the simplex.
+    """
+    if problem.divergence_function.steep and math.isfinite(slopes.L) and slopes.T > 0.0:
+        rate = slopes.T * size_rate(problem, q, size)
+        wanted = tilting(problem, q).at(slopes.L / rate).posterior
+        tiny = np.finfo(float).tiny
+        logarithms = np.log(np.maximum(q, tiny) / np.maximum(wanted, tiny))
+        return rate * float(np.dot(np.maximum(q, wanted), np.abs(logarithms)))
+    return max(decrease(g, q, problem.posteriors), 0.0)
+
+
+def tilting(problem: BoundProblem, q: np.ndarray) -> Tilting:
+    """What finds minimisers of :math:`D + \\beta L` among the posteriors around one."""
+    from .constraints.tilting import Tilting
+
+    assert problem.posteriors is not None
+    risks = problem.risks - problem.risks.min()
+    return Tilting(problem.divergence_function, risks, problem.prior, problem.posteriors.around(q))
+
+
+def size_rate(problem: BoundProblem, q: np.ndarray, size: float) -> float:
+    """How fast the divergence's size changes with its statistic."""
+    i, divergence = int(np.argmax(q)), problem.divergence_function
+    weight, prior = q[i : i + 1], problem.prior[i : i + 1]
+    return float(divergence.size_gradient(weight, prior, size)[0] / divergence.gradient(weight, prior)[0])
+
+
+def multipliers(problem: BoundProblem, q: np.ndarray) -> np.ndarray:
+    """How much the bound falls for each unit that a row of the constraints is relaxed, at a stationary posterior."""
+    posteriors = problem.posteriors
+    if posteriors is None or not posteriors.rows:
+        return np.zeros(0)
+    size = problem.divergence_size(q)
+    slopes = problem.slopes_at(problem.empirical_risk(q), size)
+    if problem.divergence_function.steep and math.isfinite(slopes.L) and slopes.T > 0.0:
+        rate = slopes.T * size_rate(problem, q, size)
+        return rate * tilting(problem, q).at(slopes.L / rate).multipliers / posteriors.scales
+    found = posteriors.around(q).minimise(_finite(_gradient(problem, q, size, slopes)))[1]
+    return np.asarray(found / posteriors.scales)
+
+
+def sensitivities(problem: BoundProblem, q: np.ndarray) -> dict[str, Any]:
+    """How the bound of a posterior changes with δ, with one example more, and with each risk.
+
+    At a minimum the posterior's own change does not count (the envelope theorem), so these are the minimum's, too.
+    """
+    L, size = problem.empirical_risk(q), problem.divergence_size(q)
+    slopes = problem.slopes_at(L, size)
+    step = 1e-4 * problem.delta
+    at = [float(problem.replace(delta=problem.delta + d).bound_at(L, size)) for d in (-step, step)]
+    more = float(problem.replace(m=problem.m + 1).bound_at(L, size)) - slopes.value
+    return {"delta": (at[1] - at[0]) / (2.0 * step), "m": more, "risks": slopes.L * q}
+
+
+def _finite(slopes: np.ndarray) -> np.ndarray:
     # Where the risk is zero slopes may be infinite; a linear program needs numbers.
-    finite = np.clip(gradients, -STEEPEST, STEEPEST)
-    return max(decrease(finite, q, problem.posteriors), 0.0)
+    return np.clip(slopes, -STEEPEST, STEEPEST)
 
 
 def decrease(slopes: np.ndarray, q: np.ndarray, posteriors: Posteriors | None) -> float:
     r"""The first-order decrease that is left, :math:`\langle g, q\rangle - \min_{q'} \langle g, q'\rangle`, over the
     posteriors that keep the constraints; over the simplex where there are none."""
-    mean = float(np.dot(q, slopes))
     if posteriors is None:
-        return mean - float(slopes.min())
-    return mean - float(np.dot(slopes, posteriors.minimise(slopes, posteriors.reachable(q))))
+        return dot(q, slopes) - float(slopes.min())
+    slopes = _finite(slopes)
+    return dot(slopes, q - posteriors.around(q).minimise(slopes)[0])
 
 
 def _decrease_from_zero_risk(problem: BoundProblem, bound: float) -> float:

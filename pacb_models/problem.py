@@ -29,6 +29,7 @@ from .divergences import Budget, Divergence
 from .errors import InputError
 from .immutable import Immutable, fixed
 from .numerics.elementwise import Numbers
+from .numerics.inner import dot
 from .solving import merging
 from .validation import check_delta, check_error_counts, check_order, check_posterior, check_prior, check_risks
 
@@ -226,7 +227,7 @@ class Problem(Immutable):
     def empirical_risk(self, posterior: NDArray[np.float64]) -> float:
         """The empirical risk ``L`` of the stochastic classifier."""
         # Weights that sum to one average the risks; rounding must not carry the average out of their range.
-        return min(max(float(np.dot(posterior, self.risks)), 0.0), 1.0)
+        return min(max(dot(posterior, self.risks), 0.0), 1.0)
 
     def statistic(self, posterior: NDArray[np.float64]) -> float:
         """The separable sum ``D`` of the divergence."""

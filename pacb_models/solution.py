@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from . import optimality
 from .html import as_html
 from .wording import at_least, at_most
 
@@ -118,6 +120,11 @@ class Solution:
         may list different ones.
     details : dict
         Particular to the solver.
+    multipliers : dict
+        For each row of the constraints, how much the bound falls for each unit that its limit is relaxed.
+    sensitivities : dict
+        How the bound changes with ``"delta"``, with one example more (``"m"``), with each risk (``"risks"``, an array)
+        and with the limit of each row (``"rows"``, by name). First order, for the minimum that was found.
     """
 
     posterior: NDArray[np.float64] | None
@@ -136,12 +143,30 @@ class Solution:
     local_minima: tuple[LocalMinimum, ...] = ()
     details: dict[str, Any] = field(default_factory=dict, repr=False)
     lower_bound: float | None = None
+    problem: Any = field(default=None, repr=False)
+
+    @cached_property
+    def multipliers(self) -> dict[str, float]:
+        """For each row of the constraints, how much the bound falls for each unit that its limit is relaxed."""
+        if self.posterior is None or getattr(self.problem, "bound_at", None) is None or self.problem.posteriors is None:
+            return {}
+        found = optimality.multipliers(self.problem, self.posterior).tolist()
+        return {row.name: value for row, value in zip(self.problem.posteriors.rows, found, strict=True)}
+
+    @cached_property
+    def sensitivities(self) -> dict[str, Any]:
+        """How the bound changes with δ, m, the risks and the limits of rows."""
+        if self.posterior is None or getattr(self.problem, "bound_at", None) is None:
+            return {}
+        signs = {row.name: 1.0 if row.turned else -1.0 for row in getattr(self.problem.posteriors, "rows", ())}
+        rows = {name: signs[name] * value for name, value in self.multipliers.items()}
+        return optimality.sensitivities(self.problem, self.posterior) | {"rows": rows}
 
     def as_dict(self) -> dict[str, Any]:
         """Fields as JSON-ready values (``details`` left out; infinities and NaN become None)."""
         record = {}
         for name in self.__dataclass_fields__:
-            if name == "details":
+            if name in ("details", "problem"):
                 continue
             value = getattr(self, name)
             if isinstance(value, np.ndarray):
@@ -151,7 +176,11 @@ class Solution:
             elif isinstance(value, float) and not math.isfinite(value):
                 value = None
             record[name] = value
-        return record
+        sensitivities = {
+            name: value.tolist() if isinstance(value, np.ndarray) else value
+            for name, value in self.sensitivities.items()
+        }
+        return record | {"multipliers": self.multipliers, "sensitivities": sensitivities}
 
     def _repr_html_(self) -> str:
         proven = "none" if self.lower_bound is None else at_least(self.lower_bound, 10)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pacb_models.numerics.inner import dot
 from pacb_models.problem import Problem
 from pacb_models.solving.judging import onto_simplex
 
@@ -58,7 +59,7 @@ class Scaled(Coordinates):
         return self.oracle.problem.prior if q is None else q
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
-        total = np.dot(self.scale, np.maximum(x, 0.0)) or 1.0
+        total = dot(self.scale, np.maximum(x, 0.0)) or 1.0
         return self.scale * self.oracle.slopes(self.posterior(x)) / total
 
 

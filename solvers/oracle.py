@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pacb_models import optimality
+from pacb_models.numerics.inner import dot
 from pacb_models.problem import Problem
 from pacb_models.solution import Outcome, Trace
 
@@ -77,14 +78,14 @@ class Oracle:
             slopes = np.asarray(self.problem.gradient(q), dtype=np.float64)
         if not np.isfinite(slopes.sum()):
             slopes = np.clip(slopes, -STEEPEST, STEEPEST)
-        slopes = slopes - np.dot(q, slopes)
+        slopes = slopes - dot(q, slopes)
         self._known = q, slopes
         return slopes
 
     def stationary(self, q: np.ndarray, tolerance: float) -> bool:
         """True when the KKT residual is at most the tolerance; computed in full only where its larger part is."""
         slopes = self.slopes(q)
-        larger_part = float(np.dot(q, np.abs(slopes))) if self.steep else -float(slopes.min())
+        larger_part = dot(q, np.abs(slopes)) if self.steep else -float(slopes.min())
         return larger_part <= tolerance and self.problem.judge(q).kkt_residual <= tolerance
 
     def outcome(self, posterior: np.ndarray, status: str, message: str, iterations: int | None) -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pacb_models.numerics.inner import dot
 from pacb_models.problem import BoundProblem
 from pacb_models.solving.judging import onto_simplex
 
@@ -30,7 +31,7 @@ def without_negligible(problem: BoundProblem, weights: np.ndarray) -> np.ndarray
     if not np.isfinite([slopes.L, slopes.T]).all():
         return weights
     divergence, by_risk = problem.divergence_function, slopes.L * problem.risks
-    mean = float(np.dot(q, by_risk + slopes.T * divergence.size_gradient(q, problem.prior, size)))
+    mean = dot(q, by_risk + slopes.T * divergence.size_gradient(q, problem.prior, size))
     at_zero = by_risk + slopes.T * divergence.size_gradient(np.zeros_like(q), problem.prior, size)
     dropped = (q > 0.0) & (q < NEGLIGIBLE * problem.prior) & (at_zero >= mean)
     if not dropped.any():

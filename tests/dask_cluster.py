@@ -46,6 +46,19 @@ class Cluster:
         self._processes.append(process)
         return process
 
+    def address_of(self, worker):
+        """What the scheduler calls a worker process, once it knows it."""
+        from distributed import Client
+
+        deadline = time.monotonic() + 120
+        with Client(self.address, set_as_default=False) as client:
+            while time.monotonic() < deadline:
+                for address, process in client.run(os.getpid).items():
+                    if process == worker.pid:
+                        return address
+                time.sleep(0.05)
+        raise TimeoutError("the Dask worker did not start")
+
     def measuring_processes(self):
         return [child for worker in self.workers for child in psutil.Process(worker.pid).children()]
 

@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pacb_models.commands.constraint_arguments import CONSTRAINTS, add_constraint_arguments, constraints_from
 from pacb_models.commands.program import DONE, add_bound_arguments, add_command, refuse_ignored
 from pacb_models.errors import InputError
 
@@ -36,6 +37,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "  pacb export wdbc-H50-kl-exact --out models\n"
         "  pacb export hard --out build/hard --archive dist/hard.tar.xz\n"
         "  pacb export risks.csv --m 549 --distance squared --format lp --out models\n"
+        "  pacb export risks.csv --m 549 --at-most latency=25 --format nl --out models\n"
         "  pacb export one-good-01 --format mps --formulation touching --out models",
     )
     parser.add_argument(
@@ -59,6 +61,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("--archive", metavar="FILE.tar.xz", help="also pack everything that was written")
     parser.add_argument("--m", type=int, help="sample size of the risk files")
     add_bound_arguments(parser)
+    add_constraint_arguments(parser)
     return parser
 
 
@@ -75,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         # Nothing that is exported, or exported from, ends like this.
         raise InputError(f"--archive is {options.archive!r}; it must end in '.tar.xz'.")
     if not any(map(_is_file, options.problems)):
-        refuse_ignored(options, ("m", *_BOUND), "describes risk files, and none is given")
+        refuse_ignored(options, ("m", *_BOUND, *CONSTRAINTS), "describes risk files, and none is given")
     if options.divergence != "renyi":
         refuse_ignored(options, ["order"], "goes with --divergence renyi")
     formats = [check_choice("--format", name, tuple(FORMATS)) for name in options.format or DEFAULT]
@@ -136,15 +139,18 @@ def _is_file(text: str) -> bool:
 
 
 def _from_file(path: str, options: argparse.Namespace) -> Problem:
-    from pacb_models.risk_file import read_risk_file
+    from pacb_models.risk_file import RiskFile, read_value_file
 
     from ..problems.problem import Problem, from_content
 
     if options.m is None:
         raise InputError("a risk file needs --m, the number of examples on which the risks were measured.")
+    found = read_value_file(path, ("risk",))
     bound = {name: getattr(options, name) for name in ("m", *_BOUND)}
+    if constraints := constraints_from(options, found.table):
+        bound["constraints"] = constraints
     name = f"{Path(path).stem}-{options.divergence}-{options.distance}"
-    return Problem(name, path, from_content, {"content": read_risk_file(path), **bound})
+    return Problem(name, path, from_content, {"content": RiskFile(found.values, found.prior, found.names), **bound})
 
 
 def _known() -> Iterator[Problem]:

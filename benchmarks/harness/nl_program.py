@@ -18,6 +18,7 @@ from pacb_models.models.pyomo_models import set_start
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
+from pacb_models.solvers.starts import default_start
 from pacb_models.solving.judging import OPTIMAL_RESIDUAL
 from pacb_models.validation import check_positive, check_posterior
 
@@ -36,6 +37,7 @@ class NlProgram(Solver):
     needs = ("model",)
     requires = ("pyomo",)
     keeps_time_limit = True
+    honours = ("average", "weights", "support")
 
     def __init__(self, name: str, path: str) -> None:
         self.name, self.path = name, path
@@ -58,7 +60,7 @@ class NlProgram(Solver):
         ----------
         problem : BoundProblem
         start : array of shape (H,), optional
-            The prior by default.
+            The prior by default, or what is nearest to it under the problem's constraints.
         time_limit : float, optional
             Seconds for writing the model and for the program, which is ended then with all of its process group.
         suffixes, floors : bool
@@ -66,7 +68,7 @@ class NlProgram(Solver):
         """
         began = time.perf_counter()
         limit = None if time_limit is None else check_positive("time_limit", time_limit)
-        posterior = problem.prior if start is None else check_posterior(start, problem.size, "start")
+        posterior = default_start(problem) if start is None else check_posterior(start, problem.size, "start")
         model = problem.pyomo_model()
         if floors:
             add_floors(model, problem)

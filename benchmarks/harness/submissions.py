@@ -69,6 +69,8 @@ class Judge:
         self.recipe, self.problem = recipe, recipe.build()
         known = optimum_of(self.problem)
         self.optimum: float | None = known["optimum"]
+        #: No posterior has a smaller bound.
+        self.proven = known["lower_bound"] if self.optimum is None else self.optimum
         #: Bounds of the local minima, the optimum first.
         self.minima = [minimum["bound"] for minimum in known["local_minima"]]
 
@@ -93,10 +95,10 @@ class Judge:
     def _verdict(self, found: SolutionFile, numbers: dict[str, Any]) -> tuple[str, str]:
         bound, claimed, gap = numbers["bound"], numbers["claimed"], numbers["gap"]
         off = f"{numbers['violated']} is violated by {numbers['violation']:.1e}"
-        # A printed value is as exact as its digits.
-        allowed = verdict.CORRECT_GAP + found.rounding
-        if found.claims and gap is not None and claimed is not None and claimed < self.minima[0] - allowed:
-            by = self.minima[0] - claimed
+        # Rows may be violated as much, and a printed value is as exact as its digits.
+        allowed = OPTIMAL_RESIDUAL + found.rounding
+        by = -math.inf if self.proven is None or claimed is None else self.proven - claimed
+        if found.claims and by > allowed:
             return BELOW, f"{BELOW}: {claimed:.10g}, by {by:.1e}; its weights have {bound:.10g}, and {off}"
         if not numbers["violation"] <= OPTIMAL_RESIDUAL:
             admitted = "" if found.claims else f"; the solver says {found.status}"

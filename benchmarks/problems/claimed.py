@@ -14,6 +14,7 @@ import numpy as np
 from pacb_models import BoundProblem
 from pacb_models.models.algebra import Numbers, Squares
 from pacb_models.models.lifted import write
+from pacb_models.models.limits import box
 from pacb_models.solver import unmet
 from pacb_models.solving.judging import onto_simplex
 
@@ -28,6 +29,11 @@ class Claimed(Numbers):
         super().__init__(problem, np.maximum(weights, 0.0))
         self._given = given
         self.violations = {"q": max(0.0, -float(weights.min()))}
+        if problem.posteriors is not None:
+            lower, upper = box(problem)
+            self._violate("weights at least", float((lower - weights).max()))
+            self._violate("weights at most", float((weights - upper).max()))
+            self._violate("support", problem.posteriors.surplus(weights))
 
     def sqrt(self, x: Any) -> Any:
         return np.sqrt(x)

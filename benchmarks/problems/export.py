@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from pacb_models import BoundProblem, __version__, solve
+from pacb_models.errors import UnsupportedProblemError
 from pacb_models.files import write_atomically
 from pacb_models.models import pyomo_models
 from pacb_models.problem_file import as_record
@@ -108,7 +109,10 @@ def _with_floors(problem: BoundProblem, record: dict[str, Any]) -> dict[str, Any
 
 def optimum_of(problem: BoundProblem) -> dict[str, Any]:
     """The certified minimum, or null where no method certifies one; all local minima, best first."""
-    solution = solve(problem)
+    try:
+        solution = solve(problem)
+    except UnsupportedProblemError:
+        return {"optimum": None, "lower_bound": None, "posterior": None, "local_minima": []}
     if not solution.is_global or solution.posterior is None:
         return {"optimum": None, "lower_bound": solution.lower_bound, "posterior": None, "local_minima": []}
     best = {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pacb_models import BoundProblem
+from pacb_models.errors import UnsupportedProblemError
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -33,6 +34,8 @@ def add_floors(model: pyo.ConcreteModel, problem: BoundProblem) -> dict[str, flo
     The floors of the weights alone decide the minimum: they imply that of the risk, and the ceiling stays above the
     bound of the prior, which keeps them.
     """
+    if problem.posteriors is not None:
+        raise UnsupportedProblemError("floors are for problems without constraints, which the floors may break.")
     for variable, weight in zip(model.q.values(), problem.prior.tolist()):
         variable.setlb(SHARE * weight)
     changed = {"q/p": SHARE}

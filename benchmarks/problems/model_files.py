@@ -122,6 +122,8 @@ def _clarabel(problem: BoundProblem, stem: str) -> dict[str, bytes]:
     """
     import cvxpy as cp
 
+    if problem.posteriors is not None and problem.posteriors.support is not None:
+        raise UnsupportedProblemError(f"{problem.describe()} has binary variables, which Clarabel does not know.")
     data = problem.cvxpy_problem().get_problem_data(cp.CLARABEL)[0]
     _, constant, *_ = data["param_prob"].apply_parameters()
     factor = problem.divergence_function.cone().factor(problem)
@@ -152,6 +154,7 @@ def touching_model(problem: BoundProblem, posterior: Any) -> pyo.ConcreteModel:
     import pyomo.environ as pyo
 
     from pacb_models.models.convex import NormCone
+    from pacb_models.models.lifted import write_set
     from pacb_models.solver import lacking
 
     if posterior is None:
@@ -162,16 +165,17 @@ def touching_model(problem: BoundProblem, posterior: Any) -> pyo.ConcreteModel:
         raise UnsupportedProblemError(
             f"{problem.describe()} has no quadratic program: its divergence is not quadratic."
         )
+    if problem.posteriors is not None and problem.posteriors.support is not None:
+        raise UnsupportedProblemError(
+            f"{problem.describe()} is touched by no quadratic program: its set is not convex."
+        )
     posterior = np.asarray(posterior)
     best = problem.outer_derivatives(L := problem.empirical_risk(posterior), X := problem.statistic(posterior))
     model = pyo.ConcreteModel(name=f"{problem.distance}-{problem.divergence}, touching")
-    model.q = pyo.Var(range(problem.size), domain=pyo.NonNegativeReals)
-    rows = list(zip(model.q.values(), problem.risks.tolist(), problem.prior.tolist()))
-    model.normalised = pyo.Constraint(expr=pyo.quicksum(q for q, _, _ in rows) == 1.0)
-    model.bound = pyo.Objective(
-        expr=pyo.quicksum(best.L * risk * q + best.D / prior * q**2 for q, risk, prior in rows)
-        + (best.value - best.L * L - best.D * X)
-    )
+    algebra = pyomo_models.PyomoAlgebra(problem, model)
+    write_set(algebra)
+    linear, quadratic = algebra.average(best.L * problem.risks), algebra.mean_power(algebra.ratios, 2)
+    model.bound = pyo.Objective(expr=linear + best.D * quadratic + (best.value - best.L * L - best.D * X))
     return model
 
 

@@ -190,6 +190,8 @@ def _misses(each: pd.DataFrame) -> Part | None:
     table = grouped.agg(
         runs=("key", "size"),
         gap=("gap", "max"),
+        simplex=("simplex_residual", "max"),
+        constraints=("constraint_residual", "max"),
         message=("message", lambda texts: next((text for text in texts if text), "")),
     )
     table = table.reset_index().sort_values("runs", ascending=False, kind="stable")
@@ -199,6 +201,8 @@ def _misses(each: pd.DataFrame) -> Part | None:
         Column("it says", "status", status_text, numeric=False),
         Column("runs", "runs", "{:.0f}".format),
         Column("largest gap", "gap", scientific),
+        Column("off the simplex", "simplex", scientific),
+        *([Column("off the constraints", "constraints", scientific)] if wrong["constraints"].notna().any() else []),
         Column("first message", "message", _shortened, numeric=False),
     ]
     more = f"The {LONGEST} most frequent of {len(table)}; the results have all." if len(table) > LONGEST else ""

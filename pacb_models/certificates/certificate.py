@@ -30,35 +30,9 @@ _ASSUMPTION = (
 
 
 class Certificate(Immutable):
-    r"""What is guaranteed with probability at least ``1 - delta`` over the ``m`` examples, all at once.
+    """What is guaranteed with probability at least ``1 - delta`` over the ``m`` examples, all at once.
 
-    Attributes
-    ----------
-    bound : float
-        A classifier drawn at random from ``posterior`` errs on a new example with probability at most this.
-    posterior : array of shape (H,)
-    single : int
-        The classifier with the smallest bound of its own, ``single_bound``.
-    single_bound : float
-    single_bounds : array of shape (H,)
-        A bound for each classifier.
-    vote_bound : float
-        For the majority vote weighted by ``posterior``, :math:`\min(1, 2 \cdot bound)`: where the vote errs,
-        classifiers with at least half of the weight err, with any number of classes.
-    errors : array of shape (H,)
-        Error counts, or sums of losses.
-    m : int
-    delta : float
-    prior : array of shape (H,)
-    names : list of str
-    method : str
-        Which bound: "tie split", "spread 3", "losses", or the names of a PAC-Bayes bound.
-    empirical_risk : float
-        Of the posterior.
-    support_size : int
-        Number of classifiers with positive weight.
-    notes : tuple of str
-        What a reader should know beside the numbers.
+    ``errors`` are the error counts of the H classifiers, or their sums of losses.
     """
 
     confidence_set: ConfidenceSet
@@ -95,7 +69,7 @@ class Certificate(Immutable):
 
     @property
     def bound(self) -> float:
-        """The bound of the random classifier; at most one."""
+        """A classifier drawn at random from ``posterior`` errs on a new example with probability at most this."""
         return self.confidence_set.bound
 
     @property
@@ -165,12 +139,15 @@ class Certificate(Immutable):
 
     @property
     def vote_bound(self) -> float:
-        """The bound of the weighted majority vote."""
+        r"""The bound of the majority vote weighted by ``posterior``, :math:`\min(1, 2 \cdot bound)`.
+
+        Where the vote errs, classifiers with at least half of the weight err, with any number of classes.
+        """
         return min(2.0 * self.bound, 1.0)
 
     @property
     def method(self) -> str:
-        """Which bound."""
+        """Which bound: "tie split", "spread 3", "losses …", or the names of a PAC-Bayes bound."""
         return self.confidence_set.method
 
     @cached_property

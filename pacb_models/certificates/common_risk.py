@@ -22,7 +22,8 @@ from .binomial import EPSILON, SCALAR, Tail, tail, tails_at
 from .scores import Array, Spread, TieSplit
 
 _MOST_STEPS = 200
-_FEW = 6  # so many tails are computed faster one by one
+_CLOSE = 1e-7  # a further step would be of its square
+_FEW = 11  # so many tails are computed faster one by one
 
 
 class CommonRisk(NamedTuple):
@@ -90,7 +91,7 @@ def _best_single(
     if not records.size:
         return int(np.argmax(best)), 1.0, none, _none()
     largest = float(best[records[-1]])
-    winner = _guess(keys[records] / m, m, best[records])
+    winner = _guess(keys[records] / m, m, best[records]) if records.size > 1 else 0
     box = 1.0
     if largest * scoring.scale <= 0.5:  # else the tails are no lower ones
         box = scoring.box_of(float(keys[records[winner]]), m, float(best[records[winner]]))
@@ -106,11 +107,11 @@ def _best_single(
         near = np.flatnonzero((best > 0.0) & (keys - 1.0 < m * box) & (keys < m))
         at = _tails_up_to(keys[near], m, box, largest * scoring.scale)
         near = near[: at.below.size]
-        own = np.flatnonzero(is_record[near] & (near != winner))
-        scores = scoring.score(
-            Tail(*(part[own] for part in at)), keys[near[own]], m, np.full(own.size, box), best[near[own]]
-        )
-        if not own.size or float((scores.value - scores.rounding).max()) <= 1.0:
+        own = (is_record[near] & (near != winner)).nonzero()[0]
+        if not own.size:
+            return winner, box, near, at
+        scores = scoring.score(Tail(*(part[own] for part in at)), keys[near[own]], m, box, best[near[own]])
+        if float((scores.value - scores.rounding).max()) <= 1.0:
             return winner, box, near, at
         rival = int(near[own[int(np.argmax(scores.value))]])
         smaller = scoring.box_of(float(keys[rival]), m, float(best[rival]))
@@ -172,12 +173,13 @@ def _newton(
             inside = keys - 1.0 < m * t
             at = _tails(np.where(inside, keys, 0.0), float(m), t)
             limit = np.where(inside, at.below * np.exp(at.log_mass) / scoring.scale, np.inf)
-            kept = levels > limit[group]
-            group, items, levels, counts = group[kept], items[kept], levels[kept], counts[kept]
+            kept = (levels > limit[group]).nonzero()[0]
+            if kept.size < items.size:
+                group, items, levels, counts = group[kept], items[kept], levels[kept], counts[kept]
         if items.size == 0:
             return None
         tail_of_items = Tail(*(part[group] for part in at))
-        score = scoring.score(tail_of_items, keys[group], m, np.full(items.size, t), levels)
+        score = scoring.score(tail_of_items, keys[group], m, t, levels)
         total, slope = float(counts @ score.value), float(counts @ score.slope)
         rounding = float(counts @ (score.rounding + score.slope_rounding * np.maximum(t, 1.0 / score.slope)))
         if step == 0 and total < 1.0:
@@ -185,9 +187,11 @@ def _newton(
         # Any t gives a valid bound: a further step cannot repair, only shrink it.
         new = t + (1.0 - total + rounding) / slope
         bound = new * (1.0 + 8.0 * EPSILON)
-        if new >= t * (1.0 - 1e-10) or step == _MOST_STEPS - 1:
+        if new >= t * (1.0 - _CLOSE) or step == _MOST_STEPS - 1:
             return CommonRisk(bound, items, score.slope / slope, -1, start, True)
         t = new
+        # Larger counts have smaller scores.
+        keys = keys[: int(np.maximum.reduce(group)) + 1]
     return None
 
 

@@ -18,16 +18,7 @@ from .scores import Array
 class Certificates(Immutable):
     """The certificates of B samples of the same H classifiers; field by field those of :class:`Certificate`.
 
-    Attributes
-    ----------
-    bound : array of shape (B,)
-    posterior : array of shape (B, H)
-    single : array of int, shape (B,)
-    single_bound : array of shape (B,)
-    single_bounds : array of shape (B, H)
-    errors : array of shape (B, H)
-    m : int
-    delta : float
+    The arrays have a row (``errors``, ``posterior``, ``single_bounds``) or an entry per sample.
     """
 
     errors: NDArray[np.int64]

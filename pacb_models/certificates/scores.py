@@ -56,7 +56,7 @@ class TieSplit:
     #: The score is positive where P(B < k) is below ``scale`` times the level.
     scale = 1.0
 
-    def score(self, at: Tail, k: Array, m: float, l: Array, level: Array) -> Score:
+    def score(self, at: Tail, k: Array, m: float, l: Numbers, level: Array) -> Score:
         """The score where it is positive and the risk not beyond :meth:`box`."""
         l = np.maximum(l, _SMALLEST)
         a, b = k / l, (m - k) / (1.0 - l)
@@ -102,7 +102,7 @@ class Spread:
         self.spread = spread
         self.scale = math.exp(spread)
 
-    def score(self, at: Tail, k: Array, m: float, l: Array, level: Array) -> Score:
+    def score(self, at: Tail, k: Array, m: float, l: Numbers, level: Array) -> Score:
         """As for :class:`TieSplit`."""
         l = np.maximum(l, _SMALLEST)
         a, b = k / l, (m - k) / (1.0 - l)

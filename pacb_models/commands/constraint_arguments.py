@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 _FORM = "COLUMN=NUMBER"
 
+#: The names of the arguments.
+CONSTRAINTS = ("at_most", "at_least", "weights_at_most", "weights_at_least", "support_at_most", "sizes")
+
 
 def add_constraint_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments that constrain the posterior of one problem."""

@@ -24,4 +24,4 @@ def nearest(posteriors: Posteriors, q: NDArray[np.float64]) -> NDArray[np.float6
     if posteriors.violation(found) <= FEASIBLE:
         return found
     # The set has no inside, and multipliers grow without end.
-    return posteriors.minimise(-q)
+    return posteriors.minimise(-q)[0]

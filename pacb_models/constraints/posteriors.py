@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -150,16 +151,23 @@ class Posteriors:
         worst = max(float((self.lower - q).max()), float((q - self.upper).max()), 0.0)
         if self.rows:
             worst = max(worst, float((self.matrix @ q).max()))
-        if self.support is not None:
-            costs, total = self.support.costs(self.size)
-            excess = float(costs[q > 0.0].sum()) - total
-            if excess > 1e-9 * max(abs(total), 1.0):
-                # What is over counts by its weight: weights of 1e-12 that a method never makes zero do little harm.
-                order = np.argsort(q)
-                left = np.cumsum(costs[order][q[order] > 0.0])
-                dropped = int(np.searchsorted(left, excess - 1e-9 * max(abs(total), 1.0))) + 1
-                worst = max(worst, float(q[order][q[order] > 0.0][:dropped].sum()))
-        return worst
+        return max(worst, self.surplus(q))
+
+    def surplus(self, q: NDArray[np.float64]) -> float:
+        """The weight of the classifiers that are more than the support may have, the lightest first.
+
+        What is over counts by its weight: weights of 1e-12 that a method never makes zero do little harm.
+        """
+        if self.support is None:
+            return 0.0
+        costs, total = self.support.costs(self.size)
+        excess = float(costs[q > 0.0].sum()) - total
+        if excess <= 1e-9 * max(abs(total), 1.0):
+            return 0.0
+        order = np.argsort(q)
+        left = np.cumsum(costs[order][q[order] > 0.0])
+        dropped = int(np.searchsorted(left, excess - 1e-9 * max(abs(total), 1.0))) + 1
+        return float(q[order][q[order] > 0.0][:dropped].sum())
 
     def repaired(self, q: NDArray[np.float64], violation: float) -> NDArray[np.float64]:
         """Weights that break averages, caps or floors a little, mixed with a point inside so that they keep them.
@@ -201,18 +209,14 @@ class Posteriors:
 
     # -- Linear minimisation -----------------------------------------------------------------------------------------
 
-    def minimise(self, costs: NDArray[np.float64], allowed: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
-        """The posterior with the smallest :math:`c \\cdot q` among those that keep averages, caps and floors.
-
-        ``allowed`` says which classifiers may have weight; limits on the support are left out.
-        """
-        upper = self.upper if allowed is None else np.where(allowed, self.upper, 0.0)
-        if self.rows:
-            found = _linear_program(costs, self.matrix, self.lower, upper)
-            if found is None:
-                raise InputError(f"no posterior keeps {self.describe()}.")
-            return found[0]
-        return cheapest(costs, self.lower, upper)
+    def minimise(self, costs: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The posterior with the smallest :math:`c \\cdot q` and the rows' multipliers, limits on the support apart."""
+        if not self.rows:
+            return cheapest(costs, self.lower, self.upper), np.zeros(0)
+        found = _linear_program(costs, self.matrix, self.lower, self.upper)
+        if found is None:
+            raise InputError(f"no posterior keeps {self.describe()}.")
+        return found
 
     def lowest(self, costs: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         r"""A number that :math:`c \cdot q` is not below on the set, and the rows' multipliers that prove it.
@@ -224,22 +228,27 @@ class Posteriors:
         """
         if not self.rows:
             return float(np.dot(costs, cheapest(costs, self.lower, self.upper))), np.zeros(0)
-        found = _linear_program(costs, self.matrix, self.lower, self.upper)
-        multipliers = np.zeros(len(self.rows)) if found is None else found[1]
+        _, multipliers = self.minimise(costs)
         tilted = costs + multipliers @ self.matrix
         return float(np.dot(tilted, cheapest(tilted, self.lower, self.upper))), multipliers
 
-    def reachable(self, q: NDArray[np.float64]) -> NDArray[np.bool_] | None:
-        """The classifiers that may get weight when the present ones keep theirs; None when all may.
+    def around(self, q: NDArray[np.float64]) -> Self:
+        """The posteriors that a posterior's neighbours are among.
 
-        Under a limit on the support those are the present ones, and each one for which there is room.
+        Under a limit on the support those have weight where it has, and on one more classifier for which there is room.
         """
         if self.support is None:
-            return None
+            return self
         costs, total = self.support.costs(self.size)
         held = q > 0.0
-        room: NDArray[np.bool_] = held | (costs <= total - float(costs[held].sum()))
-        return room
+        return self.within(held | (costs <= total - float(costs[held].sum())))
+
+    def within(self, allowed: NDArray[np.bool_]) -> Self:
+        """The posteriors with no weight but on the classifiers that are allowed, whatever the limit on the support."""
+        part = copy(self)
+        part.support, part.upper = None, np.where(allowed, self.upper, 0.0)
+        part.__dict__.pop("_inside", None)
+        return part
 
     # -- Whether anything is left ------------------------------------------------------------------------------------
 

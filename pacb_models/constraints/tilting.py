@@ -25,12 +25,20 @@ if TYPE_CHECKING:
 
 #: Rows, in their units, are kept to this by the weights that are returned; rounding of a sum is some units of 1e-16.
 KEPT = 1e-14
+#: The sum of the weights is one to this.
+ROUNDING = 1e-15
 #: Limits of the two iterations.
-NEWTON_STEPS, ROOT_STEPS, HALVINGS = 200, 200, 60
+NEWTON_STEPS, ROOT_STEPS, HALVINGS = 200, 200, 40
+#: Steps without a better point after which rounding is taken for the reason.
+PATIENCE = 4
+#: Rows that are broken by more ask for a second try.
+DOUBTFUL = 1e-9
 #: Added to the Hessian's diagonal, relative to its trace: rows may be dependent on the weights between their bounds.
 RIDGE = 1e-12
 #: The largest speed of a weight that Newton's method reckons with, relative to the prior's.
 FASTEST = 1e8
+#: The longest step of the multipliers, relative to the tilts.
+REACH = 10.0
 
 
 class Tilt(NamedTuple):
@@ -46,10 +54,7 @@ class Tilt(NamedTuple):
 
 
 class Tilting:
-    """Minimisers of :math:`D + \\beta x` over a set of posteriors, ``x`` the risk above some number.
-
-    Each one begins where the last ended.
-    """
+    """Minimisers of :math:`D + \\beta x` over a set of posteriors, ``x`` the risk above some number."""
 
     def __init__(
         self, divergence: Divergence, risks: NDArray[np.float64], prior: NDArray[np.float64], posteriors: Posteriors
@@ -58,7 +63,10 @@ class Tilting:
         self.rows, self.lower, self.upper = posteriors.matrix, posteriors.lower, posteriors.upper
         # Weights that may be anything are not clipped: comparing them costs as much as computing them.
         self.boxed = posteriors.boxed
-        self._last = Tilt(0.0, 0.0, np.zeros(len(self.rows)), prior, math.inf)
+        ones = np.ones(prior.size)
+        self.slopes_alone = divergence.gradient(ones, prior)
+        self.slope_of_one = float(divergence.gradient(ones[:1], ones[:1])[0])
+        self.first = Tilt(0.0, 0.0, np.zeros(len(self.rows)), prior, math.inf)
 
     # -- Weights at given multipliers --------------------------------------------------------------------------------
 
@@ -76,73 +84,89 @@ class Tilting:
         return np.where(inside, np.minimum(moves, FASTEST * self.p), 0.0)
 
     def normalised(self, tilts: NDArray[np.float64], theta: float) -> tuple[float, NDArray[np.float64]]:
-        """θ and the weights at which they sum to one: Newton's method, kept between bounds that are known."""
+        r"""θ and the weights at which they sum to one.
+
+        Newton's method for :math:`(S^a - 1)/a`, ``S`` the sum and :math:`a = \alpha - 1`. That is nearly linear in θ,
+        as weights are powers :math:`1/a` of it; for the KL divergence, :math:`a \to 0`, it is the logarithm. Where it
+        leads out of the interval that holds the root, the interval is halved.
+        """
+        power = self.divergence.order - 1.0
         low, high = self._bracket(tilts)
-        theta = min(max(theta, low), high)
-        q = self.weights(tilts, theta)
+        theta = theta if low < theta < high else 0.5 * (low + high)
         for _ in range(ROOT_STEPS):
-            excess = float(np.add.reduce(q)) - 1.0
-            if excess == 0.0:
+            q = self.weights(tilts, theta)
+            total = float(np.add.reduce(q))
+            if abs(total - 1.0) <= ROUNDING:
                 break
-            low, high = (theta, high) if excess < 0.0 else (low, theta)
-            speed = float(np.add.reduce(self.freedom(q)))
-            # In the logarithm of the sum a Gibbs posterior takes one step.
-            total = 1.0 + excess
-            step = -excess / speed if speed > 0.0 else math.inf
-            if self.divergence.steep and speed > 0.0:
-                step = -math.log(total) * total / speed
-            following = theta + step
+            low, high = (theta, high) if total < 1.0 else (low, theta)
+            speed, following = float(np.add.reduce(self.freedom(q))), math.nan
+            if speed > 0.0 and 0.0 < total < math.inf:
+                gap = math.log(total) if power == 0.0 else (total**power - 1.0) / power
+                following = theta - gap * total ** (1.0 - power) / speed
             if not low < following < high:
                 following = 0.5 * (low + high)
-            if following in (theta, low, high) or abs(following - theta) <= 1e-17 * abs(theta):
+            if following in (theta, low, high):
                 break
             theta = following
-            q = self.weights(tilts, theta)
         return theta, q
 
     def _bracket(self, tilts: NDArray[np.float64]) -> tuple[float, float]:
-        """Slopes between which the sum of the weights passes one."""
-        middle = float(self.divergence.gradient(np.ones(1), np.ones(1))[0])
-        low, high = middle + float(tilts.min()), middle + float(tilts.max())
-        width = max(high - low, abs(low), 1.0)
-        for _ in range(ROOT_STEPS):
-            if float(np.add.reduce(self.weights(tilts, low))) <= 1.0:
-                break
-            low, width = low - width, 2.0 * width
-        width = max(high - low, abs(high), 1.0)
-        for _ in range(ROOT_STEPS):
-            if float(np.add.reduce(self.weights(tilts, high))) >= 1.0:
-                break
-            high, width = high + width, 2.0 * width
+        """Slopes between which the sum of the weights passes one: at the first no ratio is above one, and at the second
+        one weight alone is one. Floors and caps may ask for more."""
+        low, high = self.slope_of_one + float(tilts.min()), float((self.slopes_alone + tilts).min())
+        width = high - low + 1.0
+        low, high = low - ROUNDING * abs(low), high + ROUNDING * abs(high)
+        if self.boxed:
+            for _ in range(ROOT_STEPS):
+                if float(np.add.reduce(self.weights(tilts, low))) <= 1.0:
+                    break
+                low, width = low - width, 2.0 * width
+            for _ in range(ROOT_STEPS):
+                if float(np.add.reduce(self.weights(tilts, high))) >= 1.0:
+                    break
+                high, width = high + width, 2.0 * width
         return low, high
 
     # -- The multipliers ---------------------------------------------------------------------------------------------
 
-    def at(self, beta: float) -> Tilt:
-        """The minimiser at one β."""
-        last = self._last
+    def at(self, beta: float, near: Tilt | None = None) -> Tilt:
+        """The minimiser at one β, beginning at one close by."""
+        start = self.first if near is None else near
+        found = self._from(beta, start)
+        if found.error > DOUBTFUL and start.beta > 0.0:
+            # In shorter steps of β.
+            step = (beta / start.beta) ** 0.2
+            for k in range(1, 6):
+                start = self._from(start.beta * step if k < 5 else beta, start)
+            found = min(found, start, key=lambda tilt: tilt.error)
+        return found
+
+    def _from(self, beta: float, start: Tilt) -> Tilt:
         base = beta * self.y
-        scale = beta / last.beta if last.beta > 0.0 and beta > 0.0 else 1.0
-        nu = last.multipliers * scale
-        theta, q = self.normalised(base + nu @ self.rows, last.theta * scale)
+        scale = beta / start.beta if start.beta > 0.0 and beta > 0.0 else 1.0
+        nu = start.multipliers * scale
+        theta, q = self.normalised(base + nu @ self.rows, start.theta * scale)
         if len(self.rows):
             nu, theta, q = self._climb(base, nu, theta, q)
-        self._last = Tilt(beta, theta, nu, q, self._error(nu, q))
-        return self._last
+        return Tilt(beta, theta, nu, q, self._error(nu, q))
 
     def _climb(
         self, base: NDArray[np.float64], nu: NDArray[np.float64], theta: float, q: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
         """Newton's method for the multipliers."""
-        best = (self._error(nu, q), nu, theta, q)
+        best, idle = (math.inf, nu, theta, q), 0
         for _ in range(NEWTON_STEPS):
             slopes = self.rows @ q
             error = self._error(nu, q, slopes)
+            idle = 0 if error < 0.5 * best[0] else idle + 1
             if error < best[0]:
                 best = (error, nu, theta, q)
-            if error <= KEPT:
+            if error <= KEPT or idle > PATIENCE:
                 break
             step = self._step(nu, slopes, q)
+            # Where no weight can move the model is flat, and its step too long; the search finds how far to go.
+            longest = REACH * (1.0 + abs(theta) + float(np.abs(base + nu @ self.rows).max()))
+            step *= min(1.0, longest / (float(np.abs(step).max()) or 1.0))
             if not float(np.dot(slopes, step)) > 0.0:
                 break
             moved = self._search(base, nu, theta, step, float(np.dot(slopes, step)))
@@ -190,7 +214,6 @@ class Tilting:
         centred = self.rows - (self.rows @ w / total)[:, None] if total > 0.0 else self.rows
         hessian = (centred * w) @ centred.T
         diagonal = np.diag_indices_from(hessian)
-        # Where no weight can move the model is flat; the search finds how far to go.
         hessian[diagonal] += RIDGE * float(hessian[diagonal].max()) + 1e-30
         factor = np.linalg.cholesky(hessian)
         target = np.linalg.solve(factor, hessian @ nu + slopes)

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..numerics.inner import dot
 from .penalties import BLOCK, Penalty
 
 #: From this many classifiers on, a histogram of their risks finds the root's neighbourhood.
@@ -143,7 +144,7 @@ def upper_end(penalty: Penalty, sample: Sample, log_radius: float) -> float:
     def inverse(empirical: float, radius: float) -> float:
         return distance.invert(empirical, penalty.budget(radius))
 
-    mean = min(float(np.dot(sample.prior, sample.risks)) / float(sample.prior.sum()), 1.0)
+    mean = min(dot(sample.prior, sample.risks) / float(sample.prior.sum()), 1.0)
     end = min(inverse(mean, log_radius), inverse(sample.least, log_radius - math.log(weight)))
     return min(end, ALMOST_ONE) if distance.below_one else end
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..numerics.inner import dot
 from ..problem import Judgement, Problem, relative
 from ..validation import check_posterior
 from .common_risk import ALMOST_ONE, Root, Sample, common_risk
@@ -123,9 +124,9 @@ class DirectProblem(Problem):
         be gained; weighted, they bound it: :math:`B^\circ(q) - \min B^\circ \le \sum_i (q_i - q^*_i)(l_i - \bar l)`.
         """
         bound, risks = self._worst_case(q)
-        mean = float(np.dot(q, risks))
+        mean = dot(q, risks)
         wanted = self.weights_at(mean)
-        residual = relative(float(np.dot(np.maximum(q, wanted), np.abs(risks - mean))), bound)
+        residual = relative(dot(np.maximum(q, wanted), np.abs(risks - mean)), bound)
         divergence = self.divergence_function
         return Judgement(
             bound, residual, self.empirical_risk(q), divergence.value_of_size(divergence.size(q, self.prior))

@@ -21,6 +21,9 @@ class ChiSquared(Renyi):
     def __init__(self) -> None:
         super().__init__(2.0)
 
+    def curvature(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
+        return 2.0 / p
+
     def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
         return (super().frontier if risks.size > MANY else self.sorted_frontier)(risks, prior, uniform)
 

@@ -47,6 +47,10 @@ class Frontier:
 
     #: True when all weight is on the smallest risk from some strength on, and not in the limit only.
     finite = True
+    #: How far below the smallest bound, relative to it, the proven lower bound is.
+    gap = 1e-12
+    #: True when a line costs so much that fewer of them are looked at.
+    costly = False
 
     def __init__(self, risks: np.ndarray, prior: np.ndarray) -> None:
         self.least = float(risks.min())

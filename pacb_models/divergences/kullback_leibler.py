@@ -43,7 +43,7 @@ class KullbackLeibler(Divergence):
         return np.log(np.maximum(q, np.finfo(float).tiny) / p) + 1.0
 
     def curvature(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", over="ignore"):
             return 1.0 / q
 
     def value(self, statistic: float) -> float:
@@ -57,7 +57,8 @@ class KullbackLeibler(Divergence):
         return Budget((statistic + coefficient) / exponent, 1.0 / exponent, 0.0)
 
     def slope_inverse(self, slope: np.ndarray) -> np.ndarray:
-        return np.exp(slope - 1.0)
+        with np.errstate(over="ignore"):
+            return np.exp(slope - 1.0)
 
     def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
         if type(self).statistic is not KullbackLeibler.statistic:

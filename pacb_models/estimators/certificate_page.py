@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from html import escape
 from importlib.metadata import version
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,44 +19,6 @@ if TYPE_CHECKING:
     from .certified import CertifiedClassifier
     from .dataset import Dataset
 
-_STYLE = """
-:root { --ink: #1a1a1a; --faint: #5f6368; --paper: #fff; --raised: #f4f6f8; --line: #d5d9de; --accent: #0072b2; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e8e8e8; --faint: #a5abb2; --paper: #16181b; --raised: #22262b; --line: #3a4047; --accent: #6cbcf0; }
-}
-* { box-sizing: border-box; }
-html { color: var(--ink); background: var(--paper); font: 16px/1.5 system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
-body { max-width: 52rem; margin: 0 auto; padding: 1rem 1.25rem 3rem; overflow-wrap: break-word; }
-h1 { font-size: 1.6rem; line-height: 1.2; margin: 1rem 0 0.25rem; }
-h2 { font-size: 1.2rem; margin: 2rem 0 0.5rem; padding-top: 0.75rem; border-top: 1px solid var(--line); }
-.subtitle, figcaption { color: var(--faint); margin: 0; }
-.promise { background: var(--raised); border-left: 4px solid var(--accent); padding: 0.8rem 1rem; margin: 1rem 0; }
-.promise strong { font-size: 1.5rem; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
-th, td { text-align: left; vertical-align: top; padding: 0.3rem 0.6rem; border-bottom: 1px solid var(--line); }
-td.number, th.number { text-align: right; }
-td.number { white-space: nowrap; }
-td:first-child { min-width: 7rem; }
-td:last-child:not(.number) { overflow-wrap: anywhere; }
-table.facts td:first-child { width: 12rem; }
-.warning { border-left: 4px solid #d55e00; padding: 0.3rem 0.8rem; margin: 0.5rem 0; }
-tr.deployed > * { font-weight: 600; background: var(--raised); }
-figure { margin: 1rem 0; }
-svg { display: block; width: 100%; height: auto; }
-svg text { fill: var(--faint); font: 12px system-ui, "DejaVu Sans", sans-serif; }
-code { font-size: 0.85em; }
-@media (max-width: 40rem) {
-  table.facts td:first-child { width: auto; min-width: 6rem; } th, td { padding: 0.3rem; } svg text { font-size: 20px; }
-}
-@media print {
-  :root { --ink: #000; --faint: #444; --paper: #fff; --raised: #f0f0f0; --line: #bbb; --accent: #0072b2; }
-  html { font-size: 10pt; } body { max-width: none; padding: 0; } .scroll { overflow: visible; }
-  tr, figure, .promise { break-inside: avoid; } h2 { break-after: avoid; }
-  .promise, tr.deployed > * { print-color-adjust: exact; }
-}
-"""
-
 
 def certificate_page(
     model: CertifiedClassifier,
@@ -65,14 +28,18 @@ def certificate_page(
     positive: Any = None,
 ) -> str:
     """The page as HTML; ``facts`` are lines for its last table (file, digest, seed, versions), ``table`` the data."""
-    guarantee = model.guarantee_
+    style = (files(__package__) / "certificate_page.css").read_text(encoding="utf-8")
     sections = [
         _section("What is guaranteed", _promise(model) + _statements(model)),
         _section("What is not", _limits(model)),
         _section("What it said of the held-out examples", _confusion(model)),
         _section("The deployed predictor", _deployed(model)),
         _section("All candidates", _picture(model) + _candidates(model)),
-        _section("Data and split", _warnings(table) + _table(("", ""), _split(model, table, positive), kind="facts")),
+        _section(
+            "Data and split",
+            _warnings([] if table is None else reading_notes(table))
+            + _table(("", ""), _split(model, table, positive), kind="facts"),
+        ),
         _section("How it was made", _table(("", ""), list(facts), kind="facts") + _SEEDS),
     ]
     return (
@@ -80,8 +47,8 @@ def certificate_page(
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n"
-        f'<h1>{escape(title)}</h1>\n<p class="subtitle">A certificate on {guarantee.examples} held-out examples</p>\n'
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
+        f'<h1>{escape(title)}</h1>\n<p class="subtitle">A certificate on {model.n_validation_} held-out examples</p>\n'
         + "".join(sections)
         + "</body>\n</html>\n"
     )
@@ -126,26 +93,26 @@ def _statements(model: CertifiedClassifier) -> str:
     guarantee = model.guarantee_
     if not guarantee.statements:
         return ""
-    thresholds = any(statement.accepted is not None for statement in guarantee.statements)
-    titles = ["among", "errors", "observed", "at most", "", *(["accepted, at least"] if thresholds else []), "delta"]
-    rows = []
-    for statement in guarantee.statements:
-        accepted = ["" if statement.accepted is None else at_least(statement.accepted)] if thresholds else []
-        counted = f"{statement.errors:.9g} of {statement.examples}"
-        observed = percentage(statement.errors / statement.examples) if statement.examples else ""
-        most = [at_most(statement.bound), percentage_at_most(statement.bound)]
-        subject = f"{statement.kind} {statement.about}"
-        rows.append([subject, counted, observed, *most, *accepted, share_text(statement.delta)])
-    few = "".join(
-        f'<p class="warning">{escape(guarantee.too_few(statement))}.</p>\n'
-        for statement in guarantee.statements
-        if statement.hopeless
-    )
+    titles = ["among", "errors", "observed", "at most", "", "delta", "accepted, at least"]
+    rows = [
+        [
+            f"{each.kind} {each.about}",
+            f"{each.errors:.9g} of {each.examples}",
+            percentage(each.errors / each.examples) if each.examples else "",
+            at_most(each.bound),
+            percentage_at_most(each.bound),
+            share_text(each.delta),
+            "" if each.accepted is None else at_least(each.accepted),
+        ]
+        for each in guarantee.statements
+    ]
+    if not any(row[-1] for row in rows):
+        titles, rows = titles[:-1], [row[:-1] for row in rows]
     return (
         f"<p>Together with this, at the same confidence (the statement above takes {share_text(guarantee.delta)} of "
-        f"delta = {delta_text(guarantee.total_delta)}, the others what the last column says):</p>\n"
+        f"delta = {delta_text(guarantee.total_delta)}, the others what the column delta says):</p>\n"
         + _table(titles, rows, numbers=len(titles) - 1)
-        + few
+        + _warnings([f"{guarantee.too_few(each)}." for each in guarantee.statements if each.hopeless])
     )
 
 
@@ -268,8 +235,7 @@ def _tick(largest: float) -> float:
     return float(next(step * power for step in (0.2, 0.5, 1.0, 2.0) if largest <= 6.0 * step * power))
 
 
-def _warnings(table: Dataset | None) -> str:
-    notes = [] if table is None else reading_notes(table)
+def _warnings(notes: Sequence[str]) -> str:
     return "".join(f'<p class="warning">{escape(note)}</p>\n' for note in notes)
 
 

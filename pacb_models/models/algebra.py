@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import UnsupportedProblemError
+from ..numerics.inner import dot
 from .scaling import scaling
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class Numbers(Algebra):
         return math.sqrt(x)
 
     def mean(self, terms: Any) -> Any:
-        return float(np.dot(self.prior, terms))
+        return dot(self.prior, terms)
 
     def mean_entropy(self, ratios: Any) -> Any:
         from scipy.special import xlogy

@@ -33,16 +33,22 @@ ROUNDING = 1e-7
 def write(algebra: Algebra) -> Any:
     """Write the model in an algebra; the expression that is to be minimised."""
     problem, factors = algebra.problem, algebra.factors
-    algebra.equal("normalised", algebra.average(np.ones(problem.size)), 1.0, factors.normalised)
-    for limit in limits(problem):
-        algebra.limit(limit, factors.normalised)
-    if problem.posteriors is not None and problem.posteriors.support is not None:
-        algebra.support(*problem.posteriors.support.costs(problem.size))
+    write_set(algebra)
     L = algebra.empirical_risk()
     algebra.scale = factors.divergence
     budget = problem.divergence_function.express(algebra, algebra.ratios)
     algebra.scale = factors.budget
     return problem.distance_function.express(algebra, L, budget)
+
+
+def write_set(algebra: Algebra) -> None:
+    """Write that the weights sum to one and keep the problem's constraints."""
+    problem, scale = algebra.problem, algebra.factors.normalised
+    algebra.equal("normalised", algebra.average(np.ones(problem.size)), 1.0, scale)
+    for limit in limits(problem):
+        algebra.limit(limit, scale)
+    if problem.posteriors is not None and problem.posteriors.support is not None:
+        algebra.support(*problem.posteriors.support.costs(problem.size))
 
 
 def values_at(problem: BoundProblem, posterior: np.ndarray, kind: type[Numbers] = Numbers) -> Numbers:

@@ -6,7 +6,16 @@ longer where other programs keep the processors busy, so that long vectors are h
 
 from __future__ import annotations
 
+import sys
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from threadpoolctl import ThreadpoolController
 
 #: OpenBLAS takes one thread for vectors up to 10 000 numbers.
 PIECE = 8192
@@ -19,3 +28,16 @@ def dot(a: np.ndarray, b: np.ndarray) -> float:
         return float(np.dot(a, b))
     rows = np.vecdot(a[:whole].reshape(-1, PIECE), b[:whole].reshape(-1, PIECE))
     return float(rows.sum()) + float(np.dot(a[whole:], b[whole:]))
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """A context in which BLAS takes one thread, for libraries that hand it vectors of their own."""
+    return _libraries(len(sys.modules)).limit(limits=1)
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:
+    """The BLAS libraries in this process. Looking for them takes milliseconds; a new one comes with new modules."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")

@@ -71,6 +71,7 @@ def assess(problem: Problem, outcome: Outcome, solver: str, seconds: float) -> S
         local_minima=outcome.local_minima,
         details={**outcome.details, "simplex_violation": off_simplex, "constraint_violation": broken},
         lower_bound=min(float(lower_bound), float(bound)) if lower_bound is not None and believed else None,
+        problem=problem,
     )
 
 

@@ -83,6 +83,7 @@ class Merged(Generic[AnyProblem]):
             support_size=0 if posterior is None else int(np.count_nonzero(posterior)),
             local_minima=self.expand_points(solution.local_minima),
             details=solution.details if posterior is None else method.expand_details(solution.details, self),
+            problem=self.original,
         )
 
     def restrict(self, posterior: ArrayLike) -> np.ndarray:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from pacb_models.numerics.inner import one_thread
 from pacb_models.solution import Outcome
 
 from ..coordinates import Coordinates, Powers, Scaled, suitable_order
@@ -38,7 +39,6 @@ def minimise(
     bend may be to blame: it begins anew from there, or from a ``better`` posterior, as long as that gains anything.
     """
     from scipy.optimize import minimize
-    from threadpoolctl import threadpool_limits
 
     oracle = coordinates.oracle
     iterations = 0
@@ -61,7 +61,7 @@ def minimise(
         "maxcor": MEMORY,
     }
     # Its matrices are small; several BLAS threads cost more than they gain.
-    with threadpool_limits(1, "blas"):
+    with one_thread():
         try:
             x = coordinates.point(start)
             bound, before = coordinates.value(x), np.inf

@@ -23,6 +23,7 @@ from typing import Protocol
 
 import numpy as np
 
+from pacb_models.numerics.inner import dot
 from pacb_models.solution import Outcome
 
 from ..coordinates import suitable_order
@@ -99,7 +100,7 @@ def level(u: np.ndarray, prior: np.ndarray, exponent: float) -> float:
         ratios, held = (u[above] - theta) / scale, prior[above]
         with np.errstate(divide="ignore"):
             powers = held * ratios ** (exponent - 1.0)
-        total = float(np.dot(held, ratios**exponent))
+        total = dot(held, ratios**exponent)
         excess = scale * total ** (1.0 / exponent) - 1.0
         low, high = (theta, high) if excess > 0.0 else (low, theta)
         change = excess * total ** (1.0 - 1.0 / exponent) / float(powers.sum())
@@ -126,7 +127,7 @@ class _MirrorStepper:
             q, coordinates = self.mirror.posterior(self.coordinates - self.length * point.slopes)
             moved = q - point.q
             bound = oracle.value(q)
-            if bound <= ceiling + SUFFICIENT * float(np.dot(point.slopes, moved)):
+            if bound <= ceiling + SUFFICIENT * dot(point.slopes, moved):
                 break
             self.length *= 0.25
         else:
@@ -134,8 +135,8 @@ class _MirrorStepper:
         slopes = oracle.slopes(q)
         self.length = barzilai_borwein(
             self.length,
-            float(np.dot(coordinates - self.coordinates, moved)),
-            float(np.dot(slopes - point.slopes, moved)),
+            dot(coordinates - self.coordinates, moved),
+            dot(slopes - point.slopes, moved),
         )
         self.coordinates = coordinates
         return Point(q, bound, slopes)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from pacb_models.numerics.inner import dot
 from pacb_models.solution import Outcome
 
 from ..options import Options
@@ -29,7 +30,7 @@ def michelot(ratios: np.ndarray, prior: np.ndarray) -> float:
     """
     kept, held = ratios, prior
     while True:
-        level = (float(np.dot(held, kept)) - 1.0) / float(held.sum())
+        level = (dot(held, kept) - 1.0) / float(held.sum())
         above = kept > level
         if above.all():
             return level
@@ -52,7 +53,7 @@ class _Spectral:
             self.length = first_step(point.slopes)
         target = onto_weighted_simplex(point.q / self.prior - self.length * point.slopes, self.prior)
         direction = target - point.q
-        promised = float(np.dot(point.slopes, direction))
+        promised = dot(point.slopes, direction)
         if not promised < 0.0:
             return None
         share = 1.0
@@ -69,9 +70,7 @@ class _Spectral:
             return None
         slopes = oracle.slopes(q)
         moved = q - point.q
-        self.length = barzilai_borwein(
-            self.length, float(np.dot(moved / self.prior, moved)), float(np.dot(moved, slopes - point.slopes))
-        )
+        self.length = barzilai_borwein(self.length, dot(moved / self.prior, moved), dot(moved, slopes - point.slopes))
         return Point(q, bound, slopes)
 
 

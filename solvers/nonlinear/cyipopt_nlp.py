@@ -25,6 +25,7 @@ import numpy as np
 
 from pacb_models.models.limits import box, limits
 from pacb_models.models.scaling import scaling
+from pacb_models.numerics.inner import dot
 from pacb_models.problem import BoundProblem, Outer
 from pacb_models.solution import Outcome, Trace
 from pacb_models.solver import Solver
@@ -93,7 +94,7 @@ class LiftedProblem:
     def constraints(self, x: np.ndarray) -> np.ndarray:
         """The left sides of the constraints (the first is the sum of the weights)."""
         q = x[:-2]
-        return np.array([q.sum(), q @ self.problem.risks - x[-2], self.excess(q, x[-1]), *(self.averages @ q)])
+        return np.array([q.sum(), dot(q, self.problem.risks) - x[-2], self.excess(q, x[-1]), *(self.averages @ q)])
 
     def excess(self, q: np.ndarray, D: float) -> float:
         """The left side of the divergence's constraint."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pacb_models.numerics.inner import one_thread
 from pacb_models.solution import Outcome
 
 from ..coordinates import Coordinates, Logits, Scaled
@@ -76,7 +77,6 @@ class TrustConstr(SciPy):
 
 def _minimise(oracle: Oracle, start: np.ndarray, options: Options, method: str, settings: dict[str, float]) -> Outcome:
     from scipy.optimize import Bounds, LinearConstraint, minimize
-    from threadpoolctl import threadpool_limits
 
     prior = oracle.problem.prior
     coordinates: Coordinates
@@ -100,7 +100,7 @@ def _minimise(oracle: Oracle, start: np.ndarray, options: Options, method: str, 
             raise StopIteration
 
     # SLSQP makes many calls for small matrices, where several BLAS threads cost much more than they gain.
-    with warnings.catch_warnings(), threadpool_limits(1, "blas"):
+    with warnings.catch_warnings(), one_thread():
         # trust-constr warns of a singular start, SLSQP of clipped values; neither changes the result.
         warnings.simplefilter("ignore")
         try:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ from pacb_models.benchmarks.problems.floors import add_floors, mixture
 from pacb_models.benchmarks.problems.problem import Problem, table_problem
 from pacb_models.benchmarks.problems.solution_files import read_solution
 from pacb_models.commands.program import main
+from pacb_models.errors import UnsupportedProblemError
 from pacb_models.models.pyomo_models import set_start
 from pacb_models.solvers.nonlinear import native
 
@@ -210,6 +212,122 @@ def test_only_chi_squared_is_touched_by_a_quadratic_program(tmp_path, capsys):
     words = ["export", smallest("kl-kl").name, "--format", "lp", "--formulation", "touching", "--out", str(tmp_path)]
     assert main(words) == 2
     assert "has no quadratic program" in capsys.readouterr().err
+
+
+# --- Constraints ------------------------------------------------------------------------------------------------------
+
+LATENCY = np.linspace(40.0, 10.0, 12)
+
+
+def constrained(*constraints: pm.Constraint, size: int = 12, **bound: object) -> Problem:
+    """The risks rise as the latencies fall: what is accurate is slow."""
+    arguments = {"m": 300, "distance": "linear", "constraints": list(constraints)} | bound
+    return Problem("constrained", "mine", pm.BoundProblem, {"risks": np.linspace(0.1, 0.4, size), **arguments})
+
+
+ROWS = (pm.average(LATENCY, at_most=24.0, name="latency"), pm.average(LATENCY[::-1], 30.0, 12.0, name="memory (GiB)"))
+BOX = pm.weights(at_most=0.2, at_least=0.01)
+
+
+@pytest.mark.parametrize("extension", ["nl", "lp", "mps"])
+@pytest.mark.parametrize("constraints", [ROWS, (BOX,), (*ROWS, BOX)])
+def test_scip_reads_constraints_and_proves_the_optimum_under_them(constraints, extension, tmp_path):
+    pyscipopt = pytest.importorskip("pyscipopt", reason="pip install pyscipopt")
+    recipe = constrained(*constraints)
+    export(recipe, tmp_path, [extension])
+    data = record(tmp_path / "constrained")
+    assert data["schema"] == 3 and pm.BoundProblem.from_json(json.dumps(data)).to_json() == recipe.build().to_json()
+    model = pyscipopt.Model()
+    model.hideOutput()
+    model.readProblem(str(tmp_path / f"constrained.{extension}"))
+    names = " ".join(each.name for each in model.getConss())
+    assert ("latency" in names and "memory" in names) == (ROWS[0] in constraints)
+    model.optimize()
+    assert model.getObjVal() == pytest.approx(data["optimum"], abs=2e-6)
+    assert data["optimum"] > record_of_free(recipe) + 1e-3
+
+
+def record_of_free(recipe: Problem) -> float:
+    """The optimum without constraints."""
+    return pm.solve(recipe.build().replace(constraints=())).bound
+
+
+@pytest.mark.parametrize("constraints", [ROWS, (BOX,), (*ROWS, BOX)])
+def test_highs_and_clarabel_read_constraints(constraints, tmp_path):
+    highspy = pytest.importorskip("highspy", reason="pip install highspy")
+    clarabel = pytest.importorskip("clarabel", reason="pip install clarabel")
+    recipe = constrained(*constraints)
+    export(recipe, tmp_path, ["clarabel"])
+    export(recipe, tmp_path, ["mps"], formulation="touching")
+    optimum = record(tmp_path / "constrained")["optimum"]
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    assert highs.readModel(str(tmp_path / "constrained.mps")) == highspy.HighsStatus.kOk
+    highs.run()
+    assert highs.getInfo().objective_function_value == pytest.approx(optimum, abs=1e-7)
+    solver = clarabel.load_from_file(str(tmp_path / "constrained.clarabel.json"))
+    solver.print_to_buffer()
+    found = solver.solve()
+    assert found.obj_val == pytest.approx(optimum, abs=1e-7)
+    problem = recipe.build()
+    for weights in (highs.getSolution().col_value[:12], found.x[:12]):
+        assert problem.posteriors.violation(np.array(weights)) < 1e-6
+
+
+def test_every_text_format_names_the_rows(tmp_path):
+    export(constrained(*ROWS), tmp_path, ["nl", "gms", "bar", "lp", "mps"])
+    rows = {path.suffix: path.read_text() for path in tmp_path.iterdir()}
+    assert rows[".row"].splitlines()[1:4] == [
+        "rows[latency]",
+        "rows['memory (GiB)']",
+        "rows['memory (GiB) (at least)']",
+    ]
+    assert all("rows_latency_" in rows[suffix] for suffix in (".gms", ".bar"))
+    assert all("rows(latency)" in rows[suffix] for suffix in (".lp", ".mps"))
+
+
+@pytest.mark.parametrize("extension", ["nl", "lp"])
+def test_a_limit_on_the_support_has_binary_variables(extension, tmp_path):
+    """SCIP's minimum is the smallest of all pairs of classifiers, each solved with the others capped at zero."""
+    pyscipopt = pytest.importorskip("pyscipopt", reason="pip install pyscipopt")
+    recipe = constrained(pm.support(at_most=2), size=5, m=100)
+    export(recipe, tmp_path, [extension])
+    model = pyscipopt.Model()
+    model.hideOutput()
+    model.readProblem(str(tmp_path / f"constrained.{extension}"))
+    assert model.getNBinVars() == 5
+    model.optimize()
+    problem = recipe.build()
+    pairs = [np.isin(np.arange(5), pair).astype(float) for pair in combinations(range(5), 2)]
+    bounds = [pm.solve(problem.replace(constraints=[pm.weights(at_most=caps)])).bound for caps in pairs]
+    assert model.getObjVal() == pytest.approx(min(bounds), abs=2e-6)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "options", "complaint"),
+    [
+        (pm.support(at_most=2), {"formats": ["clarabel"]}, "has binary variables, which Clarabel does not know"),
+        (BOX, {"formats": ["nl"], "floors": True}, "floors are for problems without constraints"),
+    ],
+)
+def test_what_constraints_rule_out_is_one_sentence(constraint, options, complaint, tmp_path):
+    with pytest.raises(UnsupportedProblemError, match=complaint):
+        export(constrained(constraint), tmp_path, **options)
+
+
+def test_the_command_takes_constraints_from_columns(tmp_path, capsys):
+    risks = tmp_path / "mine.csv"
+    risks.write_text("risk,latency\n0.1,40\n0.2,20\n0.3,10\n")
+    words = ["export", str(risks), "--m", "100", "--at-most", "latency=25", "--format", "nl", "--out", str(tmp_path)]
+    assert main([*words, "--distance", "linear"]) == 0
+    data = record(tmp_path / "mine-chi2-linear")
+    assert data["constraints"] == [
+        {"kind": "average", "values": [40.0, 20.0, 10.0], "at_most": 25.0, "name": "latency"}
+    ]
+    assert np.dot(data["posterior"], [40.0, 20.0, 10.0]) <= 25.0 + 1e-9
+    capsys.readouterr()
+    assert main(["export", "one-good-01", "--at-most", "latency=25", "--out", str(tmp_path)]) == 2
+    assert "--at-most describes risk files, and none is given" in capsys.readouterr().err
 
 
 # --- GAMS -------------------------------------------------------------------------------------------------------------

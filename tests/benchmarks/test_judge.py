@@ -184,6 +184,54 @@ def test_the_model_at_a_posterior_has_no_violation_and_its_bound(short, pair, sh
     assert model.violations["empirical_risk"] == pytest.approx(short, abs=1e-12)
 
 
+# --- Constraints ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def constrained(tmp_path_factory) -> tuple[Path, pm.Solution]:
+    """A problem whose most accurate classifiers are slow, as a file, and its optimum."""
+    folder = tmp_path_factory.mktemp("constrained")
+    limits = [pm.average(np.linspace(40.0, 10.0, 12), at_most=24.0, name="latency"), pm.weights(0.2, 0.01)]
+    bound = {"m": 300, "distance": "linear", "constraints": limits}
+    recipe = Problem("constrained", "mine", pm.BoundProblem, {"risks": np.linspace(0.1, 0.4, 12), **bound})
+    export(recipe, folder, ["nl"])
+    return folder / "constrained.json", pm.solve(recipe.build())
+
+
+@pytest.mark.parametrize(
+    ("change", "violated", "amount"),
+    [
+        (lambda q: q, None, 0.0),
+        (lambda q: np.array([0.0] + [1.0 / 11.0] * 11), "weights at least", 0.01),
+        (lambda q: np.where(np.arange(12) < 5, 0.17, 0.15 / 7), "latency", None),
+        (lambda q: np.array([0.75 / 11.0] * 11 + [0.25]), "weights at most", 0.05),
+    ],
+)
+def test_a_row_or_a_cap_that_is_not_kept_is_named(change, violated, amount, constrained, tmp_path, capsys):
+    path, best = constrained
+    weights = change(best.posterior)
+    (tmp_path / "q.json").write_text(json.dumps(weights.tolist()))
+    status, said = answer(capsys, path, tmp_path / "q.json")
+    (only,) = said["solutions"]
+    assert said["optimum"] == pytest.approx(best.bound, abs=1e-9)
+    if violated is None:
+        assert status == 0 and only["verdict"] == FOUND
+        return
+    assert status == 1 and (only["verdict"], only["violated"]) == (INFEASIBLE, violated)
+    problem = pm.BoundProblem.from_json(path.read_text())
+    assert only["violation"] == pytest.approx(problem.posteriors.violation(weights) if amount is None else amount)
+
+
+def test_too_many_classifiers_are_a_violation_by_their_weight(tmp_path, capsys):
+    problem = pm.BoundProblem([0.1, 0.2, 0.3, 0.4], m=300, constraints=[pm.support(at_most=2)])
+    (tmp_path / "p.json").write_text(problem.to_json())
+    (tmp_path / "q.json").write_text("[0.6, 0.3, 0.07, 0.03]")
+    status, said = answer(capsys, tmp_path / "p.json", tmp_path / "q.json")
+    (only,) = said["solutions"]
+    assert status == 1 and (only["verdict"], only["violated"]) == (INFEASIBLE, "support")
+    assert only["violation"] == pytest.approx(0.1)
+
+
 # --- GAMS: what version 54.6.1 wrote, with a demonstration licence, of `pacb export one-good-17 --format gms` ---------
 
 GAMS = Path(__file__).parent / "gams"

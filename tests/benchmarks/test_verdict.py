@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -285,3 +286,20 @@ def test_compare_refuses_runs_without_a_common_cell(tmp_path):
     first, second = (write_log(tmp_path / name, [row("a")]) for name in ("first", "second"))
     with pytest.raises(InputError, match="no cell in common"):
         compare(first, second)
+
+
+def test_a_constrained_problem_is_a_kind_of_its_own_and_breaking_a_row_is_told_beside_the_simplex(tmp_path):
+    constrained: dict[str, Any] = {"constraints": "latency at most 25", "dataset": "latency", "problem": "limited"}
+    rows = [
+        row("a", **constrained, constraint_residual=0.0),
+        row("b", **constrained, constraint_residual=3e-2, status="not_converged"),
+        row("a", problem="free"),
+        row("b", problem="free", status="not_converged"),
+    ]
+    runs = frame(tmp_path, rows)
+    assert list(runs["kind"]) == ["constrained kl", "constrained kl", "kl", "kl"]
+    page = write_report(tmp_path).read_text()
+    table = page[page.index('id="table-misses"') :].partition("</table>")[0]
+    assert "off the simplex" in table and "off the constraints" in table and "3.0e-02" in table
+    judged = verdict.of_run({**rows[0], "constraint_residual": 3e-2})
+    assert judged["claims"] and not judged["success"]

@@ -1,8 +1,8 @@
 """The frozen collection ``hard``: what each instance is made from, and its certified optimum.
 
 ``hard.csv`` holds a line per instance: the family and its arguments, a digest of the data they generate, the certified
-minimum of the bound, how many local minima there are and the second smallest. :mod:`.freeze` wrote it; a test generates
-the data again, compares the digests, and certifies a sample of the optima by means of its own.
+minimum of the bound, how many local minima there are and the second smallest. ``tools/freeze_hard.py`` wrote it; a
+test generates the data again, compares the digests, and certifies a sample of the optima by means of its own.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 from pacb_models.solving.many import BatchOutcome, ProblemBatch
 
-from . import batches
+from . import batches, constrained
 from .search import Search
 
 #: Where merging equal risks begins to save time. Measured, H = 50 to 5000 with m = 300: the two ways are equal between
@@ -55,6 +55,7 @@ class Frontier(Solver):
     needs = ("path",)
     exact = True
     local = False
+    honours = ("average", "weights")
 
     def merges(self, problem: Problem, options: dict[str, Any]) -> bool:
         """Not in small sets, unless few of their risks differ and a line costs a pass over them."""
@@ -66,6 +67,8 @@ class Frontier(Solver):
 
     def run(self, problem: BoundProblem) -> Outcome:
         """Minimise the bound; there are no options."""
+        if problem.posteriors is not None:
+            return constrained.minimise(problem)
         frontier = problem.divergence_function.frontier(problem.risks, problem.prior, problem.uniform_prior)
         return Search(problem, frontier).outcome()
 

@@ -13,12 +13,13 @@ import numpy as np
 
 from pacb_models.distances.checks import concave_inverse, elementwise
 from pacb_models.divergences import Divergence
-from pacb_models.divergences.frontiers import Lines
+from pacb_models.divergences.frontiers import Frontier, Lines
 from pacb_models.solution import LocalMinimum
 from pacb_models.solving.many import BatchOutcome, ProblemBatch
 
-from .search import AT, GAP
+from .search import AT
 
+GAP = Frontier.gap
 #: Numbers of a block of rows whose temporary arrays stay in the processor's cache.
 _BLOCK = 32_768
 

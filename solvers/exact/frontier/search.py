@@ -22,8 +22,6 @@ from pacb_models.numerics.elementwise import Numbers
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import LocalMinimum, Outcome
 
-#: How far below the smallest bound, relative to it, the proven lower bound is.
-GAP = 1e-12
 #: First points, around the coordinate that the prior's own exchange rate asks for.
 COARSE = np.linspace(-4.0, 4.0, 17)
 #: Points beyond the first or last one when the search has to go on there.
@@ -86,7 +84,10 @@ class Search:
         """Search, prove, and report."""
         rates = self.problem.slopes_at(min(self.frontier.least + self.start[0], 1.0), self.start[1])
         # The bound is concave: where its slope is not negligible, less risk is better.
-        if not rates.L * self.start[0] > GAP * rates.value and self.bound_at(0.0, self.start[1]) >= rates.value:
+        if (
+            not rates.L * self.start[0] > self.frontier.gap * rates.value
+            and self.bound_at(0.0, self.start[1]) >= rates.value
+        ):
             return self._prior_is_optimal(rates.value)
         slope = rates.L / rates.T if rates.T > 0.0 else math.nan
         with np.errstate(all="ignore"):
@@ -125,7 +126,7 @@ class Search:
         self._add(z, line)
         first = min(line.x + (line.T - self.start[1]) / line.slope, self.start[0])
         ends = self.bound_at(first, self.start[1]), self.bound_at(0.0, line.T + line.slope * line.x)
-        return min(self.turns[0].bound, *ends) * (1.0 - GAP)
+        return min(self.turns[0].bound, *ends) * (1.0 - self.frontier.gap)
 
     def _follow(self, slope: float) -> None:
         """Find the turns; ``slope`` is the exchange rate at the prior."""
@@ -240,7 +241,7 @@ class Search:
         """Add lines around the turns, close by and further away."""
         places = np.array([turn.z for turn in self.turns if math.isfinite(turn.z)])
         if places.size:
-            around = LADDER if self.exact else SHORT_LADDER
+            around = LADDER if self.exact and not self.frontier.costly else SHORT_LADDER
             self._insert(self.look(np.add.outer(places, around).ravel(), for_turns=False))
 
     def _insert(self, more: np.ndarray) -> None:
@@ -259,7 +260,7 @@ class Search:
         """A number that no posterior's bound is below, after cutting every interval that might hold a smaller one."""
         self._climb()
         for _ in range(ROUNDS):
-            smallest = min(turn.bound for turn in self.turns) * (1.0 - GAP)
+            smallest = min(turn.bound for turn in self.turns) * (1.0 - self.frontier.gap)
             x, size = self._vertices()
             budget = self.problem.budget_at(size).value
             open_ = ~self.distance.reaches(np.minimum(self.frontier.least + x, 1.0), budget, smallest)
@@ -270,7 +271,8 @@ class Search:
             self._find_turns(self.points[:, ~np.isnan(self.points[BALANCE])])
         if not open_.any():
             return smallest
-        return float(np.min(self.distance.invert(self.frontier.least + x[open_], budget[open_]))) * (1.0 - GAP)
+        lowest = np.min(self.distance.invert(self.frontier.least + x[open_], budget[open_]))
+        return float(lowest) * (1.0 - self.frontier.gap)
 
     def _vertices(self) -> tuple[np.ndarray, np.ndarray]:
         """Where neighbouring lines meet: first with that of the prior, last with that of the smallest risk."""
@@ -312,9 +314,14 @@ class Search:
     def _prior_is_optimal(self, bound: float) -> Outcome:
         message = "no posterior is better than the prior: all risks are equal, or the bound is the same everywhere."
         proven = self._may_claim()
-        prior = self.problem.prior.copy()
+        prior = self.frontier.posterior(-math.inf) if self.problem.posteriors else self.problem.prior.copy()
         return Outcome(
-            prior, "optimal", message, 0, is_global=proven, lower_bound=bound * (1.0 - GAP) if proven else None
+            prior,
+            "optimal",
+            message,
+            0,
+            is_global=proven,
+            lower_bound=bound * (1.0 - self.frontier.gap) if proven else None,
         )
 
     def _may_claim(self) -> bool:
@@ -324,7 +331,7 @@ class Search:
     def _report(self, smallest: float) -> Outcome:
         best, *others = self._distinct()
         proven = self._may_claim()
-        closed = smallest >= best.bound * (1.0 - 2.0 * GAP)
+        closed = smallest >= best.bound * (1.0 - 2.0 * self.frontier.gap)
         message = f"the best of {len(others) + 1} local minima" if others else "no other local minimum was"
         message += " that were met along the frontier." if others else " met along the frontier."
         if not proven:

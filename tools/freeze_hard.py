@@ -1,4 +1,4 @@
-"""How the collection ``hard`` was made: ``python -m pacb_models.benchmarks.problems.families.freeze FILE.csv``.
+"""How the collection ``hard`` was made: ``python tools/freeze_hard.py FILE.csv``.
 
 Every family is given parameters from easy to hard, for several bounds and sizes. Two-minima instances are tuned: δ is
 moved until the two minima differ by a given amount, from 10⁻² down to 10⁻⁶. Each optimum is certified by the exact
@@ -18,11 +18,10 @@ from itertools import cycle, pairwise, product
 from typing import Any, NamedTuple
 
 from pacb_models import BoundProblem, InputError, Solution, solve
+from pacb_models.benchmarks.problems.families.collection import COLUMNS, digest
+from pacb_models.benchmarks.problems.families.draws import Draws
+from pacb_models.benchmarks.problems.families.generators import FAMILIES
 from pacb_models.files import write_atomically
-
-from .collection import COLUMNS, digest
-from .draws import Draws
-from .generators import FAMILIES
 
 #: Bounds above this are as good as vacuous; a two-minima instance has both minima below it.
 NEARLY_VACUOUS = 0.95

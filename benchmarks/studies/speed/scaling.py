@@ -1,0 +1,145 @@
+"""How time and memory grow with the number of classifiers, from 10² to 10⁷: a table with fitted exponents.
+
+    python -m pacb_models.benchmarks.studies.speed.scaling [--seconds 60] [--largest 10000000] [--only NAME ...]
+
+Every size is measured in a process of its own: processor seconds of one thread, the least of a few runs, and the
+largest memory above that of the imports. A method ends where a size took more than the given seconds. Exponents are
+those of the least squares line through the three largest sizes on double logarithmic axes: below them fixed costs
+flatten it. The output is the table of the page about large problems.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+
+import pacb_models as pm
+
+SIZES = tuple(10**power for power in range(2, 8))
+
+
+class Cost(NamedTuple):
+    """Processor seconds and bytes."""
+
+    seconds: float
+    memory: float
+
+
+def _risks(size: int) -> np.ndarray:
+    return np.random.default_rng(0).beta(4, 16, size)
+
+
+def _solved(size: int, solver: str) -> Callable[[], object]:
+    problem = pm.BoundProblem(_risks(size), m=1000)
+    return lambda: pm.solve(problem, solver, merge=False)
+
+
+def _constrained(size: int) -> Callable[[], object]:
+    """Two rows, one of which cuts the optimum off, and a cap on every weight."""
+    random = np.random.default_rng(1)
+    latency, memory = random.gamma(4.0, 5.0, size), random.random(size)
+    limits = [pm.average(latency, at_most=15.0, name="latency"), pm.average(memory, at_most=0.5, name="memory")]
+    problem = pm.BoundProblem(_risks(size), m=1000, constraints=[*limits, pm.weights(at_most=20.0 / size)])
+    return lambda: pm.solve(problem, "frontier")
+
+
+def _certified(size: int) -> Callable[[], object]:
+    random = np.random.default_rng(2)
+    counts, prior = random.binomial(1000, 0.2, size), random.random(size) + 0.01
+    prior /= prior.sum()
+    return lambda: pm.certify(counts, 1000, prior=prior).posterior
+
+
+def _many(size: int) -> Callable[[], object]:
+    batch = pm.ProblemBatch(_risks(size).reshape(-1, 50), 1000)
+    return lambda: pm.solve_many(batch)
+
+
+#: What is measured, by its name in the table.
+METHODS: dict[str, Callable[[int], Callable[[], object]]] = {
+    "`frontier`": lambda size: _solved(size, "frontier"),
+    "`frontier`, two averages and caps": _constrained,
+    "`certify`, any prior": _certified,
+    "`solve_many`, sets of 50": _many,
+    "Ipopt (`cyipopt`)": lambda size: _solved(size, "cyipopt"),
+    "`ccp`": lambda size: _solved(size, "ccp"),
+}
+
+
+def measure(name: str, size: int) -> Cost:
+    """The cost in this process."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    action = METHODS[name](size)
+    least, spent = float("inf"), 0.0
+    while spent < 1.0:
+        began = time.process_time()
+        action()
+        least = min(least, time.process_time() - began)
+        spent += max(time.process_time() - began, 0.1)
+    return Cost(least, 1024.0 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
+
+
+def measured(name: str, size: int, seconds: float) -> Cost | None:
+    """The cost in a process of its own; None when it takes too long."""
+    command = [sys.executable, "-m", __spec__.name, "--measure", name, str(size)]
+    try:
+        # Time on the clock: on a busy machine several times that of the processor.
+        answer = subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, timeout=10.0 * seconds).stdout
+    except subprocess.TimeoutExpired:
+        return None
+    return Cost(*json.loads(answer.splitlines()[-1]))
+
+
+def exponent(sizes: list[int], values: list[float]) -> float:
+    """The slope of the line through the three largest sizes."""
+    return float(np.polyfit(np.log(sizes[-3:]), np.log(values[-3:]), 1)[0])
+
+
+def row(name: str, sizes: list[int], seconds: float) -> str:
+    """A line of the table."""
+    costs: list[Cost] = []
+    for size in sizes:
+        cost = measured(name, size, seconds)
+        if cost is None:
+            break
+        costs.append(cost)
+        if cost.seconds > seconds:
+            break
+    reached = sizes[: len(costs)]
+    times = [f"{cost.seconds:.2g}" for cost in costs] + ["–"] * (len(sizes) - len(costs))
+    memory = costs[-1].memory / reached[-1]
+    power = exponent(reached, [cost.seconds for cost in costs])
+    return f"| {name} | {' | '.join(times)} | {power:.1f} | {memory:.0f} |"
+
+
+def main() -> None:
+    """Print the table, a line as soon as it is known."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=60.0, help="a method ends at a size that takes longer (60)")
+    parser.add_argument("--largest", type=int, default=SIZES[-1])
+    parser.add_argument("--only", nargs="+", choices=METHODS, default=list(METHODS), metavar="NAME")
+    parser.add_argument("--measure", nargs=2, metavar=("NAME", "SIZE"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.measure:
+        print(json.dumps(measure(options.measure[0], int(options.measure[1]))))
+        return
+    sizes = [size for size in SIZES if size <= options.largest]
+    print(f"| H | {' | '.join(f'10^{round(np.log10(size))}' for size in sizes)} | exponent | bytes per classifier |")
+    print("|---" * (len(sizes) + 3) + "|")
+    for name in options.only:
+        print(row(name, sizes, options.seconds), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+r"""The frontier between empirical risk and divergence of the posteriors that keep averages, caps and floors.
+
+**A line at any point.** The size ``T`` of a divergence is convex, so that it is not below its tangent plane at any
+posterior :math:`\hat q`. With :math:`\gamma \ge 0` and multipliers :math:`\nu \ge 0` of the rows
+
+.. math:: T(q) + \gamma L(q) \;\ge\; T(\hat q) - \nabla T \cdot \hat q
+          + \min_{lo \le q' \le up,\, \sum q' = 1} (\nabla T + \gamma l + \nu \tilde A) \cdot q'
+
+for every posterior of the set. The right side is one pass over the classifiers. It is equal to the left side at the
+minimiser of :math:`D + \beta L`, when γ and ν are those of :class:`~.tilting.Tilting` in terms of ``T``. So a
+certificate is a list of :math:`(\beta, \theta, \nu)`, whoever made it, and :func:`proven` checks it.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..divergences.frontiers import LARGEST, Frontier, Lines
+from .posteriors import cheapest
+from .tilting import Tilt, Tilting
+
+if TYPE_CHECKING:
+    from ..problem import BoundProblem
+
+#: A risk this close to the smallest, relative to the range of the risks, is taken for it.
+AT_LEAST = 1e-14
+#: Steps in which the end of the frontier is looked for, and the coordinate where that is given up.
+STRIDE, FURTHEST = 1.5, 60.0
+
+
+class ConstrainedFrontier(Frontier):
+    """The frontier of a constrained set; the coordinate is :math:`\\ln\\beta`. Lines that were asked for are kept."""
+
+    gap = 1e-10
+    costly = True
+
+    def __init__(self, problem: BoundProblem) -> None:
+        assert problem.posteriors is not None
+        super().__init__(problem.risks, problem.prior)
+        self.divergence, self.posteriors = problem.divergence_function, problem.posteriors
+        self.finite = not self.divergence.steep
+        self.tilting = Tilting(self.divergence, self.y, self.p, self.posteriors)
+        self.bottom, self.bottom_multipliers = self.posteriors.lowest(self.y)
+        self.least += self.bottom
+        self.known: dict[float, tuple[Lines, Tilt]] = {}
+
+    @cached_property
+    def last(self) -> float:
+        """A coordinate from which on the risk is the smallest, but for rounding; found by going there."""
+        z = -2.0
+        while self.line(z).x > 0.0 and z < FURTHEST:
+            z += STRIDE
+        return z
+
+    def tilt(self, z: float) -> Tilt:
+        """The minimiser at a coordinate; minus infinity is the smallest divergence, infinity the smallest risk."""
+        return self._at(z)[1]
+
+    def line(self, z: float) -> Lines:
+        return self._at(z)[0]
+
+    def lines(self, z: np.ndarray) -> Lines:
+        # In order, as each minimiser begins where the last ended.
+        order = np.argsort(z, kind="stable")
+        points = np.empty((4, z.size))
+        for place, each in zip(order.tolist(), z[order].tolist()):
+            points[:, place] = self.line(each)
+        return Lines(*points)
+
+    def _at(self, z: float) -> tuple[Lines, Tilt]:
+        z = min(z, FURTHEST)
+        if z not in self.known:
+            near = min(self.known, key=lambda other: abs(other - z), default=None)
+            tilt = self.tilting.at(math.exp(min(z, LARGEST)), None if near is None else self.known[near][1])
+            self.known[z] = tangent(self, tilt), tilt
+        return self.known[z]
+
+    def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        first, last = self.line(-math.inf), self.line(self.last)
+        return (float(first.x), float(first.T)), (float(last.x), float(last.T))
+
+    def at_slope(self, slope: float, line: Lines) -> float:
+        from scipy.optimize import brentq
+
+        low, high = -40.0, self.last
+        if self.line(high).slope <= slope:
+            return high
+        return float(brentq(lambda z: math.log(self.line(z).slope / slope), low, high, xtol=1e-14))
+
+    def posterior(self, z: float) -> np.ndarray:
+        q = self.tilt(min(z, self.last)).posterior
+        return q / float(np.add.reduce(q))
+
+    def thinned(self) -> None:
+        return None
+
+    def certificate(self) -> NDArray[np.float64]:
+        r"""The lines that were looked at, a row each: β, θ, and the rows' multipliers; the last row has β infinite, and
+        the multipliers that prove the smallest risk."""
+        rows = [[tilt.beta, tilt.theta, *tilt.multipliers] for _, tilt in self.known.values()]
+        return np.array([*sorted(rows), [math.inf, 0.0, *self.bottom_multipliers]])
+
+
+def tangent(frontier: ConstrainedFrontier, tilt: Tilt) -> Lines:
+    """The line of a minimiser: where it touches, its slope, and its height."""
+    divergence, p, y = frontier.divergence, frontier.p, frontier.y
+    lower, upper = frontier.posteriors.lower, frontier.posteriors.upper
+    q = tilt.posterior / float(np.add.reduce(tilt.posterior))
+    size = divergence.size(q, p)
+    slopes = divergence.size_gradient(q, p, size)
+    largest = int(np.argmax(q))
+    # From the statistic to the size.
+    change = float(slopes[largest] / divergence.gradient(q[largest : largest + 1], p[largest : largest + 1])[0])
+    slope = change * tilt.beta
+    prices = slopes + slope * y + (change * tilt.multipliers) @ frontier.posteriors.matrix
+    # By the weights as they are: dividing by their sum moves one from its cap.
+    inside = (tilt.posterior > lower) & (tilt.posterior < upper)
+    if not frontier.posteriors.boxed:
+        cheapest_ = float(prices.min())
+    elif inside.any():
+        # Weights between their bounds have one price, but for rounding, which a sum over all of them must not add up.
+        level = float(prices[inside].min())
+        cheapest_ = level + float(np.dot(prices - level, np.where(prices < level, upper, lower)))
+    else:
+        cheapest_ = float(np.dot(prices, cheapest(prices, lower, upper)))
+    height = size - float(np.dot(slopes, q)) + cheapest_ - slope * frontier.bottom
+    x = float(np.dot(q, y)) - frontier.bottom
+    if x <= AT_LEAST * frontier.spread:
+        x = 0.0
+    return Lines(x, height - slope * x, slope, height)
+
+
+def proven(problem: BoundProblem, certificate: NDArray[np.float64]) -> float:
+    r"""The number that no posterior's bound is below, as a certificate proves: one pass over the classifiers a line.
+
+    Nothing of it is trusted. Every row :math:`(\beta, \theta, \nu)`, ν in the units of ``problem.posteriors.matrix``,
+    gives a valid line whatever its numbers; wrong ones prove less. The last row, with β infinite, has the multipliers
+    for the smallest risk. The bound is concave in risk and size, so its minimum over the lines is at a vertex.
+    """
+    table = np.asarray(certificate, dtype=np.float64)
+    frontier = ConstrainedFrontier(problem)
+    multipliers = np.maximum(table[-1, 2:], 0.0)
+    tilted = frontier.y + multipliers @ frontier.posteriors.matrix
+    frontier.least -= frontier.bottom
+    frontier.bottom = float(np.dot(tilted, cheapest(tilted, frontier.posteriors.lower, frontier.posteriors.upper)))
+    frontier.least += frontier.bottom
+    found = []
+    for beta, theta, *nu in table[:-1].tolist():
+        nu_ = np.maximum(np.array(nu), 0.0)
+        weights = frontier.tilting.weights(beta * frontier.y + nu_ @ frontier.posteriors.matrix, theta)
+        if float(np.add.reduce(weights)) > 0.0:
+            found.append(tangent(frontier, Tilt(max(beta, 0.0), theta, nu_, weights, 0.0)))
+    x, size = vertices(found, float(frontier.spread))
+    values = problem.bound_at(np.clip(frontier.least + x, 0.0, 1.0), size)
+    return float(np.min(values))
+
+
+def vertices(lines: list[Lines], widest: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The vertices of the region above all lines, with ``x`` from zero to the widest: its corners and both ends."""
+    kept: list[Lines] = []
+    meets = [widest]
+    for line in sorted(lines, key=lambda line: (line.slope, line.height)):
+        while kept:
+            rise = line.slope - kept[-1].slope
+            x = (line.height - kept[-1].height) / rise if rise > 0.0 else math.inf
+            # The last line is nowhere the highest when the new one is above it before it begins to be.
+            if x < meets[-1]:
+                break
+            kept.pop()
+            meets.pop()
+        meets.append(x if kept else widest)
+        kept.append(line)
+    x = np.clip(np.array([*meets[1:], 0.0]), 0.0, widest)
+    above = [kept[0], *kept]
+    return x, np.array([line.height - line.slope * each for line, each in zip(above, x.tolist())])
