@@ -10,7 +10,7 @@ from .. import verdict
 from . import missed, pictures
 from .drawing import Looks
 from .part import Part
-from .wording import duration, listed, percent
+from .wording import counted, duration, listed, percent
 
 #: Methods of the paper.
 PAPER = ("fixed-point", "ipopt", "ccp")
@@ -41,10 +41,11 @@ def _when(mine: pd.DataFrame, shared: pd.DataFrame, methods: list[str], looks: L
     hard = list(parts)[-1]
     counts = mine.groupby("method")["problem"].nunique()
     given = listed([f"{name} {counts[name]}" for name in methods])
+    count = counted(shared["problem"].nunique(), "problem")
     text = (
-        f"Bars: optima found on the {shared['problem'].nunique()} problems that all of them take (of all problems, "
-        f"they take: {given}). A method that goes downhill finds the only minimum there is, unless time or precision "
-        "runs out. Where there are several, it ends in the one below its start."
+        f"Bars: optima found on the {count} that all of them take (of all problems, they take: {given}). A method that "
+        "goes downhill finds the only minimum there is, unless time or precision runs out. Where there are several, it "
+        "ends in the one below its start."
     )
     title = f"When: with {hard[0].lower()}{hard[1:]}, optima found: {words[hard]}"
     return Part("paper-found", title, text, (pictures.shares(parts, methods, looks),))
@@ -82,16 +83,17 @@ def _starts(started: pd.DataFrame, methods: list[str], looks: Looks) -> Part | N
 
 def _why(shared: pd.DataFrame, looks: Looks) -> Part | None:
     hard = shared[shared["minima"] > 1]
-    tally = hard.groupby("problem")["found"].agg(["sum", "size"])
-    # Where the methods differ, their ends tell more.
-    differ = hard[hard["problem"].isin(tally[(tally["sum"] > 0) & (tally["sum"] < tally["size"])].index)]
-    found = missed.cases(differ, 1) or missed.cases(hard, 1)
+    found = missed.cases(hard, 1)
     if not found:
         return None
+    # From each start that they share: whether they end at the same bound.
+    bounds = hard.groupby(["problem", "start"])["bound"]
+    same = bounds.max() - bounds.min() <= verdict.CORRECT_GAP
     text = (
         "The curve is the bound along the path that holds all its local minima. The star is the best one. A circle is "
-        "the point where a method ended. The fixed point and CCP go down from their start, and cannot cross a hill. "
-        "Ipopt's barrier first moves it away from the start, so it may end in another valley than they do."
+        "the point where a method ended: each of them goes downhill from its start, and cannot cross a hill."
     )
-    drawn = pictures.paths(found, looks, "paper-why")
-    return Part("paper-why", "Why: the start decides in which valley a method ends", text, drawn)
+    title = (
+        f"Why: the start decides. From the same one, they end at the same bound in {same.sum()} of {len(same)} cases"
+    )
+    return Part("paper-why", title, text, pictures.paths(found, looks, "paper-why"))

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..divergences.frontiers import LARGEST, Frontier, Lines
+from ..numerics.inner import combination, dot
 from .posteriors import cheapest
 from .tilting import Tilt, Tilting
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 #: A risk this close to the smallest, relative to the range of the risks, is taken for it.
 AT_LEAST = 1e-14
+#: A weight this close to its cap or floor, relatively, is at it.
+AT_BOUND = 1e-12
 #: Steps in which the end of the frontier is looked for, and the coordinate where that is given up.
 STRIDE, FURTHEST = 1.5, 60.0
 
@@ -39,13 +42,16 @@ class ConstrainedFrontier(Frontier):
     gap = 1e-10
     costly = True
 
-    def __init__(self, problem: BoundProblem) -> None:
+    def __init__(self, problem: BoundProblem, multipliers: NDArray[np.float64] | None = None) -> None:
+        """``multipliers`` of the rows prove the smallest risk; without them they are looked for."""
         assert problem.posteriors is not None
         super().__init__(problem.risks, problem.prior)
         self.divergence, self.posteriors = problem.divergence_function, problem.posteriors
         self.finite = not self.divergence.steep
         self.tilting = Tilting(self.divergence, self.y, self.p, self.posteriors)
-        self.bottom, self.bottom_multipliers = self.posteriors.lowest(self.y)
+        if multipliers is None:
+            _, multipliers = self.posteriors.minimise(self.y)
+        self.bottom, self.bottom_multipliers = self.posteriors.lowest(self.y, multipliers), multipliers
         self.least += self.bottom
         self.known: dict[float, tuple[Lines, Tilt]] = {}
 
@@ -117,19 +123,19 @@ def tangent(frontier: ConstrainedFrontier, tilt: Tilt) -> Lines:
     # From the statistic to the size.
     change = float(slopes[largest] / divergence.gradient(q[largest : largest + 1], p[largest : largest + 1])[0])
     slope = change * tilt.beta
-    prices = slopes + slope * y + (change * tilt.multipliers) @ frontier.posteriors.matrix
-    # By the weights as they are: dividing by their sum moves one from its cap.
-    inside = (tilt.posterior > lower) & (tilt.posterior < upper)
+    prices = slopes + slope * y + combination(change * tilt.multipliers, frontier.posteriors.matrix)
+    # Rounding may move a weight from its cap.
+    inside = (q > lower * (1.0 + AT_BOUND)) & (q < upper * (1.0 - AT_BOUND))
     if not frontier.posteriors.boxed:
         cheapest_ = float(prices.min())
     elif inside.any():
         # Weights between their bounds have one price, but for rounding, which a sum over all of them must not add up.
         level = float(prices[inside].min())
-        cheapest_ = level + float(np.dot(prices - level, np.where(prices < level, upper, lower)))
+        cheapest_ = level + dot(prices - level, np.where(prices < level, upper, lower))
     else:
-        cheapest_ = float(np.dot(prices, cheapest(prices, lower, upper)))
-    height = size - float(np.dot(slopes, q)) + cheapest_ - slope * frontier.bottom
-    x = float(np.dot(q, y)) - frontier.bottom
+        cheapest_ = dot(prices, cheapest(prices, lower, upper))
+    height = size - dot(slopes, q) + cheapest_ - slope * frontier.bottom
+    x = dot(q, y) - frontier.bottom
     if x <= AT_LEAST * frontier.spread:
         x = 0.0
     return Lines(x, height - slope * x, slope, height)
@@ -143,16 +149,11 @@ def proven(problem: BoundProblem, certificate: NDArray[np.float64]) -> float:
     for the smallest risk. The bound is concave in risk and size, so its minimum over the lines is at a vertex.
     """
     table = np.asarray(certificate, dtype=np.float64)
-    frontier = ConstrainedFrontier(problem)
-    multipliers = np.maximum(table[-1, 2:], 0.0)
-    tilted = frontier.y + multipliers @ frontier.posteriors.matrix
-    frontier.least -= frontier.bottom
-    frontier.bottom = float(np.dot(tilted, cheapest(tilted, frontier.posteriors.lower, frontier.posteriors.upper)))
-    frontier.least += frontier.bottom
+    frontier = ConstrainedFrontier(problem, np.maximum(table[-1, 2:], 0.0))
     found = []
     for beta, theta, *nu in table[:-1].tolist():
         nu_ = np.maximum(np.array(nu), 0.0)
-        weights = frontier.tilting.weights(beta * frontier.y + nu_ @ frontier.posteriors.matrix, theta)
+        weights = frontier.tilting.weights(beta * frontier.y + combination(nu_, frontier.posteriors.matrix), theta)
         if float(np.add.reduce(weights)) > 0.0:
             found.append(tangent(frontier, Tilt(max(beta, 0.0), theta, nu_, weights, 0.0)))
     x, size = vertices(found, float(frontier.spread))
@@ -165,6 +166,9 @@ def vertices(lines: list[Lines], widest: float) -> tuple[NDArray[np.float64], ND
     kept: list[Lines] = []
     meets = [widest]
     for line in sorted(lines, key=lambda line: (line.slope, line.height)):
+        if kept and line.height <= kept[-1].height:
+            # Steeper and not higher at zero: it is the highest nowhere.
+            continue
         while kept:
             rise = line.slope - kept[-1].slope
             x = (line.height - kept[-1].height) / rise if rise > 0.0 else math.inf

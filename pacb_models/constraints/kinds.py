@@ -54,6 +54,10 @@ class Constraint:
         return [f"{name}={_shown(value)}" for name, value in given.items()]
 
 
+#: Differences and sums of larger numbers might overflow.
+LARGEST = 1e300
+
+
 def _shown(value: Any) -> str:
     return "an array" if isinstance(value, np.ndarray) else f"{value:g}"
 
@@ -64,6 +68,8 @@ def _limit(what: str, value: object) -> float | None:
         return None
     if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(float(value)):
         raise InputError(f"{what} is {value!r}; it must be a finite number.")
+    if abs(float(value)) > LARGEST:
+        raise InputError(f"{what} is {value!r}; numbers beyond {LARGEST:g} are out of reach.")
     return float(value)
 
 
@@ -74,6 +80,9 @@ def _finite(what: str, values: object) -> NDArray[np.float64]:
     bad = np.flatnonzero(~np.isfinite(array))
     if bad.size:
         raise InputError(f"{what}[{bad[0]}] is {array[bad[0]]}; every entry must be a finite number.")
+    large = np.flatnonzero(np.abs(array) > LARGEST)
+    if large.size:
+        raise InputError(f"{what}[{large[0]}] is {array[large[0]]}; numbers beyond {LARGEST:g} are out of reach.")
     return fixed(array)
 
 

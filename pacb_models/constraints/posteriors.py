@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..numerics.inner import combination, products
 from .kinds import Average, Constraint, Support, Weights
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ FEASIBLE = 1e-9
 SECONDS = 10.0
 #: Weights that break a constraint by more than this are moved into the set before they are judged.
 KEPT = 1e-12
+#: A limit that is a smaller part of a row's unit would drown in what weights may be off.
+PRECISION = 1e-9
 #: HiGHS's tolerances, the smallest that it takes.
 TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
@@ -85,6 +88,13 @@ class Posteriors:
             raise InputError(f"constraints has two rows named {twice!r}; give each a name of its own.")
         for array in (lower, upper):
             array.setflags(write=False)
+        for row, scale in zip(rows, self.scales.tolist(), strict=True):
+            if 0.0 < abs(row.limit) < PRECISION * scale:
+                worst = int(np.abs(row.values - row.limit).argmax())
+                raise InputError(
+                    f"constraints: {row} is too small a limit beside the value {abs(row.values[worst]):g} of "
+                    f"classifier {worst} to be kept by weights of 16 digits; leave such classifiers out."
+                )
         self._refuse_contradictions()
 
     # -- What it is --------------------------------------------------------------------------------------------------
@@ -150,7 +160,7 @@ class Posteriors:
         """By how much weights on the simplex break the constraints, each in its unit; zero when they keep them."""
         worst = max(float((self.lower - q).max()), float((q - self.upper).max()), 0.0)
         if self.rows:
-            worst = max(worst, float((self.matrix @ q).max()))
+            worst = max(worst, float(products(self.matrix, q).max()))
         return max(worst, self.surplus(q))
 
     def surplus(self, q: NDArray[np.float64]) -> float:
@@ -218,19 +228,14 @@ class Posteriors:
             raise InputError(f"no posterior keeps {self.describe()}.")
         return found
 
-    def lowest(self, costs: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        r"""A number that :math:`c \cdot q` is not below on the set, and the rows' multipliers that prove it.
+    def lowest(self, costs: NDArray[np.float64], multipliers: NDArray[np.float64]) -> float:
+        r"""A number that :math:`c \cdot q` is not below on the set, limits on the support apart.
 
-        Limits on the support are left out.
-
-        By weak duality any :math:`\nu \ge 0` proves :math:`\min_q (c + \nu \tilde A) q` over caps and floors; HiGHS
-        only says which to take.
+        By weak duality any multipliers :math:`\nu \ge 0` of the rows prove :math:`\min_q (c + \nu \tilde A) q` over
+        caps and floors. Those of :meth:`minimise` prove the most.
         """
-        if not self.rows:
-            return float(np.dot(costs, cheapest(costs, self.lower, self.upper))), np.zeros(0)
-        _, multipliers = self.minimise(costs)
-        tilted = costs + multipliers @ self.matrix
-        return float(np.dot(tilted, cheapest(tilted, self.lower, self.upper))), multipliers
+        tilted = costs + combination(multipliers, self.matrix)
+        return float(np.dot(tilted, cheapest(tilted, self.lower, self.upper)))
 
     def around(self, q: NDArray[np.float64]) -> Self:
         """The posteriors that a posterior's neighbours are among.
@@ -260,9 +265,9 @@ class Posteriors:
             )
         least, most = float(lower.sum()), float(upper.sum())
         if least > 1.0 + KEPT:
-            raise InputError(f"constraints cannot hold: weights at least {_values(lower)} sum to {least:g}, above one.")
+            raise InputError(f"constraints cannot hold: weights at least {_values(lower)} sum to {least!r}, above one.")
         if most < 1.0 - KEPT:
-            raise InputError(f"constraints cannot hold: weights at most {_values(upper)} sum to {most:g}, below one.")
+            raise InputError(f"constraints cannot hold: weights at most {_values(upper)} sum to {most!r}, below one.")
         if self.rows:
             self._refuse_contradicting_rows()
         if self.support is not None:

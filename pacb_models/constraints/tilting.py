@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numerics.inner import combination, dot, products
+
 if TYPE_CHECKING:
     from ..divergences import Divergence
     from .posteriors import Posteriors
@@ -32,7 +34,7 @@ NEWTON_STEPS, ROOT_STEPS, HALVINGS = 200, 200, 40
 #: Steps without a better point after which rounding is taken for the reason.
 PATIENCE = 4
 #: Rows that are broken by more ask for a second try.
-DOUBTFUL = 1e-9
+DOUBTFUL, SHORTER = 1e-9, 9
 #: Added to the Hessian's diagonal, relative to its trace: rows may be dependent on the weights between their bounds.
 RIDGE = 1e-12
 #: The largest speed of a weight that Newton's method reckons with, relative to the prior's.
@@ -93,12 +95,16 @@ class Tilting:
         power = self.divergence.order - 1.0
         low, high = self._bracket(tilts)
         theta = theta if low < theta < high else 0.5 * (low + high)
+        below = above = None
         for _ in range(ROOT_STEPS):
             q = self.weights(tilts, theta)
             total = float(np.add.reduce(q))
             if abs(total - 1.0) <= ROUNDING:
-                break
-            low, high = (theta, high) if total < 1.0 else (low, theta)
+                return theta, q
+            if total < 1.0:
+                low, below = theta, (total, q)
+            else:
+                high, above = theta, (total, q)
             speed, following = float(np.add.reduce(self.freedom(q))), math.nan
             if speed > 0.0 and 0.0 < total < math.inf:
                 gap = math.log(total) if power == 0.0 else (total**power - 1.0) / power
@@ -108,6 +114,10 @@ class Tilting:
             if following in (theta, low, high):
                 break
             theta = following
+        if below is not None and above is not None and above[0] < math.inf:
+            # Above order two weights leave zero so fast that two neighbouring numbers θ may be on both sides.
+            share = (1.0 - below[0]) / (above[0] - below[0])
+            q = (1.0 - share) * below[1] + share * above[1]
         return theta, q
 
     def _bracket(self, tilts: NDArray[np.float64]) -> tuple[float, float]:
@@ -133,11 +143,11 @@ class Tilting:
         """The minimiser at one β, beginning at one close by."""
         start = self.first if near is None else near
         found = self._from(beta, start)
-        if found.error > DOUBTFUL and start.beta > 0.0:
+        if found.error > DOUBTFUL and beta > 0.0:
             # In shorter steps of β.
-            step = (beta / start.beta) ** 0.2
-            for k in range(1, 6):
-                start = self._from(start.beta * step if k < 5 else beta, start)
+            start = start if start.beta > 0.0 else self._from(1e-4 * beta, self._from(0.0, start))
+            for each in np.geomspace(start.beta, beta, SHORTER)[1:].tolist():
+                start = self._from(each, start)
             found = min(found, start, key=lambda tilt: tilt.error)
         return found
 
@@ -145,7 +155,7 @@ class Tilting:
         base = beta * self.y
         scale = beta / start.beta if start.beta > 0.0 and beta > 0.0 else 1.0
         nu = start.multipliers * scale
-        theta, q = self.normalised(base + nu @ self.rows, start.theta * scale)
+        theta, q = self.normalised(base + combination(nu, self.rows), start.theta * scale)
         if len(self.rows):
             nu, theta, q = self._climb(base, nu, theta, q)
         return Tilt(beta, theta, nu, q, self._error(nu, q))
@@ -156,7 +166,7 @@ class Tilting:
         """Newton's method for the multipliers."""
         best, idle = (math.inf, nu, theta, q), 0
         for _ in range(NEWTON_STEPS):
-            slopes = self.rows @ q
+            slopes = products(self.rows, q)
             error = self._error(nu, q, slopes)
             idle = 0 if error < 0.5 * best[0] else idle + 1
             if error < best[0]:
@@ -165,7 +175,7 @@ class Tilting:
                 break
             step = self._step(nu, slopes, q)
             # Where no weight can move the model is flat, and its step too long; the search finds how far to go.
-            longest = REACH * (1.0 + abs(theta) + float(np.abs(base + nu @ self.rows).max()))
+            longest = REACH * (1.0 + abs(theta) + float(np.abs(base + combination(nu, self.rows)).max()))
             step *= min(1.0, longest / (float(np.abs(step).max()) or 1.0))
             if not float(np.dot(slopes, step)) > 0.0:
                 break
@@ -191,8 +201,8 @@ class Tilting:
             ahead = np.maximum(nu + share * step, 0.0)
             if np.array_equal(ahead, nu):
                 break
-            theta, q = self.normalised(base + ahead @ self.rows, theta)
-            slope = float(np.dot(self.rows @ q, step))
+            theta, q = self.normalised(base + combination(ahead, self.rows), theta)
+            slope = float(np.dot(products(self.rows, q), step))
             moved = ahead, theta, q
             if abs(slope) <= 0.5 * first or (slope > 0.0 and share >= furthest):
                 break
@@ -211,8 +221,9 @@ class Tilting:
 
         w = self.freedom(q)
         total = float(np.add.reduce(w))
-        centred = self.rows - (self.rows @ w / total)[:, None] if total > 0.0 else self.rows
-        hessian = (centred * w) @ centred.T
+        centred = self.rows - (products(self.rows, w) / total)[:, None] if total > 0.0 else self.rows
+        weighted = centred * w
+        hessian = np.array([[dot(one, other) for other in centred] for one in weighted])
         diagonal = np.diag_indices_from(hessian)
         hessian[diagonal] += RIDGE * float(hessian[diagonal].max()) + 1e-30
         factor = np.linalg.cholesky(hessian)
@@ -225,8 +236,8 @@ class Tilting:
     ) -> float:
         if not len(self.rows):
             return abs(float(np.add.reduce(q)) - 1.0)
-        products = self.rows @ q if slopes is None else slopes
-        return float(np.where(nu > 0.0, np.abs(products), np.maximum(products, 0.0)).max())
+        broken = products(self.rows, q) if slopes is None else slopes
+        return float(np.where(nu > 0.0, np.abs(broken), np.maximum(broken, 0.0)).max())
 
 
 def _between(at_low: float, at_high: float) -> float:

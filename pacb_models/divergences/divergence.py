@@ -118,6 +118,10 @@ class Divergence:
 
         return SeparableFrontier(self, risks, prior)
 
+    def summed_frontier(self, risks: np.ndarray, prior: np.ndarray) -> Frontier:
+        """The frontier whose lines are sums over the classifiers, with ``potential``: for limits on the support."""
+        raise NotImplementedError
+
     def row_frontiers(self, risks: np.ndarray, prior: np.ndarray) -> Any:
         """The frontiers of many sets of classifiers, a row each, whose lines are found together."""
         raise NotImplementedError

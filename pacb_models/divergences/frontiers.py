@@ -49,6 +49,8 @@ class Frontier:
     finite = True
     #: How far below the smallest bound, relative to it, the proven lower bound is.
     gap = 1e-12
+    #: True when its points need not be connected.
+    jumps = False
     #: True when a line costs so much that fewer of them are looked at.
     costly = False
 
@@ -99,6 +101,18 @@ class Frontier:
     def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
         """Posterior over prior, up to a factor, at a strength; for an array of them, a row each."""
         raise NotImplementedError
+
+    def potential(self, strength: float, y: np.ndarray) -> np.ndarray:
+        """What each classifier, over its prior, adds to the sum that the line's height is a decreasing function of."""
+        raise NotImplementedError
+
+    def lowered(self, line: Lines, factor: float) -> Lines:
+        """A line that holds when the sum of potentials is larger by a factor."""
+        raise NotImplementedError
+
+    def sides(self, z: float) -> tuple[float, ...]:
+        """Coordinates to look at for a turn: itself, or both sides of where a frontier jumps."""
+        return (z,)
 
     def thinned(self) -> Frontier | None:
         """A frontier of few classifiers whose lines hold for this one; None when this one is small."""

@@ -65,6 +65,10 @@ class KullbackLeibler(Divergence):
             return super().frontier(risks, prior, uniform)
         return GibbsFrontier(risks, prior)
 
+    def summed_frontier(self, risks: np.ndarray, prior: np.ndarray) -> Frontier:
+        ours = type(self).statistic is KullbackLeibler.statistic
+        return GibbsFrontier(risks, prior) if ours else super().summed_frontier(risks, prior)
+
     def express(self, algebra: Algebra, ratios: Any) -> Any:
         D = algebra.lift("KL", algebra.mean_entropy(ratios))
         return (D + algebra.coefficient) / algebra.exponent
@@ -126,3 +130,10 @@ class GibbsFrontier(Frontier):
 
     def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
         return np.exp(-strength * y)
+
+    def potential(self, strength: float, y: np.ndarray) -> np.ndarray:
+        return self.density(strength, y)
+
+    def lowered(self, line: Lines, factor: float) -> Lines:
+        height = line.height - math.log(factor)
+        return Lines(line.x, height - line.slope * line.x, line.slope, height)

@@ -122,6 +122,9 @@ class Renyi(Divergence):
             return super().frontier(risks, prior, uniform)
         return PowerFrontier(risks, prior, self.order)
 
+    def summed_frontier(self, risks: np.ndarray, prior: np.ndarray) -> Frontier:
+        return PowerFrontier(risks, prior, self.order) if self.rooted else super().summed_frontier(risks, prior)
+
     def express(self, algebra: Algebra, ratios: Any) -> Any:
         return algebra.coefficient * algebra.norm(ratios, self.order)
 
@@ -218,3 +221,11 @@ class PowerFrontier(Frontier):
 
     def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
         return self._shares(strength, y) ** self.power
+
+    def potential(self, strength: float, y: np.ndarray) -> np.ndarray:
+        return self._shares(strength, y) ** (self.power + 1.0)
+
+    def lowered(self, line: Lines, factor: float) -> Lines:
+        scale = factor ** (1.0 / self.order - 1.0)
+        slope, height = line.slope * scale, line.height * scale
+        return Lines(line.x, height - slope * line.x, slope, height)

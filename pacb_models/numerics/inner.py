@@ -30,6 +30,20 @@ def dot(a: np.ndarray, b: np.ndarray) -> float:
     return float(rows.sum()) + float(np.dot(a[whole:], b[whole:]))
 
 
+def products(rows: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The product of each of a few long rows with a vector."""
+    return np.array([dot(row, b) for row in rows])
+
+
+def combination(factors: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The sum of a few long rows, each times its factor."""
+    total = np.zeros(rows.shape[1])
+    for factor, row in zip(factors.tolist(), rows):
+        if factor != 0.0:
+            total += factor * row
+    return total
+
+
 def one_thread() -> AbstractContextManager[object]:
     """A context in which BLAS takes one thread, for libraries that hand it vectors of their own."""
     return _libraries(len(sys.modules)).limit(limits=1)

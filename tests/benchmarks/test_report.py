@@ -14,7 +14,7 @@ import pacb_models as pm
 from pacb_models.benchmarks import verdict
 from pacb_models.benchmarks.problems.families import instance
 from pacb_models.benchmarks.problems.risks import load_risk_table
-from pacb_models.benchmarks.report import content, missed, pictures, tables, write_report
+from pacb_models.benchmarks.report import content, missed, paper_methods, pictures, tables, write_report
 from pacb_models.benchmarks.report.drawing import NAMED, PALE, Looks
 from pacb_models.errors import InputError
 from pacb_models.plots.style import styled
@@ -244,6 +244,16 @@ def test_the_papers_methods_have_a_section_with_starts(tmp_path):
     assert [part.anchor for part in found.paper] == ["paper-found", "paper-starts", "paper-why"]
     # The comparison is from the prior, where all of them began.
     assert "2 of 3 runs missed the optimum" in found.parts[1].title
+
+
+def test_the_papers_methods_are_compared_on_the_problems_that_all_of_them_take(tmp_path):
+    rows = [row(solver, "shared", gap=1e-3, minima=2) for solver in ("fixed-point", "ipopt", "ccp")]
+    rows += [row(solver, "not for ccp", minima=2) for solver in ("fixed-point", "ipopt")]
+    each = frame(tmp_path, rows)
+    with styled():
+        [when] = paper_methods.paper_parts(each, each)
+    assert when.title.endswith("fixed-point 0 %, ipopt 0 % and ccp 0 %")
+    assert "on the 1 problem that all of them take" in when.text and "fixed-point 2, ipopt 2 and ccp 1" in when.text
 
 
 def test_the_local_minimum_of_the_fixed_point_is_found_on_the_path(tmp_path):

@@ -115,6 +115,8 @@ def test_constraints_never_change():
         (lambda: pm.average([], 1), "average: values must be a sequence of numbers, one for each classifier"),
         (lambda: pm.average(["a", "b"], 1), "average: values[0] is 'a'; every entry must be a number."),
         (lambda: pm.average(LATENCY, "25"), "average: at_most is '25'; it must be a finite number."),
+        (lambda: pm.average(LATENCY, 1e305), "average: at_most is 1e+305; numbers beyond 1e+300 are out of reach."),
+        (lambda: pm.average([1, 1e308], 1), "average: values[1] is 1e+308; numbers beyond 1e+300 are out of reach."),
         (lambda: pm.average(LATENCY, np.inf), "average: at_most is inf; it must be a finite number."),
         (lambda: pm.average(LATENCY, 1, 2), "average: at_least is 2, which is above at_most, 1."),
         (lambda: pm.average(LATENCY, 1, name=3), "average: name is 3; it must be a text."),
@@ -155,6 +157,12 @@ def test_bad_input_is_one_sentence(make, sentence):
     ("constraints", "sentence"),
     [
         ([pm.average(LATENCY, 4)], "constraints cannot hold: no posterior has average 1 at most 4."),
+        # In units of the first value, weights of any average of the others would keep the limit.
+        (
+            [pm.average([1e15, 5, 1, 1], 2, name="ms")],
+            "constraints: ms at most 2 is too small a limit beside the value 1e+15 of classifier 0 to be kept by "
+            "weights of 16 digits; leave such classifiers out.",
+        ),
         (
             [pm.average(LATENCY, 12, name="ms"), pm.average(RECALL, at_least=0.92, name="recall"), pm.weights(0.9)],
             "constraints cannot hold together: ms at most 12 and recall at least 0.92.",
@@ -226,7 +234,8 @@ def test_linear_minimisation_against_a_linear_program(given_set):
     assert posteriors.violation(found) <= 1e-9
     assert abs(found.sum() - 1.0) <= 1e-9
     assert costs @ found == pytest.approx(reference, abs=1e-6)
-    proven, multipliers = posteriors.lowest(costs)
+    multipliers = posteriors.minimise(costs)[1]
+    proven = posteriors.lowest(costs, multipliers)
     assert proven <= costs @ q + 1e-9 and proven == pytest.approx(reference, abs=1e-6)
     assert multipliers.shape == (len(posteriors.rows),) and (multipliers >= 0.0).all()
     # What is proven follows from the multipliers alone, whoever found them.

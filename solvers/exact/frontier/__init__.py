@@ -55,7 +55,7 @@ class Frontier(Solver):
     needs = ("path",)
     exact = True
     local = False
-    honours = ("average", "weights")
+    honours = ("average", "weights", "support")
 
     def merges(self, problem: Problem, options: dict[str, Any]) -> bool:
         """Not in small sets, unless few of their risks differ and a line costs a pass over them."""

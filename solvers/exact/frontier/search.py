@@ -82,7 +82,7 @@ class Search:
 
     def outcome(self) -> Outcome:
         """Search, prove, and report."""
-        rates = self.problem.slopes_at(min(self.frontier.least + self.start[0], 1.0), self.start[1])
+        rates = self.problem.slopes_at(self.risk(self.start[0]), self.start[1])
         # The bound is concave: where its slope is not negligible, less risk is better.
         if (
             not rates.L * self.start[0] > self.frontier.gap * rates.value
@@ -98,13 +98,20 @@ class Search:
 
     # -- Points ------------------------------------------------------------------------------------------------------
 
+    def risk(self, x: float) -> float:
+        return min(max(self.frontier.least + x, 0.0), 1.0)
+
     def bound_at(self, x: float, size: float) -> float:
-        return float(self.problem.bound_at(min(self.frontier.least + x, 1.0), size))
+        return float(self.problem.bound_at(self.risk(x), size))
 
     def balance(self, line: Lines) -> Numbers:
         """Negative where the bound falls along the frontier."""
         budget = self.problem.budget_at(line.T)
-        return self.distance.balance(self.frontier.least + line.x, budget.value, line.slope * budget.slope)
+        risk = self.frontier.least + line.x
+        if self.frontier.least < 0.0:
+            # Risks that were tilted, so that they stand for constraints.
+            risk = np.maximum(risk, 0.0)
+        return self.distance.balance(risk, budget.value, line.slope * budget.slope)
 
     def look(self, z: np.ndarray, for_turns: bool = True) -> np.ndarray:
         """Points of the frontier as columns; the balance of those that are not for finding turns is left out."""
@@ -201,7 +208,9 @@ class Search:
             if here < 0.0 <= after and not any(z[i] <= turn.z <= z[i + 1] for turn in self.turns):
                 # The two that enclose the turn are the last of those it is interpolated from.
                 around = [j for j in (i - 1, i + 2) if 0 <= j < len(z)] + [i, i + 1]
-                self._add(self._root(z[i], z[i + 1], [z[j] for j in around], [balance[j] for j in around]))
+                root = self._root(z[i], z[i + 1], [z[j] for j in around], [balance[j] for j in around])
+                for side in self.frontier.sides(root):
+                    self._add(side)
         last = balance[-1]
         if not self.frontier.finite:
             # The end is a limit only: what counts is the way there.
@@ -218,7 +227,8 @@ class Search:
         """
         new = low
         for _ in range(100):
-            last, new = new, interpolated(values, z)
+            # Where the frontier jumps there is nothing to interpolate.
+            last, new = new, math.nan if self.frontier.jumps else interpolated(values, z)
             if not low < new < high:
                 new = 0.5 * (low + high)
             if abs(new - last) <= CLOSE * max(abs(new), 1.0) or not low < new < high:
@@ -259,11 +269,11 @@ class Search:
     def _prove(self) -> float:
         """A number that no posterior's bound is below, after cutting every interval that might hold a smaller one."""
         self._climb()
-        for _ in range(ROUNDS):
+        for _ in range(ROUNDS // 3 if self.frontier.costly else ROUNDS):
             smallest = min(turn.bound for turn in self.turns) * (1.0 - self.frontier.gap)
             x, size = self._vertices()
             budget = self.problem.budget_at(size).value
-            open_ = ~self.distance.reaches(np.minimum(self.frontier.least + x, 1.0), budget, smallest)
+            open_ = ~self.distance.reaches(np.clip(self.frontier.least + x, 0.0, 1.0), budget, smallest)
             cuts = self._cuts(open_) if open_.any() else COARSE[:0]
             if not cuts.size:
                 break
@@ -271,7 +281,10 @@ class Search:
             self._find_turns(self.points[:, ~np.isnan(self.points[BALANCE])])
         if not open_.any():
             return smallest
-        lowest = np.min(self.distance.invert(self.frontier.least + x[open_], budget[open_]))
+        if float(size.min()) < 0.5 * self.start[1]:
+            # Lines that were not found well enough prove nothing.
+            return math.nan
+        lowest = np.min(self.distance.invert(np.clip(self.frontier.least + x[open_], 0.0, 1.0), budget[open_]))
         return float(lowest) * (1.0 - self.frontier.gap)
 
     def _vertices(self) -> tuple[np.ndarray, np.ndarray]:
@@ -296,7 +309,7 @@ class Search:
     def _cuts(self, open_: np.ndarray) -> np.ndarray:
         """Coordinates inside the open intervals, and beyond the ends where they are open."""
         z, exact = self.points[Z], self.points[EXACT]
-        inside = open_[1:-1].nonzero()[0][:MOST_CUT]
+        inside = open_[1:-1].nonzero()[0][: MOST_CUT // 8 if self.frontier.costly else MOST_CUT]
         low, width = z[inside], z[inside + 1] - z[inside]
         wide = np.abs(width) > 1e-14 * np.maximum(np.abs(low), 1.0)
         parts = [(low[wide, None] + np.multiply.outer(width[wide], CUTS)).ravel()]
@@ -312,9 +325,11 @@ class Search:
     # -- Report ------------------------------------------------------------------------------------------------------
 
     def _prior_is_optimal(self, bound: float) -> Outcome:
-        message = "no posterior is better than the prior: all risks are equal, or the bound is the same everywhere."
+        constrained = self.problem.posteriors is not None
+        nearest = "the one nearest to the prior" if constrained else "the prior"
+        message = f"no posterior is better than {nearest}: all risks are equal, or the bound is the same everywhere."
         proven = self._may_claim()
-        prior = self.frontier.posterior(-math.inf) if self.problem.posteriors else self.problem.prior.copy()
+        prior = self.frontier.posterior(-math.inf) if constrained else self.problem.prior.copy()
         return Outcome(
             prior,
             "optimal",
@@ -336,7 +351,7 @@ class Search:
         message += " that were met along the frontier." if others else " met along the frontier."
         if not proven:
             message += " Nothing is proven: on a grid the distance is not jointly convex, or the budget not concave."
-        elif not closed:
+        elif not closed and smallest == smallest:
             message += f" A gap is left: no posterior's bound is below {smallest:.12g}."
         return Outcome(
             posterior=self.frontier.posterior(best.z),
@@ -344,7 +359,7 @@ class Search:
             message=message,
             iterations=self.evaluations,
             is_global=proven and closed,
-            lower_bound=smallest if proven else None,
+            lower_bound=smallest if proven and smallest == smallest else None,
             local_minima=tuple(self._described(turn) for turn in others),
         )
 

@@ -1,0 +1,224 @@
+"""The certified minimum under constraints, against convex solvers, brute force over supports and random posteriors."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pacb_models as pm
+from pacb_models import divergences
+from pacb_models.constraints import Posteriors
+from pacb_models.constraints.frontier import proven
+from pacb_models.constraints.supports import knapsack
+from pacb_models.constraints.tilting import Tilting
+
+PAIRS = [("kl", "chi2", 2.0), ("squared", "chi2", 2.0), ("linear", "chi2", 2.0), ("kl", "kl", 2.0)]
+PAIRS += [("squared", "kl", 2.0), ("linear", "kl", 2.0), ("kl", "renyi", 1.5), ("squared", "renyi", 3.0)]
+
+shares = st.floats(0.0, 1.0, allow_subnormal=False)
+
+
+@st.composite
+def sets(draw, largest=8):
+    """Risks, a prior, values of two rows, a posterior that all rows keep, and how far from it the limits are."""
+    size = draw(st.integers(2, largest))
+
+    def numbers(elements=shares):
+        return np.array(draw(st.lists(elements, min_size=size, max_size=size)))
+
+    prior, inside = numbers(st.floats(0.05, 1.0)), numbers(st.floats(0.01, 1.0))
+    return numbers(), prior / prior.sum(), [numbers(), numbers()], inside / inside.sum(), draw(st.floats(0.001, 0.2))
+
+
+def constrained(given_set, distance, divergence, order=2.0, m=100, **more):
+    risks, prior, rows, inside, slack = given_set
+    limits = [pm.average(row, at_most=float(row @ inside) + slack, name=f"row {k}") for k, row in enumerate(rows)]
+    limits.append(pm.weights(at_most=np.minimum(inside + 2.0 * slack, 1.0), at_least=0.2 * inside))
+    arguments = {"m": m, "distance": distance, "divergence": divergence, "order": order, "prior": prior}
+    return pm.BoundProblem(risks, **(arguments | {"constraints": limits} | more))
+
+
+@pytest.mark.parametrize(("distance", "divergence", "order"), PAIRS)
+@settings(max_examples=15)
+@given(given_set=sets(), corner=st.integers(0, 2**32 - 1))
+def test_no_posterior_that_keeps_the_constraints_is_below(distance, divergence, order, given_set, corner):
+    problem = constrained(given_set, distance, divergence, order)
+    solution = pm.solve(problem, "frontier")
+    assert solution.status == "optimal"
+    assert solution.details["constraint_violation"] <= 1e-12
+    assert solution.is_global
+    assert solution.lower_bound >= solution.bound * (1.0 - 1e-8)
+    random = np.random.default_rng(corner)
+    corners = [problem.posteriors.minimise(random.standard_normal(problem.size))[0] for _ in range(5)]
+    for weights in random.dirichlet(np.ones(6), size=20):
+        q = np.maximum(weights @ np.array([*corners, given_set[3]]), 0.0)
+        assert problem.bound(q / q.sum()) >= solution.lower_bound
+
+
+@pytest.mark.parametrize("order", [1.0, 1.5, 2.0, 3.0])
+@settings(max_examples=25)
+@given(given_set=sets(), beta=st.sampled_from([0.0, 0.3, 3.0, 30.0]))
+def test_the_tilted_minimiser_is_that_of_a_convex_solver(order, given_set, beta):
+    problem = constrained(given_set, "kl", "chi2")
+    divergence = divergences.by_name("kl" if order == 1.0 else "renyi", order)
+    found = Tilting(divergence, problem.risks, problem.prior, problem.posteriors).at(beta)
+    q = cp.Variable(problem.size, nonneg=True)
+    if order == 1.0:
+        statistic = cp.sum(cp.rel_entr(q, problem.prior))
+    else:
+        statistic = cp.sum(cp.multiply(problem.prior ** (1.0 - order), cp.power(q, order)))
+    rows = [row.values @ q <= row.limit for row in problem.posteriors.rows]
+    box = [q >= problem.posteriors.lower, q <= problem.posteriors.upper, cp.sum(q) == 1.0]
+    model = cp.Problem(cp.Minimize(statistic + beta * (problem.risks @ q)), rows + box)
+    model.solve(cp.CLARABEL)
+    value = divergence.statistic(found.posterior, problem.prior) + beta * float(problem.risks @ found.posterior)
+    assert found.posterior.sum() == pytest.approx(1.0, abs=1e-12)
+    assert problem.posteriors.violation(found.posterior) <= 1e-9
+    assert value == pytest.approx(model.value, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize(("distance", "divergence", "order"), PAIRS)
+def test_a_certificate_proves_what_the_solution_says(distance, divergence, order):
+    random = np.random.default_rng(3)
+    given_set = (random.random(30), np.full(30, 1 / 30), list(random.random((2, 30))), np.full(30, 1 / 30), 0.01)
+    problem = constrained(given_set, distance, divergence, order)
+    solution = pm.solve(problem, "frontier")
+    certificate = solution.details["certificate"]
+    assert proven(problem, certificate) >= solution.lower_bound
+    for column, change in ((0, 1.2), (1, 1.1), (2, 1.5)):
+        wrong = certificate.copy()
+        wrong[:-1, column] = wrong[:-1, column] * change + 0.01
+        assert proven(problem, wrong) < solution.lower_bound - 1e-9
+
+
+@given(given_set=sets(), factors=st.lists(st.floats(0.0, 3.0), min_size=12, max_size=12))
+def test_a_wrong_certificate_proves_less_and_nothing_false(given_set, factors):
+    problem = constrained(given_set, "kl", "chi2")
+    solution = pm.solve(problem, "frontier")
+    certificate = solution.details["certificate"].copy()
+    spots = np.arange(12) * 7 % certificate[:-1].size
+    certificate[:-1].flat[spots] *= factors
+    assert proven(problem, certificate) <= solution.bound * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize(("distance", "divergence"), [("kl", "chi2"), ("squared", "kl"), ("linear", "chi2")])
+@settings(max_examples=12)
+@given(given_set=sets(6), limit=st.integers(1, 4), sized=st.booleans())
+def test_few_classifiers_against_every_support(distance, divergence, given_set, limit, sized):
+    risks, prior, (sizes, _), _, _ = given_set
+    size, arguments = risks.size, {"m": 60, "distance": distance, "divergence": divergence, "prior": prior}
+    total = float(np.sort(sizes)[:limit].sum()) * 1.1
+    few = pm.support(sizes=sizes, total=total) if sized else pm.support(at_most=limit)
+    solution = pm.solve(pm.BoundProblem(risks, constraints=few, **arguments), "frontier")
+    best = np.inf
+    for count in range(1, size + 1):
+        for support in map(list, combinations(range(size), count)):
+            if sizes[support].sum() <= total if sized else count <= limit:
+                caps = np.zeros(size)
+                caps[support] = 1.0
+                alone = pm.BoundProblem(risks, constraints=pm.weights(at_most=caps), **arguments)
+                best = min(best, pm.solve(alone, "frontier").bound)
+    assert solution.is_global
+    assert solution.bound == pytest.approx(best, rel=1e-8)
+    assert solution.lower_bound <= best * (1.0 + 1e-11)
+
+
+@settings(max_examples=12)
+@given(given_set=sets(5), limit=st.integers(1, 3))
+def test_few_classifiers_and_rows_against_every_support(given_set, limit):
+    risks, prior, (row, _), _, slack = given_set
+    rows = pm.average(row, at_most=float(np.sort(row)[: row.size // 2 + 1].mean()) + slack)
+    arguments = {"m": 60, "prior": prior}
+    solution = pm.solve(pm.BoundProblem(risks, constraints=[rows, pm.support(at_most=limit)], **arguments), "frontier")
+    best = np.inf
+    for support in combinations(range(risks.size), min(limit, risks.size)):
+        caps = np.zeros(risks.size)
+        caps[list(support)] = 1.0
+        try:
+            alone = pm.BoundProblem(risks, constraints=[rows, pm.weights(at_most=caps)], **arguments)
+        except pm.InputError:
+            continue
+        best = min(best, pm.solve(alone, "frontier").bound)
+    assert solution.is_global
+    assert solution.bound == pytest.approx(best, rel=1e-7)
+    assert solution.lower_bound <= best * (1.0 + 1e-11)
+
+
+@given(st.lists(st.tuples(shares, st.floats(0.01, 1.0)), min_size=1, max_size=9), shares)
+def test_knapsack_against_all_choices(items, share):
+    values, costs = np.array(items).T
+    total = share * costs.sum()
+    found, most = knapsack(values, costs, total)
+    every = (list(each) for count in range(len(items) + 1) for each in combinations(range(len(items)), count))
+    best = max(values[each].sum() for each in every if costs[each].sum() <= total)
+    assert costs[found].sum() <= total + 1e-9
+    assert values[found].sum() == pytest.approx(best, abs=1e-12)
+    assert most >= best - 1e-12
+
+
+@pytest.mark.parametrize(("distance", "divergence", "order"), PAIRS)
+def test_multipliers_and_sensitivities_are_difference_quotients(distance, divergence, order):
+    random = np.random.default_rng(8)
+    given_set = (random.random(12), np.full(12, 1 / 12), list(random.random((2, 12))), np.full(12, 1 / 12), 0.02)
+    problem = constrained(given_set, distance, divergence, order)
+    solution = pm.solve(problem, "frontier")
+    rates = solution.sensitivities
+    assert max(solution.multipliers.values()) > 1e-3
+
+    def smallest(**changes):
+        return pm.solve(problem.replace(**changes), "frontier").bound
+
+    assert rates["m"] == pytest.approx(smallest(m=101) - solution.bound, rel=1e-2)
+    assert rates["delta"] == pytest.approx((smallest(delta=0.0501) - smallest(delta=0.0499)) / 0.0002, rel=1e-3)
+    step = 1e-4
+    for i in (0, 5):
+        risks = [problem.risks + sign * step * np.eye(12)[i] for sign in (-1.0, 1.0)]
+        expected = (smallest(risks=risks[1]) - smallest(risks=risks[0])) / (2.0 * step)
+        assert rates["risks"][i] == pytest.approx(expected, rel=1e-2, abs=1e-5)
+    for k, row in enumerate(problem.posteriors.rows):
+        bounds = []
+        for sign in (-1.0, 1.0):
+            moved = list(problem.constraints)
+            moved[k] = pm.average(row.values, at_most=row.limit + sign * step, name=row.name)
+            bounds.append(smallest(constraints=moved))
+        expected = (bounds[1] - bounds[0]) / (2.0 * step)
+        assert rates["rows"][row.name] == pytest.approx(expected, rel=2e-2, abs=1e-5)
+        assert solution.multipliers[row.name] == -rates["rows"][row.name]
+
+
+def test_merging_changes_nothing():
+    random = np.random.default_rng(1)
+    risks, values = random.integers(0, 6, 400) / 40, random.integers(0, 3, 400).astype(float)
+    rows = [pm.average(values, at_most=0.7, name="cost"), pm.weights(at_most=0.01)]
+    problem = pm.BoundProblem(risks, m=200, constraints=rows)
+    merged, plain = (pm.solve(problem, "frontier", merge=merge) for merge in (True, False))
+    assert merged.details["merged_size"] <= 18 < plain.details["merged_size"]
+    assert merged.bound == pytest.approx(plain.bound, rel=1e-10)
+    assert merged.posterior == pytest.approx(plain.posterior, abs=1e-6)
+    assert merged.multipliers == pytest.approx(plain.multipliers, rel=1e-5)
+    assert pm.solve(problem.replace(constraints=pm.support(at_most=5))).details["merged_size"] == 400
+
+
+def test_a_second_minimum_under_a_cap_is_not_taken_for_the_first():
+    """One good classifier among many poor ones: without the search everywhere a method stays near the prior."""
+    problem = pm.BoundProblem([0.0] + [0.5] * 60, m=30, distance="squared", constraints=pm.weights(at_most=0.9))
+    solution = pm.solve(problem, "frontier")
+    assert solution.is_global
+    everywhere = [problem.bound(np.r_[w, np.full(60, (1.0 - w) / 60)]) for w in np.linspace(0.0, 0.9, 2001)]
+    assert solution.bound == pytest.approx(min(everywhere), abs=1e-6)
+    assert solution.bound <= min(everywhere)
+    assert len(solution.local_minima) == 1
+
+
+def test_posteriors_of_one_point():
+    """Caps that sum to one leave no choice."""
+    problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, constraints=pm.weights(at_most=[0.5, 0.25, 0.25]))
+    solution = pm.solve(problem, "frontier")
+    assert solution.posterior == pytest.approx([0.5, 0.25, 0.25])
+    assert solution.is_global
+    assert Posteriors(3, problem.constraints).violation(solution.posterior) <= 1e-12
