@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pacb_models.models.limits import box, limits
 from pacb_models.numerics.inner import one_thread
 from pacb_models.solution import Outcome
 
@@ -37,12 +38,17 @@ STATUS_MAP: dict[tuple[str, int], tuple[str, str]] = {
 }
 
 
+#: The smallest q/p of a steep divergence (KL) under constraints, where its logarithm is no variable.
+LEAST_RATIO = 1e-12
+
+
 class SciPy(FirstOrder):
     """A method of ``scipy.optimize.minimize`` that takes bounds and constraints, for any bound with slopes.
 
     SciPy's own tolerances are as small as they can be: the method ends when the KKT residual is small enough.
     """
 
+    honours = ("average", "weights")
     iterations = 1000
     #: SciPy's name for the method, and its tolerances.
     method: str
@@ -82,15 +88,24 @@ class _Stationary(Exception):
 def _minimise(oracle: Oracle, start: np.ndarray, options: Options, method: str, settings: dict[str, float]) -> Outcome:
     from scipy.optimize import Bounds, LinearConstraint, minimize
 
-    prior = oracle.problem.prior
+    problem, prior = oracle.problem, oracle.problem.prior
     coordinates: Coordinates
     conditions: dict[str, Any] = {}
-    if oracle.steep:
+    if oracle.steep and problem.posteriors is None:
         coordinates = Logits(oracle, np.sqrt(prior))
     else:
         # The ratios q/p, all of order one.
         coordinates = Scaled(oracle, prior)
-        conditions = {"bounds": Bounds(0.0, np.inf), "constraints": LinearConstraint(prior, 1.0, 1.0)}
+        floors, caps = (bounds / prior for bounds in box(problem))
+        # Slopes that are infinite at weight zero are to stay finite.
+        floors = np.maximum(floors, LEAST_RATIO) if oracle.steep else floors
+        rows = limits(problem)
+        averages = np.array([prior, *(prior * limit.values for limit in rows)])
+        least = np.array([1.0, *(0.0 if limit.equality else -np.inf for limit in rows)])
+        conditions = {
+            "bounds": Bounds(floors, np.maximum(caps, floors)),
+            "constraints": LinearConstraint(averages, least, np.array([1.0, *(0.0 for _ in rows)])),
+        }
     iterations = 0
 
     def stationary(x: np.ndarray) -> bool:
