@@ -26,6 +26,8 @@ from .processes import ended_with_us
 PATIENCE = 60.0
 #: ... and after which there is a word.
 SILENCE = 10.0
+#: Seconds in which a scheduler must answer.
+ANSWER = 10.0
 #: Seconds between questions to the scheduler.
 PULSE = 0.5
 #: Seconds between looks at what has finished.
@@ -125,7 +127,7 @@ def connect(address: str) -> Any:
     try:
         # What is no address at all would leave half a client behind, which takes long to leave and leaves a traceback.
         get_address_host_port(address)
-        return Client(address, timeout="10s", set_as_default=False)
+        return Client(address, timeout=ANSWER, set_as_default=False)
     except (OSError, ValueError) as reason:
         raise InputError(f"--dask is {address!r}; no Dask scheduler answers there ({reason}).") from None
 

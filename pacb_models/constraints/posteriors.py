@@ -362,19 +362,21 @@ def _linear_program(
     from scipy.optimize import linprog
 
     unit = float(np.abs(costs).max()) or 1.0
-    found = linprog(
-        costs / unit,
-        A_ub=matrix,
-        b_ub=np.zeros(matrix.shape[0]),
-        A_eq=np.ones((1, costs.size)),
-        b_eq=np.ones(1),
-        bounds=np.column_stack((lower, upper)),
-        method="highs",
-        options=TOLERANCES,
-    )
-    if found.x is None:
-        return None
-    return found.x, np.maximum(-found.ineqlin.marginals, 0.0) * unit
+    # Where costs are almost equal HiGHS may not know that it has arrived, unless it is asked for less.
+    for options in (TOLERANCES, {}):
+        found = linprog(
+            costs / unit,
+            A_ub=matrix,
+            b_ub=np.zeros(matrix.shape[0]),
+            A_eq=np.ones((1, costs.size)),
+            b_eq=np.ones(1),
+            bounds=np.column_stack((lower, upper)),
+            method="highs",
+            options=options,
+        )
+        if found.x is not None:
+            return found.x, np.maximum(-found.ineqlin.marginals, 0.0) * unit
+    return None
 
 
 def _excess(matrix: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]) -> float:

@@ -81,6 +81,9 @@ class SortedFrontier(PowerFrontier):
         mass = float(self.table[1, self.without_excess - 1])
         return (float(self.table[2, -1]), 1.0), (0.0, max(1.0 / math.sqrt(mass), 1.0))
 
+    def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
+        return self._shares(strength, y)
+
     @property
     def last(self) -> float:
         return -math.log(float(self.ordered[self.without_excess]))

@@ -321,7 +321,9 @@ def test_reproduction_on_a_cluster_is_the_same_and_survives_a_killed_worker(clus
     assert (there / name).read_bytes() == (here / name).read_bytes()
 
 
-def test_no_cluster_is_one_sentence(tmp_path, capsys):
+def test_no_cluster_is_one_sentence(tmp_path, capsys, monkeypatch):
+    # Dask asks again and again, however quickly it is refused.
+    monkeypatch.setattr("pacb_models.cluster.ANSWER", 1.0)
     with pytest.raises(InputError, match="no Dask scheduler answers there"):
         list(spread(abs, range(3), "tcp://127.0.0.1:9"))
     command = ["train", "wdbc", "--count", "4", "--out", str(tmp_path / "x.csv")]
