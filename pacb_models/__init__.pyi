@@ -10,6 +10,7 @@ from .constants import moment_constant as moment_constant
 from .constraints import average as average
 from .constraints import support as support
 from .constraints import weights as weights
+from .constraints.certified import minimise_certified as minimise_certified
 from .direct import DirectProblem as DirectProblem
 from .distances.checks import check_derivatives as check_derivatives
 from .errors import InputError as InputError
@@ -26,6 +27,8 @@ from .solving.checking import cross_check as cross_check
 from .solving.many import ProblemBatch as ProblemBatch
 from .solving.many import SolutionBatch as SolutionBatch
 from .solving.many import solve_many as solve_many
+from .solving.paths import SolutionPath as SolutionPath
+from .solving.paths import path as path
 from .solving.registry import available_solvers as available_solvers
 from .solving.running import solve as solve
 

@@ -9,17 +9,14 @@ from typing import Any
 
 def as_html(text: str, titles: Sequence[str], rows: Sequence[Sequence[Any]], total: int) -> str:
     """The first line in bold, the others below it, and a table whose first column is text; ``total`` rows exist."""
-    first, *others = (escape(line) for line in text.splitlines())
-    head = "".join(f'<th style="text-align:{_side(place)}">{escape(title)}</th>' for place, title in enumerate(titles))
-    body = "".join(f"<tr>{''.join(_cell(place, cell) for place, cell in enumerate(row))}</tr>" for row in rows)
+
+    def line(tag: str, cells: Sequence[Any]) -> str:
+        sides = ["left", *["right"] * (len(cells) - 1)]
+        marked = (f'<{tag} style="text-align:{side}">{escape(str(cell))}</{tag}>' for side, cell in zip(sides, cells))
+        return f"<tr>{''.join(marked)}</tr>"
+
+    first, *others = (escape(sentence) for sentence in text.splitlines())
+    body = "".join(line("td", row) for row in rows)
     more = f"<p>and {total - len(rows)} more</p>" if total > len(rows) else ""
-    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}" if rows else ""
+    table = f"<table><thead>{line('th', titles)}</thead><tbody>{body}</tbody></table>{more}" if rows else ""
     return f"<div><p><strong>{first}</strong></p><p>{'<br>'.join(others)}</p>{table}</div>"
-
-
-def _side(place: int) -> str:
-    return "left" if place == 0 else "right"
-
-
-def _cell(place: int, cell: Any) -> str:
-    return f'<td style="text-align:{_side(place)}">{escape(str(cell))}</td>'

@@ -6,7 +6,7 @@ import math
 import numbers
 import reprlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,8 @@ def real_numbers(name: str, values: object, expected: str = "a number or an arra
     refuse_masked(name, values)
     try:
         array = np.asarray(values)
-        if array.dtype.kind not in "biufO" or any(isinstance(entry, str | bytes | None) for entry in _objects(array)):
+        objects = array.flat if array.dtype.kind == "O" else ()
+        if array.dtype.kind not in "biufO" or any(isinstance(entry, str | bytes | None) for entry in objects):
             raise TypeError
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError):
@@ -39,10 +40,6 @@ def refuse_masked(name: str, values: object) -> None:
     """Refuse an array with masked entries, which NumPy's conversions take for known."""
     if np.ma.is_masked(values):
         raise InputError(f"{name} is a masked array; every entry must be known.")
-
-
-def _objects(array: np.ndarray) -> Iterable[object]:
-    return array.flat if array.dtype.kind == "O" else ()
 
 
 def _vector(name: str, values: object) -> np.ndarray:

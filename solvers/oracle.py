@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pacb_models import optimality
+from pacb_models.constraints.posteriors import FEASIBLE
 from pacb_models.numerics.inner import dot
 from pacb_models.problem import Problem
 from pacb_models.solution import Outcome, Trace
@@ -27,8 +28,9 @@ class TimeUp(Exception):
 class Oracle:
     """Value and slopes of a bound at weights on the simplex.
 
-    It counts what it is asked, remembers the best posterior it has seen, and raises :class:`TimeUp` after the deadline
-    (a reading of :func:`time.monotonic`). Weights are taken as they are, unchecked: a method stays on the simplex.
+    It counts what it is asked, remembers the best posterior it has seen that keeps the constraints, and raises
+    :class:`TimeUp` after the deadline (a reading of :func:`time.monotonic`). Weights are taken as they are, unchecked:
+    a method stays on the simplex.
     """
 
     def __init__(self, problem: Problem, options: Options | None = None):
@@ -37,7 +39,7 @@ class Oracle:
         self.deadline = math.inf if options is None else options.deadline
         self.function_evaluations = 0
         self.gradient_evaluations = 0
-        self.best, self.best_posterior = math.inf, problem.prior
+        self.best, self.best_posterior = math.inf, problem.prior if options is None else options.start
         self.trace = Trace(options is not None and options.trace)
         #: True for bounds whose slopes are minus infinity at weight zero.
         self.steep = is_steep(problem)
@@ -58,9 +60,14 @@ class Oracle:
             bound = problem.bound_at(problem.empirical_risk(q), problem.divergence_size(q))
         else:
             bound = float(problem.bound(q))
-        if bound < self.best:
+        if bound < self.best and self.kept(q):
             self.best, self.best_posterior = bound, q
         return bound
+
+    def kept(self, q: np.ndarray) -> bool:
+        """Whether weights keep the problem's constraints, but for rounding."""
+        posteriors = self.problem.posteriors
+        return posteriors is None or posteriors.violation(q) <= FEASIBLE
 
     def slopes(self, q: np.ndarray) -> np.ndarray:
         """The gradient less its mean under ``q``, which on the simplex is the slope towards each classifier.
@@ -84,6 +91,9 @@ class Oracle:
 
     def stationary(self, q: np.ndarray, tolerance: float) -> bool:
         """True when the KKT residual is at most the tolerance; computed in full only where its larger part is."""
+        if self.problem.posteriors is not None:
+            # The slopes say nothing without the multipliers of the constraints.
+            return self.kept(q) and self.problem.judge(q).kkt_residual <= tolerance
         slopes = self.slopes(q)
         larger_part = dot(q, np.abs(slopes)) if self.steep else -float(slopes.min())
         return larger_part <= tolerance and self.problem.judge(q).kkt_residual <= tolerance

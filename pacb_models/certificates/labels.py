@@ -102,7 +102,9 @@ def _coded(parts: Sequence[NDArray[Any]]) -> tuple[list[NDArray[Any]], int]:
         if 0 <= low <= high < _MOST_CODES:
             return list(parts), high + 1
         if high - low < _MOST_CODES:
-            return [_shifted(part, low) for part in parts], high - low + 1
+            # Modulo 2^64 the difference is right whatever the types are, and it is small.
+            shift = np.uint64(low % 2**64)
+            return [(part.astype(np.uint64) - shift).astype(np.int16) for part in parts], high - low + 1
     if all(part.dtype.kind in "iubf" for part in parts):
         pairs = [np.unique(part, return_inverse=True) for part in parts]
         known = np.unique(np.concatenate([values for values, _ in pairs]))
@@ -123,8 +125,3 @@ def _coded(parts: Sequence[NDArray[Any]]) -> tuple[list[NDArray[Any]], int]:
     ranks = np.empty(len(seen), dtype=np.int32)
     ranks[[seen[label] for label in order]] = np.arange(len(seen))
     return [ranks[code].reshape(part.shape) for code, part in zip(codes, parts, strict=True)], len(seen)
-
-
-def _shifted(part: NDArray[Any], low: int) -> NDArray[np.int16]:
-    # Modulo 2^64 the difference is right whatever the types are, and it is small.
-    return (part.astype(np.uint64) - np.uint64(low % 2**64)).astype(np.int16)

@@ -133,7 +133,7 @@ def certify_predictions(
         np.count_nonzero(wrong, axis=0),
         len(truth),
         delta,
-        prior=vote_prior(size) if with_vote else None,
+        prior=np.array([VOTE_SHARE, *[(1.0 - VOTE_SHARE) / size] * size]) if with_vote else None,
         names=names,
     )
     return certificate.with_note(_PRIOR_NOTE.format(size=size)) if with_vote else certificate
@@ -143,11 +143,6 @@ _PRIOR_NOTE = (
     f"The prior, fixed beforehand, has {VOTE_SHARE:g} on the majority vote and shares {1.0 - VOTE_SHARE:g} equally "
     "among the {size} classifiers."
 )
-
-
-def vote_prior(size: int) -> NDArray[np.float64]:
-    """The vote first, then the classifiers."""
-    return np.concatenate([[VOTE_SHARE], np.full(size, (1.0 - VOTE_SHARE) / size)])
 
 
 def vote_name(size: int, names: Sequence[str] = ()) -> str:

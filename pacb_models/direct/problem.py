@@ -73,7 +73,7 @@ class DirectProblem(Problem):
         Where a weight is zero, the largest risk that costs nothing: the empirical one, the slope towards that
         classifier.
         """
-        return self._worst_case(check_posterior(posterior, self.size)).risks
+        return self.worst_case(check_posterior(posterior, self.size)).risks
 
     def gradient(self, posterior: ArrayLike) -> NDArray[np.float64]:
         """The derivatives of the bound with respect to the posterior weights: the worst risks."""
@@ -81,9 +81,6 @@ class DirectProblem(Problem):
 
     def worst_case(self, q: NDArray[np.float64]) -> WorstCase:
         """The bound, rounded up, and the worst risks, of weights on the simplex that are not checked."""
-        return self._worst_case(q)
-
-    def _worst_case(self, q: NDArray[np.float64]) -> WorstCase:
         root = self.common_risk
         found = worst_case(self.penalty, self.risks, self.prior, self.log_radius, q, root.high)
         # No bound is below the common risk; a last digit may be.
@@ -114,7 +111,7 @@ class DirectProblem(Problem):
 
     def bound(self, posterior: ArrayLike) -> float:
         """The bound at a posterior given in the order of ``risks``."""
-        return self._worst_case(check_posterior(posterior, self.size)).bound
+        return self.worst_case(check_posterior(posterior, self.size)).bound
 
     def judge(self, q: NDArray[np.float64]) -> Judgement:
         r"""The residual is :math:`\sum_i \max(q_i, \hat q_i)\,|l_i - \bar l|` with the worst risks ``l``, their average
@@ -123,7 +120,7 @@ class DirectProblem(Problem):
         The worst risk of a classifier is a small power of its weight, so that single slopes say nothing of what is to
         be gained; weighted, they bound it: :math:`B^\circ(q) - \min B^\circ \le \sum_i (q_i - q^*_i)(l_i - \bar l)`.
         """
-        bound, risks = self._worst_case(q)
+        bound, risks = self.worst_case(q)
         mean = dot(q, risks)
         wanted = self.weights_at(mean)
         residual = relative(dot(np.maximum(q, wanted), np.abs(risks - mean)), bound)

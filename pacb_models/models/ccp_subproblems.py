@@ -17,6 +17,7 @@ from ..errors import InputError
 from ..problem import BoundProblem
 from ..solver import lacking
 from .algebra import Algebra
+from .convex import kept
 
 if TYPE_CHECKING:
     import clarabel
@@ -85,6 +86,8 @@ class OneSidedSubproblem:
 
     .. math:: \min_{q \ge 0,\ \sum q = 1}\; \sum_i q_i (l_i - l_{\min}) + c' \lVert q/\sqrt p \rVert
 
+    over the posteriors that keep the problem's averages, caps and floors.
+
     For kl it is what is left of linearising :math:`c\,t \le kl(L, r)` at :math:`(q^0, r^0)` when ``r`` is eliminated:
     :math:`c' = c/d` with the difference ``d`` of the logits of :math:`r^0` and :math:`L^0`.
 
@@ -96,20 +99,27 @@ class OneSidedSubproblem:
     once; one conic solver object is kept, whose objective vector, affine in ``c'``, is all that changes.
     """
 
-    def __init__(self, risks: np.ndarray, prior: np.ndarray):
+    def __init__(self, problem: BoundProblem, least_risk: bool = False):
         import cvxpy as cp
 
         #: Risks above the smallest: a constant in the objective would only cost digits.
-        self.excess = risks - risks.min()
-        self.prior = prior
+        self.excess = problem.risks - problem.risks.min()
+        self.bound_problem, self.prior = problem, problem.prior
         self.ratio = cp.Parameter(nonneg=True, name="ratio")
-        self.posterior = cp.Variable(risks.size, name="q")
-        norm = cp.norm(cp.multiply(1.0 / np.sqrt(prior), self.posterior), 2)
+        self.posterior = cp.Variable(problem.size, name="q")
+        norm = cp.norm(cp.multiply(1.0 / np.sqrt(self.prior), self.posterior), 2)
+        positive = np.flatnonzero(self.excess)
         #: The model, to print or to hand to another solver.
         self.problem = cp.Problem(
             cp.Minimize(self.excess @ self.posterior + self.ratio * norm),
-            [cp.sum(self.posterior) == 1.0, self.posterior >= 0.0],
+            [
+                cp.sum(self.posterior) == 1.0,
+                self.posterior >= 0.0,
+                *kept(problem, self.posterior),
+                *([self.posterior[positive] == 0.0] if least_risk and positive.size else []),
+            ],
         )
+        self._free = problem.posteriors is None and not least_risk
         self._data, self._constant_costs = self._canonical_form(1.0), self._canonical_form(0.0)["c"]
         self._ratio_costs = self._data["c"] - self._constant_costs
         self._settings = _conic_settings(math.inf)
@@ -142,25 +152,20 @@ class OneSidedSubproblem:
 
         The conic solver's weights are accurate to about :math:`10^{-10}`, too little for the ratios :math:`q_i/p_i` of
         the gradient where the prior is small. Its value is as accurate, is a single number, and determines all
-        weights: by strong duality it is the multiplier of :math:`\sum q = 1`. Should it drown in rounding, the
-        solver's own weights remain.
+        weights: by strong duality it is the multiplier of :math:`\sum q = 1`. Should it drown in rounding, and under
+        constraints, which have multipliers of their own, the solver's own weights remain.
         """
-        weights = self.prior * np.maximum(result.obj_val_dual - self.excess, 0.0)
+        weights = self.prior * np.maximum(result.obj_val_dual - self.excess, 0.0) if self._free else np.zeros(1)
         if not weights.sum() > 0.0:
             weights = _values(self._data, result, self.posterior)
         return _normalised(weights)
 
     def _solve_least_risk(self, seconds: float) -> Step:
-        least = self.excess == 0.0
+        if self._free:
+            return Step(_normalised(np.where(self.excess > 0.0, 0.0, self.prior)), SOLVED[0])
         if self._least_risk is None:
-            prior = self.prior[least]
-            self._least_risk = OneSidedSubproblem(np.zeros(prior.size), prior / prior.sum())
-        step = self._least_risk.solve(1.0, seconds)
-        if step.posterior is None:
-            return step
-        posterior = np.zeros(self.prior.size)
-        posterior[least] = step.posterior
-        return step._replace(posterior=posterior)
+            self._least_risk = OneSidedSubproblem(self.bound_problem, least_risk=True)
+        return self._least_risk.solve(1.0, seconds)
 
 
 class PaperForm(Algebra):

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from pacb_models.constraints import Support, Weights
+from pacb_models.constraints.posteriors import FEASIBLE
 from pacb_models.errors import InputError
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
@@ -25,9 +27,10 @@ from pacb_models.solving.judging import onto_simplex
 from pacb_models.validation import check_posterior
 
 from ..first_order import mirror
+from ..fixed_points import fixed_point
 from ..nonlinear.native import native_output_silenced
 from ..options import deadline_after
-from ..starts import best_start
+from ..starts import best_start, nearest
 from . import scip_worker
 from .scip_model import LEAST_RISK, ScipModel, out_of_reach
 
@@ -63,12 +66,13 @@ class Scip(Solver):
 
     To confirm a minimum, not to find it: χ² problems close in seconds up to a few hundred classifiers of different
     risk, KL and high Rényi orders far earlier end at the time limit, with the lower bound reached so far. SCIP runs in
-    a process of its own, which it may end. Its weights are right to about 1e-3 and are polished by ``mirror``; the
-    lower bound is SCIP's dual bound less its tolerance, and nothing in it is ours.
+    a process of its own, which it may end. Its weights are right to about 1e-3 and are polished by ``mirror``, under
+    constraints by ``fixed-point``; the lower bound is SCIP's dual bound less its tolerance, and nothing in it is ours.
     """
 
     name = "scip"
     needs = ("model",)
+    honours = ("average", "weights", "support")
     requires = ("pyscipopt",)
     install = "pip install 'pacb-models[solvers]', or pip install pyscipopt"
     local = False
@@ -106,7 +110,11 @@ class Scip(Solver):
         deadline = deadline_after(time_limit)
         if options is not None and not isinstance(options, dict):
             raise InputError(f"options is {options!r}; it must be a dict of SCIP's parameters.")
-        first = best_start(problem) if start is None else check_posterior(start, problem.size, "start")
+        first = _first(problem) if start is None else check_posterior(start, problem.size, "start")
+        if problem.posteriors is not None and problem.posteriors.violation(first) > FEASIBLE:
+            if problem.posteriors.support is not None:
+                raise InputError("start breaks the problem's constraints; it must keep them.")
+            first = nearest(problem, first)
         if start is None:
             # The model's units are those of the start, and its tolerances are best kept near a minimum.
             first = _polished(problem, first, PREPARING, time_limit)
@@ -138,10 +146,44 @@ class Scip(Solver):
 def _polished(
     problem: BoundProblem, weights: np.ndarray, iterations: int, time_limit: float | None = None
 ) -> np.ndarray:
-    """The weights after some iterations of ``mirror``, where those make the bound smaller."""
-    found = mirror.SOLVER.run(problem, start=weights, max_iterations=iterations, time_limit=time_limit).posterior
+    """The weights after some iterations of ``mirror``, or of ``fixed-point``, where those make the bound smaller, or
+    keep constraints that the weights break a little."""
+    posteriors, polished = problem.posteriors, problem
+    method: Solver = mirror.SOLVER if posteriors is None else fixed_point.SOLVER
+    if posteriors is not None:
+        polished = problem if posteriors.support is None else on_support(problem, weights > 0.0)
+    found = method.run(polished, start=weights, max_iterations=iterations, time_limit=time_limit).posterior
     q = None if found is None else onto_simplex(found)[0]
-    return weights if q is None else min((q, weights), key=problem.bound)
+    if q is None:
+        return weights
+    broken = posteriors is not None and posteriors.violation(weights) > FEASIBLE
+    return q if broken else min((q, weights), key=problem.bound)
+
+
+def _first(problem: BoundProblem) -> np.ndarray:
+    """A posterior that keeps the problem's constraints: the best start, or the best on one support that can be."""
+    posteriors = problem.posteriors
+    if posteriors is None or posteriors.support is None:
+        return best_start(problem)
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    size, zero = problem.size, np.zeros((1, problem.size))
+    costs, total = posteriors.support.costs(size)
+    caps = np.diag(posteriors.upper)
+    rows = np.vstack((np.hstack((zero, costs[None, :])), np.hstack((np.eye(size), -caps))))
+    rows = np.vstack((rows, np.hstack((posteriors.matrix, np.zeros((len(posteriors.rows), size))))))
+    most = np.append(total, np.zeros(len(rows) - 1))
+    constraints = [LinearConstraint(np.append(np.ones(size), zero), 1.0, 1.0), LinearConstraint(rows, -np.inf, most)]
+    bounds = Bounds(np.append(posteriors.lower, zero), np.append(posteriors.upper, np.ones(size)))
+    integer = np.append(zero, np.ones(size))
+    found = milp(np.append(problem.risks, zero), integrality=integer, bounds=bounds, constraints=constraints)
+    return best_start(on_support(problem, found.x[size:] > 0.5))
+
+
+def on_support(problem: BoundProblem, held: np.ndarray) -> BoundProblem:
+    """The problem on some of its classifiers, without a limit on the support; the others stay, with a cap of zero."""
+    others = [each for each in problem.constraints if not isinstance(each, Support)]
+    return problem.replace(constraints=[*others, Weights(at_most=held.astype(float))])
 
 
 def _ask(task: dict[str, Any], seconds: float) -> dict[str, Any] | str:
@@ -172,6 +214,10 @@ def _outcome(model: ScipModel, first: np.ndarray, answer: dict[str, Any], elapse
         found = np.array([answer["values"][each.name] for each in model.weights]) * model.units
         q, _ = onto_simplex(found)
         weights = first if q is None else q
+        if model.switches:
+            on = np.array([answer["values"][each.name] > 0.5 for each in model.switches])
+            q, _ = onto_simplex(np.where(on, weights, 0.0))
+            weights = first if q is None else q
         if polish:
             weights = _polished(problem, weights, POLISHING)
     dual = float(answer["lower_bound"])

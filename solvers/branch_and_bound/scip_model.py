@@ -5,6 +5,8 @@ r"""The lifted model as SCIP reads it, in the forms in which SCIP recognises wha
 * KL: :math:`\sum_i p_i w_i \ln w_i \le D`; with :math:`q \ln(q/p)` SCIP does not see that it is convex.
 * A square root ``s`` of ``x`` is a variable with :math:`s^2 \ge x`.
 
+* A limit on the support: a binary for every weight, and for order two the cone in perspective form as well.
+
 All but the distance is convex; SCIP branches on ``L``, ``r``, ``s`` and ``t`` until the rest is settled. A form that is
 not an equality is a relaxation: what SCIP proves of it holds for the bound.
 
@@ -23,6 +25,7 @@ import numpy as np
 
 from pacb_models.models.algebra import SquaredNumbers, Squares, elementwise, object_array
 from pacb_models.models.lifted import values_at, write
+from pacb_models.models.limits import box
 from pacb_models.problem import BoundProblem
 
 #: Empirical risks below this are counted as this much: kl has no derivative at zero. The bound does not become smaller.
@@ -88,11 +91,13 @@ class ScipModel(Forms):
             self.units = np.maximum(self.size * self.prior ** (1.0 - 1.0 / order), LEAST_UNIT)
         else:
             self.units = np.maximum(self.prior, LEAST_ENTROPY_UNIT)
-        self.weights = object_array(
-            [self.scip.addVar(f"z{i}", lb=0.0, ub=1.0 / unit) for i, unit in enumerate(self.units.tolist())]
-        )
+        floors, caps = box(problem)
+        bounds = zip((floors / self.units).tolist(), (np.minimum(caps, 1.0) / self.units).tolist())
+        self.weights = object_array([self.scip.addVar(f"z{i}", lb=lb, ub=ub) for i, (lb, ub) in enumerate(bounds)])
         self.ratios = self.weights * (self.units / self.prior)
         self.start = dict(zip((each.name for each in self.weights), (start / self.units).tolist()))
+        #: One for each weight that may be positive; none without a limit on the support.
+        self.switches: list[Any] = []
         numbers = values_at(problem, start, Start).values
         self.scip.setObjective(write(self), "minimize")
         self.start |= {name: value / self.unit_of(value) for name, value in numbers.items()}
@@ -118,6 +123,39 @@ class ScipModel(Forms):
 
     def average(self, values: np.ndarray) -> Any:
         return self.quicksum((values * self.units * self.weights)[values != 0.0])
+
+    def support(self, costs: np.ndarray, total: float) -> None:
+        """A weight is at most its cap times a binary: SCIP sees that it is semicontinuous."""
+        self.switches = [self.scip.addVar(f"on{i}", vtype="B") for i in range(self.problem.size)]
+        for weight, on in zip(self.weights, self.switches):
+            self.scip.addCons(weight <= weight.getUbOriginal() * on)
+            self.start[on.name] = float(self.start[weight.name] > 0.0)
+        self.scip.addCons(self.quicksum(cost * on for cost, on in zip(costs.tolist(), self.switches)) <= total)
+
+    def norm(self, ratios: Any, order: float) -> Any:
+        t = super().norm(ratios, order)
+        if self.switches and order == 2.0:
+            self._write_perspective(t, self.size)
+        return t
+
+    def _write_perspective(self, t: Any, unit: float) -> None:
+        r"""The cone once more, in perspective: :math:`\sum_i s_i \le \tau`, :math:`z_i^2 \le s_i \tau_i` with
+        :math:`\tau_i \le \tau` and :math:`\tau_i` zero where the weight is.
+
+        It says nothing new of binaries, and much of the fractions that a relaxation puts in their place.
+        """
+        factors = self.prior * (self.units / (self.prior * unit)) ** 2
+        most, shares, tau = self.largest / unit, [], t / unit
+        for i, (factor, weight, on) in enumerate(zip(factors.tolist(), self.weights, self.switches)):
+            own = self.scip.addVar(f"tau{i}", lb=0.0, ub=most)
+            share = self.scip.addVar(f"s{i}_share", lb=0.0, ub=most)
+            shares.append(share)
+            self.scip.addCons(factor * weight * weight <= own * share)
+            self.scip.addCons(own <= most * on)
+            self.scip.addCons(own - tau <= 0.0)
+            held = self.start[on.name]
+            self.start |= {own.name: held, share.name: factor * self.start[weight.name] ** 2 * held}
+        self.scip.addCons(self.quicksum(shares) - tau <= 0.0)
 
     @staticmethod
     def unit_of(value: float) -> float:

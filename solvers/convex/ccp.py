@@ -3,7 +3,7 @@ r"""The convex–concave procedure: minimise a tangent of the concave part, move
 ``variant="one-sided"`` minimises at each step the tangent plane of the concave outer function, a second-order cone
 program (:class:`~pacb_models.models.ccp_subproblems.OneSidedSubproblem`). The plane lies above the bound and touches
 it, so every iterate is a valid bound, no larger than the one before, and the procedure comes to rest at KKT points
-only. Where there are several, the start decides which.
+only. Where there are several, the start decides which. Rows, caps and floors of the problem stand in every subproblem.
 
 ``variant="paper"`` is the procedure published for the kl distance. It linearises both sides of the equality that
 defines the bound, and each of its subproblems has a single feasible point, its own start
@@ -19,10 +19,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from pacb_models.errors import InputError
 from pacb_models.models.ccp_subproblems import (
     OneSidedSubproblem,
     Point,
@@ -35,35 +36,21 @@ from pacb_models.models.ccp_subproblems import (
 from pacb_models.models.convex import NormCone
 from pacb_models.optimality import kkt_residual
 from pacb_models.problem import BoundProblem, Problem
-from pacb_models.solution import LocalMinimum, Outcome, Trace
+from pacb_models.solution import Outcome, Trace
 from pacb_models.solver import Solver
 from pacb_models.solving.judging import OPTIMAL_RESIDUAL
-from pacb_models.solving.merging import Merged
-from pacb_models.validation import check_choice, check_count, check_positive, check_posterior
+from pacb_models.validation import check_choice
+
+from ..options import check_options
+from ..starts import from_all_starts
 
 VARIANTS = ("one-sided", "paper")
 
 #: An iterate may break its subproblem's constraints by rounding, not by more.
 FEASIBILITY = 1e-12
 
-#: Two stationary points are the same when their posteriors differ by less than this in total variation.
-SAME_POINT = 1e-3
-
 #: A subproblem: linearise at a point and solve within some seconds.
 Subproblem = Callable[[Point, float], Step]
-
-
-class StationaryPoint(NamedTuple):
-    """A point that some of the starts of a multi-start ended in."""
-
-    bound: float
-    empirical_risk: float
-    divergence: float
-    support_size: int
-    #: What the bordered Hessian says of it.
-    kind: str
-    #: How many starts led there.
-    starts: int
 
 
 class ConvexConcave(Solver):
@@ -76,46 +63,23 @@ class ConvexConcave(Solver):
     -------
     variant : {"one-sided", "paper"}
         The second needs a distance whose bound is a variable of its model and that is convex there, as kl is.
-    start : array of shape (H,), optional
-        Posterior to start from; the prior by default.
-    starts : int
-        Number of starts. Beyond the first they are random posteriors, uniform on the simplex (Dirichlet with all
-        parameters one).
-    seed : int
-        Seed of the random starts. Starts and results do not depend on ``n_jobs``.
-    n_jobs : int
-        Processes over which the starts are shared out (joblib's meaning: -1 is one per core).
-    max_iterations : int
-        Limit per start.
-    tolerance : float
-        A start has converged when both the relative decrease of its bound and its KKT residual are at most this.
-    time_limit : float, optional
-        Seconds for all starts together, set-up included. The point reached is returned, at worst the start itself.
-    trace : bool
-        Record the bound after every subproblem of the best start, with the seconds, in ``details["trace"]``.
+    start, starts, seed, tolerance, max_iterations, time_limit, trace
+        As for every solver; see :mod:`pacb_models.solvers.options`. A start has converged when the relative decrease of
+        its bound, too, is at most the tolerance.
 
-    Of several starts the best point is returned. ``details`` has ``history``, the bounds r_0, r_1, … of that start; one
-    entry per start that was reached in time in ``start_bounds``, ``bounds``, ``iterations``, ``statuses``,
-    ``messages``, ``residuals``, ``displacements`` (the largest change of a weight that the last subproblem proposed),
-    ``histories`` and ``posteriors``; and ``distinct_points``, the different stationary points found, best first.
+    ``details`` has, of the best start, ``history``, the bounds r_0, r_1, …, and ``displacement``, the largest change of
+    a weight that the last subproblem proposed. :func:`descend` tells the same of every start that one chooses oneself.
     """
 
     name = "ccp"
     needs = ("cone",)
+    honours = ("average", "weights")
     requires = ("cvxpy", "clarabel")
     install = "pip install cvxpy"
     keeps_time_limit = True
 
     def merges(self, problem: Problem, options: dict[str, Any]) -> bool:
         return super().merges(problem, options) and options.get("variant") != "paper"
-
-    def expand_details(self, details: dict[str, Any], merged: Merged[Any]) -> dict[str, Any]:
-        posteriors = np.array([merged.expand(posterior) for posterior in details["posteriors"]])
-        return {
-            **details,
-            "posteriors": posteriors,
-            "distinct_points": merged.expand_points(details["distinct_points"]),
-        }
 
     def unsupported(self, problem: Problem) -> str | None:
         reason = super().unsupported(problem)
@@ -130,33 +94,33 @@ class ConvexConcave(Solver):
     def run(
         self,
         problem: BoundProblem,
+        *,
         variant: str = "one-sided",
         start: object = None,
         starts: int = 1,
         seed: int = 0,
-        n_jobs: int = 1,
         max_iterations: int = 1000,
         tolerance: float = 1e-8,
         time_limit: float | None = None,
         trace: bool = False,
     ) -> Outcome:
-        began = time.monotonic()
-        check_choice("variant", variant, VARIANTS)
-        if variant == "paper":
-            check_paper_form(problem)
-        first = problem.prior if start is None else check_posterior(start, problem.size, "start")
-        random = np.random.default_rng(check_count("seed", seed, least=0))
-        others = random.dirichlet(np.ones(problem.size), size=check_count("starts", starts) - 1)
-        options = {
-            "variant": variant,
-            "max_iterations": check_count("max_iterations", max_iterations),
-            "tolerance": check_positive("tolerance", tolerance),
-            "trace": trace,
-            "deadline": math.inf if time_limit is None else began + check_positive("time_limit", time_limit),
-        }
-        n_jobs = n_jobs if n_jobs == -1 else check_count("n_jobs", n_jobs)
-        descents, setup_seconds = _descend_from_all(problem, np.vstack((first, others)), n_jobs, options)
-        return _outcome(problem, variant, starts, descents, setup_seconds)
+        options = check_options(
+            problem,
+            start=start,
+            starts=starts,
+            seed=seed,
+            tolerance=tolerance,
+            max_iterations=max_iterations,
+            time_limit=time_limit,
+            trace=trace,
+        )
+        began = time.perf_counter()
+        solve = subproblem(problem, variant)
+        setup_seconds = time.perf_counter() - began
+        limits = (options.max_iterations, options.tolerance, options.deadline, options.trace)
+        outcome = from_all_starts(problem, options, lambda q: descend(problem, solve, q, *limits).outcome())
+        outcome.setup_seconds = setup_seconds
+        return outcome
 
 
 class Descent:
@@ -229,6 +193,11 @@ class Descent:
         status = "optimal" if residual <= OPTIMAL_RESIDUAL else "not_converged"
         self.end(status, f"{reason}; the KKT residual there is {residual:.1e}.")
 
+    def outcome(self) -> Outcome:
+        """The point where it ended."""
+        details = {"history": self.history, "displacement": self.displacement, **self.trace.details()}
+        return Outcome(self.point.posterior, self.status, self.message, self.iterations, details=details)
+
 
 def descend(
     problem: BoundProblem,
@@ -252,91 +221,15 @@ def descend(
     return descent
 
 
-def _descend_from_all(
-    problem: BoundProblem, starts: np.ndarray, n_jobs: int, options: dict[str, Any]
-) -> tuple[list[Descent], float]:
-    """The descents in the order of their starts, and the seconds that compiling took."""
-    if n_jobs == 1 or len(starts) == 1:
-        return _descend_from_some(problem, starts, **options)
-    from joblib import Parallel, delayed, effective_n_jobs
-
-    shares = np.array_split(starts, min(effective_n_jobs(n_jobs), len(starts)))
-    results = Parallel(n_jobs=n_jobs)(delayed(_descend_from_some)(problem, share, **options) for share in shares)
-    return [descent for descents, _ in results for descent in descents], max(seconds for _, seconds in results)
-
-
-def _descend_from_some(
-    problem: BoundProblem, starts: np.ndarray, variant: str, deadline: float, **options: Any
-) -> tuple[list[Descent], float]:
-    """Compile the subproblem once and descend from each start, as far as the time allows."""
-    began = time.perf_counter()
-    solve = TwoSidedSubproblem(problem).solve if variant == "paper" else one_sided(problem)
-    setup_seconds = time.perf_counter() - began
-    descents = [descend(problem, solve, starts[0], deadline=deadline, **options)]
-    for start in starts[1:]:
-        if time.monotonic() >= deadline:
-            break
-        descents.append(descend(problem, solve, start, deadline=deadline, **options))
-    return descents, setup_seconds
-
-
-def one_sided(problem: BoundProblem) -> Subproblem:
-    """The compiled subproblem of the one-sided variant."""
-    compiled = OneSidedSubproblem(problem.risks, problem.prior)
+def subproblem(problem: BoundProblem, variant: str = "one-sided") -> Subproblem:
+    """The compiled subproblem of a variant."""
+    if check_choice("variant", variant, VARIANTS) == "paper":
+        if problem.posteriors is not None:
+            raise InputError("variant is 'paper', which knows no constraints; use 'one-sided'.")
+        check_paper_form(problem)
+        return TwoSidedSubproblem(problem).solve
+    compiled = OneSidedSubproblem(problem)
     return lambda point, seconds: compiled.solve(tangent_ratio(problem, point), seconds)
-
-
-def _outcome(
-    problem: BoundProblem, variant: str, starts: int, descents: list[Descent], setup_seconds: float
-) -> Outcome:
-    best = min(descents, key=lambda descent: descent.point.bound)
-    distinct = _distinct_points(problem, [descent.point for descent in descents if descent.status == "optimal"])
-    message = best.message
-    if starts > 1:
-        converged = sum(point.starts for point in distinct)
-        message = f"{len(descents)} of {starts} starts were reached and {converged} converged. {message}".rstrip()
-    return Outcome(
-        posterior=best.point.posterior,
-        status=best.status,
-        message=message,
-        iterations=best.iterations,
-        setup_seconds=setup_seconds,
-        local_minima=tuple(LocalMinimum(*point[:4]) for point in distinct[1:] if point.kind == "local minimum"),
-        details={
-            "variant": variant,
-            "history": best.history,
-            "start_bounds": np.array([descent.history[0] for descent in descents]),
-            "bounds": np.array([descent.point.bound for descent in descents]),
-            "iterations": np.array([descent.iterations for descent in descents]),
-            "statuses": [descent.status for descent in descents],
-            "messages": [descent.message for descent in descents],
-            "residuals": np.array([descent.residual() for descent in descents]),
-            "displacements": np.array([descent.displacement for descent in descents]),
-            "histories": [descent.history for descent in descents],
-            "posteriors": np.array([descent.point.posterior for descent in descents]),
-            "distinct_points": distinct,
-            **best.trace.details(),
-        },
-    )
-
-
-def _distinct_points(problem: BoundProblem, points: list[Point]) -> tuple[StationaryPoint, ...]:
-    """The different ones among stationary points, best first."""
-    found: list[list[Point]] = []
-    for point in sorted(points, key=lambda point: point.bound):
-        for same in found:
-            if 0.5 * np.abs(point.posterior - same[0].posterior).sum() < SAME_POINT:
-                same.append(point)
-                break
-        else:
-            found.append([point])
-    return tuple(_describe(problem, same[0], len(same)) for same in found)
-
-
-def _describe(problem: BoundProblem, point: Point, starts: int) -> StationaryPoint:
-    divergence = problem.divergence_function.value_of_size(point.norm)
-    kind = problem.classify(point.posterior, tol=OPTIMAL_RESIDUAL)
-    return StationaryPoint(point.bound, point.risk, divergence, int(np.count_nonzero(point.posterior)), kind, starts)
 
 
 SOLVER = ConvexConcave()

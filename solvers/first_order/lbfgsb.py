@@ -40,8 +40,7 @@ def minimise(
     """
     from scipy.optimize import minimize
 
-    oracle = coordinates.oracle
-    iterations = 0
+    oracle, iterations = coordinates.oracle, 0
 
     def stationary(x: np.ndarray) -> bool:
         return oracle.stationary(coordinates.posterior(x), options.tolerance)
@@ -50,23 +49,18 @@ def minimise(
         nonlocal iterations
         iterations += 1
         oracle.trace.add(intermediate_result.fun)
-        if iterations >= options.max_iterations or stationary(intermediate_result.x):
+        if iterations >= most or stationary(intermediate_result.x):
             raise StopIteration
 
-    settings = {
-        "maxiter": options.max_iterations,
-        "maxfun": 100 * options.max_iterations,
-        "ftol": 0.0,
-        "gtol": 0.0,
-        "maxcor": MEMORY,
-    }
+    most = options.max_iterations
+    settings = {"maxiter": most, "maxfun": 100 * most, "ftol": 0.0, "gtol": 0.0, "maxcor": MEMORY}
     # Its matrices are small; several BLAS threads cost more than they gain.
     with one_thread():
         try:
             x = coordinates.point(start)
             bound, before = coordinates.value(x), np.inf
             oracle.trace.add(bound)
-            while bound < before and iterations < options.max_iterations and not stationary(x):
+            while bound < before and iterations < most and not stationary(x):
                 before = bound
                 result = minimize(
                     coordinates.value,
@@ -86,7 +80,7 @@ def minimise(
     q = coordinates.posterior(x)
     if oracle.stationary(q, options.tolerance):
         return oracle.met_tolerance(q, iterations)
-    if iterations >= options.max_iterations:
+    if iterations >= most:
         return oracle.reached_iterations(iterations)
     return oracle.found_nothing_better(q, iterations)
 

@@ -30,6 +30,9 @@ The paper states its equations on the support of the ``H'`` smallest risks where
 searches for ``H'``. Here positivity is part of the map: a weight that would be negative is zero, and there is exactly
 one support on which slope and positivity agree. On it every iterate satisfies the paper's equation literally.
 
+**Constraints.** The map is the same over every convex set of posteriors, and descends there by the same proof: see
+:mod:`~pacb_models.solvers.fixed_points.constrained`.
+
 The iteration contracts slowly near a flat minimum. When steps do not shrink by a tenth, or leave an interval known to
 hold a minimum, a secant step takes their place, if it does not raise the bound.
 """
@@ -45,6 +48,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pacb_models.divergences.frontiers import Frontier, Lines
+from pacb_models.errors import InputError
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome, Trace
 from pacb_models.solver import Solver, lacking
@@ -52,6 +56,7 @@ from pacb_models.validation import check_choice
 
 from ..options import Options, check_options
 from ..starts import from_all_starts
+from .constrained import ConstrainedFrontier
 
 VARIANTS = ("descent", "paper")
 
@@ -74,9 +79,13 @@ class _Scheme:
     def __init__(self, problem: BoundProblem, paper: bool) -> None:
         self.problem = problem
         divergence = problem.divergence_function
-        self.frontier: Frontier = divergence.sorted_frontier(problem.risks, problem.prior, problem.uniform_prior)
-        (x, T), (_, end) = self.frontier.ends()
-        self.first, self.last = Lines(x, T, 0.0, T), Lines(0.0, end, math.inf, end)
+        self.frontier: Frontier
+        if problem.posteriors is None:
+            self.frontier = divergence.sorted_frontier(problem.risks, problem.prior, problem.uniform_prior)
+        else:
+            self.frontier = ConstrainedFrontier(problem, problem.posteriors)
+        (x, T), (least, end) = self.frontier.ends()
+        self.first, self.last = Lines(x, T, 0.0, T), Lines(least, end, math.inf, end)
         self.follow: Callable[[float, Lines], float] = self.frontier.at_slope
         if paper:
             # The slope t of the paper's additive distances is γ T.
@@ -169,7 +178,7 @@ class FixedPointSolver(Solver):
     Options
     -------
     variant : {"descent", "paper"}
-        The map that never raises the bound, or the paper's equations as they are printed.
+        The map that never raises the bound, or the paper's equations as they are printed, which know no constraints.
     safeguard : bool
         False iterates the plain map whatever happens.
     start, starts, seed, tolerance, max_iterations, time_limit, trace : the common options
@@ -179,6 +188,7 @@ class FixedPointSolver(Solver):
 
     name = "fixed-point"
     needs = ("path",)
+    honours = ("average", "weights")
     keeps_time_limit = True
 
     def run(
@@ -205,7 +215,10 @@ class FixedPointSolver(Solver):
             time_limit=time_limit,
             trace=trace,
         )
-        scheme = _Scheme(problem, check_choice("variant", variant, VARIANTS) == "paper")
+        paper = check_choice("variant", variant, VARIANTS) == "paper"
+        if paper and problem.posteriors is not None:
+            raise InputError("variant is 'paper', whose equations know no constraints; use 'descent'.")
+        scheme = _Scheme(problem, paper)
         return from_all_starts(problem, options, lambda q: _iterate(scheme, q, options, safeguard))
 
 
@@ -216,7 +229,8 @@ def _iterate(scheme: _Scheme, start: np.ndarray, options: Options, safeguard: bo
     trace, guard = Trace(options.trace), _Safeguard(safeguard)
     trace.add(problem.bound_at(L, T))
     if frontier.spread == 0.0:
-        return Outcome(problem.prior, "optimal", "all risks are equal.", 0, is_global=True, details=trace.details())
+        nearest = problem.prior if problem.posteriors is None else frontier.posterior(-math.inf)
+        return Outcome(nearest, "optimal", "all risks are equal.", 0, is_global=True, details=trace.details())
     here = scheme.first._replace(x=max(L - frontier.least, 0.0), T=T)
     point = scheme.at(scheme.after(scheme.exchange_rate(L, T), here))
     iterations = 1

@@ -212,7 +212,8 @@ def _sweep(problem: BoundProblem, supports: OrderedSupports, early_break: bool, 
     below its argument before.
     """
     size = supports.size
-    limits = _break_points(supports)
+    # Where the last weight of each support vanishes; risks within 1e-150 of each other count as equal.
+    limits = 1.0 / np.maximum(supports.G, 1e-150)
     # An interval that holds a fixed point: the map is above its argument at ``low`` and below it at ``high``.
     low, high = np.zeros(size), np.where(_crosses_before(problem, supports, limits), limits, np.inf)
     slopes, last_slopes, last_steps = np.zeros(size), np.zeros(size), np.full(size, np.inf)
@@ -239,11 +240,6 @@ def _sweep(problem: BoundProblem, supports: OrderedSupports, early_break: bool, 
     if broke_at is not None:
         visited[broke_at:] = False
     return _Search(slopes, settled & visited, visited, active.size, broke_at, sweeps, False)
-
-
-def _break_points(supports: OrderedSupports) -> np.ndarray:
-    """The slope at which the last weight of each support vanishes; risks within 1e-150 of each other count as equal."""
-    return 1.0 / np.maximum(supports.G, 1e-150)
 
 
 def _crosses_before(problem: BoundProblem, supports: OrderedSupports, limits: np.ndarray) -> np.ndarray:

@@ -159,16 +159,9 @@ class Casadi(Solver):
         problem : BoundProblem
         plugin : {"ipopt", "sqpmethod", "sleqp"}
             ``sqpmethod`` keeps dense matrices and is for small H; ``sleqp`` is in CasADi's wheels for Linux.
-        start : array of shape (H,), optional
-            The first posterior to start from; by default the best of the prior and a few Gibbs posteriors.
-        starts : int
-            Number of starting posteriors; the best point found is the solution.
-        seed : int
-            Of the random starts (the first start is not random).
-        time_limit : float, optional
-            Seconds of wall-clock time. Ipopt looks at it between its iterations; the others at the end of a start.
-        max_iterations : int
-            Per start.
+        start, starts, seed, time_limit, max_iterations
+            As for every solver; see :mod:`pacb_models.solvers.options`. Ipopt looks at the time between its iterations,
+            the others at the end of a start.
         options : dict, optional
             The plugin's own options, for instance ``{"tol": 1e-10}`` for Ipopt; they override ours.
 

@@ -139,11 +139,8 @@ class DisciplinedNonlinear(Solver):
         problem : BoundProblem
         backend : {"IPOPT", "UNO"}, optional
             By default Ipopt where cyipopt is installed, else Uno.
-        start : array of shape (H,), optional
-            The posterior to start from; by default the best of the prior and a few Gibbs posteriors.
-        time_limit : float, optional
-            Seconds of wall-clock time, which Ipopt looks at between its iterations.
-        max_iterations : int
+        start, time_limit, max_iterations
+            As for every solver; see :mod:`pacb_models.solvers.options`. Ipopt looks at the time between its iterations.
         options : dict, optional
             The backend's own options; they override ours.
 

@@ -109,17 +109,9 @@ class PyomoIpopt(Solver):
         problem : BoundProblem
         formulation : {"lifted", "substituted"}
             See :mod:`pacb_models.models.pyomo_models`; the substituted one has a dense Hessian and is for small H.
-        start : array of shape (H,), optional
-            The first posterior to start from; by default the best of the prior and a few Gibbs posteriors.
-        starts : int
-            Number of starting posteriors; the best point found is the solution, other local minima are listed beside
-            it.
-        seed : int
-            Of the random starts (the first start is not random).
-        time_limit : float, optional
-            Seconds of wall-clock time for building the model and all starts. Ipopt looks at it between its iterations.
-        max_iterations : int
-            Per start.
+        start, starts, seed, time_limit, max_iterations, trace
+            As for every solver; see :mod:`pacb_models.solvers.options`. Ipopt looks at the time between its iterations.
+            Through a program there is no trace.
         options : dict, optional
             Ipopt's own options, for instance ``{"tol": 1e-10}``; they override ours.
         defaults : bool
@@ -128,9 +120,6 @@ class PyomoIpopt(Solver):
             How Ipopt is reached. ``auto`` prefers cyipopt, which hands the model over in memory, and takes an
             ``ipopt`` program on ``PATH`` where cyipopt or PyNumero's library is missing. ``pounce`` is a program that
             stands in for it, and the last that ``auto`` takes; ``details["software"]`` names it.
-        trace : bool
-            Record the bound at every iterate, with the seconds, in ``details["trace"]`` (of the best start); not
-            through a program, which does not tell.
 
         Returns
         -------

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pacb_models.models.limits import box, limits
 from pacb_models.numerics.inner import one_thread
 from pacb_models.solution import Outcome
 
@@ -37,12 +38,17 @@ STATUS_MAP: dict[tuple[str, int], tuple[str, str]] = {
 }
 
 
+#: The smallest q/p of a steep divergence (KL) under constraints, where its logarithm is no variable.
+LEAST_RATIO = 1e-12
+
+
 class SciPy(FirstOrder):
     """A method of ``scipy.optimize.minimize`` that takes bounds and constraints, for any bound with slopes.
 
     SciPy's own tolerances are as small as they can be: the method ends when the KKT residual is small enough.
     """
 
+    honours = ("average", "weights")
     iterations = 1000
     #: SciPy's name for the method, and its tolerances.
     method: str
@@ -75,29 +81,43 @@ class TrustConstr(SciPy):
     settings = {"gtol": 1e-11, "xtol": 1e-14, "barrier_tol": 1e-12}
 
 
+class _Stationary(Exception):
+    """The point of an iteration is stationary to the tolerance."""
+
+
 def _minimise(oracle: Oracle, start: np.ndarray, options: Options, method: str, settings: dict[str, float]) -> Outcome:
     from scipy.optimize import Bounds, LinearConstraint, minimize
 
-    prior = oracle.problem.prior
+    problem, prior = oracle.problem, oracle.problem.prior
     coordinates: Coordinates
     conditions: dict[str, Any] = {}
-    if oracle.steep:
+    if oracle.steep and problem.posteriors is None:
         coordinates = Logits(oracle, np.sqrt(prior))
     else:
         # The ratios q/p, all of order one.
         coordinates = Scaled(oracle, prior)
-        conditions = {"bounds": Bounds(0.0, np.inf), "constraints": LinearConstraint(prior, 1.0, 1.0)}
+        floors, caps = (bounds / prior for bounds in box(problem))
+        # Slopes that are infinite at weight zero are to stay finite.
+        floors = np.maximum(floors, LEAST_RATIO) if oracle.steep else floors
+        rows = limits(problem)
+        averages = np.array([prior, *(prior * limit.values for limit in rows)])
+        least = np.array([1.0, *(0.0 if limit.equality else -np.inf for limit in rows)])
+        conditions = {
+            "bounds": Bounds(floors, np.maximum(caps, floors)),
+            "constraints": LinearConstraint(averages, least, np.array([1.0, *(0.0 for _ in rows)])),
+        }
     iterations = 0
 
     def stationary(x: np.ndarray) -> bool:
         return oracle.stationary(coordinates.posterior(x), options.tolerance)
 
-    def after_iteration(intermediate_result: Any) -> None:
+    # Until SciPy 1.16 SLSQP hands its callback the bare point, and knows no StopIteration.
+    def after_iteration(x: np.ndarray, *_: Any) -> None:
         nonlocal iterations
         iterations += 1
         oracle.trace.add(oracle.best)
-        if stationary(intermediate_result.x):
-            raise StopIteration
+        if stationary(x):
+            raise _Stationary(x)
 
     # SLSQP makes many calls for small matrices, where several BLAS threads cost much more than they gain.
     with warnings.catch_warnings(), one_thread():
@@ -117,6 +137,8 @@ def _minimise(oracle: Oracle, start: np.ndarray, options: Options, method: str, 
             )
         except TimeUp:
             return oracle.outcome(oracle.best_posterior, "time_limit", f"{method} reached time_limit.", iterations)
+        except _Stationary as found:
+            return oracle.met_tolerance(oracle.cleaned(coordinates.posterior(found.args[0])), iterations)
     if stationary(result.x):
         return oracle.met_tolerance(oracle.cleaned(coordinates.posterior(result.x)), iterations)
     status, message = STATUS_MAP.get(

@@ -17,7 +17,7 @@ from ..study import ALL_CLASSIFIERS, DISTANCES, PAPER, Study
 from ..tables.bounds import tightest
 from ..tables.certificates import BOUNDS, TITLES, beaten
 from ..tables.change_of_measure import DELTA, PAIRS
-from ..tables.fp_vs_ccp import SIZE
+from ..tables.fp_vs_ccp import SIZE, descents_from
 from ..tables.fp_vs_solver import SIZES, as_meant
 from .style import DISTANCE_LOOK, grid_of_axes, label_outside, legend_below, line_per_dataset
 
@@ -191,9 +191,9 @@ def iterates(study: Study, results: Results) -> dict[str, Any]:
     problem = study.problem(CCP_DATASET, SIZE, "kl", PAPER)
     histories, displacements = {}, {}
     for variant in ("paper", "one-sided"):
-        details = pm.solve(problem, "ccp", merge=False, variant=variant, starts=CCP_STARTS + 1, seed=study.seed).details
-        histories[variant] = details["histories"][1:]
-        displacements[variant] = float(np.nanmax(details["displacements"][1:]))
+        descents = descents_from(problem, variant, CCP_STARTS, study.seed)
+        histories[variant] = [descent.history for descent in descents]
+        displacements[variant] = float(np.nanmax([descent.displacement for descent in descents]))
     return {"minimum": pm.solve(problem, "frontier").bound, "histories": histories, "displacements": displacements}
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 import pacb_models as pm
 from pacb_models import BoundProblem
+from pacb_models.solvers.convex.ccp import Descent, descend, subproblem
 
 from ...problems.problem import PAPER_DATASETS
 from ...report.tables import NONE, Cell, Group, Table
@@ -70,20 +71,29 @@ def run_method(
     if method == "ccp" and problem.risks.max() == 0.0:
         # The paper's linearisation needs a posterior with a positive empirical risk.
         return {}
-    variant = "paper" if method == "ccp" else "one-sided"
-    details = pm.solve(problem, "ccp", merge=False, variant=variant, starts=starts + 1, seed=seed).details
-    # The first start is the prior; the paper has random ones only.
+    descents = descents_from(problem, "paper" if method == "ccp" else "one-sided", starts, seed)
+    bounds = np.array([descent.point.bound for descent in descents])
     return {
-        "bound": details["bounds"][1:],
-        "test_error": details["posteriors"][1:] @ test_risks,
-        "decrease": details["start_bounds"][1:] - details["bounds"][1:],
-        "iterations": details["iterations"][1:].astype(float),
+        "bound": bounds,
+        "test_error": np.array([descent.point.posterior @ test_risks for descent in descents]),
+        "decrease": np.array([descent.history[0] for descent in descents]) - bounds,
+        "iterations": np.array([float(descent.iterations) for descent in descents]),
     }
 
 
+def descents_from(problem: BoundProblem, variant: str, starts: int, seed: int) -> list[Descent]:
+    """The convex–concave procedure from the paper's random starts; its subproblem is compiled once."""
+    solve = subproblem(problem, variant)
+    return [descend(problem, solve, start) for start in random_starts(problem, starts, seed)]
+
+
+def random_starts(problem: BoundProblem, starts: int, seed: int) -> np.ndarray:
+    """Posteriors that are uniform on the simplex: Dirichlet with all parameters one."""
+    return np.random.default_rng(seed).dirichlet(np.ones(problem.size), size=starts)
+
+
 def _random(problem: BoundProblem, test_risks: np.ndarray, starts: int, seed: int) -> dict[str, np.ndarray]:
-    # The same draws as the solver's starts.
-    posteriors = np.random.default_rng(seed).dirichlet(np.ones(problem.size), size=starts)
+    posteriors = random_starts(problem, starts, seed)
     return {"bound": np.array([problem.bound(q) for q in posteriors]), "test_error": posteriors @ test_risks}
 
 

@@ -1,0 +1,250 @@
+"""Every solver that honours constraints: the same optimum, independent models, monotone descent, and refusals."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import pacb_models as pm
+from pacb_models.solving.registry import get_solver, solver_names
+
+from ..drawn import arrays, some_weights, weights
+from .constrained import CONVEX, PAIRS, constrained, several_minima
+
+#: Every solver and what it honours; one that is registered without an entry here fails the suite.
+HONOURS = {
+    **dict.fromkeys(("cvxpy", "ipopt", "cyipopt", "casadi", "dnlp", "slsqp", "trust-constr", "ccp"), "average weights"),
+    "fixed-point": "average weights",
+    "scip": "average weights support",
+    "frontier": "average weights support",
+    **dict.fromkeys(("subset-search", "direct", "mirror", "spg", "lbfgsb", "frank-wolfe", "softmax"), ""),
+}
+EXAMPLES = {
+    "average": pm.average([1.0, 2.0, 3.0], at_most=1.9),
+    "weights": pm.weights(at_most=0.45),
+    "support": pm.support(at_most=2),
+}
+LOCAL = [name for name, kinds in HONOURS.items() if "average" in kinds and "support" not in kinds]
+
+
+def able(name: str, problem: pm.BoundProblem) -> bool:
+    return get_solver(name).refusal(problem) is None
+
+
+# --- Who honours what ------------------------------------------------------------------------------------------------
+
+
+def test_every_solver_has_an_entry():
+    assert set(solver_names()) == set(HONOURS)
+
+
+@pytest.mark.parametrize("kind", EXAMPLES)
+@pytest.mark.parametrize("name", HONOURS)
+def test_a_constraint_is_honoured_or_refused(name, kind):
+    problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, distance="linear", constraints=[EXAMPLES[kind]])
+    assert (kind in get_solver(name).honours) == (kind in HONOURS[name].split())
+    if kind not in HONOURS[name].split():
+        with pytest.raises(pm.UnsupportedProblemError, match="it does not honour"):
+            pm.solve(problem, name)
+
+
+@pytest.mark.parametrize("name", ["fixed-point", "ccp"])
+def test_the_papers_variants_refuse_constraints(name):
+    problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, distance="kl", constraints=[EXAMPLES["weights"]])
+    with pytest.raises(pm.InputError, match=r"variant is 'paper', .* know.? no constraints"):
+        pm.solve(problem, name, variant="paper")
+
+
+# --- One optimum -----------------------------------------------------------------------------------------------------
+
+
+def by_cvxpy(problem):
+    """The convex cases as one writes them down, straight from the constraints and the formulas of the bounds."""
+    import cvxpy as cp
+
+    q, p = cp.Variable(problem.size), problem.prior
+    if problem.divergence == "kl":
+        penalty = (cp.sum(cp.kl_div(q, p) + q - p) + math.log(problem.constant_value / problem.delta)) / problem.m
+    else:
+        order = problem.order
+        factor = (problem.constant_value / problem.delta) ** (1.0 - 1.0 / order)
+        penalty = factor * cp.pnorm(cp.multiply(p ** (1.0 / order - 1.0), q), order)
+    constraints = [cp.sum(q) == 1, q >= 0]
+    for each in problem.constraints:
+        if each.kind == "average":
+            unit = np.abs(each.values).max()
+            average = (each.values / unit) @ q
+            constraints += [] if each.at_most is None else [average <= each.at_most / unit]
+            constraints += [] if each.at_least is None else [average >= each.at_least / unit]
+        else:
+            constraints += [q <= each.at_most, q >= each.at_least]
+    model = cp.Problem(cp.Minimize(problem.risks @ q + penalty), constraints)
+    model.solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    return model.value
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("distance", "divergence"), CONVEX)
+def test_convex_cases_agree_with_a_model_written_by_hand(distance, divergence, seed):
+    problem = constrained(seed, distance, divergence)
+    reference = by_cvxpy(problem)
+    for name in LOCAL:
+        if not able(name, problem):
+            continue
+        solution = pm.solve(problem, name)
+        assert solution.status == "optimal", (name, solution.message)
+        assert solution.bound == pytest.approx(reference, abs=1e-6 if name == "trust-constr" else 2e-7), name
+        assert problem.posteriors.violation(solution.posterior) <= 1e-9, name
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(4, 6))
+@pytest.mark.parametrize(("distance", "divergence"), [pair for pair in PAIRS if pair not in CONVEX])
+def test_other_cases_end_in_stationary_points(distance, divergence, seed):
+    problem = constrained(seed, distance, divergence)
+    found = {name: pm.solve(problem, name) for name in LOCAL if able(name, problem)}
+    assert set(found) >= {"fixed-point", "ipopt", "cyipopt", "casadi", "dnlp", "slsqp", "trust-constr"}
+    lowest = min(solution.bound for solution in found.values())
+    for name, solution in found.items():
+        assert solution.status == "optimal" and solution.kkt_residual <= 1e-6, (name, solution.message)
+        assert problem.posteriors.violation(solution.posterior) <= 1e-9, name
+        # These have one minimum, as their starts do not matter.
+        assert solution.bound == pytest.approx(lowest, abs=1e-6), name
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("divergence", ["chi2", "kl"])
+def test_merging_changes_nothing(divergence):
+    random = np.random.default_rng(3)
+    risks, slow = random.integers(1, 5, 40) / 20, random.integers(0, 2, 40).astype(float)
+    constraints = [pm.average(slow, at_most=0.3, name="slow"), pm.weights(at_most=0.06, at_least=0.002)]
+    problem = pm.BoundProblem(risks, m=200, distance="kl", divergence=divergence, constraints=constraints)
+    assert problem.merged().problem.size < 10
+    for name in LOCAL:
+        if not able(name, problem):
+            continue
+        merged, raw = (pm.solve(problem, name, merge=merge) for merge in (True, False))
+        assert merged.status == raw.status == "optimal", name
+        assert merged.bound == pytest.approx(raw.bound, abs=1e-6), name
+        assert problem.posteriors.violation(merged.posterior) <= 1e-9, name
+
+
+def test_without_errors_the_end_of_the_frontier_is_reached():
+    """No risk, where kl has an infinite slope: the weights of least norm on the faultless that keep the row."""
+    constraints = [pm.average([3.0, 1.0, 2.0, 1.0, 1.0], at_most=1.7, name="size"), pm.weights(at_most=0.6)]
+    problem = pm.BoundProblem([0.0, 0.0, 0.0, 0.1, 0.2], m=100, distance="kl", constraints=constraints)
+    solution = pm.solve(problem, "fixed-point")
+    assert solution.status == "optimal"
+    # Three weights with sum one and the row active leave one number: q = (a, .3 + a, .7 - 2a), its square is least at
+    # a = 11/60.
+    np.testing.assert_allclose(solution.posterior, [11 / 60, 29 / 60, 1 / 3, 0.0, 0.0], atol=1e-12)
+    assert pm.solve(problem, "ccp").bound == pytest.approx(solution.bound, abs=1e-7)
+    equal = problem.replace(risks=np.full(5, 0.2))
+    nearest = pm.solve(equal, "fixed-point")
+    assert (nearest.status, nearest.is_global) == ("optimal", True)
+    assert [3.0, 1.0, 2.0, 1.0, 1.0] @ nearest.posterior <= 1.7 + 1e-12
+
+
+# --- The fixed point descends ----------------------------------------------------------------------------------------
+
+
+@st.composite
+def constrained_problems(draw):
+    """Any risks and prior, one or two rows and a cap, all kept by a drawn posterior."""
+    size = draw(st.integers(2, 8))
+    inside = draw(weights(size))
+    rows = draw(st.lists(arrays(st.sampled_from([0.0, 0.1, 0.3, 0.5, 0.8, 1.0]), size), min_size=0, max_size=2))
+    slack = draw(st.sampled_from([0.01, 0.1]))
+    constraints = [pm.average(row, at_most=float(row @ inside) + slack, name=f"row {k}") for k, row in enumerate(rows)]
+    constraints.append(pm.weights(at_most=min(float(inside.max()) + slack, 1.0), at_least=0.2 * inside))
+    return pm.BoundProblem(
+        draw(arrays(st.sampled_from([0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.9]), size)),
+        m=draw(st.sampled_from([20, 100, 2000])),
+        distance=draw(st.sampled_from(["linear", "squared", "kl"])),
+        divergence=draw(st.sampled_from(["chi2", "kl", "renyi"])),
+        order=1.5,
+        prior=draw(weights(size)),
+        constraints=constraints,
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(constrained_problems(), st.data(), st.booleans())
+def test_the_fixed_point_descends_monotonically(problem, data, safeguard):
+    start = data.draw(some_weights(problem.size))
+    solution = pm.solve(problem, "fixed-point", start=start, safeguard=safeguard, trace=True, max_iterations=200)
+    bounds = np.array([point.bound for point in solution.details["trace"]])
+    assert (np.diff(bounds) <= 1e-12 * bounds[:-1]).all()
+    assert problem.posteriors.violation(solution.posterior) <= 1e-9
+    assert solution.status in ("optimal", "iteration_limit")
+    if safeguard:
+        assert solution.status == "optimal"
+
+
+# --- Global methods --------------------------------------------------------------------------------------------------
+
+
+def supports_of(problem):
+    """Every support that the limit allows and no other contains."""
+    costs, total = problem.posteriors.support.costs(problem.size)
+    allowed = [
+        held
+        for count in range(1, problem.size + 1)
+        for held in combinations(range(problem.size), count)
+        if costs[list(held)].sum() <= total
+    ]
+    return [held for held in allowed if not any(set(held) < set(other) for other in allowed)]
+
+
+def best_on(problem, held):
+    """The smallest bound on one support, by the fixed point from some starts; infinite if it cannot carry the rows."""
+    caps = np.zeros(problem.size)
+    caps[list(held)] = 1.0
+    others = [each for each in problem.constraints if each.kind != "support"]
+    try:
+        restricted = problem.replace(constraints=[*others, pm.weights(at_most=caps)])
+    except pm.InputError:
+        return math.inf
+    return pm.solve(restricted, "fixed-point", starts=4, seed=1).bound
+
+
+@pytest.mark.outside
+@pytest.mark.parametrize("divergence", ["chi2", "kl"])
+@pytest.mark.parametrize("seed", range(4))
+def test_scip_with_a_limit_on_the_support_against_brute_force(seed, divergence):
+    random = np.random.default_rng(seed)
+    size = int(random.integers(4, 7))
+    row, sizes = random.uniform(0.0, 1.0, size), random.uniform(0.5, 2.0, size)
+    limit = pm.support(at_most=2) if seed % 2 else pm.support(sizes=sizes, total=float(np.sort(sizes)[:3].sum()) + 0.1)
+    constraints = [limit] + ([pm.average(row, at_most=float(np.median(row)), name="row")] if seed > 1 else [])
+    problem = pm.BoundProblem(
+        random.beta(2.0, 6.0, size),
+        m=150,
+        distance=["kl", "squared"][seed % 2],
+        divergence=divergence,
+        prior=random.dirichlet(np.full(size, 3.0)),
+        constraints=constraints,
+    )
+    found = pm.solve(problem, "scip", time_limit=60.0)
+    lowest = min(best_on(problem, held) for held in supports_of(problem))
+    assert found.status == "optimal", found.message
+    assert problem.posteriors.violation(found.posterior) <= 1e-9
+    assert found.bound == pytest.approx(lowest, abs=1e-6)
+    assert lowest - 1e-5 <= found.lower_bound <= lowest + 1e-9
+
+
+@pytest.mark.outside
+@pytest.mark.parametrize("seed", range(3))
+def test_scip_with_rows_and_caps_agrees_with_many_starts(seed):
+    problem = several_minima(seed, size=6)
+    found = pm.solve(problem, "scip", time_limit=60.0)
+    several = pm.solve(problem, "fixed-point", starts=20)
+    assert found.status == "optimal", found.message
+    assert found.bound == pytest.approx(several.bound, abs=1e-6)
+    assert found.lower_bound <= several.bound + 1e-9
