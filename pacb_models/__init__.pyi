@@ -27,6 +27,8 @@ from .solving.checking import cross_check as cross_check
 from .solving.many import ProblemBatch as ProblemBatch
 from .solving.many import SolutionBatch as SolutionBatch
 from .solving.many import solve_many as solve_many
+from .solving.paths import SolutionPath as SolutionPath
+from .solving.paths import path as path
 from .solving.registry import available_solvers as available_solvers
 from .solving.running import solve as solve
 

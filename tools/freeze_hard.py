@@ -1,8 +1,8 @@
-"""How the collection ``hard`` was made: ``python tools/freeze_hard.py FILE.csv``.
+"""How the collections were made: ``python tools/freeze_hard.py FILE.csv``, with ``hard.csv`` or ``constrained.csv``.
 
 Every family is given parameters from easy to hard, for several bounds and sizes. Two-minima instances are tuned: δ is
 moved until the two minima differ by a given amount, from 10⁻² down to 10⁻⁶. Each optimum is certified by the exact
-solver; an instance without a certificate is refused. The file in the package is frozen: running this again is for a
+solver; an instance without a certificate is refused. The files in the package are frozen: running this again is for a
 new collection under another name, since results on the old one are compared over years.
 """
 
@@ -15,10 +15,11 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import cycle, pairwise, product
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from pacb_models import BoundProblem, InputError, Solution, solve
-from pacb_models.benchmarks.problems.families.collection import COLUMNS, digest
+from pacb_models.benchmarks.problems.families.collection import COLUMNS, CONSTRAINED, HARD, digest
 from pacb_models.benchmarks.problems.families.draws import Draws
 from pacb_models.benchmarks.problems.families.generators import FAMILIES
 from pacb_models.files import write_atomically
@@ -218,6 +219,73 @@ def _first(kind: Kind, least: float, most: float, **arguments: Any) -> dict[str,
     raise InputError(f"no seed below 5000 has two minima that close: {kind}, {arguments}.")
 
 
+#: Kinds of the constrained instances, in turn.
+MIXED = (CHI2[2], RENYI[3], CHI2[1], KL[1], CHI2[2], KL[0], CHI2[0])
+
+
+def constrained() -> Iterator[Specification]:
+    """Budgets, caps and small supports; every other one is searched for until it has several minima."""
+    convex, other = Draws(26), Draws(27)
+    families = (("budget", _random_budget, convex), ("caps", _random_caps, convex), ("sparse", _random_sparse, other))
+    for family, draw, draws in families:
+        kinds = cycle(MIXED)
+        for seed in range(1, 13):
+            kind = next(kinds)
+            several = seed % 2 == 1 and kind.divergence != "kl" and kind.distance != "linear"
+            while True:
+                arguments = {"seed": seed, **draw(_Pick(draws), seed)}
+                solution = solve(FAMILIES[family](**arguments, **kind.arguments), "frontier")
+                told = [other for other in solution.local_minima if other.bound - solution.bound >= 1e-5]
+                if solution.is_global and solution.bound < NEARLY_VACUOUS and (told or not several):
+                    break
+            yield family, kind, arguments
+
+
+class _Pick:
+    """Draws one of some choices, or a whole number between two."""
+
+    def __init__(self, draws: Draws) -> None:
+        self.draws = draws
+
+    def one(self, *choices: Any) -> Any:
+        return choices[self.between(0, len(choices) - 1)]
+
+    def between(self, low: int, high: int) -> int:
+        return int(self.draws.integers(1, low, high)[0])
+
+
+#: Numbers of classifiers, in turn.
+FEW = (4, 20, 30, 60, 10, 40)
+
+
+def _few_good(pick: _Pick, seed: int) -> dict[str, Any]:
+    m = pick.one(40, 60, 100, 200)
+    good = pick.between(0, m // 10)
+    poor = pick.between(good + m // 5, 2 * m // 3)
+    known = {"count": FEW[seed % len(FEW)], "m": m, "good": good, "poor": poor, "spread": pick.between(0, m // 40)}
+    return {**known, "delta": pick.one(0.01, 0.05, 0.2), "prior": pick.one("uniform", "random")}
+
+
+def _random_budget(pick: _Pick, seed: int) -> dict[str, Any]:
+    rows = pick.one(1, 2, 3)
+    return {**_few_good(pick, seed), "goods": 1, "limits": [pick.between(40, 95) for _ in range(rows)]}
+
+
+def _random_caps(pick: _Pick, seed: int) -> dict[str, Any]:
+    known = _few_good(pick, seed)
+    cap, goods = pick.one((0.9, 1), (0.5, 1), (0.45, 2), (0.3, 2))
+    floor = pick.one(0.0, 0.0, 1.0 / 1024.0)
+    return {**known, "goods": goods, "cap": cap, "floor": floor}
+
+
+def _random_sparse(pick: _Pick, seed: int) -> dict[str, Any]:
+    m = pick.one(40, 100, 200)
+    count = FEW[seed % len(FEW)]
+    limit = {"at_most": pick.between(2, max(count // 4, 2))} if seed % 3 else {"total": pick.between(80, 200)}
+    known = {"count": count, "m": m, "worst": m // 2, "delta": pick.one(0.01, 0.05, 0.2), **limit}
+    return {**known, "prior": pick.one("uniform", "random", "skewed")}
+
+
 def frozen_line(family: str, kind: Kind, arguments: dict[str, Any], number: int) -> dict[str, Any]:
     """A line of the collection; refuses what is not certified."""
     complete = {**arguments, **kind.arguments}
@@ -236,20 +304,25 @@ def frozen_line(family: str, kind: Kind, arguments: dict[str, Any], number: int)
     }
 
 
-def lines() -> Iterator[dict[str, Any]]:
-    """The whole collection."""
+def hard() -> Iterator[Specification]:
+    """The collection of bounds over all posteriors."""
+    yield from (*tuned(), *staircases(), *found(), *specifications())
+
+
+def lines(collection: str) -> Iterator[dict[str, Any]]:
+    """A whole collection."""
     numbers: dict[str, int] = {}
-    for family, kind, arguments in [*tuned(), *staircases(), *found(), *specifications()]:
+    for family, kind, arguments in {HARD: hard, CONSTRAINED: constrained}[collection]():
         numbers[family] = numbers.get(family, 0) + 1
         yield frozen_line(family, kind, arguments, numbers[family])
 
 
 def main(path: str) -> None:
-    """Write the collection."""
+    """Write the collection that the file is called after."""
     text = io.StringIO()
     table = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     table.writeheader()
-    table.writerows(lines())
+    table.writerows(lines(Path(path).stem))
     write_atomically(path, text.getvalue())
 
 

@@ -122,7 +122,8 @@ def _recipes(text: str, options: argparse.Namespace) -> list[Problem]:
     if not named:
         raise InputError(
             f"{text!r} is neither a suite ({', '.join(suite_names())}) nor a risk file, and no problem's name "
-            "begins with it; names are like 'wdbc-H50-kl-exact', or the first column of 'hard.csv'."
+            "begins with it; names are like 'wdbc-H50-kl-exact', or in the first column of 'hard.csv' and "
+            "'constrained.csv'."
         )
     return named
 
@@ -158,10 +159,10 @@ def _known() -> Iterator[Problem]:
     from pacb_models.names import CONSTANTS
 
     from ..harness.suites import DISTANCES, PAPER_SIZES
-    from ..problems.families import instances
+    from ..problems.families import every_instance
     from ..problems.problem import PAPER_DATASETS, outside_problems, table_problem
 
-    yield from (instance.problem for instance in instances())
+    yield from (instance.problem for instance in every_instance())
     for dataset, count, distance, constant in product(PAPER_DATASETS, PAPER_SIZES, DISTANCES, CONSTANTS):
         yield table_problem(dataset, count, distance, constant)
     yield from outside_problems()

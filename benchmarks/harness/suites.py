@@ -16,7 +16,7 @@ from pacb_models.plugins import load, registered
 from pacb_models.risk_file import read_risk_file
 from pacb_models.solving.registry import available_solvers, capable_solvers, get_solver, solver_identity
 
-from ..problems.families import Instance, instance, instances
+from ..problems.families import CONSTRAINED, HARD, Instance, instance, instances
 from ..problems.problem import (
     PAPER_DATASETS,
     Problem,
@@ -88,7 +88,10 @@ class Suite:
         )
         idle = sorted((wanted or set()) - {cell.solver for cell in self.cells})
         if idle:
-            raise InputError(f"--solvers names {idle[0]!r}, which the suite {self.name!r} gives no problem to.")
+            raise InputError(
+                f"--solvers names {idle[0]!r}, which the suite {self.name!r} gives no problem to; "
+                "'pacb bench --help' lists the suites, and which have every solver."
+            )
         if not cells:
             raise InputError(f"no cell of the suite {self.name!r} is left after --solvers and --problems.")
         return replace(self, cells=cells)
@@ -189,10 +192,10 @@ def table_problems(*counts: int) -> list[Problem]:
     ]
 
 
-def hard_cells(solvers_left_out: Iterable[str] = (), largest: int | None = None) -> list[Cell]:
-    """The frozen collection with every solver but some, up to a size."""
+def hard_cells(solvers_left_out: Iterable[str] = (), largest: int | None = None, collection: str = HARD) -> list[Cell]:
+    """A frozen collection with every solver but some, up to a size."""
     cells: list[Cell] = []
-    for frozen in instances():
+    for frozen in instances(collection):
         if largest is None or frozen.size <= largest:
             # Which solvers can handle it does not depend on its size, and the largest take a while to build.
             small = replace(frozen.problem, arguments={**frozen.arguments, "count": min(frozen.size, 10_000)})
@@ -217,6 +220,16 @@ def hard() -> Suite:
     """The frozen collection of hard instances, with the solvers that are done in milliseconds."""
     cells = hard_cells(SLOW + MODELLED)
     return Suite("hard", "200 hard instances with certified optima, the fast solvers", tuple(cells), time_limit=2.0)
+
+
+def constrained() -> Suite:
+    """Bounds with constraints on the posterior, every solver that honours them."""
+    return Suite(
+        "constrained",
+        "budgets, caps and small supports with certified optima, H = 4 to 60, every solver that honours them",
+        tuple(hard_cells(collection=CONSTRAINED)),
+        time_limit=10.0,
+    )
 
 
 def field_suite() -> Suite:
@@ -347,6 +360,7 @@ _OURS = {
     "hard": hard,
     "field": field_suite,
     "certify-optimum": certify_optimum,
+    "constrained": constrained,
     "paper": paper,
     "direct": direct,
     "scaling": scaling,

@@ -11,6 +11,7 @@ from .divergence import DivergenceDisplay
 from .monitor import MonitorDisplay
 from .path import PathDisplay
 from .posterior import PosteriorDisplay
+from .solution_path import SolutionPathDisplay
 
 __all__ = [
     "CertificateDisplay",
@@ -20,4 +21,5 @@ __all__ = [
     "MonitorDisplay",
     "PathDisplay",
     "PosteriorDisplay",
+    "SolutionPathDisplay",
 ]

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
 
 import pacb_models as pm
-from pacb_models.benchmarks.problems.families import FAMILIES, instance, instances, sentence
+from pacb_models import average
+from pacb_models.benchmarks.problems.families import (
+    CONSTRAINED,
+    FAMILIES,
+    every_instance,
+    instance,
+    instances,
+    sentence,
+)
 from pacb_models.benchmarks.problems.families.collection import digest
 from pacb_models.benchmarks.problems.families.draws import Draws
 
@@ -37,7 +47,7 @@ def test_a_prior_is_whole_weights_over_their_sum_rounded_once():
 
 
 def test_every_family_is_explained_and_frozen():
-    assert {frozen.family for frozen in instances()} == set(FAMILIES)
+    assert {frozen.family for frozen in every_instance()} == set(FAMILIES)
     for family in FAMILIES:
         assert sentence(family).endswith(".") and sentence(family).count(". ") == 0
 
@@ -51,6 +61,52 @@ def test_a_third_of_the_collection_has_several_minima():
         assert sum(abs(value / gap - 1.0) < 0.01 for value in tuned) >= 8
 
 
+def test_constrained_instances_are_small_and_a_third_has_several_minima():
+    found = instances(CONSTRAINED)
+    assert {frozen.family for frozen in found} == {"budget", "caps", "sparse"}
+    assert {frozen.build().posteriors is None for frozen in found} == {False}
+    assert min(frozen.size for frozen in found) == 4 and max(frozen.size for frozen in found) == 60
+    for family in ("budget", "caps", "sparse"):
+        minima = [frozen.minima for frozen in found if frozen.family == family]
+        assert 8 <= len(minima) <= 12 and sum(count > 1 for count in minima) >= 4
+
+
+def test_a_constraint_that_changes_changes_the_digest():
+    problem = instance("budget-01-H20-chi2-kl").build()
+    [row] = problem.constraints
+    changed = [average(row.values, at_most=row.at_most + 1e-9, name=row.name)]
+    assert digest(problem.replace(constraints=changed)) != digest(problem) != digest(problem.replace(constraints=()))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("frozen", instances(CONSTRAINED), ids=lambda frozen: frozen.name)
+def test_ipopt_from_many_starts_finds_nothing_below_and_mostly_the_same(frozen):
+    """On the averages and caps; limits on the support have integer variables."""
+    problem = frozen.build()
+    if problem.posteriors.support is not None:
+        pytest.skip("Ipopt has no integer variables")
+    solution = pm.solve(problem, "ipopt", starts=10, seed=1)
+    assert solution.details["constraint_violation"] <= 1e-8
+    assert solution.bound >= frozen.optimum - 1e-9
+    if frozen.minima == 1:
+        assert solution.bound == pytest.approx(frozen.optimum, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["sparse-04-H10-kl-kl", "sparse-10-H10-chi2-squared", "sparse-12-H4-chi2-kl"])
+def test_trying_every_support_finds_the_same(name):
+    frozen = instance(name)
+    problem = frozen.build()
+    costs, total = problem.posteriors.support.costs(problem.size)
+    free = problem.replace(constraints=())
+    best = math.inf
+    for chosen in product((False, True), repeat=problem.size):
+        # A smaller support than is allowed is part of a larger one's problem, unless that breaks the limit.
+        if any(chosen) and costs[list(chosen)].sum() <= total:
+            caps = [pm.weights(at_most=np.array(chosen, dtype=float))]
+            best = min(best, pm.solve(free.replace(constraints=caps), "frontier").bound)
+    assert best == pytest.approx(frozen.optimum, abs=1e-9)
+
+
 def test_risks_are_quotients_rounded_once():
     frozen = instance(next(frozen.name for frozen in instances() if frozen.family == "natural"))
     arguments = frozen.arguments
@@ -61,7 +117,7 @@ def test_risks_are_quotients_rounded_once():
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_generated_data_are_those_that_were_frozen(family):
-    for frozen in instances():
+    for frozen in every_instance():
         if frozen.family == family:
             assert digest(frozen.build()) == frozen.digest, frozen.name
 
@@ -69,7 +125,7 @@ def test_generated_data_are_those_that_were_frozen(family):
 @pytest.mark.long
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_exact_solver_certifies_the_frozen_optima_again(family):
-    for frozen in instances():
+    for frozen in every_instance():
         # The largest take seconds, and their data were compared above.
         if frozen.family == family and frozen.size <= 10_000:
             solution = pm.solve(frozen.build(), "frontier")

@@ -24,7 +24,7 @@ from pacb_models.benchmarks.harness.suites import (
     suite,
     suite_names,
 )
-from pacb_models.benchmarks.problems.families import instances
+from pacb_models.benchmarks.problems.families import CONSTRAINED, instances
 from pacb_models.benchmarks.problems.problem import Problem, outside_problems
 from pacb_models.errors import SolverUnavailableError
 from pacb_models.plugins import PluginError
@@ -130,6 +130,14 @@ def test_suites_hold_the_hard_problems():
     assert all(cell.problem.arguments["count"] <= DENSE_LARGEST for cell in everything if cell.solver in DENSE)
     # The largest are not built to know who can handle them, but they are what is measured.
     assert max(cell.problem.arguments["count"] for cell in fast) == 1_000_000
+
+
+def test_the_constrained_suite_asks_everybody_who_honours_the_constraints():
+    cells = suite("constrained").cells
+    assert {cell.problem.name for cell in cells} == {frozen.name for frozen in instances(CONSTRAINED)}
+    for cell in cells:
+        assert get_solver(cell.solver).refusal(cell.problem.build()) is None
+    assert {cell.solver for cell in cells} >= {"frontier", "ipopt"} & set(solver_names())
 
 
 def test_quick_tells_solvers_apart_without_waiting_for_dense_methods():

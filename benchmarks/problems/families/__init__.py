@@ -1,8 +1,8 @@
-"""Problems that tell solvers apart: families with a parameter for hardness, and a frozen collection of them."""
+"""Problems that tell solvers apart: families with a parameter for hardness, and frozen collections of them."""
 
 from __future__ import annotations
 
-from .collection import Instance, instance, instances
+from .collection import CONSTRAINED, HARD, Instance, every_instance, instance, instances
 from .generators import FAMILIES, sentence
 
-__all__ = ["FAMILIES", "Instance", "instance", "instances", "sentence"]
+__all__ = ["CONSTRAINED", "FAMILIES", "HARD", "Instance", "every_instance", "instance", "instances", "sentence"]

@@ -1,8 +1,9 @@
-"""The frozen collection ``hard``: what each instance is made from, and its certified optimum.
+"""The frozen collections ``hard`` and ``constrained``: what each instance is made from, and its certified optimum.
 
-``hard.csv`` holds a line per instance: the family and its arguments, a digest of the data they generate, the certified
-minimum of the bound, how many local minima there are and the second smallest. ``tools/freeze_hard.py`` wrote it; a
-test generates the data again, compares the digests, and certifies a sample of the optima by means of its own.
+``hard.csv`` and ``constrained.csv`` hold a line per instance: the family and its arguments, a digest of the data they
+generate, the certified minimum of the bound, how many local minima there are and the second smallest.
+``tools/freeze_hard.py`` wrote them; a test generates the data again, compares the digests, and certifies a sample of
+the optima by means of its own.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from pacb_models.errors import InputError
 from ..problem import Problem
 from .generators import FAMILIES
 
-FILE = "hard.csv"
+#: Bounds over all posteriors, and bounds with constraints on the posterior.
+COLLECTIONS = HARD, CONSTRAINED = "hard", "constrained"
 COLUMNS = ("name", "family", "arguments", "digest", "optimum", "minima", "second_minimum")
 
 
@@ -32,7 +34,7 @@ class Instance:
     name: str
     family: str
     arguments: dict[str, Any]
-    #: Of risks and prior, see :func:`digest`.
+    #: Of risks, prior and constraints, see :func:`digest`.
     digest: str
     #: The certified minimum of the bound.
     optimum: float
@@ -57,24 +59,32 @@ class Instance:
 
 
 def digest(problem: BoundProblem) -> str:
-    """Sixteen hexadecimal digits that change with any bit of risks or prior (in little-endian double precision)."""
+    """Sixteen hexadecimal digits that change with any bit of risks or prior (in little-endian double precision), or of
+    a constraint (as JSON).
+    """
     data = problem.risks.astype("<f8").tobytes() + problem.prior.astype("<f8").tobytes()
+    data += b"".join(json.dumps(each.as_record(), sort_keys=True).encode() for each in problem.constraints)
     return hashlib.sha256(data).hexdigest()[:16]
 
 
 @cache
-def instances() -> tuple[Instance, ...]:
-    """All instances of ``hard``, family after family."""
-    text = files(__package__).joinpath(FILE).read_text(encoding="utf-8")
+def instances(collection: str = HARD) -> tuple[Instance, ...]:
+    """All instances of a collection, family after family."""
+    text = files(__package__).joinpath(f"{collection}.csv").read_text(encoding="utf-8")
     return tuple(_instance(line) for line in csv.DictReader(text.splitlines()))
+
+
+def every_instance() -> tuple[Instance, ...]:
+    """Those of all collections."""
+    return tuple(found for collection in COLLECTIONS for found in instances(collection))
 
 
 def instance(name: str) -> Instance:
     """The instance of that name."""
-    for candidate in instances():
+    for candidate in every_instance():
         if candidate.name == name:
             return candidate
-    raise InputError(f"instance is {name!r}; the collection 'hard' has none of that name.")
+    raise InputError(f"instance is {name!r}; no collection has one of that name.")
 
 
 def _instance(line: dict[str, str]) -> Instance:

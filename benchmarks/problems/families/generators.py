@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pacb_models import BoundProblem
+from pacb_models import BoundProblem, average, support, weights
 
 from .draws import Draws
 
@@ -118,6 +118,72 @@ def rare_errors(
     return _from_errors(draws.integers(count, least, most), m, _prior(draws, prior, count), bound)
 
 
+def budget(
+    seed: int,
+    count: int,
+    m: int,
+    good: int,
+    poor: int,
+    limits: list[int],
+    goods: int = 1,
+    spread: int = 0,
+    prior: str = "uniform",
+    **bound: Any,
+) -> BoundProblem:
+    """A few good classifiers cost 100 where the others cost up to 20, and average costs are limited: the way to the
+    good ones ends early, and its end may be a local minimum.
+    """
+    draws = Draws(seed)
+    errors = _few_good(draws, count, good, poor, goods, spread)
+    rows = []
+    for number, limit in enumerate(limits, 1):
+        costs = draws.integers(count, 0, 20)
+        costs[:goods] = 100
+        rows.append(average(costs, at_most=limit, name=f"cost {number}"))
+    return _from_errors(errors, m, _prior(draws, prior, count), {**bound, "constraints": rows})
+
+
+def caps(
+    seed: int,
+    count: int,
+    m: int,
+    good: int,
+    poor: int,
+    cap: float,
+    floor: float = 0.0,
+    goods: int = 1,
+    spread: int = 0,
+    prior: str = "uniform",
+    **bound: Any,
+) -> BoundProblem:
+    """No weight may be above a cap or below a floor, with a few good classifiers among poor ones: many weights are at
+    their bounds, and the good ones cannot have all.
+    """
+    draws = Draws(seed)
+    errors = _few_good(draws, count, good, poor, goods, spread)
+    box = weights(at_most=cap, at_least=floor)
+    return _from_errors(errors, m, _prior(draws, prior, count), {**bound, "constraints": [box]})
+
+
+def sparse(
+    seed: int, count: int, m: int, worst: int, at_most: int = 0, total: int = 0, prior: str = "random", **bound: Any
+) -> BoundProblem:
+    """At most so many classifiers may have weight, or classifiers whose sizes (from 1 to 100) have at most a total: the
+    set of posteriors is not convex.
+    """
+    draws = Draws(seed)
+    errors, weight = draws.integers(count, 0, worst), _prior(draws, prior, count)
+    limit = support(at_most=at_most) if at_most else support(sizes=draws.integers(count, 1, 100), total=total)
+    return _from_errors(errors, m, weight, {**bound, "constraints": [limit]})
+
+
+def _few_good(draws: Draws, count: int, good: int, poor: int, goods: int, spread: int) -> npt.NDArray[np.int64]:
+    """Numbers of errors: good classifiers first, then poor ones that differ by ``spread``."""
+    errors = draws.integers(count, poor - spread, poor + spread)
+    errors[:goods] = good
+    return errors
+
+
 def _bell(draws: Draws, count: int, largest: int) -> npt.NDArray[np.int64]:
     """Numbers of errors from 0 to ``largest`` that cluster in the middle: means of three draws."""
     total = draws.integers(count, 0, largest)
@@ -151,6 +217,9 @@ FAMILIES: dict[str, Callable[..., BoundProblem]] = {
     "many": many,
     "orders": orders,
     "rare-errors": rare_errors,
+    "budget": budget,
+    "caps": caps,
+    "sparse": sparse,
 }
 
 
