@@ -11,6 +11,7 @@ from typing import Any
 
 from pacb_models.commands.program import DONE, add_command, refuse_ignored
 from pacb_models.errors import InputError, RunStopped
+from pacb_models.wording import paragraphs
 
 from ..paper.numbers import listed
 from ..progress import shown
@@ -24,7 +25,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         run,
         "compute the paper's tables and figures again",
         "Compute the paper's tables and figures again, with its constants and with exact ones, each beside the\n"
-        "printed numbers, and write DIR/paper.html, paper.md, paper.tex, tables/*.csv and figures/*.svg.\n\n"
+        "printed numbers. Say how close they come, and write DIR/paper.html, paper.md, paper.tex, tables/*.csv and\n"
+        "figures/*.svg.\n\n"
         "  pacb reproduce --out paper                     everything, from the embedded risk tables\n"
         "  pacb reproduce table3 figure1 --out paper      one table and one figure\n"
         "  pacb reproduce all --out paper --resume        go on after an interruption\n"
@@ -65,11 +67,12 @@ def run(options: argparse.Namespace) -> int:
             study = _study(options, directory, report)
             results = compute(items, study, directory, options.resume)
             report("writing the document", 0, 1)
-            paths = write(compose(items, results, study), directory)
+            document = compose(items, results, study)
+            paths = write(document, directory)
     except (KeyboardInterrupt, RunStopped):
         print(f"\n{directory} keeps what is done; the same command with --resume goes on from there.", file=sys.stderr)
         raise
-    print("\n".join(map(str, paths)))
+    print("\n".join([*(paragraphs([sentence]) for sentence in document.summary), *map(str, paths)]))
     return DONE
 
 

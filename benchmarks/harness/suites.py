@@ -88,7 +88,10 @@ class Suite:
         )
         idle = sorted((wanted or set()) - {cell.solver for cell in self.cells})
         if idle:
-            raise InputError(f"--solvers names {idle[0]!r}, which the suite {self.name!r} gives no problem to.")
+            raise InputError(
+                f"--solvers names {idle[0]!r}, which the suite {self.name!r} gives no problem to; "
+                "'pacb bench --help' lists the suites, and which have every solver."
+            )
         if not cells:
             raise InputError(f"no cell of the suite {self.name!r} is left after --solvers and --problems.")
         return replace(self, cells=cells)

@@ -81,6 +81,10 @@ class TrustConstr(SciPy):
     settings = {"gtol": 1e-11, "xtol": 1e-14, "barrier_tol": 1e-12}
 
 
+class _Stationary(Exception):
+    """The point of an iteration is stationary to the tolerance."""
+
+
 def _minimise(oracle: Oracle, start: np.ndarray, options: Options, method: str, settings: dict[str, float]) -> Outcome:
     from scipy.optimize import Bounds, LinearConstraint, minimize
 
@@ -107,12 +111,13 @@ def _minimise(oracle: Oracle, start: np.ndarray, options: Options, method: str, 
     def stationary(x: np.ndarray) -> bool:
         return oracle.stationary(coordinates.posterior(x), options.tolerance)
 
-    def after_iteration(intermediate_result: Any) -> None:
+    # Until SciPy 1.16 SLSQP hands its callback the bare point, and knows no StopIteration.
+    def after_iteration(x: np.ndarray, *_: Any) -> None:
         nonlocal iterations
         iterations += 1
         oracle.trace.add(oracle.best)
-        if stationary(intermediate_result.x):
-            raise StopIteration
+        if stationary(x):
+            raise _Stationary(x)
 
     # SLSQP makes many calls for small matrices, where several BLAS threads cost much more than they gain.
     with warnings.catch_warnings(), one_thread():
@@ -132,6 +137,8 @@ def _minimise(oracle: Oracle, start: np.ndarray, options: Options, method: str, 
             )
         except TimeUp:
             return oracle.outcome(oracle.best_posterior, "time_limit", f"{method} reached time_limit.", iterations)
+        except _Stationary as found:
+            return oracle.met_tolerance(oracle.cleaned(coordinates.posterior(found.args[0])), iterations)
     if stationary(result.x):
         return oracle.met_tolerance(oracle.cleaned(coordinates.posterior(result.x)), iterations)
     status, message = STATUS_MAP.get(
