@@ -34,7 +34,7 @@ STRONGEST = 1e12
 NO_RISK = 1e-14
 
 
-class ConstrainedFrontier(Frontier):
+class TiltedFrontier(Frontier):
     """The frontier of the posteriors that keep constraints; the strength is β."""
 
     def __init__(self, problem: BoundProblem, posteriors: Posteriors) -> None:

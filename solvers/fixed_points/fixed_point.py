@@ -56,7 +56,7 @@ from pacb_models.validation import check_choice
 
 from ..options import Options, check_options
 from ..starts import from_all_starts
-from .constrained import ConstrainedFrontier
+from .constrained import TiltedFrontier
 
 VARIANTS = ("descent", "paper")
 
@@ -83,7 +83,7 @@ class _Scheme:
         if problem.posteriors is None:
             self.frontier = divergence.sorted_frontier(problem.risks, problem.prior, problem.uniform_prior)
         else:
-            self.frontier = ConstrainedFrontier(problem, problem.posteriors)
+            self.frontier = TiltedFrontier(problem, problem.posteriors)
         (x, T), (least, end) = self.frontier.ends()
         self.first, self.last = Lines(x, T, 0.0, T), Lines(least, end, math.inf, end)
         self.follow: Callable[[float, Lines], float] = self.frontier.at_slope
