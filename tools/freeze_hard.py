@@ -225,8 +225,9 @@ MIXED = (CHI2[2], RENYI[3], CHI2[1], KL[1], CHI2[2], KL[0], CHI2[0])
 
 def constrained() -> Iterator[Specification]:
     """Budgets, caps and small supports; every other one is searched for until it has several minima."""
-    draws = Draws(26)
-    for family, draw in (("budget", _random_budget), ("caps", _random_caps), ("sparse", _random_sparse)):
+    convex, other = Draws(26), Draws(27)
+    families = (("budget", _random_budget, convex), ("caps", _random_caps, convex), ("sparse", _random_sparse, other))
+    for family, draw, draws in families:
         kinds = cycle(MIXED)
         for seed in range(1, 13):
             kind = next(kinds)

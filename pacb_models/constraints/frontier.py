@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ..divergences.frontiers import LARGEST, Frontier, Lines
 from ..numerics.inner import combination, dot
-from .posteriors import cheapest
+from .posteriors import ROUNDING, cheapest
 from .tilting import Tilt, Tilting
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ class ConstrainedFrontier(Frontier):
             _, multipliers = self.posteriors.minimise(self.y)
         self.bottom, self.bottom_multipliers = self.posteriors.lowest(self.y, multipliers), multipliers
         self.least += self.bottom
+        #: A risk above the smallest that rounding may be the reason of.
+        self.nothing = AT_LEAST * self.spread + 2.0 * ROUNDING * (self.spread + float(multipliers.sum()))
         self.known: dict[float, tuple[Lines, Tilt]] = {}
 
     @cached_property
@@ -135,8 +137,10 @@ def tangent(frontier: ConstrainedFrontier, tilt: Tilt) -> Lines:
     else:
         cheapest_ = dot(prices, cheapest(prices, lower, upper))
     height = size - dot(slopes, q) + cheapest_ - slope * frontier.bottom
+    # A line that rounding has lifted would prove too much; steep ones are lifted most.
+    height -= ROUNDING * (size + dot(np.abs(slopes), q) + slope * frontier.spread + change * tilt.multipliers.sum())
     x = dot(q, y) - frontier.bottom
-    if x <= AT_LEAST * frontier.spread:
+    if x <= frontier.nothing:
         x = 0.0
     return Lines(x, height - slope * x, slope, height)
 

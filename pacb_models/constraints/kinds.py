@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,7 @@ from ..immutable import fixed
 from ..validation import check_count, real_numbers
 
 
+@dataclass(frozen=True, eq=False, repr=False)
 class Constraint:
     """What every constraint offers."""
 
@@ -23,7 +24,7 @@ class Constraint:
 
     def check_size(self, size: int) -> None:
         """Refuse arrays that do not have one entry for each of so many classifiers."""
-        for field in fields(self):  # type: ignore[arg-type]
+        for field in fields(self):
             value = getattr(self, field.name)
             if isinstance(value, np.ndarray) and value.size != size:
                 raise InputError(
@@ -38,7 +39,7 @@ class Constraint:
     def as_record(self) -> dict[str, Any]:
         """JSON-ready fields, with the kind."""
         record: dict[str, Any] = {"kind": self.kind}
-        for field in fields(self):  # type: ignore[arg-type]
+        for field in fields(self):
             value = getattr(self, field.name)
             if value is not None:
                 record[field.name] = value.tolist() if isinstance(value, np.ndarray) else value
@@ -46,7 +47,7 @@ class Constraint:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Built anew, so that arrays are read-only again.
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     def _limits(self) -> list[str]:
         """The limits that are given, as arguments."""
@@ -220,7 +221,7 @@ def average(
     >>> average([10.0, 40.0, 15.0], at_most=25, name="latency")
     average([3 values], at_most=25, name='latency')
     """
-    return Average(values, at_most, at_least, name)  # type: ignore[arg-type]
+    return Average(cast(Any, values), at_most, at_least, name)
 
 
 def weights(at_most: float | ArrayLike | None = None, at_least: float | ArrayLike | None = None) -> Weights:
@@ -229,7 +230,7 @@ def weights(at_most: float | ArrayLike | None = None, at_least: float | ArrayLik
     >>> weights(at_most=0.2)
     weights(at_most=0.2)
     """
-    return Weights(at_most, at_least)  # type: ignore[arg-type]
+    return Weights(cast(Any, at_most), cast(Any, at_least))
 
 
 def support(at_most: int | None = None, sizes: ArrayLike | None = None, total: float | None = None) -> Support:
@@ -238,4 +239,4 @@ def support(at_most: int | None = None, sizes: ArrayLike | None = None, total: f
     >>> support(at_most=5)
     support(at_most=5)
     """
-    return Support(at_most, sizes, total)  # type: ignore[arg-type]
+    return Support(at_most, cast(Any, sizes), total)

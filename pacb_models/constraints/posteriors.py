@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 FEASIBLE = 1e-9
 #: Seconds for the question whether a support can carry the rows; without an answer the solver has to find out.
 SECONDS = 10.0
+#: What rounding may do to an average of numbers, relative to the largest of them.
+ROUNDING = 32.0 * np.finfo(float).eps
 #: Weights that break a constraint by more than this are moved into the set before they are judged.
 KEPT = 1e-12
 #: A limit that is a smaller part of a row's unit would drown in what weights may be off.
@@ -235,7 +237,8 @@ class Posteriors:
         caps and floors. Those of :meth:`minimise` prove the most.
         """
         tilted = costs + combination(multipliers, self.matrix)
-        return float(np.dot(tilted, cheapest(tilted, self.lower, self.upper)))
+        rounding = ROUNDING * (float(np.abs(costs).max()) + float(np.abs(multipliers).sum()))
+        return float(np.dot(tilted, cheapest(tilted, self.lower, self.upper))) - rounding
 
     def around(self, q: NDArray[np.float64]) -> Self:
         """The posteriors that a posterior's neighbours are among.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -61,10 +63,10 @@ def test_a_third_of_the_collection_has_several_minima():
 
 def test_constrained_instances_are_small_and_a_third_has_several_minima():
     found = instances(CONSTRAINED)
-    assert {frozen.family for frozen in found} == {"budget", "caps"}
+    assert {frozen.family for frozen in found} == {"budget", "caps", "sparse"}
     assert {frozen.build().posteriors is None for frozen in found} == {False}
     assert min(frozen.size for frozen in found) == 4 and max(frozen.size for frozen in found) == 60
-    for family in ("budget", "caps"):
+    for family in ("budget", "caps", "sparse"):
         minima = [frozen.minima for frozen in found if frozen.family == family]
         assert 8 <= len(minima) <= 12 and sum(count > 1 for count in minima) >= 4
 
@@ -88,6 +90,21 @@ def test_ipopt_from_many_starts_finds_nothing_below_and_mostly_the_same(frozen):
     assert solution.bound >= frozen.optimum - 1e-9
     if frozen.minima == 1:
         assert solution.bound == pytest.approx(frozen.optimum, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["sparse-04-H10-kl-kl", "sparse-10-H10-chi2-squared", "sparse-12-H4-chi2-kl"])
+def test_trying_every_support_finds_the_same(name):
+    frozen = instance(name)
+    problem = frozen.build()
+    costs, total = problem.posteriors.support.costs(problem.size)
+    free = problem.replace(constraints=())
+    best = math.inf
+    for chosen in product((False, True), repeat=problem.size):
+        # A smaller support than is allowed is part of a larger one's problem, unless that breaks the limit.
+        if any(chosen) and costs[list(chosen)].sum() <= total:
+            caps = [pm.weights(at_most=np.array(chosen, dtype=float))]
+            best = min(best, pm.solve(free.replace(constraints=caps), "frontier").bound)
+    assert best == pytest.approx(frozen.optimum, abs=1e-9)
 
 
 def test_risks_are_quotients_rounded_once():

@@ -55,6 +55,11 @@ def test_other_limits():
         ("weights at most", [0.2, 1]),
     ):
         assert len(pm.path(asked, parameter, values)) == 2
+    counted = FREE.replace(constraints=[pm.support(at_most=3)])
+    path = pm.path(counted, "support", [1, 2, 12])
+    assert path.supports[0] == 1 and path.supports[1] <= 2
+    assert path.bounds[-1] == pytest.approx(pm.solve(FREE).bound, abs=1e-10)
+    assert np.all(np.diff(path.bounds) <= 1e-12)
 
 
 @pytest.mark.parametrize(

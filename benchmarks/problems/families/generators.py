@@ -219,6 +219,7 @@ FAMILIES: dict[str, Callable[..., BoundProblem]] = {
     "rare-errors": rare_errors,
     "budget": budget,
     "caps": caps,
+    "sparse": sparse,
 }
 
 

@@ -120,6 +120,8 @@ def row(name: str, sizes: list[int], seconds: float) -> str:
             break
     reached = sizes[: len(costs)]
     times = [f"{cost.seconds:.2g}" for cost in costs] + ["–"] * (len(sizes) - len(costs))
+    if len(costs) < 2:
+        return f"| {name} | {' | '.join(times)} | – | – |"
     memory = costs[-1].memory / reached[-1]
     power = exponent(reached, [cost.seconds for cost in costs])
     return f"| {name} | {' | '.join(times)} | {power:.1f} | {memory:.0f} |"
