@@ -230,7 +230,7 @@ def _limits(runs: pd.DataFrame, environments: Environments) -> Iterator[str]:
         yield f"Machine: {listed(sorted(machines))}."
     limits = " and ".join(f"{limit:g} s" for limit in sorted(runs["time_limit"].dropna().unique()))
     repetitions = int(runs["repetition"].max()) + 1
-    times = f"{repetitions} repetitions; the median time counts, and the worst outcome" if repetitions > 1 else "once"
+    times = f"up to {repetitions} times; the median time counts, and the worst outcome" if repetitions > 1 else "once"
     yield f"Each run: a process of its own with one BLAS thread, ended after {limits}, measured {times}."
     local = runs.loc[runs["solver"].map(verdict.is_local).astype(bool), "start"]
     drawn = local[local != verdict.PRIOR].nunique()

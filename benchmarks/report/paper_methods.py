@@ -71,14 +71,15 @@ def _starts(started: pd.DataFrame, methods: list[str], looks: Looks) -> Part | N
     random = started[(started["start"] != verdict.PRIOR) & (started["minima"] > 1)]
     if random["start"].nunique() < 2:
         return None
-    rates = random.groupby("method")["found"].mean()
-    words = listed([f"{name} {percent(rates[name])}" for name in methods if name in rates])
+    rates = random.groupby(["method", "problem"])["found"].agg(["mean", "any"]).groupby("method").mean()
+    words = listed([f"{name} {percent(rates['mean'][name])}" for name in methods if name in rates.index])
+    after = listed([f"{name} {percent(rates['any'][name])}" for name in methods if name in rates.index])
     text = (
         "Problems with several local minima. All of the methods began at the same random posteriors. A start is a "
-        "draw: the curve is the share of problems that at least one of so many starts solves."
+        f"draw: the curve is the share of problems that at least one of so many starts solves, in the end {after}."
     )
     picture = pictures.starts_needed(random, methods, looks)
-    return Part("paper-starts", f"From how many starts: one random start solves {words}", text, (picture,))
+    return Part("paper-starts", f"From how many starts: optima that one random start finds: {words}", text, (picture,))
 
 
 def _why(shared: pd.DataFrame, looks: Looks) -> Part | None:

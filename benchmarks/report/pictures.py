@@ -386,6 +386,7 @@ def shares(parts: Mapping[str, pd.DataFrame], methods: Sequence[str], looks: Loo
 
 def starts_needed(each: pd.DataFrame, methods: Sequence[str], looks: Looks) -> Picture:
     """The share of problems whose optimum one of n starts finds, on average over which starts these are."""
+    from matplotlib.ticker import MaxNLocator
     from scipy.special import comb
 
     figure, axis = new_axes(6.0, 3.4)
@@ -401,6 +402,7 @@ def starts_needed(each: pd.DataFrame, methods: Sequence[str], looks: Looks) -> P
         axis.plot(steps, chance, ms=4, **looks[method])
         ends.append(Named(float(steps[-1]), chance[-1], method, looks[method]["color"]))
     axis.set(xlabel="number of random starts", ylabel="problems solved [%]", ylim=(0, 103))
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     settle(figure, right=0.84)
     name_ends(axis, ends)
     return draw("paper-starts", "Problems solved against the number of random starts.", figure)
