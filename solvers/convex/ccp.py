@@ -63,7 +63,7 @@ class ConvexConcave(Solver):
     -------
     variant : {"one-sided", "paper"}
         The second needs a distance whose bound is a variable of its model and that is convex there, as kl is.
-    start, starts, seed, tolerance, max_iterations, time_limit, trace
+    start, starts, seed, tolerance, max_iterations, time_limit, trace : the common options
         As for every solver; see :mod:`pacb_models.solvers.options`. A start has converged when the relative decrease of
         its bound, too, is at most the tolerance.
 
