@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import distances, divergences
 from .problem import Problem
-from .solution import Outcome
+from .solution import Outcome, Solution
 
 if TYPE_CHECKING:
     from .solving.many import BatchOutcome, ProblemBatch
@@ -109,6 +109,10 @@ class Solver:
         """Minimise many bounds together. None when the method does not do that: then :meth:`run` takes them one by
         one."""
         return None
+
+    def continued(self, last: Solution) -> dict[str, Any]:
+        """Options with which a problem begins where a similar one ended; none where that is no use."""
+        return {}
 
     def merges(self, problem: Problem, options: dict[str, Any]) -> bool:
         """Whether equal classifiers are merged for this method unless :func:`pacb_models.solve` is told otherwise.

@@ -42,8 +42,16 @@ class ConstrainedFrontier(Frontier):
     gap = 1e-10
     costly = True
 
-    def __init__(self, problem: BoundProblem, multipliers: NDArray[np.float64] | None = None) -> None:
-        """``multipliers`` of the rows prove the smallest risk; without them they are looked for."""
+    def __init__(
+        self,
+        problem: BoundProblem,
+        multipliers: NDArray[np.float64] | None = None,
+        hints: NDArray[np.float64] | None = None,
+    ) -> None:
+        """``multipliers`` of the rows prove the smallest risk; without them they are looked for.
+
+        ``hints``, a certificate of a similar problem, say where minimisers are looked for.
+        """
         assert problem.posteriors is not None
         super().__init__(problem.risks, problem.prior)
         self.divergence, self.posteriors = problem.divergence_function, problem.posteriors
@@ -56,6 +64,11 @@ class ConstrainedFrontier(Frontier):
         #: A risk above the smallest that rounding may be the reason of.
         self.nothing = AT_LEAST * self.spread + 2.0 * ROUNDING * (self.spread + float(multipliers.sum()))
         self.known: dict[float, tuple[Lines, Tilt]] = {}
+        self.hints: dict[float, Tilt] = {}
+        if hints is not None and hints.shape[1] == 2 + len(self.posteriors.rows):
+            for beta, theta, *nu in hints[:-1].tolist():
+                if beta > 0.0:
+                    self.hints[math.log(beta)] = Tilt(beta, theta, np.array(nu), self.p, math.inf)
 
     @cached_property
     def last(self) -> float:
@@ -83,8 +96,9 @@ class ConstrainedFrontier(Frontier):
     def _at(self, z: float) -> tuple[Lines, Tilt]:
         z = min(z, FURTHEST)
         if z not in self.known:
-            near = min(self.known, key=lambda other: abs(other - z), default=None)
-            tilt = self.tilting.at(math.exp(min(z, LARGEST)), None if near is None else self.known[near][1])
+            starts = self.hints | {place: tilt for place, (_, tilt) in self.known.items()}
+            near = min(starts, key=lambda other: abs(other - z), default=z)
+            tilt = self.tilting.at(math.exp(min(z, LARGEST)), starts.get(near))
             self.known[z] = tangent(self, tilt), tilt
         return self.known[z]
 

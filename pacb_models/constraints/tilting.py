@@ -33,6 +33,8 @@ ROUNDING = 1e-15
 NEWTON_STEPS, ROOT_STEPS, HALVINGS = 200, 200, 40
 #: Steps without a better point after which rounding is taken for the reason.
 PATIENCE = 4
+#: How often the weights are computed for one minimiser, at most, but for the last step.
+PASSES = 2000
 #: Rows that are broken by more ask for a second try.
 DOUBTFUL, SHORTER = 1e-9, 9
 #: Added to the Hessian's diagonal, relative to its trace: rows may be dependent on the weights between their bounds.
@@ -65,6 +67,8 @@ class Tilting:
         self.rows, self.lower, self.upper = posteriors.matrix, posteriors.lower, posteriors.upper
         # Weights that may be anything are not clipped: comparing them costs as much as computing them.
         self.boxed = posteriors.boxed
+        #: How often the weights were computed.
+        self.passes = 0
         ones = np.ones(prior.size)
         self.slopes_alone = divergence.gradient(ones, prior)
         self.slope_of_one = float(divergence.gradient(ones[:1], ones[:1])[0])
@@ -74,6 +78,7 @@ class Tilting:
 
     def weights(self, tilts: NDArray[np.float64], theta: float) -> NDArray[np.float64]:
         """The weights at ``θ - tilts``; their sum may be anything."""
+        self.passes += 1
         q = self.p * self.divergence.slope_inverse(theta - tilts)
         return np.minimum(np.maximum(q, self.lower), self.upper) if self.boxed else q
 
@@ -164,14 +169,14 @@ class Tilting:
         self, base: NDArray[np.float64], nu: NDArray[np.float64], theta: float, q: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
         """Newton's method for the multipliers."""
-        best, idle = (math.inf, nu, theta, q), 0
+        best, idle, most = (math.inf, nu, theta, q), 0, self.passes + PASSES
         for _ in range(NEWTON_STEPS):
             slopes = products(self.rows, q)
             error = self._error(nu, q, slopes)
             idle = 0 if error < 0.5 * best[0] else idle + 1
             if error < best[0]:
                 best = (error, nu, theta, q)
-            if error <= KEPT or idle > PATIENCE:
+            if error <= KEPT or idle > PATIENCE or self.passes > most:
                 break
             step = self._step(nu, slopes, q)
             # Where no weight can move the model is flat, and its step too long; the search finds how far to go.

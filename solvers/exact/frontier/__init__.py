@@ -20,8 +20,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pacb_models.problem import BoundProblem, Problem
-from pacb_models.solution import Outcome
+from pacb_models.solution import Outcome, Solution
 from pacb_models.solver import Solver
 from pacb_models.solving.many import BatchOutcome, ProblemBatch
 
@@ -65,10 +68,18 @@ class Frontier(Solver):
         """Minimise bounds together, where the divergence has the lines of many sets at once (see :mod:`.batches`)."""
         return batches.minimise(batch)
 
-    def run(self, problem: BoundProblem) -> Outcome:
-        """Minimise the bound; there are no options."""
+    def continued(self, last: Solution) -> dict[str, Any]:
+        certificate = last.details.get("certificate")
+        return {} if certificate is None else {"certificate": certificate}
+
+    def run(self, problem: BoundProblem, *, certificate: NDArray[np.float64] | None = None) -> Outcome:
+        """Minimise the bound.
+
+        ``certificate`` is that of a similar problem's solution, with as many rows of constraints: its lines are where
+        those of this problem are looked for.
+        """
         if problem.posteriors is not None:
-            return constrained.minimise(problem)
+            return constrained.minimise(problem, certificate)
         frontier = problem.divergence_function.frontier(problem.risks, problem.prior, problem.uniform_prior)
         return Search(problem, frontier).outcome()
 

@@ -10,6 +10,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pacb_models.constraints.frontier import ConstrainedFrontier, proven
 from pacb_models.constraints.supports import SupportFrontier
@@ -23,12 +24,12 @@ from .search import Search
 ROUNDING = 1e-13
 
 
-def minimise(problem: BoundProblem) -> Outcome:
-    """The certified minimum of a constrained problem."""
+def minimise(problem: BoundProblem, hints: NDArray[np.float64] | None = None) -> Outcome:
+    """The certified minimum of a constrained problem; hints are the certificate of a similar one."""
     posteriors = problem.posteriors
     assert posteriors is not None
     if posteriors.support is None:
-        frontier = ConstrainedFrontier(problem)
+        frontier = ConstrainedFrontier(problem, hints=hints)
         outcome = Search(problem, frontier).outcome()
         certificate = outcome.details["certificate"] = frontier.certificate()
         if outcome.lower_bound is not None:
@@ -48,5 +49,5 @@ def _checked(problem: BoundProblem, outcome: Outcome) -> Outcome:
         return replace(outcome, is_global=False, lower_bound=None)
     if lower >= problem.bound(posterior) * (1.0 - CLOSED):
         return outcome
-    message = f"{outcome.message} A gap is left: no posterior's bound is below {lower:.12g}."
-    return replace(outcome, is_global=False, message=message)
+    said = f" A gap is left: no posterior's bound is below {lower:.12g}." if outcome.is_global else ""
+    return replace(outcome, is_global=False, message=outcome.message + said)
