@@ -32,7 +32,8 @@ def test_solve_prints_one_json_object_with_the_solution(risk_file, distance, cap
     assert main(["solve", risk_file, "--m", "549", "--delta", "0.01", "--distance", distance, "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     problem = pm.BoundProblem(RISKS, m=549, delta=0.01, distance=distance)
-    assert set(record) == set(pm.Solution.__dataclass_fields__) - {"details"}
+    fields = set(pm.Solution.__dataclass_fields__) - {"details", "problem"}
+    assert set(record) == fields | {"multipliers", "sensitivities"}
     assert record["status"] == "optimal" and record["is_global"] is True
     # Equal risks were merged: the same sums in another order.
     assert record["bound"] == pytest.approx(problem.bound(record["posterior"]), rel=1e-14)
@@ -45,6 +46,25 @@ def test_solve_for_reading(risk_file, capsys):
     assert "true risk at most this, with probability at least 0.95" in out
     assert "the global minimum" in out
     assert "svm1" in out and "svm3" in out and "svm2" not in out
+
+
+def test_solve_with_constraints_says_which_bind_and_what_they_are_about(tmp_path, capsys):
+    path = tmp_path / "models.csv"
+    path.write_text("name,risk,Latency,recall\na,0.10,60,0.95\nb,0.11,40,0.93\nc,0.13,20,0.91\nd,0.15,5,0.85\n")
+    arguments = ["solve", str(path), "--m", "549", "--at-most", "latency=25", "--at-least", "recall=0.5"]
+    assert main([*arguments, "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["is_global"] and record["multipliers"]["latency"] > 0.0 == record["multipliers"]["recall"]
+    assert record["sensitivities"]["rows"]["latency"] == -record["multipliers"]["latency"]
+    assert sum(q * a for q, a in zip(record["posterior"], (60, 40, 20, 5), strict=True)) == pytest.approx(25, abs=1e-9)
+    assert main([*arguments, "--weights-at-most", "0.9"]) == 0
+    out = capsys.readouterr().out
+    rate = f"{record['multipliers']['latency']:.3g}"
+    assert f"latency at most 25: holds with equality; a little more room lowers the bound by {rate} per unit" in out
+    assert "recall at least 0.5: has room" in out and "weights at most 0.9: 0 classifiers are at the cap" in out
+    assert "The constraint is about averages on the sample; the bound is about true risk." in out
+    assert main(["check", str(path), "--m", "549", "--support-at-most", "2", "--solvers", "frontier"]) == 0
+    assert "The constraint is about averages on the sample" in capsys.readouterr().out
 
 
 def test_names_of_any_length_and_kind_keep_the_table_in_columns(tmp_path, capsys):
