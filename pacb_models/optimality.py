@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .constants import LARGEST_SAMPLE_SIZE
 from .numerics.inner import dot
 
 if TYPE_CHECKING:
@@ -130,8 +131,10 @@ def sensitivities(problem: BoundProblem, q: np.ndarray) -> dict[str, Any]:
     slopes = problem.slopes_at(L, size)
     step = 1e-4 * problem.delta
     at = [float(problem.replace(delta=problem.delta + d).bound_at(L, size)) for d in (-step, step)]
-    more = float(problem.replace(m=problem.m + 1).bound_at(L, size)) - slopes.value
-    return {"delta": (at[1] - at[0]) / (2.0 * step), "m": more, "risks": slopes.L * q}
+    # There is no larger sample than the largest that is allowed.
+    other = problem.m + 1 if problem.m < LARGEST_SAMPLE_SIZE else problem.m - 1
+    more = (float(problem.replace(m=other).bound_at(L, size)) - slopes.value) / (other - problem.m)
+    return {"delta": (at[1] - at[0]) / (2.0 * step), "m": more, "risks": np.where(q > 0.0, slopes.L, 0.0) * q}
 
 
 def _finite(slopes: np.ndarray) -> np.ndarray:

@@ -227,7 +227,7 @@ class Problem(Immutable):
     def empirical_risk(self, posterior: NDArray[np.float64]) -> float:
         """The empirical risk ``L`` of the stochastic classifier."""
         # Weights that sum to one average the risks; rounding must not carry the average out of their range.
-        return min(max(dot(posterior, self.risks), 0.0), 1.0)
+        return min(max(dot(np.asarray(posterior), self.risks), 0.0), 1.0)
 
     def statistic(self, posterior: NDArray[np.float64]) -> float:
         """The separable sum ``D`` of the divergence."""

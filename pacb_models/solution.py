@@ -173,11 +173,9 @@ class Solution:
                 value = value.tolist()
             elif name == "local_minima":
                 value = [minimum._asdict() for minimum in value]
-            elif isinstance(value, float) and not math.isfinite(value):
-                value = None
-            record[name] = value
+            record[name] = _finite(value)
         sensitivities = {
-            name: value.tolist() if isinstance(value, np.ndarray) else value
+            name: [_finite(each) for each in value.tolist()] if isinstance(value, np.ndarray) else _finite(value)
             for name, value in self.sensitivities.items()
         }
         return record | {"multipliers": self.multipliers, "sensitivities": sensitivities}
@@ -198,3 +196,8 @@ class Solution:
             f"divergence={self.divergence:.6g}, support_size={self.support_size}, status={self.status!r}, "
             f"solver={self.solver!r}, is_global={self.is_global}{proven})"
         )
+
+
+def _finite(value: Any) -> Any:
+    """What JSON can hold of a number; where a risk is zero a slope may be infinite."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -79,7 +79,7 @@ def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = "upper") -> Any:
     Roots are accurate to a few units in the last place, also where they are as small as 1e-300, and rounded
     outward: the upper root is never below the true one, the lower never above it.
 
-    >>> kl_inverse(0.0, 0.5) >= 1 - np.exp(-0.5)  # the root of -ln(1 - r) = 0.5
+    >>> bool(kl_inverse(0.0, 0.5) >= 1 - np.exp(-0.5))  # the root of -ln(1 - r) = 0.5
     True
     >>> kl_inverse([0.1, 0.2], 0.0).tolist()
     [0.1, 0.2]

@@ -35,7 +35,7 @@ class SolutionPathDisplay(Display):
     >>> from pacb_models.plots import SolutionPathDisplay
     >>> problem = pm.BoundProblem([0.1, 0.2, 0.4], m=500)
     >>> SolutionPathDisplay.from_path(pm.path(problem, "delta", [0.01, 0.05])).title()
-    'The bound falls from 0.2002 to 0.1715 as delta rises from 0.01 to 0.05'
+    'The bound falls from 0.194 to 0.1593 as delta rises from 0.01 to 0.05'
     """
 
     path: SolutionPath

@@ -122,7 +122,7 @@ def path(
     >>> import pacb_models as pm
     >>> problem = pm.BoundProblem([0.1, 0.2, 0.4], m=500)
     >>> pm.path(problem, "delta", [0.01, 0.05])
-    SolutionPath('delta', 2 values from 0.01 to 0.05, bounds from 0.1715 to 0.2002, 2 certified as global)
+    SolutionPath('delta', 2 values from 0.01 to 0.05, bounds from 0.1593 to 0.194, 2 certified as global)
     """
     if not isinstance(problem, BoundProblem):
         raise InputError(f"problem is {reprlib.repr(problem)}; it must be a BoundProblem.")

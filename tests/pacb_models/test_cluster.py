@@ -226,11 +226,12 @@ def test_workers_or_a_scheduler_that_do_not_answer_end_the_work(cluster, work):
 def test_a_fit_ends_with_a_sentence_when_nobody_answers(cluster, work, how, who):
     def fit():
         process = cluster.scheduler if who == "scheduler" else cluster.workers[0]
-        threading.Timer(0.5, process.send_signal, [how]).start()
-        return Parallel(n_jobs=2)(delayed(work.napping)(item) for item in range(20))
+        # When both workers have begun, and long before they are done.
+        threading.Timer(2.0, process.send_signal, [how]).start()
+        return Parallel(n_jobs=2)(delayed(work.napping)(item) for item in range(60))
 
     if (who, how) == ("worker", signal.SIGKILL):
-        assert fitted_on(cluster.address, fit) == list(range(20))
+        assert fitted_on(cluster.address, fit) == list(range(60))
         return
     with pytest.raises(RunStopped, match="is gone" if how == signal.SIGKILL else "has not answered for 6 s"):
         fitted_on(cluster.address, fit)

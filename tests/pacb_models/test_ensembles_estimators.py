@@ -96,7 +96,7 @@ def test_printed_confidence_of_a_certificate_is_below_one(fitted):
 
 
 def test_printed_certificate_is_never_below_the_bound(fitted):
-    text = str(fitted.certificate_)
+    text = " ".join(str(fitted.certificate_).split())
     printed = float(text.split("errs with probability at most ")[1].split()[0])
     assert fitted.bound_ <= printed <= fitted.bound_ + 1e-4
     for phrase in ("0.95", f"{fitted.n_validation_} examples", "i.i.d.", "majority vote"):
