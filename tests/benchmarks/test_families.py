@@ -79,12 +79,12 @@ def test_a_constraint_that_changes_changes_the_digest():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("frozen", instances(CONSTRAINED), ids=lambda frozen: frozen.name)
+@pytest.mark.parametrize(
+    "frozen", [each for each in instances(CONSTRAINED) if each.family != "sparse"], ids=lambda frozen: frozen.name
+)
 def test_ipopt_from_many_starts_finds_nothing_below_and_mostly_the_same(frozen):
-    """On the averages and caps; limits on the support have integer variables."""
+    """On the averages and caps; limits on the support have integer variables, which Ipopt has not."""
     problem = frozen.build()
-    if problem.posteriors.support is not None:
-        pytest.skip("Ipopt has no integer variables")
     solution = pm.solve(problem, "ipopt", starts=10, seed=1)
     assert solution.details["constraint_violation"] <= 1e-8
     assert solution.bound >= frozen.optimum - 1e-9

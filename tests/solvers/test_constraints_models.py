@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
-from pacb_models.solvers.nonlinear.native import pynumero_problem
+from pacb_models.solvers.nonlinear.native import float_environment_kept, pynumero_problem
 from pacb_models.solvers.starts import default_start, nearest, starting_posteriors
 
 from .constrained import CONVEX, PAIRS, constrained
@@ -142,7 +142,8 @@ def solved(model):
     from pacb_models.solvers.nonlinear.native import use_environment_folders
 
     use_environment_folders()
-    pyo.SolverFactory("cyipopt").solve(model, tee=False)
+    with float_environment_kept():
+        pyo.SolverFactory("cyipopt").solve(model, tee=False)
     return model
 
 
