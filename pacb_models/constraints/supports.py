@@ -86,8 +86,7 @@ class SupportFrontier(Frontier):
         if factor == 1.0:
             return line
         # Another support might be heavier by that factor: the line that holds for it, too.
-        lower = self.inner.lowered(line, factor)
-        return lower
+        return self.inner.lowered(line, factor)
 
     def lines(self, z: np.ndarray) -> Lines:
         return Lines(*np.array([self.line(each) for each in z.tolist()]).T)
