@@ -58,8 +58,8 @@ DELTA = 0.05
 TEST_SHARE = 0.1
 #: Share of the held-out examples among those that are not for testing.
 HELD_OUT = 0.5
-METHODS = ("certified", "trusting prior", "PAC-Bayes vote", "Occam", "uniform vote", "20/80", "50/50", "prefit, 0.5")
-METHODS += ("CV all, test",)
+METHODS = ["certified", "trusting prior", "PAC-Bayes vote", "Occam", "uniform vote", "20/80", "50/50", "prefit, 0.5"]
+METHODS += ["CV all, test"]
 
 FIELDS = ("certificate", "test_error")
 UCI = "haberman bupa-no-leak ionosphere wdbc mammographic banknote spambase waveform mushroom".split()

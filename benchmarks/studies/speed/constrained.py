@@ -37,8 +37,8 @@ def compared(problem: pm.BoundProblem, other: str, theirs: Callable[[], object],
     """The exact solver beside another action; what is imported and computed once does not count."""
     theirs()
     solution = pm.solve(problem, "frontier")
-    rows = sum(rate > 0.0 for rate in solution.multipliers.values())
-    title = f"H = {problem.size}, {len(problem.constraints)} constraints: {rows} rows bind, {solution.status}, global: {solution.is_global}"
+    binding = sum(rate > 0.0 for rate in solution.multipliers.values())
+    title = f"H = {problem.size}, {binding} of {len(problem.constraints)} constraints bind, {solution.status}"
     show(title, best_seconds({other: theirs, "frontier": lambda: pm.solve(problem, "frontier")}, repeats))
 
 

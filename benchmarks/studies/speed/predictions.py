@@ -45,7 +45,7 @@ def write(folder: Path, rows: int, columns: int, kind: str) -> int:
 
 def measure(folder: str, kind: str, counting: bool) -> tuple[float, float]:
     """Seconds of counting the errors, or of pyarrow's scan, and the process's largest memory in MB."""
-    import pyarrow.csv
+    import pyarrow.csv  # noqa: F401  imported beforehand on both sides
     import pyarrow.dataset as ds
 
     from pacb_models.certificates.prediction_files import count_errors

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,7 +45,7 @@ def _certify(size: int) -> Callable[[], object]:
     return everything
 
 
-def _of_counts(kind: type[pm.BoundProblem], size: int) -> Callable[[], object]:
+def _of_counts(kind: Any, size: int) -> Callable[[], object]:
     counts = _counts(size)
     return lambda: pm.solve(kind.from_counts(counts, 1000))
 

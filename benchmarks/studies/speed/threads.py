@@ -22,8 +22,8 @@ from .timing import options, show
 
 #: Methods with the options that keep their runs short; slsqp and trust-constr have matrices of H² numbers.
 METHODS: dict[str, dict[str, int]] = {
-    **dict.fromkeys(("frontier", "fixed-point", "subset-search"), {}),
-    **dict.fromkeys(("mirror", "spg", "lbfgsb", "frank-wolfe", "softmax"), {"max_iterations": 10}),
+    **{name: {} for name in ("frontier", "fixed-point", "subset-search")},
+    **{name: {"max_iterations": 10} for name in ("mirror", "spg", "lbfgsb", "frank-wolfe", "softmax")},
     "cyipopt": {"max_iterations": 3},
 }
 
