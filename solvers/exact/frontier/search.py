@@ -153,20 +153,20 @@ class Search:
         slope = min(max(slope, lowest), highest) if slope == slope else lowest
         self._guess(slope)
         self._from_falling_to_rising(self.look(self._net(math.log(slope))))
-        for _ in range(CLOSER):
-            doubtful = self._doubtful()
+        for steps in range(CLOSER):
+            # Who has seen one steep fall looks for smaller ones.
+            doubtful = self._doubtful(STEEP * 0.5**steps * self.start[0])
             if not doubtful:
                 break
             self._insert(self.look(np.concatenate([low + (high - low) * WITHIN for low, high in doubtful])))
         self._find_turns(self.points)
 
-    def _doubtful(self) -> list[tuple[float, float]]:
+    def _doubtful(self, steep: float) -> list[tuple[float, float]]:
         """Intervals in which a pair of turns may hide between points: where the balance comes near zero without
         reaching it, and where the empirical risk falls steeply, as it does when many classifiers lose their weight at
         once."""
         z, x, balance = self.points[Z].tolist(), self.points[X].tolist(), self.points[BALANCE].tolist()
         found: list[tuple[float, float]] = []
-        steep = STEEP * self.start[0]
         if max(map(sub, x, x[1:])) > steep:
             found = [(low, high) for low, high, above, below in zip(z, z[1:], x, x[1:]) if above - below > steep]
         if balance != sorted(balance):
