@@ -13,10 +13,10 @@ import numpy as np
 
 from pacb_models import BoundProblem
 
+from ..experiments.cross_validation import Baseline, load_cross_validation
 from ..experiments.risk_table import RiskTable
 from ..problems.problem import LEAK_FREE, PAPER_DATASETS
 from ..problems.risks import load_risk_table
-from ..studies.cross_validation import Baseline, load_cross_validation
 
 #: The paper's confidence parameter and its largest set of classifiers.
 DELTA = 0.01

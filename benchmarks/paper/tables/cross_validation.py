@@ -6,14 +6,16 @@ import functools
 import time
 from typing import Any
 
-import pacb_models as pm
+import pandas as pd
 
-from ...experiments.cross_validation import cross_validate
+import pacb_models as pm
+from pacb_models.files import write_atomically
+
+from ...experiments.cross_validation import Baseline, cross_validate
 from ...experiments.datasets import load_dataset
 from ...problems.problem import PAPER_DATASETS
 from ...report.tables import NONE, Cell, Group, Table
 from ...report.wording import duration
-from ...studies.cross_validation import Baseline
 from ..entries import Collector, Entries
 from ..item import Results, TableItem, table_result
 from ..showing import NAMES, TITLES, shown
@@ -57,7 +59,12 @@ def _baselines(study: Study) -> dict[str, Baseline]:
             resume=study.resume,
             progress=functools.partial(study.report, f"cross-validation of {name}"),
         )
-        found[name] = Baseline.of(result)
+        kept = {field: getattr(result, field) for field in Baseline._fields}
+        found[name] = Baseline(
+            **kept | {"errors": int(result.errors.min()), "cpu_seconds": round(result.cpu_seconds, 1)}
+        )
+    if study.directory is not None:
+        write_atomically(study.directory / "cross_validation.csv", pd.DataFrame(found.values()).to_csv(index=False))
     return found
 
 
