@@ -158,11 +158,12 @@ def lacking(problem: Problem, methods: str) -> str | None:
     """None when a problem has a method, such as "distance.express", else a clause that says who lacks it."""
     owner, _, names = methods.partition(".")
     thing: Any = problem if owner == "problem" else getattr(problem, f"{owner}_function", None)
-    complaint = _complaint(type(thing), owner, names)
+    kind: Any = type(thing)
+    complaint = _complaint(kind, owner, names)
     if complaint is None:
         return None
     who = "the problem" if thing is problem else f"the {getattr(thing, 'name', 'missing')} {owner}"
-    return f"{who} {complaint} (class {type(thing).__name__})"
+    return f"{who} {complaint} (class {kind.__name__})"
 
 
 @lru_cache(maxsize=4096)
