@@ -62,7 +62,7 @@ class CertificateDisplay(Display):
         """Draw on ``ax``, or on a new figure."""
         shown, of = self.shown, self.certificate
         # "errs with probability" and "has an expected loss of", for instance.
-        axis = "error probability" if "errs" in of.confidence_set.claim else "expected loss"
+        axis = "error probability" if "errs" in of.claim else "expected loss"
         with candidate_axes(self, ax, [of.names[index] for index in shown], axis):
             _observed_and_certified(self.ax_, of.errors[shown] / of.m, of.single_bounds[shown], "observed", mfc="white")
             label = "certified for the random classifier"
@@ -72,7 +72,7 @@ class CertificateDisplay(Display):
     def title(self) -> str:
         """What is seen, in one sentence."""
         of = self.certificate
-        claim = f"{literal(of.names[of.single], _LONGEST)} {of.confidence_set.claim} at most {at_most(of.single_bound)}"
+        claim = f"{literal(of.names[of.single], _LONGEST)} {of.claim} at most {at_most(of.single_bound)}"
         return f"With probability at least {confidence_text(of.delta)} over the examples,\n{claim}"
 
 
