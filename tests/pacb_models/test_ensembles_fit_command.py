@@ -126,6 +126,7 @@ def test_places_are_looked_at_before_anything_is_trained(table, tmp_path, capsys
     assert "--report is empty" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_run_that_was_stopped_goes_on(table, tmp_path, capsys):
     command = ["fit", str(table), "--target", "target", "--ignore", "site", "--classifiers", "linear", "--json"]
     assert main(command) == 0

@@ -63,6 +63,7 @@ def problem_of(name: str, bound: tuple[str, str, float], uniform: bool, m: int =
 # --- against brute force ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bound", EVERY_BOUND, ids=lambda bound: "-".join(map(str, bound)))
 @pytest.mark.parametrize("name", RISKS)
 def test_every_minimum_to_twelve_digits(name, bound):
@@ -179,6 +180,7 @@ def few_risks(draw):
     return draw(arrays(draw(st.sampled_from(shapes)), draw(st.integers(2, 7))))
 
 
+@pytest.mark.long
 @given(few_risks(), st.sampled_from(EVERY_BOUND), st.sampled_from(SAMPLE_SIZES), powers_of_ten(-3.0, -0.5), st.data())
 @settings(max_examples=40)
 def test_random_problems_against_a_scan(risks, bound, m, delta, data):
@@ -668,6 +670,7 @@ def test_order_of_the_classifiers_does_not_matter(risks, bound, data, m):
         assert other.posterior == pytest.approx(solution.posterior[shuffled], abs=1e-9)
 
 
+@pytest.mark.long
 @given(risk_lists, st.sampled_from(EVERY_BOUND), st.sampled_from(SAMPLE_SIZES), st.data())
 def test_posterior_is_on_the_simplex_and_no_other_is_better(risks, bound, m, data):
     divergence, distance, order = bound
