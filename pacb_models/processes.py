@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Any, TypeVar
@@ -82,7 +82,9 @@ def ended_with_us() -> Iterator[None]:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    for process in multiprocessing.active_children():
-        process.kill()
+    for process in filter(None, [child.pid for child in multiprocessing.active_children()]):
+        # Not by their own method: joblib's have none.
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
