@@ -47,6 +47,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from pacb_models import BoundProblem, CertifiedClassifier, certify, clopper_pearson, solve
+from pacb_models.commands.program import answered
 from pacb_models.estimators.candidates import default_prior, poll, vote_shares
 from pacb_models.estimators.sharing import predict_members
 from pacb_models.validation import check_choice
@@ -320,4 +321,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(answered("certified", main))

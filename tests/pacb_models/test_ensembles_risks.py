@@ -48,6 +48,7 @@ def test_hold_out_shares_one_training_part(small):
     assert table.test_errors[1] == table.test_errors[2]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("protocol", ["paper", "hold-out"])
 def test_same_seed_same_table_whatever_the_jobs(small, protocol):
     one, two, three = (train_risks(small, count=100, protocol=protocol, seed=1, n_jobs=n) for n in (1, 2, 3))
