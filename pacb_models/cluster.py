@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from asyncio import CancelledError
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from types import TracebackType
@@ -199,6 +198,8 @@ def version_complaint(version: str) -> str:
 
 def _result(future: Any, watch: _Watch, failed: Callable[[BaseException], Any] | None) -> tuple[Any] | None:
     """What came out, in a tuple; None when it was lost with the worker that had it, and must be done again."""
+    from asyncio import CancelledError
+
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError
 

@@ -32,7 +32,7 @@ class Immutable:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         # NumPy's arrays forget that they are read-only when they are pickled or copied deeply.
-        self._set(**state)
+        self._set(**{name: fixed(value) if isinstance(value, np.ndarray) else value for name, value in state.items()})
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{name} of a {type(self).__name__} cannot be set: {self._another()}.")

@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from .errors import InputError
+from .wording import shown
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -35,6 +36,11 @@ PROGRAMS = "pacb_models.programs"
 
 class PluginError(InputError):
     """Another package's entry point cannot be used; the message names it and says why."""
+
+
+def ours(thing: object) -> bool:
+    """Whether an object's class is this package's own."""
+    return type(thing).__module__.startswith("pacb_models.")
 
 
 def registered(group: str) -> list[EntryPoint]:
@@ -221,7 +227,7 @@ def load_all(group: str, use: Callable[[Any], Any] = lambda found: found) -> dic
 def described(reason: BaseException) -> str:
     """An exception in one line, even one that cannot tell what it is about."""
     try:
-        text = " ".join(str(reason).split())
+        text = shown(" ".join(str(reason).split()))
     except Exception:
         text = ""
     return f"{type(reason).__name__}: {text}".rstrip(": .")

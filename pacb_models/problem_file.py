@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from . import distances, divergences
 from .constraints.kinds import from_record as from_fields
 from .errors import InputError, UnsupportedProblemError
+from .plugins import ours
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -62,7 +63,7 @@ def _ours(problem: Problem) -> bool:
     """Whether a problem is told by the names of its distance and divergence."""
     divergence = divergences.BY_NAME.get(problem.divergence)
     return (
-        type(problem).__module__.startswith("pacb_models.")
+        ours(problem)
         and problem.distance_function is distances.BY_NAME.get(problem.distance)
         and divergence is not None
         and type(divergence(problem.order)) is type(problem.divergence_function)

@@ -30,6 +30,7 @@ def module_names() -> list[str]:
     return names
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", module_names())
 def test_examples(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

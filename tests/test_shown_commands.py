@@ -38,7 +38,7 @@ def test_a_program_that_is_shown_can_be_started(module, script):
 
 
 def test_programs_are_found():
-    assert ("pacb_models.benchmarks.studies.speed.kl_inverse", "") in PROGRAMS
+    assert ("pacb_models.benchmarks.studies.speed.startup", "") in PROGRAMS
 
 
 @pytest.mark.outside

@@ -7,6 +7,8 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.resources import files
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,6 +45,30 @@ class CrossValidation:
     @property
     def test_risk(self) -> float:
         return self.test_errors / self.test_size
+
+
+class Baseline(NamedTuple):
+    """What is kept of a cross-validation over the paper's 1990 λ values."""
+
+    name: str
+    best_lambda: float
+    errors: int
+    size: int
+    test_errors: int
+    test_size: int
+    cpu_seconds: float
+
+    @property
+    def test_risk(self) -> float:
+        return self.test_errors / self.test_size
+
+
+def load_cross_validation() -> dict[str, Baseline]:
+    """The embedded results by data set."""
+    import pandas as pd
+
+    with (files("pacb_models.benchmarks.problems.risks") / "cross_validation.csv").open() as file:
+        return {row[0]: Baseline(*row) for row in pd.read_csv(file, comment="#").itertuples(index=False)}
 
 
 def cross_validate(

@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 from pacb_models import BoundProblem, solve
+from pacb_models.plugins import ours
 from pacb_models.solution import Outcome
 from pacb_models.solving.judging import assess
 from pacb_models.solving.registry import get_solver, solver_names
@@ -63,7 +64,7 @@ def certified(problem: BoundProblem) -> tuple[float, int | None, bool]:
     clean = True
     for name in solver_names():
         method = get_solver(name)
-        clean = clean and type(method).__module__.startswith("pacb_models.")
+        clean = clean and ours(method)
         if method.exact and method.refusal(problem) is None and method.missing() is None:
             solution = solve(problem, name)
             if solution.is_global:

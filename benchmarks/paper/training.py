@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import functools
-import io
 import time
 from collections.abc import Sequence
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from pacb_models.estimators.dataset import Dataset
 from pacb_models.estimators.grids import lambda_grid
@@ -26,8 +27,8 @@ TIMES = "training_seconds.csv"
 
 def embedded_times() -> dict[str, float]:
     """Processor time in which the SVMs of each embedded table were trained."""
-    file = files("pacb_models.benchmarks.problems.risks") / TIMES
-    return _from_csv(file.read_text()) if file.is_file() else {}
+    with (files("pacb_models.benchmarks.problems.risks") / TIMES).open() as file:
+        return _read_times(file)
 
 
 def train_tables(
@@ -47,7 +48,7 @@ def train_tables(
     left out.
     """
     times_file = directory / TIMES
-    times = _from_csv(times_file.read_text()) if resume and times_file.exists() else {}
+    times = _read_times(times_file) if resume and times_file.exists() else {}
     tables = {}
     for name in names:
         path, partial = directory / f"{name}.csv", directory / f"{name}.csv.partial"
@@ -72,7 +73,8 @@ def train_tables(
         if in_one_go:
             times[name] = round(time.process_time() - started, 1)
         tables[name].write(path, risk_column=False)
-        write_atomically(times_file, _to_csv(times))
+        rows = "".join(f"{each},{seconds}\n" for each, seconds in times.items())
+        write_atomically(times_file, f"# command: pacb reproduce data --from-data\nname,cpu_seconds\n{rows}")
         partial.unlink(missing_ok=True)
     return tables, times
 
@@ -83,15 +85,5 @@ def _is_of(table: RiskTable, dataset: Dataset, command: str) -> bool:
     return table.command == command and table.digest == table.digest_with(fingerprint)
 
 
-def _from_csv(text: str) -> dict[str, float]:
-    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
-    return {row["name"]: float(row["cpu_seconds"]) for row in rows}
-
-
-def _to_csv(times: dict[str, float]) -> str:
-    text = io.StringIO()
-    text.write("# command: pacb reproduce data --from-data\n")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["name", "cpu_seconds"])
-    writer.writerows(times.items())
-    return text.getvalue()
+def _read_times(file: Any) -> dict[str, float]:
+    return {name: float(seconds) for name, seconds in pd.read_csv(file, comment="#").itertuples(index=False)}

@@ -25,6 +25,7 @@ import numpy as np
 import pandas as pd
 
 from pacb_models import StochasticSVC, certify_predictions
+from pacb_models.commands.program import answered
 from pacb_models.estimators.members import train
 from pacb_models.estimators.sharing import predict_members
 from pacb_models.validation import check_choice
@@ -88,4 +89,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(answered("choosing", main))

@@ -32,9 +32,11 @@ from joblib import Parallel, delayed
 from scipy.stats import beta, binom
 
 from pacb_models import BoundProblem, DirectProblem, ProblemBatch, certify, clopper_pearson, solve, solve_many
+from pacb_models.commands.program import answered
 from pacb_models.distances import BY_NAME, Distance
 from pacb_models.names import DISTANCES
 from pacb_models.processes import ended_with_us
+from pacb_models.validation import check_count, check_delta, check_jobs
 
 from ..harness.journal import kept
 
@@ -338,6 +340,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", metavar="DIR", help="keep every line there as soon as it is computed")
     parser.add_argument("--resume", action="store_true", help="go on in a directory that holds lines")
     options = parser.parse_args(arguments)
+    check_count("--draws", options.draws)
+    check_count("--m", options.m)
+    check_count("--seed", options.seed, least=0)
+    check_jobs("--jobs", options.jobs)
+    check_delta(options.delta)
     lines = len(scenarios()) * (len(BOUNDS) + 1) + len(critical_scenarios())
     per_line = max(1, options.draws // lines)
     work = {"n_jobs": options.jobs, "dask": options.dask, "directory": options.out, "resume": options.resume}
@@ -349,4 +356,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(answered("simulation", main, sys.argv))

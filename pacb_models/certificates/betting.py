@@ -19,16 +19,15 @@ nearly nothing for small ones.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from .binomial import EPSILON
-from .confidence_sets import ConfidenceSet, frozen, levels_of
-from .losses import LossSet
+from .certificate import frozen
+from .limits import levels_of
+from .losses import LossCertificate
 from .scores import Array
-from .support_function import mean_of_box, normed
 
 #: Limits to c, and what counts as seen before the first example. Chosen on the losses that docs/certificates.md names.
 _LEAST, _MOST, _SEEN = 0.5, 0.99, 0.25
@@ -88,22 +87,14 @@ def _variances_before(x: Array) -> Array:
     return np.concatenate([np.full((1, x.shape[1]), 0.25), variances[:-1]])
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class BettingSet(ConfidenceSet):
-    """From losses one by one, a row per example: a limit for each mean loss at the level delta p_i."""
+class BettingCertificate(LossCertificate):
+    """From losses one by one, a row per example."""
 
     losses: Array
-    delta: float
-    prior: Array | None
 
-    claim = LossSet.claim
     method = "losses in [0, 1], one by one"
 
     @cached_property
     def single_bounds(self) -> Array:
         """The limit of each classifier."""
-        return frozen(betting_limits(self.losses, levels_of(self.delta, self.prior, self.losses.shape[1])))
-
-    def bound_of(self, posterior: Array) -> float:
-        """The mean of the limits."""
-        return mean_of_box(normed(posterior), self.single_bounds)
+        return frozen(betting_limits(self.losses, levels_of(self.delta, self._prior, self.errors.size)))

@@ -12,12 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..html import as_html
 from ..immutable import Immutable
-from ..problem import Problem
-from ..solution import Solution
 from ..validation import check_posterior, check_share
 from ..wording import at_most, confidence_text, one_line, paragraphs
-from .confidence_sets import ConfidenceSet
-from .pac_bayes import PacBayesSet
 from .scores import Array
 
 if TYPE_CHECKING:
@@ -32,69 +28,69 @@ _ASSUMPTION = (
 class Certificate(Immutable):
     """What is guaranteed with probability at least ``1 - delta`` over the ``m`` examples, all at once.
 
-    ``errors`` are the error counts of the H classifiers, or their sums of losses.
+    ``errors`` are the error counts of the H classifiers, or their sums of losses. All bounds hold together, because
+    they hold wherever the true risks lie in a set that holds them with that probability. A subclass knows the set: the
+    bounds of single classifiers and of any posterior. The smallest bound of a posterior is by default that of the best
+    classifier alone.
     """
 
-    confidence_set: ConfidenceSet
     errors: NDArray[Any]
     m: int
     delta: float
+    _prior: Array | None
+    _names: Sequence[str] | None
+    _notes: tuple[str, ...]
+
+    #: What a bound is about, in words.
+    claim = "errs with probability"
 
     def __init__(
         self,
-        confidence_set: ConfidenceSet,
         errors: NDArray[Any],
         m: int,
         delta: float,
         prior: Array | None = None,
         names: Sequence[str] | None = None,
-        notes: tuple[str, ...] = (),
+        **known: Any,
     ) -> None:
-        self._set(
-            confidence_set=confidence_set, errors=errors, m=m, delta=delta, _prior=prior, _names=names, _notes=notes
-        )
-
-    @classmethod
-    def of(
-        cls,
-        problem: Problem,
-        solution: Solution,
-        errors: NDArray[Any] | None = None,
-        names: Sequence[str] | None = None,
-        notes: tuple[str, ...] = (),
-    ) -> Certificate:
-        """The certificate of a PAC-Bayes bound: a problem and one of its solutions."""
-        counts = problem.risks * problem.m if errors is None else errors
-        return cls(PacBayesSet(problem, solution), counts, problem.m, problem.delta, problem.prior, names, notes)
+        self._set(errors=errors, m=m, delta=delta, _prior=prior, _names=names, _notes=(), **known)
 
     @property
-    def bound(self) -> float:
-        """A classifier drawn at random from ``posterior`` errs on a new example with probability at most this."""
-        return self.confidence_set.bound
-
-    @property
-    def posterior(self) -> Array:
-        """The weights of the random classifier."""
-        return self.confidence_set.posterior
-
-    @property
-    def single(self) -> int:
-        """The classifier with the smallest bound of its own."""
-        return self.confidence_set.single
-
-    @property
-    def single_bound(self) -> float:
-        """The bound of that classifier."""
-        return self.confidence_set.single_bound
+    def method(self) -> str:
+        """Which bound: "tie split", "spread 3", "losses …", or the names of a PAC-Bayes bound."""
+        raise NotImplementedError
 
     @property
     def single_bounds(self) -> Array:
         """The bound of each classifier."""
-        return self.confidence_set.single_bounds
+        raise NotImplementedError
+
+    def _bound_of(self, posterior: Array) -> float:
+        raise NotImplementedError
+
+    @cached_property
+    def single(self) -> int:
+        """The classifier with the smallest bound of its own."""
+        return int(np.argmin(self.single_bounds))
+
+    @property
+    def single_bound(self) -> float:
+        """The bound of that classifier."""
+        return float(self.single_bounds[self.single])
+
+    @property
+    def bound(self) -> float:
+        """A classifier drawn at random from ``posterior`` errs on a new example with probability at most this."""
+        return self.single_bound
+
+    @cached_property
+    def posterior(self) -> Array:
+        """The weights of the random classifier."""
+        return frozen((np.arange(self.errors.size) == self.single).astype(np.float64))
 
     def bound_of(self, posterior: ArrayLike) -> float:
         """The bound of any posterior, valid together with all others."""
-        return self.confidence_set.bound_of(check_posterior(posterior, self.errors.size))
+        return self._bound_of(check_posterior(posterior, self.errors.size))
 
     def at_level(self, alpha: float) -> list[str]:
         """The candidates whose risk is at most ``alpha``, all at once at the certificate's confidence, best first.
@@ -102,18 +98,18 @@ class Certificate(Immutable):
         You may choose ``alpha`` after looking, and ask for several.
         """
         level = check_share("alpha", alpha)
-        return [self.names[index] for index in self._order if self.single_bounds[index] <= level]
+        return [self.names[index] for index in self.order if self.single_bounds[index] <= level]
 
     @cached_property
-    def _order(self) -> list[int]:
-        """The candidates by their bounds."""
+    def order(self) -> list[int]:
+        """The candidates, the smallest bound first."""
         return np.argsort(self.single_bounds, kind="stable").tolist()
 
     def to_frame(self) -> Any:
         """A pandas DataFrame with a row per candidate, the smallest bound first."""
         import pandas as pd
 
-        order = self._order
+        order = self.order
         return pd.DataFrame(
             {
                 "errors": self.errors[order],
@@ -134,7 +130,7 @@ class Certificate(Immutable):
     def with_note(self, note: str) -> Certificate:
         """The same certificate with one more sentence."""
         other = copy(self)
-        other._set(_notes=(*vars(self)["_notes"], note))
+        other._set(_notes=(*self._notes, note))
         return other
 
     @property
@@ -145,29 +141,25 @@ class Certificate(Immutable):
         """
         return min(2.0 * self.bound, 1.0)
 
-    @property
-    def method(self) -> str:
-        """Which bound: "tie split", "spread 3", "losses …", or the names of a PAC-Bayes bound."""
-        return self.confidence_set.method
-
     @cached_property
     def prior(self) -> Array:
         """The prior weights; uniform when none were given."""
-        given: Array | None = vars(self)["_prior"]
-        return np.full(self.errors.size, 1.0 / self.errors.size) if given is None else given
+        return np.full(self.errors.size, 1.0 / self.errors.size) if self._prior is None else self._prior
 
     @cached_property
     def names(self) -> list[str]:
         """The classifiers' names; their positions when none were given."""
-        given: Sequence[str] | None = vars(self)["_names"]
-        return [str(position) for position in range(self.errors.size)] if given is None else list(given)
+        return [str(position) for position in range(self.errors.size)] if self._names is None else list(self._names)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader should know beside the numbers."""
-        of_set = self.confidence_set.note
-        vacuous = "The bound is vacuous: more examples or fewer classifiers are needed." if self.bound >= 1.0 else None
-        return tuple(note for note in (of_set, vacuous) if note) + vars(self)["_notes"]
+        vacuous = ("The bound is vacuous: more examples or fewer classifiers are needed.",)
+        return (*self._remarks(), *(vacuous if self.bound >= 1.0 else ()), *self._notes)
+
+    def _remarks(self) -> tuple[str, ...]:
+        """What a subclass has to say."""
+        return ()
 
     @property
     def empirical_risk(self) -> float:
@@ -227,7 +219,7 @@ class Certificate(Immutable):
     def _repr_html_(self) -> str:
         rows = [
             (self.names[i], f"{self.errors[i]:.9g}", f"{self.errors[i] / self.m:.4f}", at_most(self.single_bounds[i]))
-            for i in self._order[:10]
+            for i in self.order[:10]
         ]
         return as_html(str(self), ("candidate", "observed", "rate", "at most"), rows, self.errors.size)
 
@@ -236,7 +228,7 @@ class Certificate(Immutable):
         return self.support_size == 1 and bool(self.posterior[self.single] > 0.0)
 
     def _statements(self) -> list[str]:
-        claim = self.confidence_set.claim
+        claim = self.claim
         own = f"  {one_line(str(self.names[self.single]))} {claim} at most {at_most(self.single_bound)}"
         observed = f"(observed: {self.errors[self.single] / self.m:.4f})"
         if self._one_alone:
@@ -247,3 +239,9 @@ class Certificate(Immutable):
             f"  the majority vote weighted by the posterior {claim} at most {at_most(self.vote_bound)} (twice that);",
             f"{own} {observed}, the smallest bound of one classifier.",
         ]
+
+
+def frozen(array: Array) -> Array:
+    """The array, read-only from now on."""
+    array.setflags(write=False)
+    return array

@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike
 from ..constants import check_sample_size
 from ..errors import InputError
 from ..validation import check_delta, check_number, check_prior, first_repeated
-from .betting import BettingSet
+from .betting import BettingCertificate
 from .certificate import Certificate
-from .confidence_sets import CountSet
+from .count_certificate import Certificates, CountCertificate
 from .counts import check_counts, check_losses, check_sums
-from .losses import LossSet
-from .many import Certificates
+from .losses import LossSumCertificate
 from .scores import Spread, TieSplit
 
 
@@ -73,14 +72,8 @@ def certify(
     if losses is not None:
         if errors is not None or spread != 0.0:
             raise InputError("losses is given together with errors or spread; those two are for error counts.")
-        if np.ndim(losses) == 2:
-            return _from_losses(losses, m, level, prior, names)
+        return _from_losses(losses, m, level, prior, names)
     size = check_sample_size(m)
-    if losses is not None:
-        sums = check_sums(losses, size)
-        weights = None if prior is None else check_prior(prior, sums.size)
-        check_names(names, sums.size)
-        return Certificate(LossSet(sums, size, level, weights), sums, size, level, weights, names)
     if errors is None:
         raise InputError("neither errors nor losses is given; certify needs one of the two.")
     counts = np.array(check_counts(errors, size)[0])
@@ -93,13 +86,19 @@ def certify(
     weights = None if prior is None else check_prior(prior, counts.size)
     scoring = _scoring(spread, level * (1.0 / counts.size if weights is None else float(weights.max())))
     check_names(names, counts.size)
-    return Certificate(CountSet(counts, size, level, weights, scoring), counts, size, level, weights, names)
+    return CountCertificate(counts, size, level, weights, names, scoring=scoring)
 
 
 def _from_losses(
     losses: Any, m: int | None, delta: float, prior: ArrayLike | None, names: Sequence[str] | None
 ) -> Certificate:
-    """From a table of losses, an example in each row."""
+    """From sums of losses, or a table with an example in each row."""
+    if np.ndim(losses) != 2:
+        size = check_sample_size(m)
+        sums = check_sums(losses, size)
+        weights = None if prior is None else check_prior(prior, sums.size)
+        check_names(names, sums.size)
+        return LossSumCertificate(sums, size, delta, weights, names)
     matrix = check_losses(losses)
     if m is not None and m != len(matrix):
         raise InputError(f"m is {m!r}, but losses has {len(matrix)} rows, one for each example.")
@@ -107,7 +106,7 @@ def _from_losses(
         names = [str(name) for name in losses.columns]
     check_names(names, matrix.shape[1])
     weights = None if prior is None else check_prior(prior, matrix.shape[1])
-    return Certificate(BettingSet(matrix, delta, weights), matrix.sum(axis=0), len(matrix), delta, weights, names)
+    return BettingCertificate(matrix.sum(axis=0), len(matrix), delta, weights, names, losses=matrix)
 
 
 def _scoring(spread: object, largest_level: float) -> TieSplit | Spread:

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..numerics.binary_kl import all_or_refuse, kl_inverse
 from ..numerics.elementwise import Numbers
 from ..validation import real_numbers
-from .binomial import ARRAY, SCALAR, tail
+from .binomial import ARRAY, EPSILON, SCALAR, tail
 from .counts import check_counts
 
 _BLOCK = 1024  # limits whose nodes stay in the processor's cache
@@ -26,6 +26,10 @@ _MOST_STEPS = 60
 _LAST_STEP = 3e-6
 _CLOSED_FORM_MARGIN = 4  # units in the last place; the formulas lose less than three
 _SMALLEST = 1e-307  # keeps m (1 - l) a normal number
+#: Levels delta * p_i are rounded down by more than the product's rounding.
+_BELOW_ONE = 1.0 - 4.0 * EPSILON
+#: Below, products lose digits: a level of zero, at which nothing is known, stands for such ones.
+_SMALLEST_LEVEL = float(np.finfo(np.float64).tiny)
 
 
 def clopper_pearson(errors: ArrayLike, m: ArrayLike, delta: ArrayLike) -> float | NDArray[np.float64]:
@@ -47,6 +51,20 @@ def clopper_pearson(errors: ArrayLike, m: ArrayLike, delta: ArrayLike) -> float 
     all_or_refuse("delta", levels, (levels > 0.0) & (levels < 1.0), "it must lie strictly between 0 and 1")
     k, n, e = np.broadcast_arrays(counts.astype(np.float64), sizes.astype(np.float64), levels)
     return limit(float(k), float(n), float(e)) if k.ndim == 0 else limits(k, n, e)
+
+
+def levels_of(delta: float, prior: NDArray[np.float64] | None, size: int) -> NDArray[np.float64]:
+    """delta p_i, rounded down; the weights may sum to a little more than one, the levels to no more than delta."""
+    if prior is None:
+        return np.full(size, uniform_level(delta, size))
+    levels = prior * (delta * _BELOW_ONE / max(1.0, float(prior.sum())))
+    levels[levels < _SMALLEST_LEVEL] = 0.0
+    return levels
+
+
+def uniform_level(delta: float, size: int) -> float:
+    """delta/H, rounded down."""
+    return delta / size * (1.0 if size == 1 else _BELOW_ONE)
 
 
 def limits(k: NDArray[np.float64], m: NDArray[np.float64], e: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -13,14 +13,14 @@ integers do. With f = P(B = c - 1) and R = P(B < c)/f, de Moivre's identity give
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ..numerics.binary_kl import kl_inverse
 from .binomial import EPSILON, Tail, tails_at
-from .confidence_sets import ConfidenceSet, frozen, levels_of
+from .certificate import Certificate, frozen
+from .limits import levels_of
 from .scores import Array
 from .support_function import mean_of_box, normed
 
@@ -86,45 +86,39 @@ def _limit(s: Array, m: float, e: Array, c: Array, high: Array) -> Array:
     return high
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class LossSet(ConfidenceSet):
-    """From sums of losses: a limit for each mean loss at the level delta p_i. Ties have nothing to share here."""
-
-    sums: Array
-    m: int
-    delta: float
-    prior: Array | None
+class LossCertificate(Certificate):
+    """From losses: a limit for each mean loss at the level delta p_i. Ties have nothing to share here."""
 
     claim = "has an expected loss of"
+
+    def _bound_of(self, posterior: Array) -> float:
+        """The mean of the limits."""
+        return mean_of_box(normed(posterior), self.single_bounds)
+
+
+class LossSumCertificate(LossCertificate):
+    """From sums of losses."""
+
     method = "losses in [0, 1]"
 
     @cached_property
     def single(self) -> int:
         """The smallest sum of losses; with a prior, the smallest limit."""
-        return int(np.argmin(self.sums if self.prior is None else self.single_bounds))
+        return int(np.argmin(self.errors if self._prior is None else self.single_bounds))
 
     @cached_property
     def single_bound(self) -> float:
         """The smallest limit; for the uniform prior the only one that is needed for it."""
-        if self.prior is not None:
+        if self._prior is not None:
             return float(self.single_bounds[self.single])
-        levels = levels_of(self.delta, None, self.sums.size)[:1]
-        return float(loss_limits(self.sums[[self.single]], self.m, levels)[0])
-
-    @cached_property
-    def posterior(self) -> Array:
-        """All the weight on one classifier: no mixture has a smaller bound."""
-        return frozen((np.arange(self.sums.size) == self.single).astype(np.float64))
+        levels = levels_of(self.delta, None, self.errors.size)[:1]
+        return float(loss_limits(self.errors[[self.single]], self.m, levels)[0])
 
     @cached_property
     def single_bounds(self) -> Array:
         """The limit of each classifier."""
-        levels = levels_of(self.delta, self.prior, self.sums.size)
-        if self.prior is not None:
-            return frozen(loss_limits(self.sums, self.m, levels))
-        distinct, places = np.unique(self.sums, return_inverse=True)
+        levels = levels_of(self.delta, self._prior, self.errors.size)
+        if self._prior is not None:
+            return frozen(loss_limits(self.errors, self.m, levels))
+        distinct, places = np.unique(self.errors, return_inverse=True)
         return frozen(loss_limits(distinct, self.m, levels[: distinct.size])[places])
-
-    def bound_of(self, posterior: Array) -> float:
-        """The mean of the limits."""
-        return mean_of_box(normed(posterior), self.single_bounds)

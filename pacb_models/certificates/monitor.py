@@ -19,18 +19,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..errors import InputError
 from ..files import write_atomically
 from ..html import as_html
 from ..validation import check_delta, real_numbers
 from ..wording import at_most, delta_text, paragraphs
+from .scores import Array
 
 if TYPE_CHECKING:
     from ..plots import MonitorDisplay
-
-Array = NDArray[np.float64]
 
 #: Risks that the bets are best against, as parts of the way from the bound to one, on a scale from 1/100 to 1/2.
 _BETS = 8

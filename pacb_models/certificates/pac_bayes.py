@@ -1,24 +1,36 @@
-"""A PAC-Bayes bound as a confidence statement: it holds for all posteriors at once, so for single classifiers too."""
+"""A PAC-Bayes bound as a certificate: it holds for all posteriors at once, so for single classifiers too."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..problem import Problem
 from ..solution import Solution
-from .confidence_sets import ConfidenceSet, frozen
+from .certificate import Certificate, frozen
 from .scores import Array
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PacBayesSet(ConfidenceSet):
+class PacBayesCertificate(Certificate):
     """The bound that a problem evaluates, with the posterior of a solution."""
 
     problem: Problem
     solution: Solution
+
+    def __init__(
+        self,
+        problem: Problem,
+        solution: Solution,
+        errors: NDArray[Any] | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        counts = problem.risks * problem.m if errors is None else errors
+        known = {"problem": problem, "solution": solution}
+        super().__init__(counts, problem.m, problem.delta, problem.prior, names, **known)
 
     @property
     def method(self) -> str:
@@ -46,17 +58,16 @@ class PacBayesSet(ConfidenceSet):
         alone = np.zeros(self.problem.size)
         for position, index in enumerate(first):
             alone[index] = 1.0
-            bounds[position] = self.bound_of(alone)
+            bounds[position] = self._bound_of(alone)
             alone[index] = 0.0
         return frozen(bounds[places.ravel()])
 
-    def bound_of(self, posterior: Array) -> float:
+    def _bound_of(self, posterior: Array) -> float:
         """The bound at any posterior."""
         return min(self.problem.bound(posterior), 1.0)
 
-    @property
-    def note(self) -> str | None:
+    def _remarks(self) -> tuple[str, ...]:
         """Any posterior has a valid bound; the status says only whether it is the smallest."""
-        if self.solution.status == "optimal":
-            return None
-        return f"The bound is valid but perhaps not the smallest: the solver ended with {self.solution.status!r}."
+        status = self.solution.status
+        said = f"The bound is valid but perhaps not the smallest: the solver ended with {status!r}."
+        return () if status == "optimal" else (said,)

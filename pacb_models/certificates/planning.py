@@ -5,8 +5,7 @@ from __future__ import annotations
 from ..constants import LARGEST_SAMPLE_SIZE
 from ..errors import InputError
 from ..validation import check_count, check_delta, check_share
-from .confidence_sets import uniform_level
-from .limits import limit
+from .limits import limit, uniform_level
 
 
 def sample_size(

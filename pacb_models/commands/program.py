@@ -12,12 +12,13 @@ import json
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import __version__
+from ..cluster import say
 from ..errors import InputError, RunStopped, SolverUnavailableError
 from ..names import CONSTANTS, DISTANCES
 from ..plugins import files_for_now, load, load_all, registered
@@ -41,7 +42,16 @@ _RISKS_HELP = (
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaint is one line."""
+    """An argument parser whose complaint is one line, and that knows what was typed."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        #: The options that were typed, also those with the value that they have by default.
+        self.typed: set[argparse.Action] = set()
+
+    def _get_values(self, action: argparse.Action, strings: list[str]) -> Any:
+        self.typed.add(action)
+        return super()._get_values(action, strings)
 
     def error(self, message: str) -> NoReturn:
         self.exit(BAD_INPUT, f"{self.prog}: {message} (see '{self.prog} --help')\n")
@@ -58,37 +68,42 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefau
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; 0: done, 1: a solver failed or solvers disagree, 2: bad input."""
+    words = sys.argv[1:] if arguments is None else arguments
+    command = next((word for word in words if not word.startswith("-")), "")
+    return answered(f"pacb {command}".strip(), lambda: _run(words, command), words)
+
+
+def answered(program: str, work: Callable[[], int], arguments: Sequence[str] = ()) -> int:
+    """The exit code of a program; whatever ends it is said in one line. ``arguments`` is what the user typed."""
     streams.prepare()
     try:
-        return _answered(sys.argv[1:] if arguments is None else arguments)
-    finally:
-        streams.flush_errors()
-
-
-def _answered(arguments: Sequence[str]) -> int:
-    """The exit code of one command; whatever ends it is said in one line."""
-    command = next((f" {word}" for word in arguments if not word.startswith("-")), "")
-    try:
         try:
-            return _run(arguments, command.strip())
+            return work()
         finally:
             streams.flush_output()
     except InputError as reason:
-        return _complain(command, _as_typed(str(reason), arguments), BAD_INPUT)
+        return _complain(program, _as_typed(str(reason), arguments), BAD_INPUT)
     except (SolverUnavailableError, RunStopped) as reason:
-        return _complain(command, reason, FAILED)
+        return _complain(program, reason, FAILED)
     except MemoryError:
-        return _complain(command, "out of memory", FAILED)
+        return _complain(program, "out of memory", FAILED)
     except BrokenPipeError:
         return DONE  # the reader of our output (head, less) left
     except OSError as reason:
         where = f": {reason.filename}" if reason.filename else ""
-        return _complain(command, f"{reason.strerror or reason}{where}", FAILED)
+        return _complain(program, f"{reason.strerror or reason}{where}", FAILED)
     except KeyboardInterrupt:
-        return _complain(command, "interrupted", 130)
+        return _complain(program, "interrupted", 130)
+    finally:
+        streams.flush_errors()
 
 
 def _run(arguments: Sequence[str], command: str) -> int:
+    named = {word.partition("=")[0] for word in arguments}
+    if command == "certify" and "--target" in named and not named & {"--predictions", "--m", "--help", "-h"}:
+        say("pacb certify TABLE --target COLUMN is called pacb fit now; this name works until version 0.4.")
+        place = arguments.index(command)
+        arguments, command = [*arguments[:place], "fit", *arguments[place + 1 :]], "fit"
     options = build_parser(command).parse_args(arguments)
     _refuse_empty(arguments)
     with files_for_now():
@@ -111,10 +126,10 @@ def _as_typed(sentence: str, arguments: Sequence[str]) -> str:
     return f"{option}{sentence[len(name[0]) :]}" if name and typed else sentence
 
 
-def _complain(command: str, reason: object, status: int) -> int:
+def _complain(program: str, reason: object, status: int) -> int:
     # One line, whatever the message quotes; where it cannot be written, the status says it.
     with suppress(OSError):
-        print(f"pacb{command}: {' '.join(str(reason).split())}", file=sys.stderr)
+        print(f"{program}: {' '.join(str(reason).split())}", file=sys.stderr)
     return status
 
 
@@ -163,7 +178,7 @@ def add_command(subparsers: Any, name: str, run: Any, summary: str, description:
 def refuse_ignored(options: argparse.Namespace, names: Iterable[str], because: str) -> None:
     """Refuse options that were given but would be ignored; ``because`` completes the sentence."""
     for action in options.parser._actions:
-        if action.dest in names and getattr(options, action.dest) != action.default:
+        if action.dest in names and action.option_strings and action in options.parser.typed:
             raise InputError(f"{action.option_strings[0]} {because}.")
 
 

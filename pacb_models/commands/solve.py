@@ -55,14 +55,14 @@ def add_parser(subparsers: Any) -> None:
 
 def _solve(options: argparse.Namespace) -> int:
     from ..solving.registry import named_solver
-    from ..solving.running import solve
+    from ..solving.running import others_apart, solve
     from ..validation import check_count
 
     check_count("--top", options.top, least=0)
     check_plot(options.plot)
     problem, names = problem_from(options)
     method, settings = named_solver(options.solver), parse_options(options.option)
-    with chatter_among_errors():
+    with chatter_among_errors(), others_apart():
         solution = solve(problem, method, **settings)
     if options.json:
         print(json.dumps(solution.as_dict(), allow_nan=False))

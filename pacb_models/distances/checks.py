@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..numerics.elementwise import Numbers
+from ..plugins import ours
 from .distance import Distance, Inverse
 
 if TYPE_CHECKING:
@@ -206,5 +207,5 @@ def check_once(problem: Problem) -> None:
     if problem.bound_at is None:
         return
     for function in (problem.distance_function, problem.divergence_function):
-        if not type(function).__module__.startswith("pacb_models."):
+        if not ours(function):
             (_checked if isinstance(function, Hashable) else check_derivatives)(function)

@@ -55,12 +55,12 @@ class Frontier:
     costly = False
 
     def __init__(self, risks: np.ndarray, prior: np.ndarray) -> None:
-        self.least = float(risks.min())
+        self.least = float(np.minimum.reduce(risks))
         self.y = risks - self.least
         # No bound can tell, and products of gaps must not underflow.
-        self.y[self.y <= NEGLIGIBLE] = 0.0
+        np.multiply(self.y, self.y > NEGLIGIBLE, out=self.y)
         self.p = prior
-        self.spread = float(self.y.max())
+        self.spread = float(np.maximum.reduce(self.y))
 
     @property
     def last(self) -> float:

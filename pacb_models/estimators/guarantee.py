@@ -143,20 +143,22 @@ class Guarantee:
             "It is an upper limit, not an estimate. It assumes that the held-out examples are i.i.d. from the "
             "distribution of new examples, and that they were not used to train, scale or choose anything before."
         )
-        lines += [f"{self.too_few(statement)}." for statement in self.statements if statement.hopeless]
+        lines += self.too_few
         if self.bound >= 1.0:
             lines.append("The bound is vacuous: more held-out examples or fewer candidates are needed.")
         if self.refitted:
             lines.append(REFITTED)
         return paragraphs(lines)
 
-    @staticmethod
-    def too_few(statement: Statement) -> str:
-        """A warning about a statement that could not have said anything."""
-        return (
-            f"Too few examples: {statement.kind} {statement.about} has {statement.examples}, and even without an error "
-            f"its bound would be {at_most(statement.least, 2)}"
-        )
+    @property
+    def too_few(self) -> list[str]:
+        """A warning for each statement that could not have said anything."""
+        return [
+            f"Too few examples: {each.kind} {each.about} has {each.examples}, and even without an error its bound "
+            f"would be {at_most(each.least, 2)}."
+            for each in self.statements
+            if each.hopeless
+        ]
 
     def _repr_html_(self) -> str:
         rows = [

@@ -12,6 +12,7 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ..certificates import Certificate
+from ..certificates.pac_bayes import PacBayesCertificate
 from ..problem import BoundProblem
 from ..solving.running import solve
 from .candidates import vote_shares
@@ -181,7 +182,7 @@ class StochasticClassifier(EnsembleClassifier):
         self.bound_ = solution.bound
         self.empirical_risk_ = solution.empirical_risk
         self.divergence_ = solution.divergence
-        self.certificate_ = Certificate.of(self.problem_, solution, errors, self.names_)
+        self.certificate_ = PacBayesCertificate(self.problem_, solution, errors, self.names_)
 
     def _support_ballots(self, X: Any) -> np.ndarray:
         """The class index that each classifier of the support gives each row."""

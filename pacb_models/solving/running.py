@@ -5,18 +5,21 @@ from __future__ import annotations
 import inspect
 import time
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 from ..distances.checks import check_once
 from ..errors import InputError, SolverUnavailableError
-from ..plugins import described
+from ..plugins import described, ours
 from ..problem import Problem
+from ..processes import Ended, apart
 from ..solution import Outcome, Solution
 from ..solver import Solver
 from .judging import BadOutcome, assess, check_form
 from .merging import Merged
-from .registry import choose
+from .registry import choose, get_solver
 
 
 def solve(problem: Problem, solver: str | Solver = "auto", *, merge: str | bool = "auto", **options: Any) -> Solution:
@@ -64,15 +67,32 @@ def solve(problem: Problem, solver: str | Solver = "auto", *, merge: str | bool 
     wanted = method.merges(problem, options) if merge == "auto" else merge
     merged = problem.merged() if wanted else Merged(problem, problem)
     ready = time.perf_counter()
-    outcome = attempt(method, merged.problem, options)
-    seconds = time.perf_counter() - ready - outcome.setup_seconds
+    outcome, seconds = (_attempt_apart if _apart and not ours(method) else _attempt)(method, merged.problem, options)
     outcome.setup_seconds += ready - started
     outcome.details["merged_size"] = merged.problem.size
     return merged.invert(assess(merged.problem, outcome, method.name, max(seconds, 0.0)), method)
 
 
-def attempt(method: Solver, problem: Problem, options: dict[str, Any]) -> Outcome:
-    """What a method makes of a problem; one that fails in any way of its own has the status "error".
+#: Whether others' solvers run in processes of their own.
+_apart = False
+
+
+@contextmanager
+def others_apart() -> Iterator[None]:
+    """While it lasts, other people's solvers run in a process each, which they may end or change.
+
+    It takes a second, and such a solver must be registered.
+    """
+    global _apart
+    _apart = True
+    try:
+        yield
+    finally:
+        _apart = False
+
+
+def _attempt(method: Solver, problem: Problem, options: dict[str, Any]) -> tuple[Outcome, float]:
+    """What a method makes of a problem, and the seconds; one that fails in any way of its own has the status "error".
 
     Options that it refuses, software and memory that are missing, and an interrupt are not its own: they stay
     exceptions. It gets a problem of its own: later solvers, and the judge, see what the caller gave, and nothing that
@@ -80,19 +100,36 @@ def attempt(method: Solver, problem: Problem, options: dict[str, Any]) -> Outcom
     """
     own = object.__new__(type(problem))
     vars(own).update(vars(problem))
+    started = time.perf_counter()
     try:
         outcome = check_form(method.run(own, **options), problem.size)
+        seconds = time.perf_counter() - started - outcome.setup_seconds
         changed = [name for name, value in vars(problem).items() if vars(own).get(name) is not value]
         if changed:
             raise BadOutcome(f"it changed {', '.join(changed)} of the problem that it was given")
-        return outcome
+        return outcome, seconds
     except (InputError, SolverUnavailableError, MemoryError):
         raise
     except BadOutcome as reason:
-        return Outcome(None, "error", f"{reason}.")
+        outcome = Outcome(None, "error", f"{reason}.")
     except (Exception, SystemExit) as reason:
         message = f"it raised {described(reason)}."
-        return Outcome(None, "error", message, details={"traceback": traceback.format_exc()})
+        trace = "".join(traceback.format_tb(reason.__traceback__))
+        outcome = Outcome(None, "error", message, details={"traceback": f"{trace}{message}"})
+    return outcome, time.perf_counter() - started
+
+
+def _attempt_apart(method: Solver, problem: Problem, options: dict[str, Any]) -> tuple[Outcome, float]:
+    started = time.perf_counter()
+    try:
+        outcome, seconds = apart(_attempt_named, method.name, problem, options)
+        return check_form(outcome, problem.size), seconds
+    except (BadOutcome, Ended) as reason:
+        return Outcome(None, "error", f"{reason}."), time.perf_counter() - started
+
+
+def _attempt_named(name: str, problem: Problem, options: dict[str, Any]) -> tuple[Outcome, float]:
+    return _attempt(get_solver(name), problem, options)
 
 
 def _check_options(method: Solver, options: dict[str, Any]) -> None:

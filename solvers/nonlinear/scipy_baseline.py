@@ -85,27 +85,30 @@ class _Stationary(Exception):
     """The point of an iteration is stationary to the tolerance."""
 
 
-def _minimise(oracle: Oracle, start: np.ndarray, options: Options, method: str, settings: dict[str, float]) -> Outcome:
-    from scipy.optimize import Bounds, LinearConstraint, minimize
+def _variables(oracle: Oracle) -> tuple[Coordinates, dict[str, Any]]:
+    """The variables that SciPy sees, and its arguments for their bounds and constraints."""
+    from scipy.optimize import Bounds, LinearConstraint
 
     problem, prior = oracle.problem, oracle.problem.prior
-    coordinates: Coordinates
-    conditions: dict[str, Any] = {}
     if oracle.steep and problem.posteriors is None:
-        coordinates = Logits(oracle, np.sqrt(prior))
-    else:
-        # The ratios q/p, all of order one.
-        coordinates = Scaled(oracle, prior)
-        floors, caps = (bounds / prior for bounds in box(problem))
-        # Slopes that are infinite at weight zero are to stay finite.
-        floors = np.maximum(floors, LEAST_RATIO) if oracle.steep else floors
-        rows = limits(problem)
-        averages = np.array([prior, *(prior * limit.values for limit in rows)])
-        least = np.array([1.0, *(0.0 if limit.equality else -np.inf for limit in rows)])
-        conditions = {
-            "bounds": Bounds(floors, np.maximum(caps, floors)),
-            "constraints": LinearConstraint(averages, least, np.array([1.0, *(0.0 for _ in rows)])),
-        }
+        return Logits(oracle, np.sqrt(prior)), {}
+    floors, caps = (bounds / prior for bounds in box(problem))
+    # Slopes that are infinite at weight zero are to stay finite.
+    floors = np.maximum(floors, LEAST_RATIO) if oracle.steep else floors
+    rows = limits(problem)
+    averages = np.array([prior, *(prior * limit.values for limit in rows)])
+    least = np.array([1.0, *(0.0 if limit.equality else -np.inf for limit in rows)])
+    # The ratios q/p, all of order one.
+    return Scaled(oracle, prior), {
+        "bounds": Bounds(floors, np.maximum(caps, floors)),
+        "constraints": LinearConstraint(averages, least, np.array([1.0, *(0.0 for _ in rows)])),
+    }
+
+
+def _minimise(oracle: Oracle, start: np.ndarray, options: Options, method: str, settings: dict[str, float]) -> Outcome:
+    from scipy.optimize import minimize
+
+    coordinates, conditions = _variables(oracle)
     iterations = 0
 
     def stationary(x: np.ndarray) -> bool:

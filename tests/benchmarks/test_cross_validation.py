@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from pacb_models.benchmarks.experiments.cross_validation import cross_validate
+from pacb_models.benchmarks.experiments.cross_validation import cross_validate, load_cross_validation
 from pacb_models.benchmarks.problems.risks import load_risk_table
-from pacb_models.benchmarks.studies.cross_validation import load_cross_validation
 
 
 def test_results_belong_to_the_risk_tables():

@@ -92,6 +92,7 @@ def test_ipopt_from_many_starts_finds_nothing_below_and_mostly_the_same(frozen):
         assert solution.bound == pytest.approx(frozen.optimum, abs=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["sparse-04-H10-kl-kl", "sparse-10-H10-chi2-squared", "sparse-12-H4-chi2-kl"])
 def test_trying_every_support_finds_the_same(name):
     frozen = instance(name)

@@ -304,6 +304,9 @@ def test_own_risk_files_with_a_bound_and_options_of_ones_own(pacb, tmp_path):
         (("--compare", "a", "b"), "holds no results"),
         (("--compare", "a", "b", "--suite", "hard"), "--suite does not go with --compare"),
         (("--report", "a", "--suite", "hard"), "--suite does not go with --report"),
+        # With the value that it would have anyway, too.
+        (("--report", "a", "--suite", "quick"), "--suite does not go with --report"),
+        (("--suite", "hard", "--delta", "0.05"), "--delta describes risk files; it goes with --risks"),
         (("--report", "a", "--no-report"), "--no-report does not go with --report"),
         (("--report", ""), "--report is empty"),
         (("--merge", "a", "--out", "b", "--jobs", "2"), "--jobs does not go with --merge"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -154,3 +156,17 @@ def test_lines_that_are_computed_are_kept(tmp_path):
     assert lines[: len(before)] == before and len(lines) == len(whole)
     # Another number of draws is another table.
     assert table(10, report=lambda line: None, directory=tmp_path, resume=True)[0].draws == 10
+
+
+@pytest.mark.outside
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--delta", "7"), "--delta is 7.0; it must be a number strictly between 0 and 1."),
+        (("--jobs", "0"), "--jobs is 0; it must be a positive number, or -1 for one per core."),
+    ],
+)
+def test_bad_input_is_one_line(arguments, complaint):
+    program = [sys.executable, "-m", "pacb_models.benchmarks.studies.simulation", *arguments]
+    done = subprocess.run(program, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, f"simulation: {complaint}\n")

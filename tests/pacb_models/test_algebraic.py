@@ -38,6 +38,7 @@ def largest_violation(model):
     return worst
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("formulation", FORMULATIONS)
 @pytest.mark.parametrize("divergence, distance", PAIRS)
 @settings(max_examples=15)

@@ -46,6 +46,7 @@ def assert_just_outside(q: float, budget: float, root: float, side: str) -> None
             assert exact_kl(q, nearer) <= budget, "too far outside the true root"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("side", ["upper", "lower"])
 @settings(max_examples=300, deadline=None)
 @given(q=probabilities, budget=budgets)
@@ -121,6 +122,7 @@ def test_the_two_sides_mirror_each_other(q, budget):
     assert kl_inverse(q, budget, "lower") == pytest.approx(mirrored, abs=1e-14)
 
 
+@pytest.mark.long
 @settings(max_examples=400, deadline=None)
 @given(a=probabilities, b=probabilities)
 @example(a=0.0, b=0.0)

@@ -256,6 +256,7 @@ counts = st.integers(2, 2000).flatmap(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(case=counts, delta=st.sampled_from([0.5, 0.1, 0.05, 1e-3, 1e-9]), data=st.data())
 def test_invariants(case, delta, data):

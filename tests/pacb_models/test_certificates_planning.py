@@ -15,6 +15,7 @@ from pacb_models import InputError
 from pacb_models.certificates.monitor import bets, not_begun, step
 
 
+@pytest.mark.long
 @given(
     st.floats(0.02, 0.6),
     st.floats(0, 0.8),

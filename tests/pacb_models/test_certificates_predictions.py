@@ -30,6 +30,7 @@ def majority(row):
 labels = st.sampled_from([0, 1, 2])
 
 
+@pytest.mark.long
 @given(st.lists(st.tuples(labels, labels, labels, labels, labels), min_size=3, max_size=30))
 def test_every_kind_of_label_and_table_gives_the_same_counts(rows):
     pd = pytest.importorskip("pandas")

@@ -638,6 +638,7 @@ def moment_by_definition(distance, m, l, divergence, power, constant):
     return FiftyDigitBinomial(m).mean(lambda x, kl: phi(x, kl) ** mpmath.mpf(power), l)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("constant", ["exact", "one-sided"])
 @pytest.mark.parametrize(("divergence", "distance"), [(d, x) for d in DISTANCES for x in DISTANCES[d]])
 def test_curves_follow_the_definition(divergence, distance, constant):

@@ -17,6 +17,7 @@ def grid(steps: int = 60) -> np.ndarray:
     return np.array([[a, b, steps - a - b] for a in range(steps + 1) for b in range(steps + 1 - a)]) / steps
 
 
+@pytest.mark.long
 @settings(max_examples=10)
 @given(risks, risks, st.floats(0.05, 0.95), st.sampled_from(["chi2", "kl"]), st.sampled_from(["kl", "squared"]))
 def test_no_posterior_of_a_grid_is_below(first, second, share, divergence, distance):
@@ -32,6 +33,7 @@ def test_no_posterior_of_a_grid_is_below(first, second, share, divergence, dista
     assert all(errors.bound(q) >= found.lower_bound for q in kept)
 
 
+@pytest.mark.long
 def test_a_limit_that_does_not_bind_changes_nothing():
     errors = pm.BoundProblem([0.1, 0.12, 0.2], m=1000)
     misses = pm.BoundProblem([0.2, 0.12, 0.05], m=400)
@@ -41,6 +43,7 @@ def test_a_limit_that_does_not_bind_changes_nothing():
     assert found.lower_bound <= free.bound
 
 
+@pytest.mark.long
 def test_averages_of_the_problem_are_kept():
     errors = pm.BoundProblem([0.1, 0.12, 0.2], m=1000, constraints=pm.average([1.0, 2.0, 3.0], at_least=2.2, name="a"))
     misses = pm.BoundProblem([0.2, 0.12, 0.05], m=400)

@@ -190,6 +190,7 @@ def test_no_posterior_is_below_the_minimum(instance):
         assert problem.kkt_residual(q) >= 0.0
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(instances(), st.data())
 def test_invariances(instance, data):
@@ -238,6 +239,7 @@ def test_risks_that_all_rest_at_the_price_of_the_start():
     assert problem.bound(q) == pytest.approx(1.0 - q[1] * (1.0 - expected), abs=1e-15)
 
 
+@pytest.mark.long
 @settings(max_examples=150)
 @given(instances(largest=5, deltas=(0.9, 1e-20, 1e-100, 1e-200, 1e-300)))
 def test_never_below_a_point_of_the_confidence_set(instance):

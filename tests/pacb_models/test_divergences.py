@@ -30,6 +30,7 @@ def exact(divergence, q, p):
     return statistic(q, p, "kl" if divergence.name == "kl" else "renyi", divergence.order)
 
 
+@pytest.mark.long
 @given(st.sampled_from(ALL), pairs)
 def test_statistic(divergence, pair):
     q, p = pair

@@ -122,6 +122,7 @@ def test_damaged_files_are_noticed(damage, sentence, data_dir, tmp_path):
         load_dataset("haberman", tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", EXPECTED)
 def test_any_changed_character_is_noticed(name, data_dir, tmp_path):
     file = LOADERS[name].file.name

@@ -19,7 +19,8 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import pacb_models as pm
-from pacb_models import Certificate, CertifiedClassifier, StochasticClassifier, StochasticSVC
+from pacb_models import CertifiedClassifier, StochasticClassifier, StochasticSVC
+from pacb_models.certificates.pac_bayes import PacBayesCertificate
 from pacb_models.errors import InputError
 
 #: The only check that is not run needs an environment variable set before SciPy is imported; the estimators make no
@@ -90,7 +91,7 @@ def test_attributes_belong_together(fitted):
 
 def test_printed_confidence_of_a_certificate_is_below_one(fitted):
     problem = fitted.problem_.replace(delta=1e-20)
-    certificate = Certificate.of(problem, fitted.solution_)
+    certificate = PacBayesCertificate(problem, fitted.solution_)
     assert certificate.delta == 1e-20
     assert "With probability at least 1 - 1e-20 over" in str(certificate)
 

@@ -106,8 +106,8 @@ def test_what_an_auditor_asks(tmp_path, capsys):
     assert cells[2] + cells[5] == guarantee["examples"] and cells[1] + cells[3] == guarantee["errors"]
     assert main([*command, "--positive", "cancer"]) == 0
     html = page.read_text()
-    assert "class &#x27;cancer&#x27; (false negative rate, 1 - recall)" in html
-    assert "class &#x27;healthy&#x27; (false positive rate)" in html
+    assert "class &#39;cancer&#39; (false negative rate, 1 - recall)" in html
+    assert "class &#39;healthy&#39; (false positive rate)" in html
     assert main([*command, "--positive", "Cancer"]) == 2
     assert "positive is 'Cancer'" in capsys.readouterr().err
 
@@ -126,6 +126,7 @@ def test_places_are_looked_at_before_anything_is_trained(table, tmp_path, capsys
     assert "--report is empty" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_run_that_was_stopped_goes_on(table, tmp_path, capsys):
     command = ["fit", str(table), "--target", "target", "--ignore", "site", "--classifiers", "linear", "--json"]
     assert main(command) == 0
@@ -156,8 +157,6 @@ def test_the_former_name_works_and_says_the_new_one(table, capsys):
     assert json.loads(old.out) == json.loads(new) and "is called pacb fit now" in old.err
     assert main(["certify", str(table), "--target", "target", "--m", "5"]) == 2
     assert "--target goes with --predictions" in capsys.readouterr().err
-    assert main(["certify", str(table), "--m", "5", "--report", "x.html"]) == 2
-    assert "--report goes with pacb fit" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,7 @@ def test_halves_are_each_classifiers_own_and_reproducible():
     assert not np.array_equal(make_protocol("paper", paper_sizes(200), 8).parts(31)[0], halves[31])
 
 
+@pytest.mark.long
 def test_every_example_is_trained_on_as_often_as_any_other():
     protocol = make_protocol("paper", paper_sizes(50), 0)
     counts = sum(protocol.parts(classifier)[0].astype(int) for classifier in range(4000))

@@ -198,6 +198,7 @@ def test_a_kernel_matrix_that_is_too_large_is_not_made(monkeypatch):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("scale", [False, True])
 def test_the_stochastic_svc_is_the_one_of_plain_svcs(scale):
     """The same split and seed, with SVCs that share nothing: error counts, bound and votes, ties included."""
@@ -215,6 +216,7 @@ def test_the_stochastic_svc_is_the_one_of_plain_svcs(scale):
     np.testing.assert_array_equal(copy.predict_proba(data.X[:50]), shared.predict_proba(data.X[:50]))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("gamma", ["scale", 0.001])
 def test_certified_svms_share_distances_over_widths_and_folds(gamma, monkeypatch):
     X, y = load_digits(return_X_y=True)

@@ -71,6 +71,7 @@ def test_several_data_sets_to_a_directory(tmp_path, capsys):
         train(*words, "--resume", "--seed", 1)
 
 
+@pytest.mark.long
 def test_all_means_every_data_set(data_dir, tmp_path):
     assert train("all", "--count", 1, "--data", data_dir, "--out", tmp_path) == 0
     assert len(list(tmp_path.glob("*.csv"))) == 10

@@ -111,6 +111,7 @@ ROWS = {
 }
 
 
+@pytest.mark.long
 @settings(max_examples=120, deadline=None)
 @given(
     distance=st.sampled_from(DISTANCES),
@@ -168,6 +169,7 @@ def test_the_smallest_risks_that_there_are(distance):
             agree(problem, solution, merge=False)
 
 
+@pytest.mark.long
 def test_known_optima():
     """Every divergence and distance, in one list of problems of several kinds and sizes, in their order."""
     known = [case.known for case in cases()]

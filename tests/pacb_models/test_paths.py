@@ -91,6 +91,7 @@ def test_bad_input_is_one_sentence(problem, parameter, values, sentence):
 # -- The picture -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_picture_shows_bounds_supports_and_multipliers(tmp_path):
     path = pm.path(BUDGET, "latency", [40.0, 12.0, 20.0, 80.0, 65.0])
     display = path.plot()

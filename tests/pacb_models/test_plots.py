@@ -224,6 +224,7 @@ def test_axes_of_the_caller_are_used_and_nothing_global_changes():
     assert dict(matplotlib.rcParams) == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("ending", "head"), [("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG")])
 def test_files(tmp_path, ending, head):
     path = tmp_path / f"picture.{ending}"

@@ -124,6 +124,7 @@ def small_problems(draw):
     return pm.BoundProblem(risks, m=m, delta=delta, distance=distance, prior=weights / weights.sum())
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(small_problems(), st.data())
 def test_every_descent_is_monotone_and_never_below_the_minimum(problem, data):
@@ -315,6 +316,7 @@ def test_starts_are_those_of_every_local_method():
 # --- The paper's variant ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(problems(8, distances=["kl"]), st.data(), st.floats(1e-4, 1.0))
 def test_two_sided_constraints_exclude_every_point_but_the_start(problem, data, distance_to_start):
@@ -369,6 +371,7 @@ def test_two_sided_solver_moves_by_its_own_inaccuracy_only():
     assert moved >= 6
 
 
+@pytest.mark.long
 def test_paper_variants_distribution_is_that_of_random_posteriors():
     table = load_risk_table("spambase")
     problem = pm.BoundProblem(table.risks(50), m=table.m, delta=0.01, distance="kl", constant="paper")

@@ -174,6 +174,7 @@ def constrained_problems(draw):
     )
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(constrained_problems(), st.data(), st.booleans())
 def test_the_fixed_point_descends_monotonically(problem, data, safeguard):

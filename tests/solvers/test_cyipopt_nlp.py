@@ -40,6 +40,7 @@ def check_derivatives(derivatives, function, x, rel=1e-6):
         assert derivatives[..., i] == pytest.approx((8 * near - far) / (12 * h[i]), rel=rel, abs=rounding)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("divergence, distance", PAIRS)
 @settings(max_examples=8)
 @given(data=st.data())
@@ -67,6 +68,7 @@ def test_derivatives_against_finite_differences(divergence, distance, data):
     check_derivatives(hessian, slope_of_the_lagrangian, x)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("divergence, distance", PAIRS)
 @settings(max_examples=6)
 @given(data=st.data())

@@ -45,6 +45,7 @@ def able(problem: pm.BoundProblem, names=FIRST_ORDER) -> list[str]:
 # --- the parts --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("divergence, distance", PAIRS)
 @pytest.mark.parametrize("coordinates", ["ratios", "roots", "powers", "logits"])
 @settings(max_examples=5)
@@ -315,6 +316,7 @@ def test_slopes_of_a_direct_bound_come_with_its_value():
     np.testing.assert_array_equal(asked.slopes(q), fresh.slopes(q))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make_problem", [pm.BoundProblem, pm.DirectProblem])
 def test_softmax_comes_back_from_weights_that_should_not_be_zero(make_problem):
     """Wdbc: L-BFGS alone ends 3e-6 and 1.5e-7 above the minimum, where slopes times weights are next to nothing."""

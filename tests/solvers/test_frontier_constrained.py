@@ -43,6 +43,7 @@ def constrained(given_set, distance, divergence, order=2.0, m=100, **more):
     return pm.BoundProblem(risks, **(arguments | {"constraints": limits} | more))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("distance", "divergence", "order"), PAIRS)
 @settings(max_examples=15)
 @given(given_set=sets(), corner=st.integers(0, 2**32 - 1))
@@ -60,6 +61,7 @@ def test_no_posterior_that_keeps_the_constraints_is_below(distance, divergence, 
         assert problem.bound(q / q.sum()) >= solution.lower_bound
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("order", [1.0, 1.5, 2.0, 3.0])
 @settings(max_examples=25)
 @given(given_set=sets(), beta=st.sampled_from([0.0, 0.3, 3.0, 30.0]))
@@ -96,6 +98,7 @@ def test_a_certificate_proves_what_the_solution_says(distance, divergence, order
         assert proven(problem, wrong) < solution.lower_bound - 1e-9
 
 
+@pytest.mark.long
 @given(given_set=sets(), factors=st.lists(st.floats(0.0, 3.0), min_size=12, max_size=12))
 def test_a_wrong_certificate_proves_less_and_nothing_false(given_set, factors):
     problem = constrained(given_set, "kl", "chi2")
@@ -106,6 +109,7 @@ def test_a_wrong_certificate_proves_less_and_nothing_false(given_set, factors):
     assert proven(problem, certificate) <= solution.bound * (1.0 + 1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("distance", "divergence"), [("kl", "chi2"), ("squared", "kl"), ("linear", "chi2")])
 @settings(max_examples=12)
 @given(given_set=sets(6), limit=st.integers(1, 4), sized=st.booleans())
@@ -128,6 +132,7 @@ def test_few_classifiers_against_every_support(distance, divergence, given_set, 
     assert solution.lower_bound <= best * (1.0 + 1e-11)
 
 
+@pytest.mark.long
 @settings(max_examples=12)
 @given(given_set=sets(5), limit=st.integers(1, 3))
 def test_few_classifiers_and_rows_against_every_support(given_set, limit):
@@ -161,6 +166,7 @@ def test_knapsack_against_all_choices(items, share):
     assert most >= best - 1e-12
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("distance", "divergence", "order"), PAIRS)
 def test_multipliers_and_sensitivities_are_difference_quotients(distance, divergence, order):
     random = np.random.default_rng(8)

@@ -191,6 +191,7 @@ def problems(draw):
     )
 
 
+@pytest.mark.long
 @settings(max_examples=100)
 @given(problems())
 def test_visiting_all_supports_finds_the_global_minimum(problem):

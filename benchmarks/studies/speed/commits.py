@@ -8,7 +8,6 @@ round; the best time of each counts. Large sets are also set against a sort of t
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import subprocess
@@ -16,9 +15,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from .timing import options
+
 ROOT = Path(__file__).resolve().parents[3]
-PAIRS = [("chi2", "linear"), ("chi2", "squared"), ("chi2", "kl"), ("renyi", "kl"), ("kl", "linear"), ("kl", "kl")]
-PAIRS += [("kl", "ch")]
+PAIRS = [pair.split("-") for pair in "chi2-linear chi2-squared chi2-kl renyi-kl kl-linear kl-kl kl-ch".split()]
 
 #: What a process of either commit runs: the best seconds of each pair, and of a sort.
 PROGRAM = """
@@ -60,18 +60,14 @@ def measured(checkout: Path, size: int) -> dict[str, float]:
 
 def main() -> None:
     """Print a line for each bound and size."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("commit", help="the earlier commit")
-    parser.add_argument("--sizes", type=int, nargs="+", default=[50, 1990, 1_000_000])
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
+    given = options(__doc__, commit=None, sizes=(50, 1990, 1_000_000), rounds=3)
     with tempfile.TemporaryDirectory() as folder:
         earlier = Path(folder) / "earlier"
-        subprocess.run(["git", "worktree", "add", "--detach", "-q", earlier, options.commit], cwd=ROOT, check=True)
+        subprocess.run(["git", "worktree", "add", "--detach", "-q", earlier, given.commit], cwd=ROOT, check=True)
         try:
-            for size in options.sizes:
+            for size in given.sizes:
                 best: dict[Path, dict[str, float]] = {earlier: {}, ROOT: {}}
-                for _ in range(options.rounds):
+                for _ in range(given.rounds):
                     for checkout, kept in best.items():
                         for name, seconds in measured(checkout, size).items():
                             kept[name] = min(seconds, kept.get(name, seconds))

@@ -2,15 +2,14 @@
 
     python -m pacb_models.benchmarks.studies.speed.predictions [--rows 20000000] [--columns 20] [--format parquet]
 
-A data set is generated in a temporary folder, in files of two million rows. Scanning reads every column and looks at
-none. Each runs in a process of its own, whose largest memory is printed: it must not grow with the rows.
+A data set (``parquet`` or ``csv``) is generated in a temporary folder, in files of two million rows. Scanning reads
+every column and looks at none. Each runs in a process of its own, whose largest memory is printed: it must not grow
+with the rows.
 """
 
 from __future__ import annotations
 
-import argparse
 import resource
-import shutil
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -18,6 +17,8 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
+
+from .timing import options
 
 ROWS_PER_FILE = 2_000_000
 TARGET = "label"
@@ -30,6 +31,7 @@ def write(folder: Path, rows: int, columns: int, kind: str) -> int:
     import pyarrow.parquet
 
     random = np.random.default_rng(0)
+    save = {"csv": pa.csv.write_csv, "parquet": pa.parquet.write_table}[kind]
     for number, start in enumerate(range(0, rows, ROWS_PER_FILE)):
         size = min(ROWS_PER_FILE, rows - start)
         truth = random.integers(0, 3, size, dtype=np.int8)
@@ -37,62 +39,40 @@ def write(folder: Path, rows: int, columns: int, kind: str) -> int:
         for k in range(columns):
             wrong = random.random(size, dtype=np.float32) < 0.01 + 0.29 * k / columns
             table[f"c{k}"] = np.where(wrong, (truth + 1) % 3, truth).astype(np.int8)
-        path = folder / f"{number:05d}.{kind}"
-        if kind == "csv":
-            pa.csv.write_csv(pa.table(table), path)
-        else:
-            pa.parquet.write_table(pa.table(table), path)
+        save(pa.table(table), folder / f"{number:05d}.{kind}")
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
-def scan(folder: str, kind: str) -> tuple[float, float]:
-    """Seconds of pyarrow's scan, and the process's largest memory in MB."""
+def measure(folder: str, kind: str, counting: bool) -> tuple[float, float]:
+    """Seconds of counting the errors, or of pyarrow's scan, and the process's largest memory in MB."""
+    import pyarrow.csv  # noqa: F401  imported beforehand on both sides
     import pyarrow.dataset as ds
-
-    start = time.perf_counter()
-    for batch in ds.dataset(folder, format=kind).to_batches(batch_size=1 << 17):
-        batch.num_rows  # noqa: B018
-    return time.perf_counter() - start, _largest_memory()
-
-
-def count(folder: str, kind: str) -> tuple[float, float]:
-    """The same of counting the errors."""
-    import pyarrow.csv
-    import pyarrow.dataset  # noqa: F401  imported beforehand on both sides
 
     from pacb_models.certificates.prediction_files import count_errors
 
     start = time.perf_counter()
-    count_errors([folder], TARGET)
-    return time.perf_counter() - start, _largest_memory()
-
-
-def _largest_memory() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    if counting:
+        count_errors([folder], TARGET)
+    else:
+        for batch in ds.dataset(folder, format=kind).to_batches(batch_size=1 << 17):
+            batch.num_rows  # noqa: B018
+    return time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def main() -> None:
     """Print both rates and their ratio."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--rows", type=int, default=20_000_000)
-    parser.add_argument("--columns", type=int, default=20, help="classifiers")
-    parser.add_argument("--format", choices=("parquet", "csv"), default="parquet")
-    parser.add_argument("--repeats", type=int, default=3, help="runs in turns, of which the shortest counts (3)")
-    options = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="predictions-"))
-    try:
-        size = write(folder, options.rows, options.columns, options.format)
-        print(f"{options.rows:,} rows of {options.columns} classifiers, {options.format}, {size / 2**20:.0f} MB")
-        best = {scan: (float("inf"), 0.0), count: (float("inf"), 0.0)}
-        for _ in range(options.repeats):
-            for action in best:
+    given = options(__doc__, rows=20_000_000, columns=20, format="parquet", repeats=3)
+    with tempfile.TemporaryDirectory(prefix="predictions-") as folder:
+        size = write(Path(folder), given.rows, given.columns, given.format)
+        print(f"{given.rows:,} rows of {given.columns} classifiers, {given.format}, {size / 2**20:.0f} MB")
+        best = {False: (float("inf"), 0.0), True: (float("inf"), 0.0)}
+        for _ in range(given.repeats):
+            for counting, known in best.items():
                 with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                    best[action] = min(best[action], pool.submit(action, str(folder), options.format).result())
-        for name, (seconds, memory) in (("pyarrow's scan", best[scan]), ("error counts", best[count])):
-            print(f"{name:<15} {seconds:7.2f} s  {options.rows / seconds / 1e6:7.2f} million rows/s  {memory:6.0f} MB")
-        print(f"{best[scan][0] / best[count][0]:.2f} of the scan's rate")
-    finally:
-        shutil.rmtree(folder)
+                    best[counting] = min(known, pool.submit(measure, folder, given.format, counting).result())
+    for name, (seconds, memory) in zip(("pyarrow's scan", "error counts"), best.values()):
+        print(f"{name:<15} {seconds:7.2f} s  {given.rows / seconds / 1e6:7.2f} million rows/s  {memory:6.0f} MB")
+    print(f"{best[False][0] / best[True][0]:.2f} of the scan's rate")
 
 
 if __name__ == "__main__":

@@ -4,27 +4,23 @@
 
 Every size is measured in a process of its own: processor seconds of one thread, the least of a few runs, and the
 largest memory above that of the imports. A method ends where a size took more than the given seconds. Exponents are
-those of the least squares line through the three largest sizes on double logarithmic axes: below them fixed costs
-flatten it. The output is the table of the page about large problems.
+those of the line through the three largest sizes. The output is the table of the page about large problems.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import resource
-import subprocess
-import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import NamedTuple
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
 import pacb_models as pm
+
+from .timing import best_seconds, growth, options
 
 SIZES = tuple(10**power for power in range(2, 8))
 
@@ -82,30 +78,25 @@ def measure(name: str, size: int) -> Cost:
     # What is imported and compiled once does not count.
     METHODS[name](SIZES[0])()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    action = METHODS[name](size)
-    least, spent = float("inf"), 0.0
-    while spent < 1.0:
-        began = time.process_time()
-        action()
-        least = min(least, time.process_time() - began)
-        spent += max(time.process_time() - began, 0.1)
+    actions = {name: METHODS[name](size)}
+    least = best_seconds(actions, 1, time.process_time)[name]
+    if least < 1.0:
+        least = best_seconds(actions, min(10, int(1.0 / least)), time.process_time)[name]
     return Cost(least, 1024.0 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
 
 
 def measured(name: str, size: int, seconds: float) -> Cost | None:
     """The cost in a process of its own; None when it takes too long."""
-    command = [sys.executable, "-m", __spec__.name, "--measure", name, str(size)]
+    pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
     try:
         # Time on the clock: on a busy machine several times that of the processor.
-        answer = subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, timeout=10.0 * seconds).stdout
-    except subprocess.TimeoutExpired:
+        return pool.submit(measure, name, size).result(timeout=10.0 * seconds)
+    except TimeoutError:
+        for process in pool._processes.values():
+            process.kill()
         return None
-    return Cost(*json.loads(answer.splitlines()[-1]))
-
-
-def exponent(sizes: list[int], values: list[float]) -> float:
-    """The slope of the line through the three largest sizes."""
-    return float(np.polyfit(np.log(sizes[-3:]), np.log(values[-3:]), 1)[0])
+    finally:
+        pool.shutdown()
 
 
 def row(name: str, sizes: list[int], seconds: float) -> str:
@@ -113,36 +104,26 @@ def row(name: str, sizes: list[int], seconds: float) -> str:
     costs: list[Cost] = []
     for size in sizes:
         cost = measured(name, size, seconds)
-        if cost is None:
-            break
-        costs.append(cost)
-        if cost.seconds > seconds:
+        costs += [cost] if cost else []
+        if cost is None or cost.seconds > seconds:
             break
     reached = sizes[: len(costs)]
     times = [f"{cost.seconds:.2g}" for cost in costs] + ["–"] * (len(sizes) - len(costs))
-    if len(costs) < 2:
-        return f"| {name} | {' | '.join(times)} | – | – |"
-    memory = costs[-1].memory / reached[-1]
-    power = exponent(reached, [cost.seconds for cost in costs])
-    return f"| {name} | {' | '.join(times)} | {power:.1f} | {memory:.0f} |"
+    ends = ["–", "–"]
+    if len(costs) > 1:
+        power, _ = growth(reached, [cost.seconds for cost in costs])
+        ends = [f"{power:.1f}", f"{costs[-1].memory / reached[-1]:.0f}"]
+    return f"| {name} | {' | '.join(times + ends)} |"
 
 
 def main() -> None:
     """Print the table, a line as soon as it is known."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=60.0, help="a method ends at a size that takes longer (60)")
-    parser.add_argument("--largest", type=int, default=SIZES[-1])
-    parser.add_argument("--only", nargs="+", choices=METHODS, default=list(METHODS), metavar="NAME")
-    parser.add_argument("--measure", nargs=2, metavar=("NAME", "SIZE"), help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.measure:
-        print(json.dumps(measure(options.measure[0], int(options.measure[1]))))
-        return
-    sizes = [size for size in SIZES if size <= options.largest]
+    given = options(__doc__, seconds=60.0, largest=SIZES[-1], only=tuple(METHODS))
+    sizes = [size for size in SIZES if size <= given.largest]
     print(f"| H | {' | '.join(f'10^{round(np.log10(size))}' for size in sizes)} | exponent | bytes per classifier |")
     print("|---" * (len(sizes) + 3) + "|")
-    for name in options.only:
-        print(row(name, sizes, options.seconds), flush=True)
+    for name in given.only:
+        print(row(name, sizes, given.seconds), flush=True)
 
 
 if __name__ == "__main__":

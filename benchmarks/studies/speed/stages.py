@@ -2,26 +2,23 @@
 
     python -m pacb_models.benchmarks.studies.speed.stages [--repeats 5]
 
-A stage that takes ``c · size^k`` seconds is a straight line of slope ``k`` on double logarithmic axes; ``k`` is that of
-the least squares line through the three largest sizes, and the last column says how long the stage would take at a size
-out of reach here. Seconds are processor time of one thread, the least of several runs in turns: other work on the
-machine does not count, but what it takes of the caches does.
+The last column says how long the stage would take at a size out of reach here. Seconds are processor time of one
+thread, the least of several runs in turns: other work on the machine does not count, but what it takes of the caches
+does.
 """
 
 from __future__ import annotations
 
-import argparse
-import os
 import time
-from collections.abc import Callable, Sequence
-from typing import NamedTuple
-
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import pacb_models as pm
 from pacb_models.estimators.kernels import gaussian_kernel
+
+from .timing import best_seconds, growth, options
 
 
 class Stage(NamedTuple):
@@ -48,9 +45,9 @@ def _certify(size: int) -> Callable[[], object]:
     return everything
 
 
-def _merged(size: int) -> Callable[[], object]:
+def _of_counts(kind: Any, size: int) -> Callable[[], object]:
     counts = _counts(size)
-    return lambda: pm.solve(pm.BoundProblem.from_counts(counts, 1000))
+    return lambda: pm.solve(kind.from_counts(counts, 1000))
 
 
 def _raw(size: int) -> Callable[[], object]:
@@ -76,59 +73,35 @@ def _rows(size: int) -> Callable[[], object]:
     random = np.random.default_rng(0)
     truth = random.integers(0, 2, size)
     predictions = {f"c{k}": random.integers(0, 2, size) for k in range(20)}
-
-    def count() -> object:
-        found = pm.ErrorCounts(list(predictions))
-        found.update(truth, predictions)
-        return found
-
-    return count
+    return lambda: pm.ErrorCounts(list(predictions)).update(truth, predictions)
 
 
-def _direct(size: int) -> Callable[[], object]:
-    counts = _counts(size)
-    return lambda: pm.solve(pm.DirectProblem.from_counts(counts, 1000))
-
-
-_CLASSIFIERS = (10_000, 250_000, 2_000_000, 16_000_000)
+_MANY = (10_000, 250_000, 2_000_000, 16_000_000)
 
 STAGES = (
     Stage("error counts of 20 classifiers", "rows", (20_000, 80_000, 320_000, 1_280_000), 10**9, _rows),
     Stage("kernel matrix, 57 features", "rows", (500, 1000, 2000, 4000), 50_000, _kernel),
     Stage("one SVM on that matrix", "rows", (500, 1000, 2000, 4000), 50_000, _machine),
-    Stage("certificate, with every single bound", "classifiers", _CLASSIFIERS, 10**8, _certify),
-    Stage("χ²–kl minimum, risks of 1000 examples", "classifiers", _CLASSIFIERS, 10**8, _merged),
-    Stage("χ²–kl minimum, all risks different", "classifiers", _CLASSIFIERS, 10**8, _raw),
-    Stage("the same without change of measure", "classifiers", _CLASSIFIERS, 10**8, _direct),
+    Stage("certificate, with every single bound", "classifiers", _MANY, 10**8, _certify),
+    Stage(
+        "χ²–kl minimum, risks of 1000 examples", "classifiers", _MANY, 10**8, lambda n: _of_counts(pm.BoundProblem, n)
+    ),
+    Stage("χ²–kl minimum, all risks different", "classifiers", _MANY, 10**8, _raw),
+    Stage("the same without change of measure", "classifiers", _MANY, 10**8, lambda n: _of_counts(pm.DirectProblem, n)),
 )
-
-
-def _least_seconds(actions: Sequence[Callable[[], object]], repeats: int) -> list[float]:
-    """Processor time of each action, the least of so many runs in turns."""
-    least = [float("inf")] * len(actions)
-    for _ in range(repeats):
-        for position, action in enumerate(actions):
-            start = time.process_time()
-            action()
-            least[position] = min(least[position], time.process_time() - start)
-    return least
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=5, help="runs of which the shortest counts (5)")
-    options = parser.parse_args()
+    repeats = options(__doc__, repeats=5).repeats
     print(f"{'stage':<40} {'grows with':<12} {'seconds at four sizes':<39} {'power':>6}  at a size")
     for stage in STAGES:
-        seconds = _least_seconds([stage.prepare(size) for size in stage.sizes], options.repeats)
-        # The three largest: below them fixed costs flatten the line.
-        power, shift = np.polyfit(np.log(stage.sizes[-3:]), np.log(seconds[-3:]), 1)
-        far = float(np.exp(shift + power * np.log(stage.far)))
+        actions = {str(size): stage.prepare(size) for size in stage.sizes}
+        seconds = list(best_seconds(actions, repeats, time.process_time).values())
+        power, line = growth(stage.sizes, seconds)
         times = " ".join(f"{value:9.2g}" for value in seconds)
-        print(
-            f"{stage.name:<40} {stage.grows:<12} {times:<39} {power:>6.2f}  {far:.2g} s at {stage.far:.0e}", flush=True
-        )
+        far = f"{line(stage.far):.2g} s at {stage.far:.0e}"
+        print(f"{stage.name:<40} {stage.grows:<12} {times:<39} {power:>6.2f}  {far}", flush=True)
 
 
 if __name__ == "__main__":

@@ -8,45 +8,28 @@ of each. Goal: at most 1.5 times NumPy's import for what computes nothing; the l
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import sys
 import tempfile
 from functools import partial
 from pathlib import Path
 
-from .timing import best_seconds
+from .timing import best_seconds, options, show
 
-REFERENCE = "import numpy"
-
-
-def actions(risks: Path) -> dict[str, list[str]]:
-    """What is started, by the name under which it is printed: arguments of Python."""
-    imports = (REFERENCE, "import pacb_models", "from pacb_models import BoundProblem, solve")
-    commands = ("pacb --help", "pacb --version", "pacb constants --m 1000", f"pacb solve {risks.name} --m 549")
-    started = {code: ["-c", code] for code in imports}
-    return started | {
-        command: ["-m", "pacb_models", *command.replace(risks.name, str(risks)).split()[1:]] for command in commands
-    }
+IMPORTS = ("import numpy", "import pacb_models", "from pacb_models import BoundProblem, solve")
+COMMANDS = ("pacb --help", "pacb --version", "pacb constants --m 1000", "pacb solve risks.csv --m 549")
 
 
 def main() -> None:
     """Measure and print the ratios."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=15, help="processes of each kind (default 15)")
-    repeats = parser.parse_args().repeats
+    repeats = options(__doc__, repeats=15).repeats
+    started = {code: ["-c", code] for code in IMPORTS}
+    started |= {command: ["-m", "pacb_models", *command.split()[1:]] for command in COMMANDS}
     with tempfile.TemporaryDirectory() as folder:
-        risks = Path(folder) / "risks.csv"
-        risks.write_text("0.04\n0.05\n0.08\n")
-        seconds = best_seconds(
-            {
-                name: partial(subprocess.run, [sys.executable, *arguments], check=True, stdout=subprocess.DEVNULL)
-                for name, arguments in actions(risks).items()
-            },
-            repeats,
-        )
-    for name, time in seconds.items():
-        print(f"{name:<48} {1000 * time:6.0f} ms  {time / seconds[REFERENCE]:5.2f} times NumPy")
+        (Path(folder) / "risks.csv").write_text("0.04\n0.05\n0.08\n")
+        run = partial(subprocess.run, check=True, stdout=subprocess.DEVNULL, cwd=folder)
+        actions = {name: partial(run, [sys.executable, *arguments]) for name, arguments in started.items()}
+        show(f"the shortest of {repeats} processes", best_seconds(actions, repeats))
 
 
 if __name__ == "__main__":

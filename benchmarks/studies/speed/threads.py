@@ -9,7 +9,6 @@ time of each counts. Slow methods are given a few iterations only. A ratio near 
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
@@ -19,16 +18,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from .timing import options, show
+
 #: Methods with the options that keep their runs short; slsqp and trust-constr have matrices of H² numbers.
 METHODS: dict[str, dict[str, int]] = {
-    "frontier": {},
-    "fixed-point": {},
-    "subset-search": {},
-    "mirror": {"max_iterations": 10},
-    "spg": {"max_iterations": 10},
-    "lbfgsb": {"max_iterations": 10},
-    "frank-wolfe": {"max_iterations": 10},
-    "softmax": {"max_iterations": 10},
+    **{name: {} for name in ("frontier", "fixed-point", "subset-search")},
+    **{name: {"max_iterations": 10} for name in ("mirror", "spg", "lbfgsb", "frank-wolfe", "softmax")},
     "cyipopt": {"max_iterations": 3},
 }
 
@@ -60,14 +55,12 @@ BUSY = "import sys, time\nend = time.monotonic() + float(sys.argv[1])\nwhile tim
 
 
 @contextmanager
-def busy_processors(seconds: float) -> Iterator[None]:
-    """Every processor busy for at most so many seconds."""
-    command = [sys.executable, "-c", BUSY, str(seconds)]
-    running = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)]
+def running(*processes: subprocess.Popen[str]) -> Iterator[None]:
+    """End the processes afterwards."""
     try:
         yield
     finally:
-        for process in running:
+        for process in processes:
             process.kill()
             process.wait()
 
@@ -88,32 +81,21 @@ def seconds_of(name: str, process: subprocess.Popen[str]) -> float:
 
 
 def main() -> None:
-    """Print a line for each size and method."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000])
-    parser.add_argument("--methods", nargs="+", choices=[*METHODS, "certify", "solve_many"])
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=60.0, help="after so many for one method no round begins (60)")
-    options = parser.parse_args()
-    names = options.methods or [*METHODS, "certify", "solve_many"]
-    for size in options.sizes:
-        workers = [worker(size, one) for one in (False, True)]
-        try:
-            print(f"H = {size}, {os.cpu_count()} processors busy", flush=True)
-            for name in names:
-                best, began = [math.inf, math.inf], time.monotonic()
-                with busy_processors(10.0 * options.seconds):
-                    for _ in range(options.rounds + 1):
-                        best = [min(each, seconds_of(name, process)) for each, process in zip(best, workers)]
-                        if time.monotonic() - began > options.seconds:
+    """Print both times for each size and method; after so many seconds for one method no round begins."""
+    names = (*METHODS, "certify", "solve_many")
+    given = options(__doc__, sizes=(100_000, 1_000_000), methods=names, rounds=5, seconds=60.0)
+    for size in given.sizes:
+        workers = {"one thread": worker(size, True), "default": worker(size, False)}
+        with running(*workers.values()):
+            for name in given.methods:
+                best, began = dict.fromkeys(workers, math.inf), time.monotonic()
+                command = [sys.executable, "-c", BUSY, str(10.0 * given.seconds)]
+                with running(*(subprocess.Popen(command, text=True) for _ in range(os.cpu_count() or 1))):
+                    for _ in range(given.rounds + 1):
+                        best = {kind: min(best[kind], seconds_of(name, each)) for kind, each in workers.items()}
+                        if time.monotonic() - began > given.seconds:
                             break
-                default, one = best
-                print(f"  {name:<15} one thread {1e3 * one:9.1f} ms  default {1e3 * default:9.1f} ms", end="")
-                print(f"  ratio {default / one:5.2f}", flush=True)
-        finally:
-            for process in workers:
-                process.kill()
-                process.wait()
+                show(f"{name}, H = {size}, {os.cpu_count()} processors busy", best)
 
 
 if __name__ == "__main__":

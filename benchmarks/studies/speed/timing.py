@@ -1,17 +1,57 @@
-"""Comparing the speed of actions within one run."""
+"""Comparing the speed of actions within one run: in turns, the shortest time of each, one BLAS thread."""
 
 from __future__ import annotations
 
+import argparse
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 
-def best_seconds(actions: Mapping[str, Callable[..., object]], repeats: int) -> dict[str, float]:
-    """The shortest of ``repeats`` alternating runs of each action."""
+def options(description: str | None, **defaults: Any) -> argparse.Namespace:
+    """The options of a script by their defaults: a number, a word, or a tuple of them; without one it is a position."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in defaults.items():
+        if default is None:
+            parser.add_argument(name)
+            continue
+        several = isinstance(default, tuple)
+        kind = type(default[0] if several else default)
+        shown = " ".join(map(str, default)) if several else default
+        given: dict[str, Any] = {"nargs": "+"} if several else {}
+        parser.add_argument(f"--{name}", type=kind, default=default, help=f"default: {shown}", **given)
+    return parser.parse_args()
+
+
+def best_seconds(
+    actions: Mapping[str, Callable[[], object]], repeats: int, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, float]:
+    """The shortest of ``repeats`` alternating runs of each action. BLAS threads would wait for each other."""
+    from threadpoolctl import threadpool_limits
+
     best = dict.fromkeys(actions, float("inf"))
-    for _ in range(repeats):
-        for name, action in actions.items():
-            start = time.perf_counter()
-            action()
-            best[name] = min(best[name], time.perf_counter() - start)
+    with threadpool_limits(1):
+        for _ in range(repeats):
+            for name, action in actions.items():
+                start = clock()
+                action()
+                best[name] = min(best[name], clock() - start)
     return best
+
+
+def show(title: str, seconds: Mapping[str, float]) -> None:
+    """A line for each action: its time, and how many times that of the first it is."""
+    print(title)
+    first = next(iter(seconds.values()))
+    for name, value in seconds.items():
+        print(f"  {name:<48} {1e3 * value:12.4f} ms  {value / first:9.3f} times the first", flush=True)
+
+
+def growth(sizes: Sequence[int], values: Sequence[float]) -> tuple[float, Callable[[float], float]]:
+    """The power ``k`` of ``c · size^k`` and that function: least squares through the three largest sizes on double
+    logarithmic axes. Below them fixed costs flatten the line.
+    """
+    power, shift = np.polyfit(np.log(sizes[-3:]), np.log(values[-3:]), 1)
+    return float(power), lambda size: float(np.exp(shift + power * np.log(size)))

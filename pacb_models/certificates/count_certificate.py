@@ -1,12 +1,7 @@
-"""What is known of all risks at once with probability 1 - delta, and the bounds that follow from it.
-
-A confidence set gives the smallest bound and its posterior, a bound for each classifier alone, and one for any
-posterior; all of them hold together, because they hold wherever the true risks lie in the set.
-"""
+"""Certificates from error counts: of one sample, and of many samples at once."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,74 +10,16 @@ from numpy.typing import NDArray
 
 from ..immutable import Immutable
 from .binomial import EPSILON, SCALAR
+from .certificate import Certificate, frozen
 from .common_risk import CommonRisk, common_risk
-from .limits import limit
+from .limits import levels_of, limit, limits, uniform_level
 from .scores import Array, Spread, TieSplit, level_of_convexity
 from .support_function import support_function
 
-#: Levels delta * p_i are rounded down by more than the product's rounding.
-BELOW_ONE = 1.0 - 4.0 * EPSILON
-#: Below, products lose digits: a level of zero, at which nothing is known, stands for such ones.
-_SMALLEST_LEVEL = float(np.finfo(np.float64).tiny)
 
+class CountCertificate(Certificate):
+    """From error counts, with a score for each classifier; the prior is None for the uniform one."""
 
-class ConfidenceSet(Immutable):
-    """A set that holds the true risks of all classifiers with probability at least 1 - delta.
-
-    By default the smallest bound of a posterior is that of the best classifier alone.
-    """
-
-    #: What a bound is about, in words.
-    claim = "errs with probability"
-
-    @property
-    @abstractmethod
-    def method(self) -> str:
-        """Which set, in words."""
-
-    @property
-    @abstractmethod
-    def single_bounds(self) -> Array:
-        """The bound of each classifier."""
-
-    @abstractmethod
-    def bound_of(self, posterior: Array) -> float:
-        """The bound of any posterior."""
-
-    @cached_property
-    def single(self) -> int:
-        """The classifier with the smallest bound of its own."""
-        return int(np.argmin(self.single_bounds))
-
-    @property
-    def single_bound(self) -> float:
-        """Its bound."""
-        return float(self.single_bounds[self.single])
-
-    @property
-    def bound(self) -> float:
-        """The smallest bound of a posterior."""
-        return self.single_bound
-
-    @cached_property
-    def posterior(self) -> Array:
-        """The posterior that has it."""
-        return frozen((np.arange(self.single_bounds.size) == self.single).astype(np.float64))
-
-    @property
-    def note(self) -> str | None:
-        """What a reader should know beside the numbers."""
-        return None
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class CountSet(ConfidenceSet):
-    """From error counts, with a score for each classifier; ``prior`` is None for the uniform one."""
-
-    errors: NDArray[np.int64]
-    m: int
-    delta: float
-    prior: Array | None
     scoring: TieSplit | Spread
 
     @property
@@ -93,7 +30,7 @@ class CountSet(ConfidenceSet):
     @cached_property
     def levels(self) -> Array:
         """delta p_i, rounded down."""
-        return levels_of(self.delta, self.prior, self.errors.size)
+        return levels_of(self.delta, self._prior, self.errors.size)
 
     @property
     def _uniform_level(self) -> float:
@@ -101,7 +38,7 @@ class CountSet(ConfidenceSet):
 
     @cached_property
     def _smallest(self) -> CommonRisk:
-        if self.prior is not None:
+        if self._prior is not None:
             return common_risk(self.scoring, self.errors, self.m, self.levels)
         if isinstance(self.scoring, TieSplit):
             return _shared_minimum(self.errors, self.m, self._uniform_level)
@@ -146,7 +83,7 @@ class CountSet(ConfidenceSet):
     def single_bounds(self) -> Array:
         """The box around the set: Clopper and Pearson's limits at the levels delta p_i for the tie split."""
         counts = self.errors.astype(np.float64)
-        if self.prior is not None:
+        if self._prior is not None:
             found = self.scoring.box(counts, float(self.m), self.levels)
         else:
             distinct, places = np.unique(counts, return_inverse=True)
@@ -156,39 +93,17 @@ class CountSet(ConfidenceSet):
         found[self.single] = self.single_bound
         return frozen(found)
 
-    def bound_of(self, posterior: Array) -> float:
+    def _bound_of(self, posterior: Array) -> float:
         """The largest risk of the posterior over the set; see :func:`~.support_function.support_function`."""
         return support_function(self.scoring, self.errors, self.m, self.levels, self.single_bounds, posterior)
 
-    @property
-    def note(self) -> str | None:
+    def _remarks(self) -> tuple[str, ...]:
         """Says where the box had to do."""
-        if self._smallest.convex:
-            return None
-        return (
+        said = (
             "Ties could not be split for every classifier, because delta times its prior weight is too large for that; "
             "for those the bound is their own."
         )
-
-
-def frozen(array: Array) -> Array:
-    """The array, read-only from now on."""
-    array.setflags(write=False)
-    return array
-
-
-def levels_of(delta: float, prior: Array | None, size: int) -> Array:
-    """delta p_i, rounded down; the weights may sum to a little more than one, the levels to no more than delta."""
-    if prior is None:
-        return np.full(size, uniform_level(delta, size))
-    levels = prior * (delta * BELOW_ONE / max(1.0, float(prior.sum())))
-    levels[levels < _SMALLEST_LEVEL] = 0.0
-    return levels
-
-
-def uniform_level(delta: float, size: int) -> float:
-    """delta/H, rounded down."""
-    return delta / size * (1.0 if size == 1 else BELOW_ONE)
+        return () if self._smallest.convex else (said,)
 
 
 def shared_bound(k: float, ties: int, m: int, level: float) -> tuple[float, float, bool]:
@@ -213,3 +128,79 @@ def _shared_minimum(errors: NDArray[np.int64], m: int, level: float) -> CommonRi
     if bound >= box:
         return CommonRisk(box, np.array([single]), np.array([1.0]), single, box, convex)
     return CommonRisk(bound, np.array([], dtype=np.intp), np.array(1.0 / ties), single, box, convex)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Certificates(Immutable):
+    """The certificates of B samples of the same H classifiers; field by field those of :class:`Certificate`.
+
+    The arrays have a row (``errors``, ``posterior``, ``single_bounds``) or an entry per sample.
+    """
+
+    errors: NDArray[np.int64]
+    m: int
+    delta: float
+
+    def __len__(self) -> int:
+        return len(self.errors)
+
+    @cached_property
+    def single(self) -> NDArray[np.intp]:
+        """The classifier with the fewest errors, the first of several."""
+        return np.argmax(self._tied, axis=1)
+
+    @cached_property
+    def _fewest(self) -> NDArray[np.int64]:
+        return self.errors.min(axis=1, keepdims=True)
+
+    @cached_property
+    def _tied(self) -> NDArray[np.bool_]:
+        return self.errors == self._fewest
+
+    @cached_property
+    def _kinds(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+        """Distinct pairs of the fewest errors and the number of classifiers that have them, and each sample's."""
+        ties = np.count_nonzero(self._tied, axis=1)
+        codes = self._fewest[:, 0] * (self.errors.shape[1] + 1) + ties
+        distinct, places = np.unique(codes, return_inverse=True)
+        return np.stack(np.divmod(distinct, self.errors.shape[1] + 1)), places
+
+    @cached_property
+    def _bounds(self) -> Array:
+        """Bound and single bound of each kind."""
+        (counts, ties), _ = self._kinds
+        level = uniform_level(self.delta, self.errors.shape[1])
+        found = [shared_bound(float(k), int(r), self.m, level)[:2] for k, r in zip(counts, ties, strict=True)]
+        return np.array(found).T
+
+    @cached_property
+    def bound(self) -> Array:
+        """The bounds of the random classifiers."""
+        return frozen(self._bounds[0][self._kinds[1]])
+
+    @cached_property
+    def single_bound(self) -> Array:
+        """The smallest bounds of single classifiers."""
+        return frozen(self._bounds[1][self._kinds[1]])
+
+    @cached_property
+    def posterior(self) -> Array:
+        """Uniform on the classifiers with the fewest errors where that has the smaller bound."""
+        weights = self._tied / np.count_nonzero(self._tied, axis=1, keepdims=True)
+        alone = self.bound >= self.single_bound
+        weights[alone] = 0.0
+        weights[alone, self.single[alone]] = 1.0
+        return frozen(weights)
+
+    @cached_property
+    def single_bounds(self) -> Array:
+        """The bound of each classifier in each sample."""
+        distinct, places = np.unique(self.errors, return_inverse=True)
+        level = np.full(distinct.size, uniform_level(self.delta, self.errors.shape[1]))
+        found = limits(distinct.astype(np.float64), np.full(distinct.size, float(self.m)), level)
+        return frozen(found[places].reshape(self.errors.shape))
+
+    def __repr__(self) -> str:
+        return (
+            f"Certificates({len(self)} samples of {self.errors.shape[1]} classifiers, m={self.m}, delta={self.delta!r})"
+        )
