@@ -151,6 +151,9 @@ REPEATS = {
 
 def unmet(problem: Problem, need: str) -> str | None:
     """None when a problem has what a solver can need, else a clause that says what it lacks."""
+    distance, divergence = getattr(problem, "distance_function", None), getattr(problem, "divergence_function", None)
+    if _meets(type(problem), type(distance), type(divergence), need):
+        return None
     return next((reason for methods in METHODS.get(need, ()) if (reason := lacking(problem, methods))), None)
 
 
@@ -164,6 +167,14 @@ def lacking(problem: Problem, methods: str) -> str | None:
         return None
     who = "the problem" if thing is problem else f"the {getattr(thing, 'name', 'missing')} {owner}"
     return f"{who} {complaint} (class {kind.__name__})"
+
+
+@lru_cache(maxsize=4096)
+def _meets(problem: Any, distance: Any, divergence: Any, need: str) -> bool:
+    """Whether classes have what a solver can need; asked for every problem that is solved, and so remembered."""
+    kinds = {"problem": problem, "distance": distance, "divergence": divergence}
+    asked = [methods.partition(".") for methods in METHODS.get(need, ())]
+    return all(_complaint(kinds[owner], owner, names) is None for owner, _, names in asked)
 
 
 @lru_cache(maxsize=4096)
