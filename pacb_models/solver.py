@@ -65,6 +65,8 @@ class Solver:
 
     def missing(self) -> str | None:
         """None when the solver can run here, else what to install. Looks without importing."""
+        if not self.requires:
+            return None
         absent = [module for module in self.requires if importlib.util.find_spec(module) is None]
         if not absent:
             return None
@@ -73,9 +75,11 @@ class Solver:
     def refusal(self, problem: Problem) -> str | None:
         """None when this method can minimise the problem and honours its constraints, else a clause that says why
         not."""
-        asked = {} if problem.posteriors is None else problem.posteriors.kinds()
-        ignored = [words for kind, words in asked.items() if kind not in self.honours]
-        return f"it does not honour {ignored[0]}" if ignored else self.unsupported(problem)
+        if problem.posteriors is not None:
+            for kind, words in problem.posteriors.kinds().items():
+                if kind not in self.honours:
+                    return f"it does not honour {words}"
+        return self.unsupported(problem)
 
     def unsupported(self, problem: Problem) -> str | None:
         """None when the problem is in reach of this method, else a clause that says why not; constraints apart."""
@@ -156,8 +160,10 @@ def lacking(problem: Problem, methods: str) -> str | None:
     thing: Any = problem if owner == "problem" else getattr(problem, f"{owner}_function", None)
     kind: Any = type(thing)
     complaint = _complaint(kind, owner, names)
+    if complaint is None:
+        return None
     who = "the problem" if thing is problem else f"the {getattr(thing, 'name', 'missing')} {owner}"
-    return None if complaint is None else f"{who} {complaint} (class {type(thing).__name__})"
+    return f"{who} {complaint} (class {kind.__name__})"
 
 
 @lru_cache(maxsize=4096)

@@ -98,18 +98,18 @@ class Certificate(Immutable):
         You may choose ``alpha`` after looking, and ask for several.
         """
         level = check_share("alpha", alpha)
-        return [self.names[index] for index in self._order if self.single_bounds[index] <= level]
+        return [self.names[index] for index in self.order if self.single_bounds[index] <= level]
 
     @cached_property
-    def _order(self) -> list[int]:
-        """The candidates by their bounds."""
+    def order(self) -> list[int]:
+        """The candidates, the smallest bound first."""
         return np.argsort(self.single_bounds, kind="stable").tolist()
 
     def to_frame(self) -> Any:
         """A pandas DataFrame with a row per candidate, the smallest bound first."""
         import pandas as pd
 
-        order = self._order
+        order = self.order
         return pd.DataFrame(
             {
                 "errors": self.errors[order],
@@ -219,7 +219,7 @@ class Certificate(Immutable):
     def _repr_html_(self) -> str:
         rows = [
             (self.names[i], f"{self.errors[i]:.9g}", f"{self.errors[i] / self.m:.4f}", at_most(self.single_bounds[i]))
-            for i in self._order[:10]
+            for i in self.order[:10]
         ]
         return as_html(str(self), ("candidate", "observed", "rate", "at most"), rows, self.errors.size)
 

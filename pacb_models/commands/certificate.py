@@ -6,7 +6,6 @@ import argparse
 from typing import Any
 
 from ..cluster import say
-from ..errors import InputError
 from .certify import add_options
 from .certify import run as certify
 from .program import add_command
@@ -16,13 +15,10 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Add the command under its old name."""
     parser = add_command(subparsers, "certificate", run, "", "The former name of 'pacb certify'.")
     add_options(parser)
-    parser.set_defaults(options_of_fit={})
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
     """The same under the new name."""
-    if options.target is not None and not options.predictions:
-        raise InputError("--target goes with --predictions.")
     say("pacb certificate is called pacb certify now; this name works until version 0.4.")
     return certify(options)

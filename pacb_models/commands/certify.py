@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+import json
+from typing import TYPE_CHECKING, Any
 
-from ..cluster import say
 from ..errors import InputError
-from . import fit
-from .program import add_command, add_plot_argument, check_plot
+from ..terminal import Column, aligned
+from .program import DONE, add_command, add_plot_argument, check_plot
+
+if TYPE_CHECKING:
+    from ..certificates import Certificate, ChosenCertificate
+    from ..risk_file import ValueFile
+
+#: A risk is a count over m when it differs from one by no more than its own rounding: so much, in units of counts, and
+#: so much of the count, which two conversions and a product leave.
+_ROUNDING, _RELATIVE_ROUNDING = 1e-9, 4.0 * 2.0**-53
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -29,10 +37,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "To train classifiers on a table and certify them: pacb fit.",
     )
     add_options(parser)
-    # The command of this name trained on a table until version 0.2.
-    hidden = _Hidden(parser)
-    fit.add_options(hidden)
-    parser.set_defaults(options_of_fit=hidden.added)
     return parser
 
 
@@ -79,33 +83,98 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, certify, print."""
-    given = [flag for dest, (flag, usual) in options.options_of_fit.items() if getattr(options, dest) != usual]
+    from ..certificates import ChosenCertificate
+    from ..validation import check_count
+
     if options.target is not None and not options.predictions:
-        if options.m is not None or options.counts is None:
-            raise InputError(
-                "--target goes with --predictions; to train on a table: pacb fit TABLE.csv --target COLUMN."
-            )
-        say("pacb certify TABLE --target COLUMN is called pacb fit now; this name works until version 0.4.")
-        options.file = options.counts
-        return fit.run(options)
-    if given:
-        raise InputError(f"{given[0]} goes with pacb fit.")
+        raise InputError("--target goes with --predictions; to train on a table: pacb fit TABLE.csv --target COLUMN.")
     check_plot(options.plot)
-    # Imported here: ``pacb --help`` must not wait for NumPy.
-    from . import counts_file
+    check_count("--top", options.top, least=0)
+    certificate = (_from_predictions if options.predictions else _from_file)(options)
+    if options.json:
+        print(json.dumps(certificate.as_dict(), allow_nan=False))
+    elif isinstance(certificate, ChosenCertificate):
+        print(certificate)
+    else:
+        print(_text(certificate, options.top, "losses" if options.losses else "errors"))
+    if options.plot is not None:
+        certificate.plot().save(options.plot)
+    return DONE
 
-    return counts_file.run(options)
+
+def _from_file(options: argparse.Namespace) -> Certificate:
+    from ..certificates import certify
+    from ..risk_file import read_value_file
+
+    if options.choose is not None or options.ignore:
+        raise InputError(f"--{'ignore' if options.ignore else 'choose'} goes with --predictions and --target.")
+    if options.counts is None or options.m is None:
+        raise InputError("COUNTS.csv and --m are needed, or --predictions and --target.")
+    found = read_value_file(options.counts, ("losses",) if options.losses else ("errors", "risk"))
+    counted = {"losses": found.values} if options.losses else {"errors": _counts(found, options.m)}
+    return certify(
+        **counted, m=options.m, delta=options.delta, prior=found.prior, names=found.names, spread=options.spread
+    )
 
 
-class _Hidden:
-    """Adds the options that a parser lacks, without a word in its help."""
+def _from_predictions(options: argparse.Namespace) -> Certificate | ChosenCertificate:
+    from ..certificates.prediction_files import certify_files, count_errors
+    from ..certificates.predictions import check_share
+    from ..validation import check_count, check_delta
 
-    def __init__(self, parser: argparse.ArgumentParser) -> None:
-        self._parser = parser
-        self._known = {flag for action in parser._actions for flag in action.option_strings}
-        self.added: dict[str, tuple[str, Any]] = {}
+    if options.counts is not None or options.losses or options.target is None:
+        raise InputError("--predictions goes with --target, and without COUNTS.csv and --losses.")
+    ignored = [name for name in options.ignore.split(",") if name]
+    if options.choose is not None:
+        share, seed = check_share(options.choose), check_count("--seed", options.seed, least=0)
+        if options.spread != 0.0 or options.m is not None:
+            raise InputError("--choose goes without --spread and --m.")
+        return certify_files(options.predictions, options.target, ignored, check_delta(options.delta), share, seed)
+    found = count_errors(options.predictions, options.target, ignored)
+    if options.m not in (None, found.m):
+        raise InputError(f"--m is {options.m}, but the files have {found.m} rows.")
+    return found.certify(options.delta, spread=options.spread)
 
-    def add_argument(self, flag: str, **settings: Any) -> None:
-        if flag not in self._known:
-            action = self._parser.add_argument(flag, **{**settings, "help": argparse.SUPPRESS})
-            self.added[action.dest] = (flag, action.default)
+
+def _counts(found: ValueFile, m: int) -> Any:
+    """Whole numbers of errors; the first line that has none is named."""
+    import numpy as np
+
+    values = np.asarray(found.values)
+    counts = values * m if found.kind == "risk" else values
+    with np.errstate(invalid="ignore"):
+        whole = np.rint(counts)
+        allowed = _ROUNDING + _RELATIVE_ROUNDING * np.abs(whole) if found.kind == "risk" else 0.0
+        bad = ~(np.abs(counts - whole) <= allowed)
+    if not bad.any():
+        return whole
+    first = int(np.argmax(bad))
+    where = f"{found.source}, line {found.lines[first]}"
+    if found.kind == "errors":
+        raise InputError(f"{where}: errors is {found.values[first]!r}; a number of errors is a whole number.")
+    raise InputError(
+        f"{where}: risk is {found.values[first]!r}, which is {counts[first]:.6g} of {m} examples; a rounded risk is no "
+        "count. Give the numbers of errors in a column 'errors', or sums of losses with --losses."
+    )
+
+
+def _text(certificate: Certificate, top: int, counted: str) -> str:
+    """The certificate and a table of the best classifiers."""
+    from ..wording import at_most, one_line
+
+    of, shown = certificate, certificate.order[:top]
+    if not shown:
+        return str(of)
+    columns = [Column("name", numeric=False), Column(counted), Column("risk at most"), Column("weight")]
+    cells = [
+        [
+            one_line(str(of.names[i])),
+            f"{of.errors[i]:>8.9g}",
+            at_most(float(of.single_bounds[i])),
+            f"{of.posterior[i]:>8.4f}",
+        ]
+        for i in shown
+    ]
+    rest = of.errors.size - len(shown)
+    more = [f"... and {rest} more (--top N or --json)"] if rest else []
+    return "\n".join([str(of), "", *aligned(columns, cells), *more])

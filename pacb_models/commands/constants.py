@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from typing import Any
 
-from ..names import DISTANCES
+from .. import terminal
+from ..names import CONSTANTS, DISTANCES
 from .program import DONE, add_command, refuse_ignored
 
 
@@ -32,43 +34,32 @@ def _constants(options: argparse.Namespace) -> int:
 
     if options.divergence != "renyi":
         refuse_ignored(options, ["order"], "goes with --divergence renyi")
-    chosen = [options.divergence] if options.divergence else ["chi2", "kl"]
     rows = []
-    for divergence in chosen:
+    for divergence in [options.divergence] if options.divergence else ["chi2", "kl"]:
         check_names("linear", divergence, "exact")
         order = check_order(options.order) if divergence == "renyi" else 2.0
+        kinds = CONSTANTS if divergence != "renyi" else ("exact", "one-sided")
         for distance in DISTANCES[divergence]:
             for m in options.m:
-                exact, one_sided = (
-                    moment_constant(distance, m, constant, divergence, order) for constant in ("exact", "one-sided")
-                )
-                paper = None if divergence == "renyi" else moment_constant(distance, m, "paper", divergence, order)
-                names = {"m": m, "divergence": divergence, "distance": distance}
-                rows.append({**names, "exact": exact, "one-sided": one_sided, "paper": paper})
+                row = {"m": m, "divergence": divergence, "distance": distance, **dict.fromkeys(CONSTANTS)}
+                rows.append(row | {kind: moment_constant(distance, m, kind, divergence, order) for kind in kinds})
     if options.json:
-        finite = [{key: None if value == float("inf") else value for key, value in row.items()} for row in rows]
+        finite = [{key: None if value == math.inf else value for key, value in row.items()} for row in rows]
         print(json.dumps({"constants": finite}, allow_nan=False))
-    else:
-        _print_constants(rows)
-    return DONE
-
-
-def _print_constants(rows: list[dict[str, Any]]) -> None:
-    from .. import terminal
-
-    cells = []
-    for row in rows:
-        ratio = None if row["paper"] is None else row["paper"] / row["exact"]
-        values = [row["exact"], row["one-sided"], row["paper"]]
-        numbers = ["-" if value is None else f"{value:.6g}" for value in values]
-        cells.append(
-            [str(row["m"]), row["divergence"], row["distance"], *numbers, "-" if ratio is None else f"{ratio:.4g}"]
-        )
+        return DONE
     titles = ("m", "divergence", "distance", "exact", "one-sided", "paper", "paper/exact")
     columns = [terminal.Column(title, title not in ("divergence", "distance")) for title in titles]
+    cells = [[str(row[title]) for title in titles[:3]] + _numbers(row) for row in rows]
     lines = [terminal.Row(each, False if _too_small(row) else None) for each, row in zip(cells, rows, strict=True)]
     verdict = terminal.Row(_verdict_on_the_paper(rows), not any(map(_too_small, rows)))
     terminal.show(verdict, [terminal.Grid("", columns, lines)], "\n".join(terminal.aligned(columns, cells)))
+    return DONE
+
+
+def _numbers(row: dict[str, Any]) -> list[str]:
+    """The constants, and the paper's over the exact one."""
+    paper = ["-", "-"] if row["paper"] is None else [f"{row['paper']:.6g}", f"{row['paper'] / row['exact']:.4g}"]
+    return [f"{row['exact']:.6g}", f"{row['one-sided']:.6g}", *paper]
 
 
 def _verdict_on_the_paper(rows: list[dict[str, Any]]) -> list[str]:

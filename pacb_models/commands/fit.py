@@ -10,10 +10,13 @@ from typing import Any
 
 from ..errors import InputError
 from ..files import check_writable, write_atomically
-from .program import DONE, FAILED, add_bound_arguments, add_command
+from .program import DONE, FAILED, add_bound_arguments, add_command, refuse_ignored
 
 #: Rows from which threads gain more than they cost.
 _ROWS_FOR_THREADS = 10_000
+#: Options of the paper's ensemble, and options of all others.
+_OF_THE_PAPER = ("distance", "divergence", "order", "constant", "solver", "lambdas", "count", "scale")
+_OF_CERTIFIED = ("resume", "report", "per_class", "per_prediction", "positive", "group")
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -32,12 +35,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     parser.add_argument("file", metavar="TABLE.csv", help="a CSV with a header line, or a Parquet file")
     parser.add_argument("--target", required=True, metavar="COLUMN", help="the column that holds the classes")
-    add_options(parser)
-    return parser
-
-
-def add_options(parser: Any) -> None:
-    """How to train and certify, and what to write."""
     parser.add_argument("--ignore", default="", metavar="A,B,...", help="columns to leave out, such as identifiers")
     parser.add_argument("--missing", default="refuse", help="rows that lack a value: 'refuse' or 'drop'")
     parser.add_argument(
@@ -73,6 +70,7 @@ def add_options(parser: Any) -> None:
     parser.add_argument("--model", metavar="FILE", help="save the fitted classifier (joblib format)")
     parser.add_argument("--out", metavar="FILE.json", help="save the certificate")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    return parser
 
 
 def run(options: argparse.Namespace) -> int:
@@ -81,30 +79,22 @@ def run(options: argparse.Namespace) -> int:
     from ..estimators.tables import load_table
     from ..validation import check_choice, check_count
 
-    paper = _is_paper(options)
-    certified = ("resume", "report", "per_class", "per_prediction", "positive", "group")
-    given = next((name for name in certified if getattr(options, name) not in (None, False)), None)
-    if paper and given:
-        raise InputError(f"--{given.replace('_', '-')} is not for --classifiers paper-svm.")
-    if not paper:
-        _refuse_options_of_the_paper(options)
+    paper = options.classifiers == "paper-svm"
+    if options.classifiers is None:
+        paper = bool(options.lambdas or options.count or options.scale)
+    if paper:
+        refuse_ignored(options, _OF_CERTIFIED, "is not for --classifiers paper-svm")
+    else:
+        refuse_ignored(options, _OF_THE_PAPER, "goes with --classifiers paper-svm")
     options.lambdas = options.lambdas or "paper"
     check_choice("--lambdas", options.lambdas, ("paper", "arithmetic-geometric"))
     check_count("--seed", options.seed, least=0, most=2**32 - 1)
     _check_files(options)
     if options.jobs == 0:
         raise InputError("--jobs is 0; it must be a number of processes, or -1 for one per core.")
-    table = load_table(options.file, options.target, missing=options.missing, ignore=_ignored(options))
+    options.ignore = [name for name in options.ignore.split(",") if name]
+    table = load_table(options.file, options.target, missing=options.missing, ignore=options.ignore)
     return fitted_on(options.dask, lambda: _train(options, table, paper))
-
-
-def _refuse_options_of_the_paper(options: argparse.Namespace) -> None:
-    """Another bound was asked for than the one that would be reported."""
-    usual = {"distance": "kl", "divergence": "chi2", "order": 2.0, "constant": "exact", "solver": "auto"}
-    given = [f"--{name}" for name, value in usual.items() if getattr(options, name) != value]
-    given += [f"--{name}" for name in ("lambdas", "count", "scale") if getattr(options, name)]
-    if given:
-        raise InputError(f"{given[0]} goes with --classifiers paper-svm.")
 
 
 def _check_files(options: argparse.Namespace) -> None:
@@ -121,13 +111,6 @@ def _check_files(options: argparse.Namespace) -> None:
             raise InputError(f"{option} is {path!r}, as is {other}; choose another file.")
 
 
-def _is_paper(options: argparse.Namespace) -> bool:
-    """Whether the paper's ensemble is asked for, by name or by an option that only it has."""
-    if options.classifiers is not None:
-        return bool(options.classifiers == "paper-svm")
-    return bool(options.lambdas or options.count or options.scale)
-
-
 def _train(options: argparse.Namespace, table: Any, paper: bool) -> int:
     """Fit, certify, print and save what was asked for."""
     import joblib
@@ -136,8 +119,14 @@ def _train(options: argparse.Namespace, table: Any, paper: bool) -> int:
     from ..estimators.tables import reading_notes
 
     # Classes by name: a saved model must predict what stood in the table.
-    model = (_paper_svm if paper else _certified)(options, table.X, np.asarray(table.class_names)[table.y])
-    record = _record(options, model, table, paper)
+    labels = np.asarray(table.class_names)[table.y]
+    try:
+        model = (_paper_svm if paper else _certified)(options, table.X, labels)
+    except InputError:
+        raise
+    except ValueError as reason:
+        raise InputError(f"the classifiers cannot be trained on this table: {reason}") from None
+    record = _record(options, model, table)
     if options.model:
         buffer = io.BytesIO()
         joblib.dump(model, buffer)
@@ -149,20 +138,23 @@ def _train(options: argparse.Namespace, table: Any, paper: bool) -> int:
 
         page = certificate_page(model, f"Certificate: {table.name}", _facts(options), table, options.positive)
         write_atomically(options.report, page)
-    (rows, features), members = table.X.shape, "SVMs" if paper else "classifiers"
-    heading = (
-        f"{table.name}: {rows} rows, {features} features, classes {', '.join(map(str, model.classes_))}; "
-        f"{len(model.names_)} {members} trained on {rows - model.n_validation_} rows"
-    )
-    said = str(model.certificate_ if paper else model.guarantee_)
-    saved = [f"saved {path}" for path in (options.model, options.out, options.report) if path]
-    text = "\n".join([heading, *reading_notes(table), said, *saved])
-    print(json.dumps(record, allow_nan=False) if options.json else text)
+    if options.json:
+        print(json.dumps(record, allow_nan=False))
+    else:
+        rows, features = table.X.shape
+        print(
+            f"{table.name}: {rows} rows, {features} features, classes {', '.join(map(str, model.classes_))}; "
+            f"{len(model.names_)} {'SVMs' if paper else 'classifiers'} trained on {rows - model.n_validation_} rows",
+            *reading_notes(table),
+            model.certificate_ if paper else model.guarantee_,
+            *(f"saved {path}" for path in (options.model, options.out, options.report) if path),
+            sep="\n",
+        )
     return FAILED if paper and model.solution_.status not in ("optimal", "acceptable") else DONE
 
 
 def _certified(options: argparse.Namespace, X: Any, y: Any) -> Any:
-    """The predictor with the smallest certificate."""
+    """What is deployed of a set of classifiers and their votes."""
     import joblib
     from threadpoolctl import threadpool_limits
 
@@ -181,35 +173,24 @@ def _certified(options: argparse.Namespace, X: Any, y: Any) -> Any:
         memory=options.resume and joblib.Memory(options.resume, verbose=0),
         random_state=options.seed,
     )
-    groups = None if options.group is None else load_groups(options.file, options.group, _ignored(options))
+    groups = None if options.group is None else load_groups(options.file, options.group, options.ignore)
     # Threads of boosting wait for each other in loops: on a small table and a busy machine that takes minutes.
     with threadpool_limits(1 if len(y) < _ROWS_FOR_THREADS else None):
-        return _fit(model, X, y, groups=groups)
+        return model.fit(X, y, groups=groups)
 
 
 def _paper_svm(options: argparse.Namespace, X: Any, y: Any) -> Any:
     """The paper's stochastic SVM."""
     from ..estimators.svc import StochasticSVC
 
-    model = StochasticSVC(
+    same = ("scale", "distance", "divergence", "order", "delta", "constant", "validation_size", "solver")
+    return StochasticSVC(
         options.lambdas,
         n_lambdas=options.count,
-        scale=options.scale,
-        distance=options.distance,
-        divergence=options.divergence,
-        order=options.order,
-        delta=options.delta,
-        constant=options.constant,
-        validation_size=options.validation_size,
-        solver=options.solver,
         n_jobs=options.jobs,
         random_state=options.seed,
-    )
-    return _fit(model, X, y)
-
-
-def _ignored(options: argparse.Namespace) -> list[str]:
-    return [name for name in options.ignore.split(",") if name]
+        **{name: getattr(options, name) for name in same},
+    ).fit(X, y)
 
 
 def _facts(options: argparse.Namespace) -> list[tuple[str, str]]:
@@ -219,10 +200,9 @@ def _facts(options: argparse.Namespace) -> list[tuple[str, str]]:
 
     from ..estimators.certificate_page import versions
 
-    digest = hashlib.sha256(Path(options.file).read_bytes()).hexdigest()
     return [
         ("file", str(options.file)),
-        ("SHA-256 of the file", digest),
+        ("SHA-256 of the file", hashlib.sha256(Path(options.file).read_bytes()).hexdigest()),
         ("target", options.target),
         ("classifiers", options.classifiers or "all"),
         ("share held out", f"{options.validation_size:g}, at random"),
@@ -232,27 +212,14 @@ def _facts(options: argparse.Namespace) -> list[tuple[str, str]]:
     ]
 
 
-def _fit(classifier: Any, X: Any, y: Any, **parameters: Any) -> Any:
-    """The classifier fitted; what scikit-learn refuses to train on is bad input."""
-    try:
-        return classifier.fit(X, y, **parameters)
-    except InputError:
-        raise
-    except ValueError as reason:
-        raise InputError(f"the classifiers cannot be trained on this table: {reason}") from None
-
-
-def _record(options: argparse.Namespace, model: Any, table: Any, paper: bool) -> dict[str, Any]:
+def _record(options: argparse.Namespace, model: Any, table: Any) -> dict[str, Any]:
     """What is saved and printed as JSON."""
     rows, features = table.X.shape
-    if paper:
-        own = {
-            "lambdas": model.lambdas_.tolist(),
-            "risks": model.risks_.tolist(),
-            "solution": model.solution_.as_dict(),
-        }
-    else:
+    if hasattr(model, "guarantee_"):
         own = {"guarantee": model.guarantee_.as_dict()}
+    else:
+        svms = {"lambdas": model.lambdas_.tolist(), "risks": model.risks_.tolist()}
+        own = {**svms, "solution": model.solution_.as_dict()}
     return {
         **own,
         "certificate": model.certificate_.as_dict(),

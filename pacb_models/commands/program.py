@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import __version__
+from ..cluster import say
 from ..errors import InputError, RunStopped, SolverUnavailableError
 from ..names import CONSTANTS, DISTANCES
 from ..plugins import files_for_now, load, load_all, registered
@@ -98,6 +99,11 @@ def answered(program: str, work: Callable[[], int], arguments: Sequence[str] = (
 
 
 def _run(arguments: Sequence[str], command: str) -> int:
+    named = {word.partition("=")[0] for word in arguments}
+    if command == "certify" and "--target" in named and not named & {"--predictions", "--m", "--help", "-h"}:
+        say("pacb certify TABLE --target COLUMN is called pacb fit now; this name works until version 0.4.")
+        place = arguments.index(command)
+        arguments, command = [*arguments[:place], "fit", *arguments[place + 1 :]], "fit"
     options = build_parser(command).parse_args(arguments)
     _refuse_empty(arguments)
     with files_for_now():

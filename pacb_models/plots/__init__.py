@@ -5,10 +5,9 @@ They need matplotlib, which is imported when something is drawn. ``display.save(
 
 from __future__ import annotations
 
-from .certificate import CertificateDisplay, ChoiceDisplay
+from .certificate import CertificateDisplay, ChoiceDisplay, MonitorDisplay
 from .convergence import ConvergenceDisplay
 from .divergence import DivergenceDisplay
-from .monitor import MonitorDisplay
 from .path import PathDisplay
 from .posterior import PosteriorDisplay
 from .solution_path import SolutionPathDisplay

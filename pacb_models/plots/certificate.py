@@ -1,21 +1,20 @@
-"""What a certificate says of each candidate."""
+"""What a certificate says of each candidate, and whether its risk has risen since."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..certificates import Certificate, ChosenCertificate
+from ..certificates import Certificate, ChosenCertificate, RiskMonitor
 from ..errors import InputError
 from ..validation import check_count
 from ..wording import at_most, confidence_text
 from .display import Display
-from .style import BLUE, GREY, VERMILION, legend_below, literal, new_axes, styled
+from .style import BLUE, GREY, VERMILION, legend_below, literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,8 +23,32 @@ if TYPE_CHECKING:
 _LONGEST = 32
 
 
+class _CandidatesDisplay(Display):
+    """A candidate per line, the first at the top."""
+
+    def _height(self) -> float:
+        return 1.6 + 0.24 * len(self.shown)
+
+    @property
+    def shown(self) -> list[int]:
+        """The candidates that are drawn, best first."""
+        raise NotImplementedError
+
+    def _name_lines(self, names: Sequence[str], axis: str) -> None:
+        self.ax_.set_yticks(range(len(names)), [literal(name, _LONGEST) for name in names])
+        self.ax_.set(xlabel=axis, ylim=(len(names) - 0.4, -0.6), xlim=(0.0, None))
+        self.ax_.grid(axis="y", visible=False)
+
+    def _finish(self, own: bool) -> None:
+        if not own:
+            return super()._finish(own)
+        # Over names and axes: names may be long.
+        self.figure_.suptitle(self.title(), fontsize=11.0)
+        legend_below(self.ax_, columns=3)
+
+
 @dataclass(eq=False, repr=False)
-class CertificateDisplay(Display):
+class CertificateDisplay(_CandidatesDisplay):
     """Observed error and certified bound of the best candidates, and the bound of the random classifier.
 
     Parameters
@@ -56,28 +79,24 @@ class CertificateDisplay(Display):
     @property
     def shown(self) -> list[int]:
         """The candidates that are drawn, best first."""
-        return np.argsort(self.certificate.single_bounds, kind="stable")[: self.most].tolist()
+        return self.certificate.order[: self.most]
 
-    def plot(self, ax: Axes | None = None) -> CertificateDisplay:
-        """Draw on ``ax``, or on a new figure."""
+    def _draw(self, ax: Axes) -> None:
         shown, of = self.shown, self.certificate
+        _observed_and_certified(ax, of.errors[shown] / of.m, of.single_bounds[shown], "observed", mfc="white")
+        ax.axvline(of.bound, color=VERMILION, lw=1.0, ls=":", label="certified for the random classifier")
         # "errs with probability" and "has an expected loss of", for instance.
         axis = "error probability" if "errs" in of.claim else "expected loss"
-        with candidate_axes(self, ax, [of.names[index] for index in shown], axis):
-            _observed_and_certified(self.ax_, of.errors[shown] / of.m, of.single_bounds[shown], "observed", mfc="white")
-            label = "certified for the random classifier"
-            self.ax_.axvline(of.bound, color=VERMILION, lw=1.0, ls=":", label=label)
-        return self
+        self._name_lines([of.names[index] for index in shown], axis)
 
     def title(self) -> str:
-        """What is seen, in one sentence."""
         of = self.certificate
         claim = f"{literal(of.names[of.single], _LONGEST)} {of.claim} at most {at_most(of.single_bound)}"
         return f"With probability at least {confidence_text(of.delta)} over the examples,\n{claim}"
 
 
 @dataclass(eq=False, repr=False)
-class ChoiceDisplay(Display):
+class ChoiceDisplay(_CandidatesDisplay):
     """Errors of the best candidates on the examples that chose, and the bound of the chosen one.
 
     Parameters
@@ -90,41 +109,22 @@ class ChoiceDisplay(Display):
     certificate: ChosenCertificate
     most: int = 25
 
-    def plot(self, ax: Axes | None = None) -> ChoiceDisplay:
-        """Draw on ``ax``, or on a new figure."""
-        of = self.certificate
-        shown = np.argsort(of.choosing_errors, kind="stable")[: self.most].tolist()
-        with candidate_axes(self, ax, [of.names[index] for index in shown], "error probability"):
-            rates = of.choosing_errors[shown] / (of.examples - of.m)
-            self.ax_.plot(rates, range(len(shown)), "o", mfc="white", mec=GREY, label="choosing")
-            _observed_and_certified(self.ax_, [of.errors / of.m], [of.bound], "certifying", mfc=BLUE)
-        return self
+    @property
+    def shown(self) -> list[int]:
+        """The candidates that are drawn, best first."""
+        return np.argsort(self.certificate.choosing_errors, kind="stable")[: self.most].tolist()
+
+    def _draw(self, ax: Axes) -> None:
+        shown, of = self.shown, self.certificate
+        rates = of.choosing_errors[shown] / (of.examples - of.m)
+        ax.plot(rates, range(len(shown)), "o", mfc="white", mec=GREY, label="choosing")
+        _observed_and_certified(ax, [of.errors / of.m], [of.bound], "certifying", mfc=BLUE)
+        self._name_lines([of.names[index] for index in shown], "error probability")
 
     def title(self) -> str:
-        """What is seen, in one sentence."""
         of = self.certificate
         claim = f"{literal(of.name, _LONGEST)} errs with probability at most {at_most(of.bound)}"
         return f"With probability at least {confidence_text(of.delta)} over {of.m} examples,\n{claim}"
-
-
-@contextmanager
-def candidate_axes(
-    display: CertificateDisplay | ChoiceDisplay, ax: Axes | None, names: Sequence[str], axis: str
-) -> Iterator[None]:
-    """Axes with a candidate per line, the first at the top; title and legend when they are drawn."""
-    own, display.ax_ = ax is None, new_axes(ax, height=1.6 + 0.24 * len(names))
-    with styled():
-        yield
-        display.ax_.set_yticks(range(len(names)), [literal(name, _LONGEST) for name in names])
-        display.ax_.set(xlabel=axis, ylim=(len(names) - 0.4, -0.6), xlim=(0.0, None))
-        display.ax_.grid(axis="y", visible=False)
-        if own:
-            # Over names and axes: names may be long.
-            display.figure_.suptitle(display.title(), fontsize=11.0)
-            legend_below(display.ax_, columns=3)
-        else:
-            display.ax_.set_title(display.title())
-            display.ax_.legend(fontsize=8.0)
 
 
 def _observed_and_certified(ax: Axes, rates: ArrayLike, bounds: ArrayLike, label: str, mfc: str) -> None:
@@ -133,3 +133,33 @@ def _observed_and_certified(ax: Axes, rates: ArrayLike, bounds: ArrayLike, label
     ax.hlines(places, rates, bounds, color=GREY, lw=1.2)
     ax.plot(rates, places, "o", mfc=mfc, mec=BLUE, label=label)
     ax.plot(bounds, places, "|", color=VERMILION, ms=11, mew=2.2, label="certified: at most this")
+
+
+@dataclass(eq=False, repr=False)
+class MonitorDisplay(Display):
+    """The evidence of a :class:`~pacb_models.RiskMonitor` after each update, and where the alarm is.
+
+    Parameters
+    ----------
+    monitor : RiskMonitor
+    """
+
+    monitor: RiskMonitor
+
+    def _draw(self, ax: Axes) -> None:
+        of = self.monitor
+        if not of.history:
+            raise InputError("the monitor has seen no examples; there is nothing to draw.")
+        examples, _, wealth = zip((0, 0.0, 1.0), *of.history, strict=True)
+        ax.plot(examples, wealth, color=BLUE, marker=".")
+        ax.axhline(1.0 / of.delta, color=VERMILION, ls="--", lw=1.2)
+        ax.annotate("alarm", (0.0, 1.0 / of.delta), xytext=(2, 3), textcoords="offset points", color=VERMILION)
+        if of.alarm is not None:
+            ax.axvline(of.alarm, color=GREY, lw=0.8)
+        ax.set(yscale="log", xlabel="examples since deployment", ylabel="evidence of a larger risk")
+
+    def title(self) -> str:
+        of = self.monitor
+        if of.alarm is None:
+            return f"No alarm in {of.examples} examples"
+        return f"Alarm after {of.alarm} examples: the risk is above {of.bound:.3g}"

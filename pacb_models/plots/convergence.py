@@ -14,7 +14,7 @@ from ..solution import Solution
 from ..solving.running import solve
 from ..validation import check_choice
 from .display import Display, some_by_name
-from .style import Style, literal, new_axes, styled
+from .style import Style, literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,22 +86,14 @@ class ConvergenceDisplay(Display):
             found[name] = np.column_stack([np.arange(len(points)), [point.seconds for point in points], gaps])
         return found
 
-    def plot(self, ax: Axes | None = None) -> ConvergenceDisplay:
-        """Draw on ``ax``, or on a new figure."""
-        self.ax_ = ax = new_axes(ax)
-        style = Style(list(self.solutions))
-        column = AXES.index(self.against)
-        with styled():
-            for name, trace in self.traces.items():
-                every = max(1, len(trace) // 30)
-                ax.plot(trace[:, column], trace[:, 2], label=literal(name), markevery=every, **style[name])
-            ax.set_yscale("log")
-            ax.set(xlabel=self.against, ylabel="gap to the certified minimum", title=self.title())
-            ax.legend(fontsize=8.0)
-        return self
+    def _draw(self, ax: Axes) -> None:
+        style, column = Style(list(self.solutions)), AXES.index(self.against)
+        for name, trace in self.traces.items():
+            every = max(1, len(trace) // 30)
+            ax.plot(trace[:, column], trace[:, 2], label=literal(name), markevery=every, **style[name])
+        ax.set(yscale="log", xlabel=self.against, ylabel="gap to the certified minimum")
 
     def title(self) -> str:
-        """What is seen, in one sentence."""
         final = {name: trace[-1, 2] for name, trace in self.traces.items()}
         close = [name for name, gap in final.items() if gap <= 1e-9]
         if len(final) == 1:

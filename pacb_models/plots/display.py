@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import InputError
 from ..solution import Solution
-from .style import as_png, save
+from .style import as_png, new_axes, save, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Display:
-    """The result of a plot; ``ax_`` and ``figure_`` are there once it is drawn."""
+    """The result of a plot; ``ax_`` and ``figure_`` are there once it is drawn. A subclass has ``_draw``."""
 
     ax_: Axes
 
@@ -26,9 +26,30 @@ class Display:
         figure: Any = self.ax_.get_figure()
         return figure
 
-    def plot(self, ax: Axes | None = None) -> Any:
-        """Draw; a subclass does."""
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw on ``ax``, or on a new figure."""
+        self.ax_ = new_axes(ax, height=self._height())
+        with styled():
+            self._draw(self.ax_)
+            self._finish(own=ax is None)
+        return self
+
+    def title(self) -> str:
+        """What is seen, in one sentence."""
         raise NotImplementedError
+
+    def _draw(self, ax: Axes) -> None:
+        raise NotImplementedError
+
+    def _height(self) -> float:
+        """That of a new figure."""
+        return 4.2
+
+    def _finish(self, own: bool) -> None:
+        """Title and legend; ``own`` says whether the figure is a new one."""
+        self.ax_.set_title(self.title())
+        if self.ax_.get_legend_handles_labels()[0]:
+            self.ax_.legend(fontsize=8.0)
 
     def _repr_png_(self) -> bytes:
         """What a notebook shows."""

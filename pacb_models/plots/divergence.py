@@ -13,12 +13,11 @@ from ..problem import Problem
 from ..solving.running import solve
 from ..validation import check_choice
 from .display import Display
-from .style import Style, literal, new_axes, styled
+from .style import Style, literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PARAMETERS = ("delta", "m", "order")
 _SYMBOLS = {"delta": "δ", "m": "m", "order": "order"}
 #: The bounds that are drawn when the caller names none: arguments of the problem that change.
 BOUNDS: dict[str, dict[str, Any]] = {
@@ -69,7 +68,7 @@ class DivergenceDisplay(Display):
         bounds: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> DivergenceDisplay:
         """Minimise each bound at each value; ``bounds`` are changes for ``problem.replace``, by the names to show."""
-        check_choice("parameter", parameter, PARAMETERS)
+        check_choice("parameter", parameter, list(_SYMBOLS))
         if bounds is None:
             bounds = {"Rényi, kl": {"divergence": "renyi", "distance": "kl"}} if parameter == "order" else BOUNDS
         grid = np.asarray(_VALUES[parameter] if values is None else values)
@@ -81,28 +80,21 @@ class DivergenceDisplay(Display):
         }
         return cls(parameter, grid, minima)
 
-    def plot(self, ax: Axes | None = None) -> DivergenceDisplay:
-        """Draw on ``ax``, or on a new figure."""
-        self.ax_ = ax = new_axes(ax)
+    def _draw(self, ax: Axes) -> None:
         style = Style(list(self.minima))
-        with styled():
-            for name, bounds in self.minima.items():
-                every = max(1, len(bounds) // 8)
-                ax.plot(self.values, bounds, label=literal(name), markevery=every, **style[name])
-            ax.set_xscale("log")
-            if self.parameter == "order":
-                ticks = [tick for tick in (1, 1.5, 2, 3, 5, 10, 20) if self.values.min() <= tick <= self.values.max()]
-                ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
-                ax.minorticks_off()
-            label = _SYMBOLS[self.parameter]
-            highest = max(float(np.max(bounds)) for bounds in self.minima.values())
-            # Above one a bound says nothing.
-            ax.set(xlabel=label, ylabel="minimal bound", title=self.title(), ylim=(0.0, min(1.1 * highest, 1.1)))
-            ax.legend(fontsize=8.0)
-        return self
+        for name, bounds in self.minima.items():
+            every = max(1, len(bounds) // 8)
+            ax.plot(self.values, bounds, label=literal(name), markevery=every, **style[name])
+        ax.set_xscale("log")
+        if self.parameter == "order":
+            ticks = [tick for tick in (1, 1.5, 2, 3, 5, 10, 20) if self.values.min() <= tick <= self.values.max()]
+            ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
+            ax.minorticks_off()
+        highest = max(float(np.max(bounds)) for bounds in self.minima.values())
+        # Above one a bound says nothing.
+        ax.set(xlabel=_SYMBOLS[self.parameter], ylabel="minimal bound", ylim=(0.0, min(1.1 * highest, 1.1)))
 
     def title(self) -> str:
-        """What is seen, in one sentence."""
         if len(self.minima) == 1:
             [(name, bounds)] = self.minima.items()
             best = self.values[int(np.argmin(bounds))]

@@ -22,7 +22,7 @@ from ..solution import LocalMinimum, Solution
 from ..solving.running import solve
 from ..wording import at_most
 from .display import Display, by_name
-from .style import BLACK, GREY, VERMILION, Style, legend_below, literal, new_axes, styled
+from .style import BLACK, GREY, VERMILION, Style, legend_below, literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -178,33 +178,31 @@ class PathDisplay(Display):
             found.setdefault((place, look), end).names.append(name)
         return list(found.values())
 
-    def plot(self, ax: Axes | None = None, style: Style | None = None) -> PathDisplay:
-        """Draw on ``ax``, or on a new figure; ``style`` has the solvers' colours where several pictures share them."""
-        labels = [self._label(end) for end in self.ends]
-        lines = 5 + sum(label.count("\n") + 1 for label in labels)
-        own, self.ax_ = ax is None, new_axes(ax, height=3.6 + 0.16 * lines)
-        ax = self.ax_
-        with styled():
-            ax.plot(self.curve.risk, self.curve.bound, color=BLACK, lw=1.6, label="least bound for each empirical risk")
-            ax.plot(self.curve.risk[0], self.curve.bound[0], "|", color=GREY, ms=14, mew=2, label="prior")
-            end = (self.curve.risk[-1], self.curve.bound[-1])
-            ax.plot(*end, "_", color=GREY, ms=14, mew=2, label="all weight on the smallest risk")
-            best, *others = self.minima
-            ax.axhline(best.bound, color=VERMILION, lw=0.8, ls=":")
-            label = f"minimum {at_most(best.bound)}"
-            ax.plot(best.empirical_risk, best.bound, "*", color=VERMILION, ms=13, label=label)
-            if others:
-                risks, bounds = zip(*((other.empirical_risk, other.bound) for other in others), strict=True)
-                label = "other local minimum" if len(others) == 1 else "other local minima"
-                ax.plot(risks, bounds, "o", color=VERMILION, ms=5, ls="none", label=label)
-            style = style or Style(list(self.solutions))
-            for (names, risk, bound, _), label in zip(self.ends, labels, strict=True):
-                # Hollow and larger than what it may lie on.
-                look = {**style[names[0]], "linestyle": "none", "markerfacecolor": "none"}
-                ax.plot(risk, bound, ms=14.0, mew=1.6, label=label, **look)
-            ax.set(xlabel="empirical risk of the posterior", ylabel="bound", title=self.title())
-            legend_below(ax) if own else ax.legend(fontsize=8.0)
-        return self
+    def _height(self) -> float:
+        return 3.6 + 0.16 * (5 + sum(self._label(end).count("\n") + 1 for end in self.ends))
+
+    def _draw(self, ax: Axes) -> None:
+        ax.plot(self.curve.risk, self.curve.bound, color=BLACK, lw=1.6, label="least bound for each empirical risk")
+        ax.plot(self.curve.risk[0], self.curve.bound[0], "|", color=GREY, ms=14, mew=2, label="prior")
+        last = (self.curve.risk[-1], self.curve.bound[-1])
+        ax.plot(*last, "_", color=GREY, ms=14, mew=2, label="all weight on the smallest risk")
+        best, *others = self.minima
+        ax.axhline(best.bound, color=VERMILION, lw=0.8, ls=":")
+        ax.plot(best.empirical_risk, best.bound, "*", color=VERMILION, ms=13, label=f"minimum {at_most(best.bound)}")
+        if others:
+            risks, bounds = zip(*((other.empirical_risk, other.bound) for other in others), strict=True)
+            label = "other local minimum" if len(others) == 1 else "other local minima"
+            ax.plot(risks, bounds, "o", color=VERMILION, ms=5, ls="none", label=label)
+        style = Style(list(self.solutions))
+        for end in self.ends:
+            # Hollow and larger than what it may lie on.
+            look = {**style[end.names[0]], "linestyle": "none", "markerfacecolor": "none"}
+            ax.plot(end.empirical_risk, end.bound, ms=14.0, mew=1.6, label=self._label(end), **look)
+        ax.set(xlabel="empirical risk of the posterior", ylabel="bound")
+
+    def _finish(self, own: bool) -> None:
+        self.ax_.set_title(self.title())
+        legend_below(self.ax_) if own else self.ax_.legend(fontsize=8.0)
 
     def _label(self, end: End) -> str:
         gap = end.bound - self.minima[0].bound
@@ -212,7 +210,6 @@ class PathDisplay(Display):
         return textwrap.fill(f"{literal(', '.join(end.names))}: {end.place}{above}", _WIDTH)
 
     def title(self) -> str:
-        """What is seen, in one sentence."""
         missed = [name for name, point in self.solutions.items() if not point.bound <= self.minima[0].bound + SAME]
         count, asked = len(self.minima), len(self.solutions)
         text = "The bound has one minimum" if count == 1 else f"The bound has {count} local minima"

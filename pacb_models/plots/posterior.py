@@ -12,7 +12,7 @@ from ..errors import InputError
 from ..problem import Problem
 from ..solution import Solution
 from .display import Display, some_by_name
-from .style import GREY, Style, literal, new_axes, styled
+from .style import GREY, Style, literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,33 +57,27 @@ class PosteriorDisplay(Display):
                 raise InputError(f"solution {name!r} has no posterior over the problem's {problem.size} classifiers.")
         return cls(problem, named, cumulative)
 
-    def plot(self, ax: Axes | None = None) -> PosteriorDisplay:
-        """Draw on ``ax``, or on a new figure."""
-        self.ax_ = ax = new_axes(ax)
+    def _draw(self, ax: Axes) -> None:
         order = np.argsort(self.problem.risks, kind="stable")
         risks, prior = self.problem.risks[order], self.problem.prior[order]
         style = Style(list(self.solutions))
-        with styled():
+        if self.cumulative:
+            # No mass is below the smallest risk.
+            risks = np.concatenate([risks[:1], risks])
+            ax.step(risks, _masses(prior), where="post", color=GREY, lw=1.2, label="prior")
+        else:
+            ax.axhline(1.0, color=GREY, lw=1.2, label="prior")
+        for name, solution in self.solutions.items():
+            assert solution.posterior is not None  # checked when the display was made
+            weights, look = solution.posterior[order], {**style[name], "label": literal(name)}
             if self.cumulative:
-                # No mass is below the smallest risk.
-                risks = np.concatenate([risks[:1], risks])
-                ax.step(risks, _masses(prior), where="post", color=GREY, lw=1.2, label="prior")
+                ax.step(risks, _masses(weights), where="post", **{**look, "marker": ""})
             else:
-                ax.axhline(1.0, color=GREY, lw=1.2, label="prior")
-            for name, solution in self.solutions.items():
-                assert solution.posterior is not None  # checked when the display was made
-                weights, look = solution.posterior[order], {**style[name], "label": literal(name)}
-                if self.cumulative:
-                    ax.step(risks, _masses(weights), where="post", **{**look, "marker": ""})
-                else:
-                    ax.plot(risks, weights / prior, markevery=max(1, len(risks) // 40), **look)
-            label = "posterior mass up to this risk" if self.cumulative else "weight / prior weight"
-            ax.set(xlabel="empirical risk of the classifier", ylabel=label, title=self.title())
-            ax.legend(fontsize=8.0)
-        return self
+                ax.plot(risks, weights / prior, markevery=max(1, len(risks) // 40), **look)
+        label = "posterior mass up to this risk" if self.cumulative else "weight / prior weight"
+        ax.set(xlabel="empirical risk of the classifier", ylabel=label)
 
     def title(self) -> str:
-        """What is seen, in one sentence."""
         sizes = sorted({solution.support_size for solution in self.solutions.values()})
         used = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
         return f"{used} of {self.problem.size} classifiers have weight"

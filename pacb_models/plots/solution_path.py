@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -45,7 +45,7 @@ class SolutionPathDisplay(Display):
         """A display of what :func:`pacb_models.path` returned."""
         return cls(path)
 
-    def plot(self, ax: Axes | None = None) -> SolutionPathDisplay:
+    def plot(self, ax: Axes | None = None) -> Self:
         """Draw all panels on a new figure, or the bound alone on ``ax``."""
         order = np.argsort(self.path.values, kind="stable")
         values = self.path.values[order]
@@ -65,6 +65,7 @@ class SolutionPathDisplay(Display):
             panels[-1].set_xlabel(literal(self.path.parameter))
             if values[0] > 0.0 and values[-1] > WIDE * values[0]:
                 panels[-1].set_xscale("log")
+            self._finish(own=ax is None)
         return self
 
     def _bounds(self, ax: Axes, values: np.ndarray, order: np.ndarray) -> None:
@@ -77,8 +78,7 @@ class SolutionPathDisplay(Display):
                 ax.plot(values[which], bounds[which], "o", label=label, **look)
         risks = np.array([solution.empirical_risk for solution in self.path])[order]
         ax.plot(values, risks, color=GREY, ls="--", label="empirical risk")
-        ax.set(ylabel="bound", title=self.title())
-        ax.legend(fontsize=8.0)
+        ax.set_ylabel("bound")
 
     def _multipliers(self, ax: Axes, values: np.ndarray, rates: dict[str, np.ndarray]) -> None:
         # The parameter's own row first, then those that cost most.
@@ -91,7 +91,6 @@ class SolutionPathDisplay(Display):
         ax.legend(fontsize=8.0)
 
     def title(self) -> str:
-        """What is seen, in one sentence."""
         order = np.argsort(self.path.values, kind="stable")
         values, bounds = self.path.values[order], self.path.bounds[order]
         name = literal(self.path.parameter)

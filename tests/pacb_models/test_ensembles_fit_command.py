@@ -157,8 +157,6 @@ def test_the_former_name_works_and_says_the_new_one(table, capsys):
     assert json.loads(old.out) == json.loads(new) and "is called pacb fit now" in old.err
     assert main(["certify", str(table), "--target", "target", "--m", "5"]) == 2
     assert "--target goes with --predictions" in capsys.readouterr().err
-    assert main(["certify", str(table), "--m", "5", "--report", "x.html"]) == 2
-    assert "--report goes with pacb fit" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
