@@ -151,8 +151,9 @@ REPEATS = {
 
 def unmet(problem: Problem, need: str) -> str | None:
     """None when a problem has what a solver can need, else a clause that says what it lacks."""
-    distance, divergence = getattr(problem, "distance_function", None), getattr(problem, "divergence_function", None)
-    if _meets(type(problem), type(distance), type(divergence), need):
+    objects = problem, getattr(problem, "distance_function", None), getattr(problem, "divergence_function", None)
+    kinds: Any = tuple(map(type, objects))
+    if _meets(kinds, need):
         return None
     return next((reason for methods in METHODS.get(need, ()) if (reason := lacking(problem, methods))), None)
 
@@ -170,11 +171,14 @@ def lacking(problem: Problem, methods: str) -> str | None:
 
 
 @lru_cache(maxsize=4096)
-def _meets(problem: Any, distance: Any, divergence: Any, need: str) -> bool:
-    """Whether classes have what a solver can need; asked for every problem that is solved, and so remembered."""
-    kinds = {"problem": problem, "distance": distance, "divergence": divergence}
+def _meets(kinds: tuple[Any, ...], need: str) -> bool:
+    """Whether the classes of a problem, its distance and its divergence have what a solver can need.
+
+    It is asked for every problem that is solved, and so remembered.
+    """
+    owners = dict(zip(_BASES, kinds, strict=True))
     asked = [methods.partition(".") for methods in METHODS.get(need, ())]
-    return all(_complaint(kinds[owner], owner, names) is None for owner, _, names in asked)
+    return all(_complaint(owners[owner], owner, names) is None for owner, _, names in asked)
 
 
 @lru_cache(maxsize=4096)
