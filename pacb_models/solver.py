@@ -65,6 +65,8 @@ class Solver:
 
     def missing(self) -> str | None:
         """None when the solver can run here, else what to install. Looks without importing."""
+        if not self.requires:
+            return None
         absent = [module for module in self.requires if importlib.util.find_spec(module) is None]
         if not absent:
             return None
@@ -73,9 +75,11 @@ class Solver:
     def refusal(self, problem: Problem) -> str | None:
         """None when this method can minimise the problem and honours its constraints, else a clause that says why
         not."""
-        asked = {} if problem.posteriors is None else problem.posteriors.kinds()
-        ignored = [words for kind, words in asked.items() if kind not in self.honours]
-        return f"it does not honour {ignored[0]}" if ignored else self.unsupported(problem)
+        if problem.posteriors is not None:
+            for kind, words in problem.posteriors.kinds().items():
+                if kind not in self.honours:
+                    return f"it does not honour {words}"
+        return self.unsupported(problem)
 
     def unsupported(self, problem: Problem) -> str | None:
         """None when the problem is in reach of this method, else a clause that says why not; constraints apart."""
@@ -147,6 +151,10 @@ REPEATS = {
 
 def unmet(problem: Problem, need: str) -> str | None:
     """None when a problem has what a solver can need, else a clause that says what it lacks."""
+    objects = problem, getattr(problem, "distance_function", None), getattr(problem, "divergence_function", None)
+    kinds: Any = tuple(map(type, objects))
+    if _meets(kinds, need):
+        return None
     return next((reason for methods in METHODS.get(need, ()) if (reason := lacking(problem, methods))), None)
 
 
@@ -156,8 +164,21 @@ def lacking(problem: Problem, methods: str) -> str | None:
     thing: Any = problem if owner == "problem" else getattr(problem, f"{owner}_function", None)
     kind: Any = type(thing)
     complaint = _complaint(kind, owner, names)
+    if complaint is None:
+        return None
     who = "the problem" if thing is problem else f"the {getattr(thing, 'name', 'missing')} {owner}"
-    return None if complaint is None else f"{who} {complaint} (class {type(thing).__name__})"
+    return f"{who} {complaint} (class {kind.__name__})"
+
+
+@lru_cache(maxsize=4096)
+def _meets(kinds: tuple[Any, ...], need: str) -> bool:
+    """Whether the classes of a problem, its distance and its divergence have what a solver can need.
+
+    It is asked for every problem that is solved, and so remembered.
+    """
+    owners = dict(zip(_BASES, kinds, strict=True))
+    asked = [methods.partition(".") for methods in METHODS.get(need, ())]
+    return all(_complaint(owners[owner], owner, names) is None for owner, _, names in asked)
 
 
 @lru_cache(maxsize=4096)

@@ -62,13 +62,13 @@ class RiskTable:
         """Test error rates of the first ``count`` classifiers (all by default)."""
         return self._first(self.test_errors, count) / self.test_size
 
-    def both_halves_risks(self, count: int | None = None) -> np.ndarray | None:
-        """Error rates on training and validation examples together, or None without training errors.
+    def both_halves_risks(self, count: int | None = None) -> np.ndarray:
+        """Error rates on training and validation examples together.
 
         No bound holds for them with ``m`` validation examples; it seems that the paper used them so.
         """
         if self.training_errors is None:
-            return None
+            raise InputError(f"the table of {self.name!r} was written without training errors.")
         errors = self.training_errors + self.validation_errors
         return self._first(errors, count) / (self.training_size + self.validation_size)
 

@@ -6,7 +6,6 @@ import hashlib
 import json
 from functools import lru_cache
 from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +48,8 @@ def fingerprint(item: Item, study: Study, needed: Results) -> str:
     """A digest of the code, the risk tables, the settings that matter to the item, and the results it builds upon."""
     digest = hashlib.sha256(_code().encode())
     settings = [item.name, *(str(getattr(study, name)) for name in item.uses)]
-    for text in (
-        *settings,
-        study.tables_digest,
-        json.dumps([needed[n] for n in item.needs]),
-    ):
-        digest.update(text.encode())
-        digest.update(b"\0")
+    for text in (*settings, study.tables_digest, json.dumps([needed[name] for name in item.needs])):
+        digest.update(text.encode() + b"\0")
     return digest.hexdigest()
 
 
@@ -64,17 +58,7 @@ def _code() -> str:
     """A digest of every file that can change any result: the three packages' modules and the printed numbers."""
     digest = hashlib.sha256()
     for package in ("pacb_models", "pacb_models.solvers", "pacb_models.benchmarks.paper"):
-        for path in _modules(files(package)):
+        for path in sorted(Path(str(files(package))).rglob("*.py")):
             digest.update(path.read_bytes())
     digest.update((files("pacb_models.benchmarks.paper") / "printed.csv").read_bytes())
     return digest.hexdigest()
-
-
-def _modules(folder: Traversable) -> list[Traversable]:
-    found = []
-    for path in sorted(folder.iterdir(), key=lambda path: path.name):
-        if path.is_dir() and path.name != "__pycache__":
-            found += _modules(path)
-        elif path.name.endswith(".py"):
-            found.append(path)
-    return found

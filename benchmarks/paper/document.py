@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from pacb_models.files import write_atomically
 from pacb_models.plots.style import styled
 
-from ..report.drawing import Picture, draw, saved
+from ..report.drawing import saved
 from ..report.html import read_file, render_page
 from ..report.tables import LATEX_NEEDS, Table, as_latex, as_markdown, latex_text
 from . import fidelity
-from .entries import to_csv
-from .item import FigureItem, Item, Results, TableItem, entries_of
+from .item import Item, Results, Section
 from .study import Study
 
-if TYPE_CHECKING:
-    pass
-
 TITLE = "Optimal posteriors for χ²-divergence PAC-Bayesian bounds, reproduced and corrected"
-
-
-@dataclass(frozen=True)
-class Section:
-    """A table or a figure of the document."""
-
-    name: str
-    title: str
-    source: str
-    panels: tuple[Table, ...] = ()
-    illustration: Picture | None = None
-    caption: str = ""
-    csv: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +35,7 @@ def compose(items: Sequence[Item], results: Results, study: Study) -> Document:
     """The document of these items. ``results`` may hold more: the comparison with print uses what is there."""
     shown = {item.name: results[item.name] for item in items}
     with styled():
-        sections = tuple(_section(item, results[item.name]) for item in items)
+        sections = tuple(item.section(results[item.name]) for item in items)
     return Document(
         TITLE,
         f"{len(items)} tables and figures" if len(items) > 1 else items[0].title,
@@ -77,18 +59,6 @@ def _introduction(study: Study) -> tuple[str, ...]:
     )
 
 
-def _section(item: Item, result: dict[str, Any]) -> Section:
-    if isinstance(item, TableItem):
-        entries = entries_of(result)
-        return Section(
-            item.name, item.title, item.source, tuple(item.show(entries, result["facts"])), csv=to_csv(entries)
-        )
-    assert isinstance(item, FigureItem)
-    caption = item.caption if isinstance(item.caption, str) else item.caption(result)
-    picture = draw(item.name, caption, item.draw(result))
-    return Section(item.name, item.title, item.source, illustration=picture, caption=caption)
-
-
 def write(document: Document, directory: Path) -> list[Path]:
     """Write all formats; the document's files."""
     for section in document.sections:
@@ -101,17 +71,17 @@ def write(document: Document, directory: Path) -> list[Path]:
 
 def _write_section(section: Section, directory: Path) -> None:
     if section.illustration is not None:
-        for suffix in ("svg", "pdf", "png"):
-            content = saved(section.illustration.figure, suffix)
-            write_atomically(directory / "figures" / f"{section.name}.{suffix}", content)
-        return
-    texts = {"csv": section.csv, "md": "\n".join(map(as_markdown, section.panels)), "tex": _latex_tables(section)}
-    for suffix, text in texts.items():
-        write_atomically(directory / "tables" / f"{section.name}.{suffix}", text)
-
-
-def _latex_tables(section: Section) -> str:
-    return LATEX_NEEDS + "\n".join(map(as_latex, section.panels))
+        formats = ("svg", "pdf", "png")
+        files = {f"figures/{section.name}.{each}": saved(section.illustration.figure, each) for each in formats}
+    else:
+        texts = {
+            "csv": section.csv,
+            "md": "\n".join(map(as_markdown, section.panels)),
+            "tex": LATEX_NEEDS + "\n".join(map(as_latex, section.panels)),
+        }
+        files = {f"tables/{section.name}.{suffix}": text.encode() for suffix, text in texts.items()}
+    for name, content in files.items():
+        write_atomically(directory / name, content)
 
 
 def as_html(document: Document) -> str:
@@ -142,14 +112,13 @@ _PREAMBLE = r"""\documentclass[a4paper,10pt]{article}
 \setlength{\tabcolsep}{3pt}
 """
 
-
 #: Tables with more columns are set across the page.
 _WIDE = 10
 
 
 def _latex(document: Document) -> str:
     lines = [_PREAMBLE, rf"\title{{{latex_text(document.title)}}}", r"\date{}", r"\begin{document}", r"\maketitle"]
-    lines += _paragraphs(document.introduction)
+    lines += [line for text in document.introduction for line in (latex_text(text), "")]
     if document.summary:
         lines += [r"\section{How close to print}", r"\begin{itemize}"]
         lines += [rf"\item {latex_text(sentence)}" for sentence in document.summary]
@@ -169,7 +138,13 @@ def _latex_section(section: Section) -> list[str]:
         return [
             r"\noindent\begin{minipage}{\linewidth}",
             *lines,
-            *_latex_figure(section),
+            r"\begin{figure}[H]",
+            r"\centering",
+            r"\begin{adjustbox}{max width=\linewidth, max totalheight=0.75\textheight}",
+            rf"\includegraphics{{figures/{section.name}.pdf}}",
+            r"\end{adjustbox}",
+            rf"\caption{{{latex_text(section.caption)}}}",
+            r"\end{figure}",
             r"\end{minipage}",
             r"\bigskip",
             "",
@@ -178,19 +153,3 @@ def _latex_section(section: Section) -> list[str]:
     if any(len(panel.columns) > _WIDE for panel in section.panels):
         return [r"\begin{landscape}", *lines, r"\end{landscape}"]
     return [r"\clearpage", *lines]
-
-
-def _latex_figure(section: Section) -> list[str]:
-    return [
-        r"\begin{figure}[H]",
-        r"\centering",
-        r"\begin{adjustbox}{max width=\linewidth, max totalheight=0.75\textheight}",
-        rf"\includegraphics{{figures/{section.name}.pdf}}",
-        r"\end{adjustbox}",
-        rf"\caption{{{latex_text(section.caption)}}}",
-        r"\end{figure}",
-    ]
-
-
-def _paragraphs(texts: Iterable[str]) -> list[str]:
-    return [line for text in texts for line in (latex_text(text), "")]

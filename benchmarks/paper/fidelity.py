@@ -20,23 +20,39 @@ class Compared(NamedTuple):
     table: str
     entry: Entry
     off: float
-    #: The same with risks on both halves, where known.
+    #: The same with risks on both halves.
     off_both_halves: float | None
+
+    @property
+    def reason(self) -> str:
+        """Why a bound is far from print."""
+        if is_swapped(self.entry.row, self.entry.column):
+            return "bound and test error are swapped in print"
+        if self.off_both_halves is not None and abs(self.off_both_halves) <= FAR:
+            return f"print fits risks on both halves ({per_cent(self.off_both_halves)})"
+        return "another random split"
+
+
+#: Tables with optimal bounds: where the paper prints them, and in which columns.
+_BOUNDS = {
+    "bounds": ("Table 3", ("bound_",)),
+    "fp-vs-solver": ("Table 6", ("bound_fp", "bound_solver")),
+    "fp-vs-ccp": ("Table 8", ("bound_fp",)),
+}
 
 
 def compared_bounds(results: Results) -> list[Compared]:
     """Every printed optimal bound that has a counterpart here; not what the paper prints beside a letter."""
     found = []
-    for table, prefixes in (
-        ("bounds", ("bound_",)),
-        ("fp-vs-solver", ("bound_fp", "bound_solver")),
-        ("fp-vs-ccp", ("bound_fp",)),
-    ):
-        entries = entries_of(results[table]) if table in results else Entries(())
+    for table in filter(results.__contains__, _BOUNDS):
+        entries = entries_of(results[table])
         for entry in entries:
             off = difference(entry, "paper")
-            if entry.column.startswith(prefixes) and off is not None and not letter_beside(entries, entry):
-                found.append(Compared(table, entry, off, _off_both_halves(entries, entry)))
+            if entry.column.startswith(_BOUNDS[table][1]) and off is not None and not letter_beside(entries, entry):
+                # A solver that does not fail finds what the fixed point finds, computed with these risks too.
+                same = entries.get(entry.row, entry.column.replace("_solver_", "_fp_")).values
+                both = difference(Entry(entry.row, entry.column, entry.printed, same), "both_halves")
+                found.append(Compared(table, entry, off, both))
     return found
 
 
@@ -47,25 +63,6 @@ def letter_beside(entries: Entries, entry: Entry) -> str:
         if entry.column.startswith("bound_solver") and letter not in ("", "none"):
             return letter
     return ""
-
-
-def _off_both_halves(entries: Entries, entry: Entry) -> float | None:
-    # A solver that does not fail finds what the fixed point finds, which is computed with these risks too.
-    fixed_point = entries.get(entry.row, entry.column.replace("_solver_", "_fp_"))
-    return difference(Entry(entry.row, entry.column, entry.printed, fixed_point.values), "both_halves")
-
-
-def reason(compared: Compared) -> str:
-    """Why a bound is far from print."""
-    entry = compared.entry
-    if is_swapped(entry.row, entry.column):
-        return "bound and test error are swapped in print"
-    if compared.off_both_halves is not None and abs(compared.off_both_halves) <= FAR:
-        return f"print fits risks on both halves ({per_cent(compared.off_both_halves)})"
-    return "another random split"
-
-
-_PRINTED_IN = {"bounds": "Table 3", "fp-vs-solver": "Table 6", "fp-vs-ccp": "Table 8"}
 
 
 def _in_words(column: str) -> str:
@@ -83,14 +80,14 @@ def far_panel(results: Results) -> Table | None:
     rows = []
     for compared in compared_bounds(results):
         if abs(compared.off) > FAR:
-            entry = compared.entry
-            texts = (_PRINTED_IN[compared.table], NAMES[entry.row], _in_words(entry.column), reason(compared))
+            entry, place = compared.entry, _BOUNDS[compared.table][0]
+            texts = (place, NAMES[entry.row], _in_words(entry.column), compared.reason)
             numbers = (entry.printed, shown(entry.values["paper"]), per_cent(compared.off))
-            rows.append(tuple(Cell(text) for text in texts + numbers))
+            rows.append([Cell(text) for text in texts + numbers])
     if not rows:
         return None
-    groups = (Group("", ("table", "data set", "bound", "why", "printed", "paper's const.", "±")),)
-    return Table("far-cells", f"Optimal bounds more than {FAR:g} % from print", groups, tuple(rows), labels=4)
+    groups = (Group("", ("table", "data set", "bound", "why")), Group("", ("printed", "paper's const.", "±")))
+    return Table("far-cells", f"Optimal bounds more than {FAR:g} % from print", groups, rows)
 
 
 def same_order(entries: Entries, dataset: str) -> bool:
@@ -111,28 +108,20 @@ def sentences(results: Results) -> list[str]:
 
 
 def _about_table_3(entries: Entries) -> list[str]:
-    cells = [entries.get(dataset, f"bound_{distance}") for dataset in PAPER_DATASETS for distance in DISTANCES]
-    ordered = sum(same_order(entries, dataset) for dataset in PAPER_DATASETS)
-    said = [
-        f"With the paper's constants the 27 optimal bounds of Table 3 come out {_spread(cells, 'paper')}, and the "
-        f"order of the three distances is the printed one on {ordered} of {len(PAPER_DATASETS)} data sets."
-    ]
-    if difference(cells[0], "both_halves") is not None:
-        said.append(
-            "With risks measured on training and validation examples together they come out "
-            f"{_spread(cells, 'both_halves')}: this is what the printed bounds seem to be, and it is no valid "
-            "certificate."
-        )
-    errors = [entries.get(dataset, f"test_error_{distance}") for dataset in PAPER_DATASETS for distance in DISTANCES]
-    return [*said, _about_test_errors(errors)]
-
-
-def _about_test_errors(errors: list[Entry]) -> str:
-    gaps = [abs(entry.values["paper"] - number(entry.printed)) for entry in errors]
-    return (
-        f"The {len(gaps)} test errors differ from print by {max(gaps):.3f} at most and {sum(gaps) / len(gaps):.3f} on "
-        "average (another random test part)."
+    cells, errors = (
+        [entries.get(dataset, f"{quantity}_{distance}") for dataset in PAPER_DATASETS for distance in DISTANCES]
+        for quantity in ("bound", "test_error")
     )
+    ordered = sum(same_order(entries, dataset) for dataset in PAPER_DATASETS)
+    gaps = [abs(entry.values["paper"] - number(entry.printed)) for entry in errors]
+    return [
+        f"With the paper's constants the 27 optimal bounds of Table 3 come out {_spread(cells, 'paper')}, and the "
+        f"order of the three distances is the printed one on {ordered} of {len(PAPER_DATASETS)} data sets.",
+        "With risks measured on training and validation examples together they come out "
+        f"{_spread(cells, 'both_halves')}: this is what the printed bounds seem to be, and it is no valid certificate.",
+        f"The {len(gaps)} test errors differ from print by {max(gaps):.3f} at most and {sum(gaps) / len(gaps):.3f} on "
+        "average (another random test part).",
+    ]
 
 
 def _about_table_6(entries: Entries) -> list[str]:
@@ -141,14 +130,10 @@ def _about_table_6(entries: Entries) -> list[str]:
         for entry in entries
         if entry.column.startswith("bound_fp") and entry.row in PAPER_DATASETS
     ]
-    text = (
-        f"The {len(cells)} fixed-point bounds of Table 6 (swapped cells put right) come out {_spread(cells, 'paper')}"
-    )
-    if difference(cells[0], "both_halves") is not None:
-        text += f", and {_spread(cells, 'both_halves')} with risks on both halves"
     letters = sum(bool(letter_beside(entries, entry)) for entry in entries)
     return [
-        text + ".",
+        f"The {len(cells)} fixed-point bounds of Table 6 (swapped cells put right) come out {_spread(cells, 'paper')}, "
+        f"and {_spread(cells, 'both_halves')} with risks on both halves.",
         f"The {letters} values that Table 6 prints for Ipopt beside a letter (there or in Table 7) are no bounds and "
         "are not compared.",
     ]

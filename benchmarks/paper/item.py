@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..report.drawing import Picture, draw
 from ..report.tables import Table
 from .entries import Entries, Entry
 from .numbers import TITLES
@@ -19,17 +20,29 @@ Results = Mapping[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
+class Section:
+    """A table or a figure of the document."""
+
+    name: str
+    title: str
+    source: str
+    panels: tuple[Table, ...] = ()
+    illustration: Picture | None = None
+    caption: str = ""
+    csv: str = ""
+
+
+@dataclass(frozen=True)
 class Item:
     """A table or a figure.
 
-    ``compute`` returns what goes into the result file: plain numbers, texts, lists and dicts. ``uses`` names the
-    settings of the study that it depends on beside the risk tables, ``needs`` the items it builds upon, and ``also``
-    those that are made whenever it is asked for.
+    ``uses`` names the settings of the study that it depends on beside the risk tables, ``needs`` the items it builds
+    upon, and ``also`` those that are made whenever it is asked for.
     """
 
     name: str
     source: str
-    compute: Callable[[Study, Results], dict[str, Any]]
+    make: Callable[..., dict[str, Any] | None]
     uses: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
@@ -39,12 +52,30 @@ class Item:
         """What it shows."""
         return TITLES[self.name]
 
+    def compute(self, study: Study, results: Results) -> dict[str, Any]:
+        """What goes into the result file: plain numbers, texts, lists and dicts."""
+        raise NotImplementedError
+
+    def section(self, result: dict[str, Any]) -> Section:
+        """What the document shows of a result."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class TableItem(Item):
-    """A table: ``compute`` returns what :func:`table_result` makes; ``show`` lays it out."""
+    """A table: ``make`` fills the cells and returns facts for the notes below them, if any; ``show`` lays it out."""
 
     show: Callable[[Entries, dict[str, Any]], list[Table]] = lambda entries, facts: []
+
+    def compute(self, study: Study, results: Results) -> dict[str, Any]:
+        entries = Entries.of(self.name)
+        facts = self.make(study, entries) or {}
+        return {"entries": entries.as_list(), "facts": facts}
+
+    def section(self, result: dict[str, Any]) -> Section:
+        entries = entries_of(result)
+        panels = tuple(self.show(entries, result["facts"]))
+        return Section(self.name, self.title, self.source, panels, csv=entries.to_csv())
 
 
 @dataclass(frozen=True)
@@ -54,10 +85,13 @@ class FigureItem(Item):
     draw: Callable[[dict[str, Any]], Figure] = lambda result: None
     caption: str | Callable[[dict[str, Any]], str] = ""
 
+    def compute(self, study: Study, results: Results) -> dict[str, Any]:
+        return self.make(study, results) or {}
 
-def table_result(entries: list[Entry], **facts: Any) -> dict[str, Any]:
-    """A table's result: its cells, and facts for the notes below it."""
-    return {"entries": [entry.as_dict() for entry in entries], "facts": facts}
+    def section(self, result: dict[str, Any]) -> Section:
+        caption = self.caption if isinstance(self.caption, str) else self.caption(result)
+        picture = draw(self.name, caption, self.draw(result))
+        return Section(self.name, self.title, self.source, illustration=picture, caption=caption)
 
 
 def entries_of(result: dict[str, Any]) -> Entries:

@@ -17,17 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 #: The names ``pacb reproduce`` knows the printed numbers by.
-TABLES = (
-    "constants",
-    "bounds",
-    "fp-vs-solver",
-    "fp-vs-ccp",
-    "sparsity",
-    "divergences",
-    "cross-validation",
-    "data",
-    "examples",
-)
+TABLES = tuple("constants bounds fp-vs-solver fp-vs-ccp sparsity divergences cross-validation data examples".split())
 
 
 @lru_cache(maxsize=1)
@@ -54,21 +44,6 @@ def printed(table: str) -> pd.DataFrame:
     return cells[cells.table == table].drop(columns="table").reset_index(drop=True)
 
 
-@lru_cache(maxsize=1)
-def _lookup() -> dict[tuple[str, str, str], str]:
-    cells = _all_cells()
-    return dict(zip(zip(cells.table, cells.row, cells.column, strict=True), cells.value, strict=True))
-
-
-def _what_exists(table: str, row: str, column: str) -> str:
-    """What to say of a cell that does not exist."""
-    cells = printed(table)
-    of_row = cells[cells.row == row]
-    if of_row.empty:
-        return f"row is {row!r}; table {table!r} has {', '.join(cells.row.unique())}."
-    return f"column is {column!r}; row {row!r} of table {table!r} has {', '.join(of_row.column)}."
-
-
 def printed_value(table: str, row: str, column: str) -> float | str:
     """One printed cell: a number where it is one (``'-44.36%'`` is -44.36), the printed text where it is not.
 
@@ -77,10 +52,14 @@ def printed_value(table: str, row: str, column: str) -> float | str:
     >>> printed_value("fp-vs-solver", "bupa", "status_solver_H500")
     'E'
     """
-    text = _lookup().get((table, row, column))
-    if text is None:
-        raise InputError(_what_exists(table, row, column))
+    cells = printed(table)
+    of_row = cells[cells.row == row]
+    if of_row.empty:
+        raise InputError(f"row is {row!r}; table {table!r} has {', '.join(cells.row.unique())}.")
+    texts = of_row.value[of_row.column == column]
+    if texts.empty:
+        raise InputError(f"column is {column!r}; row {row!r} of table {table!r} has {', '.join(of_row.column)}.")
     try:
-        return float(text.removesuffix("%"))
+        return float(texts.item().removesuffix("%"))
     except ValueError:
-        return text
+        return texts.item()

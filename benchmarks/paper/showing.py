@@ -5,25 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..report.tables import NONE, Cell, Group
-from .entries import Entries, Entry, difference
-from .study import EXACT, PAPER, VERSIONS, Version
+from .entries import KEYS, Entry, difference
 
 #: Differences from print above this, in per cent, are marked.
 FAR = 8.0
 
 #: Data sets as the paper writes them.
 NAMES = {
-    "spambase": "Spambase",
-    "bupa": "Bupa",
-    "bupa-no-leak": "Bupa without leak",
-    "mammographic": "Mammographic",
-    "wdbc": "Wdbc",
-    "banknote": "Banknote",
-    "mushroom": "Mushroom",
-    "ionosphere": "Ionosphere",
-    "waveform": "Waveform",
-    "haberman": "Haberman",
-}
+    name: name.capitalize()
+    for name in "spambase bupa mammographic wdbc banknote mushroom ionosphere waveform haberman".split()
+} | {"bupa-no-leak": "Bupa without leak"}
 
 #: Short titles of the versions in headings.
 TITLES = {"ours": "ours", "paper": "paper's const.", "both_halves": "both halves", "exact": "exact const."}
@@ -54,51 +45,44 @@ def per_cent(value: float | None) -> str:
     return f"{text.lstrip('+−') if text[1:] == '0.0' else text} %"
 
 
-def difference_cell(entry: Entry, key: str) -> Cell:
-    """How far a value is from print, marked where it is far."""
-    off = difference(entry, key)
-    return Cell(per_cent(off), "off" if off is not None and abs(off) > FAR else "")
-
-
-def known_versions(entries: Entries, versions: tuple[Version, ...] = VERSIONS) -> tuple[Version, ...]:
-    """The versions of which any value is known: risk tables without training errors lack one."""
-    return tuple(version for version in versions if any(version.name in entry.values for entry in entries))
-
-
 @dataclass(frozen=True)
-class BesidePrint:
-    """The columns of one quantity: printed, then each version; with the paper's constants also the distance from print.
+class Beside:
+    """The columns of one quantity: what is printed, then our values by version.
 
-    Test errors come from another random test part than the paper's. Their distance says little, and is not given.
+    Beside values with the paper's constants stands how far they are from print, marked where it is far. Test errors
+    come from another random test part than the paper's. Their distance says little, and is not given.
     """
 
-    versions: tuple[Version, ...]
+    keys: tuple[str, ...] = KEYS[1:]
     decimals: int = 5
-    with_difference: bool = True
+    compared: bool = True
 
     @classmethod
-    def of(cls, quantity: str, entries: Entries) -> BesidePrint:
+    def of(cls, quantity: str) -> Beside:
         """For the table's bounds or its test errors."""
-        if quantity == "bound":
-            return cls(known_versions(entries))
-        return cls(known_versions(entries, (PAPER, EXACT)), with_difference=False)
+        return cls() if quantity == "bound" else cls(("paper", "exact"), compared=False)
 
     def group(self, title: str) -> Group:
         """The headings."""
         columns = ["printed"]
-        for version in self.versions:
-            columns += [TITLES[version.name], "±"] if self._compared(version) else [TITLES[version.name]]
+        for key in self.keys:
+            columns += [TITLES[key], "±"] if self._compared(key) else [TITLES[key]]
         return Group(title, tuple(columns))
 
     def cells(self, entry: Entry, best: str = "") -> list[Cell]:
         """The cells below them; ``best`` names a version to be set in bold."""
         cells = [Cell(entry.printed or NONE, "printed")]
-        for version in self.versions:
-            text = shown(entry.values.get(version.name), self.decimals)
-            cells.append(Cell(text, "best" if version.name == best else ""))
-            if self._compared(version):
-                cells.append(difference_cell(entry, version.name))
+        for key in self.keys:
+            cells.append(Cell(shown(entry.values.get(key), self.decimals), "best" if key == best else ""))
+            if self._compared(key):
+                off = difference(entry, key)
+                cells.append(Cell(per_cent(off), "off" if off is not None and abs(off) > FAR else ""))
         return cells
 
-    def _compared(self, version: Version) -> bool:
-        return self.with_difference and version.constant == "paper"
+    def _compared(self, key: str) -> bool:
+        return self.compared and key in ("paper", "both_halves")
+
+
+def named(dataset: str, *labels: object, first: bool = True) -> list[Cell]:
+    """The cells that a row begins with; of several rows of a data set only the first names it."""
+    return [Cell(NAMES[dataset] if first else ""), *(Cell(str(label)) for label in labels)]

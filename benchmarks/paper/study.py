@@ -104,11 +104,6 @@ class Study:
             digest.update(table.to_csv().encode() + b"\0")
         return digest.hexdigest()
 
-    def risks(self, dataset: str, count: int, version: Version) -> np.ndarray | None:
-        """The risks of the first ``count`` classifiers, or None where this version of them is unknown."""
-        table = self.tables[dataset]
-        return table.both_halves_risks(count) if version.both_halves else table.risks(count)
-
     def problem(
         self,
         dataset: str,
@@ -118,14 +113,16 @@ class Study:
         *,
         delta: float = DELTA,
         divergence: str = "chi2",
-    ) -> BoundProblem | None:
+    ) -> BoundProblem:
         """The minimisation over the first ``count`` classifiers; ``m`` is the validation size, as in the paper."""
-        risks = self.risks(dataset, count, version)
-        if risks is None:
-            return None
-        m = self.tables[dataset].m
+        table = self.tables[dataset]
         return BoundProblem(
-            risks, m=m, delta=delta, distance=distance, divergence=divergence, constant=version.constant
+            table.both_halves_risks(count) if version.both_halves else table.risks(count),
+            m=table.m,
+            delta=delta,
+            distance=distance,
+            divergence=divergence,
+            constant=version.constant,
         )
 
     def test_error(self, dataset: str, posterior: np.ndarray) -> float:

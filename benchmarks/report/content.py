@@ -213,7 +213,7 @@ def solvers_table(each: pd.DataFrame) -> Table:
     ]
     if "gradients" in [column.title for column in columns]:
         notes.append("Gradients: median number of gradient evaluations, for the solvers that count them.")
-    return Table.of("solvers", "", columns, table, notes, labels=1)
+    return Table.of("solvers", "", columns, table, notes)
 
 
 def _environment(runs: pd.DataFrame, environments: Environments) -> Part:

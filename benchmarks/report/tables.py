@@ -54,32 +54,30 @@ class Column(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """A table with a title and notes; the first ``labels`` columns say what a row is about."""
+    """A table with a title and notes; the columns of its first group say what a row is about."""
 
     name: str
     title: str
     groups: tuple[Group, ...]
-    rows: tuple[tuple[Cell, ...], ...]
-    labels: int = 1
-    notes: tuple[str, ...] = ()
+    rows: Sequence[Sequence[Cell]]
+    notes: Sequence[str] = ()
     #: Further columns of words.
     words: tuple[int, ...] = ()
 
     @classmethod
     def of(
-        cls,
-        name: str,
-        title: str,
-        columns: Sequence[Column],
-        records: pd.DataFrame,
-        notes: Sequence[str] = (),
-        labels: int = 1,
+        cls, name: str, title: str, columns: Sequence[Column], records: pd.DataFrame, notes: Sequence[str] = ()
     ) -> Table:
-        """The columns of a data frame, each shown its way."""
-        rows = tuple(tuple(_cell(column, record) for column in columns) for _, record in records.iterrows())
+        """The columns of a data frame, each shown its way; the first says what a row is about."""
+        rows = [[_cell(column, record) for column in columns] for _, record in records.iterrows()]
         words = tuple(place for place, column in enumerate(columns) if not column.numeric)
-        group = Group("", tuple(column.title for column in columns))
-        return cls(name, title, (group,), rows, labels, tuple(notes), words)
+        first, *others = (column.title for column in columns)
+        return cls(name, title, (Group("", (first,)), Group("", tuple(others))), rows, notes, words)
+
+    @property
+    def labels(self) -> int:
+        """How many columns say what a row is about."""
+        return len(self.groups[0].columns)
 
     @property
     def columns(self) -> tuple[str, ...]:

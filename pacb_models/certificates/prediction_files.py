@@ -18,8 +18,6 @@ from .error_counts import ErrorCounts
 from .labels import LARGEST_EXACT
 
 _SUFFIXES = {".csv": "csv", ".csv.gz": "csv", ".parquet": "parquet", ".pq": "parquet"}
-#: Endings of files that hold predictions, though not in a form that is read here.
-_PACKED = tuple(f"{ending}." for ending in (".csv", ".parquet", ".pq"))
 #: Cells of one batch, so that a batch of numbers takes 64 MB at most, however many columns there are.
 _CELLS = 1 << 23
 _MOST_ROWS = 1 << 17
@@ -115,14 +113,12 @@ def _of_folder(folder: Path) -> Iterator[Path]:
                 raise InputError(f"{str(Path(place) / name)!r} is a link to a folder; name that folder itself.")
         for name in names:
             file = Path(place) / name
-            if name.startswith((".", "_")):
+            if name.startswith((".", "_")) or file.suffix == ".md":
                 continue
             if _ending(file) is None:
-                if any(packed in name.lower() for packed in _PACKED):
-                    raise InputError(
-                        f"{str(file)!r} is packed in a way that is not read here; unpack it, or remove it."
-                    )
-                continue
+                raise InputError(
+                    f"{str(file)!r} does not end in .csv, .csv.gz or .parquet; a folder is counted as a whole."
+                )
             if not file.is_file():
                 raise InputError(f"{str(file)!r} is not a file that can be read; a folder is counted as a whole.")
             yield file

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..numerics import paper_kl
 from ..numerics.binary_kl import divergence_term, kl_inverse
-from ..numerics.elementwise import Numbers
+from ..numerics.elementwise import Numbers, log_ratio
 from ..numerics.exponential_means import log_kl_constant, log_kl_mean_below
 from ..numerics.logit_gap import logit_gap
 from ..numerics.one_sided import log_largest_deviance_below
@@ -50,10 +50,10 @@ class BinaryKL(Distance):
         # Above L the distance increases, so that no root is needed. Its two terms cancel to first order in the excess,
         # and their rounding errors, of that order, move the root by no more than its own.
         excess = r - L
+        rest = 1.0 - L
         with np.errstate(divide="ignore", invalid="ignore"):
-            below = np.where(L > 1e-300, L * np.log1p(excess / L), 0.0)
-            distance = -(below + (1.0 - L) * np.log1p(-excess / (1.0 - L)))
-        return (excess <= 0.0) | (distance <= budget)
+            distance = L * np.log1p(excess / (L + 1e-300)) + rest * np.log1p(-excess / rest)
+        return (excess <= 0.0) | (distance >= -budget)
 
     def rate(self, L: Numbers, budget: Numbers) -> Numbers:
         """The difference of the logits, which is finite where ``r`` rounds to one."""
@@ -62,19 +62,22 @@ class BinaryKL(Distance):
 
     def balance(self, L: Numbers, budget: Numbers, rate: Numbers) -> Numbers:
         r"""With the rate ``d`` the root is where its logit exceeds that of ``L`` by ``d``, and the distance there is
-        :math:`\ln(1 - L + L e^d) - L d`: it exceeds the budget exactly when ``d`` exceeds the rate of the root."""
-        if not isinstance(rate, np.ndarray) and rate <= _LARGEST_RATE:
-            return math.log1p(L * math.expm1(rate)) - L * rate - budget
-        L, rate = np.asarray(L), np.asarray(rate)
+        :math:`\ln(1 - L + L e^d) - L d`: it exceeds the budget exactly when ``d`` exceeds the rate of the root. Where
+        ``d`` is small it is nearly quadratic."""
+        if not isinstance(rate, np.ndarray):
+            if rate <= _LARGEST_RATE:
+                return 0.5 * log_ratio(math.log1p(L * math.expm1(rate)) - L * rate, budget)
+            return float(self.balance(np.array([L]), np.array([budget]), np.array([rate]))[0])
         with np.errstate(all="ignore"):
-            value = np.log1p(L * np.expm1(np.minimum(rate, _LARGEST_RATE))) - L * rate
-            if float(rate.max()) > _LARGEST_RATE:
+            low = np.minimum(rate, _LARGEST_RATE)
+            value = np.log1p(L * np.expm1(low)) - L * low
+            if float(np.maximum.reduce(rate, axis=None)) > _LARGEST_RATE:
                 # Where e^d overflows: ln(1 - L + L e^d) = u + ln(1 + (1 - L) e^-u), u = ln L + d.
                 u = np.log(L) + rate
                 large = (1.0 - L) * rate + np.log(L) + np.log1p((1.0 - L) * np.exp(-np.maximum(u, 0.0)))
                 small = np.log1p(np.exp(np.minimum(u, 0.0))) - L * rate
-                value = np.where(rate > _LARGEST_RATE, np.where(u > 0.0, large, small), value)
-        return np.where(L > 0.0, value, 0.0) - budget
+                value = np.where((rate > _LARGEST_RATE) & (L > 0.0), np.where(u > 0.0, large, small), value)
+            return 0.5 * log_ratio(value, budget)
 
     def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
         r"""With :math:`l = \hat l + x`: :math:`\phi' = x/(l(1-l))`, :math:`\phi'' = (x^2 + \hat l(1-\hat

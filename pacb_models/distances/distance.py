@@ -98,7 +98,8 @@ class Distance:
     def balance(self, L: Numbers, budget: Numbers, rate: Numbers) -> Numbers:
         r"""A number with the sign of :math:`d\,r_b - r_L`.
 
-        It is negative where giving up ``d`` units of budget for one of empirical risk pays.
+        It is negative where giving up ``d`` units of budget for one of empirical risk pays. Its zero is found in fewest
+        steps when it is nearly :math:`\ln d` less that of the rate itself.
         """
         r = self.derivatives(L, budget)
         return rate * r.b - r.L

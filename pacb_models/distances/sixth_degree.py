@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import UnsupportedProblemError
-from ..numerics.elementwise import Numbers, everywhere, functions_of
+from ..numerics.elementwise import Numbers, everywhere, functions_of, log_ratio
 from ..numerics.exponential_means import (
     Polynomial,
     log_exponential_mean,
@@ -55,7 +55,7 @@ class SixthDegree(Distance):
 
     def balance(self, L: Numbers, budget: Numbers, rate: Numbers) -> Numbers:
         y = _root(budget)
-        return rate - 2.0 * functions_of(y).sqrt(y) * (1.0 + y * (2.0 * _SECOND + y * (3.0 * _THIRD)))
+        return log_ratio(rate, 2.0 * functions_of(y).sqrt(y) * (1.0 + y * (2.0 * _SECOND + y * (3.0 * _THIRD))))
 
     def reaches(self, L: np.ndarray, budget: np.ndarray, r: float | np.ndarray) -> np.ndarray:
         excess = r - L

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import UnsupportedProblemError
-from ..numerics.elementwise import Numbers, functions_of
+from ..numerics.elementwise import Numbers, functions_of, log_ratio
 from ..numerics.exponential_means import Polynomial, log_exponential_mean, log_exponential_mean_above
 from ..numerics.one_sided import log_largest_deviation_above, log_largest_exponential_above
 from ..numerics.power_means import log_largest_deviation, log_power_mean
@@ -44,7 +44,7 @@ class Squared(Distance):
         return L + functions_of(budget).sqrt(budget / self.scale)
 
     def balance(self, L: Numbers, budget: Numbers, rate: Numbers) -> Numbers:
-        return rate - 2.0 * functions_of(budget).sqrt(self.scale * budget)
+        return 0.5 * log_ratio(rate * rate, 4.0 * self.scale * budget)
 
     def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
         slope = (2.0 * self.scale) * excess

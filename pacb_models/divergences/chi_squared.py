@@ -3,13 +3,19 @@ r"""χ²: :math:`D = \sum_i q_i^2/p_i = \chi^2 + 1`, budget :math:`b = \sqrt{D\,
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections.abc import Sequence
 
 import numpy as np
 
-from ..numerics.elementwise import Numbers, functions_of
+from ..numerics.elementwise import Numbers
+from ..numerics.inner import dot
 from .frontiers import MANY, Frontier, Lines
 from .ordered_supports import OrderedSupports
 from .renyi import PowerFrontier, Renyi
+
+#: Sets up to this size are searched as lists.
+SHORT = 256
 
 
 class ChiSquared(Renyi):
@@ -20,6 +26,14 @@ class ChiSquared(Renyi):
 
     def __init__(self) -> None:
         super().__init__(2.0)
+
+    def size(self, q: np.ndarray, p: np.ndarray) -> float:
+        with np.errstate(over="ignore"):
+            statistic = dot(q, q / p)
+        return math.sqrt(statistic) if self.rooted and 1e-300 < statistic < 1e300 else super().size(q, p)
+
+    def size_gradient(self, q: np.ndarray, p: np.ndarray, size: float) -> np.ndarray:
+        return q / (p * size) if self.rooted else self.gradient(q, p)
 
     def curvature(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
         return 2.0 / p
@@ -69,13 +83,16 @@ class SortedFrontier(PowerFrontier):
     def __init__(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> None:
         super().__init__(risks, prior, 2.0)
         if uniform:
-            self.ordered, weights = np.sort(self.y), prior
+            self.ordered, weights = self.y.copy(), prior
+            self.ordered.sort()
         else:
-            order = np.argsort(self.y)
+            order = self.y.argsort()
             self.ordered, weights = self.y[order], prior[order]
         self.table = running_sums(self.ordered, weights)
+        #: The same as numbers, faster to search one by one; only where making them takes no time.
+        self.levels: Sequence[float] = self.ordered.tolist() if risks.size <= SHORT else self.ordered  # type: ignore[assignment]
         #: How many risks are the smallest one.
-        self.without_excess = int(self.ordered.searchsorted(0.0, side="right"))
+        self.without_excess = self.ordered.size - np.count_nonzero(self.ordered)
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
         mass = float(self.table[1, self.without_excess - 1])
@@ -95,8 +112,7 @@ class SortedFrontier(PowerFrontier):
 
     def line(self, z: float) -> Lines:
         level = math.exp(-z)
-        below = int(self.ordered.searchsorted(level, side="right")) - 1
-        return self._on_segment(level, *self.table[:, below].tolist())
+        return self._on_segment(level, *self.table[:, bisect_right(self.levels, level) - 1].tolist())
 
     def at_slope(self, slope: float, line: Lines) -> float:
         r"""The level μ with :math:`\sum_i p_i (\mu - y_i)_+^2 = \gamma^{-2}`: a quadratic equation."""
@@ -111,7 +127,7 @@ class SortedFrontier(PowerFrontier):
         gap = level - y
         mean = M + P * gap
         square = W + gap * (M + mean)
-        root = functions_of(square).sqrt(square)
+        root = square**0.5
         slope = 1.0 / root
         return Lines((R + S * gap) / mean, root / mean, slope, level * slope)
 

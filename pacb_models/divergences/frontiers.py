@@ -55,12 +55,12 @@ class Frontier:
     costly = False
 
     def __init__(self, risks: np.ndarray, prior: np.ndarray) -> None:
-        self.least = float(risks.min())
+        self.least = float(np.minimum.reduce(risks))
         self.y = risks - self.least
         # No bound can tell, and products of gaps must not underflow.
-        self.y[self.y <= NEGLIGIBLE] = 0.0
+        np.multiply(self.y, self.y > NEGLIGIBLE, out=self.y)
         self.p = prior
-        self.spread = float(self.y.max())
+        self.spread = float(np.maximum.reduce(self.y))
 
     @property
     def last(self) -> float:
@@ -74,6 +74,11 @@ class Frontier:
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Its two ends as :math:`(x, T)`: the prior, and all weight on the smallest risk."""
         raise NotImplementedError
+
+    def first(self) -> Lines:
+        """The level line through its beginning."""
+        (x, T), _ = self.ends()
+        return Lines(x, T, 0.0, T)
 
     def lines(self, z: np.ndarray) -> Lines:
         """The lines at some coordinates."""

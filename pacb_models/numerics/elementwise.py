@@ -32,6 +32,14 @@ def everywhere(condition: Any) -> bool:
     return condition if isinstance(condition, bool) else bool(condition.all())
 
 
+def log_ratio(a: Numbers, b: Numbers) -> Numbers:
+    """ln(a/b) of numbers that are not negative; where one is zero or rounding has made it negative, its limit."""
+    if isinstance(a, np.ndarray):
+        # Division by zero is the caller's to silence.
+        return np.log(np.maximum(a, 0.0) / b)
+    return math.log(a / b) if a > 0.0 < b else math.inf if a > 0.0 else -math.inf
+
+
 def functions_of(value: Numbers) -> Any:
     """``math``'s functions for a plain number, NumPy's for an array."""
     return np if isinstance(value, np.ndarray) else SCALAR

@@ -183,8 +183,8 @@ def choose(problem: Problem, solver: str | Solver) -> Solver:
 def _automatic(problem: Problem) -> Solver:
     """The first exact solver that can, else the first that can. Exact ones are listed first, so few are imported."""
     fallback = None
-    for name in solver_names():
-        method = get_solver(name)
+    for entry in _entry_points().values():
+        method = _loaded(entry)
         if _asked(method.refusal, problem) is not None or _asked(method.missing) is not None:
             continue
         if method.exact:

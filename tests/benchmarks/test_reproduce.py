@@ -181,7 +181,7 @@ def test_printed_constants_are_reproduced_to_their_last_digit(study):
 
 
 def test_far_cells_come_with_a_reason(bounds):
-    result = {"entries": [entry.as_dict() for entry in bounds], "facts": {}}
+    result = {"entries": bounds.as_list(), "facts": {}}
     assert len(compared_bounds({"bounds": result})) == 27
     assert far_panel({"bounds": result}) is None
     moved = json.loads(json.dumps(result))
@@ -291,7 +291,7 @@ def test_ipopt_from_zero_is_locally_infeasible(study):
 
 def test_headline_tells_the_finding(study, bounds):
     item = ITEMS["headline"]
-    result = item.compute(study, {"bounds": {"entries": [entry.as_dict() for entry in bounds]}})
+    result = item.compute(study, {"bounds": {"entries": bounds.as_list()}})
     tightest = {name: panel["tightest"] for name, panel in result["datasets"].items()}
     assert all(keys["paper"] == "squared" for keys in tightest.values())
     assert [name for name, keys in tightest.items() if keys["exact"] != "kl"] == ["bupa", "haberman"]
@@ -449,7 +449,7 @@ def test_interrupted_runs_go_on(tmp_path, monkeypatch, capsys):
 
     names = ("bounds", "data", "headline")
     with monkeypatch.context() as patched:
-        patched.setitem(ITEMS, "data", type(ITEMS["data"])(**{**vars(ITEMS["data"]), "compute": interrupt}))
+        patched.setitem(ITEMS, "data", type(ITEMS["data"])(**{**vars(ITEMS["data"]), "make": interrupt}))
         assert run(*names, "--out", tmp_path) == 130
     assert "the same command with --resume goes on from there" in capsys.readouterr().err
     assert {path.name for path in (tmp_path / "results").iterdir()} == {"bounds.json", "headline.json"}
@@ -478,17 +478,6 @@ def test_results_of_other_settings_are_not_resumed(tmp_path, study):
     path.write_text("{")
     assert Cache(tmp_path / "results").load(item, "") is None
     assert compute([item], few, tmp_path, resume=True) == first
-
-
-def test_tables_without_training_errors(study, bounds):
-    """Risk tables that were written before training errors were counted have no third version."""
-    tables = {name: type(table)(**{**vars(table), "training_errors": None}) for name, table in study.tables.items()}
-    result = ITEMS["bounds"].compute(Study(tables), {})
-    entries = entries_of(result)
-    assert not any("both_halves" in entry.values for entry in entries)
-    assert entries.value("bupa", "bound_kl", "exact") == bounds.value("bupa", "bound_kl", "exact")
-    panel = ITEMS["bounds"].show(entries, result["facts"])[0]
-    assert "both halves" not in panel.columns and len(panel.rows[0]) == len(panel.columns)
 
 
 def test_from_data_gives_the_embedded_tables(tmp_path):
@@ -520,7 +509,7 @@ def test_cross_validation_anew(study, monkeypatch):
 
 @pytest.fixture(scope="module")
 def document(study, bounds):
-    results = {"bounds": {"entries": [entry.as_dict() for entry in bounds], "facts": {}}}
+    results = {"bounds": {"entries": bounds.as_list(), "facts": {}}}
     items = [ITEMS[name] for name in ("bounds", "sparsity", "divergences", "cross-validation", "data")]
     for item in items[1:]:
         results[item.name] = item.compute(study, results)

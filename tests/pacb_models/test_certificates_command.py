@@ -193,8 +193,9 @@ def test_a_folder_is_counted_as_a_whole_or_not_at_all(tmp_path, capsys):
     for make, words in (
         (lambda: odd.symlink_to(elsewhere), "is a link to a folder; name that folder itself"),
         (lambda: odd.with_suffix(".csv").symlink_to(tmp_path / "nowhere.csv"), "is not a file that can be read"),
-        (lambda: odd.with_name("more.csv.zst").write_text(""), "is packed in a way that is not read here"),
-        (lambda: odd.with_name("more.PARQUET.gz").write_text(""), "is packed in a way that is not read here"),
+        (lambda: odd.with_name("more.csv.zst").write_text(""), "does not end in .csv, .csv.gz or .parquet"),
+        (lambda: odd.with_name("more.tsv").write_text(""), "does not end in .csv, .csv.gz or .parquet"),
+        (lambda: odd.with_name("more.PARQUET.gz").write_text(""), "does not end in .csv, .csv.gz or .parquet"),
     ):
         make()
         assert main(command) == 2

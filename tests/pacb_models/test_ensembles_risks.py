@@ -119,7 +119,9 @@ def test_tables_without_training_errors_are_read(small):
     short = [line if line.startswith("#") else line.rpartition(",")[0] for line in lines]
     assert next(line for line in short if not line.startswith("#")) == "lambda,validation_errors,test_errors"
     again = RiskTable.from_csv("\n".join(short) + "\n")
-    assert again.training_errors is None and again.both_halves_risks() is None
+    assert again.training_errors is None
+    with pytest.raises(InputError, match="written without training errors"):
+        again.both_halves_risks()
     assert again.test_errors.tolist() == table.test_errors.tolist()
     assert again.to_csv(risk_column=False).splitlines() == short
 

@@ -19,7 +19,7 @@ from ..tables.certificates import BOUNDS, TITLES, beaten
 from ..tables.change_of_measure import DELTA, PAIRS
 from ..tables.fp_vs_ccp import SIZE, descents_from
 from ..tables.fp_vs_solver import SIZES, as_meant
-from .style import DISTANCE_LOOK, grid_of_axes, label_outside, legend_below, line_per_dataset
+from .style import DISTANCE_LOOK, grid_of_axes, legend_below, line_per_dataset, panel_per_dataset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,14 +34,15 @@ _OFFSETS = {"linear": -0.26, "squared": 0.0, "kl": 0.26}
 def headline(study: Study, results: Results) -> dict[str, Any]:
     """Printed bounds and ours with both constants, and which distance has the smallest."""
     entries = entries_of(results["bounds"])
+    versions = ("paper", "exact")
     datasets = {}
     for dataset in PAPER_DATASETS:
-        bounds = {distance: entries.get(dataset, f"bound_{distance}") for distance in DISTANCES}
+        cells = {distance: entries.get(dataset, f"bound_{distance}") for distance in DISTANCES}
         datasets[dataset] = {
-            "tightest": {key: tightest(entries, dataset, "bound", key) for key in ("paper", "exact")},
+            "tightest": {key: tightest(entries, dataset, "bound", key) for key in versions},
             "distances": {
-                distance: {"printed": number(entry.printed), **{key: entry.values[key] for key in ("paper", "exact")}}
-                for distance, entry in bounds.items()
+                distance: {"printed": number(cell.printed), **{key: cell.values[key] for key in versions}}
+                for distance, cell in cells.items()
             },
         }
     return {"datasets": datasets}
@@ -131,35 +132,35 @@ def _one_sided(problem: pm.BoundProblem) -> float:
     return pm.solve(problem, "ccp", merge=False).bound
 
 
+#: How ours are drawn, in this order.
+_OURS: dict[str, dict[str, Any]] = {
+    "fixed point": {"color": BLUE},
+    "Ipopt, lifted": {"color": BLACK, "marker": "+", "mfc": "none", "ls": "none", "ms": 6},
+    "Ipopt, direct, defaults": {"color": ORANGE, "marker": "v", "mfc": "none", "ls": "none", "ms": 6},
+    "one-sided CCP": {"color": GREY, "marker": "s", "mfc": "none", "ls": "none", "ms": 6},
+}
+
+
 def draw_against_h(result: dict[str, Any]) -> Figure:
     """A panel for each data set."""
-    figure, axes = grid_of_axes(3, 3, 9.0, 8.2, sharex=True)
-    for axis, (dataset, panel) in zip(axes, result["panels"].items()):
-        _draw_panel(axis, result["sizes"], panel)
-        axis.set_title(NAMES[dataset])
-    label_outside(axes, 3, "number of classifiers H", "kl bound")
-    legend_below(figure, axes[0], 3)
-    return figure
+    sizes = result["sizes"]
 
+    def draw(axis: Axes, panel: dict[str, Any]) -> None:
+        fixed_point, ipopt = panel["printed fixed point"], panel["printed Ipopt"]
+        axis.plot(sizes, fixed_point, label="printed: fixed point", color=BLACK, marker="o", mfc="none", ls=":")
+        axis.plot(sizes, ipopt, label="printed: Ipopt, with its letter", color=VERMILION, marker="x", ls="none")
+        for place, letter in zip(zip(sizes, ipopt), panel["letters"]):
+            if letter != "none":
+                axis.annotate(letter, place, xytext=(3, 3), textcoords="offset points", color=VERMILION, fontsize=8)
+        for series, look in _OURS.items():
+            axis.plot(sizes, panel[series], label=f"ours: {series}", **look)
+        axis.plot(sizes, panel["exact constants"], color=GREEN, ls="--", label="ours: minimum, exact constants")
+        axis.margins(y=0.1)
+        axis.set(xscale="log", ylim=(0.0, None))
+        axis.set_xticks(sizes, map(str, sizes))
+        axis.set_xticks([], minor=True)
 
-def _draw_panel(axis: Axes, sizes: list[int], panel: dict[str, Any]) -> None:
-    printed: dict[str, Any] = {"color": BLACK, "marker": "o", "mfc": "none", "ls": ":"}
-    axis.plot(sizes, panel["printed fixed point"], label="printed: fixed point", **printed)
-    printed = {"color": VERMILION, "marker": "x", "ls": "none"}
-    axis.plot(sizes, panel["printed Ipopt"], label="printed: Ipopt, with its letter", **printed)
-    for size, bound, letter in zip(sizes, panel["printed Ipopt"], panel["letters"]):
-        if letter != "none":
-            axis.annotate(letter, (size, bound), xytext=(3, 3), textcoords="offset points", color=VERMILION, fontsize=8)
-    axis.plot(sizes, panel["fixed point"], color=BLUE, label="ours: fixed point")
-    marks = {"Ipopt, lifted": ("+", BLACK), "Ipopt, direct, defaults": ("v", ORANGE), "one-sided CCP": ("s", GREY)}
-    for series, (marker, colour) in marks.items():
-        look: dict[str, Any] = {"color": colour, "marker": marker, "mfc": "none", "ls": "none", "ms": 6}
-        axis.plot(sizes, panel[series], label=f"ours: {series}", **look)
-    axis.plot(sizes, panel["exact constants"], color=GREEN, ls="--", label="ours: minimum, exact constants")
-    axis.margins(y=0.1)
-    axis.set(xscale="log", ylim=(0.0, None))
-    axis.set_xticks(sizes, map(str, sizes))
-    axis.set_xticks([], minor=True)
+    return panel_per_dataset(result["panels"], draw, 8.2, ("number of classifiers H", "kl bound"))
 
 
 AGAINST_H = FigureItem(
@@ -302,38 +303,34 @@ _STEPS = (
 
 def shares(study: Study, results: Results) -> dict[str, Any]:
     """The least bounds as shares of the usual one."""
-    entries = entries_of(results["change-of-measure"])
+    entries, names = entries_of(results["change-of-measure"]), [name for name, *_ in PAIRS]
+
+    def share(dataset: str, name: str, step: str) -> float:
+        value, usual = (entries.value(f"{dataset} {name}", column, "ours") for column in (step, "bound exact"))
+        return value / usual
+
     ratios = {
-        dataset: {
-            step: [
-                entries.value(f"{dataset} {name}", step, "ours")
-                / entries.value(f"{dataset} {name}", "bound exact", "ours")
-                for name, *_ in PAIRS
-            ]
-            for step, *_ in _STEPS
-        }
+        dataset: {step: [share(dataset, name, step) for name in names] for step, *_ in _STEPS}
         for dataset in PAPER_DATASETS
     }
-    return {"pairs": [name for name, *_ in PAIRS], "ratios": ratios}
+    return {"pairs": names, "ratios": ratios}
 
 
 def draw_shares(result: dict[str, Any]) -> Figure:
     """A panel for each data set, a line for each bound."""
-    figure, axes = grid_of_axes(3, 3, 9.0, 8.6, sharex=True)
     names = result["pairs"]
-    for place, (axis, (dataset, steps)) in enumerate(zip(axes, result["ratios"].items())):
+
+    def draw(axis: Axes, steps: dict[str, list[float]]) -> None:
         for step, label, colour, marker in _STEPS:
-            filled: dict[str, Any] = {"mfc": "white"} if step.startswith("bound") else {}
-            axis.plot(
-                steps[step], range(len(names)), ls="none", marker=marker, color=colour, ms=5, label=label, **filled
-            )
+            look: dict[str, Any] = {"mfc": "white"} if step.startswith("bound") else {}
+            look |= {"ls": "none", "marker": marker, "color": colour, "ms": 5, "label": label}
+            axis.plot(steps[step], range(len(names)), **look)
         axis.axvline(1.0, color=GREY, lw=0.8)
         axis.set_ylim(len(names) - 0.5, -0.5)
-        axis.set_yticks(range(len(names)), names if place % 3 == 0 else [""] * len(names))
-        axis.set_title(NAMES[dataset])
-    label_outside(axes, 3, "least bound, as a share of the usual one", "")
-    legend_below(figure, axes[0], 3)
-    return figure
+        left = axis.get_subplotspec().is_first_col()
+        axis.set_yticks(range(len(names)), names if left else [""] * len(names))
+
+    return panel_per_dataset(result["ratios"], draw, 8.6, ("least bound, as a share of the usual one", ""))
 
 
 CHANGE_OF_MEASURE = FigureItem(

@@ -15,9 +15,10 @@ from ..item import FigureItem, Results
 from ..showing import NAMES
 from ..study import ALL_CLASSIFIERS, BOTH_HALVES, DISTANCES, EXACT, PAPER, Study, Version
 from ..tables.sparsity import SIZE, mass_by_risk
-from .style import DISTANCE_LOOK, SERIES, grid_of_axes, label_outside, legend_below, line
+from .style import DISTANCE_LOOK, SERIES, grid_of_axes, legend_below, line, panel_per_dataset
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 # --- Figure 1: the linear bound B*(H') and its two components against the support size H' -----------------------------
@@ -70,15 +71,9 @@ def draw_supports(result: dict[str, Any]) -> Figure:
         if best < len(sizes):
             axis.plot(sizes[best:], total[best:], color=GREY, lw=1.0, label="beyond H* (negative weights)")
         axis.plot(best, panel["bound"], "o", color=BLACK)
-        at_the_end = best == len(sizes)
-        axis.annotate(
-            f"H* = {best}\nB* = {panel['bound']:.4f}",
-            (best, panel["bound"]),
-            xytext=(-4 if at_the_end else 4, 8),
-            textcoords="offset points",
-            ha="right" if at_the_end else "left",
-            fontsize=8,
-        )
+        offset, side = (-4, "right") if best == len(sizes) else (4, "left")
+        look: dict[str, Any] = {"textcoords": "offset points", "ha": side, "fontsize": 8}
+        axis.annotate(f"H* = {best}\nB* = {panel['bound']:.4f}", (best, panel["bound"]), xytext=(offset, 8), **look)
         axis.set(title=f"{NAMES[panel['dataset']]}, m = {panel['m']}, δ = {panel['delta']}", xlabel="support size H′")
         axis.set_ylim(0.0, min(1.2, 1.1 * np.nanmax(total[10:])))
     legend_below(figure, axes[-1], 4)
@@ -111,8 +106,6 @@ def weights(
     """The weights of every version and δ."""
     panels = []
     for title, version in versions:
-        if study.risks(dataset, ALL_CLASSIFIERS, version) is None:
-            continue
         table = study.tables[dataset]
         # The captions count all examples that are not in the test part.
         m = table.training_size + table.validation_size if version.both_halves else table.m
@@ -220,19 +213,15 @@ ROWS = {PAPER.name: "paper's constants", EXACT.name: "exact constants"}
 
 def distributions(study: Study, results: Results) -> dict[str, Any]:
     """The weight of the first one, two, … classifiers."""
+
+    def masses(dataset: str, distance: str, version: Version) -> list[float]:
+        problem = study.problem(dataset, SIZE, distance, version)
+        return mass_by_risk(pm.solve(problem, "frontier").posterior, problem.risks).tolist()
+
     return {
-        version.name: {
-            dataset: {distance: _distribution(study, dataset, distance, version) for distance in DISTANCES}
-            for dataset in DATASETS
-        }
+        version.name: {dataset: {each: masses(dataset, each, version) for each in DISTANCES} for dataset in DATASETS}
         for version in (PAPER, EXACT)
     }
-
-
-def _distribution(study: Study, dataset: str, distance: str, version: Any) -> list[float]:
-    problem = study.problem(dataset, SIZE, distance, version)
-    posterior = pm.solve(problem, "frontier").posterior
-    return mass_by_risk(posterior, problem.risks).tolist()
 
 
 def draw_distributions(result: dict[str, Any]) -> Figure:
@@ -274,37 +263,35 @@ MANY_DELTAS = np.geomspace(0.001, 0.5, 28)
 
 def against_delta(study: Study, results: Results) -> dict[str, Any]:
     """Support sizes of every distance with both constants."""
+    deltas = MANY_DELTAS.tolist()
+
+    def sizes(dataset: str, distance: str, version: Version) -> list[int]:
+        problem = study.problem(dataset, ALL_CLASSIFIERS, distance, version)
+        return [pm.solve(problem.replace(delta=delta), "frontier").support_size for delta in deltas]
+
     supports: dict[str, Any] = {}
     for position, dataset in enumerate(PAPER_DATASETS):
         study.report("supports", position, len(PAPER_DATASETS))
         supports[dataset] = {
-            version.name: {distance: _sizes(study, dataset, distance, version) for distance in DISTANCES}
+            version.name: {distance: sizes(dataset, distance, version) for distance in DISTANCES}
             for version in (PAPER, EXACT)
         }
-    return {"deltas": MANY_DELTAS.tolist(), "supports": supports}
-
-
-def _sizes(study: Study, dataset: str, distance: str, version: Any) -> list[int]:
-    problems = (
-        study.problem(dataset, ALL_CLASSIFIERS, distance, version, delta=delta) for delta in MANY_DELTAS.tolist()
-    )
-    return [pm.solve(problem, "frontier").support_size for problem in problems]
+    return {"deltas": deltas, "supports": supports}
 
 
 def draw_against_delta(result: dict[str, Any]) -> Figure:
     """A panel for each data set."""
-    figure, axes = grid_of_axes(3, 3, 9.0, 7.6, sharex=True, sharey=True)
-    for axis, (dataset, versions) in zip(axes, result["supports"].items()):
+
+    def draw(axis: Axes, versions: dict[str, Any]) -> None:
         for distance, look in DISTANCE_LOOK.items():
             # The linear constant is right in the paper.
             shown = {"exact": ("-", "exact constant"), "paper": (":", "paper's constant")}
             for version, (style, words) in list(shown.items())[: 1 if distance == "linear" else 2]:
                 sizes = versions[version][distance]
                 axis.plot(result["deltas"], sizes, color=look["color"], ls=style, label=f"{distance}, {words}")
-        axis.set(xscale="log", title=NAMES[dataset], ylim=(0, 1.05 * ALL_CLASSIFIERS))
-    label_outside(axes, 3, "δ", "support size")
-    legend_below(figure, axes[0], 3)
-    return figure
+        axis.set(xscale="log", ylim=(0, 1.05 * ALL_CLASSIFIERS))
+
+    return panel_per_dataset(result["supports"], draw, 7.6, ("δ", "support size"), sharey=True)
 
 
 AGAINST_DELTA = FigureItem(

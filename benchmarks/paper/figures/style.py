@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pacb_models.plots.style import BLACK, BLUE, GREEN, VERMILION
@@ -55,12 +56,24 @@ def line_per_dataset(height: float, xlabel: str) -> tuple[Figure, Axes]:
     return figure, axis
 
 
-def label_outside(axes: list[Axes], columns: int, xlabel: str, ylabel: str) -> None:
-    """Label the axes below the last row and left of the first column."""
-    for axis in axes[-columns:]:
-        axis.set_xlabel(xlabel)
-    for axis in axes[::columns]:
-        axis.set_ylabel(ylabel)
+def panel_per_dataset(
+    panels: Mapping[str, Any],
+    draw: Callable[[Axes, Any], None],
+    height: float,
+    labels: tuple[str, str],
+    **options: Any,
+) -> Figure:
+    """Axes for each data set in three columns, labelled below the last row and left of the first, with one legend."""
+    figure, axes = grid_of_axes(3, 3, 9.0, height, sharex=True, **options)
+    for axis, (dataset, panel) in zip(axes, panels.items()):
+        draw(axis, panel)
+        axis.set_title(NAMES[dataset])
+    for axis in axes[-3:]:
+        axis.set_xlabel(labels[0])
+    for axis in axes[::3]:
+        axis.set_ylabel(labels[1])
+    legend_below(figure, axes[0], 3)
+    return figure
 
 
 def legend_below(figure: Figure, axes: Axes, columns: int) -> None:

@@ -7,6 +7,7 @@ what choosing the best of H classifiers costs: the limit of Clopper and Pearson 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,9 @@ import pacb_models as pm
 from ...problems.problem import PAPER_DATASETS
 from ...problems.risks import load_risk_table
 from ...report.tables import Cell, Group, Table
-from ..entries import Entries, Entry
-from ..item import Results, TableItem, table_result
-from ..showing import NAMES, shown
+from ..entries import Entries
+from ..item import TableItem
+from ..showing import named, shown
 from ..study import ALL_CLASSIFIERS, Study
 
 DELTAS = (0.05, 0.01)
@@ -31,12 +32,8 @@ SETS = ("50", str(ALL_CLASSIFIERS), "arithmetic-geometric")
 
 
 def _pac_bayes(divergence: str, order: float = 2.0) -> Callable[[np.ndarray, int, float], float]:
-    def bound(errors: np.ndarray, m: int, delta: float) -> float:
-        return pm.solve(
-            pm.BoundProblem(errors / m, m=m, delta=delta, distance="kl", divergence=divergence, order=order)
-        ).bound
-
-    return bound
+    bound: dict[str, Any] = {"distance": "kl", "divergence": divergence, "order": order}
+    return lambda errors, m, delta: pm.solve(pm.BoundProblem(errors / m, m=m, delta=delta, **bound)).bound
 
 
 #: Columns: how each bound is computed from counts, m and δ.
@@ -73,17 +70,14 @@ def error_counts(study: Study, dataset: str, which: str) -> tuple[np.ndarray, in
     return table.validation_errors[: int(which)], table.m
 
 
-def compute(study: Study, results: Results) -> dict[str, Any]:
-    cells = [(dataset, which, delta) for dataset in PAPER_DATASETS for which in SETS for delta in DELTAS]
-    arguments = [(*error_counts(study, dataset, which), delta) for dataset, which, delta in cells]
-    found = study.map("certificates", _all_bounds, arguments)
-    entries = [
-        Entry(f"{dataset} {which}", f"{name} {delta:g}", values={"ours": value})
-        for (dataset, which, delta), values in zip(cells, found, strict=True)
-        for name, value in values.items()
-    ]
-    sizes = {f"{d} {w}": [len(error_counts(study, d, w)[0]), error_counts(study, d, w)[1]] for d, w, _ in cells}
-    return table_result(entries, sizes=sizes)
+def fill(study: Study, entries: Entries) -> dict[str, Any]:
+    sets = {f"{dataset} {which}": error_counts(study, dataset, which) for dataset in PAPER_DATASETS for which in SETS}
+    cases = list(product(sets, DELTAS))
+    found = study.map("certificates", _all_bounds, [(*sets[row], delta) for row, delta in cases])
+    for (row, delta), values in zip(cases, found, strict=True):
+        for name, value in values.items():
+            entries.add(row, f"{name} {delta:g}", "ours", value)
+    return {"sizes": {row: [len(errors), m] for row, (errors, m) in sets.items()}}
 
 
 def _all_bounds(errors: np.ndarray, m: int, delta: float) -> dict[str, float]:
@@ -97,11 +91,11 @@ def smallest(entries: Entries, row: str, delta: float) -> float:
 
 def beaten(entries: Entries, which: str, delta: float, name: str, by: str) -> int:
     """On how many data sets one bound is above another."""
-    values = [
-        [entries.value(f"{dataset} {which}", f"{column} {delta:g}", "ours") for column in (name, by)]
+    return sum(
+        entries.value(f"{dataset} {which}", f"{name} {delta:g}", "ours")
+        > entries.value(f"{dataset} {which}", f"{by} {delta:g}", "ours")
         for dataset in PAPER_DATASETS
-    ]
-    return sum(first > second for first, second in values)
+    )
 
 
 def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
@@ -109,25 +103,23 @@ def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
 
 
 def _panel(entries: Entries, sizes: dict[str, list[int]], delta: float) -> Table:
-    pac_bayes, counts = list(BOUNDS)[:3], list(BOUNDS)[3:6]
+    titles = list(TITLES.values())
     groups = (
         Group("", ("data set", "H", "m")),
-        Group("PAC-Bayes", tuple(TITLES[name] for name in pac_bayes)),
-        Group("from error counts", tuple(TITLES[name] for name in counts)),
-        Group("", (TITLES["uncorrected"],)),
+        Group("PAC-Bayes", tuple(titles[:3])),
+        Group("from error counts", tuple(titles[3:6])),
+        Group("", tuple(titles[6:])),
     )
     rows = []
-    for dataset in PAPER_DATASETS:
-        for position, which in enumerate(SETS):
-            row = f"{dataset} {which}"
-            size, m = sizes[row]
-            label = f"{size} (arithmetic–geometric)" if which == "arithmetic-geometric" else str(size)
-            cells = [Cell(NAMES[dataset] if position == 0 else ""), Cell(label), Cell(str(m))]
-            best = smallest(entries, row, delta)
-            for name in BOUNDS:
-                value = entries.value(row, f"{name} {delta:g}", "ours")
-                cells.append(Cell(shown(value, 4), "best" if name in VALID and value == best else ""))
-            rows.append(tuple(cells))
+    for dataset, which in product(PAPER_DATASETS, SETS):
+        row = f"{dataset} {which}"
+        size, m = sizes[row]
+        label = f"{size} (arithmetic–geometric)" if which == "arithmetic-geometric" else str(size)
+        cells, best = named(dataset, label, m, first=which == SETS[0]), smallest(entries, row, delta)
+        for name in BOUNDS:
+            value = entries.value(row, f"{name} {delta:g}", "ours")
+            cells.append(Cell(shown(value, 4), "best" if name in VALID and value == best else ""))
+        rows.append(cells)
     full = str(ALL_CLASSIFIERS)
     notes = (
         "Bold: the smallest valid bound of a row. All distances are kl, constants exact, priors uniform. "
@@ -138,15 +130,7 @@ def _panel(entries: Entries, sizes: dict[str, list[int]], delta: float) -> Table
         "An order or a spread has to be fixed before the errors are seen, and so has the choice of the column: whoever "
         "takes the smallest number of a row afterwards has to divide δ by the number of bounds.",
     )
-    return Table(
-        f"certificates-{delta:g}", f"Certificates at δ = {delta:g}", groups, tuple(rows), labels=3, notes=notes
-    )
+    return Table(f"certificates-{delta:g}", f"Certificates at δ = {delta:g}", groups, rows, notes)
 
 
-ITEM = TableItem(
-    "certificates",
-    "not in the paper",
-    compute,
-    also=("certificates-figure",),
-    show=show,
-)
+ITEM = TableItem("certificates", "not in the paper", fill, also=("certificates-figure",), show=show)

@@ -10,8 +10,8 @@ from pacb_models.constants import moment_constant, moment_curve
 from pacb_models.numerics.paper_kl import BEYOND, LARGEST_COMPUTED
 
 from ...report.tables import Cell, Group, Table
-from ..entries import Collector, Entries
-from ..item import Results, TableItem, table_result
+from ..entries import Entries
+from ..item import TableItem
 from ..printed import printed
 from ..showing import NAMES, shown
 from ..study import Study
@@ -20,25 +20,23 @@ from ..study import Study
 BEYOND_ROW = "over-1028"
 
 
-def compute(study: Study, results: Results) -> dict[str, Any]:
-    cells = Collector("constants")
+def fill(study: Study, entries: Entries) -> dict[str, Any]:
     sizes = [int(row) for row in printed("constants").row.unique() if row != BEYOND_ROW]
-    for m in sizes:
-        row = str(m)
-        cells.add(row, "l_star", "paper", _maximiser_on_the_grid(m))
-        cells.add(row, "l_star", "exact", _maximiser(m))
-        _add_constants(cells, row, m)
-    cells.add(BEYOND_ROW, "I_kl", "paper", BEYOND)
     large = {name: table.m for name, table in study.tables.items() if table.m > LARGEST_COMPUTED}
+    for m in sizes:
+        entries.add(str(m), "l_star", "paper", _maximiser_on_the_grid(m))
+        entries.add(str(m), "l_star", "exact", _maximiser(m))
+        _add_constants(entries, str(m), m)
+    entries.add(BEYOND_ROW, "I_kl", "paper", BEYOND)
     for name, m in large.items():
-        _add_constants(cells, name, m)
-    return table_result(cells.entries(), sizes=sizes, large=large)
+        _add_constants(entries, name, m)
+    return {"sizes": sizes, "large": large}
 
 
-def _add_constants(cells: Collector, row: str, m: int) -> None:
+def _add_constants(entries: Entries, row: str, m: int) -> None:
     for version in ("paper", "exact"):
-        cells.add(row, "I_kl", version, moment_constant("kl", m, version))
-        cells.add(row, "I_sq", version, moment_constant("squared", m, version))
+        entries.add(row, "I_kl", version, moment_constant("kl", m, version))
+        entries.add(row, "I_sq", version, moment_constant("squared", m, version))
 
 
 def _maximiser_on_the_grid(m: int) -> float:
@@ -73,33 +71,29 @@ def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
         f"For every m > {LARGEST_COMPUTED} the paper uses {entries.printed(BEYOND_ROW, 'I_kl')}.",
         "I_sq: the paper's formula is (12m − 11)/(16m³), the exact constant (3m − 2)/(16m³).",
     )
-    return [
-        Table(
-            "constants",
-            "Constants I(m) of the kl and the squared distance (Table 5, Lemma 3)",
-            groups,
-            tuple(rows),
-            notes=notes,
-        )
-    ]
+    title = "Constants I(m) of the kl and the squared distance (Table 5, Lemma 3)"
+    return [Table("constants", title, groups, rows, notes)]
 
 
-def _row(entries: Entries, row: str, label: str) -> tuple[Cell, ...]:
+def _row(entries: Entries, row: str, label: str) -> list[Cell]:
     location, kl, squared = (entries.get(row, column) for column in ("l_star", "I_kl", "I_sq"))
     beyond = entries.printed(BEYOND_ROW, "I_kl") if location.printed == "" else ""
-    return (
+    texts = [
+        shown(kl.values["paper"], 8),
+        f"{kl.values['exact']:.5e}",
+        f"{kl.values['paper'] / kl.values['exact']:.1f}",
+        f"{squared.values['paper']:.5e}",
+        f"{squared.values['exact']:.5e}",
+        f"{squared.values['paper'] / squared.values['exact']:.3f}",
+    ]
+    return [
         Cell(label),
-        Cell(location.printed or shown(None), "printed"),
+        Cell(shown(location.printed), "printed"),
         Cell(shown(location.values.get("paper"), 3)),
         Cell(shown(location.values.get("exact"), 5)),
         Cell(kl.printed or beyond, "printed"),
-        Cell(shown(kl.values["paper"], 8)),
-        Cell(f"{kl.values['exact']:.5e}"),
-        Cell(f"{kl.values['paper'] / kl.values['exact']:.1f}"),
-        Cell(f"{squared.values['paper']:.5e}"),
-        Cell(f"{squared.values['exact']:.5e}"),
-        Cell(f"{squared.values['paper'] / squared.values['exact']:.3f}"),
-    )
+        *map(Cell, texts),
+    ]
 
 
-ITEM = TableItem("constants", "Table 5 and Lemma 3", compute, show=show)
+ITEM = TableItem("constants", "Table 5 and Lemma 3", fill, show=show)

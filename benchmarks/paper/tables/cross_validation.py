@@ -16,33 +16,45 @@ from ...experiments.datasets import load_dataset
 from ...problems.problem import PAPER_DATASETS
 from ...report.tables import NONE, Cell, Group, Table
 from ...report.wording import duration
-from ..entries import Collector, Entries
-from ..item import Results, TableItem, table_result
-from ..showing import NAMES, TITLES, shown
-from ..study import ALL_CLASSIFIERS, EXACT, PAPER, Study
+from ..entries import Entries
+from ..item import TableItem
+from ..showing import NAMES, Beside, named
+from ..study import ALL_CLASSIFIERS, EXACT, PAPER, Study, Version
 
 #: The paper calls a difference significant when it exceeds this share of the cross-validation error, in per cent.
 SIGNIFICANT = 20.0
 
 
-def compute(study: Study, results: Results) -> dict[str, Any]:
-    cells = Collector("cross-validation")
+def fill(study: Study, entries: Entries) -> dict[str, Any]:
     baselines = _baselines(study)
-    speed_ups = []
+    ratios = []
     for dataset in PAPER_DATASETS:
-        baseline = baselines.get(dataset)
+        baseline, training = baselines.get(dataset), study.training_seconds.get(dataset)
         if baseline is not None:
-            cells.add(dataset, "best_lambda", "ours", baseline.best_lambda)
-            cells.add(dataset, "cv_test_error", "ours", baseline.test_risk)
-            cells.add(dataset, "seconds_cv", "ours", baseline.cpu_seconds)
-        training = study.training_seconds.get(dataset)
-        cells.add(dataset, "seconds_training", "ours", training)
-        seconds = [_add_posterior(cells, study, dataset, version, baseline) for version in (PAPER, EXACT)]
-        cells.add(dataset, "seconds_posterior", "ours", min(seconds))
+            entries.add(dataset, "best_lambda", "ours", baseline.best_lambda)
+            entries.add(dataset, "cv_test_error", "ours", baseline.test_risk)
+            entries.add(dataset, "seconds_cv", "ours", baseline.cpu_seconds)
+        entries.add(dataset, "seconds_training", "ours", training)
+        seconds = min(_add_posterior(entries, study, dataset, version, baseline) for version in (PAPER, EXACT))
+        entries.add(dataset, "seconds_posterior", "ours", seconds)
         if baseline is not None and training is not None:
-            speed_ups.append(baseline.cpu_seconds / (training + min(seconds)))
-    _add_sentences(cells, baselines, speed_ups)
-    return table_result(cells.entries(), missing=[name for name in PAPER_DATASETS if name not in baselines])
+            ratios.append(baseline.cpu_seconds / (training + seconds))
+    hours = [baselines[name].cpu_seconds / 3600.0 for name in PAPER_DATASETS if name in baselines]
+    posterior = [entries.value(dataset, "seconds_posterior", "ours") for dataset in PAPER_DATASETS]
+    # What the text says of times.
+    said = {
+        "cv_hours_min": min(hours, default=None),
+        "cv_hours_max": max(hours, default=None),
+        "pac_bayes_seconds_min": min(posterior),
+        "pac_bayes_seconds_max": max(posterior),
+        "folds": 5,
+        "small_difference_percent": SIGNIFICANT,
+        "speed_up_claimed": min(ratios, default=None),
+        "speed_up_largest": max(ratios, default=None),
+    }
+    for column, value in said.items():
+        entries.add("all", column, "ours", value)
+    return {"missing": [name for name in PAPER_DATASETS if name not in baselines]}
 
 
 def _baselines(study: Study) -> dict[str, Baseline]:
@@ -68,20 +80,20 @@ def _baselines(study: Study) -> dict[str, Baseline]:
     return found
 
 
-def _add_posterior(cells: Collector, study: Study, dataset: str, version: Any, baseline: Baseline | None) -> float:
+def _add_posterior(entries: Entries, study: Study, dataset: str, version: Version, baseline: Baseline | None) -> float:
     """The posterior's test error and bound, what separates it from cross-validation, and the seconds it took."""
     started = time.perf_counter()
     solution = pm.solve(study.problem(dataset, ALL_CLASSIFIERS, "squared", version), "frontier")
     seconds = time.perf_counter() - started
     test_error = study.test_error(dataset, solution.posterior)
-    cells.add(dataset, "pac_bayes_test_error", version.name, test_error)
-    cells.add(dataset, "bound_squared", version.name, solution.bound)
+    entries.add(dataset, "pac_bayes_test_error", version.name, test_error)
+    entries.add(dataset, "bound_squared", version.name, solution.bound)
     if baseline is not None:
         delta = baseline.test_risk - test_error
         relative = 100.0 * delta / baseline.test_risk if baseline.test_risk > 0.0 else None
-        cells.add(dataset, "delta_test_error", version.name, delta)
-        cells.add(dataset, "relative_test_error", version.name, relative)
-        cells.add(dataset, "significantly_lower", version.name, significantly_lower(delta, relative))
+        entries.add(dataset, "delta_test_error", version.name, delta)
+        entries.add(dataset, "relative_test_error", version.name, relative)
+        entries.add(dataset, "significantly_lower", version.name, significantly_lower(delta, relative))
     return seconds
 
 
@@ -92,62 +104,29 @@ def significantly_lower(delta: float, relative: float | None) -> str:
     return "cv" if delta < 0.0 else "pac-bayes"
 
 
-def _add_sentences(cells: Collector, baselines: dict[str, Baseline], speed_ups: list[float]) -> None:
-    """What the text says of times."""
-    hours = [baseline.cpu_seconds / 3600.0 for name, baseline in baselines.items() if name in PAPER_DATASETS]
-    if hours:
-        cells.add("all", "cv_hours_min", "ours", min(hours))
-        cells.add("all", "cv_hours_max", "ours", max(hours))
-    entries = Entries(cells.entries())
-    seconds = [entries.value(dataset, "seconds_posterior", "ours") for dataset in PAPER_DATASETS]
-    cells.add("all", "pac_bayes_seconds_min", "ours", min(seconds))
-    cells.add("all", "pac_bayes_seconds_max", "ours", max(seconds))
-    cells.add("all", "folds", "ours", 5)
-    cells.add("all", "small_difference_percent", "ours", SIGNIFICANT)
-    if speed_ups:
-        cells.add("all", "speed_up_claimed", "ours", min(speed_ups))
-        cells.add("all", "speed_up_largest", "ours", max(speed_ups))
-
-
 def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
     return [_errors(entries, facts), _times(entries)]
 
 
+_BLOCKS = {
+    "best_lambda": ("best λ", Beside(("ours",), 2)),
+    "cv_test_error": ("CV test error", Beside(("ours",))),
+    "pac_bayes_test_error": ("PAC-Bayes test error", Beside(("paper", "exact"), compared=False)),
+    "delta_test_error": ("Δ = CV − PAC-Bayes", Beside(("paper", "exact"), compared=False)),
+    "relative_test_error": ("Δ in % of CV", Beside(("paper", "exact"), 2, compared=False)),
+    "bound_squared": ("bound", Beside(("paper", "exact"), compared=False)),
+}
+
+
 def _errors(entries: Entries, facts: dict[str, Any]) -> Table:
-    three = ("printed", TITLES["paper"], TITLES["exact"])
-    groups = (
-        Group("", ("data set",)),
-        Group("best λ", ("printed", "ours")),
-        Group("CV test error", ("printed", "ours")),
-        Group("PAC-Bayes test error", three),
-        Group("Δ = CV − PAC-Bayes", three),
-        Group("Δ in % of CV", three),
-        Group("bound", three),
-    )
     rows = []
     for dataset in PAPER_DATASETS:
-        row = [Cell(NAMES[dataset])]
-        for column, decimals in (("best_lambda", 2), ("cv_test_error", 5)):
-            entry = entries.get(dataset, column)
-            row += [Cell(entry.printed, "printed"), Cell(shown(entry.values.get("ours"), decimals))]
-        for column, decimals in (
-            ("pac_bayes_test_error", 5),
-            ("delta_test_error", 5),
-            ("relative_test_error", 2),
-            ("bound_squared", 5),
-        ):
-            entry = entries.get(dataset, column)
-            values = [shown(entry.values.get(key), decimals).replace("-", "−") for key in ("paper", "exact")]
-            printed = entry.printed.replace("-", "−").removesuffix("%")
-            row += [Cell(printed or NONE, "printed"), *map(Cell, values)]
-        rows.append(tuple(row))
-    return Table(
-        "cross-validation",
-        "Cross-validation against the squared χ² posterior, H = 1990, δ = 0.01 (Table 4)",
-        groups,
-        tuple(rows),
-        notes=_notes(facts),
-    )
+        cells = [cell for name, (_, beside) in _BLOCKS.items() for cell in beside.cells(entries.get(dataset, name))]
+        signed = [Cell(cell.text.replace("-", "−").removesuffix("%"), cell.kind) for cell in cells]
+        rows.append([*named(dataset), *signed])
+    groups = (Group("", ("data set",)), *(beside.group(title) for title, beside in _BLOCKS.values()))
+    title = "Cross-validation against the squared χ² posterior, H = 1990, δ = 0.01 (Table 4)"
+    return Table("cross-validation", title, groups, rows, _notes(facts))
 
 
 def _notes(facts: dict[str, Any]) -> tuple[str, ...]:
@@ -175,17 +154,9 @@ def _times(entries: Entries) -> Table:
         )
         ratio = NONE if cv is None or training is None else f"{cv / (training + posterior):.1f}"
         times = [NONE if seconds is None else duration(seconds) for seconds in (cv, training, posterior)]
-        rows.append((Cell(NAMES[dataset]), *map(Cell, times), Cell(ratio)))
-    printed = {
-        column: entries.printed("all", column)
-        for column in (
-            "cv_hours_min",
-            "cv_hours_max",
-            "pac_bayes_seconds_min",
-            "pac_bayes_seconds_max",
-            "speed_up_claimed",
-        )
-    }
+        rows.append([*named(dataset), *map(Cell, times), Cell(ratio)])
+    columns = ("cv_hours_min", "cv_hours_max", "pac_bayes_seconds_min", "pac_bayes_seconds_max", "speed_up_claimed")
+    printed = {column: entries.printed("all", column) for column in columns}
     notes = (
         f"Printed (text): cross-validation {printed['cv_hours_min']} to {printed['cv_hours_max']} hours, the posterior "
         f"{printed['pac_bayes_seconds_min']} to {printed['pac_bayes_seconds_max']} s, and PAC-Bayes more than "
@@ -194,15 +165,9 @@ def _times(entries: Entries) -> Table:
         "one on 40 %. The times of the SVMs are those of the shared kernel matrix, measured when the stored results "
         "were made.",
     )
-    return Table(
-        "cross-validation-times", "Time of cross-validation and of the posterior", groups, tuple(rows), notes=notes
-    )
+    return Table("cross-validation-times", "Time of cross-validation and of the posterior", groups, rows, notes)
 
 
 ITEM = TableItem(
-    "cross-validation",
-    "Table 4",
-    compute,
-    uses=("with_cv", "seed", "baselines", "training_seconds"),
-    show=show,
+    "cross-validation", "Table 4", fill, uses=("with_cv", "seed", "baselines", "training_seconds"), show=show
 )

@@ -7,9 +7,9 @@ from typing import Any
 from ...experiments.uci import LOADERS
 from ...problems.problem import PAPER_DATASETS
 from ...report.tables import Cell, Group, Table
-from ..entries import Collector, Entries, number
-from ..item import Results, TableItem, table_result
-from ..showing import NAMES, shown
+from ..entries import Entries, number
+from ..item import TableItem
+from ..showing import named, shown
 from ..study import Study
 
 _COLUMNS = {
@@ -26,14 +26,14 @@ _COLUMNS = {
 MUSHROOM_CATEGORICAL = 22
 
 
-def compute(study: Study, results: Results) -> dict[str, Any]:
-    cells = Collector("data")
+def fill(study: Study, entries: Entries) -> None:
     for dataset in PAPER_DATASETS:
         facts, table = LOADERS[dataset], study.tables[dataset]
-        positive, negative = _by_sign(cells, dataset, facts.class_counts)
-        features = MUSHROOM_CATEGORICAL if dataset == "mushroom" else facts.features
+        printed = number(entries.printed(dataset, "positive"))
+        # In the order in which the paper prints them: the class nearer to its positive count first.
+        positive, negative = sorted(facts.class_counts, key=lambda count: abs(count - printed))
         values = {
-            "features": features,
+            "features": MUSHROOM_CATEGORICAL if dataset == "mushroom" else facts.features,
             "examples": sum(facts.class_counts),
             "positive": positive,
             "negative": negative,
@@ -42,38 +42,24 @@ def compute(study: Study, results: Results) -> dict[str, Any]:
             "test_size": table.test_size,
         }
         for column, value in values.items():
-            cells.add(dataset, column, "ours", value)
-    cells.add("mushroom", "one_hot_features", "ours", LOADERS["mushroom"].features)
-    return _with_extremes(cells)
-
-
-def _by_sign(cells: Collector, dataset: str, counts: tuple[int, ...]) -> tuple[int, int]:
-    """The class counts in the order in which the paper prints them: the class nearer to its positive count first."""
-    printed = Entries(cells.entries())
-    positive = number(printed.printed(dataset, "positive"))
-    first, second = counts
-    return (first, second) if abs(first - positive) <= abs(second - positive) else (second, first)
-
-
-def _with_extremes(cells: Collector) -> dict[str, Any]:
-    entries = Entries(cells.entries())
+            entries.add(dataset, column, "ours", value)
+    entries.add("mushroom", "one_hot_features", "ours", LOADERS["mushroom"].features)
     for column in ("examples", "features"):
-        values = [entries.value(dataset, column, "ours") for dataset in PAPER_DATASETS]
-        cells.add("all", f"{column}_min", "ours", min(values))
-        cells.add("all", f"{column}_max", "ours", max(values))
-    return table_result(cells.entries())
+        counts = [entries.value(dataset, column, "ours") for dataset in PAPER_DATASETS]
+        entries.add("all", f"{column}_min", "ours", min(counts))
+        entries.add("all", f"{column}_max", "ours", max(counts))
 
 
 def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
     groups = (Group("", ("data set",)), *(Group(title, ("printed", "ours")) for title in _COLUMNS.values()))
     rows = []
     for dataset in PAPER_DATASETS:
-        row = [Cell(NAMES[dataset])]
+        row = named(dataset)
         for column in _COLUMNS:
             entry = entries.get(dataset, column)
             ours = entry.values["ours"]
             row += [Cell(entry.printed, "printed"), Cell(shown(ours), "" if number(entry.printed) == ours else "off")]
-        rows.append(tuple(row))
+        rows.append(row)
     extremes = entries.get("all", "examples_max")
     notes = (
         f"Mushroom: 22 categorical features become {entries.value('mushroom', 'one_hot_features', 'ours')} of zeros "
@@ -83,7 +69,7 @@ def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
         "Bupa: the class is drinks ≥ 3, and drinks is one of the six features. Positive and negative are the two "
         "class counts in the order the paper prints them.",
     )
-    return [Table("data", "The data sets (Table 2)", groups, tuple(rows), notes=notes)]
+    return [Table("data", "The data sets (Table 2)", groups, rows, notes)]
 
 
-ITEM = TableItem("data", "Table 2", compute, show=show)
+ITEM = TableItem("data", "Table 2", fill, show=show)

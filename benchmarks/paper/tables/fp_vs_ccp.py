@@ -16,9 +16,9 @@ from pacb_models.solvers.convex.ccp import Descent, descend, subproblem
 
 from ...problems.problem import PAPER_DATASETS
 from ...report.tables import NONE, Cell, Group, Table
-from ..entries import Collector, Entries
-from ..item import Results, TableItem, table_result
-from ..showing import NAMES, BesidePrint, known_versions, shown
+from ..entries import Entries
+from ..item import TableItem
+from ..showing import Beside, named, shown
 from ..study import BOTH_HALVES, EXACT, PAPER, VERSIONS, Study, Version
 
 SIZE = 50
@@ -29,37 +29,26 @@ METHODS = {"ccp": "paper's CCP", "random": "random posteriors", "one_sided": "on
 STATISTICS = ("min", "max", "mean", "sd")
 
 
-def compute(study: Study, results: Results) -> dict[str, Any]:
-    cells = Collector("fp-vs-ccp")
-    cases = [
-        (dataset, version, method)
-        for method in ("ccp", "one_sided", "random")
+def fill(study: Study, entries: Entries) -> dict[str, Any]:
+    problems = {
+        (dataset, version): study.problem(dataset, SIZE, "kl", version)
         for dataset in PAPER_DATASETS
         for version in VERSIONS
-        if study.risks(dataset, SIZE, version) is not None
-    ]
+    }
+    cases = [(method, *place) for method in ("ccp", "one_sided", "random") for place in problems]
     arguments = [
-        (
-            study.problem(dataset, SIZE, "kl", version),
-            study.tables[dataset].test_risks(SIZE),
-            method,
-            study.starts,
-            study.seed,
-        )
-        for dataset, version, method in cases
+        (problems[dataset, version], study.tables[dataset].test_risks(SIZE), method, study.starts, study.seed)
+        for method, dataset, version in cases
     ]
-    for (dataset, version, method), found in zip(cases, study.map("convex–concave procedures", run_method, arguments)):
+    for (method, dataset, version), found in zip(cases, study.map("convex–concave procedures", run_method, arguments)):
         for quantity, values in found.items():
             for statistic, value in summary(values).items():
-                cells.add(dataset, f"{quantity}_{method}_{statistic}", version.name, value)
-    for dataset in PAPER_DATASETS:
-        for version in VERSIONS:
-            problem = study.problem(dataset, SIZE, "kl", version)
-            if problem is not None:
-                solution = pm.solve(problem, "subset-search")
-                cells.add(dataset, "bound_fp", version.name, solution.bound)
-                cells.add(dataset, "test_error_fp", version.name, study.test_error(dataset, solution.posterior))
-    return table_result(cells.entries(), starts=study.starts)
+                entries.add(dataset, f"{quantity}_{method}_{statistic}", version.name, value)
+    for (dataset, version), problem in problems.items():
+        solution = pm.solve(problem, "subset-search")
+        entries.add(dataset, "bound_fp", version.name, solution.bound)
+        entries.add(dataset, "test_error_fp", version.name, study.test_error(dataset, solution.posterior))
+    return {"starts": study.starts}
 
 
 def run_method(
@@ -67,7 +56,8 @@ def run_method(
 ) -> dict[str, np.ndarray]:
     """Bounds, test errors and moves from the same random starts; nothing where the paper's procedure does not exist."""
     if method == "random":
-        return _random(problem, test_risks, starts, seed)
+        posteriors = random_starts(problem, starts, seed)
+        return {"bound": np.array([problem.bound(q) for q in posteriors]), "test_error": posteriors @ test_risks}
     if method == "ccp" and problem.risks.max() == 0.0:
         # The paper's linearisation needs a posterior with a positive empirical risk.
         return {}
@@ -92,11 +82,6 @@ def random_starts(problem: BoundProblem, starts: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).dirichlet(np.ones(problem.size), size=starts)
 
 
-def _random(problem: BoundProblem, test_risks: np.ndarray, starts: int, seed: int) -> dict[str, np.ndarray]:
-    posteriors = random_starts(problem, starts, seed)
-    return {"bound": np.array([problem.bound(q) for q in posteriors]), "test_error": posteriors @ test_risks}
-
-
 def summary(values: np.ndarray) -> dict[str, float]:
     """Range, mean and the standard deviation as R has it."""
     spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
@@ -104,17 +89,15 @@ def summary(values: np.ndarray) -> dict[str, float]:
 
 
 def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
-    panels = []
-    for quantity, title in (("bound", "kl bounds"), ("test_error", "Average test errors")):
-        # The test errors of posteriors found with other risks tell nothing new.
-        versions = VERSIONS if quantity == "bound" else (PAPER, EXACT)
-        for version in known_versions(entries, versions):
-            panels.append(_panel(entries, quantity, version, title, facts["starts"]))
-    return panels
+    # The test errors of posteriors found with other risks tell nothing new.
+    return [
+        *(_panel(entries, "bound", version, "kl bounds", facts["starts"]) for version in VERSIONS),
+        *(_panel(entries, "test_error", version, "Average test errors", facts["starts"]) for version in (PAPER, EXACT)),
+    ]
 
 
 def _panel(entries: Entries, quantity: str, version: Version, title: str, starts: int) -> Table:
-    fixed_point = BesidePrint((version,), with_difference=quantity == "bound")
+    fixed_point = Beside((version.name,), compared=quantity == "bound")
     summaries = ["CCP, printed", *(f"{name}, ours" for name in METHODS.values())]
     groups = (
         Group("", ("data set",)),
@@ -123,12 +106,12 @@ def _panel(entries: Entries, quantity: str, version: Version, title: str, starts
     )
     rows = []
     for dataset in PAPER_DATASETS:
-        row = [Cell(NAMES[dataset]), *fixed_point.cells(entries.get(dataset, f"{quantity}_fp"))]
-        rows.append((*row, *_summaries(entries, dataset, quantity, version)))
+        row = [*named(dataset), *fixed_point.cells(entries.get(dataset, f"{quantity}_fp"))]
+        rows.append([*row, *_summaries(entries, dataset, quantity, version)])
     place = " (Table 8)" if version == PAPER else ""
     name = f"fp-vs-ccp-{quantity.replace('_', '-')}-{version.name.replace('_', '-')}"
     full_title = f"{title} with {_with(version)}, H = 50, {starts} random starts{place}"
-    return Table(name, full_title, groups, tuple(rows), notes=_notes(entries, quantity, version))
+    return Table(name, full_title, groups, rows, _notes(entries) if (quantity, version) == ("bound", PAPER) else ())
 
 
 def _with(version: Version) -> str:
@@ -156,29 +139,18 @@ def largest_decrease(entries: Entries, method: str) -> float:
     return max(value for value in values if value is not None)
 
 
-def _notes(entries: Entries, quantity: str, version: Version) -> tuple[str, ...]:
-    if quantity != "bound":
-        return ()
-    if version == PAPER:
-        return (
-            "Paper's CCP: both sides of the equality kl = C are linearised, so that each subproblem's only feasible "
-            f"point is its start. {_moves(largest_decrease(entries, 'ccp'))}: the column equals that of the random "
-            "posteriors, drawn uniformly from the simplex without any optimisation.",
-            "One-sided CCP: only C ≤ kl is kept and linearised. Every start reaches the minimum, the fixed point's "
-            "value.",
-            "NA, –: all risks are zero, where the paper's linearisation does not exist.",
-        )
-    return ()
+def _notes(entries: Entries) -> tuple[str, ...]:
+    return (
+        "Paper's CCP: both sides of the equality kl = C are linearised, so that each subproblem's only feasible "
+        f"point is its start. {_moves(largest_decrease(entries, 'ccp'))}: the column equals that of the random "
+        "posteriors, drawn uniformly from the simplex without any optimisation.",
+        "One-sided CCP: only C ≤ kl is kept and linearised. Every start reaches the minimum, the fixed point's value.",
+        "NA, –: all risks are zero, where the paper's linearisation does not exist.",
+    )
 
 
 def _moves(decrease: float) -> str:
     return "No run lowers its bound" if decrease == 0.0 else f"No run lowers its bound by more than {decrease:.1e}"
 
 
-ITEM = TableItem(
-    "fp-vs-ccp",
-    "Table 8",
-    compute,
-    uses=("starts", "seed"),
-    show=show,
-)
+ITEM = TableItem("fp-vs-ccp", "Table 8", fill, uses=("starts", "seed"), show=show)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,9 +15,9 @@ from ...harness.environment import ipopt_version
 from ...problems.problem import PAPER_DATASETS
 from ...report.tables import NONE, Cell, Group, Table
 from .. import ipopt_from_zero
-from ..entries import Collector, Entries, Entry
-from ..item import Results, TableItem, table_result
-from ..showing import NAMES, BesidePrint, known_versions, shown
+from ..entries import Entries, Entry
+from ..item import TableItem
+from ..showing import NAMES, Beside, named, shown
 from ..study import BOTH_HALVES, EXACT, PAPER, VERSIONS, Study
 
 SIZES = (50, 200, 500, 1000, 1990)
@@ -35,34 +37,31 @@ LETTERS = {
 #: Ipopt moves starting values away from their bounds, by default to at least this.
 PUSH = 0.01
 
-
 #: Largest H at which Ipopt is started from zero (up to thousands of iterations in a restoration phase).
 LARGEST_FROM_ZERO = 50
 
 
-def compute(study: Study, results: Results) -> dict[str, Any]:
-    cells = Collector("fp-vs-solver")
+def fill(study: Study, entries: Entries) -> dict[str, Any]:
     cases = [(dataset, size) for size in reversed(SIZES) for dataset in PAPER_DATASETS]
-    arguments = [_arguments(study, dataset, size) for dataset, size in cases]
+    arguments = [
+        (
+            {version.name: study.problem(dataset, size, "kl", version) for version in VERSIONS},
+            study.tables[dataset].test_risks(size),
+        )
+        for dataset, size in cases
+    ]
     for (dataset, size), found in zip(cases, study.map("fixed point and Ipopt", solve_cell, arguments)):
         for column, key, value in found:
-            cells.add(dataset, f"{column}_H{size}", key, value)
+            entries.add(dataset, f"{column}_H{size}", key, value)
     for dataset in PAPER_DATASETS:
-        cells.add(dataset, "validation_size", "ours", study.tables[dataset].m)
-        cells.add(dataset, "test_size", "ours", study.tables[dataset].test_size)
-    return table_result(cells.entries(), ipopt=ipopt_version() or "")
-
-
-def _arguments(study: Study, dataset: str, size: int) -> tuple[dict[str, BoundProblem], np.ndarray]:
-    problems = {version.name: study.problem(dataset, size, "kl", version) for version in VERSIONS}
-    return {name: problem for name, problem in problems.items() if problem is not None}, study.tables[
-        dataset
-    ].test_risks(size)
+        entries.add(dataset, "validation_size", "ours", study.tables[dataset].m)
+        entries.add(dataset, "test_size", "ours", study.tables[dataset].test_size)
+    return {"ipopt": ipopt_version() or ""}
 
 
 def solve_cell(problems: dict[str, BoundProblem], test_risks: np.ndarray) -> list[tuple[str, str, Any]]:
     """All numbers of one data set and size: (column, version, value)."""
-    found = []
+    found: list[tuple[str, str, Any]] = []
     for name, problem in problems.items():
         fixed_point, minimum = pm.solve(problem, "subset-search"), pm.solve(problem, "frontier")
         found += [
@@ -73,7 +72,13 @@ def solve_cell(problems: dict[str, BoundProblem], test_risks: np.ndarray) -> lis
         ]
     for name in (PAPER.name, EXACT.name):
         found += _ipopt(problems[name], test_risks, name, "solver")
-    return found + _as_in_the_paper(problems[PAPER.name], test_risks)
+    # The paper's formulation with Ipopt's defaults, from the prior and, for small H, from zero.
+    problem = problems[PAPER.name]
+    found += _ipopt(problem, test_risks, PAPER.name, "direct", formulation="substituted", defaults=True)
+    if problem.size <= LARGEST_FROM_ZERO and ipopt_from_zero.available():
+        status = ipopt_from_zero.status_from_zero(problem)
+        found.append(("status_from_zero", PAPER.name, LETTERS.get(status, status)))
+    return found
 
 
 def _ipopt(
@@ -92,15 +97,6 @@ def _ipopt(
     ]
 
 
-def _as_in_the_paper(problem: BoundProblem, test_risks: np.ndarray) -> list[tuple[str, str, Any]]:
-    """The direct formulation with Ipopt's defaults, from the prior and, for small H, from zero."""
-    found = _ipopt(problem, test_risks, PAPER.name, "direct", formulation="substituted", defaults=True)
-    if problem.size <= LARGEST_FROM_ZERO and ipopt_from_zero.available():
-        status = ipopt_from_zero.status_from_zero(problem)
-        found.append(("status_from_zero", PAPER.name, LETTERS.get(status, status)))
-    return found
-
-
 def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
     return [
         _panel(entries, "bound", "kl bounds by fixed point and by Ipopt, δ = 0.01 (Table 6)", _notes(entries, facts)),
@@ -109,7 +105,7 @@ def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
 
 
 def _panel(entries: Entries, quantity: str, title: str, notes: tuple[str, ...]) -> Table:
-    beside = BesidePrint.of(quantity, entries)
+    beside = Beside.of(quantity)
     groups: tuple[Group, ...] = (
         Group("", ("data set", "H")),
         beside.group("fixed point"),
@@ -119,15 +115,15 @@ def _panel(entries: Entries, quantity: str, title: str, notes: tuple[str, ...]) 
     )
     if quantity == "bound":
         groups += (Group("the letters' cause", ("from zero", "risk at the start")),)
-    rows = []
-    for dataset in PAPER_DATASETS:
-        for size in SIZES:
-            label = NAMES[dataset] if size == SIZES[0] else ""
-            row = [Cell(label), Cell(str(size))]
-            row += beside.cells(as_meant(entries, dataset, f"{quantity}_fp_H{size}"))
-            row += _ipopt_cells(entries, dataset, quantity, size)
-            rows.append(tuple(row))
-    return Table(f"fp-vs-solver-{quantity.replace('_', '-')}", title, groups, tuple(rows), labels=2, notes=notes)
+    rows = [
+        [
+            *named(dataset, size, first=size == SIZES[0]),
+            *beside.cells(as_meant(entries, dataset, f"{quantity}_fp_H{size}")),
+            *_ipopt_cells(entries, dataset, quantity, size),
+        ]
+        for dataset, size in product(PAPER_DATASETS, SIZES)
+    ]
+    return Table(f"fp-vs-solver-{quantity.replace('_', '-')}", title, groups, rows, notes)
 
 
 def _ipopt_cells(entries: Entries, dataset: str, quantity: str, size: int) -> list[Cell]:
@@ -163,80 +159,64 @@ def as_meant(entries: Entries, row: str, column: str) -> Entry:
     entry = entries.get(row, column)
     if not is_swapped(row, column):
         return entry
-    other = (
-        column.replace("bound", "test_error") if column.startswith("bound") else column.replace("test_error", "bound")
-    )
-    return Entry(row, column, f"{entries.printed(row, other)}*", entry.values, entry.note)
+    one, other = ("bound", "test_error") if column.startswith("bound") else ("test_error", "bound")
+    return Entry(row, column, f"{entries.printed(row, column.replace(one, other))}*", entry.values, entry.note)
 
 
 def is_swapped(row: str, column: str) -> bool:
     """Whether the paper has this cell in the other of its two tables."""
-    return (
-        row == "waveform"
-        and column.endswith("_H200")
-        and column.startswith(("bound_fp", "bound_solver", "test_error_fp", "test_error_solver"))
-    )
+    return row == "waveform" and re.fullmatch("(bound|test_error)_(fp|solver)_H200", column) is not None
 
 
 def e_rule(entries: Entries, key: str) -> int:
     """In how many cells of Table 6 the letter is E if and only if the pushed start has a risk above one."""
-    agree = 0
-    for dataset in PAPER_DATASETS:
-        for size in SIZES:
-            predicted = entries.value(dataset, f"start_risk_H{size}", key) > 1.0
-            agree += predicted == (entries.printed(dataset, f"status_solver_H{size}") == "E")
-    return agree
+    return sum(
+        (entries.value(dataset, f"start_risk_H{size}", key) > 1.0)
+        == (entries.printed(dataset, f"status_solver_H{size}") == "E")
+        for dataset, size in product(PAPER_DATASETS, SIZES)
+    )
 
 
 def early_breaks(entries: Entries, key: str, tolerance: float = 1e-9) -> list[tuple[str, int]]:
     """The cells where Algorithm 1 stops before it reaches the minimum."""
-    return [
-        (dataset, size)
-        for dataset in PAPER_DATASETS
-        for size in SIZES
-        if entries.value(dataset, f"bound_fp_H{size}", key)
-        > entries.value(dataset, f"bound_minimum_H{size}", key) + tolerance
-    ]
+    return [place for place in product(PAPER_DATASETS, SIZES) if _missed_by(entries, *place, key) > tolerance]
 
 
-def _missed_by(entries: Entries, dataset: str, size: int, key: str) -> str:
-    gap = entries.value(dataset, f"bound_fp_H{size}", key) - entries.value(dataset, f"bound_minimum_H{size}", key)
-    return f"{NAMES[dataset]}, H = {size}, by {gap:.1e}"
-
-
-def printed_letters(entries: Entries, column: str) -> int:
-    """How many cells carry a letter in print."""
-    texts = [entries.printed(dataset, f"{column}_H{size}") for dataset in PAPER_DATASETS for size in SIZES]
-    return sum(text not in ("", "none") for text in texts)
+def _missed_by(entries: Entries, dataset: str, size: int, key: str) -> float:
+    fixed_point, minimum = (entries.value(dataset, f"bound_{name}_H{size}", key) for name in ("fp", "minimum"))
+    return fixed_point - minimum
 
 
 def _notes(entries: Entries, facts: dict[str, Any]) -> tuple[str, ...]:
-    total = len(PAPER_DATASETS) * len(SIZES)
-    agree = f"{e_rule(entries, PAPER.name)} of {total} cells with our risks"
-    if BOTH_HALVES in known_versions(entries):
-        agree += f", and in {e_rule(entries, BOTH_HALVES.name)} with risks on both halves"
-    count = printed_letters(entries, "status_solver")
+    cells = list(product(PAPER_DATASETS, SIZES))
+    letters = [entries.printed(dataset, f"status_solver_H{size}") for dataset, size in cells]
+    count = sum(letter not in ("", "none") for letter in letters)
     version = f" {facts['ipopt']}" if facts["ipopt"] else ""
     notes = [
         "Letters of the paper: I local infeasibility, R restoration failed, M iteration limit, E unknown error; v is "
-        f"not explained there. {count} of {total} cells carry one. ok: solved.",
+        f"not explained there. {count} of {len(cells)} cells carry one. ok: solved.",
         f"Lifted: L and X are variables of their own, and Ipopt{version} starts inside the domain. Direct, defaults: "
         "the paper's formulation and Ipopt's default options from the uniform posterior. From zero: the same from "
         "AMPL's default start, all variables zero, at H = 50.",
         "Risk at the start: by default Ipopt moves every starting weight to at least 0.01. Where the empirical risk of "
         "that start, 0.01 times the sum of the risks, exceeds 1, kl does not exist and the run ends at once. This rule "
-        f"predicts whether the paper prints E in {agree}.",
+        f"predicts whether the paper prints E in {e_rule(entries, PAPER.name)} of {len(cells)} cells with our risks, "
+        f"and in {e_rule(entries, BOTH_HALVES.name)} with risks on both halves.",
         "A value printed beside a letter is not a bound of anything. *: the paper has this value in the other of the "
         "two tables.",
     ]
     for key, title in ((PAPER.name, "the paper's"), (EXACT.name, "exact")):
-        missed = early_breaks(entries, key)
-        if missed:
-            places = ", ".join(_missed_by(entries, dataset, size, key) for dataset, size in missed)
-            notes.append(f"With {title} constants Algorithm 1 stops before it reaches the minimum: {places}.")
-        else:
-            notes.append(f"With {title} constants Algorithm 1 reaches the minimum in every cell.")
+        missed = [
+            f"{NAMES[dataset]}, H = {size}, by {_missed_by(entries, dataset, size, key):.1e}"
+            for dataset, size in early_breaks(entries, key)
+        ]
+        end = (
+            f"stops before it reaches the minimum: {', '.join(missed)}"
+            if missed
+            else "reaches the minimum in every cell"
+        )
+        notes.append(f"With {title} constants Algorithm 1 {end}.")
     return tuple(notes)
 
 
-ITEM = TableItem("fp-vs-solver", "Tables 6 and 7", compute, show=show)
+ITEM = TableItem("fp-vs-solver", "Tables 6 and 7", fill, show=show)

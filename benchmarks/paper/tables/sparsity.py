@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 import pacb_models as pm
 
-from ...report.tables import Cell, Group, Table
-from ..entries import Collector, Entries
-from ..item import Results, TableItem, table_result
-from ..showing import NAMES, BesidePrint, known_versions
+from ...report.tables import Group, Table
+from ..entries import Entries
+from ..item import TableItem
+from ..showing import Beside, named
 from ..study import DELTA, DISTANCES, VERSIONS, Study
 
 SIZE = 1000
@@ -46,57 +47,38 @@ def concentration(posterior: np.ndarray) -> float:
     return float(np.sqrt(np.sum(posterior**2)))
 
 
-def compute(study: Study, results: Results) -> dict[str, Any]:
-    cells = Collector("sparsity")
-    indices: dict[tuple[str, str, str], float] = {}
+def fill(study: Study, entries: Entries) -> None:
     for dataset in DATASETS:
-        cells.add(dataset, "validation_size", "ours", study.tables[dataset].m)
-        for distance in DISTANCES:
-            for version in VERSIONS:
-                problem = study.problem(dataset, SIZE, distance, version)
-                if problem is None:
-                    continue
-                q = pm.solve(problem, "frontier").posterior
-                for level in LEVELS:
-                    cells.add(dataset, f"N_{distance}_{level}", version.name, classifiers_for(q, problem.risks, level))
-                indices[dataset, distance, version.name] = concentration(q)
-                cells.add(dataset, f"HHI_{distance}", version.name, concentration(q))
-                cells.add(dataset, f"support_{distance}", version.name, int(np.count_nonzero(q)))
-    for (dataset, distance, key), index in indices.items():
-        if dataset in RATIO_CLAIMED and distance == "squared":
-            ratio = index / max(indices[dataset, "linear", key], indices[dataset, "kl", key])
-            cells.add(dataset, "HHI_ratio_claimed", key, ratio)
+        entries.add(dataset, "validation_size", "ours", study.tables[dataset].m)
+    for dataset, distance, version in product(DATASETS, DISTANCES, VERSIONS):
+        problem = study.problem(dataset, SIZE, distance, version)
+        q = pm.solve(problem, "frontier").posterior
+        for level in LEVELS:
+            entries.add(dataset, f"N_{distance}_{level}", version.name, classifiers_for(q, problem.risks, level))
+        entries.add(dataset, f"HHI_{distance}", version.name, concentration(q))
+        entries.add(dataset, f"support_{distance}", version.name, int(np.count_nonzero(q)))
+    for dataset, version in product(RATIO_CLAIMED, VERSIONS):
+        linear, squared, kl = (entries.value(dataset, f"HHI_{distance}", version.name) for distance in DISTANCES)
+        entries.add(dataset, "HHI_ratio_claimed", version.name, squared / max(linear, kl))
     for column, value in (("H", SIZE), ("H_in_text", SIZE), ("delta", DELTA)):
-        cells.add("all", column, "ours", value)
-    return table_result(cells.entries())
+        entries.add("all", column, "ours", value)
+
+
+#: Title, columns and decimals of what is measured.
+_MEASURES = [(f"N({level})", f"N_{{}}_{level}", 0) for level in LEVELS]
+_MEASURES += [("HHI", "HHI_{}", 4), ("support", "support_{}", 0)]
 
 
 def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
-    versions = known_versions(entries)
-    groups = (Group("", ("data set", "measure")), *(BesidePrint(versions).group(distance) for distance in DISTANCES))
     rows = []
-    for dataset in DATASETS:
-        for measure, pattern, decimals in _measures():
-            label = NAMES[dataset] if measure == "N(0.8)" else ""
-            row = [Cell(label), Cell(measure)]
-            for distance in DISTANCES:
-                row += BesidePrint(versions, decimals).cells(entries.get(dataset, pattern.format(distance)))
-            rows.append(tuple(row))
-    return [
-        Table(
-            "sparsity",
-            "Concentration of the optimal posteriors, H = 1000, δ = 0.01 (Table 9)",
-            groups,
-            tuple(rows),
-            labels=2,
-            notes=_notes(entries),
-        )
-    ]
-
-
-def _measures() -> list[tuple[str, str, int]]:
-    measures = [(f"N({level})", f"N_{{}}_{level}", 0) for level in LEVELS]
-    return [*measures, ("HHI", "HHI_{}", 4), ("support", "support_{}", 0)]
+    for dataset, (measure, column, decimals) in product(DATASETS, _MEASURES):
+        row = named(dataset, measure, first=measure == "N(0.8)")
+        for distance in DISTANCES:
+            row += Beside(decimals=decimals).cells(entries.get(dataset, column.format(distance)))
+        rows.append(row)
+    groups = (Group("", ("data set", "measure")), *map(Beside().group, DISTANCES))
+    title = "Concentration of the optimal posteriors, H = 1000, δ = 0.01 (Table 9)"
+    return [Table("sparsity", title, groups, rows, _notes(entries))]
 
 
 def _notes(entries: Entries) -> tuple[str, ...]:
@@ -114,4 +96,4 @@ def _notes(entries: Entries) -> tuple[str, ...]:
     )
 
 
-ITEM = TableItem("sparsity", "Table 9", compute, show=show)
+ITEM = TableItem("sparsity", "Table 9", fill, show=show)

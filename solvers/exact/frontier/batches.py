@@ -145,9 +145,9 @@ class _Rows:
             if not active.size:
                 break
             z = low + (high - low) * at_low / (at_low - at_high)
-            z = np.where((z > low) & (z < high), z, 0.5 * (low + high))
             # The error of the next step would be of the order of this one's times the one's before.
             done = np.abs(z - last) <= 1e-14 * np.maximum(np.abs(z), 1.0)
+            z = np.where(done | ((z > low) & (z < high)), z, 0.5 * (low + high))
             result[active], settled[active] = z, done
             if done.any():
                 on = ~done

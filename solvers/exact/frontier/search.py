@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from operator import sub
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,9 +37,10 @@ COVERED = 0.3
 BEYOND, PAST = np.minimum(np.arange(1.0, 10.0) / 8.0, 1.0), np.append(np.zeros(8), 0.5)
 #: How far from the turn of a thinned frontier that of the frontier itself is looked for.
 NEARBY = 1e-4
-#: Where, and how often, a hidden pair of turns is looked for between two points; also where the empirical risk falls by
-#: this share of the prior's.
-STEEP = 0.3
+#: A hidden pair of turns is looked for where the balance, nearly the logarithm of a ratio, comes this near to zero, and
+#: where the empirical risk falls by this share of the prior's; by the second one when there was such a place.
+NEAR, STEEP = 2.0, (0.3, 0.15)
+#: Where, and how often, one is looked for between two points.
 WITHIN, CLOSER = np.array([0.2, 0.35, 0.45, 0.55, 0.65, 0.8]), 4
 #: A turn is known when a step of interpolation is this short, relative: the next one would be nearly of its square.
 CLOSE = 1e-8
@@ -71,10 +73,13 @@ class Search:
 
     def __init__(self, problem: BoundProblem, frontier: Frontier) -> None:
         self.problem, self.frontier = problem, frontier
-        self.distance = elementwise(problem.distance_function)
+        self.distance, self.budget = elementwise(problem.distance_function), problem.divergence_function.size_budget
+        self.numbers = problem.coefficient, problem.exponent
         self.start, self.end = frontier.ends()
         self.evaluations = 0
         self.turns: list[Turn] = []
+        #: The turn around which lines were drawn together with the first points.
+        self.guess = math.nan
         #: False when some lines are those of a thinned frontier.
         self.exact = True
         #: What was looked at; nothing where one line is enough.
@@ -106,21 +111,24 @@ class Search:
 
     def balance(self, line: Lines) -> Numbers:
         """Negative where the bound falls along the frontier."""
-        budget = self.problem.budget_at(line.T)
+        budget = self.budget(line.T, *self.numbers)
         risk = self.frontier.least + line.x
         if self.frontier.least < 0.0:
             # Risks that were tilted, so that they stand for constraints.
             risk = np.maximum(risk, 0.0)
         return self.distance.balance(risk, budget.value, line.slope * budget.slope)
 
+    def risks(self, x: np.ndarray) -> np.ndarray:
+        risks: np.ndarray = np.minimum(self.frontier.least + x, 1.0)
+        return np.maximum(risks, 0.0) if self.frontier.least < 0.0 else risks
+
     def look(self, z: np.ndarray, for_turns: bool = True) -> np.ndarray:
         """Points of the frontier as columns; the balance of those that are not for finding turns is left out."""
         self.evaluations += z.size
         lines = self.frontier.lines(z)
-        points = np.empty((6, z.size))
+        points = np.ones((6, z.size))
         points[0], points[1], points[2], points[3], _ = z, *lines
         points[4] = self.balance(lines) if for_turns else math.nan
-        points[5] = 1.0
         return points
 
     # -- Turns -------------------------------------------------------------------------------------------------------
@@ -141,25 +149,19 @@ class Search:
         if thinned is not None:
             self._follow_thinned(Search(self.problem, thinned), slope)
             return
-        self.points = self._from_falling_to_rising(slope)
+        lowest, highest = 1e-3 / self.frontier.spread, 1e9 / self.frontier.spread
+        slope = min(max(slope, lowest), highest) if slope == slope else lowest
+        self._guess(slope)
+        self._from_falling_to_rising(self.look(self._net(math.log(slope))))
+        lists = columns(self.points)
+        steep = STEEP[0] * self.start[0]
         for _ in range(CLOSER):
-            doubtful = self._doubtful()
+            doubtful = doubtful_intervals(*lists, steep)
             if not doubtful:
                 break
             self._insert(self.look(np.concatenate([low + (high - low) * WITHIN for low, high in doubtful])))
-        self._find_turns(self.points)
-
-    def _doubtful(self) -> list[tuple[float, float]]:
-        """Intervals in which a pair of turns may hide between points: where the balance comes near zero without
-        reaching it, and where the empirical risk falls steeply, as it does when many classifiers lose their weight at
-        once."""
-        z, x, balance = self.points[Z].tolist(), self.points[X].tolist(), self.points[BALANCE].tolist()
-        steep = STEEP * self.start[0]
-        found = [(low, high) for low, high, above, below in zip(z, z[1:], x, x[1:]) if above - below > steep]
-        for i, (before, here, after) in enumerate(zip(balance, balance[1:], balance[2:])):
-            if before < here > after if here < 0.0 else before > here < after:
-                found.append((z[i], z[i + 2]))
-        return found
+            lists, steep = columns(self.points), STEEP[1] * self.start[0]
+        self._find_turns(*lists)
 
     def _follow_thinned(self, scout: Search, slope: float) -> None:
         """Take the lines of a thinned frontier, and its turns as places to look for the turns of this one."""
@@ -182,15 +184,32 @@ class Search:
                     break
                 reach *= 30.0
 
-    def _from_falling_to_rising(self, slope: float) -> np.ndarray:
-        """Points from where the bound falls to where it rises, or to the end."""
-        lowest, highest = 1e-3 / self.frontier.spread, 1e9 / self.frontier.spread
-        z = math.log(min(max(slope, lowest), highest) if slope == slope else lowest) + COARSE
-        last = self.frontier.last
+    def _net(self, middle: float) -> np.ndarray:
+        """Coordinates of the first points: around one, to the end, and close to where a turn may be.
+
+        For small sets it is calls that cost, not lines.
+        """
+        z, last = middle + COARSE, self.frontier.last
         # Where the frontier ends the bound may turn once more, in a narrow place.
-        end = float(z[-1])
+        end = middle + 4.0
         more = last + AT if last <= end else end + (last - end) * BEYOND + PAST
-        points = self.look(np.sort(np.concatenate((z, more, self.frontier.corners()))))
+        guess = self.guess + LADDER if self.guess == self.guess else AT[:0]
+        z = np.concatenate((z, more, self.frontier.corners(), guess))
+        z.sort()
+        return z
+
+    def _guess(self, slope: float) -> None:
+        """Look for the turn that most bounds have: above where the line has the prior's exchange rate."""
+        if self.frontier.jumps or self.frontier.costly:
+            return
+        first = self.frontier.towards(slope, Lines(*self.start, 0.0, self.start[1]))
+        value = self._value(first)
+        # The balance is about the distance of the turn in the coordinate, which is further than it says.
+        second = first + min(max(-value, 0.1), 2.0)
+        self.guess = self._root(first - 4.0, first + 6.0, [first, second], [value, self._value(second)])
+
+    def _from_falling_to_rising(self, points: np.ndarray) -> None:
+        """Take the first points, and more from where the bound falls to where it rises, or to the end."""
         for _ in range(ROUNDS):
             if points[BALANCE, 0] < 0.0:
                 break
@@ -199,13 +218,15 @@ class Search:
             if points[BALANCE, -1] >= 0.0 or points[X, -1] <= 0.0:
                 break
             points = np.hstack((points, self.look(points[Z, -1] + FURTHER)))
-        return points
+        self.points = points
 
-    def _find_turns(self, points: np.ndarray) -> None:
+    def _find_turns(self, z: list[float], x: list[float], balance: list[float]) -> None:
         """Turns between neighbouring points that are not known yet, and the end where the bound still falls there."""
-        z, x, balance = points[Z].tolist(), points[X].tolist(), points[BALANCE].tolist()
         for i, (here, after) in enumerate(pairwise(balance)):
             if here < 0.0 <= after and not any(z[i] <= turn.z <= z[i + 1] for turn in self.turns):
+                if self.guess in z[i : i + 2]:
+                    self._add(self.guess)
+                    continue
                 # The two that enclose the turn are the last of those it is interpolated from.
                 around = [j for j in (i - 1, i + 2) if 0 <= j < len(z)] + [i, i + 1]
                 root = self._root(z[i], z[i + 1], [z[j] for j in around], [balance[j] for j in around])
@@ -220,24 +241,31 @@ class Search:
             if not self.turns or not self.distance.below_one or self.bound_at(*self.end) < 1.0:
                 self._add(math.inf)
 
+    def _value(self, z: float) -> float:
+        self.evaluations += 1
+        return float(self.balance(self.frontier.line(z)))
+
     def _root(self, low: float, high: float, z: list[float], values: list[float]) -> float:
         """Where the balance is zero between two coordinates, from its values at some points around.
 
         Parabolas in the value through the last three points; the middle where they lead out of the interval.
         """
-        new = low
+        last = math.nan
+        narrow = CLOSE if self.frontier.costly else 1e-6 * CLOSE
         for _ in range(100):
             # Where the frontier jumps there is nothing to interpolate.
-            last, new = new, math.nan if self.frontier.jumps else interpolated(values, z)
+            new = math.nan if self.frontier.jumps else interpolated(values, z)
+            if abs(new - last) <= CLOSE * max(abs(last), 1.0):
+                return min(max(new, low), high)
             if not low < new < high:
                 new = 0.5 * (low + high)
-            if abs(new - last) <= CLOSE * max(abs(new), 1.0) or not low < new < high:
-                break
-            value = float(self.balance(self.frontier.line(new)))
-            self.evaluations += 1
+                if high - low <= narrow * max(abs(new), 1.0):
+                    break
+            value = self._value(new)
             low, high = (new, high) if value < 0.0 else (low, new)
             z.append(new)
             values.append(value)
+            last = new
         return new
 
     def _add(self, z: float, line: Lines | None = None) -> None:
@@ -249,8 +277,8 @@ class Search:
 
     def _climb(self) -> None:
         """Add lines around the turns, close by and further away."""
-        places = np.array([turn.z for turn in self.turns if math.isfinite(turn.z)])
-        if places.size:
+        places = [turn.z for turn in self.turns if math.isfinite(turn.z) and turn.z != self.guess]
+        if places:
             around = LADDER if self.exact and not self.frontier.costly else SHORT_LADDER
             self._insert(self.look(np.add.outer(places, around).ravel(), for_turns=False))
 
@@ -272,19 +300,19 @@ class Search:
         for _ in range(ROUNDS // 3 if self.frontier.costly else ROUNDS):
             smallest = min(turn.bound for turn in self.turns) * (1.0 - self.frontier.gap)
             x, size = self._vertices()
-            budget = self.problem.budget_at(size).value
-            open_ = ~self.distance.reaches(np.clip(self.frontier.least + x, 0.0, 1.0), budget, smallest)
-            cuts = self._cuts(open_) if open_.any() else COARSE[:0]
+            budget, risks = self.budget(size, *self.numbers).value, self.risks(x)
+            reached = self.distance.reaches(risks, budget, smallest)
+            if np.count_nonzero(reached) == reached.size:
+                return smallest
+            cuts = self._cuts(~reached)
             if not cuts.size:
                 break
             self._insert(self.look(cuts))
-            self._find_turns(self.points[:, ~np.isnan(self.points[BALANCE])])
-        if not open_.any():
-            return smallest
+            self._find_turns(*columns(self.points[:, ~np.isnan(self.points[BALANCE])]))
         if float(size.min()) < 0.5 * self.start[1]:
             # Lines that were not found well enough prove nothing.
             return math.nan
-        lowest = np.min(self.distance.invert(np.clip(self.frontier.least + x[open_], 0.0, 1.0), budget[open_]))
+        lowest = np.min(self.distance.invert(risks[~reached], budget[~reached]))
         return float(lowest) * (1.0 - self.frontier.gap)
 
     def _vertices(self) -> tuple[np.ndarray, np.ndarray]:
@@ -374,6 +402,24 @@ class Search:
         support = int(np.count_nonzero(self.frontier.posterior(turn.z)))
         value = self.problem.divergence_function.value_of_size(turn.size)
         return LocalMinimum(turn.bound, turn.L, value, support)
+
+
+def columns(points: np.ndarray) -> tuple[list[float], list[float], list[float]]:
+    """Coordinates, risks and balances of points."""
+    return points[Z].tolist(), points[X].tolist(), points[BALANCE].tolist()
+
+
+def doubtful_intervals(z: list[float], x: list[float], balance: list[float], steep: float) -> list[tuple[float, float]]:
+    """Intervals in which a pair of turns may hide between points: where the balance comes near zero without reaching
+    it, and where the empirical risk falls steeply, as it does when many classifiers lose their weight at once."""
+    found: list[tuple[float, float]] = []
+    if max(map(sub, x, x[1:])) > steep:
+        found = [(low, high) for low, high, above, below in zip(z, z[1:], x, x[1:]) if above - below > steep]
+    if balance != sorted(balance):
+        for i, (before, here, after) in enumerate(zip(balance, balance[1:], balance[2:])):
+            if abs(here) < NEAR and (before < here > after if here < 0.0 else before > here < after):
+                found.append((z[i], z[i + 2]))
+    return found
 
 
 def interpolated(values: list[float], z: list[float]) -> float:
