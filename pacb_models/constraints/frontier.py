@@ -38,6 +38,8 @@ NO_RISK = 1e-14
 #: Steps in which the end of the frontier is looked for; the coordinate from which on a linear program is asked for the
 #: smallest risk, and the one where the end is given up.
 STRIDE, ASKED, FURTHEST = 2.0, 25.0, 60.0
+#: Passes over the classifiers that the way to the end is worth, when nothing but larger minima can be there.
+PASSES = 150
 
 
 class ConstrainedFrontier(Frontier):
@@ -88,8 +90,9 @@ class ConstrainedFrontier(Frontier):
         return self._walk(whole=True)[0]
 
     def _walk(self, whole: bool) -> tuple[float, NDArray[np.float64]]:
-        """Go along the frontier to its end, or to where no smaller bound can follow: the bound of the smallest risk, at
-        the size reached, is no smaller than one that was met. Returns the coordinate and the smallest risk's proof."""
+        """Go along the frontier to its end; or, when that takes long, to where no smaller bound can follow: that of the
+        smallest risk, at the size reached, is no smaller than one that was met. Returns the coordinate and the
+        multipliers that prove the smallest risk."""
         rates = self._rates(self._at(-math.inf)[0])
         slope = rates.L / rates.T if rates.T > 0.0 else 0.0
         z = math.log(min(max(slope, 1e-3 / self.spread), 1e9 / self.spread)) if self.spread > 0.0 else FURTHEST
@@ -109,7 +112,8 @@ class ConstrainedFrontier(Frontier):
                 break
             rates = self._rates(line)
             best = min(best, rates.value)
-            if not whole and rates.T * line.slope >= rates.L and self._rates(line._replace(x=bottom)).value >= best:
+            costly = not whole and self.tilting.passes > PASSES
+            if costly and rates.T * line.slope >= rates.L and self._rates(line._replace(x=bottom)).value >= best:
                 break
             z += STRIDE
         return min(z, FURTHEST), proof
