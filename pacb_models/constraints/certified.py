@@ -6,33 +6,40 @@ An average on the sample says nothing of the true one; a *bound* on it does. All
 divergence, so that they depend on the posterior through their own empirical risk and one common size ``T``.
 
 **Branching on one number.** Where :math:`T(q) = d`, the limit is the row :math:`L_s(q) \le \lambda_s(d)` with
-:math:`\lambda_s(d) = \max\{L : F_s(L, d) \le x_s\}`, which decreases in ``d``. On an interval :math:`[a, b]` of sizes
-every such posterior keeps the rows with :math:`\lambda_s(a)`, and the supporting lines of that set bound the risk
-:math:`L_1` from below for sizes of at most ``b``. So :math:`F_1(\min L_1, a)` is a lower bound on the interval. The
-interval with the lowest one is halved.
+:math:`\lambda_s(d) = \max\{L : F_s(L, d) \le x_s\}`. The best posterior of size at most ``d`` under these rows keeps
+all limits. The lines of the set with these rows have multipliers ν of them: for every posterior,
+
+.. math:: T + \gamma L_1 + \textstyle\sum_s \nu_s L_s \ge h + \sum_s \nu_s \lambda_s(d).
+
+``F_s`` is concave, so that :math:`\lambda_s` is convex, and below its chord on an interval :math:`[a, b]` of sizes.
+With the chord in place of :math:`L_s` each line bounds :math:`L_1` from below by a linear function of ``T``, and the
+concave ``F_1`` is smallest at a vertex. The interval with the lowest one is halved: the gap falls with the square of
+its width.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..divergences.frontiers import Lines
 from ..errors import InputError
 from ..problem import BoundProblem
 from ..validation import check_positive
-from .frontier import ConstrainedFrontier
+from .frontier import ConstrainedFrontier, vertices
 from .kinds import average
 
 #: Intervals that are looked at, at most.
 MOST = 400
-#: By how much less than a size, relatively, is looked for, so that rounding does not lead above it.
-SHORT = 1e-9
+#: What rounding may do to a level, and by how much less than a level and a size is asked of posteriors.
+ROUNDED, SHORT = 1e-11, 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +65,7 @@ class CertifiedMinimum:
 
 
 def minimise_certified(
-    problem: BoundProblem, limits: Mapping[str, tuple[BoundProblem, float]], tolerance: float = 1e-3
+    problem: BoundProblem, limits: Mapping[str, tuple[BoundProblem, float]], tolerance: float = 1e-6
 ) -> CertifiedMinimum:
     """Minimise a bound subject to limits on other bounds of the same posterior.
 
@@ -106,16 +113,19 @@ class _Branches:
         self.best, self.posterior = math.inf, problem.prior
 
     def outcome(self) -> CertifiedMinimum:
-        smallest, largest = self._sizes()
-        order, branches = count(), list[tuple[float, int, float, float]]()
-        self._push(branches, order, smallest, largest)
+        # From the smallest size of all posteriors to the largest: a convex function is largest at a corner.
+        corner = np.zeros(self.problem.size)
+        corner[np.argmin(self.problem.prior)] = 1.0
+        ends = [self._look(self.problem.divergence_size(q)) for q in (self.problem.prior, corner)]
+        order, branches = count(), list[tuple[float, int, _Lines, _Lines]]()
+        self._push(branches, order, *ends)
         looked_at, lower = 0, math.inf
         while branches:
             lower, _, a, b = heapq.heappop(branches)
             looked_at += 1
             if lower >= self.best * (1.0 - self.tolerance) or looked_at > MOST:
                 break
-            middle = 0.5 * (a + b)
+            middle = self._look(0.5 * (a.size + b.size))
             self._push(branches, order, a, middle)
             self._push(branches, order, middle, b)
             lower = math.inf
@@ -126,53 +136,59 @@ class _Branches:
         # Branches that were left out could hold no more than the tolerance.
         return CertifiedMinimum(self.posterior, self.best, bounds, min(lower, self.best * (1.0 - self.tolerance)))
 
-    def _sizes(self) -> tuple[float, float]:
-        """The smallest size of all posteriors, and the largest: a convex function is largest at a corner."""
-        prior = self.problem.prior
-        corner = np.zeros(prior.size)
-        corner[np.argmin(prior)] = 1.0
-        return self.problem.divergence_size(prior), self.problem.divergence_size(corner)
-
-    def _frontier(self, levels: Sequence[float]) -> ConstrainedFrontier | None:
-        """The frontier of the posteriors whose other risks are at most some levels; None when there are none."""
+    def _look(self, size: float) -> _Lines:
+        """The lines at a size; its best posterior is tried."""
+        levels, table = (
+            np.array([self._level(*each, size) for each in zip(self.others, self.most)]),
+            list[list[float]](),
+        )
         rows = [
-            average(other.risks, at_most=level, name=f"certified {name}")
-            for name, other, level in zip(self.names, self.others, levels, strict=True)
+            average(other.risks, at_most=max(level - ROUNDED, 0.0), name=f"certified {name}")
+            for name, other, level in zip(self.names, self.others, levels.tolist(), strict=True)
         ]
         try:
+            if levels.min() < 0.0:
+                raise InputError("not even risk zero is allowed")
             problem = self.problem.replace(constraints=[*self.problem.constraints, *rows])
-            return ConstrainedFrontier(problem, np.zeros(len(problem.posteriors.rows) if problem.posteriors else 0))
         except InputError:
-            return None
+            return _Lines(size, np.maximum(levels, 0.0), None)
+        assert problem.posteriors is not None
+        frontier = ConstrainedFrontier(problem, np.zeros(len(problem.posteriors.rows)))
+        last, proof = frontier.walk()
+        self._try(frontier.posterior(_at_size(frontier, size, last)))
+        limits, units = [row.limit for row in problem.posteriors.rows[-len(rows) :]], problem.posteriors.scales
+        nu = (proof / units)[-len(rows) :]
+        table = [[0.0, frontier.smallest + problem.posteriors.lowest(frontier.y, proof) + float(nu @ limits), *nu]]
+        for z, (_, tilt) in frontier.known.items():
+            line = frontier.line(z)
+            if line.slope > 0.0:
+                nu = (tilt.multipliers / units)[-len(rows) :] / tilt.beta
+                table.append([1.0 / line.slope, line.height / line.slope + frontier.least + float(nu @ limits), *nu])
+        return _Lines(size, levels, np.array(table))
 
-    def _levels(self, size: float) -> list[float] | None:
-        """The largest risks that other bounds allow at a size, rounded up; None where not even zero is allowed."""
-        levels = []
-        for other, most in zip(self.others, self.most, strict=True):
-            low, high = 0.0, 1.0
-            if float(other.bound_at(0.0, size)) > most:
-                return None
-            for _ in range(60):
-                middle = 0.5 * (low + high)
-                low, high = (middle, high) if float(other.bound_at(middle, size)) <= most else (low, middle)
-            levels.append(high)
-        return levels
+    def _level(self, other: BoundProblem, most: float, size: float) -> float:
+        """The largest risk that another bound allows at a size, rounded up; negative where not even zero is allowed."""
+        from scipy.optimize import brentq
 
-    def _push(self, branches: list[tuple[float, int, float, float]], order: count[int], a: float, b: float) -> None:
-        levels = self._levels(a)
-        frontier = None if levels is None else self._frontier(levels)
-        if frontier is None or frontier.first().T > b:
+        def excess(risk: float) -> float:
+            return float(other.bound_at(risk, size)) - most
+
+        if excess(0.0) > 0.0 or excess(1.0) <= 0.0:
+            return -1.0 if excess(0.0) > 0.0 else 1.0
+        return min(float(brentq(excess, 0.0, 1.0, xtol=0.1 * ROUNDED)) + 0.2 * ROUNDED, 1.0)
+
+    def _push(self, branches: list[tuple[float, int, _Lines, _Lines]], order: count[int], a: _Lines, b: _Lines) -> None:
+        """Bound an interval of sizes from below, and keep it if it may hold a smaller bound."""
+        if a.table is None:
+            # Nor do larger sizes leave anything.
             return
-        z = _at_size(frontier, b)
-        # Every line that was looked at bounds the risk at sizes of at most b.
-        lines = [line for line in map(frontier.line, frontier.known) if line.slope > 0.0]
-        x = max(max(((line.height - b) / line.slope for line in lines), default=0.0), 0.0)
-        lower = float(self.problem.bound_at(min(max(frontier.least + x, 0.0), 1.0), a))
-        self._try(frontier.posterior(z))
-        tight = self._levels(b)
-        inner = None if tight is None else self._frontier([max(level - 1e-12, 0.0) for level in tight])
-        if inner is not None and inner.first().T <= b:
-            self._try(inner.posterior(_at_size(inner, b)))
+        table = a.table if b.table is None else np.vstack((a.table, b.table))
+        width = max(b.size - a.size, np.finfo(float).tiny)
+        slope, height, nu = table[:, 0], table[:, 1], table[:, 2:]
+        heights, slopes = height - nu @ a.levels - slope * a.size, slope - nu @ ((a.levels - b.levels) / width)
+        lines = [Lines(0.0, 0.0, *each) for each in zip(slopes.tolist(), heights.tolist(), strict=True)]
+        wider, risks = vertices([Lines(0.0, 0.0, 0.0, 0.0), *lines], width)
+        lower = float(np.min(self.problem.bound_at(np.clip(risks, 0.0, 1.0), a.size + wider)))
         if lower < self.best * (1.0 - self.tolerance):
             heapq.heappush(branches, (lower, next(order), a, b))
 
@@ -185,14 +201,23 @@ class _Branches:
                     self.best, self.posterior = bound, q
 
 
-def _at_size(frontier: ConstrainedFrontier, size: float) -> float:
+class _Lines(NamedTuple):
+    """What is known of posteriors at a size, with the levels of their other risks there."""
+
+    size: float
+    levels: NDArray[np.float64]
+    #: A row for each line: 1/γ, height over γ with the levels, and ν/γ; None where no posterior keeps the levels.
+    table: NDArray[np.float64] | None
+
+
+def _at_size(frontier: ConstrainedFrontier, size: float, high: float) -> float:
     """The coordinate at which the frontier's size is a number, or a little below; its end where that is larger."""
     from scipy.optimize import brentq
 
     def excess(z: float) -> float:
         return float(frontier.line(z).T) - size * (1.0 - SHORT)
 
-    low, high = -12.0, frontier.last
-    if excess(high) <= 0.0 or excess(low) >= 0.0:
-        return high if excess(high) <= 0.0 else low
+    low = -12.0
+    if excess(low) >= 0.0 or excess(high) <= 0.0:
+        return low if excess(low) >= 0.0 else high
     return float(brentq(excess, low, high, xtol=0.1 * SHORT))

@@ -70,7 +70,7 @@ class ConstrainedFrontier(Frontier):
             tilts = map(self._read, hints[:-1])
             self.hints = {math.log(tilt.beta): tilt for tilt in tilts if tilt.beta > 0.0}
         if multipliers is None:
-            self.last, self.bottom_multipliers = self._walk(whole=False)
+            self.last, self.bottom_multipliers = self.walk(whole=False)
         else:
             self.bottom_multipliers = multipliers
         #: The smallest risk above that of all classifiers, as the multipliers prove it.
@@ -86,9 +86,9 @@ class ConstrainedFrontier(Frontier):
     @cached_property
     def last(self) -> float:
         """A coordinate from which on the risk is the smallest, but for rounding; or from which on no bound is."""
-        return self._walk(whole=True)[0]
+        return self.walk()[0]
 
-    def _walk(self, whole: bool) -> tuple[float, NDArray[np.float64]]:
+    def walk(self, whole: bool = True) -> tuple[float, NDArray[np.float64]]:
         """Go along the frontier to its end; or, when that takes long, to where no smaller bound can follow: that of the
         smallest risk, at the size reached, is no smaller than one that was met. Returns the coordinate and the
         multipliers that prove the smallest risk."""

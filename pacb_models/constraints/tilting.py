@@ -124,7 +124,11 @@ class Tilting:
             if following in (theta, low, high):
                 break
             theta = following
-        if below is not None and above is not None and above[0] < math.inf:
+        if not math.isfinite(total):
+            # θ is so large that its last digit decides.
+            q = np.where(tilts == tilts.min(), self.p, 0.0)
+            q /= np.add.reduce(q)
+        elif below is not None and above is not None and above[0] < math.inf:
             # Above order two weights leave zero so fast that two neighbouring numbers θ may be on both sides.
             share = (1.0 - below[0]) / (above[0] - below[0])
             q = (1.0 - share) * below[1] + share * above[1]

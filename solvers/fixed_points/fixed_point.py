@@ -122,6 +122,11 @@ class _Scheme:
 
     def at(self, z: float) -> _Point:
         line = self.frontier.line(z) if math.isfinite(z) else self.last if z > 0.0 else self.first
+        if self.problem.posteriors is not None:
+            # Where the line touches, not where it was lowered to for a proof.
+            q = self.frontier.posterior(z)
+            line = line._replace(x=max(self.problem.empirical_risk(q) - self.frontier.least, 0.0))
+            line = line._replace(T=self.problem.divergence_size(q))
         L = min(self.frontier.least + line.x, 1.0)
         slopes, wanted = self.problem.slopes_at(L, line.T), self.exchange_rate(L, line.T)
         difference = abs(wanted - line.slope) if wanted != line.slope else 0.0

@@ -41,3 +41,10 @@ def test_what_contradicts(changes, complaint):
     wrong = replace(other, **{name: ours.bound + change for name, change in changes.items()})
     assert complaint in contradictions(ours, [wrong])
     assert contradictions(replace(ours, is_global=False), [other]) == ["ours is open"]
+
+
+@pytest.mark.parametrize("seed", [103, 490])
+def test_steep_lines_at_the_end_do_not_spoil_the_proof(seed):
+    solution = pm.solve(random_problem(seed), "frontier")
+    assert solution.is_global
+    assert "gap" not in solution.message

@@ -25,10 +25,10 @@ def test_no_posterior_of_a_grid_is_below(first, second, share, divergence, dista
     misses = pm.BoundProblem(second, m=200, divergence=divergence, distance="kl")
     smallest, free = pm.solve(misses).bound, misses.bound(pm.solve(errors).posterior)
     limit = smallest + share * (free - smallest) + 1e-6
-    found = pm.minimise_certified(errors, {"misses": (misses, limit)}, tolerance=1e-3)
+    found = pm.minimise_certified(errors, {"misses": (misses, limit)}, tolerance=1e-5)
     assert found.bounds["misses"] == misses.bound(found.posterior) <= limit
     assert found.bound == errors.bound(found.posterior)
-    assert found.bound * (1.0 - 1.1e-3) <= found.lower_bound <= found.bound
+    assert found.bound * (1.0 - 1.1e-5) <= found.lower_bound <= found.bound
     kept = [q for q in grid() if misses.bound(q) <= limit]
     assert all(errors.bound(q) >= found.lower_bound for q in kept)
 

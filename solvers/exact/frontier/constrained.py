@@ -18,7 +18,7 @@ from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 
 from .branching import CLOSED, Branching
-from .search import Search
+from .search import GAP, Search
 
 #: What rounding may add to a bound that is computed from a certificate.
 ROUNDING = 1e-13
@@ -30,11 +30,12 @@ def minimise(problem: BoundProblem, hints: NDArray[np.float64] | None = None) ->
     assert posteriors is not None
     if posteriors.support is None:
         frontier = ConstrainedFrontier(problem, hints=hints)
-        outcome = Search(problem, frontier).outcome()
+        search = Search(problem, frontier)
+        outcome = search.outcome()
         certificate = outcome.details["certificate"] = frontier.certificate()
-        if outcome.lower_bound is not None:
-            # No more than what anybody can check.
-            outcome.lower_bound = min(outcome.lower_bound, proven(problem, certificate) * (1.0 - ROUNDING))
+        if search.may_claim():
+            # What anybody can check, no more and no less.
+            outcome.lower_bound, outcome.is_global = proven(problem, certificate) * (1.0 - ROUNDING), True
         return _checked(problem, outcome)
     if posteriors.rows or posteriors.boxed:
         return Branching(problem).outcome()
@@ -47,7 +48,6 @@ def _checked(problem: BoundProblem, outcome: Outcome) -> Outcome:
     lower, posterior = outcome.lower_bound, outcome.posterior
     if lower is None or posterior is None or not math.isfinite(lower):
         return replace(outcome, is_global=False, lower_bound=None)
-    if lower >= problem.bound(posterior) * (1.0 - CLOSED):
-        return outcome
-    said = f" A gap is left: no posterior's bound is below {lower:.12g}." if outcome.is_global else ""
-    return replace(outcome, is_global=False, message=outcome.message + said)
+    closed = lower >= problem.bound(posterior) * (1.0 - CLOSED)
+    message = outcome.message.partition(GAP)[0] + ("" if closed else f"{GAP}{lower:.12g}.")
+    return replace(outcome, is_global=closed, message=message)

@@ -50,6 +50,8 @@ CUTS = np.array([0.2, 0.4, 0.6, 0.8])
 ROUNDS = 60
 #: Intervals that are cut in one round, at most.
 MOST_CUT = 64
+#: How a gap is said.
+GAP = " A gap is left: no posterior's bound is below "
 #: Turns whose empirical risks differ by less than this part of the range of the risks are one, seen twice.
 SAME = 1e-12
 
@@ -356,7 +358,7 @@ class Search:
         constrained = self.problem.posteriors is not None
         nearest = "the one nearest to the prior" if constrained else "the prior"
         message = f"no posterior is better than {nearest}: all risks are equal, or the bound is the same everywhere."
-        proven = self._may_claim()
+        proven = self.may_claim()
         prior = self.frontier.posterior(-math.inf) if constrained else self.problem.prior.copy()
         return Outcome(
             prior,
@@ -367,20 +369,20 @@ class Search:
             lower_bound=bound * (1.0 - self.frontier.gap) if proven else None,
         )
 
-    def _may_claim(self) -> bool:
+    def may_claim(self) -> bool:
         """The theorem needs a distance that is jointly convex, and a budget that is concave."""
         return concave_inverse(self.problem.distance_function) and concave_budget(self.problem)
 
     def _report(self, smallest: float) -> Outcome:
         best, *others = self._distinct()
-        proven = self._may_claim()
+        proven = self.may_claim()
         closed = smallest >= best.bound * (1.0 - 2.0 * self.frontier.gap)
         message = f"the best of {len(others) + 1} local minima" if others else "no other local minimum was"
         message += " that were met along the frontier." if others else " met along the frontier."
         if not proven:
             message += " Nothing is proven: on a grid the distance is not jointly convex, or the budget not concave."
         elif not closed and smallest == smallest:
-            message += f" A gap is left: no posterior's bound is below {smallest:.12g}."
+            message += f"{GAP}{smallest:.12g}."
         return Outcome(
             posterior=self.frontier.posterior(best.z),
             status="optimal",
