@@ -14,17 +14,11 @@ from .. import verdict
 from ..harness.environment import Environments
 from ..verdict import LOCAL
 from . import missed, pictures
-from .details import details, families, milliseconds
+from .details import COUNT, SOLVER, details, families, milliseconds
 from .drawing import Looks
 from .paper_methods import paper_parts
-from .part import Part
-from .tables import Column, Table
+from .tables import Column, Part, Table
 from .wording import counted, duration, listed, percent, significant
-
-INTRODUCTION = (
-    "Each problem asks for the weights of H classifiers that make a PAC-Bayesian bound on their risk as small as "
-    "possible."
-)
 
 Say = Callable[[str], None]
 
@@ -89,7 +83,10 @@ def describe(results: pd.DataFrame, environments: Environments, say: Say) -> Con
 def _introduction(runs: pd.DataFrame) -> str:
     known = runs.groupby("problem")["reference_bound"].first().notna()
     which = "all of them" if known.all() else f"{known.sum()} of {counted(len(known), 'problem')}"
-    return f"{INTRODUCTION} The true minimum is certified for {which}."
+    return (
+        "Each problem asks for the weights of H classifiers that make a PAC-Bayesian bound on their risk as small as "
+        f"possible. The true minimum is certified for {which}."
+    )
 
 
 def _subtitle(runs: pd.DataFrame) -> str:
@@ -192,26 +189,23 @@ def _solvers(each: pd.DataFrame, table: pd.DataFrame) -> Part:
 def solvers_table(each: pd.DataFrame) -> Table:
     """The one table: a row for each solver."""
     table = verdict.by_solver(each)
-    columns = [Column("solver", "method", numeric=False)]
-    groups = pictures.classes(each)
-    for title, rows in groups.items():
+    columns = [SOLVER]
+    for title, rows in pictures.classes(each).items():
         tallies = verdict.by_solver(rows).set_index("method")
         texts = {line.method: f"{line.found}/{line.runs}" for line in tallies.reset_index().itertuples()}
         table[f"share {title}"] = table["method"].map(tallies["share"])
         table[f"tally {title}"] = table["method"].map(texts)
         words = {"One": "found, one minimum", "Sev": "found, several minima"}.get(title[:3], "found")
         columns.append(Column(words, f"share {title}", text=f"tally {title}"))
-    columns.append(Column("false claims", "false_claims", "{:.0f}".format))
-    columns.append(Column("median [ms]", "median", milliseconds))
-    columns.append(Column("90 % [ms]", "ninety", milliseconds))
+    columns.append(Column("false claims", "false_claims", COUNT))
+    columns += [Column("median [ms]", "median", milliseconds), Column("90 % [ms]", "ninety", milliseconds)]
     columns.append(Column("× fastest", "relative", lambda value: significant(value, 2)))
-    if table["evaluations"].notna().any():
-        columns.append(Column("gradients", "evaluations", "{:.0f}".format))
     notes = [
         "False claims: the solver says “optimal”, and it is not the optimum. Times are those of the runs that found "
         "the optimum, with set-up. × fastest: the median of the ratios to the fastest solver of each problem."
     ]
-    if "gradients" in [column.title for column in columns]:
+    if table["evaluations"].notna().any():
+        columns.append(Column("gradients", "evaluations", COUNT))
         notes.append("Gradients: median number of gradient evaluations, for the solvers that count them.")
     return Table.of("solvers", "", columns, table, notes)
 
@@ -251,21 +245,20 @@ def _used(environments: Environments, runs: pd.DataFrame) -> dict[int, dict[str,
 
 def _differences(entries: list[dict[str, Any]]) -> list[str]:
     """The facts in which environments differ, the date aside."""
-    flat = [dict(_flat(entry)) for entry in entries]
-    names = dict.fromkeys(name for facts in flat for name in facts if name != "date")
-    return [name for name in names if len({str(facts.get(name)) for facts in flat}) > 1]
+    names = dict.fromkeys(name for entry in entries for name in _flat(entry) if name != "date")
+    return [name for name in names if len({str(_flat(entry).get(name)) for entry in entries}) > 1]
 
 
-def _flat(environment: dict[str, Any]) -> list[tuple[str, Any]]:
-    entries: list[tuple[str, Any]] = []
+def _flat(environment: dict[str, Any]) -> dict[str, Any]:
+    entries: dict[str, Any] = {}
     for name, value in environment.items():
-        entries += value.items() if isinstance(value, dict) else [(name.removesuffix("_bytes"), value)]
+        entries |= value if isinstance(value, dict) else {name.removesuffix("_bytes"): value}
     return entries
 
 
 def _software(runs: pd.DataFrame, environments: Environments) -> Part:
     used = _used(environments, runs)
-    described = {number: dict(_flat(entry)) | _named_by_runs(runs, number) for number, entry in used.items()}
+    described = {number: _flat(entry) | _named_by_runs(runs, number) for number, entry in used.items()}
     names = dict.fromkeys(name for facts in described.values() for name in facts)
     records = pd.DataFrame({"what": ["runs", *names]})
     columns = [Column("what", "what", numeric=False)]

@@ -17,8 +17,7 @@ from pacb_models.files import write_atomically
 from ..harness.results import export, load_results
 from ..harness.suites import suite, suite_names
 from .content import Content
-from .part import Part
-from .tables import as_markdown, markdown_text
+from .tables import Part, as_markdown, markdown_text
 
 #: Files of the run that lie beside the page.
 PARQUET, ENVIRONMENT = "results.parquet", "environment.json"

@@ -9,7 +9,7 @@ import pandas as pd
 from .. import verdict
 from . import missed, pictures
 from .drawing import Looks
-from .part import Part
+from .tables import Part
 from .wording import counted, duration, listed, percent
 
 #: Methods of the paper.

@@ -51,6 +51,30 @@ def classes(each: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {title: rows for title, rows in parts.items() if len(rows)}
 
 
+class Chart:
+    """One pair of axes on which methods are compared: each has its look, its name beside it, and words to point at."""
+
+    def __init__(self, stem: str, number: int, looks: Looks, width: float, height: float):
+        self.stem, self.number, self.looks = stem, number, looks
+        self.figure, self.axis = new_axes(width, height)
+        self.tips: dict[str, str] = {}
+        self.ends: list[Named] = []
+
+    def plot(self, method: str, x: Any, y: Any, words: str, **look: Any) -> None:
+        """A curve; the end of a method that is named gets its name."""
+        look, gid = {**self.looks[method], **look}, f"{self.stem}-{self.number}:{method}"
+        self.axis.plot(x, y, gid=gid, **look)
+        self.tips[gid] = f"{method}: {words}"
+        if method in self.looks.named:
+            self.ends.append(Named(x[-1], y[-1], method, look["color"]))
+
+    def picture(self, description: str, right: float = 1.0) -> Picture:
+        """The picture, with the curves named at the right; those names need room."""
+        settle(self.figure, right)
+        name_ends(self.axis, self.ends)
+        return draw(f"{self.stem}-{self.number + 1}", description, self.figure, self.tips)
+
+
 def overview(each: pd.DataFrame, looks: Looks) -> tuple[Picture, ...]:
     """Optima found against the median time of the runs that found one, a mark for each method; easy and hard ones."""
     parts = classes(each)
@@ -74,7 +98,9 @@ def overview(each: pd.DataFrame, looks: Looks) -> tuple[Picture, ...]:
                 f"{line.method}: {line.found} of {line.runs} found ({percent(line.share)}), "
                 f"median {duration(line.median)}, 90 % within {duration(line.ninety)}"
             )
-            points.append(Named(line.median, 100 * line.share, line.method, _ink(looks, line.method)))
+            # The grey of the unnamed is too light for words.
+            ink = "#666666" if look["color"] == PALE else look["color"]
+            points.append(Named(line.median, 100 * line.share, line.method, ink))
         axis.set(xlim=limits, ylim=(bottom, 100 + 0.18 * (100 - bottom)))
         axis.set(yticks=np.arange(bottom, 101, 10 if bottom >= 40 else 20))
         axis.set(xlabel="median time of the runs that found it, set-up included", ylabel="optima found [%]")
@@ -93,11 +119,6 @@ def overview(each: pd.DataFrame, looks: Looks) -> tuple[Picture, ...]:
         description = f"{title}: optima found against median time, a mark for each solver."
         drawn.append(draw(f"overview-{number + 1}", description, figure, tips))
     return tuple(drawn)
-
-
-def _ink(looks: Looks, method: str) -> str:
-    """The colour of a name; that of the unnamed is dark enough to be read."""
-    return "#666666" if looks[method]["color"] == PALE else looks[method]["color"]
 
 
 def family_of(dataset: Any) -> str:
@@ -226,30 +247,25 @@ def growth(
     """Time (or another quantity) of solved runs against H, the median at each size; a picture for each kind."""
     solved = each[each["found"] & (each[quantity] > 0) & each["kind"].isin(kinds)]
     limits = solved[quantity].min() / 2, solved[quantity].max() * 2
-    show = _quantity(quantity)
+    what, show = "memory added while solving", lambda size: f"{size / 1e6:g} MB"
+    if quantity == "total_seconds":
+        what, show = "median time, set-up included", lambda seconds: duration(seconds, digits=1)
     drawn = []
     for number, kind in enumerate(kinds):
         rows = solved[solved["kind"] == kind]
         sizes = rows["H"] if rows["H"].nunique() <= SIZES else 10 ** (np.round(2 * np.log10(rows["H"])) / 2)
-        figure, axis = new_axes(4.4, 3.6)
-        tips, ends = {}, []
+        chart = Chart(name, number, looks, 4.4, 3.6)
         for method in sorted(rows["method"].unique(), key=looks.named.__contains__):
             of_method = rows[rows["method"] == method]
             curve = of_method.groupby(sizes[of_method.index])[["H", quantity]].median()
-            look, named, gid = looks[method], method in looks.named, f"{name}-{number}:{method}"
-            axis.plot(curve["H"], curve[quantity], ms=4 if named else 2.5, lw=1.8 if named else 1.0, gid=gid, **look)
             points = (f"{show(value)} at H = {size:,.0f}" for size, value in curve.itertuples(index=False))
-            tips[gid] = f"{method}: {', '.join(points)}"
-            if named:
-                ends.append(Named(curve["H"].iloc[-1], curve[quantity].iloc[-1], method, look["color"]))
-        axis.set_title(kind_title(kind), loc="left", fontsize=10.0)
-        what = "median time, set-up included" if quantity == "total_seconds" else "memory added while solving"
-        axis.set(xlabel="number of classifiers H", ylabel=what, ylim=limits)
-        log_axis(axis.xaxis, _power)
-        log_axis(axis.yaxis, show)
-        settle(figure, right=0.8)
-        name_ends(axis, ends)
-        drawn.append(draw(f"{name}-{number + 1}", f"{what.capitalize()}, against H: {kind_title(kind)}.", figure, tips))
+            weight = {"ms": 4, "lw": 1.8} if method in looks.named else {"ms": 2.5, "lw": 1.0}
+            chart.plot(method, curve["H"].to_numpy(), curve[quantity].to_numpy(), ", ".join(points), **weight)
+        chart.axis.set_title(kind_title(kind), loc="left", fontsize=10.0)
+        chart.axis.set(xlabel="number of classifiers H", ylabel=what, ylim=limits)
+        log_axis(chart.axis.xaxis, _power)
+        log_axis(chart.axis.yaxis, show)
+        drawn.append(chart.picture(f"{what.capitalize()}, against H: {kind_title(kind)}.", 0.8))
     return tuple(drawn)
 
 
@@ -263,12 +279,6 @@ def _power(value: float) -> str:
     return f"{value:g}" if value < 1e4 else "10" + str(exponent).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
-def _quantity(quantity: str) -> Any:
-    if quantity == "total_seconds":
-        return lambda seconds: duration(seconds, digits=1)
-    return lambda size: f"{size / 1e6:g} MB"
-
-
 def kind_title(kind: str) -> str:
     """A kind in words.
 
@@ -279,34 +289,27 @@ def kind_title(kind: str) -> str:
     return f"{distance} distance, {divergence or 'χ²'}"
 
 
-def profile(rows: pd.DataFrame, looks: Looks, kind: str, name: str) -> Picture:
+def profile(rows: pd.DataFrame, looks: Looks, kind: str, number: int) -> Picture:
     """Dolan and Moré's performance profile: the share of problems solved within a multiple of the fastest time."""
-    figure, axis = new_axes(5.6, 3.6)
     # Without the methods that others ran, whose times we do not know.
     rows = rows[~rows["method"].isin(rows.loc[rows["total_seconds"].isna(), "method"])]
-    found = rows[rows["found"]]
-    times = found.groupby(["problem", "method"])["total_seconds"].min().clip(lower=1e-7)
+    times = rows[rows["found"]].groupby(["problem", "method"])["total_seconds"].min().clip(lower=1e-7)
     ratios = times / times.groupby("problem").transform("min")
     right = 1.2 * max(2.0, ratios.max() if len(ratios) else 2.0)
-    ends, tips = [], {}
+    chart = Chart("profile", number, looks, 5.6, 3.6)
     counts = rows.groupby("method")["problem"].nunique()
     for method in sorted(counts.index, key=looks.named.__contains__):
         reached = np.sort(ratios[ratios.index.get_level_values("method") == method].to_numpy())
         steps = np.concatenate([[1.0], reached, [right]])
         shares = np.searchsorted(reached, steps, side="right") / counts[method]
-        look = {**looks[method], "marker": ""}
-        gid = f"{name}:{method}"
-        axis.step(steps, 100 * shares, where="post", lw=1.8 if method in looks.named else 0.9, gid=gid, **look)
-        tips[gid] = f"{method}: the fastest on {percent(shares[0])}, solves {percent(shares[-1])}"
-        if method in looks.named:
-            ends.append(Named(right, 100 * shares[-1], method, look["color"]))
-    axis.set(xlim=(1.0, right), ylim=(0, 103), ylabel="problems solved [%]")
-    axis.set_xlabel("time as a multiple of the fastest solver's")
-    log_axis(axis.xaxis, "{:g}".format)
-    axis.set_title(kind_title(kind), loc="left", fontsize=10.0)
-    settle(figure, right=0.84)
-    name_ends(axis, ends)
-    return draw(name, f"Performance profile, {kind_title(kind)}.", figure, tips)
+        words = f"the fastest on {percent(shares[0])}, solves {percent(shares[-1])}"
+        look = {"marker": "", "drawstyle": "steps-post", "lw": 1.8 if method in looks.named else 0.9}
+        chart.plot(method, steps, 100 * shares, words, **look)
+    chart.axis.set(xlim=(1.0, right), ylim=(0, 103), ylabel="problems solved [%]")
+    chart.axis.set_xlabel("time as a multiple of the fastest solver's")
+    log_axis(chart.axis.xaxis, "{:g}".format)
+    chart.axis.set_title(kind_title(kind), loc="left", fontsize=10.0)
+    return chart.picture(f"Performance profile, {kind_title(kind)}.", 0.84)
 
 
 def paths(cases: Sequence[Case], looks: Looks, name: str = "path") -> tuple[Picture, ...]:

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from .drawing import Picture
+
 #: No value.
 NONE = "–"
 
@@ -112,6 +114,18 @@ def _cell(column: Column, record: pd.Series) -> Cell:
     number = math.nan if value is None else float(value)
     shown = NONE if math.isnan(number) else record[column.text] if column.text else column.show(value)
     return Cell(shown, value=number)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a report: a finding, the picture that shows it, and words or a table on it."""
+
+    anchor: str
+    title: str
+    text: str = ""
+    pictures: tuple[Picture, ...] = ()
+    tables: tuple[Table, ...] = ()
+    points: tuple[str, ...] = ()
 
 
 def as_markdown(table: Table) -> str:
