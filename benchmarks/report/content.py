@@ -258,24 +258,19 @@ def _flat(environment: dict[str, Any]) -> dict[str, Any]:
 
 def _software(runs: pd.DataFrame, environments: Environments) -> Part:
     used = _used(environments, runs)
-    described = {number: _flat(entry) | _named_by_runs(runs, number) for number, entry in used.items()}
-    names = dict.fromkeys(name for facts in described.values() for name in facts)
-    records = pd.DataFrame({"what": ["runs", *names]})
     columns = [Column("what", "what", numeric=False)]
-    for number, facts in described.items():
-        count = int((runs["environment"] == number).sum())
-        records[str(number)] = [str(count), *(_fact(name, facts.get(name)) for name in names)]
+    facts: dict[str, dict[str, Any]] = {}
+    for number, entry in used.items():
+        here = runs[runs["environment"] == number]
+        # Nobody but the programs that solvers ran know their versions.
+        programs = here.dropna(subset="software").groupby("method", sort=False)["software"]
+        named = programs.agg(lambda texts: ", ".join(sorted(set(texts)))).to_dict()
+        known = {"runs": len(here), **_flat(entry), **named}
+        known |= {"memory": f"{known['memory'] / 2**30:.1f} GiB"} if known.get("memory") else {}
+        facts[str(number)] = known
         columns.append(Column(f"environment {number}" if len(used) > 1 else "value", str(number), numeric=False))
+    names = dict.fromkeys(name for known in facts.values() for name in known)
+    records = pd.DataFrame({"what": list(names)})
+    for place, known in facts.items():
+        records[place] = ["not installed" if known.get(name) is None else str(known[name]) for name in names]
     return Part("software", "Machine and versions", tables=(Table.of("environment", "", columns, records),))
-
-
-def _named_by_runs(runs: pd.DataFrame, environment: int) -> dict[str, Any]:
-    """The programs that solvers ran, with the versions that those gave: nobody but they know them."""
-    here = runs[(runs["environment"] == environment) & runs["software"].notna()]
-    return {
-        method: ", ".join(sorted(set(here.loc[here["method"] == method, "software"]))) for method in set(here["method"])
-    }
-
-
-def _fact(name: str, value: Any) -> str:
-    return "not installed" if value is None else f"{value / 2**30:.1f} GiB" if name == "memory" else str(value)

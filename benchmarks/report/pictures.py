@@ -61,17 +61,21 @@ class Chart:
         self.ends: list[Named] = []
 
     def plot(self, method: str, x: Any, y: Any, words: str, **look: Any) -> None:
-        """A curve; the end of a method that is named gets its name."""
+        """A curve, or a point, with words."""
         look, gid = {**self.looks[method], **look}, f"{self.stem}-{self.number}:{method}"
         self.axis.plot(x, y, gid=gid, **look)
         self.tips[gid] = f"{method}: {words}"
-        if method in self.looks.named:
-            self.ends.append(Named(x[-1], y[-1], method, look["color"]))
+        # The grey of those that are not named in every picture is too light for words.
+        self.ends.append(Named(x[-1], y[-1], method, "#666666" if look["color"] == PALE else look["color"]))
 
     def picture(self, description: str, right: float = 1.0) -> Picture:
-        """The picture, with the curves named at the right; those names need room."""
+        """The picture, with the names of points beside them, or the named curves named at the right."""
         settle(self.figure, right)
-        name_ends(self.axis, self.ends)
+        named = [end for end in self.ends if end.name in self.looks.named]
+        if right < 1.0:
+            name_ends(self.axis, named)
+        else:
+            name_points(self.axis, named + [end for end in self.ends if end not in named], size=9.0)
         return draw(f"{self.stem}-{self.number + 1}", description, self.figure, self.tips)
 
 
@@ -87,20 +91,15 @@ def overview(each: pd.DataFrame, looks: Looks) -> tuple[Picture, ...]:
     bottom = max(0.0, min(10 * np.floor(least / 10) - 10, 60.0))
     drawn = []
     for number, (title, table) in enumerate(tables.items()):
-        figure, axis = new_axes(4.9, 3.4)
-        tips, points = {}, []
+        chart = Chart("overview", number, looks, 4.9, 3.4)
+        axis = chart.axis
         for line in table.itertuples():
-            look, gid = looks[line.method], f"overview-{number}:{line.method}"
             if each["start"].nunique() > 1:
-                axis.vlines(line.median, 100 * line.low, 100 * line.high, color=look["color"], lw=1.0, alpha=0.5)
-            axis.plot(line.median, 100 * line.share, ls="", marker=look["marker"], ms=8, color=look["color"], gid=gid)
-            tips[gid] = (
-                f"{line.method}: {line.found} of {line.runs} found ({percent(line.share)}), "
-                f"median {duration(line.median)}, 90 % within {duration(line.ninety)}"
-            )
-            # The grey of the unnamed is too light for words.
-            ink = "#666666" if look["color"] == PALE else look["color"]
-            points.append(Named(line.median, 100 * line.share, line.method, ink))
+                colour = looks[line.method]["color"]
+                axis.vlines(line.median, 100 * line.low, 100 * line.high, color=colour, lw=1.0, alpha=0.5)
+            tally = f"{line.found} of {line.runs} found ({percent(line.share)})"
+            times = f"median {duration(line.median)}, 90 % within {duration(line.ninety)}"
+            chart.plot(line.method, [line.median], [100 * line.share], f"{tally}, {times}", linestyle="", ms=8)
         axis.set(xlim=limits, ylim=(bottom, 100 + 0.18 * (100 - bottom)))
         axis.set(yticks=np.arange(bottom, 101, 10 if bottom >= 40 else 20))
         axis.set(xlabel="median time of the runs that found it, set-up included", ylabel="optima found [%]")
@@ -113,11 +112,7 @@ def overview(each: pd.DataFrame, looks: Looks) -> tuple[Picture, ...]:
         if words:
             text = "\n".join(literal(line, longest=80) for line in words)
             axis.text(0.02, 0.02, text, transform=axis.transAxes, fontsize=8.0, color="#666666")
-        settle(figure)
-        points.sort(key=lambda point: point.name not in looks.named)
-        name_points(axis, points, size=9.0)
-        description = f"{title}: optima found against median time, a mark for each solver."
-        drawn.append(draw(f"overview-{number + 1}", description, figure, tips))
+        drawn.append(chart.picture(f"{title}: optima found against median time, a mark for each solver."))
     return tuple(drawn)
 
 

@@ -134,14 +134,10 @@ def as_markdown(table: Table) -> str:
     marks = ["---:" if numeric else "---" for numeric in table.numeric]
     heading = [f"**{markdown_text(table.title)}**", ""] if table.title else []
     lines = [*heading, pipes(map(markdown_text, titles)), pipes(marks)]
-    lines += [pipes(map(_emphasised, row)) for row in table.rows]
+    bold = {"best": "**{}**"}
+    lines += [pipes(bold.get(cell.kind, "{}").format(markdown_text(cell.text)) for cell in row) for row in table.rows]
     lines += ["", *(f"* {markdown_text(note)}" for note in table.notes)]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _emphasised(cell: Cell) -> str:
-    text = markdown_text(cell.text)
-    return f"**{text}**" if cell.kind == "best" else text
 
 
 def pipes(texts: Any) -> str:
@@ -163,7 +159,8 @@ def markdown_text(text: str) -> str:
 def as_latex(table: Table) -> str:
     """A floating table in the style of booktabs, shrunk to the width of the page where it is wider."""
     alignment = "".join("r" if numeric else "l" for numeric in table.numeric)
-    body = [" & ".join(_latex_cell(cell) for cell in row) + r" \\" for row in table.rows]
+    font = {"best": r"\textbf{%s}", "printed": r"\textit{%s}"}
+    rows = [[font.get(cell.kind, "%s") % latex_text(cell.text) for cell in row] for row in table.rows]
     lines = [
         r"\begin{table}[H]",
         r"\centering",
@@ -174,7 +171,7 @@ def as_latex(table: Table) -> str:
         r"\toprule",
         *_latex_headings(table),
         r"\midrule",
-        *body,
+        *(" & ".join(row) + r" \\" for row in rows),
         r"\bottomrule",
         r"\end{tabular}",
         r"\end{adjustbox}",
@@ -202,11 +199,6 @@ def _latex_headings(table: Table) -> list[str]:
             rules.append(rf"\cmidrule(lr){{{position}-{position + width - 1}}}")
         position += width
     return [" & ".join(spans) + r" \\", "".join(rules), line]
-
-
-def _latex_cell(cell: Cell) -> str:
-    text = latex_text(cell.text)
-    return {"best": rf"\textbf{{{text}}}", "printed": rf"\textit{{{text}}}"}.get(cell.kind, text)
 
 
 #: Single marks, and after them words that are made of several.

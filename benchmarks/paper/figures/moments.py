@@ -45,18 +45,14 @@ def draw(result: dict[str, Any]) -> Figure:
         for (m, curve), look in zip(result[version].items(), SERIES):
             values = np.array(curve)
             axis.plot(GRID, values, label=f"m = {m}", **look)
-            peaks = _peaks(values)
+            # Rounding must not hide one of two mirrored points where the largest value is attained.
+            peaks = np.flatnonzero(values >= values.max() * (1.0 - 1e-9))
             axis.plot(GRID[peaks], values[peaks], "o", color=look["color"])
         axis.set(title=title, xlabel="true risk l", ylim=(0.0, None), xlim=(0.0, 1.0))
         axis.ticklabel_format(axis="y", style="sci", scilimits=(0, 0), useMathText=True)
     axes[0].set_ylabel("I(m, l)")
     legend_below(figure, axes[0], len(SIZES))
     return figure
-
-
-def _peaks(values: np.ndarray) -> np.ndarray:
-    """Where the largest value is attained; rounding must not hide one of two mirrored points."""
-    return np.flatnonzero(values >= values.max() * (1.0 - 1e-9))
 
 
 SQUARED = FigureItem(

@@ -23,8 +23,10 @@ BEYOND_ROW = "over-1028"
 def fill(study: Study, entries: Entries) -> dict[str, Any]:
     sizes = [int(row) for row in printed("constants").row.unique() if row != BEYOND_ROW]
     large = {name: table.m for name, table in study.tables.items() if table.m > LARGEST_COMPUTED}
+    # Half of the paper's grid: its sum is symmetric about one half.
+    grid = np.arange(500, 1000) / 1000
     for m in sizes:
-        entries.add(str(m), "l_star", "paper", _maximiser_on_the_grid(m))
+        entries.add(str(m), "l_star", "paper", float(grid[np.argmax(moment_curve("kl", m, grid, "paper"))]))
         entries.add(str(m), "l_star", "exact", _maximiser(m))
         _add_constants(entries, str(m), m)
     entries.add(BEYOND_ROW, "I_kl", "paper", BEYOND)
@@ -37,12 +39,6 @@ def _add_constants(entries: Entries, row: str, m: int) -> None:
     for version in ("paper", "exact"):
         entries.add(row, "I_kl", version, moment_constant("kl", m, version))
         entries.add(row, "I_sq", version, moment_constant("squared", m, version))
-
-
-def _maximiser_on_the_grid(m: int) -> float:
-    """The l in 0.5, 0.501, …, 0.999 where the paper's sum is largest (it is symmetric about one half)."""
-    grid = np.arange(500, 1000) / 1000
-    return float(grid[np.argmax(moment_curve("kl", m, grid, "paper"))])
 
 
 def _maximiser(m: int) -> float:
