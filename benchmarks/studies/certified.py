@@ -23,7 +23,6 @@ half held out. On the same fitted classifiers and the same held-out examples, at
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 import warnings
@@ -53,7 +52,7 @@ from pacb_models.estimators.sharing import predict_members
 from pacb_models.validation import check_choice
 
 from ..experiments.datasets import load_dataset
-from .kept_rows import add_options, measured
+from .kept_rows import measured, options_for
 
 DELTA = 0.05
 TEST_SHARE = 0.1
@@ -298,22 +297,21 @@ def ratios(rows: pd.DataFrame) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is missing and print the ratios."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="CASE", help="which (all)")
-    add_options(parser, splits=10)
-    parser.add_argument(
-        "--held-out", type=float, nargs="+", default=[HELD_OUT], metavar="SHARE", help="of what is not for testing"
-    )
-    parser.add_argument("--jobs", type=int, default=None, metavar="N")
-    options = parser.parse_args(arguments)
+    share = {
+        "type": float,
+        "nargs": "+",
+        "default": [HELD_OUT],
+        "metavar": "SHARE",
+        "help": "of what is not for testing",
+    }
+    options = options_for(__doc__, "CASE", 10, arguments, held_out=share, jobs={"type": int, "metavar": "N"})
     known = cases(options.data)
     for name in options.names:
         check_choice("CASE", name, list(known))
-    splits = range(options.first, options.first + options.splits)
     rows = measured(
         options.out,
         ("split", "case", "held_out"),
-        product(splits, options.names or known, options.held_out),
+        product(options.seeds, options.names or known, options.held_out),
         lambda split, name, share: measure(known[name], split, share, options.jobs),
     )
     print(ratios(rows))
