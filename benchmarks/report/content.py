@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +19,6 @@ from .drawing import Looks
 from .paper_methods import paper_parts
 from .tables import Column, Part, Table
 from .wording import counted, duration, listed, percent, significant
-
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -42,9 +40,8 @@ class Content:
         yield from (*self.parts, *self.paper, *self.details)
 
 
-def describe(results: pd.DataFrame, environments: Environments, say: Say) -> Content:
+def describe(results: pd.DataFrame, environments: Environments) -> Content:
     """Everything the report says about the rows of a log."""
-    say("verdict")
     runs = verdict.judged(results)
     cells = verdict.condensed(runs)
     each = verdict.comparable(cells)
@@ -55,7 +52,6 @@ def describe(results: pd.DataFrame, environments: Environments, say: Say) -> Con
         table = verdict.by_solver(each)
         looks = pictures.looks_for(table)
         with styled():
-            say("pictures")
             parts = [
                 _overview(each, table, looks),
                 _matrix(each),
@@ -65,7 +61,6 @@ def describe(results: pd.DataFrame, environments: Environments, say: Say) -> Con
                 _solvers(each, table),
             ]
             paper = list(paper_parts(cells, each))
-            say("details")
             found = list(details(cells, each, looks))
     return Content(
         suite=" and ".join(map(str, runs["suite"].unique())),

@@ -28,17 +28,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.stats import beta, binom
 
 from pacb_models import BoundProblem, DirectProblem, ProblemBatch, certify, clopper_pearson, solve, solve_many
 from pacb_models.commands.program import answered
 from pacb_models.distances import BY_NAME, Distance
 from pacb_models.names import DISTANCES
-from pacb_models.processes import ended_with_us
 from pacb_models.validation import check_count, check_delta, check_jobs
 
 from ..harness.journal import kept
+from ..work import finished
 
 #: Every bound of the package that has a name.
 BOUNDS = [(distance, divergence) for divergence in ("chi2", "kl") for distance in DISTANCES[divergence]]
@@ -243,7 +242,8 @@ def table(
     named = {_digest(line): line for line in ((*case, delta, draws, seed) for case in cases)}
 
     def compute(keys: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-        return _computed([(key, named[key]) for key in keys], n_jobs, dask)
+        done = finished(_line, [named[key] for key in keys], n_jobs, dask)
+        return ((keys[place], result) for place, result in done)
 
     keys = list(named)
     found = compute(keys) if directory is None else kept(Path(directory) / "simulation.jsonl", keys, compute, resume)
@@ -268,21 +268,8 @@ def _digest(line: tuple[Any, ...]) -> str:
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 
-def _computed(
-    lines: Sequence[tuple[str, tuple[Any, ...]]], n_jobs: int, dask: str | None
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    if dask is not None:
-        from pacb_models.cluster import spread
-
-        yield from (result for _, result in spread(_line, lines, dask))
-        return
-    with ended_with_us():
-        yield from Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_line)(line) for line in lines)
-
-
-def _line(item: tuple[str, tuple[Any, ...]]) -> tuple[str, dict[str, Any]]:
-    key, (count, *arguments) = item
-    return key, asdict(count(*arguments))
+def _line(count: Callable[..., Tally], *arguments: Any) -> dict[str, Any]:
+    return asdict(count(*arguments))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
