@@ -118,7 +118,7 @@ def multipliers(problem: BoundProblem, q: np.ndarray) -> np.ndarray:
     if problem.divergence_function.steep and math.isfinite(slopes.L) and slopes.T > 0.0:
         rate = slopes.T * size_rate(problem, q, size)
         return rate * tilting(problem, q).at(slopes.L / rate).multipliers / posteriors.scales
-    found = posteriors.around(q).minimise(_finite(_gradient(problem, q, size, slopes)))[1]
+    found = posteriors.around(q).left(_finite(_gradient(problem, q, size, slopes)), q)[1]
     return np.asarray(found / posteriors.scales)
 
 
@@ -147,8 +147,7 @@ def decrease(slopes: np.ndarray, q: np.ndarray, posteriors: Posteriors | None) -
     posteriors that keep the constraints; over the simplex where there are none."""
     if posteriors is None:
         return dot(q, slopes) - float(slopes.min())
-    slopes = _finite(slopes)
-    return dot(slopes, q - posteriors.around(q).minimise(slopes)[0])
+    return posteriors.around(q).left(_finite(slopes), q)[0]
 
 
 def _decrease_from_zero_risk(problem: BoundProblem, bound: float) -> float:

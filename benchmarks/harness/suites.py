@@ -372,7 +372,7 @@ _OURS = {
 def suite_lines() -> dict[str, str]:
     """What each suite is, in a line."""
     theirs = {entry.name: f"registered by {entry.value}" for entry in registered(GROUP)}
-    return {name: (make.__doc__ or "").splitlines()[0] for name, make in _OURS.items()} | theirs
+    return {name: (make.__doc__ or name).splitlines()[0] for name, make in _OURS.items()} | theirs
 
 
 def suite_names() -> list[str]:

@@ -14,7 +14,7 @@ from ..validation import check_count
 from .certificate import Certificate
 from .certify import certify, check_names
 from .counts import whole_numbers
-from .labels import check_comparable, label_array
+from .labels import label_array, label_column
 
 
 class ErrorCounts:
@@ -53,10 +53,7 @@ class ErrorCounts:
         for position, name in enumerate(self.names):
             if name not in predictions:
                 raise InputError(f"predictions has no column {name!r}; it must have one for each classifier.")
-            column = label_array(f"predictions[{name!r}]", predictions[name])
-            if column.shape != truth.shape:
-                raise InputError(f"predictions[{name!r}] has shape {column.shape}, but y has {truth.shape}.")
-            check_comparable(f"predictions[{name!r}]", column, truth)
+            column = label_column(f"predictions[{name!r}]", predictions[name], truth, "y")
             found[position] = np.count_nonzero(column != truth)
         self.errors += found
         self.m += truth.size

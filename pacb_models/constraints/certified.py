@@ -31,6 +31,8 @@ from .kinds import average
 
 #: Intervals that are looked at, at most.
 MOST = 400
+#: By how much less than a size, relatively, is looked for, so that rounding does not lead above it.
+SHORT = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +140,8 @@ class _Branches:
             for name, other, level in zip(self.names, self.others, levels, strict=True)
         ]
         try:
-            return ConstrainedFrontier(self.problem.replace(constraints=[*self.problem.constraints, *rows]))
+            problem = self.problem.replace(constraints=[*self.problem.constraints, *rows])
+            return ConstrainedFrontier(problem, np.zeros(len(problem.posteriors.rows) if problem.posteriors else 0))
         except InputError:
             return None
 
@@ -158,17 +161,17 @@ class _Branches:
     def _push(self, branches: list[tuple[float, int, float, float]], order: count[int], a: float, b: float) -> None:
         levels = self._levels(a)
         frontier = None if levels is None else self._frontier(levels)
-        if frontier is None or frontier.ends()[0][1] > b:
+        if frontier is None or frontier.first().T > b:
             return
         z = _at_size(frontier, b)
         # Every line that was looked at bounds the risk at sizes of at most b.
-        lines = [line for line, _ in frontier.known.values() if line.slope > 0.0]
+        lines = [line for line in map(frontier.line, frontier.known) if line.slope > 0.0]
         x = max(max(((line.height - b) / line.slope for line in lines), default=0.0), 0.0)
         lower = float(self.problem.bound_at(min(max(frontier.least + x, 0.0), 1.0), a))
         self._try(frontier.posterior(z))
         tight = self._levels(b)
         inner = None if tight is None else self._frontier([max(level - 1e-12, 0.0) for level in tight])
-        if inner is not None and inner.ends()[0][1] <= b:
+        if inner is not None and inner.first().T <= b:
             self._try(inner.posterior(_at_size(inner, b)))
         if lower < self.best * (1.0 - self.tolerance):
             heapq.heappush(branches, (lower, next(order), a, b))
@@ -183,11 +186,13 @@ class _Branches:
 
 
 def _at_size(frontier: ConstrainedFrontier, size: float) -> float:
-    """The coordinate at which the frontier's size is a number; its end where that is larger."""
+    """The coordinate at which the frontier's size is a number, or a little below; its end where that is larger."""
+    from scipy.optimize import brentq
+
+    def excess(z: float) -> float:
+        return float(frontier.line(z).T) - size * (1.0 - SHORT)
+
     low, high = -12.0, frontier.last
-    if float(frontier.line(high).T) <= size:
-        return high
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if float(frontier.line(middle).T) <= size else (low, middle)
-    return low
+    if excess(high) <= 0.0 or excess(low) >= 0.0:
+        return high if excess(high) <= 0.0 else low
+    return float(brentq(excess, low, high, xtol=0.1 * SHORT))

@@ -22,18 +22,24 @@ from numpy.typing import NDArray
 
 from ..divergences.frontiers import LARGEST, Frontier, Lines
 from ..numerics.inner import combination, dot
+from ..optimality import size_rate
 from .posteriors import ROUNDING, cheapest
 from .tilting import Tilt, Tilting
 
 if TYPE_CHECKING:
-    from ..problem import BoundProblem
+    from ..problem import BoundProblem, Slopes
 
 #: A risk this close to the smallest, relative to the range of the risks, is taken for it.
 AT_LEAST = 1e-14
 #: A weight this close to its cap or floor, relatively, is at it.
 AT_BOUND = 1e-12
-#: Steps in which the end of the frontier is looked for, and the coordinate where that is given up.
-STRIDE, FURTHEST = 1.5, 60.0
+#: A smallest risk below this is zero, but for rounding.
+NO_RISK = 1e-14
+#: Steps in which the end of the frontier is looked for; the coordinate from which on a linear program is asked for the
+#: smallest risk, and the one where the end is given up.
+STRIDE, ASKED, FURTHEST = 2.0, 25.0, 60.0
+#: Passes over the classifiers that the way to the end is worth, when nothing but larger minima can be there.
+PASSES = 150
 
 
 class ConstrainedFrontier(Frontier):
@@ -48,42 +54,95 @@ class ConstrainedFrontier(Frontier):
         multipliers: NDArray[np.float64] | None = None,
         hints: NDArray[np.float64] | None = None,
     ) -> None:
-        """``multipliers`` of the rows prove the smallest risk; without them they are looked for.
-
-        ``hints``, a certificate of a similar problem, say where minimisers are looked for.
+        """``multipliers`` of the rows prove the smallest risk. Without them they are looked for, and the frontier ends
+        where no smaller bound can follow. ``hints``, a certificate of a similar problem, say where minimisers are
+        looked for.
         """
         assert problem.posteriors is not None
         super().__init__(problem.risks, problem.prior)
-        self.divergence, self.posteriors = problem.divergence_function, problem.posteriors
-        self.finite = not self.divergence.steep
+        self.problem, self.divergence, self.posteriors = problem, problem.divergence_function, problem.posteriors
+        self.finite, self.smallest = not self.divergence.steep, self.least
         self.tilting = Tilting(self.divergence, self.y, self.p, self.posteriors)
-        if multipliers is None:
-            _, multipliers = self.posteriors.minimise(self.y)
-        self.bottom, self.bottom_multipliers = self.posteriors.lowest(self.y, multipliers), multipliers
-        self.least += self.bottom
-        #: A risk above the smallest that rounding may be the reason of.
-        self.nothing = AT_LEAST * self.spread + 2.0 * ROUNDING * (self.spread + float(multipliers.sum()))
+        #: Minimisers by coordinate, with their lines, whose risks are above the smallest of all classifiers.
         self.known: dict[float, tuple[Lines, Tilt]] = {}
         self.hints: dict[float, Tilt] = {}
         if hints is not None and hints.shape[1] == 2 + len(self.posteriors.rows):
             for beta, theta, *nu in hints[:-1].tolist():
                 if beta > 0.0:
                     self.hints[math.log(beta)] = Tilt(beta, theta, np.array(nu), self.p, math.inf)
+        if multipliers is None:
+            self.last, self.bottom_multipliers = self._walk(whole=False)
+        else:
+            self.bottom_multipliers = multipliers
+        #: The smallest risk above that of all classifiers, as the multipliers prove it.
+        self.bottom = max(self.posteriors.lowest(self.y, self.bottom_multipliers), -self.least)
+        if self.least + self.bottom <= NO_RISK:
+            self.bottom = -self.least
+        self.least += self.bottom
+        #: A risk above the smallest that rounding may be the reason of.
+        self.nothing = self._rounding(self.bottom_multipliers)
+
+    # -- Where it ends -----------------------------------------------------------------------------------------------
 
     @cached_property
     def last(self) -> float:
-        """A coordinate from which on the risk is the smallest, but for rounding; found by going there."""
-        z = -2.0
-        while self.line(z).x > 0.0 and z < FURTHEST:
-            z += STRIDE
-        return z
+        """A coordinate from which on the risk is the smallest, but for rounding; or from which on no bound is."""
+        return self._walk(whole=True)[0]
 
-    def tilt(self, z: float) -> Tilt:
-        """The minimiser at a coordinate; minus infinity is the smallest divergence, infinity the smallest risk."""
-        return self._at(z)[1]
+    def _walk(self, whole: bool) -> tuple[float, NDArray[np.float64]]:
+        """Go along the frontier to its end; or, when that takes long, to where no smaller bound can follow: that of the
+        smallest risk, at the size reached, is no smaller than one that was met. Returns the coordinate and the
+        multipliers that prove the smallest risk."""
+        rates = self._rates(self._at(-math.inf)[0])
+        slope = rates.L / rates.T if rates.T > 0.0 else 0.0
+        z = math.log(min(max(slope, 1e-3 / self.spread), 1e9 / self.spread)) if self.spread > 0.0 else FURTHEST
+        proof = np.zeros(len(self.posteriors.rows))
+        bottom, best, asked = self.posteriors.lowest(self.y, proof), rates.value, not self.posteriors.rows
+        while z < FURTHEST:
+            line, tilt = self._at(z)
+            tried = [self.posteriors.multipliers(self.y, tilt.posterior)]
+            if z > ASKED and not asked:
+                tried.append(self.posteriors.minimise(self.y)[1])
+                asked = True
+            for multipliers in tried:
+                lowest = self.posteriors.lowest(self.y, multipliers)
+                if lowest > bottom:
+                    bottom, proof = lowest, multipliers
+            if line.x - bottom <= self._rounding(proof):
+                break
+            rates = self._rates(line)
+            best = min(best, rates.value)
+            costly = not whole and self.tilting.passes > PASSES
+            if costly and rates.T * line.slope >= rates.L and self._rates(line._replace(x=bottom)).value >= best:
+                break
+            z += STRIDE
+        return min(z, FURTHEST), proof
+
+    def _rounding(self, multipliers: NDArray[np.float64]) -> float:
+        return AT_LEAST * self.spread + 2.0 * ROUNDING * (self.spread + float(multipliers.sum()))
+
+    def _rates(self, line: Lines) -> Slopes:
+        return self.problem.slopes_at(min(max(self.smallest + line.x, 0.0), 1.0), line.T)
+
+    # -- Lines -------------------------------------------------------------------------------------------------------
+
+    def _at(self, z: float) -> tuple[Lines, Tilt]:
+        z = min(z, FURTHEST)
+        if z not in self.known:
+            starts = self.hints | {place: tilt for place, (_, tilt) in self.known.items()}
+            near = [starts[place] for place in sorted(starts, key=lambda other: abs(other - z))]
+            tilt = self.tilting.at(math.exp(min(z, LARGEST)), near)
+            self.known[z] = tangent(self, tilt), tilt
+        return self.known[z]
+
+    def above(self, line: Lines) -> Lines:
+        """A line with the risk above the smallest."""
+        x, height = line.x - self.bottom, line.height - line.slope * self.bottom
+        x = 0.0 if x <= self.nothing else x
+        return Lines(x, height - line.slope * x, line.slope, height)
 
     def line(self, z: float) -> Lines:
-        return self._at(z)[0]
+        return self.above(self._at(z)[0])
 
     def lines(self, z: np.ndarray) -> Lines:
         # In order, as each minimiser begins where the last ended.
@@ -93,18 +152,16 @@ class ConstrainedFrontier(Frontier):
             points[:, place] = self.line(each)
         return Lines(*points)
 
-    def _at(self, z: float) -> tuple[Lines, Tilt]:
-        z = min(z, FURTHEST)
-        if z not in self.known:
-            starts = self.hints | {place: tilt for place, (_, tilt) in self.known.items()}
-            near = min(starts, key=lambda other: abs(other - z), default=z)
-            tilt = self.tilting.at(math.exp(min(z, LARGEST)), starts.get(near))
-            self.known[z] = tangent(self, tilt), tilt
-        return self.known[z]
+    def first(self) -> Lines:
+        return self.line(-math.inf)
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
         first, last = self.line(-math.inf), self.line(self.last)
         return (float(first.x), float(first.T)), (float(last.x), float(last.T))
+
+    def towards(self, slope: float, line: Lines) -> float:
+        r"""The coordinate of :math:`\beta = F_L/F_D`, from :math:`\gamma = F_L/F_T`."""
+        return math.log(slope / size_rate(self.problem, self.p, float(line.T)))
 
     def at_slope(self, slope: float, line: Lines) -> float:
         from scipy.optimize import brentq
@@ -115,7 +172,7 @@ class ConstrainedFrontier(Frontier):
         return float(brentq(lambda z: math.log(self.line(z).slope / slope), low, high, xtol=1e-14))
 
     def posterior(self, z: float) -> np.ndarray:
-        q = self.tilt(min(z, self.last)).posterior
+        q = self._at(self.last if z == math.inf else z)[1].posterior
         return q / float(np.add.reduce(q))
 
     def thinned(self) -> None:
@@ -135,27 +192,22 @@ def tangent(frontier: ConstrainedFrontier, tilt: Tilt) -> Lines:
     q = tilt.posterior / float(np.add.reduce(tilt.posterior))
     size = divergence.size(q, p)
     slopes = divergence.size_gradient(q, p, size)
-    largest = int(np.argmax(q))
-    # From the statistic to the size.
-    change = float(slopes[largest] / divergence.gradient(q[largest : largest + 1], p[largest : largest + 1])[0])
+    change = size_rate(frontier.problem, q, size)
     slope = change * tilt.beta
     prices = slopes + slope * y + combination(change * tilt.multipliers, frontier.posteriors.matrix)
-    # Rounding may move a weight from its cap.
-    inside = (q > lower * (1.0 + AT_BOUND)) & (q < upper * (1.0 - AT_BOUND))
     if not frontier.posteriors.boxed:
         cheapest_ = float(prices.min())
-    elif inside.any():
-        # Weights between their bounds have one price, but for rounding, which a sum over all of them must not add up.
-        level = float(prices[inside].min())
-        cheapest_ = level + dot(prices - level, np.where(prices < level, upper, lower))
     else:
-        cheapest_ = dot(prices, cheapest(prices, lower, upper))
-    height = size - dot(slopes, q) + cheapest_ - slope * frontier.bottom
+        # Rounding may move a weight from its cap.
+        inside = prices[(q > lower * (1.0 + AT_BOUND)) & (q < upper * (1.0 - AT_BOUND))]
+        # Weights between their bounds have one price, but for rounding, which a sum over all of them must not add up.
+        level = float(inside.min()) if inside.size else 0.0
+        filled = np.where(prices < level, upper, lower) if inside.size else cheapest(prices, lower, upper)
+        cheapest_ = level + dot(prices - level, filled)
+    height = size - dot(slopes, q) + cheapest_
     # A line that rounding has lifted would prove too much; steep ones are lifted most.
     height -= ROUNDING * (size + dot(np.abs(slopes), q) + slope * frontier.spread + change * tilt.multipliers.sum())
-    x = dot(q, y) - frontier.bottom
-    if x <= frontier.nothing:
-        x = 0.0
+    x = dot(q, y)
     return Lines(x, height - slope * x, slope, height)
 
 
@@ -173,8 +225,8 @@ def proven(problem: BoundProblem, certificate: NDArray[np.float64]) -> float:
         nu_ = np.maximum(np.array(nu), 0.0)
         weights = frontier.tilting.weights(beta * frontier.y + combination(nu_, frontier.posteriors.matrix), theta)
         if float(np.add.reduce(weights)) > 0.0:
-            found.append(tangent(frontier, Tilt(max(beta, 0.0), theta, nu_, weights, 0.0)))
-    x, size = vertices(found, float(frontier.spread))
+            found.append(frontier.above(tangent(frontier, Tilt(max(beta, 0.0), theta, nu_, weights, 0.0))))
+    x, size = vertices(found, frontier.spread - frontier.bottom)
     values = problem.bound_at(np.clip(frontier.least + x, 0.0, 1.0), size)
     return float(np.min(values))
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..numerics.inner import combination, products
+from ..numerics.inner import combination, dot, products
 from .kinds import Average, Constraint, Support, Weights
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ ROUNDING = 32.0 * np.finfo(float).eps
 KEPT = 1e-12
 #: A limit that is a smaller part of a row's unit would drown in what weights may be off.
 PRECISION = 1e-9
+#: A decrease that is proven to be smaller is not asked for exactly.
+LITTLE = 1e-9
 #: HiGHS's tolerances, the smallest that it takes.
 TOLERANCES = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
@@ -239,6 +241,31 @@ class Posteriors:
         tilted = costs + combination(multipliers, self.matrix)
         rounding = ROUNDING * (float(np.abs(costs).max()) + float(np.abs(multipliers).sum()))
         return float(np.dot(tilted, cheapest(tilted, self.lower, self.upper))) - rounding
+
+    def multipliers(self, costs: NDArray[np.float64], q: NDArray[np.float64]) -> NDArray[np.float64]:
+        r"""Those :math:`\nu \ge 0` of the rows that hold with equality for which the prices :math:`c + \nu\tilde A` of
+        weights between their bounds differ least: all are equal where ``q`` has the smallest cost."""
+        from scipy.optimize import nnls
+
+        found = np.zeros(len(self.rows))
+        tight, free = products(self.matrix, q) >= -FEASIBLE, (q > self.lower) & (q < self.upper)
+        if tight.any() and free.any():
+            table, weights = np.vstack((self.matrix[tight], -costs))[:, free], q[free]
+            table -= (products(table, weights) / float(weights.sum()))[:, None]
+            table *= np.sqrt(weights)
+            found[tight] = nnls(table[:-1].T, table[-1])[0]
+        return found
+
+    def left(self, costs: NDArray[np.float64], q: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        """How much smaller than that of ``q`` a cost can be on the set, limits on the support apart, and the rows'
+        multipliers; a linear program is solved where those that ``q`` itself suggests do not prove that it is little.
+        """
+        multipliers = self.multipliers(costs, q)
+        decrease = dot(costs, q) - self.lowest(costs, multipliers)
+        if decrease > LITTLE:
+            best, multipliers = self.minimise(costs)
+            decrease = dot(costs, q - best)
+        return max(decrease, 0.0), multipliers
 
     def around(self, q: NDArray[np.float64]) -> Self:
         """The posteriors that a posterior's neighbours are among.

@@ -14,12 +14,13 @@ Newton's method: the step solves a quadratic program in ν, and the search goes 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.inner import combination, dot, products
+from ..numerics.inner import combination, gram, products
 
 if TYPE_CHECKING:
     from ..divergences import Divergence
@@ -37,10 +38,13 @@ PATIENCE = 4
 PASSES = 2000
 #: Rows that are broken by more ask for a second try.
 DOUBTFUL, SHORTER = 1e-9, 9
-#: Added to the Hessian's diagonal, relative to its trace: rows may be dependent on the weights between their bounds.
+#: Added to the Hessian's diagonal, relative to its largest entry: rows may be dependent on the weights between their
+#: bounds.
 RIDGE = 1e-12
 #: The largest speed of a weight that Newton's method reckons with, relative to the prior's.
 FASTEST = 1e8
+#: Two minimisers tell where a third is up to so many times their distance.
+FAR = 2.0
 #: The longest step of the multipliers, relative to the tilts.
 REACH = 10.0
 
@@ -98,9 +102,7 @@ class Tilting:
         leads out of the interval that holds the root, the interval is halved.
         """
         power = self.divergence.order - 1.0
-        low, high = self._bracket(tilts)
-        theta = theta if low < theta < high else 0.5 * (low + high)
-        below = above = None
+        low, high, below, above = -math.inf, math.inf, None, None
         for _ in range(ROOT_STEPS):
             q = self.weights(tilts, theta)
             total = float(np.add.reduce(q))
@@ -115,6 +117,9 @@ class Tilting:
                 gap = math.log(total) if power == 0.0 else (total**power - 1.0) / power
                 following = theta - gap * total ** (1.0 - power) / speed
             if not low < following < high:
+                if high - low == math.inf:
+                    bracket = self._bracket(tilts)
+                    low, high = max(low, bracket[0]), min(high, bracket[1])
                 following = 0.5 * (low + high)
             if following in (theta, low, high):
                 break
@@ -144,10 +149,10 @@ class Tilting:
 
     # -- The multipliers ---------------------------------------------------------------------------------------------
 
-    def at(self, beta: float, near: Tilt | None = None) -> Tilt:
-        """The minimiser at one β, beginning at one close by."""
-        start = self.first if near is None else near
-        found = self._from(beta, start)
+    def at(self, beta: float, near: Sequence[Tilt] = ()) -> Tilt:
+        """The minimiser at one β, beginning on the straight line through two others; the nearest is first."""
+        start = near[0] if near else self.first
+        found = self._from(beta, _through(near, beta) or start)
         if found.error > DOUBTFUL and beta > 0.0:
             # In shorter steps of β.
             start = start if start.beta > 0.0 else self._from(1e-4 * beta, self._from(0.0, start))
@@ -227,10 +232,8 @@ class Tilting:
         w = self.freedom(q)
         total = float(np.add.reduce(w))
         centred = self.rows - (products(self.rows, w) / total)[:, None] if total > 0.0 else self.rows
-        weighted = centred * w
-        hessian = np.array([[dot(one, other) for other in centred] for one in weighted])
-        diagonal = np.diag_indices_from(hessian)
-        hessian[diagonal] += RIDGE * float(hessian[diagonal].max()) + 1e-30
+        hessian = gram(centred, w)
+        hessian += (RIDGE * float(hessian.diagonal().max()) + 1e-30) * np.eye(nu.size)
         factor = np.linalg.cholesky(hessian)
         target = np.linalg.solve(factor, hessian @ nu + slopes)
         step: NDArray[np.float64] = nnls(factor.T, target)[0] - nu
@@ -248,3 +251,14 @@ class Tilting:
 def _between(at_low: float, at_high: float) -> float:
     """Where between two slopes of opposite signs the straight line has none, away from the ends."""
     return min(max(at_low / (at_low - at_high), 0.1), 0.9)
+
+
+def _through(near: Sequence[Tilt], beta: float) -> Tilt | None:
+    """What the multipliers are if they are linear in β, as for χ² while the same weights are free."""
+    for other in near[1:]:
+        share = (beta - near[0].beta) / (other.beta - near[0].beta) if other.beta != near[0].beta else math.inf
+        if abs(share) <= FAR:
+            theta = (1.0 - share) * near[0].theta + share * other.theta
+            nu = np.maximum((1.0 - share) * near[0].multipliers + share * other.multipliers, 0.0)
+            return Tilt(beta, theta, nu, near[0].posterior, math.inf)
+    return None

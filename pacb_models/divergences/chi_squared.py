@@ -3,6 +3,8 @@ r"""χ²: :math:`D = \sum_i q_i^2/p_i = \chi^2 + 1`, budget :math:`b = \sqrt{D\,
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,6 +13,9 @@ from ..numerics.inner import dot
 from .frontiers import MANY, Frontier, Lines
 from .ordered_supports import OrderedSupports
 from .renyi import PowerFrontier, Renyi
+
+#: Sets up to this size are searched as lists.
+SHORT = 256
 
 
 class ChiSquared(Renyi):
@@ -84,6 +89,8 @@ class SortedFrontier(PowerFrontier):
             order = self.y.argsort()
             self.ordered, weights = self.y[order], prior[order]
         self.table = running_sums(self.ordered, weights)
+        #: The same as numbers, faster to search one by one; only where making them takes no time.
+        self.levels: Sequence[float] = self.ordered.tolist() if risks.size <= SHORT else self.ordered  # type: ignore[assignment]
         #: How many risks are the smallest one.
         self.without_excess = self.ordered.size - np.count_nonzero(self.ordered)
 
@@ -105,8 +112,7 @@ class SortedFrontier(PowerFrontier):
 
     def line(self, z: float) -> Lines:
         level = math.exp(-z)
-        below = int(self.ordered.searchsorted(level, side="right")) - 1
-        return self._on_segment(level, *self.table[:, below].tolist())
+        return self._on_segment(level, *self.table[:, bisect_right(self.levels, level) - 1].tolist())
 
     def at_slope(self, slope: float, line: Lines) -> float:
         r"""The level μ with :math:`\sum_i p_i (\mu - y_i)_+^2 = \gamma^{-2}`: a quadratic equation."""

@@ -75,6 +75,11 @@ class Frontier:
         """Its two ends as :math:`(x, T)`: the prior, and all weight on the smallest risk."""
         raise NotImplementedError
 
+    def first(self) -> Lines:
+        """The level line through its beginning."""
+        (x, T), _ = self.ends()
+        return Lines(x, T, 0.0, T)
+
     def lines(self, z: np.ndarray) -> Lines:
         """The lines at some coordinates."""
         raise NotImplementedError

@@ -32,15 +32,23 @@ def dot(a: np.ndarray, b: np.ndarray) -> float:
 
 def products(rows: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The product of each of a few long rows with a vector."""
+    if b.size <= PIECE:
+        return np.asarray(np.vecdot(rows, b))
     return np.array([dot(row, b) for row in rows])
 
 
 def combination(factors: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """The sum of a few long rows, each times its factor."""
-    total = np.zeros(rows.shape[1])
-    for factor, row in zip(factors.tolist(), rows):
-        if factor != 0.0:
-            total += factor * row
+    return np.asarray(np.einsum("k,kh->h", factors, rows))
+
+
+def gram(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    r""":math:`\sum_i w_i a_i a_i^T`, :math:`a_i` the columns of a few long rows."""
+    total = np.zeros((len(rows), len(rows)))
+    step = max(PIECE // max(len(rows), 1), 1)
+    for i in range(0, weights.size, step):
+        part = rows[:, i : i + step]
+        total += (part * weights[i : i + step]) @ part.T
     return total
 
 

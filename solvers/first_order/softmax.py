@@ -21,7 +21,7 @@ from pacb_models.validation import check_choice, check_positive
 from ..coordinates import Logits
 from ..options import Options, check_options
 from ..oracle import Oracle, TimeUp
-from ..starts import from_all_starts
+from ..starts import from_all_starts, with_all
 from . import lbfgsb
 from .descent import FirstOrder
 
@@ -84,6 +84,8 @@ class Softmax(FirstOrder):
         )
 
         def minimise(q: np.ndarray) -> Outcome:
+            # The logit of a weight of zero has no slope that would bring it back.
+            q = with_all(problem, q)
             oracle = Oracle(problem, options)
             if method == "adam":
                 return _adam(oracle, q, options, learning_rate)

@@ -30,8 +30,11 @@ The paper states its equations on the support of the ``H'`` smallest risks where
 searches for ``H'``. Here positivity is part of the map: a weight that would be negative is zero, and there is exactly
 one support on which slope and positivity agree. On it every iterate satisfies the paper's equation literally.
 
-**Constraints.** The map is the same over every convex set of posteriors, and descends there by the same proof: see
-:mod:`~pacb_models.solvers.fixed_points.constrained`.
+**Constraints.** The map is carried to every convex set of posteriors, with the divergence's statistic ``D`` in place of
+``T``, :math:`q^+ = \mathrm{argmin}_{q \in Q}\; D(q) + \beta L(q)` and :math:`\beta = F_L/F_D`: ``F`` is concave in
+:math:`(L, D)`, too, and it descends there by the same proof. Where it stays, :math:`\langle \nabla B(q), q' - q\rangle
+\ge 0` for all ``q'`` of ``Q``. The minimisers at all β are a
+:class:`~pacb_models.constraints.frontier.ConstrainedFrontier`.
 
 The iteration contracts slowly near a flat minimum. When steps do not shrink by a tenth, or leave an interval known to
 hold a minimum, a secant step takes their place, if it does not raise the bound.
@@ -43,10 +46,12 @@ import math
 import sys
 import time
 from collections.abc import Callable
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from pacb_models.constraints.frontier import ConstrainedFrontier
 from pacb_models.divergences.frontiers import Frontier, Lines
 from pacb_models.errors import InputError
 from pacb_models.problem import BoundProblem
@@ -56,7 +61,6 @@ from pacb_models.validation import check_choice
 
 from ..options import Options, check_options
 from ..starts import from_all_starts
-from .constrained import TiltedFrontier
 
 VARIANTS = ("descent", "paper")
 
@@ -83,22 +87,27 @@ class _Scheme:
         if problem.posteriors is None:
             self.frontier = divergence.sorted_frontier(problem.risks, problem.prior, problem.uniform_prior)
         else:
-            self.frontier = TiltedFrontier(problem, problem.posteriors)
-        (x, T), (least, end) = self.frontier.ends()
-        self.first, self.last = Lines(x, T, 0.0, T), Lines(least, end, math.inf, end)
+            self.frontier = ConstrainedFrontier(problem, np.zeros(len(problem.posteriors.rows)))
+        self.first = self.frontier.first()
         self.follow: Callable[[float, Lines], float] = self.frontier.at_slope
-        if paper:
-            # The slope t of the paper's additive distances is γ T.
+        if paper or problem.posteriors is not None:
             self.follow = self.frontier.towards
-            if problem.distance_function.additive and lacking(problem, "divergence.supports") is None:
-                supports = problem.divergence_function.supports(problem.risks, problem.prior)
-                self.follow = lambda slope, line: -math.log(supports.level_at_slope(slope * line.T))
+        if paper and problem.distance_function.additive and lacking(problem, "divergence.supports") is None:
+            # The slope t of the paper's additive distances is γ T.
+            supports = problem.divergence_function.supports(problem.risks, problem.prior)
+            self.follow = lambda slope, line: -math.log(supports.level_at_slope(slope * line.T))
+
+    @cached_property
+    def last(self) -> Lines:
+        _, (x, T) = self.frontier.ends()
+        return Lines(x, T, math.inf, T)
 
     @property
     def convex(self) -> bool:
         """True when the bound is ``L`` plus a multiple of ``T``: a concave budget with equal slopes at both ends."""
-        slopes = [self.problem.budget_at(line.T).slope for line in (self.first, self.last)]
-        return self.problem.distance_function.affine and slopes[0] == slopes[1]
+        if not self.problem.distance_function.affine:
+            return False
+        return self.problem.budget_at(self.first.T).slope == self.problem.budget_at(self.last.T).slope
 
     def exchange_rate(self, L: float, T: float) -> float:
         """How much of the size one unit of empirical risk is worth: γ."""

@@ -27,7 +27,7 @@ from pacb_models.solver import Solver
 from pacb_models.validation import check_choice, check_count
 
 from ..options import deadline_after
-from .interior_point import QUIET, SETTINGS, Run, Search, SolveFrom, Start, first_start, options_for
+from .interior_point import NO_FILE, QUIET, SETTINGS, Run, Search, SolveFrom, Start, first_start, options_for
 
 PLUGINS = ("ipopt", "sqpmethod", "sleqp")
 
@@ -195,7 +195,7 @@ def _options(plugin: str, start: Start, seconds: float, limit: int, options: dic
     quiet = {"print_time": False, "error_on_fail": False, "show_eval_warnings": False}
     if plugin == "ipopt":
         ours = SETTINGS | {"nlp_scaling_method": "none", "max_iter": limit}
-        return quiet | {"ipopt": options_for(start, seconds, QUIET | ours | options)}
+        return quiet | {"ipopt": options_for(start, seconds, QUIET | NO_FILE | ours | options)}
     if plugin == "sqpmethod":
         qp = {"print_iter": False, "print_header": False, "error_on_fail": False}
         ours = {"qpsol": "qrqp", "qpsol_options": qp, "max_iter": limit, "tol_du": 1e-8, "tol_pr": 1e-10}

@@ -537,3 +537,5 @@ def test_python_without_docstrings_is_one_sentence(tmp_path):
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert done.returncode == 2 and not list(tmp_path.iterdir())
     assert done.stderr.count("\n") == 1 and "PYTHONOPTIMIZE" in done.stderr
+    words = [sys.executable, "-m", "pacb_models", "bench", "--help"]
+    assert "  quick" in subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout

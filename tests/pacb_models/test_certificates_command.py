@@ -193,8 +193,9 @@ def test_a_folder_is_counted_as_a_whole_or_not_at_all(tmp_path, capsys):
     for make, words in (
         (lambda: odd.symlink_to(elsewhere), "is a link to a folder; name that folder itself"),
         (lambda: odd.with_suffix(".csv").symlink_to(tmp_path / "nowhere.csv"), "is not a file that can be read"),
-        (lambda: odd.with_name("more.csv.zst").write_text(""), "is packed in a way that is not read here"),
-        (lambda: odd.with_name("more.PARQUET.gz").write_text(""), "is packed in a way that is not read here"),
+        (lambda: odd.with_name("more.csv.zst").write_text(""), "does not end in .csv, .csv.gz or .parquet"),
+        (lambda: odd.with_name("more.tsv").write_text(""), "does not end in .csv, .csv.gz or .parquet"),
+        (lambda: odd.with_name("more.PARQUET.gz").write_text(""), "does not end in .csv, .csv.gz or .parquet"),
     ):
         make()
         assert main(command) == 2
@@ -239,9 +240,9 @@ def test_labels_above_two_to_the_63_are_not_compared_as_floats(tmp_path, capsys)
 
 MEASURED = """
 import resource, sys
-from pacb_models.certificates.prediction_files import _File, count_errors
+from pacb_models.certificates.prediction_files import _opened, count_errors
 from pathlib import Path
-_File(Path(sys.argv[1]))
+_opened(Path(sys.argv[1]))
 import pyarrow.parquet, pyarrow.compute
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(count_errors([sys.argv[1]], "label").m)
