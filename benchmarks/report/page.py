@@ -61,8 +61,12 @@ def _lines(content: Content, page: Path, data: list[str], measured: set[str]) ->
     mark = "**" if content.contradicted else ""
     yield f"{mark}{markdown_text(content.verdict)}{mark}\n"
     if content.suite in suite_names():
-        yield f"The problems: {markdown_text(suite(content.suite).description)}.\n"
-    for warning in (*_missing(content.suite, measured), *content.warnings):
+        whole = suite(content.suite)
+        yield f"The problems: {markdown_text(whole.description)}.\n"
+        problems = {cell.problem.name for cell in whole.cells}
+        if problems - measured:
+            yield f"**A part of the suite: {len(problems & measured)} of its {len(problems)} problems.**\n"
+    for warning in content.warnings:
         yield f"**{markdown_text(warning)}**\n"
     *parts, last = content.parts
     for part in parts:
@@ -74,14 +78,6 @@ def _lines(content: Content, page: Path, data: list[str], measured: set[str]) ->
     yield from _part(last, page.stem, "##")
     links = ", ".join(f"[{name}]({page.stem}/{name})" for name in data)
     yield f"* Raw results: {links}. Made by `pacb bench --suite {content.suite} --page {page.name}`."
-
-
-def _missing(name: str, measured: set[str]) -> Iterator[str]:
-    """Where only some problems of a suite were chosen, that this is so."""
-    if name in suite_names():
-        whole = {cell.problem.name for cell in suite(name).cells}
-        if whole - measured:
-            yield f"A part of the suite: {len(whole & measured)} of its {len(whole)} problems."
 
 
 def _part(part: Part, folder: str, mark: str) -> Iterator[str]:
