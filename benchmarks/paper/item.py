@@ -31,6 +31,11 @@ class Section:
     caption: str = ""
     csv: str = ""
 
+    @property
+    def wide(self) -> bool:
+        """Whether its tables are set across the page."""
+        return any(len(panel.columns) > 10 for panel in self.panels)
+
 
 @dataclass(frozen=True)
 class Item:

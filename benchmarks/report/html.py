@@ -21,6 +21,15 @@ def render_page(template: str, **values: Any) -> str:
     return environment.get_template("page").render(**{**values, "style": style + values.get("style", "")})
 
 
+def render_text(template: str, **values: Any) -> str:
+    """A template of Markdown, LaTeX or SVG filled in; its marks, such as ``<< value >>``, mean nothing there."""
+    from jinja2 import Environment, StrictUndefined
+
+    marks = ("<%", "%>", "<<", ">>", "<#", "#>")
+    environment = Environment(*marks, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
+    return environment.from_string(template).render(**values)
+
+
 def read_file(package: str, name: str) -> str:
     """The text of a file that comes with a package."""
     return (files(package) / name).read_text(encoding="utf-8")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from html import escape
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from pacb_models.plots.style import BLACK, VERMILION, literal
 from .. import verdict
 from ..verdict import FAILED, FOUND, LOCAL, OUTCOMES, SOME
 from .drawing import PALE, Looks, Named, Picture, draw, log_axis, name_ends, name_points, new_axes, settle
+from .html import read_file, render_text
 from .wording import counted, duration, percent
 
 if TYPE_CHECKING:
@@ -137,94 +138,60 @@ def matrix(each: pd.DataFrame) -> Picture:
     return Picture(
         "matrix",
         f"The outcome of {counted(len(order), 'solver')} on {counted(len(facts), 'problem')}, family by family.",
-        drawn=_Matrix(outcomes, facts, list(order)).svg().encode(),
+        drawn=_matrix_svg(outcomes, facts, list(order)).encode(),
     )
 
 
-class _Matrix:
+def _matrix_svg(outcomes: pd.DataFrame, facts: pd.DataFrame, methods: Sequence[str]) -> str:
     """The matrix as SVG of our own: a rectangle for neighbours of equal outcome, words for each problem."""
-
-    WIDTH, TOP, HEIGHT, GAP = 1080.0, 110.0, 19.0, 5.0
-
-    def __init__(self, outcomes: pd.DataFrame, facts: pd.DataFrame, methods: Sequence[str]):
-        self.outcomes, self.facts, self.methods = outcomes, facts, methods
-        gaps = self.GAP * facts["family"].nunique()
-        self.left = 12.0 + 7.2 * max(map(len, methods))
-        self.step = min((self.WIDTH - self.left - gaps - 80.0) / len(facts), 24.0)
-
-    def svg(self) -> str:
-        bottom = self.TOP + self.HEIGHT * len(self.methods)
-        parts = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {self.WIDTH:.0f} {bottom + 34:.0f}" class="matrix" '
-            f'width="{self.WIDTH:.0f}" font-family="DejaVu Sans, Arial, sans-serif" font-size="12">'
-            f'<rect width="100%" height="100%" fill="#ffffff"/>'
+    width, top, step, gap = 1080.0, 110.0, 19.0, 5.0
+    left = 12.0 + 7.2 * max(map(len, methods))
+    column = min((width - left - gap * facts["family"].nunique() - 80.0) / len(facts), 24.0)
+    families: list[dict[str, Any]] = []
+    x, label = left, 0.0
+    for name, rows in facts.groupby("family", sort=False):
+        wide = column * len(rows)
+        # Labels of narrow families need room.
+        label = max(x + wide / 2, label + 17.0)
+        bars = [
+            {"x": x + column * start, "y": top + step * place + 1.0, "width": column * length, "fill": FILLS[outcome]}
+            for place, method in enumerate(methods)
+            for start, length, outcome in _runs(outcomes[method].reindex(rows.index))
         ]
-        for place, method in enumerate(self.methods):
-            y = self.TOP + self.HEIGHT * (place + 0.72)
-            parts.append(
-                f'<text x="{self.left - 6}" y="{y:.1f}" text-anchor="end" data-solver="{escape(method)}">'
-                f"{escape(method)}</text>"
-            )
-        x, label = self.left, 0.0
-        for family, rows in self.facts.groupby("family", sort=False):
-            width = self.step * len(rows)
-            # Labels of narrow families need room.
-            label = max(x + width / 2, label + 17.0)
-            parts.append(self._family(str(family), rows, x, width, label))
-            x += width + self.GAP
-        return "".join([*parts, *self._legend(bottom + 22), "</svg>"])
-
-    def _family(self, family: str, rows: pd.DataFrame, x: float, width: float, label: float) -> str:
-        parts = [
-            f'<g class="family" data-family="{escape(family)}" data-x="{x:.2f}" data-width="{width:.2f}">'
-            f'<text class="label" transform="translate({label:.1f} {self.TOP - 6}) rotate(-45)">'
-            f"{escape(family if len(family) <= 16 else '…' + family[-15:])} ({len(rows)})</text>"
-        ]
-        height = self.HEIGHT * len(self.methods)
-        parts.append(
-            f'<rect x="{x:.2f}" y="{self.TOP}" width="{width:.2f}" height="{height}" fill="none" stroke="#cccccc"/>'
+        tips = [_matrix_words(outcomes.loc[problem], methods, problem, each["H"]) for problem, each in rows.iterrows()]
+        short = name if len(name) <= 16 else "…" + name[-15:]
+        families.append(
+            {"name": name, "short": short, "x": x, "width": wide, "label": label, "bars": bars, "tips": tips}
         )
-        for place, method in enumerate(self.methods):
-            y = self.TOP + self.HEIGHT * place + 1.0
-            values = list(self.outcomes[method].reindex(rows.index)) if method in self.outcomes else []
-            start = 0
-            for end in range(1, len(values) + 1):
-                if end == len(values) or values[end] != values[start]:
-                    if values[start] is not None:
-                        parts.append(
-                            f'<rect x="{x + self.step * start:.2f}" y="{y:.1f}" width="{self.step * (end - start):.2f}"'
-                            f' height="{self.HEIGHT - 2:.0f}" fill="{FILLS[values[start]]}"/>'
-                        )
-                    start = end
-        for place, (problem, facts) in enumerate(rows.iterrows()):
-            parts.append(
-                f'<rect class="tip" x="{x + self.step * place:.2f}" y="{self.TOP}" width="{self.step:.2f}" '
-                f'height="{height}" fill="#ffffff" fill-opacity="0"><title>{escape(self._words(problem, facts))}'
-                "</title></rect>"
-            )
-        return "".join([*parts, "</g>"])
+        x += wide + gap
+    words = {LOCAL: "claims an optimum that is not the best", FAILED: "failed: no claim, or no answer"}
+    shown = [outcome for outcome in reversed(OUTCOMES) if (outcomes == outcome).any(axis=None)]
+    return render_text(
+        read_file(__package__, "matrix.svg"),
+        **{"width": width, "top": top, "step": step, "left": left, "column": column, "families": families},
+        methods=methods,
+        bottom=top + step * len(methods),
+        legend=[(words.get(outcome, outcome), FILLS[outcome]) for outcome in shown],
+    )
 
-    def _words(self, problem: Any, facts: pd.Series) -> str:
-        ends = self.outcomes.loc[problem]
-        lines = [f"{problem} (H = {facts['H']:.0f})" if np.isfinite(facts["H"]) else str(problem)]
-        for outcome in OUTCOMES:
-            names = [name for name in self.methods if ends.get(name) == outcome]
-            if names:
-                shown = ", ".join(names) if outcome != FOUND else counted(len(names), "solver")
-                lines.append(f"{outcome}: {shown}")
-        return "\n".join(lines)
 
-    def _legend(self, y: float) -> list[str]:
-        parts, x = [], self.left
-        shown = [outcome for outcome in reversed(OUTCOMES) if (self.outcomes == outcome).any(axis=None)]
-        for outcome in shown:
-            words = {LOCAL: "claims an optimum that is not the best", FAILED: "failed: no claim, or no answer"}
-            text = words.get(outcome, outcome)
-            parts.append(f'<rect x="{x:.0f}" y="{y - 11:.0f}" width="14" height="14" fill="{FILLS[outcome]}"/>')
-            parts.append(f'<text x="{x + 20:.0f}" y="{y + 1:.0f}">{text}</text>')
-            x += 40.0 + 6.8 * len(text)
-        parts.append(f'<text x="{x:.0f}" y="{y + 1:.0f}" fill="#666666">white: not given to this solver</text>')
-        return parts
+def _runs(values: pd.Series) -> Iterator[tuple[int, int, str]]:
+    """Where neighbours of equal outcome begin, and how many they are; without those that have none."""
+    start = 0
+    for outcome, group in groupby(values):
+        length = len(list(group))
+        if outcome is not None:
+            yield start, length, outcome
+        start += length
+
+
+def _matrix_words(ends: pd.Series, methods: Sequence[str], problem: Any, size: float) -> str:
+    lines = [f"{problem} (H = {size:.0f})" if np.isfinite(size) else str(problem)]
+    for outcome in OUTCOMES:
+        names = [name for name in methods if ends.get(name) == outcome]
+        if names:
+            lines.append(f"{outcome}: {', '.join(names) if outcome != FOUND else counted(len(names), 'solver')}")
+    return "\n".join(lines)
 
 
 def growth_kinds(each: pd.DataFrame, most: int = 3) -> list[str]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from .drawing import Picture
+from .html import read_file, render_text
 
 #: No value.
 NONE = "–"
@@ -158,47 +159,12 @@ def markdown_text(text: str) -> str:
 
 def as_latex(table: Table) -> str:
     """A floating table in the style of booktabs, shrunk to the width of the page where it is wider."""
-    alignment = "".join("r" if numeric else "l" for numeric in table.numeric)
-    font = {"best": r"\textbf{%s}", "printed": r"\textit{%s}"}
-    rows = [[font.get(cell.kind, "%s") % latex_text(cell.text) for cell in row] for row in table.rows]
-    lines = [
-        r"\begin{table}[H]",
-        r"\centering",
-        rf"\caption{{{latex_text(table.title)}}}",
-        rf"\label{{tab:{table.name}}}",
-        r"\begin{adjustbox}{max width=\linewidth, max totalheight=0.75\textheight}",
-        rf"\begin{{tabular}}{{{alignment}}}",
-        r"\toprule",
-        *_latex_headings(table),
-        r"\midrule",
-        *(" & ".join(row) + r" \\" for row in rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{adjustbox}",
-        r"\end{table}",
-    ]
-    if table.notes:
-        items = [rf"\item {latex_text(note)}" for note in table.notes]
-        lines += [r"\begin{itemize}\footnotesize", *items, r"\end{itemize}"]
-    return "\n".join(lines) + "\n"
+    fonts = {"best": r"\textbf{%s}", "printed": r"\textit{%s}"}
+    return render_text(read_file(__package__, "table.tex"), table=table, latex=latex_text, fonts=fonts)
 
 
 #: What tables in LaTeX need.
 LATEX_NEEDS = "% needs \\usepackage{booktabs,adjustbox,float}\n"
-
-
-def _latex_headings(table: Table) -> list[str]:
-    line = " & ".join(map(latex_text, table.columns)) + r" \\"
-    if not table.has_groups:
-        return [line]
-    spans, rules, position = [], [], 1
-    for group in table.groups:
-        width = len(group.columns)
-        spans.append(rf"\multicolumn{{{width}}}{{c}}{{{latex_text(group.title)}}}")
-        if group.title:
-            rules.append(rf"\cmidrule(lr){{{position}-{position + width - 1}}}")
-        position += width
-    return [" & ".join(spans) + r" \\", "".join(rules), line]
 
 
 #: Single marks, and after them words that are made of several.
