@@ -12,6 +12,7 @@ from pacb_models.numerics.paper_kl import BEYOND, LARGEST_COMPUTED
 from ...report.tables import Cell, Group, Table
 from ..entries import Entries
 from ..item import TableItem
+from ..numbers import words
 from ..printed import printed
 from ..showing import NAMES, shown
 from ..study import Study
@@ -59,14 +60,7 @@ def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
     )
     rows = [_row(entries, str(m), str(m)) for m in facts["sizes"]]
     rows += [_row(entries, name, f"{m} ({NAMES[name]})") for name, m in facts["large"].items()]
-    notes = (
-        "Reproduced: the two boundary terms k = 0 and k = m of the sum are left unsquared, and l runs over 0.001, …, "
-        "0.999. At m = 500 the printed value is cut, not rounded.",
-        "Exact: every term squared, the supremum over all l (rounded up). It is attained near l = 1 − 2.64/m and at "
-        "the mirrored point.",
-        f"For every m > {LARGEST_COMPUTED} the paper uses {entries.printed(BEYOND_ROW, 'I_kl')}.",
-        "I_sq: the paper's formula is (12m − 11)/(16m³), the exact constant (3m − 2)/(16m³).",
-    )
+    notes = words("constants", "notes", largest=LARGEST_COMPUTED, beyond=entries.printed(BEYOND_ROW, "I_kl"))
     title = "Constants I(m) of the kl and the squared distance (Table 5, Lemma 3)"
     return [Table("constants", title, groups, rows, notes)]
 
@@ -92,4 +86,4 @@ def _row(entries: Entries, row: str, label: str) -> list[Cell]:
     ]
 
 
-ITEM = TableItem("constants", "Table 5 and Lemma 3", fill, show=show)
+ITEM = TableItem("constants", fill, show=show)

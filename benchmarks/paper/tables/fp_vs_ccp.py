@@ -18,6 +18,7 @@ from ...problems.problem import PAPER_DATASETS
 from ...report.tables import NONE, Cell, Group, Table
 from ..entries import Entries
 from ..item import TableItem
+from ..numbers import words
 from ..showing import Beside, named, shown
 from ..study import BOTH_HALVES, EXACT, PAPER, VERSIONS, Study, Version
 
@@ -130,17 +131,11 @@ def _range_and_mean(texts: dict[str, str]) -> tuple[str, str]:
     return f"[{texts['min']}, {texts['max']}]", f"{texts['mean']} ± {texts['sd']}"
 
 
-def _notes(entries: Entries) -> tuple[str, ...]:
+def _notes(entries: Entries) -> list[str]:
     decreases = [entries.value(dataset, "decrease_ccp_max", PAPER.name) for dataset in PAPER_DATASETS]
     largest = max(value for value in decreases if value is not None)
     more = f" by more than {largest:.1e}" if largest else ""
-    return (
-        "Paper's CCP: both sides of the equality kl = C are linearised, so that each subproblem's only feasible "
-        f"point is its start. No run lowers its bound{more}: the column equals that of the random "
-        "posteriors, drawn uniformly from the simplex without any optimisation.",
-        "One-sided CCP: only C ≤ kl is kept and linearised. Every start reaches the minimum, the fixed point's value.",
-        "NA, –: all risks are zero, where the paper's linearisation does not exist.",
-    )
+    return words("fp-vs-ccp", "notes", more=more)
 
 
-ITEM = TableItem("fp-vs-ccp", "Table 8", fill, uses=("starts", "seed"), show=show)
+ITEM = TableItem("fp-vs-ccp", fill, uses=("starts", "seed"), show=show)
