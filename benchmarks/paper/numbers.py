@@ -11,6 +11,8 @@ from typing import Any
 
 from pacb_models.errors import InputError
 
+from ..report.wording import filled
+
 #: What ``texts.toml`` says, by the names of tables and figures.
 TEXTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
 
@@ -33,7 +35,7 @@ def words(name: str, kind: str, **values: Any) -> list[str]:
     """The notes on a table, or the caption of a figure, with what is computed in its place."""
     texts = TEXTS[name][kind]
     listed = texts if isinstance(texts, list) else [texts]
-    return [re.sub(r"\s*\n\s*", " ", text.strip()).format(**values) for text in listed]
+    return [filled(text, **values) for text in listed]
 
 
 def name_of(text: str) -> str:

@@ -18,7 +18,7 @@ from .details import COUNT, SOLVER, details, families, milliseconds
 from .drawing import Looks
 from .paper_methods import paper_parts
 from .tables import Column, Part, Table
-from .wording import counted, duration, listed, percent, significant
+from .wording import counted, duration, listed, percent, said, significant
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,7 @@ def describe(results: pd.DataFrame, environments: Environments) -> Content:
 def _introduction(runs: pd.DataFrame) -> str:
     known = runs.groupby("problem")["reference_bound"].first().notna()
     which = "all of them" if known.all() else f"{known.sum()} of {counted(len(known), 'problem')}"
-    return (
-        "Each problem asks for the weights of H classifiers that make a PAC-Bayesian bound on their risk as small as "
-        f"possible. The true minimum is certified for {which}."
-    )
+    return said("introduction", which=which)
 
 
 def _subtitle(runs: pd.DataFrame) -> str:
@@ -119,10 +116,7 @@ def _overview(each: pd.DataFrame, table: pd.DataFrame, looks: Looks) -> Part:
     text = "Up: more optima found. Left: faster. Misses are not in the times. "
     parts = [percent(rows["found"].mean()) for rows in pictures.classes(each).values()]
     if len(parts) == 2:
-        text += (
-            f"Over all solvers, runs find {parts[0]} of the optima where the bound has one local minimum, and "
-            f"{parts[1]} where it has several: a method that goes downhill may end in the wrong one."
-        )
+        text += said("overview", easy=parts[0], hard=parts[1])
     return Part("overview", title, text, pictures.overview(each, looks))
 
 
@@ -134,10 +128,7 @@ def _matrix(each: pd.DataFrame) -> Part:
         local = int((wrong["outcome"] == LOCAL).sum())
         which = "all" if local == len(wrong) else f"{local} of them"
         title = f"{len(wrong)} of {len(each)} runs missed the optimum; {which} claim to have it"
-    text = (
-        "A column is a problem, a row a solver. Light: the optimum. Dark: something else. A family holds problems that "
-        "are difficult in the same way; those that most solvers miss come first."
-    )
+    text = said("matrix")
     if differing := verdict.disagreements(each):
         text += f" On {counted(differing, 'problem')}, solvers claim optima that differ."
     return Part("matrix", title, text, (pictures.matrix(each),))
@@ -153,8 +144,7 @@ def _growth(each: pd.DataFrame, looks: Looks) -> Part | None:
     title = f"At H = {largest:,.0f}, {there.index[0]} takes {duration(there.iloc[0], 2)}"
     if len(there) > 1:
         title += f", {there.index[-1]} {duration(there.iloc[-1], 2)}"
-    text = "H is the number of classifiers. Only runs that found the optimum have a time. Grey: the other solvers."
-    return Part("growth", title, text, pictures.growth(each, looks, kinds))
+    return Part("growth", title, said("growth"), pictures.growth(each, looks, kinds))
 
 
 def _ends(each: pd.DataFrame, looks: Looks, most: int = 4) -> Part | None:
@@ -164,11 +154,7 @@ def _ends(each: pd.DataFrame, looks: Looks, most: int = 4) -> Part | None:
     ends = [end for case in found for end in case.display.ends]
     lost = sum(end.place.startswith("local minimum") for end in ends)
     title = "Methods that missed ended in another local minimum" if lost else "Where methods that missed ended"
-    text = (
-        "All local minima of a bound lie on one path of posteriors. The curve is the bound along this path, the star "
-        "its minimum. Circles: points where solvers ended above it. The problems are those that most solvers missed."
-    )
-    return Part("ends", title, text, pictures.paths(found, looks))
+    return Part("ends", title, said("ends"), pictures.paths(found, looks))
 
 
 def _solvers(each: pd.DataFrame, table: pd.DataFrame) -> Part:
@@ -195,10 +181,7 @@ def solvers_table(each: pd.DataFrame) -> Table:
     columns.append(Column("false claims", "false_claims", COUNT))
     columns += [Column("median [ms]", "median", milliseconds), Column("90 % [ms]", "ninety", milliseconds)]
     columns.append(Column("× fastest", "relative", lambda value: significant(value, 2)))
-    notes = [
-        "False claims: the solver says “optimal”, and it is not the optimum. Times are those of the runs that found "
-        "the optimum, with set-up. × fastest: the median of the ratios to the fastest solver of each problem."
-    ]
+    notes = [said("solvers")]
     if table["evaluations"].notna().any():
         columns.append(Column("gradients", "evaluations", COUNT))
         notes.append("Gradients: median number of gradient evaluations, for the solvers that count them.")
@@ -227,10 +210,7 @@ def _limits(runs: pd.DataFrame, environments: Environments) -> Iterator[str]:
     places += [f"at {drawn} random posteriors, the same for all methods"] if drawn else []
     yield f"Each local method begins {listed(places)}."
     yield "Not timed: importing software (each solver first solves a tiny problem), the constant, the certificate."
-    yield (
-        f"Optimum: certified by the exact solver. Found: the solver claims it, our residuals agree, and the bound is "
-        f"within {verdict.CORRECT_GAP:g}. Where no exact solver applies, a supported claim counts as found."
-    )
+    yield said("optimum", gap=verdict.CORRECT_GAP)
 
 
 def _used(environments: Environments, runs: pd.DataFrame) -> dict[int, dict[str, Any]]:

@@ -13,7 +13,7 @@ from ..verdict import FOUND, is_local
 from . import pictures
 from .drawing import Looks
 from .tables import Column, Part, Table
-from .wording import percent, scientific, significant, status_text
+from .wording import percent, said, scientific, significant, status_text
 
 #: Longer tables are cut: all of it is in the results.
 LONGEST = 20
@@ -69,12 +69,8 @@ def _levels(each: pd.DataFrame) -> Part | None:
     columns = [SOLVER, Column("runs", "runs", COUNT)]
     for level, name in zip(LEVELS, names):
         columns += [Column(f"to {level:.0e}", f"reached {name}", COUNT), Column("[ms]", name, milliseconds)]
-    text = (
-        "Runs whose gap came to be at most so small, whatever was claimed, and the median time until then: from the "
-        "solver's trace where it has one, else its whole time."
-    )
     rows = table.loc[list(verdict.by_solver(each)["method"])].reset_index()
-    return Part("levels", "Time to three accuracies", text, tables=(Table.of("levels", "", columns, rows),))
+    return Part("levels", "Time to three accuracies", said("levels"), tables=(Table.of("levels", "", columns, rows),))
 
 
 def _profiles(each: pd.DataFrame, looks: Looks, fewest: int = 10, most: int = 3) -> Part | None:
@@ -85,11 +81,7 @@ def _profiles(each: pd.DataFrame, looks: Looks, fewest: int = 10, most: int = 3)
     drawn = [
         pictures.profile(each[each["kind"] == kind], looks, str(kind), number) for number, kind in enumerate(kinds)
     ]
-    text = (
-        "After Dolan and Moré: at the left edge, how often a solver is the fastest; at the right, how often it finds "
-        "the optimum. A joint profile tells who is best. It does not rank the others (Gould and Scott, 2016)."
-    )
-    return Part("profiles", "Performance profiles", text, tuple(drawn))
+    return Part("profiles", "Performance profiles", said("profiles"), tuple(drawn))
 
 
 def _memory(each: pd.DataFrame, looks: Looks) -> Part | None:
@@ -120,12 +112,8 @@ def _merging(cells: pd.DataFrame) -> Part | None:
     columns += [Column(f"found, {side}", f"found {side}", COUNT) for side in ("raw", "merged")]
     columns += [Column(f"{side} [ms]", side, milliseconds) for side in ("raw", "merged")]
     columns.append(Column("times faster", "faster", lambda value: significant(value, 2)))
-    text = (
-        "Risks are counts of errors, so many classifiers have equal ones. Merging them into one classifier changes no "
-        "minimum. Medians over the problems that were found both ways, merging included."
-    )
     table = Table.of("merging", "", columns, pd.DataFrame(lines))
-    return Part("merging", "Equal risks merged, beside the problem as it is", text, tables=(table,))
+    return Part("merging", "Equal risks merged, beside the problem as it is", said("merging"), tables=(table,))
 
 
 def _misses(each: pd.DataFrame) -> Part | None:
