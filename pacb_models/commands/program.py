@@ -155,16 +155,12 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
     for name in _COMMANDS:
         import_module(f".{name}", __package__).add_parser(subparsers)
     if command not in _COMMANDS:
-        _add_plugged_in(subparsers, command)
+        entry = next((entry for entry in registered(GROUP) if entry.name == command), None)
+        if entry is None:
+            load_all(GROUP, lambda add: add(subparsers))
+        else:
+            load(entry, lambda add: add(subparsers))
     return parser
-
-
-def _add_plugged_in(subparsers: Any, command: str) -> None:
-    entry = next((entry for entry in registered(GROUP) if entry.name == command), None)
-    if entry is None:
-        load_all(GROUP, lambda add: add(subparsers))
-    else:
-        load(entry, lambda add: add(subparsers))
 
 
 def add_command(subparsers: Any, name: str, run: Any, summary: str, description: str = "") -> argparse.ArgumentParser:
