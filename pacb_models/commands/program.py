@@ -189,6 +189,10 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     add_constraint_arguments(parser)
 
 
+#: The names of the arguments that describe a bound.
+BOUND = ("delta", "distance", "divergence", "order", "constant")
+
+
 def add_bound_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments that describe a bound."""
     parser.add_argument("--delta", type=float, default=0.05, help="the bound holds with probability at least 1 - delta")
@@ -219,13 +223,9 @@ def problem_from(options: argparse.Namespace) -> tuple[Problem, list[str]]:
     problem = (DirectProblem if options.direct else BoundProblem)(
         content.values,
         m=options.m,
-        delta=options.delta,
-        distance=options.distance,
-        divergence=options.divergence,
         prior=content.prior,
-        constant=options.constant,
-        order=options.order,
         constraints=constraints,
+        **{name: getattr(options, name) for name in BOUND},
     )
     return problem, content.names
 
