@@ -163,8 +163,7 @@ class BatchOutcome(NamedTuple):
 
 
 #: The fields that are a number of each problem.
-_NUMBERS = ("bound", "empirical_risk", "divergence", "support_size", "kkt_residual")
-_NUMBERS += ("is_global", "lower_bound", "iterations")
+_NUMBERS = "bound empirical_risk divergence support_size kkt_residual is_global lower_bound iterations".split()
 
 
 @dataclass(frozen=True, eq=False)
