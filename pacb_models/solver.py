@@ -151,6 +151,10 @@ REPEATS = {
 
 def unmet(problem: Problem, need: str) -> str | None:
     """None when a problem has what a solver can need, else a clause that says what it lacks."""
+    objects = problem, getattr(problem, "distance_function", None), getattr(problem, "divergence_function", None)
+    kinds: Any = tuple(map(type, objects))
+    if _meets(kinds, need):
+        return None
     return next((reason for methods in METHODS.get(need, ()) if (reason := lacking(problem, methods))), None)
 
 
@@ -164,6 +168,17 @@ def lacking(problem: Problem, methods: str) -> str | None:
         return None
     who = "the problem" if thing is problem else f"the {getattr(thing, 'name', 'missing')} {owner}"
     return f"{who} {complaint} (class {kind.__name__})"
+
+
+@lru_cache(maxsize=4096)
+def _meets(kinds: tuple[Any, ...], need: str) -> bool:
+    """Whether the classes of a problem, its distance and its divergence have what a solver can need.
+
+    It is asked for every problem that is solved, and so remembered.
+    """
+    owners = dict(zip(_BASES, kinds, strict=True))
+    asked = [methods.partition(".") for methods in METHODS.get(need, ())]
+    return all(_complaint(owners[owner], owner, names) is None for owner, _, names in asked)
 
 
 @lru_cache(maxsize=4096)

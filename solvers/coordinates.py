@@ -23,7 +23,12 @@ class Coordinates:
         raise NotImplementedError
 
     def posterior(self, x: np.ndarray) -> np.ndarray:
-        """The weights on the simplex that the variables stand for; for the same variables the same array."""
+        """The weights on the simplex that the variables stand for; for the same variables the same array.
+
+        Where a minimiser has lost its numbers, they stand for the best that was seen, and nothing is gained.
+        """
+        if not np.isfinite(x).all():
+            return self.oracle.best_posterior
         if self._last is None or not np.array_equal(x, self._last[0]):
             self._last = x.copy(), self._posterior(x)
         return self._last[1]

@@ -13,6 +13,7 @@ from pacb_models.constraints.posteriors import FEASIBLE
 from pacb_models.numerics.inner import dot
 from pacb_models.problem import Problem
 from pacb_models.solution import Outcome, Trace
+from pacb_models.solving.judging import onto_simplex, supported_claim
 
 from .options import Options
 from .weights import without_negligible
@@ -113,8 +114,11 @@ class Oracle:
 
     def found_nothing_better(self, posterior: np.ndarray, iterations: int) -> Outcome:
         """No step lowers the bound: to rounding it is flat around a minimum. Whether it is one, the residual shows."""
-        message = "no step lowers the bound any more; rounding hides what is left to gain."
-        return self.outcome(self.cleaned(posterior), "optimal", message, iterations)
+        posterior = self.cleaned(posterior)
+        residual = self.problem.judge(onto_simplex(posterior)[0]).kkt_residual
+        status = supported_claim("optimal", residual, 0.0)
+        left = "rounding hides what is left to gain" if status == "optimal" else f"the KKT residual is {residual:.1e}"
+        return self.outcome(posterior, status, f"no step lowers the bound any more; {left}.", iterations)
 
     def reached_iterations(self, iterations: int) -> Outcome:
         """The iterations are used up."""

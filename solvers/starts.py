@@ -75,7 +75,12 @@ def nearest(problem: Problem, q: np.ndarray) -> np.ndarray:
     posteriors = problem.posteriors
     if posteriors is None or posteriors.violation(q) <= KEPT:
         return q
-    return nearest_posterior(posteriors, q if q.all() else (1.0 - INTERIOR) * q + INTERIOR * problem.prior)
+    return nearest_posterior(posteriors, with_all(problem, q))
+
+
+def with_all(problem: Problem, q: np.ndarray) -> np.ndarray:
+    """A posterior with full support: of one that has weights of zero, a little becomes the prior's."""
+    return q if q.all() else (1.0 - INTERIOR) * q + INTERIOR * problem.prior
 
 
 def tilted(problem: Problem, tilt: float, noise: np.ndarray | float = 1.0) -> np.ndarray:

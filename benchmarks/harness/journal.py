@@ -66,7 +66,9 @@ class Journal:
                 os.fsync(self._file.fileno())
             except OSError:
                 # What did not fit on the disk is dropped, from the buffer too, and what fitted with it.
-                self._file = open(os.dup(self._file.fileno()), "ab")
+                full, self._file = self._file, open(os.dup(self._file.fileno()), "ab")
+                with suppress(OSError):
+                    full.close()
                 os.ftruncate(self._file.fileno(), before)
                 raise
         except OSError as reason:

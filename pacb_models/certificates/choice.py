@@ -46,24 +46,8 @@ def divided(examples: int, share: float, seed: int) -> tuple[NDArray[np.intp], N
 class ChosenCertificate(Immutable):
     """What is guaranteed of one candidate that a part of the examples chose.
 
-    Attributes
-    ----------
-    bound : float
-        With probability at least ``1 - delta`` the chosen candidate errs on a new example with at most this
-        probability.
-    single : int
-        Which candidate was chosen; ``name`` is its name.
-    errors : int
-        Its errors on the ``m`` examples that certify.
-    m : int
-    delta : float
-    names : list of str
-    choosing_errors : array of shape (H,)
-        Errors of all candidates on the examples that chose.
-    choosing_rows, certifying_rows : array of int
-        Which examples those were.
-    share : float
-    seed : int
+    ``choosing_errors`` are those of all candidates on the examples that chose, ``errors`` those of the chosen one on
+    the ``m`` examples that certify.
     """
 
     choosing_errors: Counts
@@ -96,7 +80,10 @@ class ChosenCertificate(Immutable):
 
     @cached_property
     def bound(self) -> float:
-        """Clopper and Pearson's limit of the chosen candidate's errors on the rows that certify."""
+        """With probability at least ``1 - delta`` the chosen candidate errs with at most this probability.
+
+        Clopper and Pearson's limit of its errors on the rows that certify.
+        """
         return float(clopper_pearson(self.errors, self.m, self.delta))
 
     @property

@@ -46,7 +46,7 @@ def is_missing(value: object) -> bool:
         return True
 
 
-def check_comparable(name: str, column: NDArray[Any], truth: NDArray[Any], of_truth: str = "y") -> None:
+def check_comparable(name: str, column: NDArray[Any], truth: NDArray[Any], of_truth: str) -> None:
     """Labels are numbers or text; compared with the other kind they would all differ, or be converted."""
     if (column.dtype.kind in _TEXT) != (truth.dtype.kind in _TEXT):
         raise InputError(f"{name} is of type {column.dtype}, but {of_truth} of {truth.dtype}.")
@@ -62,41 +62,32 @@ def _largest(array: NDArray[Any]) -> int:
     return max(abs(int(array.min())), abs(int(array.max())))
 
 
-class Codes:
-    """The labels of the examples and of ``H`` columns of predictions as whole numbers from 0 to ``size`` - 1.
-
-    ``truth`` has the shape (n,) and ``columns`` (n, H). The numbers are in the order of the labels.
-    """
-
-    truth: NDArray[Any]
-    columns: NDArray[Any]
-    size: int
-
-    def __init__(self, truth: NDArray[Any], columns: Sequence[NDArray[Any]] | NDArray[Any]) -> None:
-        parts = [truth, *([columns] if isinstance(columns, np.ndarray) else columns)]
-        (self.truth, *found), self.size = _coded(parts)
-        self.columns = found[0] if isinstance(columns, np.ndarray) else np.column_stack(found)
-
-    def majority(self, block: int = 1 << 22) -> NDArray[np.intp]:
-        """What most columns say of each example, the first label of several."""
-        rows, size = self.columns.shape[0], self.size
-        result = np.empty(rows, dtype=np.intp)
-        step = max(1, block // max(size, self.columns.shape[1]))
-        for start in range(0, rows, step):
-            part = self.columns[start : start + step]
-            result[start : start + step] = self._votes(part).argmax(axis=1)
-        return result
-
-    def _votes(self, part: NDArray[Any]) -> NDArray[np.intp]:
-        """How many columns say each label of each row."""
-        if self.size <= _FEW:
-            return np.stack([np.count_nonzero(part == code, axis=1) for code in range(self.size)], axis=1)
-        places = part + self.size * np.arange(len(part), dtype=np.intp)[:, None]
-        return np.bincount(places.ravel(), minlength=self.size * len(part)).reshape(-1, self.size)
+def label_column(name: str, values: ArrayLike, truth: NDArray[Any], of_truth: str) -> NDArray[Any]:
+    """The labels of one classifier, one for each of the true ones and comparable with them."""
+    column = label_array(name, values)
+    if column.shape != truth.shape:
+        raise InputError(f"{name} has shape {column.shape}, but {of_truth} has {truth.shape}.")
+    check_comparable(name, column, truth, of_truth)
+    return column
 
 
-def _coded(parts: Sequence[NDArray[Any]]) -> tuple[list[NDArray[Any]], int]:
-    """The parts with their labels' ranks, and how many ranks there are."""
+def majority(columns: NDArray[Any], size: int, block: int = 1 << 22) -> NDArray[np.intp]:
+    """What most columns of codes (see :func:`coded`) say of each example, the first label of several."""
+    result = np.empty(len(columns), dtype=np.intp)
+    step = max(1, block // max(size, columns.shape[1]))
+    for start in range(0, len(columns), step):
+        part = columns[start : start + step]
+        if size <= _FEW:
+            votes = np.stack([np.count_nonzero(part == code, axis=1) for code in range(size)], axis=1)
+        else:
+            places = part + size * np.arange(len(part), dtype=np.intp)[:, None]
+            votes = np.bincount(places.ravel(), minlength=size * len(part)).reshape(-1, size)
+        result[start : start + step] = votes.argmax(axis=1)
+    return result
+
+
+def coded(parts: Sequence[NDArray[Any]]) -> tuple[list[NDArray[Any]], int]:
+    """The parts with their labels as whole numbers from 0 on, in the order of the labels, and how many there are."""
     if all(part.dtype.kind in "iub" for part in parts):
         low, high = min(int(part.min()) for part in parts), max(int(part.max()) for part in parts)
         if 0 <= low <= high < _MOST_CODES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..validation import first_repeated
 from .choice import ChosenCertificate, divided
-from .error_counts import ErrorCounts
+from .counts import ErrorCounts
 from .labels import LARGEST_EXACT
 
 _SUFFIXES = {".csv": "csv", ".csv.gz": "csv", ".parquet": "parquet", ".pq": "parquet"}
@@ -34,7 +35,7 @@ def certify_files(
 ) -> ChosenCertificate:
     """One classifier, chosen on a part of the rows of all files and certified on the others."""
     files = _all_files(paths)
-    total = sum(_File(file).rows for file in files)
+    total = sum(_rows(file) for file in files)
     if not total:
         raise InputError(f"{files[0]} has a header but no rows below it.")
     mask = np.zeros(total, dtype=bool)
@@ -51,9 +52,14 @@ def _count(
     known: list[str] = []
     errors, rows = np.zeros((2, 0), dtype=np.int64), 0
     for file in files:
-        names, found, size = _File(file).count(target, ignored, None if mask is None else mask[rows:])
+        dataset = _opened(file)
+        names = _classifiers(file, dataset.schema, target, ignored)
         if known and known != names:
             raise InputError(f"{file} has the classifiers {', '.join(names)}, but {files[0]} {', '.join(known)}.")
+        with _reading(file):
+            found, size = _errors(file, dataset, names, target, None if mask is None else mask[rows:])
+        if not size:
+            raise InputError(f"{file} has a header but no rows below it.")
         errors = errors + found if known else found
         known, rows = names, rows + size
     return known, errors, rows
@@ -118,123 +124,116 @@ def _of_folder(folder: Path) -> Iterator[Path]:
             yield file
 
 
-class _File:
-    """One file of predictions."""
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """What goes wrong meanwhile is said in one sentence."""
+    import pyarrow as pa
 
-    def __init__(self, path: Path) -> None:
-        try:
-            import pyarrow.csv as csv
-            import pyarrow.dataset as ds
-        except ImportError:
+    try:
+        yield
+    except (pa.ArrowException, OSError) as reason:
+        raise InputError(f"cannot read {path}: {str(reason).splitlines()[0]}.") from None
+
+
+def _opened(path: Path) -> Any:
+    """The file as a data set of pyarrow."""
+    try:
+        import pyarrow.csv as csv
+        import pyarrow.dataset as ds
+    except ImportError:
+        raise InputError("reading predictions needs pyarrow, which is not installed: pip install pyarrow.") from None
+    # An empty cell is missing among texts, too.
+    texts = ds.CsvFileFormat(convert_options=csv.ConvertOptions(strings_can_be_null=True))
+    with _reading(path):
+        return ds.dataset(path, format="parquet" if _is_parquet(path) else texts)
+
+
+def _is_parquet(path: Path) -> bool:
+    return _SUFFIXES[str(_ending(path))] == "parquet"
+
+
+def _rows(path: Path) -> int:
+    dataset = _opened(path)
+    with _reading(path):
+        return int(dataset.count_rows())
+
+
+def _classifiers(path: Path, schema: Any, target: str, ignored: set[str]) -> list[str]:
+    """The columns of predictions, all of the type of the target."""
+    columns = schema.names
+    repeated = first_repeated(columns)
+    if repeated is not None:
+        raise InputError(f"{path} has more than one column {repeated!r}.")
+    if target not in columns:
+        raise InputError(f"{path} has no column {target!r}; it has {', '.join(columns)}.")
+    absent = sorted(ignored - set(columns))
+    if absent:
+        raise InputError(f"{path} has no column {absent[0]!r} to ignore; it has {', '.join(columns)}.")
+    names = [name for name in columns if name != target and name not in ignored]
+    if not names:
+        raise InputError(f"{path} has no column of predictions beside {target!r}.")
+    truth = schema.field(target).type
+    for name in names:
+        kind = schema.field(name).type
+        if kind != truth:
             raise InputError(
-                "reading predictions needs pyarrow, which is not installed: pip install pyarrow."
-            ) from None
-        self.path = path
-        self.parquet = _SUFFIXES[str(_ending(path))] == "parquet"
-        # An empty cell is missing among texts, too.
-        kind: Any = (
-            "parquet"
-            if self.parquet
-            else ds.CsvFileFormat(convert_options=csv.ConvertOptions(strings_can_be_null=True))
+                f"{path}: {name} is of type {kind}, but {target} of type {truth}; labels must be of one type."
+            )
+    return names
+
+
+def _errors(
+    path: Path, dataset: Any, names: Sequence[str], target: str, mask: NDArray[np.bool_] | None
+) -> tuple[NDArray[np.int64], int]:
+    """Errors on all rows and on those of the mask (2 × H), and the number of rows."""
+    import pyarrow.compute as pc
+
+    errors, rows = np.zeros((2, len(names)), dtype=np.int64), 0
+    for batch in _batches(path, dataset, [*names, target]):
+        if not batch.num_rows:
+            continue  # its columns may have no type
+        truth = batch.column(target)
+        for name in [*names, target]:
+            _check(path, batch.column(name), name, rows)
+        for position, name in enumerate(names):
+            differ = pc.not_equal(batch.column(name), truth)
+            errors[0, position] += differ.true_count
+            if mask is not None:
+                part = mask[rows : rows + batch.num_rows]
+                errors[1, position] += np.count_nonzero(differ.to_numpy(zero_copy_only=False) & part)
+        rows += batch.num_rows
+    return errors, rows
+
+
+def _batches(path: Path, dataset: Any, columns: list[str]) -> Iterator[Any]:
+    rows = max(1, min(_MOST_ROWS, _CELLS // len(columns)))
+    if not _is_parquet(path):
+        return iter(dataset.to_batches(columns=columns, batch_size=rows, batch_readahead=1))
+    import pyarrow.parquet as pq
+
+    # Without reading ahead, and pages instead of whole columns: row groups may be as large as the file.
+    buffer = max(1 << 14, min(1 << 20, _BUFFERS // len(columns)))
+    file = pq.ParquetFile(path, pre_buffer=False, buffer_size=buffer)
+    return iter(file.iter_batches(batch_size=rows, columns=columns, use_threads=False))
+
+
+def _check(path: Path, column: Any, name: str, rows: int) -> None:
+    """Every label is known and stands for itself; ``rows`` are those before the column's."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    faults = []
+    floating = pa.types.is_floating(column.type)
+    # The number of nulls is known without a look at them.
+    if column.null_count or floating:
+        faults.append((column.is_null(nan_is_null=True), "is missing; every label must be known"))
+    if floating:
+        large = pc.greater_equal(pc.abs(column), pa.scalar(LARGEST_EXACT, column.type))
+        said = (
+            "is a floating-point number that stands for several whole numbers; write such labels as text, with a "
+            "letter (in Parquet, or as integers)"
         )
-        self._dataset: Any = self._read(lambda: ds.dataset(path, format=kind))
-
-    def _read(self, action: Any) -> Any:
-        import pyarrow as pa
-
-        try:
-            return action()
-        except (pa.ArrowException, OSError) as reason:
-            raise InputError(f"cannot read {self.path}: {str(reason).splitlines()[0]}.") from None
-
-    @property
-    def rows(self) -> int:
-        """How many there are."""
-        return int(self._read(self._dataset.count_rows))
-
-    def count(
-        self, target: str, ignored: set[str], mask: NDArray[np.bool_] | None
-    ) -> tuple[list[str], NDArray[np.int64], int]:
-        """The classifiers' names, their errors on all rows and on those of the mask, and the number of rows."""
-        names = self._classifiers(target, ignored)
-        result: tuple[NDArray[np.int64], int] = self._read(lambda: self._errors(names, target, mask))
-        if not result[1]:
-            raise InputError(f"{self.path} has a header but no rows below it.")
-        return names, *result
-
-    def _classifiers(self, target: str, ignored: set[str]) -> list[str]:
-        file, schema = self.path, self._dataset.schema
-        columns = schema.names
-        repeated = first_repeated(columns)
-        if repeated is not None:
-            raise InputError(f"{file} has more than one column {repeated!r}.")
-        if target not in columns:
-            raise InputError(f"{file} has no column {target!r}; it has {', '.join(columns)}.")
-        absent = sorted(ignored - set(columns))
-        if absent:
-            raise InputError(f"{file} has no column {absent[0]!r} to ignore; it has {', '.join(columns)}.")
-        names = [name for name in columns if name != target and name not in ignored]
-        if not names:
-            raise InputError(f"{file} has no column of predictions beside {target!r}.")
-        truth = schema.field(target).type
-        for name in names:
-            if schema.field(name).type != truth:
-                kind = schema.field(name).type
-                raise InputError(
-                    f"{file}: {name} is of type {kind}, but {target} of type {truth}; labels must be of one type."
-                )
-        return names
-
-    def _errors(
-        self, names: Sequence[str], target: str, mask: NDArray[np.bool_] | None
-    ) -> tuple[NDArray[np.int64], int]:
-        import pyarrow.compute as pc
-
-        errors, rows = np.zeros((2, len(names)), dtype=np.int64), 0
-        for batch in self._batches([*names, target]):
-            if not batch.num_rows:
-                continue  # its columns may have no type
-            truth = batch.column(target)
-            for position, name in enumerate([*names, target]):
-                column = batch.column(name)
-                self._check(column, name, rows)
-                if position < len(names):
-                    differ = pc.not_equal(column, truth)
-                    errors[0, position] += differ.true_count
-                    if mask is not None:
-                        part = mask[rows : rows + batch.num_rows]
-                        errors[1, position] += np.count_nonzero(differ.to_numpy(zero_copy_only=False) & part)
-            rows += batch.num_rows
-        return errors, rows
-
-    def _batches(self, columns: list[str]) -> Iterator[Any]:
-        rows = max(1, min(_MOST_ROWS, _CELLS // len(columns)))
-        if not self.parquet:
-            return iter(self._dataset.to_batches(columns=columns, batch_size=rows, batch_readahead=1))
-        import pyarrow.parquet as pq
-
-        # Without reading ahead, and pages instead of whole columns: row groups may be as large as the file.
-        buffer = max(1 << 14, min(1 << 20, _BUFFERS // len(columns)))
-        file = pq.ParquetFile(self.path, pre_buffer=False, buffer_size=buffer)
-        return iter(file.iter_batches(batch_size=rows, columns=columns, use_threads=False))
-
-    def _check(self, column: Any, name: str, rows: int) -> None:
-        """Every label is known and stands for itself."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        floating = pa.types.is_floating(column.type)
-        # The number of nulls is known without a look at them.
-        if column.null_count or floating:
-            missing = column.is_null(nan_is_null=True)
-            if missing.true_count:
-                row = rows + int(pc.index(missing, True).as_py()) + 1
-                raise InputError(f"{self.path}, row {row}: {name} is missing; every label must be known.")
-        if floating:
-            large = pc.greater_equal(pc.abs(column), pa.scalar(LARGEST_EXACT, column.type))
-            if large.true_count:
-                row = rows + int(pc.index(large, True).as_py()) + 1
-                raise InputError(
-                    f"{self.path}, row {row}: {name} is a floating-point number that stands for several whole numbers; "
-                    "write such labels as text, with a letter (in Parquet, or as integers)."
-                )
+        faults.append((large, said))
+    for bad, said in faults:
+        if bad.true_count:
+            raise InputError(f"{path}, row {rows + int(pc.index(bad, True).as_py()) + 1}: {name} {said}.")

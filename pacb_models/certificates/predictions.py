@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping, Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
-from ..validation import check_delta, check_number
+from ..validation import check_delta, check_number, first_repeated
 from .certificate import Certificate
-from .certify import certify, check_names
+from .certify import certify
 from .choice import ChosenCertificate
-from .labels import Codes, check_comparable, label_array
+from .counts import check_names
+from .labels import check_comparable, coded, label_array, label_column, majority
 
 #: The prior mass of the plain majority vote, where nothing is known of it and the classifiers but these examples.
 VOTE_SHARE = 0.5
@@ -22,33 +23,6 @@ VOTE_SHARE = 0.5
 FEWEST_VOTERS = 3
 
 
-@overload
-def certify_predictions(
-    y_true: ArrayLike,
-    predictions: Any,
-    delta: float = 0.05,
-    names: Sequence[str] | None = None,
-    choose: None = None,
-    random_state: None = None,
-    *,
-    vote: bool = True,
-) -> Certificate: ...
-
-
-@overload
-def certify_predictions(
-    y_true: ArrayLike,
-    predictions: Any,
-    delta: float = 0.05,
-    names: Sequence[str] | None = None,
-    *,
-    choose: float,
-    random_state: int | None = None,
-    vote: bool = True,
-) -> ChosenCertificate: ...
-
-
-@overload
 def certify_predictions(
     y_true: ArrayLike,
     predictions: Any,
@@ -58,19 +32,7 @@ def certify_predictions(
     random_state: int | None = None,
     *,
     vote: bool = True,
-) -> Certificate | ChosenCertificate: ...
-
-
-def certify_predictions(
-    y_true: ArrayLike,
-    predictions: Any,
-    delta: float = 0.05,
-    names: Sequence[str] | None = None,
-    choose: float | None = None,
-    random_state: int | None = None,
-    *,
-    vote: bool = True,
-) -> Certificate | ChosenCertificate:
+) -> Any:
     r"""Certify classifiers from what they predict of held-out examples.
 
     The examples must be i.i.d. draws from where new ones come from, and no classifier may have been trained, tuned or
@@ -119,14 +81,15 @@ def certify_predictions(
     seed = check_seed(random_state, share)
     truth, columns, given = _checked(y_true, predictions)
     names = [str(name) for name in (given if names is None else names)]
-    codes = Codes(truth, columns)
-    size = codes.columns.shape[1]
+    (codes, *found), labels = coded([truth, *columns])
+    said = found[0] if found[0].ndim == 2 else np.column_stack(found)
+    size = said.shape[1]
     check_names(names, size)
-    wrong = codes.columns != codes.truth[:, None]
+    wrong = said != codes[:, None]
     with_vote = vote and size >= FEWEST_VOTERS
     if with_vote:
-        names = [vote_name(size, names), *names]
-        wrong = np.column_stack([codes.majority() != codes.truth, wrong])
+        names = [_vote_name(size, names), *names]
+        wrong = np.column_stack([majority(said, labels) != codes, wrong])
     if share is not None:
         return ChosenCertificate.of(wrong, delta, names, share, seed)
     certificate: Certificate = certify(
@@ -136,16 +99,14 @@ def certify_predictions(
         prior=np.array([VOTE_SHARE, *[(1.0 - VOTE_SHARE) / size] * size]) if with_vote else None,
         names=names,
     )
-    return certificate.with_note(_PRIOR_NOTE.format(size=size)) if with_vote else certificate
+    note = (
+        f"The prior, fixed beforehand, has {VOTE_SHARE:g} on the majority vote and shares {1.0 - VOTE_SHARE:g} equally "
+        f"among the {size} classifiers."
+    )
+    return certificate.with_note(note) if with_vote else certificate
 
 
-_PRIOR_NOTE = (
-    f"The prior, fixed beforehand, has {VOTE_SHARE:g} on the majority vote and shares {1.0 - VOTE_SHARE:g} equally "
-    "among the {size} classifiers."
-)
-
-
-def vote_name(size: int, names: Sequence[str] = ()) -> str:
+def _vote_name(size: int, names: Sequence[str]) -> str:
     """What the majority vote is called; a classifier may have that name already."""
     name = f"majority vote of {size}"
     while name in names:
@@ -170,7 +131,7 @@ def check_seed(random_state: object, share: float | None) -> int:
     return int(random_state)
 
 
-def _checked(y_true: Any, predictions: Any) -> tuple[NDArray[Any], NDArray[Any] | list[NDArray[Any]], list[str]]:
+def _checked(y_true: Any, predictions: Any) -> tuple[NDArray[Any], list[NDArray[Any]], list[str]]:
     """Truth, the columns of predictions (as one matrix where they came as one), and the names that came with them."""
     truth = label_array("y_true", y_true)
     if truth.ndim != 1 or not truth.size:
@@ -178,16 +139,13 @@ def _checked(y_true: Any, predictions: Any) -> tuple[NDArray[Any], NDArray[Any] 
     if hasattr(y_true, "iloc") and hasattr(predictions, "iloc") and not y_true.index.equals(predictions.index):
         raise InputError("y_true and predictions have different indices; their rows must be the same examples.")
     if hasattr(predictions, "columns") or isinstance(predictions, Mapping):
-        named = list(predictions.columns) if hasattr(predictions, "columns") else list(predictions)
-        columns = [label_array(f"predictions[{name!r}]", predictions[name]) for name in named]
-        if not columns:
+        named = list(getattr(predictions, "columns", predictions))
+        if not named:
             raise InputError("predictions has no column; it must have one for each classifier.")
-        for name, column in zip(named, columns, strict=True):
-            if column.ndim == 2:
-                raise InputError(
-                    f"predictions has more than one column {name!r}; classifiers must have different names."
-                )
-            _check_column(f"predictions[{name!r}]", column, truth)
+        twice = first_repeated(named)
+        if twice is not None:
+            raise InputError(f"predictions has more than one column {twice!r}; classifiers must have different names.")
+        columns = [label_column(f"predictions[{name!r}]", predictions[name], truth, "y_true") for name in named]
         return truth, columns, [str(name) for name in named]
     matrix = label_array("predictions", predictions)
     if matrix.ndim == 1:
@@ -199,10 +157,4 @@ def _checked(y_true: Any, predictions: Any) -> tuple[NDArray[Any], NDArray[Any] 
             "column for each classifier."
         )
     check_comparable("predictions", matrix, truth, "y_true")
-    return truth, matrix, [str(position) for position in range(matrix.shape[1])]
-
-
-def _check_column(name: str, column: NDArray[Any], truth: NDArray[Any]) -> None:
-    if column.shape != truth.shape:
-        raise InputError(f"{name} has shape {column.shape}, but y_true has {truth.shape}.")
-    check_comparable(name, column, truth, "y_true")
+    return truth, [matrix], [str(position) for position in range(matrix.shape[1])]

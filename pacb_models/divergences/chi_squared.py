@@ -3,6 +3,8 @@ r"""χ²: :math:`D = \sum_i q_i^2/p_i = \chi^2 + 1`, budget :math:`b = \sqrt{D\,
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,6 +13,9 @@ from ..numerics.inner import dot
 from .frontiers import MANY, Frontier, Lines
 from .ordered_supports import OrderedSupports
 from .renyi import PowerFrontier, Renyi
+
+#: Sets up to this size are searched as lists.
+SHORT = 256
 
 
 class ChiSquared(Renyi):
@@ -84,6 +89,8 @@ class SortedFrontier(PowerFrontier):
             order = self.y.argsort()
             self.ordered, weights = self.y[order], prior[order]
         self.table = running_sums(self.ordered, weights)
+        #: The same as numbers, faster to search one by one; only where making them takes no time.
+        self.levels: Sequence[float] = self.ordered.tolist() if risks.size <= SHORT else self.ordered  # type: ignore[assignment]
         #: How many risks are the smallest one.
         self.without_excess = self.ordered.size - np.count_nonzero(self.ordered)
 
@@ -105,8 +112,7 @@ class SortedFrontier(PowerFrontier):
 
     def line(self, z: float) -> Lines:
         level = math.exp(-z)
-        below = int(self.ordered.searchsorted(level, side="right")) - 1
-        return self._on_segment(level, *self.table[:, below].tolist())
+        return self._on_segment(level, *self.table[:, bisect_right(self.levels, level) - 1].tolist())
 
     def at_slope(self, slope: float, line: Lines) -> float:
         r"""The level μ with :math:`\sum_i p_i (\mu - y_i)_+^2 = \gamma^{-2}`: a quadratic equation."""
@@ -135,17 +141,20 @@ class RowFrontiers:
         order = np.argsort(self.y, axis=1)
         self.ordered = np.take_along_axis(self.y, order, 1)
         weights = np.take_along_axis(np.broadcast_to(prior, risks.shape), order, 1)
-        self.tables = running_sums(self.ordered, weights)
+        self.tables = running_sums(self.ordered, weights).reshape(6, -1)
+        #: The sorted risks, a column for each set: sums of truth values along the first axis are fast.
+        self.columns, self.counts = np.ascontiguousarray(self.ordered.T), np.min_scalar_type(risks.shape[1])
+        self.first = np.arange(0, risks.size, risks.shape[1])
         #: The prior's empirical risk above the smallest one, and its size; the spread of the risks.
-        self.start, self.spread = self.tables[2, :, -1], self.ordered[:, -1]
+        self.start, self.spread = self.tables[2, self.first + risks.shape[1] - 1], self.ordered[:, -1]
 
     def lines(self, z: np.ndarray, rows: np.ndarray | None = None) -> Lines:
         """The lines of all sets at coordinates of shape (B, K), or of some of them at one coordinate each."""
-        every = np.arange(self.y.shape[0])[:, None] if rows is None else rows
-        ordered = self.ordered[:, None, :] if rows is None else self.ordered[rows]
         level = np.exp(-z)
-        below = np.count_nonzero(ordered <= level[..., None], axis=-1) - 1
-        return SortedFrontier._on_segment(level, *self.tables[:, every, below])
+        columns = self.columns[:, None, :] if rows is None else self.columns[:, rows]
+        below = np.add.reduce((columns <= level.T).view(np.uint8), axis=0, dtype=self.counts).T - 1
+        first = self.first[:, None] if rows is None else self.first[rows]
+        return SortedFrontier._on_segment(level, *self.tables.take(first + below, axis=1))
 
     def posteriors(self, z: np.ndarray) -> np.ndarray:
         """The posteriors at one coordinate for each set; minus infinity is the prior."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,7 @@ _OF_THE_CERTIFICATE = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class CertifiedClassifier(EnsembleClassifier):
     r"""Deploy the vote or the classifier that has the smallest certificate, with that certificate.
 
@@ -168,52 +169,28 @@ class CertifiedClassifier(EnsembleClassifier):
     True
     """
 
-    def __init__(
-        self,
-        estimators: Iterable[Any] | None = None,
-        *,
-        estimator: Any = None,
-        param_grid: Any = None,
-        votes: str | None = "cv",
-        voting: str = "hard",
-        delta: float = 0.05,
-        validation_size: float | int | None = 0.5,
-        cv: Any = 5,
-        prior: Any = "default",
-        deploy: str = "deterministic",
-        per_class: bool = False,
-        per_prediction: bool = False,
-        positive: Any = None,
-        risk: Any = None,
-        abstain: Any = None,
-        refit: bool = False,
-        prefit: bool = False,
-        n_jobs: int | None = None,
-        memory: Any = None,
-        verbose: bool | Progress = False,
-        random_state: Any = None,
-    ) -> None:
-        self.estimators = estimators
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.votes = votes
-        self.voting = voting
-        self.delta = delta
-        self.validation_size = validation_size
-        self.cv = cv
-        self.prior = prior
-        self.deploy = deploy
-        self.per_class = per_class
-        self.per_prediction = per_prediction
-        self.positive = positive
-        self.risk = risk
-        self.abstain = abstain
-        self.refit = refit
-        self.prefit = prefit
-        self.n_jobs = n_jobs
-        self.memory = memory
-        self.verbose = verbose
-        self.random_state = random_state
+    estimators: Iterable[Any] | None = None
+    _: KW_ONLY
+    estimator: Any = None
+    param_grid: Any = None
+    votes: str | None = "cv"
+    voting: str = "hard"
+    delta: float = 0.05
+    validation_size: float | int | None = 0.5
+    cv: Any = 5
+    prior: Any = "default"
+    deploy: str = "deterministic"
+    per_class: bool = False
+    per_prediction: bool = False
+    positive: Any = None
+    risk: Any = None
+    abstain: Any = None
+    refit: bool = False
+    prefit: bool = False
+    n_jobs: int | None = None
+    memory: Any = None
+    verbose: bool | Progress = False
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, *, groups: Any = None, **fit_params: Any) -> CertifiedClassifier:
         """Train and form the candidates on one part of the data, certify on the other.

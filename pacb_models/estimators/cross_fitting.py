@@ -16,9 +16,7 @@ from sklearn.utils.validation import check_memory
 
 from ..errors import InputError
 from ..validation import check_count
-from .kernel_family import Distances
 from .members import opinions, train
-from .sharing import folds_of
 
 Progress = Callable[[int, int], None]
 Fold = tuple[np.ndarray, np.ndarray]
@@ -79,17 +77,16 @@ def cross_fit(
     that was stopped and is begun again goes on after its last fold.
     """
     kept = check_memory(memory)
-    without_fold, fit = (kept.cache(step, ignore=["n_jobs", "distances"]) for step in (_without_fold, train))
+    without_fold, fit = (kept.cache(step, ignore=["n_jobs"]) for step in (_without_fold, train))
     report = progress or (lambda done, total: None)
     total = len(members) * (len(folds) + 1)
     pieces: list[list[np.ndarray]] = [[] for _ in members if folds]
-    distances = folds_of(training.X) if folds else None
     for number, fold in enumerate(folds):
-        for own, piece in zip(pieces, without_fold(names, members, training, fold, n_jobs, distances), strict=True):
+        for own, piece in zip(pieces, without_fold(names, members, training, fold, n_jobs), strict=True):
             own.append(piece)
         report(len(members) * (number + 1), total)
     everything = np.arange(len(training.y))
-    fitted = fit(members, training.X, training.y, everything, training.parameters, n_jobs, distances)
+    fitted = fit(members, training.X, training.y, everything, training.parameters, n_jobs)
     report(total, total)
     return fitted, [_assembled(own, folds) for own in pieces]
 
@@ -100,7 +97,6 @@ def _without_fold(
     training: Training,
     fold: Fold,
     n_jobs: int | None,
-    distances: Distances | None,
 ) -> list[np.ndarray]:
     """The members' opinions of the fold's examples, fitted on the others."""
     rows, tested = fold
@@ -110,7 +106,7 @@ def _without_fold(
         index = np.full(len(tested), np.searchsorted(training.classes, y[0]))
         return [np.eye(len(training.classes))[index] if training.soft else index for _ in members]
     copies = [clone(member) for member in members]
-    fitted = train(copies, training.X, training.y, rows, training.parameters, n_jobs, distances)
+    fitted = train(copies, training.X, training.y, rows, training.parameters, n_jobs)
     return list(opinions(names, fitted, _safe_indexing(training.X, tested), training.classes, training.soft, n_jobs))
 
 

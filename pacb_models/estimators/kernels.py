@@ -32,51 +32,28 @@ def vote(decisions: np.ndarray, classes: int) -> np.ndarray:
     return votes.argmax(axis=0)
 
 
-def gaussian_kernel(X: Any, Z: Any, gamma: float) -> np.ndarray:
-    """The kernel between the rows of two tables; of dense ones by libsvm's operations in libsvm's order."""
-    return kernel_of(squared_distances(X, Z), gamma)
-
-
-def kernel_of(distances: np.ndarray, gamma: float) -> np.ndarray:
-    """The kernel at these squared distances, in their place."""
-    distances *= -gamma
-    np.exp(distances, out=distances)
-    if not np.isfinite(distances).all():
-        raise InputError("X holds values that are not finite or too large: their kernel is not a number.")
-    return distances
-
-
-def squared_distances(X: Any, Z: Any) -> np.ndarray:
-    """Squared distances between the rows of two tables, as libsvm computes them for the kernel.
-
-    Of sparse ones (CSR) by a sparse product, which adds up in another order: the last digits may differ from libsvm's.
-    """
-    sparse, one_table = hasattr(X, "toarray"), X is Z
-    if not sparse:
-        X, Z = np.ascontiguousarray(X, dtype=np.float64), np.ascontiguousarray(Z, dtype=np.float64)
-    squares, other_squares = _squares(X), _squares(Z)
-    distances = np.empty((X.shape[0], Z.shape[0]))
+def gaussian_kernel(X: np.ndarray, Z: np.ndarray, gamma: float) -> np.ndarray:
+    """The kernel between the rows of two tables, by libsvm's operations in libsvm's order."""
+    one_table = X is Z
+    X, Z = np.ascontiguousarray(X, dtype=np.float64), np.ascontiguousarray(Z, dtype=np.float64)
+    squares, other_squares = np.vecdot(X, X), np.vecdot(Z, Z)
+    kernel = np.empty((X.shape[0], Z.shape[0]))
     for start in range(0, X.shape[0], 256):
         rows = slice(start, start + 256)
         # Among the rows of one table the blocks below the diagonal are those above it.
         columns = slice(start if one_table else 0, None)
-        block = distances[rows, columns]
-        if sparse:
-            block[...] = (X[rows] @ Z[columns].T).toarray()
-        else:
-            # One BLAS dot product per pair: a matrix product would round differently.
-            np.vecdot(X[rows, None], Z[None, columns], out=block)
+        block = kernel[rows, columns]
+        # One BLAS dot product per pair: a matrix product would round differently.
+        np.vecdot(X[rows, None], Z[None, columns], out=block)
         block *= -2.0
         block += squares[rows, None] + other_squares[columns]
         if one_table:
-            distances[columns, rows] = block.T
-    return distances
-
-
-def _squares(X: Any) -> np.ndarray:
-    if hasattr(X, "toarray"):
-        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    return np.vecdot(X, X)
+            kernel[columns, rows] = block.T
+    kernel *= -gamma
+    np.exp(kernel, out=kernel)
+    if not np.isfinite(kernel).all():
+        raise InputError("X holds values that are not finite or too large: their kernel is not a number.")
+    return kernel
 
 
 def pairwise(machine: Any, support: np.ndarray, pool: int) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numbers
 import reprlib
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,6 @@ from sklearn.utils.validation import (
 from ..certificates.labels import is_missing
 from ..errors import InputError
 from ..validation import first_repeated, refuse_masked
-from .kernel_family import Distances
 from .sharing import predict_members, train_members
 
 #: What a certificate says of classifiers that were trained again.
@@ -187,16 +185,11 @@ def train(
     rows: np.ndarray,
     parameters: Sequence[dict[str, Any]],
     n_jobs: int | None = None,
-    distances: Distances | None = None,
 ) -> list[Any]:
-    """The members fitted on these rows, with the fit parameters of each; those that share work do it once.
-
-    ``distances`` between the rows of ``X`` are what SVMs on different parts of it share.
-    """
+    """The members fitted on these rows, with the fit parameters of each; those that share work do it once."""
     X_rows, y_rows = _safe_indexing(X, rows), y[rows]
     if not any(parameters):
-        gram_of = None if distances is None else partial(distances.gram, rows)
-        return train_members(members, X_rows, y_rows, n_jobs, gram_of)
+        return train_members(members, X_rows, y_rows, n_jobs)
     own = [_check_method_params(X, given, indices=rows) for given in parameters]
     fits = (delayed(member.fit)(X_rows, y_rows, **each) for member, each in zip(members, own, strict=True))
     return list(Parallel(n_jobs=n_jobs)(fits))

@@ -12,7 +12,6 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,34 +23,24 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import _num_samples
 
 from ..errors import InputError
-from .kernel_family import Distances, FamilySVC, family_key, fit_family, gram_bytes
+from .kernel_family import FamilySVC, family_key, fit_family
 
 #: How many GiB kernel matrices may take.
 LIMIT_VARIABLE = "PACB_KERNEL_GIB"
 
-#: The kernel matrix of a table for a kernel width.
-GramOf = Callable[[float], np.ndarray]
 
-
-def train_members(
-    members: Sequence[Any], X: Any, y: np.ndarray, n_jobs: int | None, gram_of: GramOf | None = None
-) -> list[Any]:
-    """Fitted classifiers, in order; those of one preprocessing or one kernel are trained together.
-
-    ``gram_of`` gives the kernel matrix of ``X``, where the caller has distances already.
-    """
+def train_members(members: Sequence[Any], X: Any, y: np.ndarray, n_jobs: int | None) -> list[Any]:
+    """Fitted classifiers, in order; those of one preprocessing or one kernel are trained together."""
     alone: list[tuple[int, Any, Any]] = []
     trained: dict[int, Any] = {}
     prefixes: dict[int, Pipeline] = {}
     for key, group in _groups(dict(enumerate(members)), _prefix_key):
-        if key is None or len(group) == 1:
-            own, table = group, X
-            together = _train_families(own, table, y, n_jobs, gram_of)
-        else:
+        own, table = group, X
+        if key is not None and len(group) > 1:
             prefix = clone(next(iter(group.values()))[:-1])
             prefixes |= dict.fromkeys(group, prefix)
             own, table = _last_steps(group), prefix.fit_transform(X, y)
-            together = _train_families(own, table, y, n_jobs)
+        together = _train_families(own, table, y, n_jobs)
         trained |= together
         alone += [(index, member, table) for index, member in own.items() if index not in together]
     # All in one go, so that no process waits for the members of one preprocessing before it begins with the next.
@@ -85,20 +74,15 @@ def predict_members(members: Sequence[Any], X: Any, n_jobs: int | None) -> list[
     return [found[index] for index in range(len(members))]
 
 
-def _train_families(
-    members: dict[int, Any], X: Any, y: np.ndarray, n_jobs: int | None, gram_of: GramOf | None = None
-) -> dict[int, Any]:
+def _train_families(members: dict[int, Any], X: Any, y: np.ndarray, n_jobs: int | None) -> dict[int, Any]:
     """Those of the members that are of one kernel with others, trained on its matrix."""
     families = [group for key, group in _groups(members, family_key) if key is not None and len(group) > 1]
-    if not families or len(np.unique(y)) < 2 or not _fits_in_memory(_num_samples(X)):
+    # Of sparse tables libsvm computes the kernel in another order: its SVMs would not be the same.
+    if not families or hasattr(X, "toarray") or len(np.unique(y)) < 2 or not _fits_in_memory(_num_samples(X)):
         return {}
-    if gram_of is None:
-        # Distances need not be kept for one kernel width.
-        kept = Distances(X, _memory_limit() if len(families) > 1 else 0)
-        gram_of = partial(kept.gram, np.arange(_num_samples(X)))
     trained: dict[int, Any] = {}
     for group in families:
-        trained |= zip(group, fit_family(list(group.values()), X, y, n_jobs, gram_of), strict=True)
+        trained |= zip(group, fit_family(list(group.values()), X, y, n_jobs), strict=True)
     return trained
 
 
@@ -142,18 +126,13 @@ def _family_of(member: Any) -> Hashable:
     return id(member.family_) if hasattr(member, "family_") and isinstance(member, FamilySVC) else None
 
 
-def folds_of(X: Any) -> Distances:
-    """For training on parts of one table: the distances between its rows are computed once."""
-    return Distances(X, _memory_limit())
-
-
 def _fits_in_memory(rows: int) -> bool:
     """Whether the kernel matrix of so many rows is within the limit; a warning when not."""
-    limit = _memory_limit()
-    if gram_bytes(rows) <= limit:
+    size, limit = 8 * rows * rows, _memory_limit()
+    if size <= limit:
         return True
     warnings.warn(
-        f"the kernel matrix of {rows} training rows would take {gram_bytes(rows) / 2**30:.1f} GiB, more than the limit "
+        f"the kernel matrix of {rows} training rows would take {size / 2**30:.1f} GiB, more than the limit "
         f"of {limit / 2**30:.1f} GiB: the SVMs are trained one by one, which takes longer. With at most "
         f"{int((limit / 8) ** 0.5)} training rows they would share it; the limit is an eighth of the machine's memory, "
         f"or the GiB that the environment variable {LIMIT_VARIABLE} allows.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from .candidates import vote_shares
 from .members import REFITTED, EnsembleClassifier, refuse_weights, train
 
 
+@dataclass(eq=False, repr=False)
 class StochasticClassifier(EnsembleClassifier):
     """Weigh a finite set of classifiers by the posterior that minimises a PAC-Bayesian bound.
 
@@ -66,40 +68,22 @@ class StochasticClassifier(EnsembleClassifier):
     True
     """
 
-    def __init__(
-        self,
-        estimators: Iterable[Any] | None = None,
-        *,
-        estimator: Any = None,
-        param_grid: Any = None,
-        distance: str = "kl",
-        divergence: str = "chi2",
-        order: float = 2.0,
-        delta: float = 0.05,
-        prior: Any = None,
-        constant: str = "exact",
-        validation_size: float | int = 0.5,
-        solver: str = "auto",
-        refit: bool = False,
-        prefit: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimators = estimators
-        self.estimator = estimator
-        self.param_grid = param_grid
-        self.distance = distance
-        self.divergence = divergence
-        self.order = order
-        self.delta = delta
-        self.prior = prior
-        self.constant = constant
-        self.validation_size = validation_size
-        self.solver = solver
-        self.refit = refit
-        self.prefit = prefit
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimators: Iterable[Any] | None = None
+    _: KW_ONLY
+    estimator: Any = None
+    param_grid: Any = None
+    distance: str = "kl"
+    divergence: str = "chi2"
+    order: float = 2.0
+    delta: float = 0.05
+    prior: Any = None
+    constant: str = "exact"
+    validation_size: float | int = 0.5
+    solver: str = "auto"
+    refit: bool = False
+    prefit: bool = False
+    n_jobs: int | None = None
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, **fit_params: Any) -> StochasticClassifier:
         """Train on one part of the data and certify on the other.

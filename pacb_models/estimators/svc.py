@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from .sigest import sigest
 from .stochastic import StochasticClassifier
 
 
+@dataclass(eq=False, repr=False)
 class StochasticSVC(StochasticClassifier):
     r"""A posterior over SVMs with :math:`C = 1/\lambda`, :math:`\lambda` in a grid, and a bound on its risk.
 
@@ -45,44 +47,17 @@ class StochasticSVC(StochasticClassifier):
     (50, True)
     """
 
-    def __init__(
-        self,
-        lambdas: Any = "paper",
-        *,
-        n_lambdas: int | None = None,
-        gamma: str | float = "sigest",
-        scale: bool = False,
-        max_examples_for_gamma: int = 1000,
-        distance: str = "kl",
-        divergence: str = "chi2",
-        order: float = 2.0,
-        delta: float = 0.05,
-        prior: Any = None,
-        constant: str = "exact",
-        validation_size: float | int = 0.5,
-        solver: str = "auto",
-        refit: bool = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        super().__init__(
-            distance=distance,
-            divergence=divergence,
-            order=order,
-            delta=delta,
-            prior=prior,
-            constant=constant,
-            validation_size=validation_size,
-            solver=solver,
-            refit=refit,
-            n_jobs=n_jobs,
-            random_state=random_state,
-        )
-        self.lambdas = lambdas
-        self.n_lambdas = n_lambdas
-        self.gamma = gamma
-        self.scale = scale
-        self.max_examples_for_gamma = max_examples_for_gamma
+    lambdas: Any = "paper"
+    _: KW_ONLY
+    n_lambdas: int | None = None
+    gamma: str | float = "sigest"
+    scale: bool = False
+    max_examples_for_gamma: int = 1000
+    # The classifiers are those of the grid.
+    estimators: None = field(default=None, init=False)
+    estimator: None = field(default=None, init=False)
+    param_grid: None = field(default=None, init=False)
+    prefit: bool = field(default=False, init=False)
 
     def _given(self) -> list[Any]:
         return _machines(self._grid(), "scale", self.scale)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 import time
 import traceback
 from collections.abc import Iterator
@@ -103,8 +104,8 @@ def _attempt(method: Solver, problem: Problem, options: dict[str, Any]) -> tuple
     try:
         outcome = check_form(method.run(own, **options), problem.size)
         seconds = time.perf_counter() - started - outcome.setup_seconds
-        changed = [name for name, value in vars(problem).items() if vars(own).get(name) is not value]
-        if changed:
+        if not all(map(operator.is_, vars(problem).values(), vars(own).values())):
+            changed = [name for name, value in vars(problem).items() if vars(own).get(name) is not value]
             raise BadOutcome(f"it changed {', '.join(changed)} of the problem that it was given")
         return outcome, seconds
     except (InputError, SolverUnavailableError, MemoryError):

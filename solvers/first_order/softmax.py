@@ -21,7 +21,7 @@ from pacb_models.validation import check_choice, check_positive
 from ..coordinates import Logits
 from ..options import Options, check_options
 from ..oracle import Oracle, TimeUp
-from ..starts import from_all_starts
+from ..starts import from_all_starts, with_all
 from . import lbfgsb
 from .descent import FirstOrder
 
@@ -72,18 +72,12 @@ class Softmax(FirstOrder):
         """
         check_choice("method", method, list(LIMITS))
         check_positive("learning_rate", learning_rate)
-        options = check_options(
-            problem,
-            start=start,
-            starts=starts,
-            seed=seed,
-            tolerance=tolerance,
-            max_iterations=LIMITS[method] if max_iterations is None else max_iterations,
-            time_limit=time_limit,
-            trace=trace,
-        )
+        limit = LIMITS[method] if max_iterations is None else max_iterations
+        options = check_options(problem, start, starts, seed, tolerance, limit, time_limit, trace)
 
         def minimise(q: np.ndarray) -> Outcome:
+            # The logit of a weight of zero has no slope that would bring it back.
+            q = with_all(problem, q)
             oracle = Oracle(problem, options)
             if method == "adam":
                 return _adam(oracle, q, options, learning_rate)

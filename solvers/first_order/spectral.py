@@ -26,14 +26,18 @@ def michelot(ratios: np.ndarray, prior: np.ndarray) -> float:
     r"""The level θ with :math:`\sum_i p_i (u_i - \theta)_+ = 1`.
 
     Michelot's iteration: solve for the level as if every weight were positive, drop those that are not, repeat. The
-    level rises to its value in a few passes over ever fewer weights.
+    level rises to its value in a few passes over ever fewer weights. Where ratios are so large that one is less than
+    their rounding, the largest of them has all the weight.
     """
     kept, held = ratios, prior
     while True:
         level = (dot(held, kept) - 1.0) / float(held.sum())
         above = kept > level
-        if above.all():
+        count = np.count_nonzero(above)
+        if count == above.size:
             return level
+        if count == 0:
+            return float(np.nextafter(kept.max(), -np.inf))
         kept, held = kept[above], held[above]
 
 

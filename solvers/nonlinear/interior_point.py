@@ -16,7 +16,7 @@ from pacb_models.solution import Outcome, Trace
 from pacb_models.validation import check_count
 
 from ..options import check_options
-from ..starts import INTERIOR, best_of, bound_of, starting_posteriors
+from ..starts import best_of, bound_of, starting_posteriors, with_all
 from ..weights import without_negligible
 from .native import native_output_silenced
 
@@ -160,11 +160,10 @@ def first_start(problem: BoundProblem, start: object = None, barrier: float | No
 
 
 def interior(problem: BoundProblem, q: np.ndarray, barrier: float | None = RANDOM_BARRIER) -> Start:
-    """A start with full support, as an interior-point method needs: of weights that are zero, a little becomes the
-    prior's."""
+    """A start with full support, as an interior-point method needs."""
     if q is problem.prior:
         return Start(q, None)
-    return Start(q if q.all() else (1.0 - INTERIOR) * q + INTERIOR * problem.prior, barrier)
+    return Start(with_all(problem, q), barrier)
 
 
 @dataclass

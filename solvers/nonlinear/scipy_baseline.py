@@ -15,6 +15,7 @@ from ..coordinates import Coordinates, Logits, Scaled
 from ..first_order.descent import FirstOrder
 from ..options import Options
 from ..oracle import Oracle, TimeUp
+from ..starts import with_all
 
 #: (method, SciPy's own status) and what it means here.
 STATUS_MAP: dict[tuple[str, int], tuple[str, str]] = {
@@ -127,7 +128,7 @@ def _minimise(oracle: Oracle, start: np.ndarray, options: Options, method: str, 
         # trust-constr warns of a singular start, SLSQP of clipped values; neither changes the result.
         warnings.simplefilter("ignore")
         try:
-            first = coordinates.point(start)
+            first = coordinates.point(with_all(oracle.problem, start) if oracle.steep else start)
             oracle.trace.add(coordinates.value(first))
             result = minimize(
                 coordinates.value,

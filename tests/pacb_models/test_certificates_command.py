@@ -240,9 +240,9 @@ def test_labels_above_two_to_the_63_are_not_compared_as_floats(tmp_path, capsys)
 
 MEASURED = """
 import resource, sys
-from pacb_models.certificates.prediction_files import _File, count_errors
+from pacb_models.certificates.prediction_files import _opened, count_errors
 from pathlib import Path
-_File(Path(sys.argv[1]))
+_opened(Path(sys.argv[1]))
 import pyarrow.parquet, pyarrow.compute
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(count_errors([sys.argv[1]], "label").m)

@@ -119,7 +119,36 @@ def test_projection_in_the_metric_of_the_prior(drawn):
     assert q == pytest.approx(prior * np.maximum(ratios - level(ratios, prior, 1.0), 0.0), abs=1e-9 * (1.0 + spread))
 
 
+def test_projection_of_ratios_whose_rounding_is_more_than_one():
+    assert onto_weighted_simplex(np.array([3e20, 1e20, 3e20]), np.array([0.2, 0.3, 0.5])) == pytest.approx(
+        [2 / 7, 0, 5 / 7]
+    )
+
+
 # --- the methods ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["no-errors-07-H50-chi2-kl", "extreme-prior-12-H200-kl-kl"])
+def test_logits_leave_a_single_classifier(name):
+    problem = instance(name).build()
+    start = np.zeros(problem.size)
+    start[3] = 1.0
+    solution = pm.solve(problem, "softmax", start=start)
+    assert solution.status == "optimal"
+    assert solution.bound < problem.bound(start)
+
+
+def test_who_finds_no_better_point_far_from_a_minimum_does_not_call_it_optimal():
+    problem = instance("orders-06-H50-renyi100-kl").build()
+    ends = []
+    for classifier in range(0, 50, 5):
+        start = 1e-6 * problem.prior
+        start[classifier] += 1.0 - 1e-6
+        outcome = get_solver("mirror").run(problem, start=start, max_iterations=300)
+        residual = problem.kkt_residual(outcome.posterior)
+        assert outcome.status != "optimal" or residual <= 1e-6
+        ends.append(outcome.status)
+    assert "not_converged" in ends
 
 
 @pytest.mark.long

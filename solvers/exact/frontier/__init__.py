@@ -62,7 +62,10 @@ class Frontier(Solver):
 
     def merges(self, problem: Problem, options: dict[str, Any]) -> bool:
         """Not in small sets, unless few of their risks differ and a line costs a pass over them."""
-        return problem.size >= MERGED_FROM or len(set(problem.risks.tolist())) <= FEW * problem.size
+        few = FEW * problem.size
+        # The first ones tell it where all differ.
+        first = problem.risks[: int(few) + 1].tolist()
+        return problem.size >= MERGED_FROM or (len(set(first)) <= few and len(set(problem.risks.tolist())) <= few)
 
     def run_batch(self, batch: ProblemBatch) -> BatchOutcome | None:
         """Minimise bounds together, where the divergence has the lines of many sets at once (see :mod:`.batches`)."""

@@ -37,9 +37,10 @@ COVERED = 0.3
 BEYOND, PAST = np.minimum(np.arange(1.0, 10.0) / 8.0, 1.0), np.append(np.zeros(8), 0.5)
 #: How far from the turn of a thinned frontier that of the frontier itself is looked for.
 NEARBY = 1e-4
-#: Where, and how often, a hidden pair of turns is looked for between two points; also where the empirical risk falls by
-#: this share of the prior's.
-STEEP = 0.3
+#: A hidden pair of turns is looked for where the balance, nearly the logarithm of a ratio, comes this near to zero, and
+#: where the empirical risk falls by this share of the prior's; by the second one when there was such a place.
+NEAR, STEEP = 2.0, (0.3, 0.15)
+#: Where, and how often, one is looked for between two points.
 WITHIN, CLOSER = np.array([0.2, 0.35, 0.45, 0.55, 0.65, 0.8]), 4
 #: A turn is known when a step of interpolation is this short, relative: the next one would be nearly of its square.
 CLOSE = 1e-8
@@ -125,10 +126,9 @@ class Search:
         """Points of the frontier as columns; the balance of those that are not for finding turns is left out."""
         self.evaluations += z.size
         lines = self.frontier.lines(z)
-        points = np.empty((6, z.size))
+        points = np.ones((6, z.size))
         points[0], points[1], points[2], points[3], _ = z, *lines
         points[4] = self.balance(lines) if for_turns else math.nan
-        points[5] = 1.0
         return points
 
     # -- Turns -------------------------------------------------------------------------------------------------------
@@ -153,27 +153,15 @@ class Search:
         slope = min(max(slope, lowest), highest) if slope == slope else lowest
         self._guess(slope)
         self._from_falling_to_rising(self.look(self._net(math.log(slope))))
-        for steps in range(CLOSER):
-            # Who has seen one steep fall looks for smaller ones.
-            doubtful = self._doubtful(STEEP * 0.5**steps * self.start[0])
+        lists = columns(self.points)
+        steep = STEEP[0] * self.start[0]
+        for _ in range(CLOSER):
+            doubtful = doubtful_intervals(*lists, steep)
             if not doubtful:
                 break
             self._insert(self.look(np.concatenate([low + (high - low) * WITHIN for low, high in doubtful])))
-        self._find_turns(self.points)
-
-    def _doubtful(self, steep: float) -> list[tuple[float, float]]:
-        """Intervals in which a pair of turns may hide between points: where the balance comes near zero without
-        reaching it, and where the empirical risk falls steeply, as it does when many classifiers lose their weight at
-        once."""
-        z, x, balance = self.points[Z].tolist(), self.points[X].tolist(), self.points[BALANCE].tolist()
-        found: list[tuple[float, float]] = []
-        if max(map(sub, x, x[1:])) > steep:
-            found = [(low, high) for low, high, above, below in zip(z, z[1:], x, x[1:]) if above - below > steep]
-        if balance != sorted(balance):
-            for i, (before, here, after) in enumerate(zip(balance, balance[1:], balance[2:])):
-                if before < here > after if here < 0.0 else before > here < after:
-                    found.append((z[i], z[i + 2]))
-        return found
+            lists, steep = columns(self.points), STEEP[1] * self.start[0]
+        self._find_turns(*lists)
 
     def _follow_thinned(self, scout: Search, slope: float) -> None:
         """Take the lines of a thinned frontier, and its turns as places to look for the turns of this one."""
@@ -232,9 +220,8 @@ class Search:
             points = np.hstack((points, self.look(points[Z, -1] + FURTHER)))
         self.points = points
 
-    def _find_turns(self, points: np.ndarray) -> None:
+    def _find_turns(self, z: list[float], x: list[float], balance: list[float]) -> None:
         """Turns between neighbouring points that are not known yet, and the end where the bound still falls there."""
-        z, x, balance = points[Z].tolist(), points[X].tolist(), points[BALANCE].tolist()
         for i, (here, after) in enumerate(pairwise(balance)):
             if here < 0.0 <= after and not any(z[i] <= turn.z <= z[i + 1] for turn in self.turns):
                 if self.guess in z[i : i + 2]:
@@ -321,7 +308,7 @@ class Search:
             if not cuts.size:
                 break
             self._insert(self.look(cuts))
-            self._find_turns(self.points[:, ~np.isnan(self.points[BALANCE])])
+            self._find_turns(*columns(self.points[:, ~np.isnan(self.points[BALANCE])]))
         if float(size.min()) < 0.5 * self.start[1]:
             # Lines that were not found well enough prove nothing.
             return math.nan
@@ -415,6 +402,24 @@ class Search:
         support = int(np.count_nonzero(self.frontier.posterior(turn.z)))
         value = self.problem.divergence_function.value_of_size(turn.size)
         return LocalMinimum(turn.bound, turn.L, value, support)
+
+
+def columns(points: np.ndarray) -> tuple[list[float], list[float], list[float]]:
+    """Coordinates, risks and balances of points."""
+    return points[Z].tolist(), points[X].tolist(), points[BALANCE].tolist()
+
+
+def doubtful_intervals(z: list[float], x: list[float], balance: list[float], steep: float) -> list[tuple[float, float]]:
+    """Intervals in which a pair of turns may hide between points: where the balance comes near zero without reaching
+    it, and where the empirical risk falls steeply, as it does when many classifiers lose their weight at once."""
+    found: list[tuple[float, float]] = []
+    if max(map(sub, x, x[1:])) > steep:
+        found = [(low, high) for low, high, above, below in zip(z, z[1:], x, x[1:]) if above - below > steep]
+    if balance != sorted(balance):
+        for i, (before, here, after) in enumerate(zip(balance, balance[1:], balance[2:])):
+            if abs(here) < NEAR and (before < here > after if here < 0.0 else before > here < after):
+                found.append((z[i], z[i + 2]))
+    return found
 
 
 def interpolated(values: list[float], z: list[float]) -> float:
