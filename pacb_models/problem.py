@@ -90,7 +90,32 @@ _WITHOUT_CLASSIFIERS = (
 _set_of_posteriors = lru_cache(maxsize=64)(Posteriors)
 
 
-class Problem(Immutable):
+class Settings(Immutable):
+    """What a problem, or a batch of them, is beside its classifiers."""
+
+    #: True when the prior was left out, so that every weight is the same number.
+    uniform_prior: bool
+    distance_function: Distance
+    divergence_function: Divergence
+    constant: str
+
+    @property
+    def distance(self) -> str:
+        """Name of the distance."""
+        return self.distance_function.name
+
+    @property
+    def divergence(self) -> str:
+        """Name of the divergence."""
+        return self.divergence_function.name
+
+    @property
+    def order(self) -> float:
+        """Rényi order: 2 for χ², 1 for the KL divergence (the limit)."""
+        return self.divergence_function.order
+
+
+class Problem(Settings):
     """What every minimisation is made of: (risks, m, δ, prior) × a distance × a divergence × a constant.
 
     :class:`BoundProblem` and :class:`~pacb_models.DirectProblem` take the same arguments and differ in the function of
@@ -104,11 +129,6 @@ class Problem(Immutable):
     m: int
     delta: float
     prior: NDArray[np.float64]
-    #: True when the prior was left out, so that every weight is the same number.
-    uniform_prior: bool
-    distance_function: Distance
-    divergence_function: Divergence
-    constant: str
     #: What stands before the distance's name when the problem is described.
     form = ""
     #: The error counts, when the problem was given by them.
@@ -182,21 +202,6 @@ class Problem(Immutable):
         problem = cls(counts / m, m, **arguments)
         problem._set(errors=fixed(counts))
         return problem
-
-    @property
-    def distance(self) -> str:
-        """Name of the distance."""
-        return self.distance_function.name
-
-    @property
-    def divergence(self) -> str:
-        """Name of the divergence."""
-        return self.divergence_function.name
-
-    @property
-    def order(self) -> float:
-        """Rényi order: 2 for χ², 1 for the KL divergence (the limit)."""
-        return self.divergence_function.order
 
     @property
     def size(self) -> int:

@@ -18,10 +18,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import __version__
-from ..cluster import say
 from ..errors import InputError, RunStopped, SolverUnavailableError
 from ..names import CONSTANTS, DISTANCES
 from ..plugins import files_for_now, load, load_all, registered
+from ..terminal import say
 from . import streams
 from .constraint_arguments import add_constraint_arguments, constraints_from
 
