@@ -56,7 +56,8 @@ def figures_shown_by(page: Path) -> set[str]:
 
 
 def _lines(content: Content, page: Path, data: list[str], measured: set[str]) -> Iterator[str]:
-    yield f"{_TITLE}{content.suite}`\n"
+    named = content.suite.replace("`", "'")  # which would end the code in which it stands
+    yield f"{_TITLE}{named}`\n"
     yield f"{content.subtitle}\n"
     yield f"{content.introduction}\n"
     mark = "**" if content.contradicted else ""
@@ -74,7 +75,7 @@ def _lines(content: Content, page: Path, data: list[str], measured: set[str]) ->
             yield from _part(part, page.stem, "###")
     yield from _part(last, page.stem, "##")
     links = ", ".join(f"[{name}]({page.stem}/{name})" for name in data)
-    yield f"* Raw results: {links}. Made by `pacb bench --suite {content.suite} --page {page.name}`."
+    yield f"* Raw results: {links}. Made by `pacb bench --suite {named} --page {page.name}`."
 
 
 def _missing(name: str, measured: set[str]) -> Iterator[str]:
