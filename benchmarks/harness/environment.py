@@ -124,6 +124,8 @@ def _check(described: Any, path: Path) -> None:
             raise InputError(f"{str(path)!r} holds the {name} {reprlib.repr(value)}; it must be {_KIND_NAMES[wanted]}.")
         if isinstance(value, str):
             described[name] = shown(value)
+        if isinstance(value, dict):
+            described[name] = {shown(key): version and shown(version) for key, version in value.items()}
 
 
 #: What an environment or a plan may have.

@@ -40,8 +40,10 @@ def write_page(directory: Path, content: Content, page: Path) -> None:
     whole = suite(content.suite) if content.suite in suite_names() else None
     problems = {cell.problem.name for cell in whole.cells} if whole else set()
     shared = problems & set(load_results(directory)["problem"])
+    named = content.suite.replace("`", "'")  # which would end the code in which it stands
     text = render_text(
         read_file(__package__, "page.md"),
+        named=named,
         **{"title": _TITLE, "content": content, "folder": page.stem, "page": page.name, "data": list(data)},
         **{"whole": whole, "missing": f"{len(shared)} of its {len(problems)}" if shared != problems else ""},
         **{"md": markdown_text, "table": as_markdown},

@@ -198,7 +198,7 @@ def compared(
         "uniform vote": (float(clopper_pearson(errors[0], m, DELTA)), 0),
         "20/80": _chosen_on_a_part(wrong, plain, 0.2),
         "50/50": _chosen_on_a_part(wrong, plain, 0.5),
-        "prefit, 0.5": _smallest(errors[plain], m, default_prior(None, plain.size - size, None, size, 0.5), plain),
+        "prefit, 0.5": _smallest(errors[plain], m, default_prior(None, plain.size - size, None, size), plain),
         "CV all, test": (float(clopper_pearson(errors[committed], m, DELTA)), committed),
     }
     result = {name: (certificate, float(test_errors[index])) for name, (certificate, index) in found.items()}

@@ -4,7 +4,7 @@ from .certificate import Certificate
 from .certify import certify
 from .choice import ChosenCertificate
 from .count_certificate import Certificates
-from .error_counts import ErrorCounts
+from .counts import ErrorCounts
 from .limits import clopper_pearson
 from .monitor import RiskMonitor
 from .planning import sample_size

@@ -20,6 +20,7 @@ shared by ``math`` (one risk) and ``numpy`` (arrays) through ``lib``.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -122,9 +123,20 @@ def tail(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any) -> Tail:
     exponent = _exponent(k, m, l, c, lib)
     # Measured against sixty digits: 2 (1 + exponent) units for the mass, 2 + 0.1 sd for the ratio.
     rounding = EPSILON * (8.0 + 3.0 * exponent + 0.3 * lib.sqrt(m * l * c))
-    errors = stirling_error(m, lib) - stirling_error(k, lib) - stirling_error(m - k, lib)
-    log_prefactor = errors + 0.5 * lib.log(m / (k * (m - k))) - _HALF_LOG_TWO_PI
+    log_prefactor = _prefactor_of_one(k, m) if lib is SCALAR else _log_prefactor(k, m, lib)
     return Tail(log_prefactor - exponent, below(k, m, l, c, lib), rounding)
+
+
+def _log_prefactor(k: Numbers, m: Numbers, lib: Any) -> Numbers:
+    """ln P(B = k) at the risk k/m."""
+    errors = stirling_error(m, lib) - stirling_error(k, lib) - stirling_error(m - k, lib)
+    return errors + 0.5 * lib.log(m / (k * (m - k))) - _HALF_LOG_TWO_PI
+
+
+@lru_cache(maxsize=1024)
+def _prefactor_of_one(k: float, m: float) -> float:
+    """The same, remembered: a root is looked for at one count after the other."""
+    return float(_log_prefactor(k, m, SCALAR))
 
 
 def _exponent(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any) -> Numbers:

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from ..constants import check_sample_size
 from ..errors import InputError
-from ..validation import check_delta, check_number, check_prior, first_repeated
+from ..validation import check_delta, check_number, check_prior
 from .betting import BettingCertificate
 from .certificate import Certificate
 from .count_certificate import Certificates, CountCertificate
-from .counts import check_counts, check_losses, check_sums
+from .counts import check_counts, check_losses, check_names, check_sums
 from .losses import LossSumCertificate
 from .scores import Spread, TieSplit
 
@@ -120,15 +120,3 @@ def _scoring(spread: object, largest_level: float) -> TieSplit | Spread:
             "(delta times the largest prior weight times exp(spread) must not exceed 1/2)."
         )
     return Spread(value)
-
-
-def check_names(names: Sequence[str] | None, size: int) -> None:
-    """A name for each classifier, and no name twice."""
-    if names is None:
-        return
-    if len(names) != size:
-        raise InputError(f"names has {len(names)} entries, but there are {size} classifiers; the two must match.")
-    # A sentence about a classifier must not be true of another one of its name.
-    repeated = first_repeated(names)
-    if repeated is not None:
-        raise InputError(f"names has {repeated!r} more than once; classifiers must have different names.")

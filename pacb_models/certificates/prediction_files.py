@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..validation import first_repeated
 from .choice import ChosenCertificate, divided
-from .error_counts import ErrorCounts
+from .counts import ErrorCounts
 from .labels import LARGEST_EXACT
 
 _SUFFIXES = {".csv": "csv", ".csv.gz": "csv", ".parquet": "parquet", ".pq": "parquet"}

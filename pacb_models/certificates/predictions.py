@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import InputError
 from ..validation import check_delta, check_number, first_repeated
 from .certificate import Certificate
-from .certify import certify, check_names
+from .certify import certify
 from .choice import ChosenCertificate
+from .counts import check_names
 from .labels import check_comparable, coded, label_array, label_column, majority
 
 #: The prior mass of the plain majority vote, where nothing is known of it and the classifiers but these examples.

@@ -67,9 +67,8 @@ class ConstrainedFrontier(Frontier):
         self.known: dict[float, tuple[Lines, Tilt]] = {}
         self.hints: dict[float, Tilt] = {}
         if hints is not None and hints.shape[1] == 2 + len(self.posteriors.rows):
-            for beta, theta, *nu in hints[:-1].tolist():
-                if beta > 0.0:
-                    self.hints[math.log(beta)] = Tilt(beta, theta, np.array(nu), self.p, math.inf)
+            tilts = map(self._read, hints[:-1])
+            self.hints = {math.log(tilt.beta): tilt for tilt in tilts if tilt.beta > 0.0}
         if multipliers is None:
             self.last, self.bottom_multipliers = self._walk(whole=False)
         else:
@@ -181,8 +180,18 @@ class ConstrainedFrontier(Frontier):
     def certificate(self) -> NDArray[np.float64]:
         r"""The lines that were looked at, a row each: β, θ, and the rows' multipliers; the last row has β infinite, and
         the multipliers that prove the smallest risk."""
-        rows = [[tilt.beta, tilt.theta, *tilt.multipliers] for _, tilt in self.known.values()]
-        return np.array([*sorted(rows), [math.inf, 0.0, *self.bottom_multipliers]])
+        limits, units = [row.limit for row in self.posteriors.rows], self.posteriors.scales
+        rows = []
+        for _, tilt in self.known.values():
+            nu = tilt.multipliers / units
+            rows.append([tilt.beta, tilt.theta + tilt.beta * self.smallest + float(nu @ limits), *nu])
+        return np.array([*sorted(rows), [math.inf, 0.0, *self.bottom_multipliers / units]])
+
+    def _read(self, row: NDArray[np.float64]) -> Tilt:
+        """A row of a certificate, without its weights."""
+        beta, nu = max(float(row[0]), 0.0), np.maximum(row[2:], 0.0)
+        theta = float(row[1] - nu @ [each.limit for each in self.posteriors.rows]) - beta * self.smallest
+        return Tilt(beta, theta, nu * self.posteriors.scales, self.p, math.inf)
 
 
 def tangent(frontier: ConstrainedFrontier, tilt: Tilt) -> Lines:
@@ -214,19 +223,21 @@ def tangent(frontier: ConstrainedFrontier, tilt: Tilt) -> Lines:
 def proven(problem: BoundProblem, certificate: NDArray[np.float64]) -> float:
     r"""The number that no posterior's bound is below, as a certificate proves: one pass over the classifiers a line.
 
-    Nothing of it is trusted. Every row :math:`(\beta, \theta, \nu)`, ν in the units of ``problem.posteriors.matrix``,
-    gives a valid line whatever its numbers; wrong ones prove less. The last row, with β infinite, has the multipliers
-    for the smallest risk. The bound is concave in risk and size, so its minimum over the lines is at a vertex.
+    Nothing of it is trusted. Every row :math:`(\beta, \theta, \nu)` gives a valid line whatever its numbers; wrong ones
+    prove less. They do not depend on limits of averages: those of a certificate for other limits prove something, too.
+    The last row, with β infinite, has the multipliers for the smallest risk. The bound is concave in risk and size, so
+    its minimum over the lines is at a vertex.
     """
+    assert problem.posteriors is not None
     table = np.asarray(certificate, dtype=np.float64)
-    frontier = ConstrainedFrontier(problem, np.maximum(table[-1, 2:], 0.0))
-    found = []
-    for beta, theta, *nu in table[:-1].tolist():
-        nu_ = np.maximum(np.array(nu), 0.0)
-        weights = frontier.tilting.weights(beta * frontier.y + combination(nu_, frontier.posteriors.matrix), theta)
+    frontier = ConstrainedFrontier(problem, np.maximum(table[-1, 2:], 0.0) * problem.posteriors.scales)
+    lines = []
+    for tilt in map(frontier._read, table[:-1]):
+        tilts = tilt.beta * frontier.y + combination(tilt.multipliers, problem.posteriors.matrix)
+        weights = frontier.tilting.weights(tilts, tilt.theta)
         if float(np.add.reduce(weights)) > 0.0:
-            found.append(frontier.above(tangent(frontier, Tilt(max(beta, 0.0), theta, nu_, weights, 0.0))))
-    x, size = vertices(found, frontier.spread - frontier.bottom)
+            lines.append(frontier.above(tangent(frontier, tilt._replace(posterior=weights))))
+    x, size = vertices(lines, frontier.spread - frontier.bottom)
     values = problem.bound_at(np.clip(frontier.least + x, 0.0, 1.0), size)
     return float(np.min(values))
 

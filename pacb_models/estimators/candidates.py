@@ -99,6 +99,7 @@ class Poll:
 def poll(candidates: Sequence[Candidate], opinions: Iterable[np.ndarray], rows: int, classes: int) -> Poll:
     """Ask every candidate; ``opinions`` come from all members in turn and are not kept."""
     result = Poll(np.empty((len(candidates), rows), dtype=np.int32), np.ones((len(candidates), rows)))
+    weights = np.array([candidate.weights for candidate in candidates])
     votes = {index: Tally(rows, classes) for index, candidate in enumerate(candidates) if candidate.is_vote}
 
     def record(index: int, opinion: np.ndarray) -> None:
@@ -106,16 +107,12 @@ def poll(candidates: Sequence[Candidate], opinions: Iterable[np.ndarray], rows: 
         if opinion.ndim == 2:
             result.shares[index] = opinion.max(axis=1)
 
-    # Several may be one member alone: a vote whose other weights are too small to be numbers, too.
-    alone: dict[int, list[int]] = {}
-    for index, candidate in enumerate(candidates):
-        if not candidate.is_vote:
-            alone.setdefault(int(candidate.voters[0]), []).append(index)
     for member, opinion in enumerate(opinions):
-        for index, tally in votes.items():
-            tally.add(candidates[index].weights[member], opinion)
-        for index in alone.get(member, ()):
-            record(index, opinion)
+        for index in np.flatnonzero(weights[:, member]).tolist():
+            if index in votes:
+                votes[index].add(weights[index, member], opinion)
+            else:
+                record(index, opinion)
     for index, tally in votes.items():
         record(index, tally.shares)
     return result
@@ -152,10 +149,9 @@ def default_prior(
     votes: int,
     single_errors: np.ndarray | None,
     singles: int,
-    share: float | None = None,
 ) -> np.ndarray:
     """0.8 on the votes and 0.2 on the single members, each with a preference by cross-validation; without it half and
-    half, so that neither side pays more than a factor of two in delta. ``share`` is the votes' where given.
+    half, so that neither side pays more than a factor of two in delta.
 
     Among the votes nearly everything is on one: the smallest rate whose errors are within one standard error of the
     fewest, since equal weights are the safe choice where cross-validation cannot tell. Among the singles half is on the
@@ -168,8 +164,7 @@ def default_prior(
         alone = 0.5 * best + 0.25 * vote_weights(single_errors, SINGLE_RATE) + 0.25 * alone
     if votes == 0:
         return alone
-    if share is None:
-        share = VOTE_SHARE if single_errors is None else VOTES_SHARE
+    share = VOTE_SHARE if single_errors is None else VOTES_SHARE
     together = np.full(votes, 1.0 / votes)
     if vote_errors is not None:
         fewest = vote_errors.min()

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples
 
 from ..certificates import certify_predictions
-from ..certificates.certify import check_names
+from ..certificates.counts import check_names
 from ..errors import InputError
 from .members import check_one_label_each, named, refuse_unfitted
 from .sharing import predict_members

@@ -4,37 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.spatial.distance import pdist
-from sklearn.utils import check_random_state
 
 from ..errors import InputError
-from ..validation import check_count
 
 
-def sigest(
-    X: np.ndarray,
-    *,
-    quantiles: tuple[float, float] = (0.1, 0.9),
-    pairs: int | None = None,
-    random_state: int | np.random.RandomState | None = None,
-) -> float:
+def sigest(X: np.ndarray, *, quantiles: tuple[float, float] = (0.1, 0.9)) -> float:
     r"""The γ of :math:`\exp(-\gamma\lVert x - x'\rVert^2)` from the spread of the data.
 
     .. math:: \gamma = \tfrac12\bigl(1/d_{0.1} + 1/d_{0.9}\bigr)
 
     where :math:`d_a` is the a-quantile of the squared distances between two examples. As in kernlab (Karatzoglou,
     Smola, Hornik and Zeileis 2004) pairs at distance zero do not count, and γ is the mean of the two ends of the range
-    that ``sigest`` returns. kernlab looks at n/2 pairs drawn at random; by default this looks at all n(n − 1)/2, which
-    is what the random pairs estimate.
+    that ``sigest`` returns. kernlab looks at n/2 pairs drawn at random; this looks at all n(n − 1)/2, which is what the
+    random pairs estimate.
 
     Parameters
     ----------
     X : array of shape (n, d)
         The features; they are not scaled.
     quantiles : two numbers in (0, 1)
-    pairs : int, optional
-        Look at this many random pairs (drawn with replacement) instead of at all.
-    random_state : int or RandomState, optional
-        Used only to draw pairs.
 
     >>> sigest([[0.0], [1.0], [3.0]], quantiles=(0.5, 0.5))
     0.25
@@ -42,11 +30,7 @@ def sigest(
     X = np.asarray(X, dtype=np.float64)
     if X.ndim != 2 or len(X) < 2:
         raise InputError(f"X has shape {X.shape}; sigest needs a table with at least two rows.")
-    if pairs is None:
-        distances = pdist(X, "sqeuclidean")
-    else:
-        first, second = check_random_state(random_state).randint(len(X), size=(2, check_count("pairs", pairs)))
-        distances = np.square(X[first] - X[second]).sum(axis=1)
+    distances = pdist(X, "sqeuclidean")
     distances = distances[distances > 0]
     if distances.size == 0:
         raise InputError("X has no two rows that differ; the kernel's width cannot be estimated.")

@@ -46,7 +46,7 @@ def divergence_term(a: np.ndarray, b: np.ndarray, difference: np.ndarray) -> np.
 def near_term(a: Numbers, difference: Numbers, v: Numbers, lib: Any) -> Numbers:
     square = lib.minimum(v * v, 1 / 9)
     # Of a small number the first terms are enough, which pays for single numbers.
-    reciprocals = _ODD_RECIPROCALS[-9:] if lib is SCALAR and square < 0.01 else _ODD_RECIPROCALS
+    reciprocals = _ODD_RECIPROCALS[-9:] if isinstance(square, float) and square < 0.01 else _ODD_RECIPROCALS
     series: Numbers = 0.0
     for reciprocal in reciprocals:
         series = series * square + reciprocal

@@ -137,12 +137,7 @@ def _observed_and_certified(ax: Axes, rates: ArrayLike, bounds: ArrayLike, label
 
 @dataclass(eq=False, repr=False)
 class MonitorDisplay(Display):
-    """The evidence of a :class:`~pacb_models.RiskMonitor` after each update, and where the alarm is.
-
-    Parameters
-    ----------
-    monitor : RiskMonitor
-    """
+    """The evidence of a :class:`~pacb_models.RiskMonitor` after each update, and where the alarm is."""
 
     monitor: RiskMonitor
 

@@ -164,7 +164,7 @@ class PathDisplay(Display):
         exact = exact or solve(problem, "frontier")
         best = LocalMinimum(exact.bound, exact.empirical_risk, exact.divergence, exact.support_size)
         others = sorted(exact.local_minima)
-        return cls(problem, frontier_curve(problem), [best, *others], by_name(solutions))
+        return cls(problem, frontier_curve(problem), [best, *others], by_name(solutions, least=0))
 
     @property
     def ends(self) -> list[End]:

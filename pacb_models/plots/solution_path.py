@@ -25,10 +25,6 @@ WIDE = 50.0
 class SolutionPathDisplay(Display):
     """Three panels over one parameter: bound and empirical risk, classifiers with weight, multipliers of the rows.
 
-    Parameters
-    ----------
-    path : SolutionPath
-
     Examples
     --------
     >>> import pacb_models as pm

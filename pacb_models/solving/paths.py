@@ -160,7 +160,8 @@ def _with(problem: BoundProblem, parameter: str, value: Any, place: int) -> Boun
 def _solved(problems: Sequence[BoundProblem], method: Solver, options: dict[str, Any]) -> Iterator[Solution]:
     last: Solution | None = None
     for problem in problems:
-        # Supporting lines depend on neither δ nor m: each solution begins with the last one's.
-        kept = method.continued(last) if last is not None and last.problem.posteriors is problem.posteriors else {}
+        # Supporting lines depend on neither δ nor m, and their multipliers little on a limit: each solution begins
+        # with the last one's.
+        kept = {} if last is None else method.continued(last)
         last = solve(problem, method, **kept, **options)
         yield last

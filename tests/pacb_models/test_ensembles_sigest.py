@@ -34,18 +34,6 @@ def test_all_pairs_against_brute_force():
     assert sigest(X, quantiles=(0.25, 0.5)) == pytest.approx(brute_force(X.tolist(), pairs, (0.25, 0.5)), rel=1e-12)
 
 
-def test_random_pairs_against_brute_force():
-    X = np.random.RandomState(2).randn(30, 2)
-    first, second = np.random.RandomState(5).randint(30, size=(2, 200))
-    expected = brute_force(X.tolist(), list(zip(first, second)))
-    assert sigest(X, pairs=200, random_state=5) == pytest.approx(expected, rel=1e-12)
-
-
-def test_random_pairs_estimate_all_pairs():
-    X = np.random.RandomState(3).randn(300, 4)
-    assert sigest(X, pairs=200_000, random_state=0) == pytest.approx(sigest(X), rel=0.02)
-
-
 @given(st.floats(0.01, 100.0), arrays(st.integers(-1000, 1000), 36))
 def test_scaling_the_data_scales_the_width(scale, numbers):
     X = numbers.reshape(12, 3) / 100
