@@ -84,18 +84,14 @@ def _train_one(name: str, options: argparse.Namespace, out: Path | None) -> None
         _trained(dataset, options, command, None).write(out, risk_column=options.risk_column)
     else:
         with held(out):
-            _train_to_file(dataset, options, command, out)
-
-
-def _train_to_file(dataset: Dataset, options: argparse.Namespace, command: str, out: Path) -> None:
-    if _is_complete(out, dataset, options, command):
-        print(f"{out}: complete, kept", file=sys.stderr)
-        return
-    partial = out.with_name(out.name + ".partial")
-    table = _trained(dataset, options, command, partial)
-    table.write(out, risk_column=options.risk_column)
-    partial.unlink(missing_ok=True)
-    print(_summary(table, out), file=sys.stderr)
+            if _is_complete(out, dataset, options, command):
+                print(f"{out}: complete, kept", file=sys.stderr)
+                return
+            partial = out.with_name(out.name + ".partial")
+            table = _trained(dataset, options, command, partial)
+            table.write(out, risk_column=options.risk_column)
+            partial.unlink(missing_ok=True)
+            print(_summary(table, out), file=sys.stderr)
 
 
 def _trained(dataset: Dataset, options: argparse.Namespace, command: str, partial: Path | None) -> RiskTable:

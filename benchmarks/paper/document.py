@@ -14,6 +14,7 @@ from ..report.html import read_file, render_page, render_text
 from ..report.tables import LATEX_NEEDS, Table, as_latex, as_markdown, latex_text
 from . import fidelity
 from .item import Item, Results, Section
+from .numbers import words
 from .study import Study
 
 TITLE = "Optimal posteriors for χ²-divergence PAC-Bayesian bounds, reproduced and corrected"
@@ -39,23 +40,10 @@ def compose(items: Sequence[Item], results: Results, study: Study) -> Document:
     return Document(
         TITLE,
         f"{len(items)} tables and figures" if len(items) > 1 else items[0].title,
-        _introduction(study),
+        tuple(words("document", "introduction", starts=study.starts, seed=study.seed)),
         tuple(fidelity.sentences(shown)),
         fidelity.far_panel(shown),
         sections,
-    )
-
-
-def _introduction(study: Study) -> tuple[str, ...]:
-    return (
-        "The paper is P. Sahu and N. Hemachandra, Optimal Posteriors for Chi-squared Divergence based PAC-Bayesian "
-        "Bounds and Comparison with KL-divergence based Optimal Posteriors and Cross-Validation Procedure. Each of "
-        "its tables and figures is computed again from the risks of SVMs that we trained as it describes, and stands "
-        "beside its printed numbers (in italics): once with the paper's constants I(m), to see whether the experiment "
-        "is understood, and once with the exact constants, to see what changes.",
-        "Risks are error rates on the validation half of each classifier. Where training errors are known there is a "
-        "third version, “both halves”: paper's constants with risks on the training and validation halves together. "
-        f"It comes closest to print and certifies nothing. Random starts: {study.starts}; seed {study.seed}.",
     )
 
 

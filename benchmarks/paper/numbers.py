@@ -16,6 +16,9 @@ from ..report.wording import filled
 #: What ``texts.toml`` says, by the names of tables and figures.
 TEXTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
 
+#: What is said of all of them together.
+DOCUMENT = TEXTS.pop("document")
+
 #: What each of them shows; those without a number are claims of the paper's text, pictures of its tables, and ours.
 TITLES = {name: text["title"] for name, text in TEXTS.items()}
 
@@ -33,9 +36,8 @@ _NUMBER = re.compile(r"(tab|fig)(?:le|ure|\.)?[ _-]*(\d+)", re.IGNORECASE)
 
 def words(name: str, kind: str, **values: Any) -> list[str]:
     """The notes on a table, or the caption of a figure, with what is computed in its place."""
-    texts = TEXTS[name][kind]
-    listed = texts if isinstance(texts, list) else [texts]
-    return [filled(text, **values) for text in listed]
+    texts = TEXTS.get(name, DOCUMENT)[kind]
+    return [filled(text, **values) for text in (texts if isinstance(texts, list) else [texts])]
 
 
 def name_of(text: str) -> str:
