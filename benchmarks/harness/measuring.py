@@ -42,17 +42,7 @@ KEPT_ON_DASK = 3
 ENDING_LIMIT = 5.0
 
 #: A measured solver gets one thread: otherwise it would be measured how many cores the machine has to spare.
-_ONE_THREAD = dict.fromkeys(
-    (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "BLIS_NUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-        "RAYON_NUM_THREADS",
-    ),
-    "1",
-)
+_ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "RAYON")}
 
 Row = dict[str, Any]
 
