@@ -84,7 +84,7 @@ class Environments:
         return cls(entries, plan)
 
     def number(self, described: dict[str, Any], directory: str | Path) -> int:
-        """The number of an environment. One that equals none but for the date is added, on disk before a row names it."""
+        """The number of an environment. One that equals none but for the date is added, on disk before rows name it."""
         for position, known in enumerate(self.listed, 1):
             if _undated(known) == _undated(described):
                 return position
