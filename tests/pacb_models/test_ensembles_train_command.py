@@ -11,8 +11,8 @@ from pacb_models.benchmarks.commands.train import add_parser
 from pacb_models.benchmarks.experiments.datasets import load_dataset
 from pacb_models.benchmarks.experiments.risk_table import RiskTable
 from pacb_models.benchmarks.experiments.risks import train_risks
-from pacb_models.errors import InputError
 from pacb_models.commands.program import Parser
+from pacb_models.errors import InputError
 from pacb_models.files import held
 
 from ..small_data import small_dataset
