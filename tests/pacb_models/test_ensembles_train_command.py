@@ -28,8 +28,8 @@ def train(*words):
 #: The command in a process of its own, with its errors as a plain exit.
 PROGRAM = """
 import sys
-from pacb_models.benchmarks.commands.train import add_parser
 from pacb_models.commands.program import Parser
+from pacb_models.benchmarks.commands.train import add_parser
 parser = Parser(prog="pacb")
 add_parser(parser.add_subparsers())
 options = parser.parse_args(sys.argv[1:])
