@@ -233,7 +233,8 @@ def _watched(client: Any, address: str, tell: Tell, finish: Act | None = None) -
     """A watch over a cluster that has workers; at the end the client is closed."""
     watch = _Watch(client, address, tell)
     # Dask's own words on a lost connection are tracebacks; ours is a sentence.
-    levels = {logger: logger.level for logger in map(logging.getLogger, ("distributed", "tornado", "asyncio"))}
+    names = ("distributed", "distributed.client", "tornado", "asyncio")
+    levels = {logger: logger.level for logger in map(logging.getLogger, names)}
     for logger in levels:
         logger.setLevel("CRITICAL")
     seconds = INTERRUPTED
@@ -245,9 +246,10 @@ def _watched(client: Any, address: str, tell: Tell, finish: Act | None = None) -
         workers = watch.leave()
         if finish is not None:
             wait([_call(finish, client, workers)], seconds)
-        wait([_call(client.close, seconds)], seconds)
-        for logger, level in levels.items():
-            logger.setLevel(level)
+        # One that is not closed by then still has them to say.
+        if wait([_call(client.close, seconds)], seconds).done:
+            for logger, level in levels.items():
+                logger.setLevel(level)
 
 
 class _Watch:

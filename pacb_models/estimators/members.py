@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
@@ -57,7 +58,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     n_jobs: int | None
     names_: list[str]
     estimators_: list[Any]
-    classes_: np.ndarray
+    classes_: NDArray[Any]
     certificate_: Certificate
 
     def get_metadata_routing(self) -> MetadataRouter:

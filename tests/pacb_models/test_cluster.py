@@ -21,7 +21,7 @@ import pacb_models as pm
 from pacb_models.benchmarks.commands.reproduce import compute
 from pacb_models.benchmarks.experiments.cross_validation import cross_validate
 from pacb_models.benchmarks.experiments.risks import BATCH, Experiment, train_risks
-from pacb_models.benchmarks.harness.cluster import solver_complaint
+from pacb_models.benchmarks.harness.cluster import complaint
 from pacb_models.benchmarks.paper.catalogue import ITEMS
 from pacb_models.benchmarks.paper.study import Study, embedded_tables
 from pacb_models.benchmarks.studies import simulation
@@ -313,9 +313,9 @@ def test_workers_without_the_package_are_one_sentence(tmp_path, capsys):
 
 
 def test_solvers_that_a_worker_lacks_are_named():
-    assert solver_complaint(pm.__version__, ["frontier"]) == ""
-    assert solver_complaint(pm.__version__, ["frontier", "oracle"]).startswith("cannot run the solver 'oracle'")
-    assert solver_complaint("0.0", []).startswith("has pacb-models")
+    assert complaint(pm.__version__, ["frontier"]) == ""
+    assert complaint(pm.__version__, ["frontier", "oracle"]).startswith("cannot run the solver 'oracle'")
+    assert complaint("0.0", []).startswith("has pacb-models")
 
 
 def test_reproduction_on_a_cluster_is_the_same_and_survives_a_killed_worker(cluster, tmp_path):
