@@ -8,18 +8,21 @@ ends the work with a sentence, and what was yielded before is the caller's to ke
 
 from __future__ import annotations
 
-import sys
+import asyncio
+import concurrent.futures
+import logging
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable
-from contextlib import suppress
-from types import TracebackType
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, wait
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar
 
 from . import __version__
 from .errors import InputError, RunStopped
 from .plugins import described
 from .processes import ended_with_us
+from .terminal import say
 
 #: Seconds without any Dask worker, or without a sign of life, after which there is no more waiting ...
 PATIENCE = 60.0
@@ -34,6 +37,9 @@ PAUSE = 0.05
 #: Seconds for workers to tidy up and for the client to close, each; when the user interrupts, far fewer.
 LEAVING, INTERRUPTED = 5.0, 0.4
 
+#: What says that a result was lost with the worker that had it.
+GONE = (asyncio.CancelledError, concurrent.futures.CancelledError)
+
 #: How often a fit is begun whose workers die.
 ATTEMPTS = 3
 
@@ -42,11 +48,6 @@ Result = TypeVar("Result")
 Tell = Callable[[str], None]
 #: Called with the client and the addresses of workers.
 Act = Callable[[Any, list[str]], None]
-
-
-def say(text: str) -> None:
-    """On standard error, where progress is shown."""
-    print(f"pacb: {text}", file=sys.stderr, flush=True)
 
 
 def spread(
@@ -82,28 +83,32 @@ def spread(
         Called with the client and the workers' addresses at the end, whatever happened.
     """
     client = connect(address)
-    with _Watch(client, address, tell, finish) as watch:
+    with _watched(client, address, tell, finish) as watch:
         watch.ask(lambda workers: (check or check_version)(client, workers))
         common = _sent(watch, shared)
         waiting = list(reversed(list(items)))
         pending: dict[Any, Item] = {}
+        fetching: dict[Any, Future[Any]] = {}
         while waiting or pending:
             # A few more than can run at a time: what is not submitted yet is not lost with the scheduler.
             while waiting and len(pending) < 2 * watch.threads + 2:
                 item = waiting.pop()
                 pending[client.submit(function, *common, item, pure=False, **watch.where())] = item
-            for future in [future for future in pending if future.status != "pending"]:
-                found = _result(future, watch, failed)
-                item = pending.pop(future)
-                if found is None:
+            for future in [future for future in pending if future.status != "pending" and future not in fetching]:
+                fetching[future] = _call(_outcome, future, failed)
+            for future in [future for future, fetch in fetching.items() if fetch.done()]:
+                item, fetch = pending.pop(future), fetching.pop(future)
+                if isinstance(fetch.exception(), GONE):
                     waiting.append(item)
                 else:
-                    yield item, found[0]
+                    yield item, fetch.result()
             if watch.look() and any(future.status != "finished" for future in common):
                 # It went with the last worker that had it; the next one may be gone before it gets it.
                 common = _sent(watch, shared)
             # Again and again: what the scheduler takes from one that is given up, it may give it again.
-            waiting += [pending.pop(future) for future in watch.held_up(pending)]
+            for future in watch.held_up(list(pending)):
+                waiting.append(pending.pop(future))
+                fetching.pop(future, None)
             time.sleep(PAUSE)
 
 
@@ -140,12 +145,11 @@ def fitted_on(address: str | None, fit: Callable[[], Result]) -> Result:
         with ended_with_us():
             return fit()
     from distributed import KilledWorker
-    from distributed.client import FutureCancelledError
 
     for _ in range(ATTEMPTS):
         try:
             return _fitted_on(address, fit)
-        except (KilledWorker, FutureCancelledError):
+        except (KilledWorker, *GONE):
             say("a Dask worker died, and with it what joblib had there; training begins anew")
     raise RunStopped(f"Dask workers at {address} died in each of {ATTEMPTS} attempts")
 
@@ -159,15 +163,15 @@ def _fitted_on(address: str, fit: Callable[[], Result]) -> Result:
         with client.as_current(), parallel_config(backend="dask"):
             return fit()
 
-    with _Watch(client, address, say) as watch:
+    with _watched(client, address, say) as watch:
         watch.ask(lambda workers: check_version(client, workers))
         # In a thread: joblib waits for ever for a worker that does not answer, and is deaf to interrupts meanwhile.
-        work = _Call(on_cluster)
-        while not work.ended(PAUSE):
+        work = _call(on_cluster)
+        while not wait([work], PAUSE).done:
             watch.look()
             for worker in watch.lost():
                 raise RunStopped(f"the Dask worker {worker} has not answered for {PATIENCE:g} s")
-        if work.failure is not None and not isinstance(work.failure, InputError):
+        if work.exception() is not None and not isinstance(work.exception(), InputError):
             # When the scheduler is gone, the fit may know before the client does.
             for _ in range(round(1.0 / PAUSE)):
                 watch.look()
@@ -196,56 +200,56 @@ def version_complaint(version: str) -> str:
     return "" if __version__ == version else f"has pacb-models {__version__}, not {version}"
 
 
-def _result(future: Any, watch: _Watch, failed: Callable[[BaseException], Any] | None) -> tuple[Any] | None:
-    """What came out, in a tuple; None when it was lost with the worker that had it, and must be done again."""
-    from asyncio import CancelledError
-
+def _outcome(future: Any, failed: Callable[[BaseException], Any] | None) -> Any:
+    """What came out, however long it takes to fetch; one of :data:`GONE` is raised when it is lost."""
     from distributed import KilledWorker
-    from distributed.client import FutureCancelledError
 
-    if future.status == "error":
-        reason = future.exception()
-        if failed is None:
-            if isinstance(reason, KilledWorker):
-                raise RunStopped(f"several Dask workers died of the same work: {described(reason)}") from None
-            raise reason
-        return (failed(reason),)
-    fetching = _Call(future.result)
-    # However long it takes, while it is there and everybody answers.
-    while future.status == "finished" and not fetching.ended(PAUSE):
-        watch.look()
-        if watch.lost():
-            return None
-    with suppress(CancelledError, FutureCancelledError):
-        return (fetching.result(),) if fetching.ended(0.0) else None
-    return None
+    if future.status != "error":
+        return future.result()
+    reason = future.exception()
+    if failed is not None:
+        return failed(reason)
+    if isinstance(reason, KilledWorker):
+        raise RunStopped(f"several Dask workers died of the same work: {described(reason)}")
+    raise reason
 
 
-class _Call(Generic[Result]):
+def _call(function: Callable[..., Result], *arguments: Any) -> Future[Result]:
     """A call in a thread of its own, which may be abandoned."""
+    future: Future[Result] = Future()
 
-    def __init__(self, function: Callable[..., Result], *arguments: Any) -> None:
-        self.failure: BaseException | None = None
-        self._found: list[Result] = []
-        self._thread = threading.Thread(target=self._run, args=(function, *arguments), daemon=True)
-        self._thread.start()
-
-    def _run(self, function: Callable[..., Result], *arguments: Any) -> None:
+    def run() -> None:
         try:
-            self._found.append(function(*arguments))
+            future.set_result(function(*arguments))
         except BaseException as reason:
-            self.failure = reason
+            future.set_exception(reason)
 
-    def ended(self, seconds: float) -> bool:
-        """Whether it has ended; waits so long for it."""
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
+    threading.Thread(target=run, daemon=True).start()
+    return future
 
-    def result(self) -> Result:
-        """What it returned, or raised."""
-        if self.failure is not None:
-            raise self.failure
-        return self._found[0]
+
+@contextmanager
+def _watched(client: Any, address: str, tell: Tell, finish: Act | None = None) -> Iterator[_Watch]:
+    """A watch over a cluster that has workers; at the end the client is closed."""
+    watch = _Watch(client, address, tell)
+    # Dask's own words on a lost connection are tracebacks; ours is a sentence.
+    names = ("distributed", "distributed.client", "tornado", "asyncio")
+    levels = {logger: logger.level for logger in map(logging.getLogger, names)}
+    for logger in levels:
+        logger.setLevel("CRITICAL")
+    seconds = INTERRUPTED
+    try:
+        watch.wait_for_workers()
+        yield watch
+        seconds = LEAVING
+    finally:
+        workers = watch.leave()
+        if finish is not None:
+            wait([_call(finish, client, workers)], seconds)
+        # One that is not closed by then still has them to say.
+        if wait([_call(client.close, seconds)], seconds).done:
+            for logger, level in levels.items():
+                logger.setLevel(level)
 
 
 class _Watch:
@@ -254,42 +258,21 @@ class _Watch:
     A thread asks the scheduler who is there and when they gave a sign of life; so nobody else waits for it.
     """
 
-    def __init__(self, client: Any, address: str, tell: Tell, finish: Act | None = None) -> None:
-        import logging
-
-        self.client, self._address, self._tell, self._finish = client, address, tell, finish
+    def __init__(self, client: Any, address: str, tell: Tell) -> None:
+        self.client, self._address, self._tell = client, address, tell
         self._absent_since: float | None = None
         self._heard = time.monotonic()
         self._workers: dict[str, Any] | None = None
         #: The scheduler's time of a worker's last sign of life, and ours when we learnt of it.
         self._signs: dict[str, tuple[Any, float]] = {}
         self._told: set[str] = set()
-        # Dask's own words on a lost connection are tracebacks; ours is a sentence.
-        self._loggers = [logging.getLogger(name) for name in ("distributed", "tornado", "asyncio")]
-        self._levels = [logger.level for logger in self._loggers]
         self._over = threading.Event()
-        self._listening = threading.Thread(target=self._listen, daemon=True)
+        _call(self._listen)
 
-    def __enter__(self) -> _Watch:
-        for logger in self._loggers:
-            logger.setLevel("CRITICAL")
-        self._listening.start()
-        try:
-            self.wait_for_workers()
-        except BaseException:
-            self.__exit__(*sys.exc_info())
-            raise
-        return self
-
-    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def leave(self) -> list[str]:
+        """Listen no more; the workers that have answered lately."""
         self._over.set()
-        seconds = LEAVING if error is None else INTERRUPTED
-        workers = [name for name in self._workers or () if self._age(name) < SILENCE]
-        if self._finish is not None:
-            _Call(self._finish, self.client, workers).ended(seconds)
-        _Call(lambda: self.client.close(timeout=seconds)).ended(seconds)
-        for logger, level in zip(self._loggers, self._levels, strict=True):
-            logger.setLevel(level)
+        return [name for name in self._workers or () if self._age(name) < SILENCE]
 
     def _listen(self) -> None:
         while not self._over.wait(PULSE if self._workers is not None else 0.0):
@@ -324,13 +307,14 @@ class _Watch:
         """Arguments that keep work from workers that are given up."""
         return {"workers": self.answering(), "allow_other_workers": True} if self.lost() else {}
 
-    def held_up(self, futures: Iterable[Any]) -> list[Any]:
-        """Those of the futures that are with workers that are given up."""
+    def held_up(self, futures: list[Any]) -> list[Any]:
+        """Those of the futures that workers that are given up work on, or have finished and nobody else has."""
         lost = self.lost()
         if not lost:
             return []
-        held = self.ask(lambda _: self.client.processing())
-        keys = {key for worker, its in held.items() if worker in lost for key in its}
+        working, having = self.ask(lambda _: (self.client.processing(), self.client.who_has(futures)))
+        keys = {key for worker in lost for key in working.get(worker, ())}
+        keys |= {key for key, workers in having.items() if workers and lost.issuperset(workers)}
         return [future for future in futures if future.key in keys]
 
     def ask(self, call: Callable[[list[str]], Result]) -> Result:
@@ -338,10 +322,10 @@ class _Watch:
         while True:
             self.wait_for_workers()
             workers = self.answering()
-            asked = _Call(call, workers)
-            while not asked.ended(PAUSE) and not self.lost() & set(workers):
+            asked = _call(call, workers)
+            while not wait([asked], PAUSE).done and not self.lost() & set(workers):
                 self.look()
-            if asked.ended(0.0) and (asked.failure is None or not self._news_of(workers)):
+            if asked.done() and (asked.exception() is None or not self._news_of(workers)):
                 return asked.result()
 
     def _news_of(self, workers: list[str]) -> bool:

@@ -15,7 +15,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -152,16 +152,12 @@ def add_file(reference: str, taken: Callable[[], list[str]], use: Callable[[Any]
     ``use`` checks the object; ``taken`` are names that it cannot have.
     """
     entry = FileEntry.parse(reference)
-    name = load(entry, lambda found: use(found).name)
-    if not re.fullmatch(r"[\w.+-]+", str(name)):
+    name = str(load(entry, lambda found: use(found).name))
+    if not re.fullmatch(r"[\w.+-]+", name):
         raise InputError(f"{reference} has the name {name!r}; a solver's name has letters, digits and hyphens only.")
-    before = in_files()
-    if any((known.path, known.attribute) == (entry.path, entry.attribute) for known in before if known.name == name):
-        return str(name)
-    if name in taken():
+    if not any(known.name == name for known in in_files()) and name in taken():
         raise InputError(f"{reference} has the name {name!r}, which another solver has; give it a name of its own.")
-    _add(f"{name}={entry.path}:{entry.attribute}")
-    return str(name)
+    return _add(replace(entry, name=name), f"{entry.path}:{entry.attribute}", reference)
 
 
 def add_program(reference: str) -> str:
@@ -174,18 +170,18 @@ def add_program(reference: str) -> str:
     if path is None or "," in path:
         raise InputError(f"{reference} names no program: {program!r} is neither on PATH nor an executable file.")
     entry = ProgramEntry.of(f"{scheme}:{os.path.basename(program)}", path)
-    other = next((known for known in in_files() if known.name == entry.name), None)
-    if other is None:
-        _add(f"{entry.name}={entry.path}")
-    elif other.path != entry.path:
+    return _add(entry, entry.path, reference)
+
+
+def _add(entry: FileEntry, where: str, reference: str) -> str:
+    """Append to the environment variable, unless it is there."""
+    known = {each.name: each for each in in_files()}
+    other = known.setdefault(entry.name, entry)
+    if (other.path, other.attribute) != (entry.path, entry.attribute):
         raise InputError(f"{reference} has the name {entry.name!r}, which {other.path} has; rename one of them.")
+    if other is entry:
+        os.environ[FILES] = ",".join(filter(None, (os.environ.get(FILES), f"{entry.name}={where}")))
     return entry.name
-
-
-def _add(word: str) -> None:
-    """Append to the environment variable."""
-    before = os.environ.get(FILES)
-    os.environ[FILES] = f"{before},{word}" if before else word
 
 
 @contextmanager

@@ -74,23 +74,39 @@ class Judgement(NamedTuple):
 
 
 #: What a problem is beside its classifiers, and what follows from that alone.
-_WITHOUT_CLASSIFIERS = (
-    "m",
-    "delta",
-    "distance_function",
-    "divergence_function",
-    "constant",
-    "constant_value",
-    "log_constant",
-    "coefficient",
-    "exponent",
-)
+_GIVEN = ("m", "delta", "distance_function", "divergence_function", "constant")
+_WITHOUT_CLASSIFIERS = (*_GIVEN, "constant_value", "log_constant", "coefficient", "exponent")
 
 #: Sets of posteriors by their constraints, so that a problem that is replaced does not look for contradictions again.
 _set_of_posteriors = lru_cache(maxsize=64)(Posteriors)
 
 
-class Problem(Immutable):
+class Settings(Immutable):
+    """What a problem, or a batch of them, is beside its classifiers."""
+
+    #: True when the prior was left out, so that every weight is the same number.
+    uniform_prior: bool
+    distance_function: Distance
+    divergence_function: Divergence
+    constant: str
+
+    @property
+    def distance(self) -> str:
+        """Name of the distance."""
+        return self.distance_function.name
+
+    @property
+    def divergence(self) -> str:
+        """Name of the divergence."""
+        return self.divergence_function.name
+
+    @property
+    def order(self) -> float:
+        """Rényi order: 2 for χ², 1 for the KL divergence (the limit)."""
+        return self.divergence_function.order
+
+
+class Problem(Settings):
     """What every minimisation is made of: (risks, m, δ, prior) × a distance × a divergence × a constant.
 
     :class:`BoundProblem` and :class:`~pacb_models.DirectProblem` take the same arguments and differ in the function of
@@ -104,11 +120,6 @@ class Problem(Immutable):
     m: int
     delta: float
     prior: NDArray[np.float64]
-    #: True when the prior was left out, so that every weight is the same number.
-    uniform_prior: bool
-    distance_function: Distance
-    divergence_function: Divergence
-    constant: str
     #: What stands before the distance's name when the problem is described.
     form = ""
     #: The error counts, when the problem was given by them.
@@ -182,21 +193,6 @@ class Problem(Immutable):
         problem = cls(counts / m, m, **arguments)
         problem._set(errors=fixed(counts))
         return problem
-
-    @property
-    def distance(self) -> str:
-        """Name of the distance."""
-        return self.distance_function.name
-
-    @property
-    def divergence(self) -> str:
-        """Name of the divergence."""
-        return self.divergence_function.name
-
-    @property
-    def order(self) -> float:
-        """Rényi order: 2 for χ², 1 for the KL divergence (the limit)."""
-        return self.divergence_function.order
 
     @property
     def size(self) -> int:

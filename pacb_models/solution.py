@@ -173,9 +173,9 @@ class Solution:
                 value = value.tolist()
             elif name == "local_minima":
                 value = [minimum._asdict() for minimum in value]
-            record[name] = _finite(value)
+            record[name] = finite(value)
         sensitivities = {
-            name: [_finite(each) for each in value.tolist()] if isinstance(value, np.ndarray) else _finite(value)
+            name: [finite(each) for each in value.tolist()] if isinstance(value, np.ndarray) else finite(value)
             for name, value in self.sensitivities.items()
         }
         return record | {"multipliers": self.multipliers, "sensitivities": sensitivities}
@@ -198,6 +198,6 @@ class Solution:
         )
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
     """What JSON can hold of a number; where a risk is zero a slope may be infinite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

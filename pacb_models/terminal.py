@@ -136,3 +136,8 @@ def _drawn(grid: Grid, width: int) -> Table:
 
 def _style(good: bool | None, more: str = "") -> str:
     return " ".join(filter(None, [more, {True: "green", False: "bold red", None: ""}[good]]))
+
+
+def say(text: str) -> None:
+    """On standard error, where progress is shown."""
+    print(f"pacb: {text}", file=sys.stderr, flush=True)

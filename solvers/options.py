@@ -48,7 +48,6 @@ class Options(NamedTuple):
 
 def check_options(
     problem: Problem,
-    *,
     start: object = None,
     starts: int = 1,
     seed: int = 0,

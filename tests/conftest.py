@@ -104,6 +104,11 @@ def start_cluster(tmp_path: Path):
         process.wait(timeout=300)
 
 
+def slowness() -> float:
+    """How much longer things take than on a quiet machine."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
 @pytest.hookimpl(trylast=True)  # Hypothesis marks its tests in this hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Time limits are those of a quiet machine, and longer on a busy one.
@@ -111,12 +116,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     A property that takes too long ends with its process, which pytest-xdist names and replaces: Hypothesis would catch
     an exception, and run the endless example again.
     """
-    busy = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
     for item in items:
         own = item.get_closest_marker("timeout")
         limit = own.args[0] if own is not None else float(item.config.getini("timeout") or 0)
         method = "signal" if item.get_closest_marker("hypothesis") is None else "thread"
-        item.add_marker(pytest.mark.timeout(limit * busy, method=method), append=False)
+        item.add_marker(pytest.mark.timeout(limit * slowness(), method=method), append=False)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -57,6 +57,11 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     )
     # In the place of the method: argparse asks for the help when it is wanted, and not before.
     vars(parser)["format_help"] = partial(_with_suites, parser.format_help)
+    _add_options(parser)
+    return parser
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--suite", default="quick", help="one of those listed below")
     add("--risks", nargs="+", metavar="FILE", help="risk files to use instead of a suite (with --m)")
@@ -67,7 +72,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add("--order", type=float, default=2.0, help="Rényi order, with --divergence renyi")
     add("--constant", default="exact", help="constant for the risk files: exact, one-sided or paper")
     add("--solvers", metavar="A,B,...", help=f"only these solvers; {SOLVER_FILE}")
-    add("--option", action="append", default=[], metavar="NAME=VALUE", help=_OPTION_HELP)
+    text = "an option such as starts=5, for every solver that has it; repeatable"
+    add("--option", action="append", default=[], metavar="NAME=VALUE", help=text)
     add("--problems", metavar="TEXT", help="only problems whose name contains this")
     add("--time-limit", type=float, metavar="SECONDS", help="per cell, instead of the suite's")
     add("--memory-limit", metavar="SIZE", help=_MEMORY_HELP)
@@ -85,11 +91,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     add("--files", action="store_true", help="also write figures (SVG, PDF) and tables (Markdown, LaTeX) as files")
     add("--merge", nargs="+", metavar="DIR", help="put the results of several directories into the new one --out")
     add("--compare", nargs=2, metavar=("DIR1", "DIR2"), help="what became faster, slower or wrong")
-    return parser
 
 
 #: Help that takes two lines.
-_OPTION_HELP = "an option such as starts=5, for every solver that has it; repeatable"
 _MEMORY_HELP = (
     "per cell, such as 800M or 4G, or 'none'; half of this machine's memory by default, divided by --jobs (with --dask "
     "give it, if workers have less)"
@@ -121,9 +125,10 @@ def run(options: argparse.Namespace) -> int:
 
         figures_shown_by(Path(options.page))  # somebody else's page is refused before anything is measured
     mode = next((name for name in _MODES if getattr(options, name) is not None), None)
-    if mode is not None:
-        others = set(vars(options)) - {mode, *_MODES[mode]}
-        refuse_ignored(options, others, f"does not go with --{mode}, which measures nothing")
+    if mode is None:
+        return _measure(options)
+    others = set(vars(options)) - {mode, *_MODES[mode]}
+    refuse_ignored(options, others, f"does not go with --{mode}, which measures nothing")
     if options.compare:
         from ..harness import compare
 
@@ -136,8 +141,10 @@ def run(options: argparse.Namespace) -> int:
         if not options.out:
             raise InputError("--merge needs --out, a new directory for the results.")
         return _summarise(merge(options.merge, options.out), options)
-    if options.report:
-        return _summarise(Path(options.report), options)
+    return _summarise(Path(options.report), options)
+
+
+def _measure(options: argparse.Namespace) -> int:
     from pacb_models.errors import RunStopped
 
     from ..harness.runner import run_suite

@@ -105,12 +105,8 @@ def _news(finding: dict[str, Any]) -> bool | None:
 
 
 def _describe(finding: dict[str, Any]) -> str:
-    text = "MISSING" if finding["found"] is None else finding["found"]
-    if finding["note"]:
-        text += f"  ({finding['note']})"
-    if finding["remedy"]:
-        text += f"  -> {finding['remedy']}"
-    return text
+    note, remedy = finding["note"] and f"  ({finding['note']})", finding["remedy"] and f"  -> {finding['remedy']}"
+    return f"{finding['found'] or 'MISSING'}{note}{remedy}"
 
 
 def _system() -> Iterator[Finding]:
@@ -211,31 +207,20 @@ def ipopt_version() -> str:
 
 
 def solve_small_problem() -> str:
-    """Minimise x² + 2y² on x + y = 1 with Pyomo and Ipopt; RuntimeError unless the answer is (2/3, 1/3).
+    """Minimise a bound by the solver ``ipopt``; RuntimeError unless the exact solver finds the same.
 
     Pyomo's own ``available()`` is not enough: it is true without the ASL library.
     """
-    native.use_environment_folders()
-    program = native.find_ipopt_executable() or native.find_pounce_executable()
-    if native.find_asl_library():
-        name, interface, options = "cyipopt", "cyipopt", {}
-    elif program is not None:
-        name, interface, options = program.name, "ipopt", {"executable": str(program)}
-    else:
-        raise RuntimeError("neither PyNumero's ASL library nor a program ipopt or pounce was found")
-    import pyomo.environ as pyo
+    import pacb_models as pm
 
-    model = pyo.ConcreteModel()
-    model.x = pyo.Var(initialize=1.0)
-    model.y = pyo.Var(initialize=1.0)
-    model.on_line = pyo.Constraint(expr=model.x + model.y == 1)
-    model.objective = pyo.Objective(expr=model.x**2 + 2 * model.y**2)
-    outcome = pyo.SolverFactory(interface, **options).solve(model)
-    x, y = pyo.value(model.x), pyo.value(model.y)
-    if abs(x - 2 / 3) > 1e-6 or abs(y - 1 / 3) > 1e-6:
-        ending = outcome.solver.termination_condition
-        raise RuntimeError(f"Ipopt ended with {ending} at ({x}, {y}) instead of (2/3, 1/3)")
-    return f"yes, by {name}"
+    reason = pm.available_solvers()["ipopt"]
+    if not reason.available:
+        raise RuntimeError(str(reason))
+    problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100)
+    found, best = pm.solve(problem, "ipopt"), pm.solve(problem)
+    if abs(found.bound - best.bound) > 1e-6:
+        raise RuntimeError(f"Ipopt ended with {found.status} at {found.bound} instead of {best.bound}")
+    return "yes"
 
 
 def _data() -> Iterator[Finding]:
@@ -243,13 +228,12 @@ def _data() -> Iterator[Finding]:
     from ..experiments.uci import LOADERS
 
     directory = os.environ.get("PACB_DATA")
-    if directory and Path(directory).is_dir():
-        yield Finding("PACB_DATA", directory)
-    elif directory:
-        yield Finding("PACB_DATA", None, "set it to a directory with the raw UCI files", f"{directory} is no directory")
-    else:
-        note = "optional: wdbc and waveform need no file, the others are downloaded when they are asked for"
-        yield Finding("PACB_DATA", "not set", note=note)
+    note = "optional: wdbc and waveform need no file, the others are downloaded when they are asked for"
+    finding = Finding("PACB_DATA", directory) if directory else Finding("PACB_DATA", "not set", note=note)
+    if directory and not Path(directory).is_dir():
+        remedy = "set it to a directory with the raw UCI files"
+        finding = Finding("PACB_DATA", None, remedy, f"{directory} is no directory")
+    yield finding
     folder = Path(directory) if directory else cache_directory()
     files = list(dict.fromkeys(loader.file.name for loader in LOADERS.values()))
     absent = [file for file in files if not (folder / file).is_file()]

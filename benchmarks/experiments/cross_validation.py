@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import os
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -26,8 +25,8 @@ from .shared_gram import Errors, Task
 class CrossValidation:
     """Errors of every λ over all folds together, the λ with the fewest (the smallest of equals), and its test errors.
 
-    ``seconds`` is the time of everything (the kernel, the SVMs of all folds, the chosen one on all kept examples) and
-    ``cpu_seconds`` the processor time of it, over all threads and workers of a cluster.
+    ``cpu_seconds`` is the processor time of everything (the kernel, the SVMs of all folds, the chosen one on all kept
+    examples), over all threads and workers of a cluster.
     """
 
     name: str
@@ -39,7 +38,6 @@ class CrossValidation:
     test_size: int
     folds: int
     seed: int
-    seconds: float
     cpu_seconds: float
 
     @property
@@ -88,10 +86,9 @@ def cross_validate(
     """k-fold cross-validation over the same grid, kernel and test part as :func:`train_risks` with the same seed.
 
     The folds divide what that has for training and validation together; the SVM of the best λ is then trained on all
-    of it. The paper compares its posteriors with this. Arguments as there; with ``resume``, ``seconds`` are those of
-    the last run, and ``cpu_seconds`` of all.
+    of it. The paper compares its posteriors with this. Arguments as there; with ``resume``, ``cpu_seconds`` are those
+    of all runs.
     """
-    started = time.perf_counter()
     lambdas = lambda_grid(grid, count)
     experiment = Experiment(dataset, lambdas, protocol="paper", seed=seed, sizes=sizes)
     kept, test_rows = experiment.protocol.pool, experiment.protocol.test_rows
@@ -101,9 +98,8 @@ def cross_validate(
 
     total = len(lambdas) * folds
     finished = PartialResults(partial, f"{experiment.fingerprint} {folds} folds", resume, parts=1)
-    run_batches(
-        experiment, functools.partial(_errors_of_folds, fold_of, folds), finished, total, n_jobs, dask, progress
-    )
+    work = functools.partial(_errors_of_folds, fold_of, folds)
+    run_batches(experiment, work, finished, total, n_jobs, dask, progress)
     held_out = [finished.errors[run].counts[0] for run in range(total)]
     errors = np.array(held_out, dtype=np.int64).reshape(-1, folds).sum(axis=1)
     best = min(np.flatnonzero(errors == errors.min()), key=lambda index: lambdas[index])
@@ -119,7 +115,6 @@ def cross_validate(
         test_size=len(test_rows),
         folds=folds,
         seed=seed,
-        seconds=time.perf_counter() - started,
         cpu_seconds=finished.cpu_seconds,
     )
 

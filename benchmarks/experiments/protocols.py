@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-
 import numpy as np
 
 from pacb_models.errors import InputError
@@ -33,73 +31,53 @@ def random_stream(seed: int, *key: int) -> np.random.RandomState:
     return np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed, spawn_key=key)))
 
 
-class Protocol(ABC):
-    """A division of the examples, reproducible from its seed.
+class OwnHalves:
+    """The paper's protocol: every classifier is trained on its own random half of the kept rows, validated on the rest.
+
+    Half of one classifier's validation examples are another's training examples, but each classifier's own two halves
+    are disjoint, which is all the bounds need. All of it is reproducible from the seed.
 
     ``order`` permutes the examples so that those any SVM may learn from (the pool) come first and the test part last.
-    ``parts(i)`` is what classifier i sees, in that order: its training rows as a mask over the pool, and its
-    validation rows. ``width_rows`` are the rows whose *features* may set the kernel's width.
     """
 
-    name: str
-    pool: int
+    name = "paper"
 
     def __init__(self, sizes: Sizes, seed: int):
-        self.sizes = sizes
-        self.seed = seed
+        self.sizes, self.seed, self.pool = sizes, seed, self._pool(sizes)
         permutation = random_stream(seed, 0).permutation(sizes.total)
-        kept = sizes.total - sizes.test
         # Sorted, so that the training rows keep the order of the data, as a plain X[mask] would.
-        self.order = self._arrange(permutation[:kept], permutation[kept:])
+        parts = np.split(permutation, sorted({self.pool, sizes.total - sizes.test}))
+        self.order = np.concatenate([np.sort(part) for part in parts])
+
+    @staticmethod
+    def _pool(sizes: Sizes) -> int:
+        return sizes.total - sizes.test
 
     @property
     def test_rows(self) -> np.ndarray:
         return np.arange(self.sizes.total - self.sizes.test, self.sizes.total)
 
     @property
-    @abstractmethod
-    def width_rows(self) -> np.ndarray: ...
-
-    @abstractmethod
-    def parts(self, classifier: int) -> tuple[np.ndarray, np.ndarray]: ...
-
-    @abstractmethod
-    def _arrange(self, kept: np.ndarray, test: np.ndarray) -> np.ndarray: ...
-
-
-class OwnHalves(Protocol):
-    """The paper's protocol: every classifier is trained on its own random half of the kept rows, validated on the rest.
-
-    Half of one classifier's validation examples are another's training examples, but each classifier's own two halves
-    are disjoint, which is all the bounds need. The width is taken from the test part: it is shared by all classifiers,
-    and must not depend on any validation example.
-    """
-
-    name = "paper"
-
-    def _arrange(self, kept: np.ndarray, test: np.ndarray) -> np.ndarray:
-        self.pool = len(kept)
-        return np.concatenate([np.sort(kept), np.sort(test)])
-
-    @property
     def width_rows(self) -> np.ndarray:
+        """The rows whose *features* may set the kernel's width, which all classifiers share: no validation example."""
         return self.test_rows
 
     def parts(self, classifier: int) -> tuple[np.ndarray, np.ndarray]:
+        """What a classifier sees, in that order: its training rows as a mask over the pool, and its validation rows."""
         chosen = random_stream(self.seed, 1, classifier).permutation(self.pool)[: self.sizes.training]
         training = np.zeros(self.pool, dtype=bool)
         training[chosen] = True
         return training, np.flatnonzero(~training)
 
 
-class HoldOut(Protocol):
+class HoldOut(OwnHalves):
     """One training part and one validation part for all classifiers; the width comes from the training part."""
 
     name = "hold-out"
 
-    def _arrange(self, kept: np.ndarray, test: np.ndarray) -> np.ndarray:
-        self.pool = self.sizes.training
-        return np.concatenate([np.sort(kept[: self.pool]), np.sort(kept[self.pool :]), np.sort(test)])
+    @staticmethod
+    def _pool(sizes: Sizes) -> int:
+        return sizes.training
 
     @property
     def width_rows(self) -> np.ndarray:
@@ -109,7 +87,7 @@ class HoldOut(Protocol):
         return np.ones(self.pool, dtype=bool), np.arange(self.pool, self.pool + self.sizes.validation)
 
 
-def make_protocol(name: str, sizes: Sizes, seed: int) -> Protocol:
+def make_protocol(name: str, sizes: Sizes, seed: int) -> OwnHalves:
     """The protocol of that name."""
     check_choice("protocol", name, PROTOCOLS)
     return (OwnHalves if name == "paper" else HoldOut)(sizes, seed)

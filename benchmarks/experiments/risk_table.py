@@ -85,7 +85,7 @@ class RiskTable:
         A table whose ``digest`` this is was made from that, and nobody changed it or cut it off.
         """
         digest = hashlib.sha256(fingerprint.encode())
-        for column in (self.lambdas, self.converged, *(getattr(self, name) for name in _COUNTS)):
+        for column in (self.lambdas, self.converged, *(getattr(self, name) for name in COUNTS)):
             digest.update(b"none" if column is None else np.asarray(column, dtype="<f8").tobytes())
         return digest.hexdigest()
 
@@ -121,7 +121,7 @@ class RiskTable:
                 raise ValueError(f"its header lacks {', '.join(absent)}")
             fields = {key: convert(header[key]) for key, convert in _HEADER.items() if key in header}
             fields["lambdas"] = np.array([float(row["lambda"]) for row in rows])
-            for name in _COUNTS:
+            for name in COUNTS:
                 if name in _NEEDED or (rows and name in rows[0]):
                     fields[name] = np.array([int(row[name]) for row in rows])
             converged = np.ones(len(rows), dtype=bool)
@@ -140,7 +140,8 @@ class RiskTable:
 
 
 _NEEDED = ("validation_errors", "test_errors")
-_COUNTS = _NEEDED + ("training_errors",)
+#: The columns of error counts, in the order in which SVMs are evaluated.
+COUNTS = _NEEDED + ("training_errors",)
 
 #: What a table may lack.
 _OPTIONAL = ("command", "software", "digest")

@@ -24,8 +24,8 @@ from pacb_models.files import write_atomically
 from pacb_models.validation import check_count, check_jobs
 
 from .protocols import make_protocol, paper_sizes
-from .risk_table import RiskTable
-from .shared_gram import MAX_ITERATIONS, MEMORY_LIMIT, Errors, SharedGram, Task
+from .risk_table import COUNTS, RiskTable
+from .shared_gram import MAX_ITERATIONS, Errors, SharedGram, Task
 
 #: SVMs per matrix product. It is part of the experiment, not of the machine: results must not depend on the cores.
 BATCH = 32
@@ -52,23 +52,17 @@ class Experiment:
         protocol: str = "paper",
         seed: int = 0,
         sizes: Sizes | None = None,
-        gamma: float | None = None,
-        max_iterations: int = MAX_ITERATIONS,
-        memory_limit: int = MEMORY_LIMIT,
     ):
-        examples = len(dataset.y)
-        self.sizes = sizes or dataset.sizes or paper_sizes(examples)
-        if self.sizes.total != examples:
-            raise InputError(f"sizes sum to {self.sizes.total}, but there are {examples} examples.")
+        self.sizes = sizes or dataset.sizes or paper_sizes(len(dataset.y))
+        if self.sizes.total != len(dataset.y):
+            raise InputError(f"sizes sum to {self.sizes.total}, but there are {len(dataset.y)} examples.")
         self.dataset = dataset
         self.lambdas = lambdas
         self.seed = check_count("seed", seed, least=0)
         self.protocol = make_protocol(protocol, self.sizes, self.seed)
-        self.max_iterations = max_iterations
-        self.memory_limit = memory_limit
         self._X = np.asarray(dataset.X, dtype=np.float64)[self.protocol.order]
         self._y = np.asarray(dataset.y)[self.protocol.order]
-        self.gamma = sigest(self._X[self.protocol.width_rows]) if gamma is None else float(gamma)
+        self.gamma = sigest(self._X[self.protocol.width_rows])
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the kernel matrix, which is larger than the data and soon made where they arrive."""
@@ -76,7 +70,7 @@ class Experiment:
 
     @cached_property
     def gram(self) -> SharedGram:
-        return SharedGram(self._X, self._y, self.gamma, self.protocol.pool, self.memory_limit)
+        return SharedGram(self._X, self._y, self.gamma, self.protocol.pool)
 
     def task(self, index: int) -> Task:
         training, validation = self.protocol.parts(index)
@@ -85,12 +79,12 @@ class Experiment:
 
     def errors(self, indices: Sequence[int]) -> list[Errors]:
         """Validation, test and training errors of these classifiers."""
-        return self.gram.errors([self.task(index) for index in indices], self.max_iterations)
+        return self.gram.errors([self.task(index) for index in indices])
 
     @cached_property
     def fingerprint(self) -> str:
         """A digest of all that determines the error counts; partial results are continued only where it agrees."""
-        settings = [self.protocol.name, self.seed, repr(self.sizes), self.gamma, self.max_iterations]
+        settings = [self.protocol.name, self.seed, repr(self.sizes), self.gamma, MAX_ITERATIONS]
         digest = hashlib.sha256(json.dumps(settings).encode())
         for array in (self.lambdas, self._X, np.unique(self._y, return_inverse=True)[1]):
             digest.update(np.ascontiguousarray(array).tobytes())
@@ -139,7 +133,9 @@ class PartialResults:
         try:
             content = json.loads(path.read_text())
             fingerprint, rows = content["fingerprint"], content["errors"]
-            errors = {int(index): _counts(self.parts, *counts) for index, *counts in rows}
+            errors = {int(index): Errors(tuple(map(int, counts)), bool(done)) for index, *counts, done in rows}
+            if any(len(found.counts) != self.parts for found in errors.values()):
+                raise ValueError(f"an SVM has not {self.parts} counts")
             self._other_seconds = float(content.get("cpu_seconds", 0.0))
         except (OSError, ValueError, KeyError, TypeError) as reason:
             raise InputError(f"cannot resume from {str(self.path)!r}: {reason}; delete it to start anew.") from None
@@ -149,12 +145,6 @@ class PartialResults:
                 "repeat that run's settings, or delete it to start anew."
             )
         self.errors = errors
-
-
-def _counts(parts: int, *row: Any) -> Errors:
-    if len(row) != parts + 1:
-        raise ValueError(f"{len(row) - 1} counts instead of {parts}")
-    return Errors(tuple(int(count) for count in row[:-1]), bool(row[-1]))
 
 
 def train_risks(
@@ -200,6 +190,8 @@ def train_risks(
     command : str
         The command line that asked for this, kept in the table.
     """
+    import sklearn
+
     lambdas = lambda_grid(grid, count)
     experiment = Experiment(dataset, lambdas, protocol=protocol, seed=seed, sizes=sizes)
     finished = PartialResults(partial, experiment.fingerprint, resume)
@@ -215,12 +207,10 @@ def train_risks(
         validation_size=experiment.sizes.validation,
         test_size=experiment.sizes.test,
         lambdas=lambdas,
-        validation_errors=np.array([row.counts[0] for row in rows]),
-        test_errors=np.array([row.counts[1] for row in rows]),
-        training_errors=np.array([row.counts[2] for row in rows]),
+        **dict(zip(COUNTS, np.array([row.counts for row in rows]).T)),
         converged=np.array([row.converged for row in rows]),
         command=command,
-        software=_software(),
+        software=f"numpy {np.__version__}, scikit-learn {sklearn.__version__}",
     )
     return replace(table, digest=table.digest_with(experiment.fingerprint))
 
@@ -241,13 +231,18 @@ def run_batches(
     todo = finished.missing(total)
     if not todo:
         return
-    done = in_threads(experiment, work, todo, n_jobs) if dask is None else _on_cluster(experiment, work, todo, dask)
+    if dask is None:
+        done = _in_threads(experiment, work, todo, n_jobs)
+    else:
+        from pacb_models.cluster import spread
+
+        done = spread(partial(_timed, work), todo, dask, shared=experiment)
     for batch, (errors, elsewhere) in done:
         finished.add(batch, errors, elsewhere)
         report(len(finished.errors), total)
 
 
-def in_threads(experiment: Experiment, work: Work, batches: Sequence[Sequence[int]], n_jobs: int) -> Iterator[Done]:
+def _in_threads(experiment: Experiment, work: Work, batches: Sequence[Sequence[int]], n_jobs: int) -> Iterator[Done]:
     """Every batch with its errors, as they are done."""
     from joblib import Parallel, delayed
 
@@ -255,12 +250,6 @@ def in_threads(experiment: Experiment, work: Work, batches: Sequence[Sequence[in
     parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
     with _calm():
         yield from parallel(delayed(lambda batch: (batch, (work(experiment, batch), 0.0)))(batch) for batch in batches)
-
-
-def _on_cluster(experiment: Experiment, work: Work, batches: Sequence[Sequence[int]], address: str) -> Iterator[Done]:
-    from pacb_models.cluster import spread
-
-    return spread(partial(_timed, work), batches, address, shared=experiment)
 
 
 def _timed(work: Work, experiment: Experiment, batch: Sequence[int]) -> tuple[list[Errors], float]:
@@ -280,9 +269,3 @@ def _calm() -> Iterator[None]:
         # That an SVM stopped at its iteration limit is recorded in the table.
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield
-
-
-def _software() -> str:
-    import sklearn
-
-    return f"numpy {np.__version__}, scikit-learn {sklearn.__version__}"

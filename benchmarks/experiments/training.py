@@ -29,16 +29,12 @@ def train_all(options: argparse.Namespace) -> int:
     check_choice("--protocol", options.protocol, PROTOCOLS)
     check_choice("--missing", options.missing, MISSING)
     check_jobs("--jobs", options.jobs)
-    names = _expand(options.data)
+    given = [available_datasets() if name == "all" else [name] for name in options.data]
+    names = list(dict.fromkeys(each for group in given for each in group))
     _check_names(names, options)
     for name, out in _outputs(names, options.out).items():
         _train_one(name, options, out)
     return 0
-
-
-def _expand(names: list[str]) -> list[str]:
-    """'all' stands for every data set."""
-    return list(dict.fromkeys(each for name in names for each in (available_datasets() if name == "all" else [name])))
 
 
 def _check_names(names: list[str], options: argparse.Namespace) -> None:
@@ -76,7 +72,11 @@ def _outputs(names: list[str], out: str | None) -> dict[str, Path | None]:
 
 
 def _train_one(name: str, options: argparse.Namespace, out: Path | None) -> None:
-    command, dataset = _command(name, options), _load(name, options)
+    command = _command(name, options)
+    if name in available_datasets():
+        dataset = load_dataset(name, options.data_dir)
+    else:
+        dataset = load_table(name, options.target, missing=options.missing, ignore=options.ignore)
     if out is None:
         sys.stdout.write(_trained(dataset, options, command, None).to_csv(risk_column=options.risk_column))
     elif out.exists() and not out.is_file():
@@ -84,18 +84,14 @@ def _train_one(name: str, options: argparse.Namespace, out: Path | None) -> None
         _trained(dataset, options, command, None).write(out, risk_column=options.risk_column)
     else:
         with held(out):
-            _train_to_file(dataset, options, command, out)
-
-
-def _train_to_file(dataset: Dataset, options: argparse.Namespace, command: str, out: Path) -> None:
-    if _is_complete(out, dataset, options, command):
-        print(f"{out}: complete, kept", file=sys.stderr)
-        return
-    partial = out.with_name(out.name + ".partial")
-    table = _trained(dataset, options, command, partial)
-    table.write(out, risk_column=options.risk_column)
-    partial.unlink(missing_ok=True)
-    print(_summary(table, out), file=sys.stderr)
+            if _is_complete(out, dataset, options, command):
+                print(f"{out}: complete, kept", file=sys.stderr)
+                return
+            partial = out.with_name(out.name + ".partial")
+            table = _trained(dataset, options, command, partial)
+            table.write(out, risk_column=options.risk_column)
+            partial.unlink(missing_ok=True)
+            print(_summary(table, out), file=sys.stderr)
 
 
 def _trained(dataset: Dataset, options: argparse.Namespace, command: str, partial: Path | None) -> RiskTable:
@@ -118,12 +114,6 @@ def _trained(dataset: Dataset, options: argparse.Namespace, command: str, partia
         if partial is not None and partial.exists():
             print(f"{partial} keeps what is done; the same command with --resume goes on from there.", file=sys.stderr)
         raise
-
-
-def _load(name: str, options: argparse.Namespace) -> Dataset:
-    if name in available_datasets():
-        return load_dataset(name, options.data_dir)
-    return load_table(name, options.target, missing=options.missing, ignore=options.ignore)
 
 
 def _command(name: str, options: argparse.Namespace) -> str:

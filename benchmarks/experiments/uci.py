@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -51,30 +50,24 @@ class UCIDataset:
         path = find_file(self.file, directory)
         text = read_text(path)
         rows = self.file.parse(text, str(path))
-        dataset = self._dataset(self._prepared(rows, path), str(path))
-        self._check_counts(dataset)
-        self.file.check_text(text, str(path))
-        return dataset
-
-    def _prepared(self, rows: Rows, path: Path) -> Prepared:
         try:
-            return _PREPARATIONS.get(self.name, _plain)(self, rows)
+            dataset = self._dataset(_PREPARATIONS.get(self.name, _plain)(self, rows), str(path))
         except ValueError as reason:
             raise InputError(f"{path} is not the {self.file.name} of the UCI repository: {reason}.") from None
+        if dataset.X.shape[1] != self.features:
+            raise InputError(f"{path} gives {dataset.X.shape[1]} features; {self.name} has {self.features}.")
+        if dataset.class_counts != self.class_counts:
+            found, expected = (
+                ", ".join(f"{count} {name}" for name, count in zip(self.class_names, counts))
+                for counts in (dataset.class_counts, self.class_counts)
+            )
+            raise InputError(f"{path} has the classes {found}; {self.name} has {expected}.")
+        self.file.check_text(text, str(path))
+        return dataset
 
     def _dataset(self, prepared: Prepared, source: str) -> Dataset:
         X, y, names = prepared
         return Dataset(X, y, self.name, self.description, names, self.class_names, source, self.sizes)
-
-    def _check_counts(self, dataset: Dataset) -> None:
-        if dataset.X.shape[1] != self.features:
-            raise InputError(f"{dataset.source} gives {dataset.X.shape[1]} features; {self.name} has {self.features}.")
-        if dataset.class_counts != self.class_counts:
-            found, expected = (
-                ", ".join(f"{count} {name}" for name, count in zip(dataset.class_names, counts))
-                for counts in (dataset.class_counts, self.class_counts)
-            )
-            raise InputError(f"{dataset.source} has the classes {found}; {self.name} has {expected}.")
 
     def classes(self, rows: Rows) -> np.ndarray:
         """Class numbers: the position of each class in ``values``."""
@@ -163,20 +156,15 @@ _OFFLINE: dict[str, tuple[Callable[[], tuple[np.ndarray, np.ndarray]], str]] = {
 }
 
 
-def _loaders() -> dict[str, UCIDataset]:
-    described = tomllib.loads((files(__package__) / "uci.toml").read_text(encoding="utf-8"))
-    found = {}
-    for name, facts in described.items():
-        names = facts.pop("feature_names", [f"x{number}" for number in range(1, facts["features"] + 1)])
-        file, sizes = RawFile(**facts.pop("file")), facts.pop("sizes", None)
-        lists: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()
-        }
-        found[name] = UCIDataset(
-            name, file=file, feature_names=tuple(names), sizes=None if sizes is None else Sizes(*sizes), **lists
-        )
-    return found
+def _loader(name: str, facts: dict[str, Any]) -> UCIDataset:
+    names = facts.pop("feature_names", [f"x{number}" for number in range(1, facts["features"] + 1)])
+    given: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in facts.items()}
+    given |= {"file": RawFile(**facts["file"]), "sizes": Sizes(*facts["sizes"]) if "sizes" in facts else None}
+    return UCIDataset(name, feature_names=tuple(names), **given)
 
 
 #: The loaders by name.
-LOADERS = _loaders()
+LOADERS = {
+    name: _loader(name, facts)
+    for name, facts in tomllib.loads((files(__package__) / "uci.toml").read_text(encoding="utf-8")).items()
+}

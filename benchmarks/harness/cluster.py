@@ -62,30 +62,23 @@ def _check_workers(client: Any, workers: list[str], cells: Sequence[Cell]) -> No
     """Refuse before anything is measured where a worker lacks the code of a problem or a solver."""
     makers = {pickle.dumps(cell.problem.make): cell.problem.make for cell in cells}
     named = [(f"{make.__module__}.{make.__qualname__}", code) for code, make in makers.items()]
-    check_workers(client, workers, complaint, __version__, named, sorted({cell.solver for cell in cells}))
+    check_workers(client, workers, complaint, __version__, sorted({cell.solver for cell in cells}), named)
 
 
 def check_solvers(client: Any, workers: list[str]) -> None:
     """Refuse workers that lack a solver which runs here: what they compute would not be the same."""
     able = [name for name, state in available_solvers().items() if state.available]
-    check_workers(client, workers, solver_complaint, __version__, able)
+    check_workers(client, workers, complaint, __version__, able)
 
 
-def solver_complaint(version: str, solvers: Sequence[str]) -> str:
-    """What a Dask worker, where this runs, says of solvers that it cannot run; empty when it can run all."""
+def complaint(version: str, solvers: Sequence[str], makers: Sequence[tuple[str, bytes]] = ()) -> str:
+    """What a Dask worker, where this runs, lacks: the version, a solver, what makes a problem; empty when nothing."""
     if (text := version_complaint(version)) != "":
         return text
     found = available_solvers()
     for name in solvers:
         if name not in found or not found[name].available:
             return f"cannot run the solver {name!r} ({found.get(name, 'it has none of that name')})"
-    return ""
-
-
-def complaint(version: str, makers: Sequence[tuple[str, bytes]], solvers: Sequence[str]) -> str:
-    """What a Dask worker, where this runs, lacks; empty when nothing."""
-    if (text := solver_complaint(version, solvers)) != "":
-        return text
     for name, code in makers:
         try:
             pickle.loads(code)

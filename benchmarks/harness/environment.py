@@ -83,12 +83,13 @@ class Environments:
             _check(described, path)
         return cls(entries, plan)
 
-    def number(self, described: dict[str, Any]) -> int:
-        """The number of an environment, added if none equals it but for the date."""
+    def number(self, described: dict[str, Any], directory: str | Path) -> int:
+        """The number of an environment. One that equals none but for the date is added, on disk before rows name it."""
         for position, known in enumerate(self.listed, 1):
             if _undated(known) == _undated(described):
                 return position
         self.listed.append(described)
+        self.write(directory)
         return len(self.listed)
 
     def machines(self, numbers: Iterable[Any]) -> dict[Any, int]:
@@ -124,6 +125,8 @@ def _check(described: Any, path: Path) -> None:
             raise InputError(f"{str(path)!r} holds the {name} {reprlib.repr(value)}; it must be {_KIND_NAMES[wanted]}.")
         if isinstance(value, str):
             described[name] = shown(value)
+        if isinstance(value, dict):
+            described[name] = {shown(key): version and shown(version) for key, version in value.items()}
 
 
 #: What an environment or a plan may have.

@@ -114,15 +114,11 @@ def entries(path: str | Path) -> list[dict[str, Any]]:
 
 def _parsed(line: bytes, path: str | Path, number: int) -> dict[str, Any]:
     """A line as a JSON object; a sentence that names it when it is none."""
-    try:
-        found = json.loads(line.decode())
-        if not isinstance(found, dict):
-            raise ValueError("it is no JSON object")
-        return found
-    except (ValueError, RecursionError) as reason:
-        detail = "it is not UTF-8" if isinstance(reason, UnicodeDecodeError) else str(reason)
-        detail = "it is not JSON" if isinstance(reason, json.JSONDecodeError) else detail
-        raise InputError(f"{path}, line {number} is not a result row: {detail}.") from None
+    with suppress(ValueError, RecursionError):
+        found = json.loads(line)
+        if isinstance(found, dict):
+            return found
+    raise InputError(f"{path}, line {number} is not a result row: it is no JSON object.")
 
 
 def kept(

@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from multiprocessing import Pipe
 from multiprocessing.connection import wait
 from typing import Any
 
@@ -22,7 +23,7 @@ from pacb_models.plugins import described
 
 from . import supervisor
 from .suites import Cell
-from .worker import Request, TwoPipes, times_to_levels
+from .worker import times_to_levels
 
 #: Seconds beyond the time limit for building a problem, for importing a solver's software (its clock starts
 #: afterwards), for the certified optimum and for the trace (it has stopped before).
@@ -41,17 +42,7 @@ KEPT_ON_DASK = 3
 ENDING_LIMIT = 5.0
 
 #: A measured solver gets one thread: otherwise it would be measured how many cores the machine has to spare.
-_ONE_THREAD = dict.fromkeys(
-    (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "BLIS_NUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-        "RAYON_NUM_THREADS",
-    ),
-    "1",
-)
+_ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "RAYON")}
 
 Row = dict[str, Any]
 
@@ -96,25 +87,22 @@ def search_path() -> list[str]:
 
 
 class Process:
-    """A process that measures one solver, or judges, and the pipes to it."""
+    """A process that measures one solver, or judges, and the pipe to it."""
 
     def __init__(self, solver: str, memory_limit: int, idle_limit: float) -> None:
         self.solver = solver
-        child_in, parent_out = os.pipe()
-        parent_in, child_out = os.pipe()
-        arguments = (json.dumps(search_path()), os.getpid(), child_in, child_out, memory_limit, idle_limit)
+        self._pipe, its_end = Pipe()
+        arguments = (json.dumps(search_path()), os.getpid(), its_end.fileno(), memory_limit, idle_limit)
         self._process = subprocess.Popen(
             [sys.executable, "-P", supervisor.__file__, *map(str, arguments)],
-            pass_fds=(child_in, child_out),
+            pass_fds=(its_end.fileno(),),
             # The safe path holds for the programs that solvers start, too.
             env={**os.environ, "PYTHONSAFEPATH": "1", **_ONE_THREAD},
             stdin=subprocess.DEVNULL,
             # Ctrl-C is the runner's to handle, and a group of its own can be ended as a whole.
             start_new_session=True,
         )
-        os.close(child_in)
-        os.close(child_out)
-        self._pipes = TwoPipes(parent_in, parent_out)
+        its_end.close()
         self._end = os.pidfd_open(self._process.pid)
         weakref.finalize(self, os.close, self._end)
         self._dismissed = False
@@ -125,7 +113,7 @@ class Process:
         """Hand over a request; :class:`NotTakenOn` when the process is gone, or does not answer."""
         self._key = key
         try:
-            self._pipes.send(tuple(Request(key, kind, pickle.dumps(arguments))))
+            self._pipe.send((key, kind, pickle.dumps(arguments)))
             accepted = self.answer("accepted", START_LIMIT)
         except (EOFError, OSError):
             raise NotTakenOn(f"the measuring process ended with {self.cause()}") from None
@@ -135,12 +123,12 @@ class Process:
     def answer(self, kind: str, seconds: float) -> Row | None:
         """What the process says next; None when it takes longer. Raises EOFError when it has ended."""
         # The end of the process too: a child that a solver forked may hold the pipe open.
-        ready = wait([self._pipes.incoming, self._end], seconds)
+        ready = wait([self._pipe, self._end], seconds)
         if not ready:
             return None
-        if not self._pipes.poll(0):
+        if not self._pipe.poll(0):
             raise EOFError
-        key, found, facts = self._pipes.recv()
+        key, found, facts = self._pipe.recv()
         if key != self._key or found not in (kind, "failed"):
             raise Confused(f"the measuring process answered {found!r} for cell {key}, not {kind!r} for {self._key}")
         if found == "failed":

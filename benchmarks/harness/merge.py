@@ -27,8 +27,7 @@ def merge(directories: Sequence[str | Path], out: str | Path) -> Path:
             numbers = {}
             for number in dict.fromkeys(row["environment"] for row in rows):
                 # One that nothing is known of is nobody else's.
-                numbers[number] = environments.number(known.entry(number) or {"unknown": f"{name}, {number}"})
-            environments.write(out)
+                numbers[number] = environments.number(known.entry(number) or {"unknown": f"{name}, {number}"}, out)
             for row in rows:
                 source = name if row["source"] is None else f"{name}/{row['source']}"
                 log.append({**row, "source": source, "environment": numbers[row["environment"]]})

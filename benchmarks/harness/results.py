@@ -93,17 +93,7 @@ FIELDS: dict[str, type] = {
     "timestamp": str,
 }
 
-_REQUIRED = (
-    "key",
-    "problem",
-    "solver",
-    "settings",
-    "status",
-    "claims",
-    "success",
-    "correct",
-    "time_limit",
-)
+_REQUIRED = ("key", "problem", "solver", "settings", "status", "claims", "success", "correct", "time_limit")
 
 
 def conform(row: dict[str, Any]) -> dict[str, Any]:

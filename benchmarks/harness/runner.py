@@ -137,7 +137,7 @@ def run_suite(
                 for row in rows:
                     done += 1
                     if row is not None:
-                        log.append({**row, "environment": _numbered(row["environment"], environments, directory)})
+                        log.append({**row, "environment": environments.number(row["environment"], directory)})
                         if progress is not None:
                             progress(row, done, len(tasks))
             _export(directory)
@@ -168,15 +168,6 @@ def _installed(suite: Suite, tell: Callable[[str], None]) -> Suite:
 def _export(directory: Path) -> None:
     if (directory / LOG).exists() and (directory / LOG).stat().st_size:
         export(directory)
-
-
-def _numbered(described: dict[str, Any], environments: Environments, directory: Path) -> int:
-    """The number of a row's environment; a new one is on disk before a row names it."""
-    before = len(environments.listed)
-    number = environments.number(described)
-    if number > before:
-        environments.write(directory)
-    return number
 
 
 def _known_rows(directory: Path, resume: bool) -> list[Row]:

@@ -138,9 +138,7 @@ def add_to_log(directory: str | Path, recipe: Problem, findings: list[Finding]) 
         known = read_rows(directory) if written else []
         for finding in findings:
             _check_same(directory, recipe.name, finding.row, known)
-        environments = Environments.read(directory)
-        number = environments.number(environment.describe())
-        environments.write(directory)
+        number = Environments.read(directory).number(environment.describe(), directory)
         limits = [row["time_limit"] for row in known if row["problem"] == recipe.name]
         suites = [row["suite"] for row in known]
         conditions = Conditions(suites[0] if suites else "judged", time_limit=max(limits, default=0.0))

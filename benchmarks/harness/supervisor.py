@@ -42,8 +42,8 @@ def descendants(process: int) -> list[int]:
 def main(arguments: list[str]) -> None:
     """Fork the measuring process, wait for its end or the runner's, and end what is left.
 
-    The arguments: the runner's search path and process, then those of :func:`.worker.main`, of which the first two are
-    the ends of pipes.
+    The arguments: the runner's search path and process, then those of :func:`.worker.main`, of which the first is
+    the end of the pipe.
     """
     path, runner, *rest = arguments
     control = ctypes.CDLL(None).prctl
@@ -62,8 +62,7 @@ def main(arguments: list[str]) -> None:
 
         measure(rest)
         return
-    for end in rest[:2]:
-        os.close(int(end))
+    os.close(int(rest[0]))
     status = _wait_for(measuring, int(runner), awaited)
     _end_all()
     _leave_as(status)

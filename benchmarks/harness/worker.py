@@ -17,10 +17,9 @@ import pickle
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from pacb_models import BoundProblem, Solution, SolverUnavailableError, average, solve, support, weights
 from pacb_models.constraints import Constraint
@@ -35,14 +34,6 @@ from .suites import Cell
 WARM_UP_LIMIT = 5.0
 
 Say = Callable[[str, dict[str, Any]], None]
-
-
-class Request(NamedTuple):
-    """What a runner asks for: "measure" or "judge", with pickled arguments."""
-
-    key: str
-    kind: str
-    arguments: bytes
 
 
 def warm_up(solver: str, problem: BoundProblem) -> None:
@@ -203,40 +194,38 @@ class Measurer:
         say("trace", {"descents": self._ways[cell.key]})
 
 
-def serve(connection: TwoPipes, idle_limit: float | None = None) -> None:
-    """Answer requests until the runner hangs up, or asks nothing for too long."""
+def serve(connection: Connection, idle_limit: float | None = None) -> None:
+    """Answer requests, of a key, "measure" or "judge", and pickled arguments, until the runner hangs up, or asks
+    nothing for too long."""
     from .referee import Referee
 
     roles: dict[str, Measurer | Referee] = {"measure": Measurer(), "judge": Referee()}
     while connection.poll(idle_limit):
         try:
-            request = Request(*connection.recv())
-        except EOFError:
+            key, kind, arguments = connection.recv()
+        except (EOFError, OSError):
             return
-        say = partial(_say, connection, request.key)
+
+        def say(what: str, found: dict[str, Any], key: str = key) -> None:
+            connection.send((key, what, found))
+
         say("accepted", {})
         try:
-            roles[request.kind].answer(say, *pickle.loads(request.arguments))
+            roles[kind].answer(say, *pickle.loads(arguments))
         except BaseException as reason:
             text = str(reason) if type(reason) is RuntimeError else described(reason)
             say("failed", {"message": text})
 
 
-def _say(connection: TwoPipes, key: str, kind: str, found: dict[str, Any]) -> None:
-    connection.send((key, kind, found))
-
-
 def main(arguments: Sequence[str]) -> None:
-    """Serve on two pipe ends; solvers' chatter goes nowhere.
+    """Serve on the end of a pipe; solvers' chatter goes nowhere.
 
-    The arguments: the ends' numbers, a limit to memory in bytes and one to idleness in seconds (either may be 0 for
+    The arguments: the end's number, a limit to memory in bytes and one to idleness in seconds (either may be 0 for
     none).
     """
-    incoming, outgoing, memory_limit = map(int, arguments[:3])
-    idle_limit = float(arguments[3])
-    for end in (incoming, outgoing):
-        # A program that a solver starts must not keep the runner waiting for the end of the file.
-        os.set_inheritable(end, False)
+    end, memory_limit = map(int, arguments[:2])
+    # A program that a solver starts must not keep the runner waiting for the end of the file.
+    os.set_inheritable(end, False)
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 1)
     os.dup2(silence, 2)
@@ -246,15 +235,4 @@ def main(arguments: Sequence[str]) -> None:
         _, hard = resource.getrlimit(resource.RLIMIT_DATA)
         limit = memory_limit if hard == resource.RLIM_INFINITY else min(memory_limit, hard)
         resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-    serve(TwoPipes(incoming, outgoing), idle_limit or None)
-
-
-class TwoPipes:
-    """A connection made of a pipe in each direction."""
-
-    def __init__(self, incoming: int, outgoing: int):
-        self.incoming = Connection(incoming, writable=False)
-        self._outgoing = Connection(outgoing, readable=False)
-        self.recv = self.incoming.recv
-        self.poll = self.incoming.poll
-        self.send = self._outgoing.send
+    serve(Connection(end), float(arguments[2]) or None)

@@ -10,10 +10,11 @@ from pacb_models.files import write_atomically
 from pacb_models.plots.style import styled
 
 from ..report.drawing import saved
-from ..report.html import read_file, render_page
+from ..report.html import read_file, render_page, render_text
 from ..report.tables import LATEX_NEEDS, Table, as_latex, as_markdown, latex_text
 from . import fidelity
 from .item import Item, Results, Section
+from .numbers import words
 from .study import Study
 
 TITLE = "Optimal posteriors for χ²-divergence PAC-Bayesian bounds, reproduced and corrected"
@@ -39,23 +40,10 @@ def compose(items: Sequence[Item], results: Results, study: Study) -> Document:
     return Document(
         TITLE,
         f"{len(items)} tables and figures" if len(items) > 1 else items[0].title,
-        _introduction(study),
+        tuple(words("document", "introduction", starts=study.starts, seed=study.seed)),
         tuple(fidelity.sentences(shown)),
         fidelity.far_panel(shown),
         sections,
-    )
-
-
-def _introduction(study: Study) -> tuple[str, ...]:
-    return (
-        "The paper is P. Sahu and N. Hemachandra, Optimal Posteriors for Chi-squared Divergence based PAC-Bayesian "
-        "Bounds and Comparison with KL-divergence based Optimal Posteriors and Cross-Validation Procedure. Each of "
-        "its tables and figures is computed again from the risks of SVMs that we trained as it describes, and stands "
-        "beside its printed numbers (in italics): once with the paper's constants I(m), to see whether the experiment "
-        "is understood, and once with the exact constants, to see what changes.",
-        "Risks are error rates on the validation half of each classifier. Where training errors are known there is a "
-        "third version, “both halves”: paper's constants with risks on the training and validation halves together. "
-        f"It comes closest to print and certifies nothing. Random starts: {study.starts}; seed {study.seed}.",
     )
 
 
@@ -63,7 +51,10 @@ def write(document: Document, directory: Path) -> list[Path]:
     """Write all formats; the document's files."""
     for section in document.sections:
         _write_section(section, directory)
-    whole = {"paper.html": as_html(document), "paper.md": _markdown(document), "paper.tex": _latex(document)}
+    whole = {"paper.html": as_html(document)}
+    for name, table in (("paper.md", as_markdown), ("paper.tex", as_latex)):
+        text = render_text(read_file(__package__, name), document=document, table=table, latex=latex_text)
+        whole[name] = text.rstrip() + "\n"
     for name, text in whole.items():
         write_atomically(directory / name, text)
     return [directory / name for name in whole]
@@ -88,68 +79,3 @@ def as_html(document: Document) -> str:
     """One page with styles and figures inside."""
     template, style = (read_file(__package__, name) for name in ("paper.html", "paper.css"))
     return render_page(template, document=document, style=style)
-
-
-def _markdown(document: Document) -> str:
-    parts = [f"# {document.title}", *document.introduction]
-    if document.summary:
-        parts += ["## How close to print", "\n".join(f"* {sentence}" for sentence in document.summary)]
-        if document.far is not None:
-            parts.append(as_markdown(document.far))
-    for section in document.sections:
-        parts += [f"## {section.title}", f"{section.source} · `pacb reproduce {section.name} --out DIR`"]
-        parts += map(as_markdown, section.panels)
-        if section.illustration is not None:
-            parts += [f"![{section.title}](figures/{section.name}.svg)", section.caption]
-    return "\n\n".join(part.strip() for part in parts) + "\n"
-
-
-_PREAMBLE = r"""\documentclass[a4paper,10pt]{article}
-\usepackage[T1]{fontenc}
-\usepackage[margin=15mm]{geometry}
-\usepackage{booktabs,graphicx,adjustbox,float,pdflscape}
-\usepackage[hidelinks]{hyperref}
-\setlength{\tabcolsep}{3pt}
-"""
-
-#: Tables with more columns are set across the page.
-_WIDE = 10
-
-
-def _latex(document: Document) -> str:
-    lines = [_PREAMBLE, rf"\title{{{latex_text(document.title)}}}", r"\date{}", r"\begin{document}", r"\maketitle"]
-    lines += [line for text in document.introduction for line in (latex_text(text), "")]
-    if document.summary:
-        lines += [r"\section{How close to print}", r"\begin{itemize}"]
-        lines += [rf"\item {latex_text(sentence)}" for sentence in document.summary]
-        lines.append(r"\end{itemize}")
-        if document.far is not None:
-            lines.append(as_latex(document.far))
-    for section in document.sections:
-        lines += _latex_section(section)
-    lines.append(r"\end{document}")
-    return "\n".join(lines) + "\n"
-
-
-def _latex_section(section: Section) -> list[str]:
-    lines = [rf"\section{{{latex_text(section.title)}}}", rf"{latex_text(section.source)}.", ""]
-    if section.illustration is not None:
-        # A heading must not stay behind when its figure moves to the next page.
-        return [
-            r"\noindent\begin{minipage}{\linewidth}",
-            *lines,
-            r"\begin{figure}[H]",
-            r"\centering",
-            r"\begin{adjustbox}{max width=\linewidth, max totalheight=0.75\textheight}",
-            rf"\includegraphics{{figures/{section.name}.pdf}}",
-            r"\end{adjustbox}",
-            rf"\caption{{{latex_text(section.caption)}}}",
-            r"\end{figure}",
-            r"\end{minipage}",
-            r"\bigskip",
-            "",
-        ]
-    lines.append(rf"\input{{tables/{section.name}.tex}}")
-    if any(len(panel.columns) > _WIDE for panel in section.panels):
-        return [r"\begin{landscape}", *lines, r"\end{landscape}"]
-    return [r"\clearpage", *lines]

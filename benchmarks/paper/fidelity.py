@@ -8,6 +8,7 @@ from ..problems.problem import PAPER_DATASETS
 from ..report.tables import Cell, Group, Table
 from .entries import Entries, Entry, difference, number
 from .item import Results, entries_of
+from .numbers import words
 from .showing import FAR, NAMES, per_cent, shown
 from .study import DISTANCES
 from .tables.fp_vs_solver import as_meant, is_swapped
@@ -114,14 +115,9 @@ def _about_table_3(entries: Entries) -> list[str]:
     )
     ordered = sum(same_order(entries, dataset) for dataset in PAPER_DATASETS)
     gaps = [abs(entry.values["paper"] - number(entry.printed)) for entry in errors]
-    return [
-        f"With the paper's constants the 27 optimal bounds of Table 3 come out {_spread(cells, 'paper')}, and the "
-        f"order of the three distances is the printed one on {ordered} of {len(PAPER_DATASETS)} data sets.",
-        "With risks measured on training and validation examples together they come out "
-        f"{_spread(cells, 'both_halves')}: this is what the printed bounds seem to be, and it is no valid certificate.",
-        f"The {len(gaps)} test errors differ from print by {max(gaps):.3f} at most and {sum(gaps) / len(gaps):.3f} on "
-        "average (another random test part).",
-    ]
+    spreads = {key: _spread(cells, key) for key in ("paper", "both_halves")}
+    counts = {"ordered": ordered, "datasets": len(PAPER_DATASETS), "errors": len(gaps)}
+    return words("document", "table_3", largest=max(gaps), mean=sum(gaps) / len(gaps), **spreads, **counts)
 
 
 def _about_table_6(entries: Entries) -> list[str]:
@@ -131,12 +127,8 @@ def _about_table_6(entries: Entries) -> list[str]:
         if entry.column.startswith("bound_fp") and entry.row in PAPER_DATASETS
     ]
     letters = sum(bool(letter_beside(entries, entry)) for entry in entries)
-    return [
-        f"The {len(cells)} fixed-point bounds of Table 6 (swapped cells put right) come out {_spread(cells, 'paper')}, "
-        f"and {_spread(cells, 'both_halves')} with risks on both halves.",
-        f"The {letters} values that Table 6 prints for Ipopt beside a letter (there or in Table 7) are no bounds and "
-        "are not compared.",
-    ]
+    spreads = {key: _spread(cells, key) for key in ("paper", "both_halves")}
+    return words("document", "table_6", cells=len(cells), letters=letters, **spreads)
 
 
 def _spread(cells: list[Entry], key: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..report.drawing import Picture, draw
 from ..report.tables import Table
 from .entries import Entries, Entry
-from .numbers import TITLES
+from .numbers import TEXTS, words
 from .study import Study
 
 if TYPE_CHECKING:
@@ -31,6 +31,11 @@ class Section:
     caption: str = ""
     csv: str = ""
 
+    @property
+    def wide(self) -> bool:
+        """Whether its tables are set across the page."""
+        return any(len(panel.columns) > 10 for panel in self.panels)
+
 
 @dataclass(frozen=True)
 class Item:
@@ -41,7 +46,6 @@ class Item:
     """
 
     name: str
-    source: str
     make: Callable[..., dict[str, Any] | None]
     uses: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
@@ -50,7 +54,12 @@ class Item:
     @property
     def title(self) -> str:
         """What it shows."""
-        return TITLES[self.name]
+        return TEXTS[self.name]["title"]
+
+    @property
+    def source(self) -> str:
+        """Where the paper has it."""
+        return TEXTS[self.name]["source"]
 
     def compute(self, study: Study, results: Results) -> dict[str, Any]:
         """What goes into the result file: plain numbers, texts, lists and dicts."""
@@ -80,16 +89,20 @@ class TableItem(Item):
 
 @dataclass(frozen=True)
 class FigureItem(Item):
-    """A figure: ``draw`` makes it from the result, ``caption`` says what it shows, if need be from the result too."""
+    """A figure: ``draw`` makes it from the result, ``facts`` what its caption says of the result, if anything."""
 
     draw: Callable[[dict[str, Any]], Figure] = lambda result: None
-    caption: str | Callable[[dict[str, Any]], str] = ""
+    facts: Callable[[dict[str, Any]], dict[str, Any]] = lambda result: {}
 
     def compute(self, study: Study, results: Results) -> dict[str, Any]:
         return self.make(study, results) or {}
 
+    def caption(self, result: dict[str, Any]) -> str:
+        """What the figure shows."""
+        return words(self.name, "caption", **self.facts(result))[0]
+
     def section(self, result: dict[str, Any]) -> Section:
-        caption = self.caption if isinstance(self.caption, str) else self.caption(result)
+        caption = self.caption(result)
         picture = draw(self.name, caption, self.draw(result))
         return Section(self.name, self.title, self.source, illustration=picture, caption=caption)
 

@@ -1,57 +1,43 @@
-"""The paper's tables and figures by their numbers. Nothing is imported for it, so that help can be printed at once."""
+"""The paper's tables and figures by their numbers, and their words. Nothing is imported for it but a reader of TOML, so
+that help can be printed at once.
+"""
 
 from __future__ import annotations
 
 import re
+import tomllib
+from pathlib import Path
+from typing import Any
 
 from pacb_models.errors import InputError
 
-#: What the paper numbers, and what it is called here.
-NUMBERS = {
-    "table2": "data",
-    "table3": "bounds",
-    "table4": "cross-validation",
-    "table5": "constants",
-    "table6": "fp-vs-solver",
-    "table7": "fp-vs-solver",
-    "table8": "fp-vs-ccp",
-    "table9": "sparsity",
-    "figure1": "linear-supports",
-    "figure2": "squared-moments",
-    "figure3": "kl-moments",
-    "figure4": "linear-weights",
-    "figure5": "kl-weights",
-    "figure6": "cdfs",
-}
+from ..report.wording import filled
+
+#: What ``texts.toml`` says, by the names of tables and figures.
+TEXTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
+
+#: What is said of all of them together.
+DOCUMENT = TEXTS.pop("document")
 
 #: What each of them shows; those without a number are claims of the paper's text, pictures of its tables, and ours.
-TITLES = {
-    "data": "The data sets",
-    "bounds": "Optimal bounds and test errors of the three distances",
-    "cross-validation": "Cross-validation against PAC-Bayes",
-    "constants": "The constants I(m)",
-    "fp-vs-solver": "kl bounds by fixed point and by Ipopt",
-    "fp-vs-ccp": "Fixed point against convex–concave procedures",
-    "sparsity": "Concentration of the posteriors",
-    "linear-supports": "B*(H′) of the linear distance and its components",
-    "squared-moments": "I_sq(m, l) over l",
-    "kl-moments": "I_kl(m, l) over l",
-    "linear-weights": "Optimal weights against risk, linear distance",
-    "kl-weights": "Optimal weights against risk, kl distance",
-    "cdfs": "Distribution functions of the three posteriors",
-    "headline": "The paper's bounds against exact ones",
-    "divergences": "χ² against KL-divergence posteriors",
-    "bound-against-h": "Bound against H, solver by solver",
-    "support-against-delta": "Support size against δ",
-    "ccp-iterates": "Iterates of the two convex–concave procedures",
-    "certificates": "Certificates from error counts beside PAC-Bayes bounds",
-    "certificates-figure": "The same, in a picture",
-    "change-of-measure": "What change of measure costs",
-    "change-of-measure-figure": "The same, in a picture",
+TITLES = {name: text["title"] for name, text in TEXTS.items()}
+
+#: What the paper numbers, and what it is called here.
+NUMBERS = {
+    f"{found[1].lower()}{digit}": name
+    for name, text in TEXTS.items()
+    if (found := re.match(r"(Table|Figure)s? (\d)(?: and (\d))?", text["source"]))
+    for digit in filter(None, found.groups()[1:])
 }
 OTHERS = tuple(name for name in TITLES if name not in NUMBERS.values())
 
 _NUMBER = re.compile(r"(tab|fig)(?:le|ure|\.)?[ _-]*(\d+)", re.IGNORECASE)
+
+
+def words(name: str, kind: str, **values: Any) -> list[str]:
+    """The notes on a table, or the caption of a figure, with what is computed in its place."""
+    texts = TEXTS.get(name, DOCUMENT)[kind]
+    return [filled(text, **values) for text in (texts if isinstance(texts, list) else [texts])]
 
 
 def name_of(text: str) -> str:

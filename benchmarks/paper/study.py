@@ -17,6 +17,7 @@ from ..experiments.cross_validation import Baseline, load_cross_validation
 from ..experiments.risk_table import RiskTable
 from ..problems.problem import LEAK_FREE, PAPER_DATASETS
 from ..problems.risks import load_risk_table
+from ..work import finished
 
 #: The paper's confidence parameter and its largest set of classifiers.
 DELTA = 0.01
@@ -130,44 +131,13 @@ class Study:
         return float(posterior @ self.tables[dataset].test_risks(len(posterior)))
 
     def map(self, what: str, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """``[function(*each) for each in arguments]``, in ``jobs`` processes, with progress."""
-        from joblib import Parallel, delayed
-
-        results = []
-        self.report(what, 0, len(arguments))
-        if self.dask is not None:
-            return self._map_on_cluster(self.dask, what, function, arguments)
-        parallel = Parallel(n_jobs=min(self.jobs, len(arguments)) or 1, return_as="generator")
-        for result in parallel(delayed(_on_one_thread)(function, *each) for each in arguments):
-            results.append(result)
-            self.report(what, len(results), len(arguments))
-        return results
-
-    def _map_on_cluster(
-        self, address: str, what: str, function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]
-    ) -> list[Any]:
-        from pacb_models.cluster import spread
-
-        from ..harness.cluster import check_solvers
-
+        """``[function(*each) for each in arguments]``, in ``jobs`` processes or on the cluster, with progress."""
         found: dict[int, Any] = {}
-        tasks = list(enumerate(arguments))
-        for (position, _), result in spread(_numbered, tasks, address, shared=function, check=check_solvers):
-            found[position] = result
+        self.report(what, 0, len(arguments))
+        for place, result in finished(function, arguments, min(self.jobs, len(arguments)) or 1, self.dask):
+            found[place] = result
             self.report(what, len(found), len(arguments))
-        return [found[position] for position in range(len(arguments))]
-
-
-def _numbered(function: Callable[..., Any], item: tuple[int, tuple[Any, ...]]) -> Any:
-    return _on_one_thread(function, *item[1])
-
-
-def _on_one_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    # The last digits of a linear solve depend on the number of threads.
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        return function(*arguments)
+        return [found[place] for place in range(len(arguments))]
 
 
 def embedded_tables() -> dict[str, RiskTable]:

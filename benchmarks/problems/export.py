@@ -16,8 +16,6 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from pacb_models import BoundProblem, __version__, solve
 from pacb_models.errors import UnsupportedProblemError
 from pacb_models.files import write_atomically
@@ -73,7 +71,7 @@ def export(
         model = FORMULATIONS[form](problem, record["posterior"])
         if floors:
             check_choice("with floors, the formulation", form, pyomo_models.FORMULATIONS)
-            record["floors"] = add_floors(model, problem) | _with_floors(problem, record)
+            record["floors"] = add_floors(model, problem) | enclosure(problem, record)
         with nullcontext() if suffixes else without_suffixes(model):
             files |= FORMATS[name].write(model, stem)
     written = []
@@ -98,13 +96,6 @@ def _record(recipe: Problem, problem: BoundProblem) -> dict[str, Any]:
         "exponent": problem.exponent,
         **optimum_of(problem),
     }
-
-
-def _with_floors(problem: BoundProblem, record: dict[str, Any]) -> dict[str, Any]:
-    """The proven minimum of the model with floors, where that without is proven."""
-    if record["optimum"] is None:
-        return {"optimum": None, "lower_bound": record["lower_bound"], "above_optimum": None}
-    return enclosure(problem, np.array(record["posterior"]), record["optimum"])
 
 
 def optimum_of(problem: BoundProblem) -> dict[str, Any]:

@@ -47,7 +47,10 @@ def add_floors(model: pyo.ConcreteModel, problem: BoundProblem) -> dict[str, flo
     return changed
 
 
-def enclosure(problem: BoundProblem, posterior: np.ndarray, optimum: float) -> dict[str, Any]:
-    """Between which values the minimum of the model with floors lies, from the optimum without."""
-    attained = max(problem.bound(mixture(problem, posterior)), optimum)
+def enclosure(problem: BoundProblem, record: dict[str, Any]) -> dict[str, Any]:
+    """Between which values the minimum of the model with floors lies, where that without is proven."""
+    optimum = record["optimum"]
+    if optimum is None:
+        return {"optimum": None, "lower_bound": record["lower_bound"], "above_optimum": None}
+    attained = max(problem.bound(mixture(problem, np.array(record["posterior"]))), optimum)
     return {"optimum": attained, "lower_bound": optimum, "above_optimum": attained - optimum}

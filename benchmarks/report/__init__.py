@@ -6,30 +6,23 @@ nothing. ``report.html`` needs nothing but itself: styles, script and figures ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pacb_models.errors import InputError
 from pacb_models.files import write_atomically
 
-#: Called with a few words at every step.
-Progress = Callable[[str], None]
+if TYPE_CHECKING:
+    from .content import Content
 
 
-def write_report(
-    directory: str | Path,
-    progress: Progress | None = None,
-    page: str | Path | None = None,
-    files: bool = False,
-) -> Path:
+def write_report(directory: str | Path, page: str | Path | None = None, files: bool = False) -> Path:
     """Write ``report.html``.
 
     Parameters
     ----------
     directory : path
         Holds ``results.jsonl`` and, where the run recorded it, ``environment.json``.
-    progress : function, optional
-        Called with a few words at every step.
     page : path, optional
         A Markdown file to write as well; see :mod:`.page`.
     files : bool
@@ -48,12 +41,10 @@ def write_report(
     from .page import write_page
 
     directory = Path(directory)
-    say = progress or (lambda words: None)
     results = load_results(directory)
     if results.empty:
         raise InputError(f"{directory} holds no finished run yet.")
-    content = describe(results, Environments.read(directory), say)
-    say("writing report.html")
+    content = describe(results, Environments.read(directory))
     template, script = (read_file(__package__, name) for name in ("report.html", "report.js"))
     write_atomically(directory / "report.html", render_page(template, content=content, script=script))
     if files:
@@ -63,12 +54,10 @@ def write_report(
     return directory / "report.html"
 
 
-def _write_files(content: object, directory: Path) -> None:
-    from .content import Content
+def _write_files(content: Content, directory: Path) -> None:
     from .drawing import saved
     from .tables import LATEX_NEEDS, as_latex, as_markdown
 
-    assert isinstance(content, Content)
     for part in content.every():
         for table in part.tables:
             write_atomically(directory / "tables" / f"{table.name}.md", as_markdown(table))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,19 +14,11 @@ from .. import verdict
 from ..harness.environment import Environments
 from ..verdict import LOCAL
 from . import missed, pictures
-from .details import details, families, milliseconds
+from .details import COUNT, SOLVER, details, families, milliseconds
 from .drawing import Looks
 from .paper_methods import paper_parts
-from .part import Part
-from .tables import Column, Table
-from .wording import counted, duration, listed, percent, significant
-
-INTRODUCTION = (
-    "Each problem asks for the weights of H classifiers that make a PAC-Bayesian bound on their risk as small as "
-    "possible."
-)
-
-Say = Callable[[str], None]
+from .tables import Column, Part, Table
+from .wording import counted, duration, listed, percent, said, significant
 
 
 @dataclass(frozen=True)
@@ -48,9 +40,8 @@ class Content:
         yield from (*self.parts, *self.paper, *self.details)
 
 
-def describe(results: pd.DataFrame, environments: Environments, say: Say) -> Content:
+def describe(results: pd.DataFrame, environments: Environments) -> Content:
     """Everything the report says about the rows of a log."""
-    say("verdict")
     runs = verdict.judged(results)
     cells = verdict.condensed(runs)
     each = verdict.comparable(cells)
@@ -61,7 +52,6 @@ def describe(results: pd.DataFrame, environments: Environments, say: Say) -> Con
         table = verdict.by_solver(each)
         looks = pictures.looks_for(table)
         with styled():
-            say("pictures")
             parts = [
                 _overview(each, table, looks),
                 _matrix(each),
@@ -71,7 +61,6 @@ def describe(results: pd.DataFrame, environments: Environments, say: Say) -> Con
                 _solvers(each, table),
             ]
             paper = list(paper_parts(cells, each))
-            say("details")
             found = list(details(cells, each, looks))
     return Content(
         suite=" and ".join(map(str, runs["suite"].unique())),
@@ -89,7 +78,7 @@ def describe(results: pd.DataFrame, environments: Environments, say: Say) -> Con
 def _introduction(runs: pd.DataFrame) -> str:
     known = runs.groupby("problem")["reference_bound"].first().notna()
     which = "all of them" if known.all() else f"{known.sum()} of {counted(len(known), 'problem')}"
-    return f"{INTRODUCTION} The true minimum is certified for {which}."
+    return said("introduction", which=which)
 
 
 def _subtitle(runs: pd.DataFrame) -> str:
@@ -127,10 +116,7 @@ def _overview(each: pd.DataFrame, table: pd.DataFrame, looks: Looks) -> Part:
     text = "Up: more optima found. Left: faster. Misses are not in the times. "
     parts = [percent(rows["found"].mean()) for rows in pictures.classes(each).values()]
     if len(parts) == 2:
-        text += (
-            f"Over all solvers, runs find {parts[0]} of the optima where the bound has one local minimum, and "
-            f"{parts[1]} where it has several: a method that goes downhill may end in the wrong one."
-        )
+        text += said("overview", easy=parts[0], hard=parts[1])
     return Part("overview", title, text, pictures.overview(each, looks))
 
 
@@ -142,10 +128,7 @@ def _matrix(each: pd.DataFrame) -> Part:
         local = int((wrong["outcome"] == LOCAL).sum())
         which = "all" if local == len(wrong) else f"{local} of them"
         title = f"{len(wrong)} of {len(each)} runs missed the optimum; {which} claim to have it"
-    text = (
-        "A column is a problem, a row a solver. Light: the optimum. Dark: something else. A family holds problems that "
-        "are difficult in the same way; those that most solvers miss come first."
-    )
+    text = said("matrix")
     if differing := verdict.disagreements(each):
         text += f" On {counted(differing, 'problem')}, solvers claim optima that differ."
     return Part("matrix", title, text, (pictures.matrix(each),))
@@ -161,8 +144,7 @@ def _growth(each: pd.DataFrame, looks: Looks) -> Part | None:
     title = f"At H = {largest:,.0f}, {there.index[0]} takes {duration(there.iloc[0], 2)}"
     if len(there) > 1:
         title += f", {there.index[-1]} {duration(there.iloc[-1], 2)}"
-    text = "H is the number of classifiers. Only runs that found the optimum have a time. Grey: the other solvers."
-    return Part("growth", title, text, pictures.growth(each, looks, kinds))
+    return Part("growth", title, said("growth"), pictures.growth(each, looks, kinds))
 
 
 def _ends(each: pd.DataFrame, looks: Looks, most: int = 4) -> Part | None:
@@ -172,11 +154,7 @@ def _ends(each: pd.DataFrame, looks: Looks, most: int = 4) -> Part | None:
     ends = [end for case in found for end in case.display.ends]
     lost = sum(end.place.startswith("local minimum") for end in ends)
     title = "Methods that missed ended in another local minimum" if lost else "Where methods that missed ended"
-    text = (
-        "All local minima of a bound lie on one path of posteriors. The curve is the bound along this path, the star "
-        "its minimum. Circles: points where solvers ended above it. The problems are those that most solvers missed."
-    )
-    return Part("ends", title, text, pictures.paths(found, looks))
+    return Part("ends", title, said("ends"), pictures.paths(found, looks))
 
 
 def _solvers(each: pd.DataFrame, table: pd.DataFrame) -> Part:
@@ -192,26 +170,20 @@ def _solvers(each: pd.DataFrame, table: pd.DataFrame) -> Part:
 def solvers_table(each: pd.DataFrame) -> Table:
     """The one table: a row for each solver."""
     table = verdict.by_solver(each)
-    columns = [Column("solver", "method", numeric=False)]
-    groups = pictures.classes(each)
-    for title, rows in groups.items():
+    columns = [SOLVER]
+    for title, rows in pictures.classes(each).items():
         tallies = verdict.by_solver(rows).set_index("method")
         texts = {line.method: f"{line.found}/{line.runs}" for line in tallies.reset_index().itertuples()}
         table[f"share {title}"] = table["method"].map(tallies["share"])
         table[f"tally {title}"] = table["method"].map(texts)
         words = {"One": "found, one minimum", "Sev": "found, several minima"}.get(title[:3], "found")
         columns.append(Column(words, f"share {title}", text=f"tally {title}"))
-    columns.append(Column("false claims", "false_claims", "{:.0f}".format))
-    columns.append(Column("median [ms]", "median", milliseconds))
-    columns.append(Column("90 % [ms]", "ninety", milliseconds))
+    columns.append(Column("false claims", "false_claims", COUNT))
+    columns += [Column("median [ms]", "median", milliseconds), Column("90 % [ms]", "ninety", milliseconds)]
     columns.append(Column("× fastest", "relative", lambda value: significant(value, 2)))
+    notes = [said("solvers")]
     if table["evaluations"].notna().any():
-        columns.append(Column("gradients", "evaluations", "{:.0f}".format))
-    notes = [
-        "False claims: the solver says “optimal”, and it is not the optimum. Times are those of the runs that found "
-        "the optimum, with set-up. × fastest: the median of the ratios to the fastest solver of each problem."
-    ]
-    if "gradients" in [column.title for column in columns]:
+        columns.append(Column("gradients", "evaluations", COUNT))
         notes.append("Gradients: median number of gradient evaluations, for the solvers that count them.")
     return Table.of("solvers", "", columns, table, notes)
 
@@ -238,10 +210,7 @@ def _limits(runs: pd.DataFrame, environments: Environments) -> Iterator[str]:
     places += [f"at {drawn} random posteriors, the same for all methods"] if drawn else []
     yield f"Each local method begins {listed(places)}."
     yield "Not timed: importing software (each solver first solves a tiny problem), the constant, the certificate."
-    yield (
-        f"Optimum: certified by the exact solver. Found: the solver claims it, our residuals agree, and the bound is "
-        f"within {verdict.CORRECT_GAP:g}. Where no exact solver applies, a supported claim counts as found."
-    )
+    yield said("optimum", gap=verdict.CORRECT_GAP)
 
 
 def _used(environments: Environments, runs: pd.DataFrame) -> dict[int, dict[str, Any]]:
@@ -251,38 +220,32 @@ def _used(environments: Environments, runs: pd.DataFrame) -> dict[int, dict[str,
 
 def _differences(entries: list[dict[str, Any]]) -> list[str]:
     """The facts in which environments differ, the date aside."""
-    flat = [dict(_flat(entry)) for entry in entries]
-    names = dict.fromkeys(name for facts in flat for name in facts if name != "date")
-    return [name for name in names if len({str(facts.get(name)) for facts in flat}) > 1]
+    names = dict.fromkeys(name for entry in entries for name in _flat(entry) if name != "date")
+    return [name for name in names if len({str(_flat(entry).get(name)) for entry in entries}) > 1]
 
 
-def _flat(environment: dict[str, Any]) -> list[tuple[str, Any]]:
-    entries: list[tuple[str, Any]] = []
+def _flat(environment: dict[str, Any]) -> dict[str, Any]:
+    entries: dict[str, Any] = {}
     for name, value in environment.items():
-        entries += value.items() if isinstance(value, dict) else [(name.removesuffix("_bytes"), value)]
+        entries |= value if isinstance(value, dict) else {name.removesuffix("_bytes"): value}
     return entries
 
 
 def _software(runs: pd.DataFrame, environments: Environments) -> Part:
     used = _used(environments, runs)
-    described = {number: dict(_flat(entry)) | _named_by_runs(runs, number) for number, entry in used.items()}
-    names = dict.fromkeys(name for facts in described.values() for name in facts)
-    records = pd.DataFrame({"what": ["runs", *names]})
     columns = [Column("what", "what", numeric=False)]
-    for number, facts in described.items():
-        count = int((runs["environment"] == number).sum())
-        records[str(number)] = [str(count), *(_fact(name, facts.get(name)) for name in names)]
+    facts: dict[str, dict[str, Any]] = {}
+    for number, entry in used.items():
+        here = runs[runs["environment"] == number]
+        # Nobody but the programs that solvers ran know their versions.
+        programs = here.dropna(subset="software").groupby("method", sort=False)["software"]
+        named = programs.agg(lambda texts: ", ".join(sorted(set(texts)))).to_dict()
+        known = {"runs": len(here), **_flat(entry), **named}
+        known |= {"memory": f"{known['memory'] / 2**30:.1f} GiB"} if known.get("memory") else {}
+        facts[str(number)] = known
         columns.append(Column(f"environment {number}" if len(used) > 1 else "value", str(number), numeric=False))
+    names = dict.fromkeys(name for known in facts.values() for name in known)
+    records = pd.DataFrame({"what": list(names)})
+    for place, known in facts.items():
+        records[place] = ["not installed" if known.get(name) is None else str(known[name]) for name in names]
     return Part("software", "Machine and versions", tables=(Table.of("environment", "", columns, records),))
-
-
-def _named_by_runs(runs: pd.DataFrame, environment: int) -> dict[str, Any]:
-    """The programs that solvers ran, with the versions that those gave: nobody but they know them."""
-    here = runs[(runs["environment"] == environment) & runs["software"].notna()]
-    return {
-        method: ", ".join(sorted(set(here.loc[here["method"] == method, "software"]))) for method in set(here["method"])
-    }
-
-
-def _fact(name: str, value: Any) -> str:
-    return "not installed" if value is None else f"{value / 2**30:.1f} GiB" if name == "memory" else str(value)

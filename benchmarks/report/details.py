@@ -12,24 +12,24 @@ from ..harness.results import LEVELS, reach_field
 from ..verdict import FOUND, is_local
 from . import pictures
 from .drawing import Looks
-from .part import Part
-from .tables import Column, Table
-from .wording import duration, percent, scientific, significant, status_text
+from .tables import Column, Part, Table
+from .wording import percent, said, scientific, significant, status_text
 
 #: Longer tables are cut: all of it is in the results.
 LONGEST = 20
+
+#: What tables begin with, and how counts are shown.
+SOLVER, COUNT = Column("solver", "method", numeric=False), "{:.0f}".format
 
 
 def details(cells: pd.DataFrame, each: pd.DataFrame, looks: Looks) -> Iterator[Part]:
     """Every part that the runs have something for; ``cells`` are all condensed rows, ``each`` the comparable ones."""
     made = (
         families(each) if each["start"].nunique() == 1 else None,
-        _kinds(each),
         _levels(each),
         _profiles(each, looks),
         _memory(each, looks),
         _merging(cells),
-        _lower_bounds(each),
         _misses(each),
     )
     yield from filter(None, made)
@@ -56,53 +56,21 @@ def families(each: pd.DataFrame) -> Part | None:
             f"{percent(rates.iloc[0])} on {rates.index[0]} problems"
         )
     table = texts.unstack().reindex(list(verdict.by_solver(each)["method"])).fillna("–")
-    columns = [Column("solver", "method", numeric=False)]
-    columns += [Column(str(name), name, numeric=False) for name in dict.fromkeys(names)]
+    columns = [SOLVER, *(Column(str(name), name, numeric=False) for name in dict.fromkeys(names))]
     return Part("families", title, tables=(Table.of("families", "", columns, table.reset_index()),))
-
-
-def _kinds(each: pd.DataFrame) -> Part | None:
-    kinds = list(each["kind"].unique())
-    if len(kinds) < 2:
-        return None
-    lines = []
-    for method in verdict.by_solver(each)["method"]:
-        line = {"method": method}
-        for kind in kinds:
-            rows = each[(each["method"] == method) & (each["kind"] == kind)]
-            solved = rows.loc[rows["found"], "total_seconds"]
-            time = f", {duration(solved.median(), 2)}" if len(solved) else ""
-            line[kind] = f"{len(solved)}/{len(rows)}{time}" if len(rows) else "–"
-        lines.append(line)
-    columns = [Column("solver", "method", numeric=False), *(Column(kind, kind, numeric=False) for kind in kinds)]
-    return Part(
-        "kinds",
-        "Optima found and median time, distance by distance",
-        tables=(Table.of("distances", "", columns, pd.DataFrame(lines)),),
-    )
 
 
 def _levels(each: pd.DataFrame) -> Part | None:
     names = [reach_field(level) for level in LEVELS]
     if each[names].isna().all(axis=None):
         return None
-    lines = []
-    for method in verdict.by_solver(each)["method"]:
-        rows = each[each["method"] == method]
-        line: dict[str, Any] = {"method": method, "runs": len(rows)}
-        for name in names:
-            line[f"{name} reached"], line[name] = rows[name].notna().sum(), rows[name].median()
-        lines.append(line)
-    columns = [Column("solver", "method", numeric=False), Column("runs", "runs", "{:.0f}".format)]
+    kept = {f"reached {name}": (name, "count") for name in names} | {name: (name, "median") for name in names}
+    table = each.groupby("method").agg(runs=("key", "size"), **kept)
+    columns = [SOLVER, Column("runs", "runs", COUNT)]
     for level, name in zip(LEVELS, names):
-        columns += [Column(f"to {level:.0e}", f"{name} reached", "{:.0f}".format), Column("[ms]", name, milliseconds)]
-    text = (
-        "Runs whose gap came to be at most so small, whatever was claimed, and the median time until then: from the "
-        "solver's trace where it has one, else its whole time."
-    )
-    return Part(
-        "levels", "Time to three accuracies", text, tables=(Table.of("levels", "", columns, pd.DataFrame(lines)),)
-    )
+        columns += [Column(f"to {level:.0e}", f"reached {name}", COUNT), Column("[ms]", name, milliseconds)]
+    rows = table.loc[list(verdict.by_solver(each)["method"])].reset_index()
+    return Part("levels", "Time to three accuracies", said("levels"), tables=(Table.of("levels", "", columns, rows),))
 
 
 def _profiles(each: pd.DataFrame, looks: Looks, fewest: int = 10, most: int = 3) -> Part | None:
@@ -111,14 +79,9 @@ def _profiles(each: pd.DataFrame, looks: Looks, fewest: int = 10, most: int = 3)
     if not kinds or each["method"].nunique() < 2:
         return None
     drawn = [
-        pictures.profile(each[each["kind"] == kind], looks, str(kind), f"profile-{place}")
-        for place, kind in enumerate(kinds)
+        pictures.profile(each[each["kind"] == kind], looks, str(kind), number) for number, kind in enumerate(kinds)
     ]
-    text = (
-        "After Dolan and Moré: at the left edge, how often a solver is the fastest; at the right, how often it finds "
-        "the optimum. A joint profile tells who is best. It does not rank the others (Gould and Scott, 2016)."
-    )
-    return Part("profiles", "Performance profiles", text, tuple(drawn))
+    return Part("profiles", "Performance profiles", said("profiles"), tuple(drawn))
 
 
 def _memory(each: pd.DataFrame, looks: Looks) -> Part | None:
@@ -145,41 +108,12 @@ def _merging(cells: pd.DataFrame) -> Part | None:
             line[f"found {side}"] = rows[f"found_{side}"].sum()
             line[side] = solved[f"total_seconds_{side}"].median()
         lines.append(line)
-    columns = [
-        Column("solver", "method", numeric=False),
-        Column("problems", "problems", "{:.0f}".format),
-        Column("found, raw", "found raw", "{:.0f}".format),
-        Column("found, merged", "found merged", "{:.0f}".format),
-        Column("raw [ms]", "raw", milliseconds),
-        Column("merged [ms]", "merged", milliseconds),
-        Column("times faster", "faster", lambda value: significant(value, 2)),
-    ]
-    text = (
-        "Risks are counts of errors, so many classifiers have equal ones. Merging them into one classifier changes no "
-        "minimum. Medians over the problems that were found both ways, merging included."
-    )
-    return Part(
-        "merging",
-        "Equal risks merged, beside the problem as it is",
-        text,
-        tables=(Table.of("merging", "", columns, pd.DataFrame(lines)),),
-    )
-
-
-def _lower_bounds(each: pd.DataFrame) -> Part | None:
-    proven = each.dropna(subset=["lower_bound", "reference_bound"])
-    if proven["method"].nunique() < 2:
-        return None
-    below = proven["reference_bound"] - proven["lower_bound"]
-    table = below.groupby(proven["method"], sort=False).agg(["size", "median", "max"]).reset_index()
-    columns = [
-        Column("solver", "method", numeric=False),
-        Column("problems", "size", "{:.0f}".format),
-        Column("median below", "median", scientific),
-        Column("farthest below", "max", scientific),
-    ]
-    text = "How far proven lower bounds are below the certified optimum. One above it would be a contradiction."
-    return Part("lower-bounds", "Proven lower bounds", text, tables=(Table.of("lower-bounds", "", columns, table),))
+    columns = [SOLVER, Column("problems", "problems", COUNT)]
+    columns += [Column(f"found, {side}", f"found {side}", COUNT) for side in ("raw", "merged")]
+    columns += [Column(f"{side} [ms]", side, milliseconds) for side in ("raw", "merged")]
+    columns.append(Column("times faster", "faster", lambda value: significant(value, 2)))
+    table = Table.of("merging", "", columns, pd.DataFrame(lines))
+    return Part("merging", "Equal risks merged, beside the problem as it is", said("merging"), tables=(table,))
 
 
 def _misses(each: pd.DataFrame) -> Part | None:
@@ -196,19 +130,18 @@ def _misses(each: pd.DataFrame) -> Part | None:
     )
     table = table.reset_index().sort_values("runs", ascending=False, kind="stable")
     columns = [
-        Column("solver", "method", numeric=False),
+        SOLVER,
         Column("distance", "kind", numeric=False),
         Column("it says", "status", status_text, numeric=False),
-        Column("runs", "runs", "{:.0f}".format),
-        Column("largest gap", "gap", scientific),
-        Column("off the simplex", "simplex", scientific),
-        *([Column("off the constraints", "constraints", scientific)] if wrong["constraints"].notna().any() else []),
-        Column("first message", "message", _shortened, numeric=False),
     ]
+    columns += [Column("runs", "runs", COUNT), Column("largest gap", "gap", scientific)]
+    columns.append(Column("off the simplex", "simplex", scientific))
+    if wrong["constraints"].notna().any():
+        columns.append(Column("off the constraints", "constraints", scientific))
+    columns.append(Column("first message", "message", _shortened, numeric=False))
     more = f"The {LONGEST} most frequent of {len(table)}; the results have all." if len(table) > LONGEST else ""
-    return Part(
-        "misses", "What solvers that missed say", more, tables=(Table.of("misses", "", columns, table.head(LONGEST)),)
-    )
+    table = Table.of("misses", "", columns, table.head(LONGEST))
+    return Part("misses", "What solvers that missed say", more, tables=(table,))
 
 
 def _shortened(text: str, length: int = 120) -> str:

@@ -15,16 +15,21 @@ def render_page(template: str, **values: Any) -> str:
     environment = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=loader
     )
-    environment.filters["subscripts"] = _subscripts
+    # I_kl(m) and φ_CH as they are set in formulas.
+    environment.filters["subscripts"] = lambda html: re.sub(r"(?<!\w)([Iφ])_(\w+)", r"\1<sub>\2</sub>", str(html))
     style = read_file(__package__, "report.css")
     return environment.get_template("page").render(**{**values, "style": style + values.get("style", "")})
+
+
+def render_text(template: str, **values: Any) -> str:
+    """A template of Markdown, LaTeX or SVG filled in; its marks, such as ``<< value >>``, mean nothing there."""
+    from jinja2 import Environment, StrictUndefined
+
+    marks = ("<%", "%>", "<<", ">>", "<#", "#>")
+    environment = Environment(*marks, undefined=StrictUndefined, trim_blocks=True, keep_trailing_newline=True)
+    return environment.from_string(template).render(**values)
 
 
 def read_file(package: str, name: str) -> str:
     """The text of a file that comes with a package."""
     return (files(package) / name).read_text(encoding="utf-8")
-
-
-def _subscripts(html: str) -> str:
-    """I_kl(m) and φ_CH as they are set in formulas."""
-    return re.sub(r"(?<!\w)([Iφ])_(\w+)", r"\1<sub>\2</sub>", str(html))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pandas as pd
 import pacb_models as pm
 from pacb_models.plots import PathDisplay
 
-from ..problems.families import Instance, instances
+from ..problems.families import instances
 from ..problems.risks import available, load_risk_table
 from ..verdict import CORRECT_GAP
 from .wording import counted
@@ -63,7 +62,8 @@ def certified(row: pd.Series) -> tuple[pm.BoundProblem, pm.Solution] | None:
     None where the row is neither about an embedded table nor about the frozen collection, or where the optimum is not
     the one that the log has: then it is another problem of the same name.
     """
-    problem = _of_collection(row) or _of_table(row)
+    found = next((each for each in instances() if each.name == row["problem"] and each.size <= LARGEST), None)
+    problem = _of_table(row) if found is None else found.build()
     if problem is None:
         return None
     solution = pm.solve(problem, "frontier")
@@ -71,16 +71,6 @@ def certified(row: pd.Series) -> tuple[pm.BoundProblem, pm.Solution] | None:
     if np.isfinite(known) and abs(solution.bound - known) > CORRECT_GAP:
         return None
     return problem, solution
-
-
-def _of_collection(row: pd.Series) -> pm.BoundProblem | None:
-    found = _collection().get(row["problem"])
-    return None if found is None or found.size > LARGEST else found.build()
-
-
-@cache
-def _collection() -> dict[str, Instance]:
-    return {each.name: each for each in instances()}
 
 
 def _of_table(row: pd.Series) -> pm.BoundProblem | None:

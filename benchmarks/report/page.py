@@ -8,7 +8,6 @@ report and to the raw results.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from pacb_models.errors import InputError
@@ -17,7 +16,7 @@ from pacb_models.files import write_atomically
 from ..harness.results import export, load_results
 from ..harness.suites import suite, suite_names
 from .content import Content
-from .part import Part
+from .html import read_file, render_text
 from .tables import as_markdown, markdown_text
 
 #: Files of the run that lie beside the page.
@@ -38,9 +37,18 @@ def write_page(directory: Path, content: Content, page: Path) -> None:
     data = {name: (directory / name).read_bytes() for name in (PARQUET, ENVIRONMENT) if (directory / name).exists()}
     for name, file in {**drawn, **data}.items():
         write_atomically(beside / name, file)
-    measured = set(load_results(directory)["problem"])
-    lines = _lines(content, page, list(data), measured)
-    write_atomically(page, "\n".join(lines).rstrip() + "\n")
+    whole = suite(content.suite) if content.suite in suite_names() else None
+    problems = {cell.problem.name for cell in whole.cells} if whole else set()
+    shared = problems & set(load_results(directory)["problem"])
+    named = content.suite.replace("`", "'")  # which would end the code in which it stands
+    text = render_text(
+        read_file(__package__, "page.md"),
+        named=named,
+        **{"title": _TITLE, "content": content, "folder": page.stem, "page": page.name, "data": list(data)},
+        **{"whole": whole, "missing": f"{len(shared)} of its {len(problems)}" if shared != problems else ""},
+        **{"md": markdown_text, "table": as_markdown},
+    )
+    write_atomically(page, text.rstrip() + "\n")
     for name in earlier - drawn.keys():
         (beside / name).unlink(missing_ok=True)
 
@@ -53,45 +61,3 @@ def figures_shown_by(page: Path) -> set[str]:
     if not text.startswith(_TITLE):
         raise InputError(f"--page is {str(page)!r}, which is no page of ours; choose another file.")
     return set(re.findall(rf"^!\[.*\]\({re.escape(page.stem)}/([^/()]+\.svg)\)$", text, re.MULTILINE))
-
-
-def _lines(content: Content, page: Path, data: list[str], measured: set[str]) -> Iterator[str]:
-    yield f"{_TITLE}{content.suite}`\n"
-    yield f"{content.subtitle}\n"
-    yield f"{content.introduction}\n"
-    mark = "**" if content.contradicted else ""
-    yield f"{mark}{markdown_text(content.verdict)}{mark}\n"
-    if content.suite in suite_names():
-        yield f"The problems: {markdown_text(suite(content.suite).description)}.\n"
-    for warning in (*_missing(content.suite, measured), *content.warnings):
-        yield f"**{markdown_text(warning)}**\n"
-    *parts, last = content.parts
-    for part in parts:
-        yield from _part(part, page.stem, "##")
-    if content.paper:
-        yield "## The paper's methods: fixed point, Ipopt and CCP\n"
-        for part in content.paper:
-            yield from _part(part, page.stem, "###")
-    yield from _part(last, page.stem, "##")
-    links = ", ".join(f"[{name}]({page.stem}/{name})" for name in data)
-    yield f"* Raw results: {links}. Made by `pacb bench --suite {content.suite} --page {page.name}`."
-
-
-def _missing(name: str, measured: set[str]) -> Iterator[str]:
-    """Where only some problems of a suite were chosen, that this is so."""
-    if name in suite_names():
-        whole = {cell.problem.name for cell in suite(name).cells}
-        if whole - measured:
-            yield f"A part of the suite: {len(whole & measured)} of its {len(whole)} problems."
-
-
-def _part(part: Part, folder: str, mark: str) -> Iterator[str]:
-    yield f"{mark} {markdown_text(part.title)}\n"
-    if part.pictures:
-        # One paragraph: pictures stand side by side where there is room.
-        shown = (f"![{markdown_text(each.description)}]({folder}/{each.name}.svg)" for each in part.pictures)
-        yield "\n".join(shown) + "\n"
-    if part.text:
-        yield f"{markdown_text(part.text)}\n"
-    yield from map(as_markdown, part.tables)
-    yield from (f"* {markdown_text(point)}" for point in part.points)

@@ -9,8 +9,8 @@ import pandas as pd
 from .. import verdict
 from . import missed, pictures
 from .drawing import Looks
-from .part import Part
-from .wording import counted, duration, listed, percent
+from .tables import Part
+from .wording import counted, duration, listed, percent, said
 
 #: Methods of the paper.
 PAPER = ("fixed-point", "ipopt", "ccp")
@@ -42,11 +42,7 @@ def _when(mine: pd.DataFrame, shared: pd.DataFrame, methods: list[str], looks: L
     counts = mine.groupby("method")["problem"].nunique()
     given = listed([f"{name} {counts[name]}" for name in methods])
     count = counted(shared["problem"].nunique(), "problem")
-    text = (
-        f"Bars: optima found on the {count} that all of them take (of all problems, they take: {given}). A method that "
-        "goes downhill finds the only minimum there is, unless time or precision runs out. Where there are several, it "
-        "ends in the one below its start."
-    )
+    text = said("paper-found", count=count, given=given)
     title = f"When: with {hard[0].lower()}{hard[1:]}, optima found: {words[hard]}"
     return Part("paper-found", title, text, (pictures.shares(parts, methods, looks),))
 
@@ -57,14 +53,10 @@ def _time(each: pd.DataFrame, shared: pd.DataFrame, methods: list[str], looks: L
     kinds = pictures.growth_kinds(both, most=1)
     if not kinds:
         return None
-    text = (
-        "A fixed-point step is one pass over the classifiers. Ipopt first builds a model, and factorises a matrix at "
-        "each step. CCP solves a conic program at each step. Beside them: the exact solver."
-    )
     medians = shared[shared["found"]].groupby("method")["total_seconds"].median().sort_values()
     words = listed([f"{name} {duration(value, 2)}" for name, value in medians.items()])
     drawn = pictures.growth(both, looks, kinds, name="paper-growth")
-    return Part("paper-growth", f"In what time: {words} (medians)", text, drawn)
+    return Part("paper-growth", f"In what time: {words} (medians)", said("paper-growth"), drawn)
 
 
 def _starts(started: pd.DataFrame, methods: list[str], looks: Looks) -> Part | None:
@@ -74,10 +66,7 @@ def _starts(started: pd.DataFrame, methods: list[str], looks: Looks) -> Part | N
     rates = random.groupby(["method", "problem"])["found"].agg(["mean", "any"]).groupby("method").mean()
     words = listed([f"{name} {percent(rates['mean'][name])}" for name in methods if name in rates.index])
     after = listed([f"{name} {percent(rates['any'][name])}" for name in methods if name in rates.index])
-    text = (
-        "Problems with several local minima. All of the methods began at the same random posteriors. A start is a "
-        f"draw: the curve is the share of problems that at least one of so many starts solves, in the end {after}."
-    )
+    text = said("paper-starts", after=after)
     picture = pictures.starts_needed(random, methods, looks)
     return Part("paper-starts", f"From how many starts: optima that one random start finds: {words}", text, (picture,))
 
@@ -90,11 +79,7 @@ def _why(shared: pd.DataFrame, looks: Looks) -> Part | None:
     # From each start that they share: whether they end at the same bound.
     bounds = hard.groupby(["problem", "start"])["bound"]
     same = bounds.max() - bounds.min() <= verdict.CORRECT_GAP
-    text = (
-        "The curve is the bound along the path that holds all its local minima. The star is the best one. A circle is "
-        "the point where a method ended: each of them goes downhill from its start, and cannot cross a hill."
-    )
     title = (
         f"Why: the start decides. From the same one, they end at the same bound in {same.sum()} of {len(same)} cases"
     )
-    return Part("paper-why", title, text, pictures.paths(found, looks, "paper-why"))
+    return Part("paper-why", title, said("paper-why"), pictures.paths(found, looks, "paper-why"))

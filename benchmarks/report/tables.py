@@ -13,6 +13,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from .drawing import Picture
+from .html import read_file, render_text
+
 #: No value.
 NONE = "–"
 
@@ -114,20 +117,28 @@ def _cell(column: Column, record: pd.Series) -> Cell:
     return Cell(shown, value=number)
 
 
+@dataclass(frozen=True)
+class Part:
+    """A part of a report: a finding, the picture that shows it, and words or a table on it."""
+
+    anchor: str
+    title: str
+    text: str = ""
+    pictures: tuple[Picture, ...] = ()
+    tables: tuple[Table, ...] = ()
+    points: tuple[str, ...] = ()
+
+
 def as_markdown(table: Table) -> str:
     """A pipe table. Markdown has one line of headings, so a group's title goes before each of its columns."""
     titles = [f"{group.title} {column}".strip() for group in table.groups for column in group.columns]
     marks = ["---:" if numeric else "---" for numeric in table.numeric]
     heading = [f"**{markdown_text(table.title)}**", ""] if table.title else []
     lines = [*heading, pipes(map(markdown_text, titles)), pipes(marks)]
-    lines += [pipes(map(_emphasised, row)) for row in table.rows]
+    bold = {"best": "**{}**"}
+    lines += [pipes(bold.get(cell.kind, "{}").format(markdown_text(cell.text)) for cell in row) for row in table.rows]
     lines += ["", *(f"* {markdown_text(note)}" for note in table.notes)]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _emphasised(cell: Cell) -> str:
-    text = markdown_text(cell.text)
-    return f"**{text}**" if cell.kind == "best" else text
 
 
 def pipes(texts: Any) -> str:
@@ -148,51 +159,12 @@ def markdown_text(text: str) -> str:
 
 def as_latex(table: Table) -> str:
     """A floating table in the style of booktabs, shrunk to the width of the page where it is wider."""
-    alignment = "".join("r" if numeric else "l" for numeric in table.numeric)
-    body = [" & ".join(_latex_cell(cell) for cell in row) + r" \\" for row in table.rows]
-    lines = [
-        r"\begin{table}[H]",
-        r"\centering",
-        rf"\caption{{{latex_text(table.title)}}}",
-        rf"\label{{tab:{table.name}}}",
-        r"\begin{adjustbox}{max width=\linewidth, max totalheight=0.75\textheight}",
-        rf"\begin{{tabular}}{{{alignment}}}",
-        r"\toprule",
-        *_latex_headings(table),
-        r"\midrule",
-        *body,
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{adjustbox}",
-        r"\end{table}",
-    ]
-    if table.notes:
-        items = [rf"\item {latex_text(note)}" for note in table.notes]
-        lines += [r"\begin{itemize}\footnotesize", *items, r"\end{itemize}"]
-    return "\n".join(lines) + "\n"
+    fonts = {"best": r"\textbf{%s}", "printed": r"\textit{%s}"}
+    return render_text(read_file(__package__, "table.tex"), table=table, latex=latex_text, fonts=fonts)
 
 
 #: What tables in LaTeX need.
 LATEX_NEEDS = "% needs \\usepackage{booktabs,adjustbox,float}\n"
-
-
-def _latex_headings(table: Table) -> list[str]:
-    line = " & ".join(map(latex_text, table.columns)) + r" \\"
-    if not table.has_groups:
-        return [line]
-    spans, rules, position = [], [], 1
-    for group in table.groups:
-        width = len(group.columns)
-        spans.append(rf"\multicolumn{{{width}}}{{c}}{{{latex_text(group.title)}}}")
-        if group.title:
-            rules.append(rf"\cmidrule(lr){{{position}-{position + width - 1}}}")
-        position += width
-    return [" & ".join(spans) + r" \\", "".join(rules), line]
-
-
-def _latex_cell(cell: Cell) -> str:
-    text = latex_text(cell.text)
-    return {"best": rf"\textbf{{{text}}}", "printed": rf"\textit{{{text}}}"}.get(cell.kind, text)
 
 
 #: Single marks, and after them words that are made of several.

@@ -1,9 +1,14 @@
-"""Numbers and lists as a reader wants them."""
+"""Numbers and lists as a reader wants them, and the words of the report."""
 
 from __future__ import annotations
 
 import math
+import re
+import tomllib
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
 
 _UNITS = ((60.0, "min"), (1.0, "s"), (1e-3, "ms"), (1e-6, "µs"))
 
@@ -87,3 +92,22 @@ def status_text(outcome: str) -> str:
     'time limit'
     """
     return outcome.replace("_", " ")
+
+
+def filled(text: str, **values: Any) -> str:
+    """A text of a file, whose line breaks are blanks, with what is computed in the place of its braces.
+
+    >>> filled("one\\n  and {other}", other="two")
+    'one and two'
+    """
+    return re.sub(r"\s*\n\s*", " ", text.strip()).format(**values)
+
+
+@cache
+def _texts() -> dict[str, str]:
+    return tomllib.loads(Path(__file__).with_name("texts.toml").read_text(encoding="utf-8"))
+
+
+def said(anchor: str, **values: Any) -> str:
+    """What the report says of a part."""
+    return filled(_texts()[anchor], **values)

@@ -23,7 +23,6 @@ half held out. On the same fitted classifiers and the same held-out examples, at
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 import warnings
@@ -53,7 +52,7 @@ from pacb_models.estimators.sharing import predict_members
 from pacb_models.validation import check_choice
 
 from ..experiments.datasets import load_dataset
-from .kept_rows import add_options, measured
+from .kept_rows import measured, options_for
 
 DELTA = 0.05
 TEST_SHARE = 0.1
@@ -135,11 +134,6 @@ def _diabetes() -> tuple[np.ndarray, np.ndarray]:
     return X, (y > np.median(y)).astype(int)
 
 
-def _hastie() -> tuple[np.ndarray, np.ndarray]:
-    """Example 10.2 of Hastie, Tibshirani and Friedman: is the sum of ten squared normal variables above its median?"""
-    return make_hastie_10_2(1500, random_state=0)
-
-
 def _ringnorm() -> tuple[np.ndarray, np.ndarray]:
     """Breiman's: twenty normal variables, with variance 4, or with mean 2/sqrt(20)."""
     random = np.random.RandomState(0)
@@ -153,7 +147,8 @@ FRESH: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
     "wine": partial(load_wine, return_X_y=True),
     "iris": partial(load_iris, return_X_y=True),
     "diabetes": _diabetes,
-    "hastie": _hastie,
+    # Example 10.2 of Hastie, Tibshirani and Friedman: is the sum of ten squared normal variables above its median?
+    "hastie": partial(make_hastie_10_2, 1500, random_state=0),
     "ringnorm": _ringnorm,
 }
 
@@ -193,27 +188,22 @@ def compared(
     # What somebody with fitted classifiers has: their plain majority, if there is a vote at all, and each alone.
     plain = np.concatenate([np.arange(min(votes, 1)), np.arange(votes, len(wrong))])
     assert model.cv_errors_ is not None
+    # The best candidate by cross-validation, ties to votes.
+    committed = int(np.argmin(model.cv_errors_))
+    trusting = 0.9 * (np.arange(len(wrong)) == committed) + 0.1 * model.prior_
     found = {
         "certified": _smallest(errors, m, model.prior_),
-        "trusting prior": _smallest(errors, m, _trusting(model)),
+        "trusting prior": _smallest(errors, m, trusting),
         "Occam": _smallest(errors[votes:], m, np.full(size, 1.0 / size), np.arange(votes, len(wrong))),
         "uniform vote": (float(clopper_pearson(errors[0], m, DELTA)), 0),
         "20/80": _chosen_on_a_part(wrong, plain, 0.2),
         "50/50": _chosen_on_a_part(wrong, plain, 0.5),
         "prefit, 0.5": _smallest(errors[plain], m, default_prior(None, plain.size - size, None, size), plain),
+        "CV all, test": (float(clopper_pearson(errors[committed], m, DELTA)), committed),
     }
-    committed = int(np.argmin(model.cv_errors_))
-    found["CV all, test"] = float(clopper_pearson(errors[committed], m, DELTA)), committed
     result = {name: (certificate, float(test_errors[index])) for name, (certificate, index) in found.items()}
     result["PAC-Bayes vote"] = _pac_bayes_vote(errors[votes:] / m, m, test_ballots, y_test, model.classes_)
     return result
-
-
-def _trusting(model: CertifiedClassifier) -> np.ndarray:
-    """0.9 on the best candidate by cross-validation, ties to votes, and 0.1 times the default prior."""
-    assert model.cv_errors_ is not None
-    best = np.arange(len(model.prior_)) == int(np.argmin(model.cv_errors_))
-    return 0.9 * best + 0.1 * model.prior_
 
 
 def _wrong(model: CertifiedClassifier, ballots: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -298,22 +288,21 @@ def ratios(rows: pd.DataFrame) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is missing and print the ratios."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="CASE", help="which (all)")
-    add_options(parser, splits=10)
-    parser.add_argument(
-        "--held-out", type=float, nargs="+", default=[HELD_OUT], metavar="SHARE", help="of what is not for testing"
-    )
-    parser.add_argument("--jobs", type=int, default=None, metavar="N")
-    options = parser.parse_args(arguments)
+    share = {
+        "type": float,
+        "nargs": "+",
+        "default": [HELD_OUT],
+        "metavar": "SHARE",
+        "help": "of what is not for testing",
+    }
+    options = options_for(__doc__, "CASE", 10, arguments, held_out=share, jobs={"type": int, "metavar": "N"})
     known = cases(options.data)
     for name in options.names:
         check_choice("CASE", name, list(known))
-    splits = range(options.first, options.first + options.splits)
     rows = measured(
         options.out,
         ("split", "case", "held_out"),
-        product(splits, options.names or known, options.held_out),
+        product(options.seeds, options.names or known, options.held_out),
         lambda split, name, share: measure(known[name], split, share, options.jobs),
     )
     print(ratios(rows))

@@ -16,7 +16,6 @@ random half of each data set, predict the other half. The same predictions, at t
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from itertools import product
@@ -32,7 +31,7 @@ from pacb_models.validation import check_choice
 
 from ..experiments.datasets import load_dataset
 from .certified import DELTA, UCI, Rows, geometric_mean
-from .kept_rows import add_options, measured
+from .kept_rows import measured, options_for
 
 SIZES = (50, 200, 1990)
 SHARE = 0.2
@@ -74,13 +73,10 @@ def table(rows: pd.DataFrame) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is missing and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="DATASET", help="which (the nine)")
-    add_options(parser, splits=5)
-    options = parser.parse_args(arguments)
+    options = options_for(__doc__, "DATASET", 5, arguments)
     for name in options.names:
         check_choice("DATASET", name, UCI)
-    wanted = product(range(options.first, options.first + options.splits), options.names or UCI)
+    wanted = product(options.seeds, options.names or UCI)
     rows = measured(
         options.out, ("split", "data"), wanted, lambda split, name: measure(name, split, data_dir=options.data)
     )

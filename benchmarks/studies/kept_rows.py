@@ -13,12 +13,21 @@ import pandas as pd
 from pacb_models.files import write_atomically
 
 
-def add_options(parser: argparse.ArgumentParser, splits: int) -> None:
-    """The options that studies of random splits share."""
+def options_for(
+    description: str | None, kind: str, splits: int, arguments: Sequence[str] | None, **more: dict[str, Any]
+) -> argparse.Namespace:
+    """The options that studies of random splits share, and more by their names."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar=kind, help="which (all)")
     parser.add_argument("--splits", type=int, default=splits)
     parser.add_argument("--first", type=int, default=0, metavar="SEED", help="of the first split")
     parser.add_argument("--data", metavar="DIR", help="directory of the raw UCI files (the variable PACB_DATA)")
     parser.add_argument("--out", type=Path, metavar="FILE.csv", help="rows are kept here, and not measured again")
+    for name, option in more.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", **option)
+    options = parser.parse_args(arguments)
+    options.seeds = range(options.first, options.first + options.splits)
+    return options
 
 
 def measured(

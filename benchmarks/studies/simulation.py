@@ -22,23 +22,22 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from scipy.stats import beta, binom
 
 from pacb_models import BoundProblem, DirectProblem, ProblemBatch, certify, clopper_pearson, solve, solve_many
 from pacb_models.commands.program import answered
 from pacb_models.distances import BY_NAME, Distance
 from pacb_models.names import DISTANCES
-from pacb_models.processes import ended_with_us
 from pacb_models.validation import check_count, check_delta, check_jobs
 
 from ..harness.journal import kept
+from ..work import finished
 
 #: Every bound of the package that has a name.
 BOUNDS = [(distance, divergence) for divergence in ("chi2", "kl") for distance in DISTANCES[divergence]]
@@ -163,29 +162,17 @@ def tally(
     random = np.random.default_rng(seed)
     counts = scenario.draw(random, scenario.true_risks, scenario.m, draws)
     different, times = np.unique(counts, axis=0, return_counts=True)
-    bound = {
-        "delta": delta,
-        "distance": shrunken(distance, factor),
-        "divergence": divergence,
-        "constant": constant,
-    }
-    bounds, posteriors = (_direct_minima if direct else _minima)(different, scenario.m, bound)
+    bound: dict[str, Any] = {"delta": delta, "distance": shrunken(distance, factor), "divergence": divergence}
+    if direct:
+        each = [solve(DirectProblem.from_counts(row, scenario.m, constant=constant, **bound)) for row in different]
+        bounds, posteriors = (np.array([getattr(one, name) for one in each]) for name in ("bound", "posterior"))
+    else:
+        together = solve_many(ProblemBatch.from_counts(different, scenario.m, constant=constant, **bound))
+        bounds, posteriors = together.bound, together.posterior
     risks = posteriors @ scenario.true_risks
     violations = int(times[risks > bounds].sum())
     mean_bound, mean_risk = (float(times @ values) / draws for values in (np.minimum(bounds, 1.0), risks))
     return Tally(scenario.name, distance, divergence, delta, factor, draws, violations, mean_bound, mean_risk)
-
-
-def _minima(counts: Counts, m: int, bound: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """The least bound of each sample, and its posterior."""
-    solutions = solve_many(ProblemBatch.from_counts(counts, m, **bound))
-    return solutions.bound, solutions.posterior
-
-
-def _direct_minima(counts: Counts, m: int, bound: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """The same without change of measure."""
-    solutions = [solve(DirectProblem.from_counts(row, m, **bound)) for row in counts]
-    return np.array([each.bound for each in solutions]), np.array([each.posterior for each in solutions])
 
 
 def tally_certificates(scenario: Scenario, delta: float, draws: int, seed: int = 0, factor: float = 1.0) -> Tally:
@@ -196,17 +183,9 @@ def tally_certificates(scenario: Scenario, delta: float, draws: int, seed: int =
     found = certify(scenario.draw(random, scenario.true_risks, scenario.m, draws), scenario.m, delta)
     risks = found.posterior @ scenario.true_risks
     false = (risks > factor * found.bound) | np.any(scenario.true_risks > factor * found.single_bounds, axis=1)
-    return Tally(
-        scenario.name,
-        "counts",
-        "tie split",
-        delta,
-        factor,
-        draws,
-        int(np.count_nonzero(false)),
-        float(found.bound.mean()),
-        float(risks.mean()),
-    )
+    names = (scenario.name, "counts", "tie split")
+    means = float(found.bound.mean()), float(risks.mean())
+    return Tally(*names, delta, factor, draws, int(np.count_nonzero(false)), *means)
 
 
 def violation_probability(
@@ -214,13 +193,8 @@ def violation_probability(
 ) -> float:
     """The largest probability, over the given true risks, that a single classifier violates its bound: exact sums."""
     changed = shrunken(distance, factor)
-    single = np.array([1.0])
-    bounds = np.array(
-        [
-            BoundProblem([k / m], m=m, delta=delta, distance=changed, divergence=divergence).bound(single)
-            for k in range(m + 1)
-        ]
-    )
+    kind: dict[str, Any] = {"m": m, "delta": delta, "distance": changed, "divergence": divergence}
+    bounds = np.array([BoundProblem([k / m], **kind).bound(np.array([1.0])) for k in range(m + 1)])
     outcomes = np.arange(m + 1)
     return max(float(binom.pmf(outcomes[bounds < risk], m, risk).sum()) for risk in risks)
 
@@ -263,34 +237,28 @@ def table(
     Where there is a directory, it holds each line as soon as it is computed, and with ``resume`` lines that it holds
     are not computed again.
     """
-    report(
-        f"{'scenario':<36} {'bound':<16} {'draws':>8} {'rate':>9} {'delta':>6}  {'mean bound':>10} {'mean risk':>10}"
-    )
-    lines: list[tuple[Any, ...]] = [
-        (tally, scenario, distance, divergence, delta, draws, seed)
-        for scenario in scenarios(m)
-        for distance, divergence in BOUNDS
-    ]
-    lines += [
-        (tally_certificates, scenario, delta, draws, seed)
-        for scenario in (*scenarios(m), *critical_scenarios(m, delta))
-    ]
-    tallies = []
-    named = {_digest(line): line for line in lines}
+    cases: list[tuple[Any, ...]] = [(tally, scenario, *bound) for scenario in scenarios(m) for bound in BOUNDS]
+    cases += [(tally_certificates, scenario) for scenario in (*scenarios(m), *critical_scenarios(m, delta))]
+    named = {_digest(line): line for line in ((*case, delta, draws, seed) for case in cases)}
 
     def compute(keys: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-        return _computed([(key, named[key]) for key in keys], n_jobs, dask)
+        done = finished(_line, [named[key] for key in keys], n_jobs, dask)
+        return ((keys[place], result) for place, result in done)
 
     keys = list(named)
     found = compute(keys) if directory is None else kept(Path(directory) / "simulation.jsonl", keys, compute, resume)
-    for result in _in_order(keys, found):
+    report(
+        f"{'scenario':<36} {'bound':<16} {'draws':>8} {'rate':>9} {'delta':>6}  {'mean bound':>10} {'mean risk':>10}"
+    )
+    tallies = {}
+    for key, fields in found:
+        result = tallies[key] = Tally(**fields)
         verdict = "" if result.valid else "   INVALID"
         report(
             f"{result.scenario:<36} {result.distance + '-' + result.divergence:<16} {draws:>8} {result.rate:>9.2e} "
             f"{delta:>6g}  {result.mean_bound:>10.4f} {result.mean_true_risk:>10.4f}{verdict}"
         )
-        tallies.append(result)
-    return tallies
+    return [tallies[key] for key in keys]
 
 
 def _digest(line: tuple[Any, ...]) -> str:
@@ -300,32 +268,8 @@ def _digest(line: tuple[Any, ...]) -> str:
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 
-def _in_order(keys: Sequence[str], found: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[Tally]:
-    """The tallies of the keys, each as soon as it and all before it are there."""
-    done: dict[str, dict[str, Any]] = {}
-    shown = 0
-    for key, result in found:
-        done[key] = result
-        while shown < len(keys) and keys[shown] in done:
-            yield Tally(**done[keys[shown]])
-            shown += 1
-
-
-def _computed(
-    lines: Sequence[tuple[str, tuple[Any, ...]]], n_jobs: int, dask: str | None
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    if dask is not None:
-        from pacb_models.cluster import spread
-
-        yield from (result for _, result in spread(_line, lines, dask))
-        return
-    with ended_with_us():
-        yield from Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_line)(line) for line in lines)
-
-
-def _line(item: tuple[str, tuple[Any, ...]]) -> tuple[str, dict[str, Any]]:
-    key, (count, *arguments) = item
-    return key, asdict(count(*arguments))
+def _line(count: Callable[..., Tally], *arguments: Any) -> dict[str, Any]:
+    return asdict(count(*arguments))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -173,23 +173,15 @@ class Certificate(Immutable):
 
     def as_dict(self) -> dict[str, Any]:
         """The fields as JSON-ready values."""
+        plain = ("single_bound", "delta", "m", "method", "empirical_risk", "support_size")
+        arrays = ("errors", "prior", "posterior", "single_bounds")
         return {
-            "bound": self.bound,
-            "vote_bound": self.vote_bound,
-            "single": self.single,
+            **{name: getattr(self, name) for name in ("bound", "vote_bound", "single")},
             "single_name": self.names[self.single],
-            "single_bound": self.single_bound,
-            "delta": self.delta,
-            "m": self.m,
-            "method": self.method,
-            "empirical_risk": self.empirical_risk,
-            "support_size": self.support_size,
+            **{name: getattr(self, name) for name in plain},
             "notes": list(self.notes),
             "names": self.names,
-            "errors": self.errors.tolist(),
-            "prior": self.prior.tolist(),
-            "posterior": self.posterior.tolist(),
-            "single_bounds": self.single_bounds.tolist(),
+            **{name: getattr(self, name).tolist() for name in arrays},
         }
 
     def __eq__(self, other: object) -> bool:

@@ -127,18 +127,14 @@ class ChosenCertificate(Immutable):
 
     def as_dict(self) -> dict[str, Any]:
         """The fields as JSON-ready values."""
+        first, then = ("errors", "m", "delta"), ("share", "seed", "examples", "names")
         return {
             "bound": self.bound,
             "single": self.single,
             "single_name": self.name,
-            "errors": self.errors,
-            "m": self.m,
-            "delta": self.delta,
+            **{name: getattr(self, name) for name in first},
             "method": "chosen on a part",
-            "share": self.share,
-            "seed": self.seed,
-            "examples": self.examples,
-            "names": self.names,
+            **{name: getattr(self, name) for name in then},
             "choosing_errors": self.choosing_errors.tolist(),
         }
 

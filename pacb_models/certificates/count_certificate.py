@@ -145,43 +145,34 @@ class Certificates(Immutable):
         return len(self.errors)
 
     @cached_property
+    def _tied(self) -> NDArray[np.bool_]:
+        return self.errors == self.errors.min(axis=1, keepdims=True)
+
+    @cached_property
+    def _bounds(self) -> Array:
+        """Bound and single bound of each sample, computed once for each pair of fewest errors and number of ties."""
+        size = self.errors.shape[1]
+        codes = self.errors.min(axis=1) * (size + 1) + np.count_nonzero(self._tied, axis=1)
+        distinct, places = np.unique(codes, return_inverse=True)
+        level = uniform_level(self.delta, size)
+        pairs = (divmod(code, size + 1) for code in distinct.tolist())
+        found = [shared_bound(float(fewest), ties, self.m, level)[:2] for fewest, ties in pairs]
+        return frozen(np.array(found).T[:, places])
+
+    @cached_property
     def single(self) -> NDArray[np.intp]:
         """The classifier with the fewest errors, the first of several."""
         return np.argmax(self._tied, axis=1)
 
-    @cached_property
-    def _fewest(self) -> NDArray[np.int64]:
-        return self.errors.min(axis=1, keepdims=True)
-
-    @cached_property
-    def _tied(self) -> NDArray[np.bool_]:
-        return self.errors == self._fewest
-
-    @cached_property
-    def _kinds(self) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-        """Distinct pairs of the fewest errors and the number of classifiers that have them, and each sample's."""
-        ties = np.count_nonzero(self._tied, axis=1)
-        codes = self._fewest[:, 0] * (self.errors.shape[1] + 1) + ties
-        distinct, places = np.unique(codes, return_inverse=True)
-        return np.stack(np.divmod(distinct, self.errors.shape[1] + 1)), places
-
-    @cached_property
-    def _bounds(self) -> Array:
-        """Bound and single bound of each kind."""
-        (counts, ties), _ = self._kinds
-        level = uniform_level(self.delta, self.errors.shape[1])
-        found = [shared_bound(float(k), int(r), self.m, level)[:2] for k, r in zip(counts, ties, strict=True)]
-        return np.array(found).T
-
-    @cached_property
+    @property
     def bound(self) -> Array:
         """The bounds of the random classifiers."""
-        return frozen(self._bounds[0][self._kinds[1]])
+        return self._bounds[0]
 
-    @cached_property
+    @property
     def single_bound(self) -> Array:
         """The smallest bounds of single classifiers."""
-        return frozen(self._bounds[1][self._kinds[1]])
+        return self._bounds[1]
 
     @cached_property
     def posterior(self) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..cluster import say
+from ..terminal import say
 from .certify import add_options
 from .certify import run as certify
 from .program import add_command

@@ -10,12 +10,12 @@ from typing import Any
 
 from ..errors import InputError
 from ..files import check_writable, write_atomically
-from .program import DONE, FAILED, add_bound_arguments, add_command, refuse_ignored
+from .program import BOUND, DONE, FAILED, add_bound_arguments, add_command, refuse_ignored
 
 #: Rows from which threads gain more than they cost.
 _ROWS_FOR_THREADS = 10_000
 #: Options of the paper's ensemble, and options of all others.
-_OF_THE_PAPER = ("distance", "divergence", "order", "constant", "solver", "lambdas", "count", "scale")
+_OF_THE_PAPER = (*BOUND[1:], "solver", "lambdas", "count", "scale")
 _OF_CERTIFIED = ("resume", "report", "per_class", "per_prediction", "positive", "group")
 
 
@@ -183,7 +183,7 @@ def _paper_svm(options: argparse.Namespace, X: Any, y: Any) -> Any:
     """The paper's stochastic SVM."""
     from ..estimators.svc import StochasticSVC
 
-    same = ("scale", "distance", "divergence", "order", "delta", "constant", "validation_size", "solver")
+    same = (*BOUND, "scale", "validation_size", "solver")
     return StochasticSVC(
         options.lambdas,
         n_lambdas=options.count,

@@ -18,10 +18,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import __version__
-from ..cluster import say
 from ..errors import InputError, RunStopped, SolverUnavailableError
 from ..names import CONSTANTS, DISTANCES
 from ..plugins import files_for_now, load, load_all, registered
+from ..terminal import say
 from . import streams
 from .constraint_arguments import add_constraint_arguments, constraints_from
 
@@ -155,16 +155,12 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
     for name in _COMMANDS:
         import_module(f".{name}", __package__).add_parser(subparsers)
     if command not in _COMMANDS:
-        _add_plugged_in(subparsers, command)
+        entry = next((entry for entry in registered(GROUP) if entry.name == command), None)
+        if entry is None:
+            load_all(GROUP, lambda add: add(subparsers))
+        else:
+            load(entry, lambda add: add(subparsers))
     return parser
-
-
-def _add_plugged_in(subparsers: Any, command: str) -> None:
-    entry = next((entry for entry in registered(GROUP) if entry.name == command), None)
-    if entry is None:
-        load_all(GROUP, lambda add: add(subparsers))
-    else:
-        load(entry, lambda add: add(subparsers))
 
 
 def add_command(subparsers: Any, name: str, run: Any, summary: str, description: str = "") -> argparse.ArgumentParser:
@@ -191,6 +187,10 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_bound_arguments(parser)
     add_constraint_arguments(parser)
+
+
+#: The names of the arguments that describe a bound.
+BOUND = ("delta", "distance", "divergence", "order", "constant")
 
 
 def add_bound_arguments(parser: argparse.ArgumentParser) -> None:
@@ -223,13 +223,9 @@ def problem_from(options: argparse.Namespace) -> tuple[Problem, list[str]]:
     problem = (DirectProblem if options.direct else BoundProblem)(
         content.values,
         m=options.m,
-        delta=options.delta,
-        distance=options.distance,
-        divergence=options.divergence,
         prior=content.prior,
-        constant=options.constant,
-        order=options.order,
         constraints=constraints,
+        **{name: getattr(options, name) for name in BOUND},
     )
     return problem, content.names
 

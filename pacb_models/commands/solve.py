@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 from ..errors import RunStopped
@@ -24,7 +25,6 @@ from .program import (
 from .streams import chatter_among_errors
 
 if TYPE_CHECKING:
-    from ..constraints import Posteriors
     from ..problem import Problem
 
 
@@ -79,6 +79,8 @@ def _describe(problem: Problem, solution: Any, names: list[str], top: int) -> st
     scope = "the global minimum" if solution.is_global else "not certified as global"
     effort = "" if solution.iterations is None else f"{solution.iterations} iterations, "
     effort += f"{solution.seconds:.4f} s"
+    lower = math.nan if solution.lower_bound is None else solution.lower_bound
+    proven = f"lower bound      {at_least(lower, 10)}   (no posterior has a smaller bound, as the solver proves)"
     lines = [
         f"bound            {at_most(solution.bound, 10)}   (true risk at most this, with probability at least "
         f"{confidence_text(problem.delta)})",
@@ -86,12 +88,16 @@ def _describe(problem: Problem, solution: Any, names: list[str], top: int) -> st
         f"divergence       {solution.divergence:.6g}   ({problem.divergence})",
         f"support          {solution.support_size} of {problem.size} classifiers",
         f"status           {solution.status}, {scope}" + (f": {solution.message}" if solution.message else ""),
-        *_proven(solution),
+        # Of a global minimum it is known to be the bound itself, but for rounding.
+        *([proven] if solution.lower_bound is not None and not solution.is_global else []),
         f"solver           {one_line(solution.solver)}, {effort}, KKT residual {solution.kkt_residual:.1e}",
         f"constant         I(m) = {problem.constant_value:.6g} ({problem.constant}), distance {problem.distance}",
     ]
     if problem.posteriors is not None and solution.posterior is not None:
-        lines += _constraints(problem.posteriors, solution)
+        from ..constraints.wording import ABOUT, findings
+
+        said = [*findings(problem.posteriors, solution.posterior, solution.multipliers), ABOUT]
+        lines += [f"{'' if number else 'constraints':<17}{sentence}" for number, sentence in enumerate(said)]
     if len(solution.local_minima):
         others = ", ".join(at_most(minimum.bound, 6) for minimum in solution.local_minima[:5])
         lines.append(f"local minima     {len(solution.local_minima)} more, with bounds {others}")
@@ -105,19 +111,3 @@ def _describe(problem: Problem, solution: Any, names: list[str], top: int) -> st
         if solution.support_size > top:
             lines.append(f"... and {solution.support_size - top} more (--top N or --json)")
     return "\n".join(lines)
-
-
-def _constraints(posteriors: Posteriors, solution: Any) -> list[str]:
-    """What the posterior makes of each constraint, and what a constraint is about."""
-    from ..constraints.wording import ABOUT, findings
-
-    said = [*findings(posteriors, solution.posterior, solution.multipliers), ABOUT]
-    return [f"{'' if number else 'constraints':<17}{sentence}" for number, sentence in enumerate(said)]
-
-
-def _proven(solution: Any) -> list[str]:
-    # Of a global minimum it is known to be the bound itself, but for rounding.
-    if solution.lower_bound is None or solution.is_global:
-        return []
-    proven = at_least(solution.lower_bound, 10)
-    return [f"lower bound      {proven}   (no posterior has a smaller bound, as the solver proves)"]

@@ -141,17 +141,20 @@ class RowFrontiers:
         order = np.argsort(self.y, axis=1)
         self.ordered = np.take_along_axis(self.y, order, 1)
         weights = np.take_along_axis(np.broadcast_to(prior, risks.shape), order, 1)
-        self.tables = running_sums(self.ordered, weights)
+        self.tables = running_sums(self.ordered, weights).reshape(6, -1)
+        #: The sorted risks, a column for each set: sums of truth values along the first axis are fast.
+        self.columns, self.counts = np.ascontiguousarray(self.ordered.T), np.min_scalar_type(risks.shape[1])
+        self.first = np.arange(0, risks.size, risks.shape[1])
         #: The prior's empirical risk above the smallest one, and its size; the spread of the risks.
-        self.start, self.spread = self.tables[2, :, -1], self.ordered[:, -1]
+        self.start, self.spread = self.tables[2, self.first + risks.shape[1] - 1], self.ordered[:, -1]
 
     def lines(self, z: np.ndarray, rows: np.ndarray | None = None) -> Lines:
         """The lines of all sets at coordinates of shape (B, K), or of some of them at one coordinate each."""
-        every = np.arange(self.y.shape[0])[:, None] if rows is None else rows
-        ordered = self.ordered[:, None, :] if rows is None else self.ordered[rows]
         level = np.exp(-z)
-        below = np.count_nonzero(ordered <= level[..., None], axis=-1) - 1
-        return SortedFrontier._on_segment(level, *self.tables[:, every, below])
+        columns = self.columns[:, None, :] if rows is None else self.columns[:, rows]
+        below = np.add.reduce((columns <= level.T).view(np.uint8), axis=0, dtype=self.counts).T - 1
+        first = self.first[:, None] if rows is None else self.first[rows]
+        return SortedFrontier._on_segment(level, *self.tables.take(first + below, axis=1))
 
     def posteriors(self, z: np.ndarray) -> np.ndarray:
         """The posteriors at one coordinate for each set; minus infinity is the prior."""

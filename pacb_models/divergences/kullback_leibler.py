@@ -6,6 +6,7 @@ r"""Kullback–Leibler: :math:`D = \sum_i q_i \ln(q_i/p_i)`, budget :math:`b = (
 from __future__ import annotations
 
 import math
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,7 +41,7 @@ class KullbackLeibler(Divergence):
     def gradient(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
         # A weight that underflowed stands at the smallest normal number: its logarithm must stay finite, and any weight
         # that small is as good as optimal when the optimum is smaller still.
-        return np.log(np.maximum(q, np.finfo(float).tiny) / p) + 1.0
+        return np.log(np.maximum(q, sys.float_info.min) / p) + 1.0
 
     def curvature(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore", over="ignore"):

@@ -143,7 +143,7 @@ def held_ratios(q: np.ndarray, p: np.ndarray, order: float) -> np.ndarray:
     Near order one the optimum has weights far below the floating-point range whose power α - 1 is not small: as with
     the KL divergence, a weight that underflowed stands at the smallest normal number.
     """
-    ratios: np.ndarray = (np.maximum(q, np.finfo(float).tiny) if order < 2.0 else q) / p
+    ratios: np.ndarray = (np.maximum(q, sys.float_info.min) if order < 2.0 else q) / p
     return ratios
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.metrics import confusion_matrix
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.metadata_routing import MetadataRouter
@@ -42,7 +41,7 @@ from .guarantee import (
     check_thresholds,
     finer_statements,
 )
-from .members import REFITTED, EnsembleClassifier, check_kind, refuse_weights, train
+from .members import EnsembleClassifier, check_kind, refuse_weights
 
 #: What a certificate brings with it, and takes with it.
 _OF_THE_CERTIFICATE = (
@@ -215,6 +214,8 @@ class CertifiedClassifier(EnsembleClassifier):
             self._certify(_safe_indexing(X, held_out), y[held_out], None if groups is None else groups[held_out])
         if self.refit:
             self._train_again(X, y, fit_params)
+            if hasattr(self, "guarantee_"):
+                self.guarantee_: Guarantee = replace(self.guarantee_, refitted=True)
         return self
 
     def calibrate(self, X: Any, y: Any, *, groups: Any = None) -> CertifiedClassifier:
@@ -256,8 +257,7 @@ class CertifiedClassifier(EnsembleClassifier):
     def predict_gibbs(self, X: Any, random_state: Any = None) -> NDArray[Any]:
         """Draw a candidate from ``certificate_.posterior`` for each row: ``certificate_.bound`` is about this."""
         weights, choices = self._drawn_from(X)
-        drawn = check_random_state(random_state).choice(len(weights), size=choices.shape[1], p=weights)
-        return self.classes_[choices[drawn, np.arange(choices.shape[1])]]
+        return self._drawn(weights, choices, random_state)
 
     def monitor(self, X: Any, y: Any, monitor: RiskMonitor | None = None, *, delta: float = 0.05) -> RiskMonitor:
         """Test whether the risk after deployment is above ``bound_``, from new labelled examples in their order.
@@ -354,19 +354,13 @@ class CertifiedClassifier(EnsembleClassifier):
         votes = vote_candidates(np.zeros(members) if errors is None else errors, rates)
         self.candidates_ = votes + single_candidates(self.names_)
         self.cv_errors_ = None if errors is None else np.concatenate([vote_errors, errors])
-        self.prior_ = self._checked_prior(len(votes))
-
-    def _checked_prior(self, votes: int) -> np.ndarray:
-        count, errors = len(self.candidates_), self.cv_errors_
         if isinstance(self.prior, str):
-            if errors is None:
-                return default_prior(None, votes, None, count - votes)
-            return default_prior(errors[:votes], votes, errors[votes:], count - votes)
-        if not callable(self.prior):
-            return check_prior(self.prior, count)
-        if errors is None:
+            self.prior_ = default_prior(vote_errors, len(votes), errors, members)
+            return
+        if callable(self.prior) and errors is None:
             raise InputError("prior is a function, but there are too few training examples to cross-validate for it.")
-        return check_prior(self.prior(errors), count)
+        given = self.prior(self.cv_errors_) if callable(self.prior) else self.prior
+        self.prior_ = check_prior(given, len(self.candidates_))
 
     def _certify(self, X: Any, y: np.ndarray, groups: np.ndarray | None) -> None:
         """Count the candidates' errors and record what follows. Here, and nowhere before, held-out labels are read."""
@@ -387,7 +381,9 @@ class CertifiedClassifier(EnsembleClassifier):
         self.errors_ = np.count_nonzero(self.classes_[answers.choices] != y, axis=1)
         names = [candidate.name for candidate in self.candidates_]
         self.certificate_ = certify(self.errors_, len(y), delta=delta, prior=self.prior_, names=names)
-        posterior = self._deployed_posterior()
+        single = np.arange(len(names)) == self.certificate_.single
+        self.deployed_ = None if self.deploy == "stochastic" else self.candidates_[self.certificate_.single]
+        posterior = self.certificate_.posterior if self.deployed_ is None else single.astype(np.float64)
         statements = finer_statements(Evidence(y, self.classes_, answers, self.prior_, posterior), requests, self.delta)
         self.confusion_ = None
         if self.deployed_ is not None:
@@ -405,17 +401,6 @@ class CertifiedClassifier(EnsembleClassifier):
         )
         self.bound_ = self.guarantee_.bound
 
-    def _deployed_posterior(self) -> np.ndarray:
-        """Over the candidates: all weight on the deployed one, or the certificate's posterior."""
-        if self.deploy == "stochastic":
-            self.deployed_ = None
-            return self.certificate_.posterior
-        index = self.certificate_.single
-        self.deployed_ = self.candidates_[index]
-        posterior = np.zeros(len(self.candidates_))
-        posterior[index] = 1.0
-        return posterior
-
     def _predictor(self) -> str:
         """The deployed predictor in words."""
         support = np.flatnonzero(self.certificate_.posterior)
@@ -425,14 +410,6 @@ class CertifiedClassifier(EnsembleClassifier):
         if not candidate.is_vote:
             return f"the classifier {candidate.name!r}"
         return f"the {candidate.name}{', by mean probabilities' if self.voting_ == 'soft' else ''}"
-
-    def _train_again(self, X: Any, y: np.ndarray, fit_params: dict[str, Any]) -> None:
-        rows = np.arange(_num_samples(X))
-        members = [clone(estimator) for estimator in self.estimators_]
-        self.estimators_ = train(members, X, y, rows, self._member_parameters(fit_params), self.n_jobs)
-        if hasattr(self, "guarantee_"):
-            self.guarantee_ = replace(self.guarantee_, refitted=True)
-            self.certificate_ = self.certificate_.with_note(REFITTED)
 
     def _forget_certificate(self) -> None:
         """A certificate of an earlier fit is not about what was trained since."""

@@ -80,23 +80,19 @@ def cross_fit(
     without_fold, fit = (kept.cache(step, ignore=["n_jobs"]) for step in (_without_fold, train))
     report = progress or (lambda done, total: None)
     total = len(members) * (len(folds) + 1)
-    pieces: list[list[np.ndarray]] = [[] for _ in members if folds]
+    parts = []
     for number, fold in enumerate(folds):
-        for own, piece in zip(pieces, without_fold(names, members, training, fold, n_jobs), strict=True):
-            own.append(piece)
+        parts.append(without_fold(names, members, training, fold, n_jobs))
         report(len(members) * (number + 1), total)
     everything = np.arange(len(training.y))
     fitted = fit(members, training.X, training.y, everything, training.parameters, n_jobs)
     report(total, total)
-    return fitted, [_assembled(own, folds) for own in pieces]
+    order = np.argsort(np.concatenate([tested for _, tested in folds])) if folds else ()
+    return fitted, [np.concatenate(own)[order] for own in zip(*parts, strict=True)]
 
 
 def _without_fold(
-    names: Sequence[str],
-    members: Sequence[Any],
-    training: Training,
-    fold: Fold,
-    n_jobs: int | None,
+    names: Sequence[str], members: Sequence[Any], training: Training, fold: Fold, n_jobs: int | None
 ) -> list[np.ndarray]:
     """The members' opinions of the fold's examples, fitted on the others."""
     rows, tested = fold
@@ -108,11 +104,3 @@ def _without_fold(
     copies = [clone(member) for member in members]
     fitted = train(copies, training.X, training.y, rows, training.parameters, n_jobs)
     return list(opinions(names, fitted, _safe_indexing(training.X, tested), training.classes, training.soft, n_jobs))
-
-
-def _assembled(pieces: Sequence[np.ndarray], folds: Sequence[Fold]) -> np.ndarray:
-    """The folds' opinions in the order of the training examples."""
-    together = np.concatenate(pieces)
-    assembled = np.empty_like(together)
-    assembled[np.concatenate([tested for _, tested in folds])] = together
-    return assembled

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import ParameterGrid
-from sklearn.utils import _safe_indexing, get_tags, indexable
+from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -24,6 +25,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from ..certificates import Certificate
 from ..certificates.labels import is_missing
 from ..errors import InputError
 from ..validation import first_repeated, refuse_masked
@@ -54,6 +56,10 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     validation_size: Any
     prefit: bool
     n_jobs: int | None
+    names_: list[str]
+    estimators_: list[Any]
+    classes_: NDArray[Any]
+    certificate_: Certificate
 
     def get_metadata_routing(self) -> MetadataRouter:
         """How fit parameters reach the classifiers."""
@@ -159,6 +165,20 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             return [fit_params for _ in self.names_]
         routed = process_routing(self, "fit", **fit_params)
         return [routed[name].fit for name in self.names_]
+
+    def _train_again(self, X: Any, y: np.ndarray, fit_params: dict[str, Any]) -> None:
+        """Train the members on all rows; a certificate says that it is not about these."""
+        members = [clone(estimator) for estimator in self.estimators_]
+        rows = np.arange(_num_samples(X))
+        self.estimators_ = train(members, X, y, rows, self._member_parameters(fit_params), self.n_jobs)
+        if hasattr(self, "certificate_"):
+            self.certificate_ = self.certificate_.with_note(REFITTED)
+
+    def _drawn(self, weights: np.ndarray, choices: np.ndarray, random_state: Any) -> np.ndarray:
+        """What one that is drawn with these weights for each row says of it; ``choices`` are class indices."""
+        rows = choices.shape[1]
+        drawn = check_random_state(random_state).choice(len(weights), size=rows, p=weights)
+        return self.classes_[choices[drawn, np.arange(rows)]]
 
     def _ballots(self, X: Any, which: Sequence[int] | np.ndarray) -> np.ndarray:
         """The class index that each of these members gives each row."""

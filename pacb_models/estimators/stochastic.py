@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
-from ..certificates import Certificate
 from ..certificates.pac_bayes import PacBayesCertificate
 from ..problem import BoundProblem
 from ..solving.running import solve
 from .candidates import vote_shares
-from .members import REFITTED, EnsembleClassifier, refuse_weights, train
+from .members import EnsembleClassifier, refuse_weights, train
 
 
 @dataclass(eq=False, repr=False)
@@ -98,15 +96,11 @@ class StochasticClassifier(EnsembleClassifier):
         random = check_random_state(self.random_state)
         training, validation = self._split(_num_samples(X), random)
         self.names_, candidates = self._candidates(_safe_indexing(X, training), random)
-        parameters = self._member_parameters(fit_params)
-        self.estimators_ = train(candidates, X, y, training, parameters, self.n_jobs)
+        self.estimators_ = train(candidates, X, y, training, self._member_parameters(fit_params), self.n_jobs)
         self.classes_ = np.unique(y)
         self._certify(_safe_indexing(X, validation), y[validation])
         if self.refit:
-            everything = np.arange(_num_samples(X))
-            again = [clone(candidate) for candidate in candidates]
-            self.estimators_ = train(again, X, y, everything, parameters, self.n_jobs)
-            self.certificate_: Certificate = self.certificate_.with_note(REFITTED)
+            self._train_again(X, y, fit_params)
         return self
 
     def calibrate(self, X: Any, y: Any) -> StochasticClassifier:
@@ -137,9 +131,7 @@ class StochasticClassifier(EnsembleClassifier):
     def predict_gibbs(self, X: Any, random_state: Any = None) -> NDArray[Any]:
         """Draw a classifier from the posterior for each row: the stochastic classifier that ``bound_`` is about."""
         ballots = self._support_ballots(X)
-        random = check_random_state(random_state)
-        drawn = random.choice(len(self.support_), size=ballots.shape[1], p=self.posterior_[self.support_])
-        return self.classes_[ballots[drawn, np.arange(ballots.shape[1])]]
+        return self._drawn(self.posterior_[self.support_], ballots, random_state)
 
     def _certify(self, X: Any, y: np.ndarray) -> None:
         """Measure the risks, minimise the bound, and record what it guarantees."""

@@ -13,7 +13,7 @@ from ..problem import Problem
 from ..solution import Solution
 from ..solving.running import solve
 from ..validation import check_choice
-from .display import Display, some_by_name
+from .display import Display, by_name
 from .style import Style, literal
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class ConvergenceDisplay(Display):
         against: str = "iterations",
     ) -> ConvergenceDisplay:
         """A display of solutions that have a trace."""
-        named = some_by_name(solutions)
+        named = by_name(solutions)
         for name, solution in named.items():
             if not solution.details.get("trace"):
                 raise InputError(f"solution {name!r} has no trace; solve with trace=True.")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import InputError
+from ..files import write_atomically
 from ..solution import Solution
-from .style import as_png, new_axes, save, styled
+from .style import check_picture, new_axes, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,18 +55,28 @@ class Display:
 
     def _repr_png_(self) -> bytes:
         """What a notebook shows."""
-        if not hasattr(self, "ax_"):
-            self.plot()
-        return as_png(self.figure_)
+        return self._written(format="png", dpi=110)
 
     def save(self, path: str | Path) -> None:
-        """Write the picture; its format (svg, pdf, png) by the ending."""
+        """Write the picture; its format (svg, pdf, png) by the ending. The file appears when it is complete."""
+        target = check_picture(path)
+        ending = target.suffix.lower()
+        # Without a date the same drawing gives the same file.
+        metadata: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(ending, {})
+        write_atomically(target, self._written(format=ending[1:], metadata=metadata, dpi=160))
+
+    def _written(self, **settings: Any) -> bytes:
         if not hasattr(self, "ax_"):
             self.plot()
-        save(self.figure_, path)
+        content = io.BytesIO()
+        with styled():
+            self.figure_.savefig(content, **settings)
+        return content.getvalue()
 
 
-def by_name(solutions: Solution | Sequence[Solution] | Mapping[str, Solution] | None) -> dict[str, Solution]:
+def by_name(
+    solutions: Solution | Sequence[Solution] | Mapping[str, Solution] | None, least: int = 1
+) -> dict[str, Solution]:
     """Solutions under the names they are shown with: their solvers', numbered where two are the same."""
     if isinstance(solutions, Mapping):
         found = dict(solutions)
@@ -79,12 +91,6 @@ def by_name(solutions: Solution | Sequence[Solution] | Mapping[str, Solution] | 
     for solution in found.values():
         if not isinstance(solution, Solution):
             raise InputError(f"solutions holds {solution!r}; it must hold what pm.solve returned.")
-    return found
-
-
-def some_by_name(solutions: Solution | Sequence[Solution] | Mapping[str, Solution]) -> dict[str, Solution]:
-    """The same where there must be one at least."""
-    found = by_name(solutions)
-    if not found:
+    if len(found) < least:
         raise InputError("solutions is empty; there is nothing to draw.")
     return found

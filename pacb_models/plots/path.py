@@ -12,7 +12,7 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -47,15 +47,6 @@ class Curve(NamedTuple):
 
     risk: np.ndarray
     bound: np.ndarray
-
-
-class Point(Protocol):
-    """Where a solver ended: a solution, or the row of a log."""
-
-    @property
-    def bound(self) -> float: ...
-    @property
-    def empirical_risk(self) -> float: ...
 
 
 class End(NamedTuple):
@@ -145,7 +136,7 @@ class PathDisplay(Display):
     problem: BoundProblem
     curve: Curve
     minima: Sequence[LocalMinimum]
-    solutions: Mapping[str, Point]
+    solutions: Mapping[str, Any]
 
     @classmethod
     def from_problem(
@@ -164,7 +155,7 @@ class PathDisplay(Display):
         exact = exact or solve(problem, "frontier")
         best = LocalMinimum(exact.bound, exact.empirical_risk, exact.divergence, exact.support_size)
         others = sorted(exact.local_minima)
-        return cls(problem, frontier_curve(problem), [best, *others], by_name(solutions))
+        return cls(problem, frontier_curve(problem), [best, *others], by_name(solutions, least=0))
 
     @property
     def ends(self) -> list[End]:

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InputError
 from ..problem import Problem
 from ..solution import Solution
-from .display import Display, some_by_name
+from .display import Display, by_name
 from .style import GREY, Style, literal
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class PosteriorDisplay(Display):
         cumulative: bool = False,
     ) -> PosteriorDisplay:
         """A display of one or several solutions of a problem."""
-        named = some_by_name(solutions)
+        named = by_name(solutions)
         for name, solution in named.items():
             if solution.posterior is None or solution.posterior.size != problem.size:
                 raise InputError(f"solution {name!r} has no posterior over the problem's {problem.size} classifiers.")

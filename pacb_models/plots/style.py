@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 from collections.abc import Sequence
@@ -10,14 +9,13 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
-from ..files import check_writable, write_atomically
+from ..files import check_writable
 from ..wording import one_line
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 #: Okabe and Ito's colours, with grey in the place of yellow, which is faint on white paper.
 COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F")
@@ -134,23 +132,3 @@ def check_picture(path: str | Path) -> Path:
     if importlib.util.find_spec("matplotlib") is None:
         raise InputError(_MISSING)
     return target
-
-
-def as_png(figure: Figure) -> bytes:
-    """The picture as a notebook shows it."""
-    content = io.BytesIO()
-    with styled():
-        figure.savefig(content, format="png", dpi=110)
-    return content.getvalue()
-
-
-def save(figure: Figure, path: str | Path) -> None:
-    """Write a figure as its ending says; the file appears when it is complete."""
-    target = check_picture(path)
-    ending = target.suffix.lower()
-    # Without a date the same drawing gives the same file.
-    metadata: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(ending, {})
-    content = io.BytesIO()
-    with styled():
-        figure.savefig(content, format=ending[1:], metadata=metadata, dpi=160)
-    write_atomically(target, content.getvalue())

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from .. import terminal
 from ..errors import SolverUnavailableError
 from ..html import as_html
 from ..plugins import described
 from ..problem import Problem
-from ..solution import Solution
+from ..solution import Solution, finite
 from ..solver import Solver
 from ..validation import check_positive
 from ..wording import at_least, at_most
@@ -20,31 +20,10 @@ from .judging import ROUNDING
 from .registry import capable_solvers, get_solver
 from .running import solve
 
-_COLUMNS = (
-    "solver",
-    "status",
-    "bound",
-    "gap",
-    "lower_bound",
-    "kkt_residual",
-    "iterations",
-    "setup_seconds",
-    "seconds",
-    "verdict",
-)
-#: What is printed, under short headings: the largest lower bound has a line of its own. A narrow window does without
-#: the columns that can be spared.
-_SHOWN = tuple(column for column in _COLUMNS if column != "lower_bound")
-_TITLES = {"kkt_residual": "KKT", "setup_seconds": "set-up s", "seconds": "s"}
-_SPARE = {"gap", "kkt_residual", "iterations", "setup_seconds"}
-_NUMERIC = {"bound", "seconds", *_SPARE}
-_HEADINGS = [terminal.Column(_TITLES.get(name, name), name in _NUMERIC, name in _SPARE) for name in _SHOWN]
-
 REFUTED = "its lower bound is refuted"
 
 
-@dataclass(frozen=True)
-class CheckRow:
+class CheckRow(NamedTuple):
     """One solver's line of the table."""
 
     solver: str
@@ -68,6 +47,15 @@ class CheckRow:
     def refuted(self) -> bool:
         """True when another solver found a bound below what this one proves to be the least."""
         return self.verdict.startswith(REFUTED)
+
+
+#: What is printed, under short headings: the largest lower bound has a line of its own. A narrow window does without
+#: the columns that can be spared.
+_SHOWN = tuple(column for column in CheckRow._fields if column != "lower_bound")
+_TITLES = {"kkt_residual": "KKT", "setup_seconds": "set-up s", "seconds": "s"}
+_SPARE = {"gap", "kkt_residual", "iterations", "setup_seconds"}
+_NUMERIC = {"bound", "seconds", *_SPARE}
+_HEADINGS = [terminal.Column(_TITLES.get(name, name), name in _NUMERIC, name in _SPARE) for name in _SHOWN]
 
 
 @dataclass(frozen=True)
@@ -97,14 +85,14 @@ class CrossCheck:
         """The rows as a pandas DataFrame."""
         import pandas
 
-        return pandas.DataFrame([[getattr(row, column) for column in _COLUMNS] for row in self.rows], columns=_COLUMNS)
+        return pandas.DataFrame(self.rows, columns=CheckRow._fields)
 
     def as_dict(self) -> dict[str, Any]:
         """The table as JSON-ready values (NaN and infinities become None)."""
-        rows = [{column: _finite(getattr(row, column)) for column in _COLUMNS} for row in self.rows]
+        rows = [{column: finite(value) for column, value in row._asdict().items()} for row in self.rows]
         return {
             "reference": self.reference,
-            "reference_bound": _finite(self.reference_bound),
+            "reference_bound": finite(self.reference_bound),
             "lower_bound": self.lower_bound,
             "tol": self.tol,
             "agree": self.agree,
@@ -155,10 +143,6 @@ class CrossCheck:
         ]
         first = terminal.Row([self.verdict, *self._remarks()], self.agree)
         terminal.show(first, [terminal.Grid("", _HEADINGS, lines)], str(self))
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _show(column: str, value: Any) -> str:
@@ -266,18 +250,8 @@ def _row(
         status, reason = result
         return CheckRow(name, status, nan, nan, None, nan, None, nan, nan, f"failed: {reason}")
     gap = result.bound - reference.bound if reference is not None else nan
-    return CheckRow(
-        name,
-        result.status,
-        result.bound,
-        gap,
-        result.lower_bound,
-        result.kkt_residual,
-        result.iterations,
-        result.setup_seconds,
-        result.seconds,
-        verdict(result, gap, tol, smallest),
-    )
+    facts = {field: getattr(result, field) for field in CheckRow._fields if field not in ("solver", "gap", "verdict")}
+    return CheckRow(solver=name, gap=gap, verdict=verdict(result, gap, tol, smallest), **facts)
 
 
 def verdict(solution: Solution, gap: float, tol: float, smallest: float = math.inf) -> str:

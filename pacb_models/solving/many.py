@@ -20,9 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..constants import check_sample_size
 from ..distances.checks import elementwise
 from ..errors import InputError
-from ..immutable import Immutable
 from ..optimality import NO_RISK
-from ..problem import BoundProblem, Problem, resolve
+from ..problem import BoundProblem, Problem, Settings, resolve
 from ..solution import LocalMinimum, Solution
 from ..validation import check_delta, check_error_counts, check_prior, check_risks, real_numbers, refuse_masked
 from .judging import OPTIMAL_RESIDUAL, ROUNDING
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from ..solver import Solver
 
 
-class ProblemBatch(Immutable):
+class ProblemBatch(Settings):
     """Problems that differ in their risks, and perhaps in sample size, confidence and prior, as arrays.
 
     Parameters
@@ -61,10 +60,6 @@ class ProblemBatch(Immutable):
     m: NDArray[np.int64]
     delta: NDArray[np.float64]
     prior: NDArray[np.float64]
-    uniform_prior: bool
-    distance_function: Distance
-    divergence_function: Divergence
-    constant: str
 
     def __init__(
         self,
@@ -117,21 +112,6 @@ class ProblemBatch(Immutable):
         )
         return batch
 
-    @property
-    def distance(self) -> str:
-        """Name of the distance."""
-        return self.distance_function.name
-
-    @property
-    def divergence(self) -> str:
-        """Name of the divergence."""
-        return self.divergence_function.name
-
-    @property
-    def order(self) -> float:
-        """Rényi order."""
-        return self.divergence_function.order
-
     @cached_property
     def coefficient(self) -> NDArray[np.float64]:
         """The number ``c`` of each problem's budget."""
@@ -182,6 +162,10 @@ class BatchOutcome(NamedTuple):
     local_minima: dict[int, tuple[LocalMinimum, ...]]
 
 
+#: The fields that are a number of each problem.
+_NUMBERS = "bound empirical_risk divergence support_size kkt_residual is_global lower_bound iterations".split()
+
+
 @dataclass(frozen=True, eq=False)
 class SolutionBatch:
     """The solutions of a batch as arrays with one row or entry per problem; the fields are those of
@@ -211,21 +195,14 @@ class SolutionBatch:
             return self.alone[row]
         return Solution(
             posterior=self.posterior[row],
-            bound=float(self.bound[row]),
-            empirical_risk=float(self.empirical_risk[row]),
-            divergence=float(self.divergence[row]),
-            support_size=int(self.support_size[row]),
             status="optimal",
             message="",
-            iterations=int(self.iterations[row]),
             seconds=self.seconds / len(self),
             setup_seconds=0.0,
-            kkt_residual=float(self.kkt_residual[row]),
-            is_global=bool(self.is_global[row]),
             solver=self.solver,
             local_minima=self.local_minima.get(row, ()),
             details={"simplex_violation": 0.0, "merged_size": self.posterior.shape[1]},
-            lower_bound=float(self.lower_bound[row]),
+            **{name: getattr(self, name)[row].item() for name in _NUMBERS},
         )
 
     def __iter__(self) -> Iterator[Solution]:

@@ -30,25 +30,9 @@ GROUP = "pacb_models.solvers"
 
 #: Order in which solvers are listed; others follow by name.
 _ORDER = (
-    "frontier",
-    "fixed-point",
-    "subset-search",
-    "direct",
-    "cvxpy",
-    "ipopt",
-    "cyipopt",
-    "ccp",
-    "mirror",
-    "spg",
-    "lbfgsb",
-    "frank-wolfe",
-    "softmax",
-    "casadi",
-    "dnlp",
-    "slsqp",
-    "trust-constr",
-    "scip",
-)
+    "frontier fixed-point subset-search direct cvxpy ipopt cyipopt ccp mirror spg lbfgsb frank-wolfe softmax casadi "
+    "dnlp slsqp trust-constr scip"
+).split()
 
 #: Names that solvers had, and those of today.
 _RENAMED = {"scipy": "'slsqp' and 'trust-constr'"}

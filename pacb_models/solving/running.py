@@ -15,7 +15,6 @@ from ..distances.checks import check_once
 from ..errors import InputError, SolverUnavailableError
 from ..plugins import described, ours
 from ..problem import Problem
-from ..processes import Ended, apart
 from ..solution import Outcome, Solution
 from ..solver import Solver
 from .judging import BadOutcome, assess, check_form
@@ -121,6 +120,8 @@ def _attempt(method: Solver, problem: Problem, options: dict[str, Any]) -> tuple
 
 
 def _attempt_apart(method: Solver, problem: Problem, options: dict[str, Any]) -> tuple[Outcome, float]:
+    from ..processes import Ended, apart  # costs a moment, which few have a use for
+
     started = time.perf_counter()
     try:
         outcome, seconds = apart(_attempt_named, method.name, problem, options)

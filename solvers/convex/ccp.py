@@ -104,16 +104,7 @@ class ConvexConcave(Solver):
         time_limit: float | None = None,
         trace: bool = False,
     ) -> Outcome:
-        options = check_options(
-            problem,
-            start=start,
-            starts=starts,
-            seed=seed,
-            tolerance=tolerance,
-            max_iterations=max_iterations,
-            time_limit=time_limit,
-            trace=trace,
-        )
+        options = check_options(problem, start, starts, seed, tolerance, max_iterations, time_limit, trace)
         began = time.perf_counter()
         solve = subproblem(problem, variant)
         setup_seconds = time.perf_counter() - began

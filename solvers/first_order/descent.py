@@ -71,16 +71,8 @@ class FirstOrder(Solver):
         Outcome
             ``details`` has ``function_evaluations`` and ``gradient_evaluations``.
         """
-        options = check_options(
-            problem,
-            start=start,
-            starts=starts,
-            seed=seed,
-            tolerance=tolerance,
-            max_iterations=self.iterations if max_iterations is None else max_iterations,
-            time_limit=time_limit,
-            trace=trace,
-        )
+        limit = self.iterations if max_iterations is None else max_iterations
+        options = check_options(problem, start, starts, seed, tolerance, limit, time_limit, trace)
         return from_all_starts(problem, options, lambda q: self.minimise(Oracle(problem, options), q, options))
 
     def minimise(self, oracle: Oracle, start: np.ndarray, options: Options) -> Outcome:

@@ -72,16 +72,8 @@ class Softmax(FirstOrder):
         """
         check_choice("method", method, list(LIMITS))
         check_positive("learning_rate", learning_rate)
-        options = check_options(
-            problem,
-            start=start,
-            starts=starts,
-            seed=seed,
-            tolerance=tolerance,
-            max_iterations=LIMITS[method] if max_iterations is None else max_iterations,
-            time_limit=time_limit,
-            trace=trace,
-        )
+        limit = LIMITS[method] if max_iterations is None else max_iterations
+        options = check_options(problem, start, starts, seed, tolerance, limit, time_limit, trace)
 
         def minimise(q: np.ndarray) -> Outcome:
             # The logit of a weight of zero has no slope that would bring it back.

@@ -219,16 +219,7 @@ class FixedPointSolver(Solver):
         time_limit: float | None = None,
         trace: bool = False,
     ) -> Outcome:
-        options = check_options(
-            problem,
-            start=start,
-            starts=starts,
-            seed=seed,
-            tolerance=tolerance,
-            max_iterations=max_iterations,
-            time_limit=time_limit,
-            trace=trace,
-        )
+        options = check_options(problem, start, starts, seed, tolerance, max_iterations, time_limit, trace)
         paper = check_choice("variant", variant, VARIANTS) == "paper"
         if paper and problem.posteriors is not None:
             raise InputError("variant is 'paper', whose equations know no constraints; use 'descent'.")

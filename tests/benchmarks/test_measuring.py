@@ -15,7 +15,6 @@ from pacb_models import BoundProblem
 from pacb_models.benchmarks.harness import measuring
 from pacb_models.benchmarks.harness.measuring import Conditions, Pool, Process
 from pacb_models.benchmarks.harness.suites import Cell
-from pacb_models.benchmarks.harness.worker import Request
 from pacb_models.benchmarks.problems.problem import Problem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
@@ -71,7 +70,7 @@ def test_after_an_exception_the_next_cell_gets_its_own_measurement(pool, monkeyp
 def test_an_answer_to_another_request_is_refused(pool):
     assert pool.measure(cell(3))["status"] == "optimal"
     other = cell(4)
-    process_of(pool)._pipes.send(tuple(Request(other.key, "measure", pickle.dumps((other, 20.0, False)))))
+    process_of(pool)._pipe.send((other.key, "measure", pickle.dumps((other, 20.0, False))))
     confused = pool.measure(cell(5))
     assert confused["status"] == "error" and f"for cell {other.key}" in confused["message"]
     assert pool.measure(cell(5))["H"] == 5

@@ -97,7 +97,7 @@ def test_without_the_asl_library_no_model_is_solved_and_the_command_is_given(tmp
     findings = examine_in(tmp_path / "empty" / "bin" / "python", "ipopt")
     assert findings["PyNumero ASL library"]["found"] is None
     assert findings["a Pyomo model solved"]["found"] is None
-    assert "ASL library" in findings["a Pyomo model solved"]["note"]
+    assert "libpynumero_ASL" in findings["a Pyomo model solved"]["note"]
     assert "make setup" in findings["a Pyomo model solved"]["remedy"]
 
 

@@ -34,7 +34,7 @@ def test_against_scikit_learns_cross_validation(small):
     assert result.test_errors == np.sum(best.predict(X[280:]) != y[280:])
     assert (result.size, result.test_size, result.folds) == (280, 71, 5)
     assert result.test_risk == result.test_errors / 71
-    assert result.seconds > 0 and result.cpu_seconds > 0
+    assert result.cpu_seconds > 0
 
 
 def test_same_test_part_and_width_as_the_ensemble(small):

@@ -1,4 +1,3 @@
-import argparse
 import json
 import os
 import signal
@@ -12,6 +11,7 @@ from pacb_models.benchmarks.commands.train import add_parser
 from pacb_models.benchmarks.experiments.datasets import load_dataset
 from pacb_models.benchmarks.experiments.risk_table import RiskTable
 from pacb_models.benchmarks.experiments.risks import train_risks
+from pacb_models.commands.program import Parser
 from pacb_models.errors import InputError
 from pacb_models.files import held
 
@@ -19,7 +19,7 @@ from ..small_data import small_dataset
 
 
 def train(*words):
-    parser = argparse.ArgumentParser(prog="pacb")
+    parser = Parser(prog="pacb")
     add_parser(parser.add_subparsers())
     options = parser.parse_args(["train", *map(str, words)])
     return options.run(options)
@@ -27,9 +27,10 @@ def train(*words):
 
 #: The command in a process of its own, with its errors as a plain exit.
 PROGRAM = """
-import argparse, sys
+import sys
+from pacb_models.commands.program import Parser
 from pacb_models.benchmarks.commands.train import add_parser
-parser = argparse.ArgumentParser(prog="pacb")
+parser = Parser(prog="pacb")
 add_parser(parser.add_subparsers())
 options = parser.parse_args(sys.argv[1:])
 sys.exit(options.run(options))

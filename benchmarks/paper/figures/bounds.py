@@ -12,11 +12,10 @@ from pacb_models.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMI
 from ...problems.problem import PAPER_DATASETS
 from ..entries import number
 from ..item import FigureItem, Results, entries_of
-from ..showing import NAMES
 from ..study import ALL_CLASSIFIERS, DISTANCES, PAPER, Study
 from ..tables.bounds import tightest
 from ..tables.certificates import BOUNDS, TITLES, beaten
-from ..tables.change_of_measure import DELTA, PAIRS
+from ..tables.change_of_measure import PAIRS
 from ..tables.fp_vs_ccp import SIZE, descents_from
 from ..tables.fp_vs_solver import SIZES, as_meant
 from .style import DISTANCE_LOOK, grid_of_axes, legend_below, line_per_dataset, panel_per_dataset
@@ -84,17 +83,7 @@ def draw_headline(result: dict[str, Any]) -> Figure:
 
 
 HEADLINE = FigureItem(
-    "headline",
-    "after Table 3",
-    headline,
-    needs=("bounds",),
-    draw=draw_headline,
-    caption=lambda result: (
-        "Optimal χ² bounds of nine data sets. Open marks: the paper's constants; filled: exact constants, same risks; "
-        "bars: what the paper prints (another random split). The linear constant is right, so nothing moves. With the "
-        "paper's constants kl is the loosest everywhere; with exact ones it is the tightest on "
-        f"{kl_wins(result)} of nine."
-    ),
+    "headline", headline, needs=("bounds",), draw=draw_headline, facts=lambda result: {"wins": kl_wins(result)}
 )
 
 
@@ -163,19 +152,7 @@ def draw_against_h(result: dict[str, Any]) -> Figure:
     return panel_per_dataset(result["panels"], draw, 8.2, ("number of classifiers H", "kl bound"))
 
 
-AGAINST_H = FigureItem(
-    "bound-against-h",
-    "after Tables 6 and 7",
-    against_h,
-    needs=("fp-vs-solver",),
-    draw=draw_against_h,
-    caption=(
-        "The kl bound against H, paper's constants unless it says exact. Fixed point, lifted Ipopt and one-sided CCP "
-        "agree in every cell. Ipopt on the paper's formulation with default options agrees too, or ends where it "
-        "started (triangles off the line). The values the paper prints beside a letter are no bounds. Waveform's "
-        "swapped cells at H = 200 are put right."
-    ),
-)
+AGAINST_H = FigureItem("bound-against-h", against_h, needs=("fp-vs-solver",), draw=draw_against_h)
 
 
 # --- the convex–concave procedures ------------------------------------------------------------------------------------
@@ -219,18 +196,7 @@ def draw_iterates(result: dict[str, Any]) -> Figure:
     return figure
 
 
-ITERATES = FigureItem(
-    "ccp-iterates",
-    "after Table 8",
-    iterates,
-    uses=("seed",),
-    draw=draw_iterates,
-    caption=(
-        f"{NAMES[CCP_DATASET]}, H = {SIZE}, paper's constants, {CCP_STARTS} random starts. The paper's procedure "
-        "returns every start unchanged, because each of its subproblems has a single feasible point; the one-sided "
-        f"procedure reaches the minimum from every start in a few steps. Gaps below {FLOOR:g} are drawn there."
-    ),
-)
+ITERATES = FigureItem("ccp-iterates", iterates, uses=("seed",), draw=draw_iterates)
 
 
 # --- bounds from error counts -----------------------------------------------------------------------------------------
@@ -249,13 +215,12 @@ _COUNTS_LOOK: dict[str, dict[str, Any]] = {
 
 def certificates(study: Study, results: Results) -> dict[str, Any]:
     """The bounds of 1990 SVMs, and how often one from counts is below the PAC-Bayes bounds."""
-    entries = entries_of(results["certificates"])
-    full = str(ALL_CLASSIFIERS)
+    entries, full = entries_of(results["certificates"]), str(ALL_CLASSIFIERS)
     bounds = {
         dataset: {name: entries.value(f"{dataset} {full}", f"{name} {COUNTS_DELTA:g}", "ours") for name in BOUNDS}
         for dataset in PAPER_DATASETS
     }
-    wins = {name: beaten(entries, full, COUNTS_DELTA, name, "tie split") for name in ("chi2-kl", "kl-kl", "renyi-kl")}
+    wins = {name: beaten(entries, full, COUNTS_DELTA, name, "tie split") for name in list(BOUNDS)[:3]}
     return {"bounds": bounds, "wins": wins}
 
 
@@ -278,18 +243,7 @@ def draw_certificates(result: dict[str, Any]) -> Figure:
     return figure
 
 
-CERTIFICATES = FigureItem(
-    "certificates-figure",
-    "not in the paper",
-    certificates,
-    needs=("certificates",),
-    draw=draw_certificates,
-    caption=(
-        "Certificates of the same 1990 SVMs from the same validation errors. Open marks: PAC-Bayes bounds; filled: "
-        "bounds from error counts. Grey bars: the limit of the best classifier as if it had not been chosen, which is "
-        "no guarantee; the distance to it is what the choice among 1990 costs."
-    ),
-)
+CERTIFICATES = FigureItem("certificates-figure", certificates, needs=("certificates",), draw=draw_certificates)
 
 
 # --- change of measure ------------------------------------------------------------------------------------------------
@@ -333,15 +287,4 @@ def draw_shares(result: dict[str, Any]) -> Figure:
     return panel_per_dataset(result["ratios"], draw, 8.6, ("least bound, as a share of the usual one", ""))
 
 
-CHANGE_OF_MEASURE = FigureItem(
-    "change-of-measure-figure",
-    "not in the paper",
-    shares,
-    needs=("change-of-measure",),
-    draw=draw_shares,
-    caption=(
-        f"The least bound as a share of the usual one (change of measure, two-sided constant), H = {ALL_CLASSIFIERS}, "
-        f"δ = {DELTA:g}. Change of measure costs nothing with the linear distance; one-sided constants shrink what "
-        "depends on the constant's root, and cannot shrink KL–kl."
-    ),
-)
+CHANGE_OF_MEASURE = FigureItem("change-of-measure-figure", shares, needs=("change-of-measure",), draw=draw_shares)

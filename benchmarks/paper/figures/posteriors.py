@@ -80,16 +80,7 @@ def draw_supports(result: dict[str, Any]) -> Figure:
     return figure
 
 
-SUPPORTS = FigureItem(
-    "linear-supports",
-    "Figure 1",
-    supports,
-    draw=draw_supports,
-    caption=(
-        "The linear bound and its components. B*(H′) decreases as long as the support grows; beyond H* the formula "
-        "goes on decreasing, but its minimiser has negative weights, so that the formula alone does not locate H*."
-    ),
-)
+SUPPORTS = FigureItem("linear-supports", supports, draw=draw_supports)
 
 
 # --- Figures 4 and 5: optimal weights against risk for three values of δ ----------------------------------------------
@@ -156,28 +147,12 @@ def draw_weights(result: dict[str, Any]) -> Figure:
     return figure
 
 
-def caption_weights(result: dict[str, Any]) -> str:
-    """What the figure of a distance shows."""
-    name = NAMES[result["dataset"]]
-    if result["distance"] == "linear":
-        return (
-            f"{name}, linear distance: weights against risk. The support is exactly the set of classifiers whose risk "
-            "is below the optimal bound; it shrinks as δ grows (dotted: the largest risk in the support). "
-            f"{_agreement(result)} Where the title says both halves, m and the risks are those of the paper's caption, "
-            "and certify nothing."
-        )
-    return (
-        f"{name}, kl distance: weights against risk. The paper reports a support of 1986 for all three values of δ. "
-        "With its constant the weights stay near the prior; with the exact one they follow the risks. "
-        f"{_agreement(result)}"
-    )
-
-
-def _agreement(result: dict[str, Any]) -> str:
+def agreement(result: dict[str, Any]) -> dict[str, str]:
     """How far the weights of the other methods are from those drawn."""
     curves = [curve for panel in result["panels"] for curve in panel["curves"]]
     largest = {name: max(curve["differences"][name] for curve in curves) for name in curves[0]["differences"]}
-    return " ".join(f"{COMPARED[name]} gives the same weights within {value:.0e}." for name, value in largest.items())
+    said = (f"{COMPARED[name]} gives the same weights within {value:.0e}." for name, value in largest.items())
+    return {"agreement": " ".join(said)}
 
 
 _LINEAR = (("both halves, m = {m}", BOTH_HALVES), ("validation, m = {m}", PAPER))
@@ -189,17 +164,15 @@ _KL = (
 
 LINEAR_WEIGHTS = FigureItem(
     "linear-weights",
-    "Figure 4",
     partial(weights, dataset="bupa", distance="linear", versions=_LINEAR),
     draw=draw_weights,
-    caption=caption_weights,
+    facts=agreement,
 )
 KL_WEIGHTS = FigureItem(
     "kl-weights",
-    "Figure 5",
     partial(weights, dataset="spambase", distance="kl", versions=_KL),
     draw=draw_weights,
-    caption=caption_weights,
+    facts=agreement,
 )
 
 
@@ -243,17 +216,7 @@ def draw_distributions(result: dict[str, Any]) -> Figure:
     return figure
 
 
-DISTRIBUTIONS = FigureItem(
-    "cdfs",
-    "Figure 6",
-    distributions,
-    draw=draw_distributions,
-    caption=(
-        "Posterior mass of the classifiers with the smallest risks, H = 1000, δ = 0.01. With the paper's constants "
-        "the linear and kl posteriors lie close to the prior; with exact constants the kl posterior follows the risks "
-        "as the squared one does."
-    ),
-)
+DISTRIBUTIONS = FigureItem("cdfs", distributions, draw=draw_distributions)
 
 
 # --- how many classifiers the posteriors use, against δ ---------------------------------------------------------------
@@ -294,13 +257,4 @@ def draw_against_delta(result: dict[str, Any]) -> Figure:
     return panel_per_dataset(result["supports"], draw, 7.6, ("δ", "support size"), sharey=True)
 
 
-AGAINST_DELTA = FigureItem(
-    "support-against-delta",
-    "after Figures 4 and 5",
-    against_delta,
-    draw=draw_against_delta,
-    caption=(
-        "Support sizes of the optimal posteriors, H = 1990. They shrink as δ grows: a larger budget lets the "
-        "posterior follow the risks. The linear constant is right in the paper."
-    ),
-)
+AGAINST_DELTA = FigureItem("support-against-delta", against_delta, draw=draw_against_delta)

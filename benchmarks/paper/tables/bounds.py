@@ -11,6 +11,7 @@ from ...problems.problem import LEAK_FREE, PAPER_DATASETS
 from ...report.tables import Group, Table
 from ..entries import Entries
 from ..item import TableItem
+from ..numbers import words
 from ..showing import Beside, named
 from ..study import ALL_CLASSIFIERS, DISTANCES, VERSIONS, Study
 
@@ -32,12 +33,12 @@ def fill(study: Study, entries: Entries) -> None:
 
 def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
     return [
-        _panel(entries, "bound", "Optimal bounds, H = 1990, δ = 0.01 (Table 3)", _BOUND_NOTES),
-        _panel(entries, "test_error", "Average test errors of the same posteriors (Table 3)", _TEST_NOTES),
+        _panel(entries, "bound", "Optimal bounds, H = 1990, δ = 0.01 (Table 3)", "notes"),
+        _panel(entries, "test_error", "Average test errors of the same posteriors (Table 3)", "notes_on_test_errors"),
     ]
 
 
-def _panel(entries: Entries, quantity: str, title: str, notes: tuple[str, ...]) -> Table:
+def _panel(entries: Entries, quantity: str, title: str, notes: str) -> Table:
     beside = Beside.of(quantity)
     rows = []
     for dataset in _DATASETS:
@@ -47,7 +48,7 @@ def _panel(entries: Entries, quantity: str, title: str, notes: tuple[str, ...]) 
             row += beside.cells(entries.get(dataset, f"{quantity}_{distance}"), best)
         rows.append(row)
     groups = (Group("", ("data set",)), *map(beside.group, DISTANCES))
-    return Table(f"bounds-{quantity.replace('_', '-')}", title, groups, rows, notes)
+    return Table(f"bounds-{quantity.replace('_', '-')}", title, groups, rows, words("bounds", notes))
 
 
 def tightest(entries: Entries, dataset: str, quantity: str, key: str) -> str:
@@ -55,16 +56,4 @@ def tightest(entries: Entries, dataset: str, quantity: str, key: str) -> str:
     return min(DISTANCES, key=lambda distance: entries.value(dataset, f"{quantity}_{distance}", key))
 
 
-_BOUND_NOTES = (
-    "±: difference from print, in per cent of the printed number. Bold: the smallest of the three with exact "
-    "constants.",
-    "Both halves: paper's constants with risks measured on training and validation examples together, but m the "
-    "number of validation examples. This is what the printed bounds seem to be; it certifies nothing.",
-    "The linear constant is right in the paper, so its two columns agree. The global minimum is certified in every "
-    "cell.",
-)
-_TEST_NOTES = (
-    "Weighted averages of the classifiers' error rates on one test part; ours is another random part than the paper's.",
-)
-
-ITEM = TableItem("bounds", "Table 3", fill, show=show)
+ITEM = TableItem("bounds", fill, show=show)

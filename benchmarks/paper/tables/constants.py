@@ -12,6 +12,7 @@ from pacb_models.numerics.paper_kl import BEYOND, LARGEST_COMPUTED
 from ...report.tables import Cell, Group, Table
 from ..entries import Entries
 from ..item import TableItem
+from ..numbers import words
 from ..printed import printed
 from ..showing import NAMES, shown
 from ..study import Study
@@ -23,8 +24,10 @@ BEYOND_ROW = "over-1028"
 def fill(study: Study, entries: Entries) -> dict[str, Any]:
     sizes = [int(row) for row in printed("constants").row.unique() if row != BEYOND_ROW]
     large = {name: table.m for name, table in study.tables.items() if table.m > LARGEST_COMPUTED}
+    # Half of the paper's grid: its sum is symmetric about one half.
+    grid = np.arange(500, 1000) / 1000
     for m in sizes:
-        entries.add(str(m), "l_star", "paper", _maximiser_on_the_grid(m))
+        entries.add(str(m), "l_star", "paper", float(grid[np.argmax(moment_curve("kl", m, grid, "paper"))]))
         entries.add(str(m), "l_star", "exact", _maximiser(m))
         _add_constants(entries, str(m), m)
     entries.add(BEYOND_ROW, "I_kl", "paper", BEYOND)
@@ -37,12 +40,6 @@ def _add_constants(entries: Entries, row: str, m: int) -> None:
     for version in ("paper", "exact"):
         entries.add(row, "I_kl", version, moment_constant("kl", m, version))
         entries.add(row, "I_sq", version, moment_constant("squared", m, version))
-
-
-def _maximiser_on_the_grid(m: int) -> float:
-    """The l in 0.5, 0.501, …, 0.999 where the paper's sum is largest (it is symmetric about one half)."""
-    grid = np.arange(500, 1000) / 1000
-    return float(grid[np.argmax(moment_curve("kl", m, grid, "paper"))])
 
 
 def _maximiser(m: int) -> float:
@@ -63,14 +60,7 @@ def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
     )
     rows = [_row(entries, str(m), str(m)) for m in facts["sizes"]]
     rows += [_row(entries, name, f"{m} ({NAMES[name]})") for name, m in facts["large"].items()]
-    notes = (
-        "Reproduced: the two boundary terms k = 0 and k = m of the sum are left unsquared, and l runs over 0.001, …, "
-        "0.999. At m = 500 the printed value is cut, not rounded.",
-        "Exact: every term squared, the supremum over all l (rounded up). It is attained near l = 1 − 2.64/m and at "
-        "the mirrored point.",
-        f"For every m > {LARGEST_COMPUTED} the paper uses {entries.printed(BEYOND_ROW, 'I_kl')}.",
-        "I_sq: the paper's formula is (12m − 11)/(16m³), the exact constant (3m − 2)/(16m³).",
-    )
+    notes = words("constants", "notes", largest=LARGEST_COMPUTED, beyond=entries.printed(BEYOND_ROW, "I_kl"))
     title = "Constants I(m) of the kl and the squared distance (Table 5, Lemma 3)"
     return [Table("constants", title, groups, rows, notes)]
 
@@ -96,4 +86,4 @@ def _row(entries: Entries, row: str, label: str) -> list[Cell]:
     ]
 
 
-ITEM = TableItem("constants", "Table 5 and Lemma 3", fill, show=show)
+ITEM = TableItem("constants", fill, show=show)

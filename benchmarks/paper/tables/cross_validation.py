@@ -18,6 +18,7 @@ from ...report.tables import NONE, Cell, Group, Table
 from ...report.wording import duration
 from ..entries import Entries
 from ..item import TableItem
+from ..numbers import words
 from ..showing import NAMES, Beside, named
 from ..study import ALL_CLASSIFIERS, EXACT, PAPER, Study, Version
 
@@ -129,17 +130,10 @@ def _errors(entries: Entries, facts: dict[str, Any]) -> Table:
     return Table("cross-validation", title, groups, rows, _notes(facts))
 
 
-def _notes(facts: dict[str, Any]) -> tuple[str, ...]:
-    notes = [
-        "Cross-validation: five folds over the 80 % that are not the test part, the same 1990 values of λ, the best "
-        "one trained again on the whole 80 %. Of several best values of λ the smallest is taken.",
-        "The printed values of λ lie on {0.10, 0.11, …, 19.99}, not on the grid of the text.",
-        "Bupa's class is one of its features: a comparison there says nothing about liver disorders.",
-    ]
-    if facts["missing"]:
-        names = ", ".join(NAMES[name] for name in facts["missing"])
-        notes.append(f"No stored cross-validation of {names}; --with-cv runs it.")
-    return tuple(notes)
+def _notes(facts: dict[str, Any]) -> list[str]:
+    names = ", ".join(NAMES[name] for name in facts["missing"])
+    missing = [f"No stored cross-validation of {names}; --with-cv runs it."] if names else []
+    return [*words("cross-validation", "notes"), *missing]
 
 
 def _times(entries: Entries) -> Table:
@@ -157,17 +151,8 @@ def _times(entries: Entries) -> Table:
         rows.append([*named(dataset), *map(Cell, times), Cell(ratio)])
     columns = ("cv_hours_min", "cv_hours_max", "pac_bayes_seconds_min", "pac_bayes_seconds_max", "speed_up_claimed")
     printed = {column: entries.printed("all", column) for column in columns}
-    notes = (
-        f"Printed (text): cross-validation {printed['cv_hours_min']} to {printed['cv_hours_max']} hours, the posterior "
-        f"{printed['pac_bayes_seconds_min']} to {printed['pac_bayes_seconds_max']} s, and PAC-Bayes more than "
-        f"{printed['speed_up_claimed']} times faster.",
-        "Both methods train SVMs on the whole grid: cross-validation five on 64 % of the data for each λ, PAC-Bayes "
-        "one on 40 %. The times of the SVMs are those of the shared kernel matrix, measured when the stored results "
-        "were made.",
-    )
+    notes = words("cross-validation", "notes_on_times", **printed)
     return Table("cross-validation-times", "Time of cross-validation and of the posterior", groups, rows, notes)
 
 
-ITEM = TableItem(
-    "cross-validation", "Table 4", fill, uses=("with_cv", "seed", "baselines", "training_seconds"), show=show
-)
+ITEM = TableItem("cross-validation", fill, uses=("with_cv", "seed", "baselines", "training_seconds"), show=show)

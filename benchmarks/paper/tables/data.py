@@ -9,6 +9,7 @@ from ...problems.problem import PAPER_DATASETS
 from ...report.tables import Cell, Group, Table
 from ..entries import Entries, number
 from ..item import TableItem
+from ..numbers import words
 from ..showing import named, shown
 from ..study import Study
 
@@ -60,16 +61,9 @@ def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
             ours = entry.values["ours"]
             row += [Cell(entry.printed, "printed"), Cell(shown(ours), "" if number(entry.printed) == ours else "off")]
         rows.append(row)
-    extremes = entries.get("all", "examples_max")
-    notes = (
-        f"Mushroom: 22 categorical features become {entries.value('mushroom', 'one_hot_features', 'ours')} of zeros "
-        "and ones. It has 5644 rows without missing values; the paper's 5643 lost the first one, a poisonous "
-        "mushroom, to a header that is not there.",
-        f"Section 7 says “{extremes.printed} examples” at most: a misprint for 5643.",
-        "Bupa: the class is drinks ≥ 3, and drinks is one of the six features. Positive and negative are the two "
-        "class counts in the order the paper prints them.",
-    )
+    one_hot, most = entries.value("mushroom", "one_hot_features", "ours"), entries.printed("all", "examples_max")
+    notes = words("data", "notes", one_hot=one_hot, most=most)
     return [Table("data", "The data sets (Table 2)", groups, rows, notes)]
 
 
-ITEM = TableItem("data", "Table 2", fill, show=show)
+ITEM = TableItem("data", fill, show=show)

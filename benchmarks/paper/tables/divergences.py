@@ -14,6 +14,7 @@ from ...problems.problem import PAPER_DATASETS
 from ...report.tables import Cell, Group, Table
 from ..entries import Entries
 from ..item import TableItem
+from ..numbers import words
 from ..showing import named, shown
 from ..study import ALL_CLASSIFIERS, EXACT, PAPER, Study, Version
 from .sparsity import classifiers_for
@@ -82,11 +83,7 @@ def _claims(entries: Entries) -> Table:
         printed = "the KL divergence" if entry.printed == "kl" else entry.printed
         rows.append([Cell(title), Cell(printed, "printed"), Cell(entry.values["paper"]), Cell(entry.values["exact"])])
     groups = (Group("", ("claim",)), Group("", ("paper, in words", "paper's constants", "exact constants")))
-    notes = (
-        "Counted over nine data sets and the three distances that both divergences have. With the kl distance and the "
-        "KL divergence all weight goes to classifiers without errors where there are some; the other weights, too "
-        "small for a double, are outside the support.",
-    )
+    notes = words("divergences", "notes_on_claims")
     return Table("divergences-claims", "What Section 8.1 claims", groups, rows, notes)
 
 
@@ -103,10 +100,7 @@ def _panel(entries: Entries, version: Version) -> Table:
             row.append(Cell(shown(values.get(distance), decimals), "best" if is_best else ""))
         rows.append(row)
     title = f"χ² against KL divergence with {version.title}, H = 1990, δ = 0.01"
-    notes = (
-        "Bold: the smallest bound of each divergence on a data set. N(0.8): classifiers that hold 80 % of the weight.",
-    )
-    return Table(f"divergences-{version.name}", title, groups, rows, notes)
+    return Table(f"divergences-{version.name}", title, groups, rows, words("divergences", "notes"))
 
 
-ITEM = TableItem("divergences", "Section 8.1 (claims without numbers)", fill, show=show)
+ITEM = TableItem("divergences", fill, show=show)

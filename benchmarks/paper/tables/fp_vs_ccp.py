@@ -18,6 +18,7 @@ from ...problems.problem import PAPER_DATASETS
 from ...report.tables import NONE, Cell, Group, Table
 from ..entries import Entries
 from ..item import TableItem
+from ..numbers import words
 from ..showing import Beside, named, shown
 from ..study import BOTH_HALVES, EXACT, PAPER, VERSIONS, Study, Version
 
@@ -109,13 +110,10 @@ def _panel(entries: Entries, quantity: str, version: Version, title: str, starts
         row = [*named(dataset), *fixed_point.cells(entries.get(dataset, f"{quantity}_fp"))]
         rows.append([*row, *_summaries(entries, dataset, quantity, version)])
     place = " (Table 8)" if version == PAPER else ""
+    risks = "paper's constants, risks on " if version == BOTH_HALVES else ""
     name = f"fp-vs-ccp-{quantity.replace('_', '-')}-{version.name.replace('_', '-')}"
-    full_title = f"{title} with {_with(version)}, H = 50, {starts} random starts{place}"
+    full_title = f"{title} with {risks}{version.title}, H = 50, {starts} random starts{place}"
     return Table(name, full_title, groups, rows, _notes(entries) if (quantity, version) == ("bound", PAPER) else ())
-
-
-def _with(version: Version) -> str:
-    return f"paper's constants, risks on {version.title}" if version == BOTH_HALVES else version.title
 
 
 def _summaries(entries: Entries, dataset: str, quantity: str, version: Version) -> list[Cell]:
@@ -133,24 +131,11 @@ def _range_and_mean(texts: dict[str, str]) -> tuple[str, str]:
     return f"[{texts['min']}, {texts['max']}]", f"{texts['mean']} ± {texts['sd']}"
 
 
-def largest_decrease(entries: Entries, method: str) -> float:
-    """The largest amount by which any run with the paper's constants lowered its bound."""
-    values = [entries.value(dataset, f"decrease_{method}_max", PAPER.name) for dataset in PAPER_DATASETS]
-    return max(value for value in values if value is not None)
+def _notes(entries: Entries) -> list[str]:
+    decreases = [entries.value(dataset, "decrease_ccp_max", PAPER.name) for dataset in PAPER_DATASETS]
+    largest = max(value for value in decreases if value is not None)
+    more = f" by more than {largest:.1e}" if largest else ""
+    return words("fp-vs-ccp", "notes", more=more)
 
 
-def _notes(entries: Entries) -> tuple[str, ...]:
-    return (
-        "Paper's CCP: both sides of the equality kl = C are linearised, so that each subproblem's only feasible "
-        f"point is its start. {_moves(largest_decrease(entries, 'ccp'))}: the column equals that of the random "
-        "posteriors, drawn uniformly from the simplex without any optimisation.",
-        "One-sided CCP: only C ≤ kl is kept and linearised. Every start reaches the minimum, the fixed point's value.",
-        "NA, –: all risks are zero, where the paper's linearisation does not exist.",
-    )
-
-
-def _moves(decrease: float) -> str:
-    return "No run lowers its bound" if decrease == 0.0 else f"No run lowers its bound by more than {decrease:.1e}"
-
-
-ITEM = TableItem("fp-vs-ccp", "Table 8", fill, uses=("starts", "seed"), show=show)
+ITEM = TableItem("fp-vs-ccp", fill, uses=("starts", "seed"), show=show)

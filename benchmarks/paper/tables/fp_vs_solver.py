@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -17,6 +18,7 @@ from ...report.tables import NONE, Cell, Group, Table
 from .. import ipopt_from_zero
 from ..entries import Entries, Entry
 from ..item import TableItem
+from ..numbers import words
 from ..showing import NAMES, Beside, named, shown
 from ..study import BOTH_HALVES, EXACT, PAPER, VERSIONS, Study
 
@@ -104,7 +106,7 @@ def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
     ]
 
 
-def _panel(entries: Entries, quantity: str, title: str, notes: tuple[str, ...]) -> Table:
+def _panel(entries: Entries, quantity: str, title: str, notes: Sequence[str]) -> Table:
     beside = Beside.of(quantity)
     groups: tuple[Group, ...] = (
         Group("", ("data set", "H")),
@@ -187,24 +189,14 @@ def _missed_by(entries: Entries, dataset: str, size: int, key: str) -> float:
     return fixed_point - minimum
 
 
-def _notes(entries: Entries, facts: dict[str, Any]) -> tuple[str, ...]:
+def _notes(entries: Entries, facts: dict[str, Any]) -> list[str]:
     cells = list(product(PAPER_DATASETS, SIZES))
     letters = [entries.printed(dataset, f"status_solver_H{size}") for dataset, size in cells]
     count = sum(letter not in ("", "none") for letter in letters)
     version = f" {facts['ipopt']}" if facts["ipopt"] else ""
-    notes = [
-        "Letters of the paper: I local infeasibility, R restoration failed, M iteration limit, E unknown error; v is "
-        f"not explained there. {count} of {len(cells)} cells carry one. ok: solved.",
-        f"Lifted: L and X are variables of their own, and Ipopt{version} starts inside the domain. Direct, defaults: "
-        "the paper's formulation and Ipopt's default options from the uniform posterior. From zero: the same from "
-        "AMPL's default start, all variables zero, at H = 50.",
-        "Risk at the start: by default Ipopt moves every starting weight to at least 0.01. Where the empirical risk of "
-        "that start, 0.01 times the sum of the risks, exceeds 1, kl does not exist and the run ends at once. This rule "
-        f"predicts whether the paper prints E in {e_rule(entries, PAPER.name)} of {len(cells)} cells with our risks, "
-        f"and in {e_rule(entries, BOTH_HALVES.name)} with risks on both halves.",
-        "A value printed beside a letter is not a bound of anything. *: the paper has this value in the other of the "
-        "two tables.",
-    ]
+    ours, both_halves = (e_rule(entries, each.name) for each in (PAPER, BOTH_HALVES))
+    counts = {"letters": count, "cells": len(cells), "ours": ours, "both_halves": both_halves}
+    notes = words("fp-vs-solver", "notes", version=version, **counts)
     for key, title in ((PAPER.name, "the paper's"), (EXACT.name, "exact")):
         missed = [
             f"{NAMES[dataset]}, H = {size}, by {_missed_by(entries, dataset, size, key):.1e}"
@@ -216,7 +208,7 @@ def _notes(entries: Entries, facts: dict[str, Any]) -> tuple[str, ...]:
             else "reaches the minimum in every cell"
         )
         notes.append(f"With {title} constants Algorithm 1 {end}.")
-    return tuple(notes)
+    return notes
 
 
-ITEM = TableItem("fp-vs-solver", "Tables 6 and 7", fill, show=show)
+ITEM = TableItem("fp-vs-solver", fill, show=show)

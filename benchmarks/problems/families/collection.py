@@ -89,12 +89,6 @@ def instance(name: str) -> Instance:
 
 def _instance(line: dict[str, str]) -> Instance:
     second = float(line["second_minimum"]) if line["second_minimum"] else None
-    return Instance(
-        name=line["name"],
-        family=line["family"],
-        arguments=json.loads(line["arguments"]),
-        digest=line["digest"],
-        optimum=float(line["optimum"]),
-        minima=int(line["minima"]),
-        second_minimum=second,
-    )
+    read: dict[str, Any] = {"arguments": json.loads, "optimum": float, "minima": int}
+    found = {name: read.get(name, str)(text) for name, text in line.items()}
+    return Instance(**found | {"second_minimum": second})

@@ -324,11 +324,11 @@ class Search:
         table[:2, 0] = self.start
         table[:, 1:-1] = self.points[X : SLOPE + 1]
         x, (size, slope) = table[0], table[1:, :-1]
-        across = x[:-1] - x[1:]
+        fall, rise, turn = table[:, 1:] - table[:, :-1]
+        across = -fall
         # How far the next point is above this line, and so how far before it the two lines meet.
-        gap = size[1:] - size[:-1] - slope[:-1] * across[:-1]
-        ahead = np.zeros(across.size)
-        np.divide(gap, slope[1:] - slope[:-1], out=ahead[:-1])
+        ahead = (rise + slope * fall) / turn
+        ahead[-1] = 0.0
         if self.exact:
             # Lines that touch the frontier meet between the points where they do, whatever rounding says.
             ahead = np.fmin(np.fmax(ahead, 0.0), across)
