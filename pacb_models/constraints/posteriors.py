@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from copy import copy
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -326,30 +326,34 @@ class Posteriors:
         raise InputError(f"constraints cannot hold together: {' and '.join(parts)}.")
 
     def _refuse_small_supports(self) -> None:
-        """Whether some support of the family can carry the weights, by an integer program."""
-        from scipy.optimize import Bounds, LinearConstraint, milp
-        from scipy.sparse import csr_array, eye_array, hstack
-
+        """Whether some support of the family can carry the weights."""
         assert self.support is not None
         costs, total = self.support.costs(self.size)
         if costs.min() > total:
             raise InputError(f"constraints cannot hold: no classifier has a size of at most {total:g}.")
-        if not self.rows and not self.boxed:
-            return
+        if (self.rows or self.boxed) and self.cheapest_support(np.zeros(self.size), SECONDS).status == 2:
+            raise InputError(f"constraints cannot hold together: {self.describe()}.")
+
+    def cheapest_support(self, costs: NDArray[np.float64], seconds: float) -> Any:
+        """SciPy's answer to the integer program for the smallest :math:`c \\cdot q`: weights, then whether each may be
+        positive."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+        from scipy.sparse import csr_array, eye_array, hstack
+
+        assert self.support is not None
+        sizes, total = self.support.costs(self.size)
         size, unit = self.size, eye_array(self.size)
         switches = csr_array((1, size))
         parts = [
             LinearConstraint(hstack([csr_array(np.ones((1, size))), switches]), 1.0, 1.0),
-            LinearConstraint(hstack([switches, csr_array(costs[None, :])]), -np.inf, total),
+            LinearConstraint(hstack([switches, csr_array(sizes[None, :])]), -np.inf, total),
             LinearConstraint(hstack([unit, -unit]), -np.inf, 0.0),
             *(LinearConstraint(hstack([csr_array(row[None, :]), switches]), -np.inf, 0.0) for row in self.matrix),
         ]
         box = Bounds(np.append(self.lower, np.zeros(size)), np.append(self.upper, np.ones(size)))
         integer = np.append(np.zeros(size), np.ones(size))
-        limit = {"time_limit": SECONDS}
-        found = milp(np.zeros(2 * size), integrality=integer, bounds=box, constraints=parts, options=limit)
-        if found.status == 2:
-            raise InputError(f"constraints cannot hold together: {self.describe()}.")
+        objective, limit = np.append(costs, np.zeros(size)), {"time_limit": seconds}
+        return milp(objective, integrality=integer, bounds=box, constraints=parts, options=limit)
 
 
 def _rows(constraint: Average, number: int) -> list[Row]:

@@ -165,19 +165,8 @@ def _first(problem: BoundProblem) -> np.ndarray:
     posteriors = problem.posteriors
     if posteriors is None or posteriors.support is None:
         return best_start(problem)
-    from scipy.optimize import Bounds, LinearConstraint, milp
-
-    size, zero = problem.size, np.zeros((1, problem.size))
-    costs, total = posteriors.support.costs(size)
-    caps = np.diag(posteriors.upper)
-    rows = np.vstack((np.hstack((zero, costs[None, :])), np.hstack((np.eye(size), -caps))))
-    rows = np.vstack((rows, np.hstack((posteriors.matrix, np.zeros((len(posteriors.rows), size))))))
-    most = np.append(total, np.zeros(len(rows) - 1))
-    constraints = [LinearConstraint(np.append(np.ones(size), zero), 1.0, 1.0), LinearConstraint(rows, -np.inf, most)]
-    bounds = Bounds(np.append(posteriors.lower, zero), np.append(posteriors.upper, np.ones(size)))
-    integer = np.append(zero, np.ones(size))
-    found = milp(np.append(problem.risks, zero), integrality=integer, bounds=bounds, constraints=constraints)
-    return best_start(on_support(problem, found.x[size:] > 0.5))
+    found = posteriors.cheapest_support(problem.risks, math.inf)
+    return best_start(on_support(problem, found.x[problem.size :] > 0.5))
 
 
 def on_support(problem: BoundProblem, held: np.ndarray) -> BoundProblem:
