@@ -32,7 +32,7 @@ def certify_predictions(
     random_state: int | None = None,
     *,
     vote: bool = True,
-) -> Any:
+) -> Certificate | Any:
     r"""Certify classifiers from what they predict of held-out examples.
 
     The examples must be i.i.d. draws from where new ones come from, and no classifier may have been trained, tuned or

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -90,7 +90,7 @@ class SortedFrontier(PowerFrontier):
             self.ordered, weights = self.y[order], prior[order]
         self.table = running_sums(self.ordered, weights)
         #: The same as numbers, faster to search one by one; only where making them takes no time.
-        self.levels: Sequence[float] = self.ordered.tolist() if risks.size <= SHORT else self.ordered  # type: ignore[assignment]
+        self.levels: Any = self.ordered.tolist() if risks.size <= SHORT else self.ordered
         #: How many risks are the smallest one.
         self.without_excess = self.ordered.size - np.count_nonzero(self.ordered)
 

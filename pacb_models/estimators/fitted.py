@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples
 
-from ..certificates import certify_predictions
+from ..certificates import Certificate, certify_predictions
 from ..certificates.counts import check_names
 from ..errors import InputError
 from .members import check_one_label_each, named, refuse_unfitted
@@ -27,7 +27,7 @@ def certify_models(
     *,
     vote: bool = True,
     n_jobs: int | None = None,
-) -> Any:
+) -> Certificate | Any:
     """Certify classifiers that are fitted already, on examples that none of them has seen.
 
     Parameters
