@@ -15,6 +15,7 @@ import pacb_models as pm
 from pacb_models.distances import BY_NAME, Distance, Inverse, Squared
 from pacb_models.divergences import Budget, ChiSquared, Divergence, by_name, frontiers
 from pacb_models.solvers.exact.frontier import SOLVER
+from pacb_models.solvers.exact.frontier.search import Search
 
 from ..drawn import arrays, powers_of_ten, some_weights, weights
 from .path_reference import Reference, best, scan
@@ -609,6 +610,24 @@ def large_sets(size: int) -> dict[str, np.ndarray]:
         "decades": 10.0 ** random.uniform(-12, 0, size),
         "two groups": np.append(random.uniform(0.02, 0.03, 40), random.uniform(0.4, 0.42, size - 40)),
     }
+
+
+def test_a_turn_that_rounding_shows_twice_leaves_no_gap(monkeypatch):
+    """Lines an ulp apart meet anywhere, as computed; those that touch the frontier meet between their points."""
+    add = Search._add
+
+    def twice(self, z, line=None):
+        add(self, z, line)
+        if math.isfinite(z):
+            add(self, float(np.nextafter(z, -np.inf)))
+
+    monkeypatch.setattr(Search, "_add", twice)
+    risks = large_sets(40_000)["decades"]
+    prior = np.random.default_rng(4).random(risks.size) + 0.01
+    for divergence in ("chi2", "kl", "renyi"):
+        for given_prior in (None, prior / prior.sum()):
+            problem = pm.BoundProblem(risks, 3000, 0.05, divergence=divergence, prior=given_prior, order=3.0)
+            assert solve(problem).is_global
 
 
 @pytest.mark.long

@@ -329,11 +329,13 @@ class Search:
         # How far the next point is above this line, and so how far before it the two lines meet.
         ahead = (rise + slope * fall) / turn
         ahead[-1] = 0.0
+        # Lines that touch the frontier meet between the points where they do, whatever rounding says.
+        between = np.fmin(np.fmax(ahead, 0.0), across)
         if self.exact:
-            # Lines that touch the frontier meet between the points where they do, whatever rounding says.
-            ahead = np.fmin(np.fmax(ahead, 0.0), across)
-            return x[1:] + ahead, size + slope * (across - ahead)
-        meeting = np.clip(x[1:] + np.nan_to_num(ahead), 0.0, x[0])
+            return x[1:] + between, size + slope * (across - between)
+        touching = np.concatenate((AT + 1.0, self.points[EXACT], AT + 1.0)) > 0.0
+        ahead = np.where(touching[1:] & touching[:-1], between, np.nan_to_num(ahead))
+        meeting = np.clip(x[1:] + ahead, 0.0, x[0])
         return meeting, np.maximum(size + slope * (x[:-1] - meeting), size[0])
 
     def _cuts(self, open_: np.ndarray) -> np.ndarray:
