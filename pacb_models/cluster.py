@@ -278,7 +278,7 @@ class _Watch:
         while not self._over.wait(PULSE if self._workers is not None else 0.0):
             with suppress(Exception):
                 # Not the client's own scheduler_info, which forgets the workers now and then.
-                found = self.client.sync(self.client.scheduler.identity, n_workers=-1)["workers"]
+                found = self.client.sync(self.client.scheduler.identity)["workers"]
                 now = time.monotonic()
                 for name, worker in found.items():
                     if self._signs.get(name, (None,))[0] != worker["last_seen"]:

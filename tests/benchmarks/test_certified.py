@@ -68,7 +68,7 @@ def test_ratios_and_rows_that_are_kept(rows, tmp_path, monkeypatch, capsys):
         f"{n} of 4: split {s}, case wine, held_out {share}" for n, s, share in ((1, 2, 0.5), (2, 2, 0.65), (4, 3, 0.65))
     ]
     assert printed.err.splitlines() == measured
-    assert pd.read_csv(out, float_precision="round_trip").iloc[: len(rows)].to_dict("records") == rows
+    assert pd.read_csv(out).iloc[: len(rows)].to_dict("records") == rows
     assert len(pd.read_csv(out)) == 4 * len(certified.METHODS)
     assert "data sets that had none" in printed.out and "held out 0.65" in printed.out
 
