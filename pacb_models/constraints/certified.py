@@ -138,10 +138,7 @@ class _Branches:
 
     def _look(self, size: float) -> _Lines:
         """The lines at a size; its best posterior is tried."""
-        levels, table = (
-            np.array([self._level(*each, size) for each in zip(self.others, self.most)]),
-            list[list[float]](),
-        )
+        levels = np.array([self._level(*each, size) for each in zip(self.others, self.most)])
         rows = [
             average(other.risks, at_most=max(level - ROUNDED, 0.0), name=f"certified {name}")
             for name, other, level in zip(self.names, self.others, levels.tolist(), strict=True)
