@@ -50,9 +50,12 @@ print(json.dumps(found))
 
 def measured(checkout: Path, size: int) -> dict[str, float]:
     """The best seconds in a process that imports the package from a checkout."""
+    # Earlier commits stumble over a __pycache__ in the folder that they lay out.
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
     layout = "import sys; sys.path.insert(0, 'tools'); from namespace import link_namespace; print(link_namespace())"
-    folder = subprocess.check_output([sys.executable, "-c", layout], cwd=checkout, text=True).strip()
-    environment = {**os.environ, "PYTHONPATH": folder, "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-c", layout]
+    folder = subprocess.check_output(command, cwd=checkout, env=environment, text=True).strip()
+    environment["PYTHONPATH"] = folder
     command = [sys.executable, "-c", PROGRAM, json.dumps([size, PAIRS])]
     found: dict[str, float] = json.loads(subprocess.check_output(command, cwd=folder, env=environment, text=True))
     return found
