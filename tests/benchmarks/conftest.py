@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from pacb_models.commands.program import main
+from pacb_models.solving import registry
 
 MODULE = '''
 import os
@@ -149,13 +153,26 @@ def plugin(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def pacb(plugin: Path):
-    """Run (or, with ``wait=False``, start) ``pacb`` with the third party's package installed."""
+def pacb(plugin: Path, monkeypatch, capsys):
+    """``pacb`` with the third party's package installed: in this process, which saves its imports.
+
+    In one of its own, which is only started with ``wait=False``, where :mod:`subprocess` is given any options.
+    """
 
     def run(*arguments: str, wait: bool = True, **options):
-        environment = {**os.environ, "PYTHONPATH": str(plugin), "MARKS": str(plugin)}
-        command = [sys.executable, "-m", "pacb_models", *map(str, arguments)]
-        options = {"env": environment, "text": True} | options
+        command = [*map(str, arguments)]
+        variables = {"PYTHONPATH": str(plugin), "MARKS": str(plugin)}
+        if wait and not options:
+            with monkeypatch.context() as patch:
+                patch.setattr(registry, "_listed", cache(registry._listed.__wrapped__))
+                patch.delitem(sys.modules, "sleepy", raising=False)
+                patch.syspath_prepend(str(plugin))
+                for name, value in variables.items():
+                    patch.setenv(name, value)
+                status = main(command)
+            return subprocess.CompletedProcess(command, status, *capsys.readouterr())
+        command = [sys.executable, "-m", "pacb_models", *command]
+        options = {"env": {**os.environ, **variables}, "text": True} | options
         if wait:
             return subprocess.run(command, capture_output=True, check=False, timeout=300, **options)
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)

@@ -30,7 +30,6 @@ from pacb_models.commands.program import main
 from pacb_models.errors import InputError, RunStopped
 
 from ..conftest import slowness
-from ..dask_cluster import Cluster
 from ..small_data import small_dataset
 
 # Processes of a cluster start, are killed, and are missed only after a while.
@@ -38,19 +37,15 @@ pytestmark = [pytest.mark.outside, pytest.mark.timeout(300)]
 
 
 @pytest.fixture
-def cluster(tmp_path):
-    folder = tmp_path / "cluster"
-    folder.mkdir()
-    (folder / "spread_work.py").write_text(WORK)
-    running = Cluster(folder, folder)
-    yield running
-    running.close()
+def cluster(start_cluster, tmp_path):
+    (tmp_path / "spread_work.py").write_text(WORK)
+    return start_cluster(tmp_path)
 
 
 @pytest.fixture
 def work(cluster, monkeypatch, tmp_path):
     """The functions that the workers can import, here too."""
-    monkeypatch.syspath_prepend(str(tmp_path / "cluster"))
+    monkeypatch.syspath_prepend(str(tmp_path))
     sys.modules.pop("spread_work", None)
     return importlib.import_module("spread_work")
 
@@ -257,7 +252,7 @@ def test_an_interrupt_is_answered_while_nobody_else_does(cluster, tmp_path, who)
         "for item, _ in spread(spread_work.napping, range(1000), {!r}):\n    print(item, flush=True)\n"
     )
     command = [sys.executable, "-c", program.format(cluster.address)]
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "cluster")}
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     running = subprocess.Popen(command, env=environment, **pipes)
     assert running.stdout.readline()
@@ -296,20 +291,16 @@ def test_a_fit_begins_anew_when_a_worker_takes_its_data_along(cluster, work, cap
     assert fitted_on(None, lambda: 3) == 3
 
 
-def test_workers_without_the_package_are_one_sentence(tmp_path, capsys):
+def test_workers_without_the_package_are_one_sentence(start_cluster, tmp_path, capsys):
     """The package is there and cannot be imported, as where a dependency of it is missing."""
     (tmp_path / "pacb_models").mkdir()
     (tmp_path / "pacb_models/__init__.py").write_text("import nothing_of_this_name\n")
-    bare = Cluster(tmp_path, tmp_path)
-    try:
-        out = tmp_path / "x.csv"
-        command = ["train", "wdbc", "--count", "4", "--out", str(out)]
-        assert main([*command, "--dask", bare.address]) == 2
-        (line,) = capsys.readouterr().err.splitlines()[-1:]
-        assert "the workers cannot run pacb-models" in line and "nothing_of_this_name" in line
-        assert not out.exists()
-    finally:
-        bare.close()
+    out = tmp_path / "x.csv"
+    command = ["train", "wdbc", "--count", "4", "--out", str(out)]
+    assert main([*command, "--dask", start_cluster(tmp_path).address]) == 2
+    (line,) = capsys.readouterr().err.splitlines()[-1:]
+    assert "the workers cannot run pacb-models" in line and "nothing_of_this_name" in line
+    assert not out.exists()
 
 
 def test_solvers_that_a_worker_lacks_are_named():
@@ -329,7 +320,7 @@ def test_reproduction_on_a_cluster_is_the_same_and_survives_a_killed_worker(clus
     compute([item], Study(embedded_tables()), here, resume=False)
     compute([item], Study(embedded_tables(), dask=cluster.address, report=kill_one), there, resume=False)
     name = "results/change-of-measure.json"
-    assert cluster.workers[0].poll() is not None
+    assert not cluster.workers[0].is_running()
     assert (there / name).read_bytes() == (here / name).read_bytes()
 
 
