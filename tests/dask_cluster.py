@@ -13,9 +13,10 @@ from functools import cache
 
 import psutil
 
-#: Imports Dask once, and is forked into every scheduler and worker.
+#: Imports Dask, and what workers train with, once; forked into every scheduler and worker.
 MOTHER = """
 import json, os, signal, sys
+import sklearn.svm
 from distributed.cli import dask_scheduler, dask_worker
 
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)

@@ -104,7 +104,7 @@ def problems():
 
 def many():
     recipes = [Problem(f"equal-H{k}", "made up", equal_risks, {"count": k}) for k in range(10, 30)]
-    cells = [Cell(recipe, "sleeper", {"nap": 0.2}) for recipe in recipes]
+    cells = [Cell(recipe, "sleeper", {"nap": 0.1}) for recipe in recipes]
     return Suite("many", "twenty naps", tuple(cells), time_limit=10.0)
 
 
@@ -118,7 +118,7 @@ def hostile():
     ways = ("text", "none", "scalar", "exit", "interrupt", "mute", "memory", "child", "fork", "")
     problem = Problem("equal-H2", "made up", equal_risks, {"count": 2})
     cells = [Cell(problem, "hostile", {"how": how, "mark": f"{os.environ['MARKS']}/{how}"}) for how in ways]
-    return Suite("hostile", "everything", tuple(cells), time_limit=5.0)
+    return Suite("hostile", "everything", tuple(cells), time_limit=3.0)
 
 
 def growing():

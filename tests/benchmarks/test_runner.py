@@ -240,7 +240,8 @@ def test_a_cluster_that_falls_apart_stops_the_run_with_a_sentence(cluster, tmp_p
     assert len(read_rows(tmp_path / "out")) == 40
 
 
-def test_dask_without_a_cluster_is_one_sentence(pacb, tmp_path):
+def test_dask_without_a_cluster_is_one_sentence(pacb, tmp_path, monkeypatch):
+    monkeypatch.setattr("pacb_models.cluster.ANSWER", 1.0)
     for address in ("tcp://127.0.0.1:9", "nonsense"):
         result = pacb("bench", "--suite", "troubles", "--dask", address, "--out", tmp_path / "out", "--no-report")
         assert result.returncode == 2
