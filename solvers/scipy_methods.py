@@ -81,7 +81,7 @@ def minimise(
         except _Stationary as found:
             (x,) = found.args
     if stationary(x):
-        return oracle.met_tolerance(oracle.cleaned(coordinates.posterior(x)), iterations)
+        return oracle.met_tolerance(coordinates.posterior(x), iterations)
     if iterations >= most:
         return oracle.reached_iterations(iterations)
     return oracle.found_nothing_better(coordinates.posterior(x), iterations)

@@ -110,7 +110,7 @@ def _adam(oracle: Oracle, start: np.ndarray, options: Options, learning_rate: fl
     except TimeUp:
         return oracle.reached_deadline(step)
     message = f"Adam made its {steps} steps."
-    return oracle.outcome(oracle.cleaned(oracle.best_posterior), "iteration_limit", message, steps)
+    return oracle.outcome(oracle.best_posterior, "iteration_limit", message, steps)
 
 
 SOLVER = Softmax()
