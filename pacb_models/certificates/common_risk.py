@@ -20,7 +20,7 @@ from ..numerics.common_risk import common_risk as root
 from .binomial import EPSILON, SCALAR, Tail, tail, tails_at
 from .scores import Array, Spread, TieSplit
 
-_CLOSE = 1e-7  # a further step would be of its square
+_CLOSE = 1e-7  # the bound is off by its square
 _NOTHING = Total(-math.inf, 0.0, 0.0, 0.0)
 _BEYOND = Tail(0.0, math.inf, 0.0)
 _FEW = 11  # so many tails are computed faster one by one
@@ -176,9 +176,10 @@ class _Sums:
         inside = (self.levels > _positive_from(self.scoring, at)[self.group]).nonzero()[0]
         if not inside.size:
             return _NOTHING
-        mine = self.group, self.items, self.levels, self.counts
-        fewer = inside.size < self.items.size
-        group, self.chosen, levels, counts = (part[inside] for part in mine) if fewer else mine
+        group, self.chosen, levels, counts = self.group, self.items, self.levels, self.counts
+        fewer = inside.size < group.size
+        if fewer:
+            group, self.chosen, levels, counts = group[inside], self.chosen[inside], levels[inside], counts[inside]
         score = self.scoring.score(Tail(*(part[group] for part in at)), self.keys[group], self.m, t, levels)
         value, slope, bend = float(counts @ score.value), float(counts @ score.slope), float(counts @ score.bend)
         if value <= 0.0:  # by rounding

@@ -44,16 +44,16 @@ class Root(NamedTuple):
 def common_risk(total_at: Callable[[float], Total], left: float, right: float, close: float) -> Root:
     """The root between ``left`` and ``right``, by Halley's method for the sum's logarithm from ``right``.
 
-    Powers and exponentials, of which the sums consist, become nearly straight by it. It ends with a step of less than
-    the share ``close``; the last call of ``total_at`` is at the t that the bound belongs to.
+    Powers and exponentials, of which the sums consist, become nearly straight by it. It ends where the logarithm is
+    below ``close``, or below its error; the last call of ``total_at`` is at the t that the bound belongs to.
     """
     t = right
     for count in itertools.count(1):
         at = total_at(t)
         left, right = (left, t) if at.value >= 0.0 else (t, right)
-        step = _halley(at)
-        if abs(step) <= close * t or right - left <= 4.0 * _EPSILON * right or count == _MOST_STEPS:
+        if abs(at.value) <= max(close, at.error) or right - left <= 4.0 * _EPSILON * right or count == _MOST_STEPS:
             break
+        step = _halley(at)
         # Rounding and curvature may lead astray.
         t = t + step if left < t + step < right else 0.5 * (left + right)
     if not at.slope > 0.0:

@@ -61,7 +61,7 @@ def test_sums_of_powers(power, right):
         def exact(t: mp.mpf) -> mp.mpf:
             return sum(mp.mpf(w) * max(t - mp.mpf(l), 0) ** mp.mpf(power) for w, l in zip(weights, risks, strict=True))
 
-        found = common_risk(total_at, 0.1, right, 1e-15)
+        found = common_risk(total_at, 0.1, right, 0.0)
         assert exact(mp.mpf(found.low)) <= 1 <= exact(mp.mpf(found.high))
         assert found.high - found.low <= 1e-11 and found.evaluations <= 60
         rough = common_risk(total_at, 0.1, right, 1e-4)
