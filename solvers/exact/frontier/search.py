@@ -132,9 +132,9 @@ class Search:
         """Points of the frontier as columns; the balance of those that are not for finding turns is left out."""
         self.evaluations += z.size
         lines = self.frontier.lines(z)
-        points = np.ones((6, z.size))
+        points = np.empty((6, z.size))
         points[0], points[1], points[2], points[3], _ = z, *lines
-        points[4] = self.balance(lines) if for_turns else math.nan
+        points[4], points[5] = self.balance(lines) if for_turns else math.nan, 1.0
         return points
 
     # -- Turns -------------------------------------------------------------------------------------------------------
@@ -329,10 +329,9 @@ class Search:
         table[:2, 0] = self.start
         table[:, 1:-1] = self.points[X : SLOPE + 1]
         x, (size, slope) = table[0], table[1:, :-1]
-        fall, rise, turn = table[:, 1:] - table[:, :-1]
-        across = -fall
+        across, drop, turn = table[:, :-1] - table[:, 1:]
         # How far the next point is above this line, and so how far before it the two lines meet.
-        ahead = (rise + slope * fall) / turn
+        ahead = (drop + slope * across) / turn
         ahead[-1] = 0.0
         # Lines that touch the frontier meet between the points where they do, whatever rounding says.
         between = np.fmin(np.fmax(ahead, 0.0), across)
