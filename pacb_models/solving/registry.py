@@ -72,20 +72,20 @@ def solver_identity(name: str) -> str:
 
 def get_solver(name: str) -> Solver:
     """The registered solver of that name."""
-    return _loaded(name, in_files())
-
-
-@cache
-def _loaded(name: str, files: tuple[FileEntry, ...]) -> Solver:
-    points = _listed(files)
+    points = _entry_points()
     if name in _RENAMED and name not in points:
         raise InputError(f"solver is {name!r}, which is called {_RENAMED[name]} now.")
     if name not in points:
         raise InputError(f"solver is {name!r}; it must be 'auto' or one of {', '.join(map(repr, points))}.")
+    return _loaded(points[name])
+
+
+@cache
+def _loaded(entry: Any) -> Solver:
     try:
-        return load(points[name], _solver)
+        return load(entry, _solver)
     except PluginError as reason:
-        return _Unloadable(name, str(reason).rstrip("."))
+        return _Unloadable(entry.name, str(reason).rstrip("."))
 
 
 def _solver(found: object) -> Solver:
@@ -167,7 +167,8 @@ def choose(problem: Problem, solver: str | Solver) -> Solver:
 def _automatic(problem: Problem) -> Solver:
     """The first exact solver that can, else the first that can. Exact ones are listed first, so few are imported."""
     fallback = None
-    for method in map(get_solver, solver_names()):
+    for entry in _entry_points().values():
+        method = _loaded(entry)
         if _asked(method.refusal, problem) is not None or _asked(method.missing) is not None:
             continue
         if method.exact:

@@ -3,8 +3,8 @@
     python -m pacb_models.benchmarks.studies.speed.commits bcf1fb3 [--sizes 50 1990 1000000] [--rounds 5]
 
 Each commit is laid out in a folder of its own and measured in a process of its own, one after the other, round after
-round; the best time of each counts. The second time is what ``pm.solve`` spends outside of the method. Large sets are also
-set against a sort of the same risks.
+round; the best time of each counts. The second time is what ``pm.solve`` spends outside of the method. Large sets are
+also set against a sort of the same risks.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ NEARBY = 1e-4
 NEAR, STEEP = 2.0, (0.3, 0.15)
 #: Where, and how often, one is looked for between two points.
 WITHIN, CLOSER = np.array([0.2, 0.35, 0.45, 0.55, 0.65, 0.8]), 4
-#: The two ends of an interval, and of none.
-ENDS, NOWHERE = np.array([[0], [1]]), np.zeros((2, 0))
+#: From a point to itself and to the next one.
+ENDS = np.array([[0], [1]])
 #: A turn is known when a step of interpolation is this short, relative: the next one would be nearly of its square. To
 #: draw lines around it the first number is enough; between them a parabola and a line tell it as well as each other.
 CLOSE_BY, CLOSE, ALIKE = 1e-4, 1e-8, 1e-11
@@ -161,10 +161,11 @@ class Search:
         self._from_falling_to_rising(self.look(self._net(math.log(slope))))
         steep = STEEP[0] * self.start[0]
         for _ in range(CLOSER):
-            low, high = doubtful_intervals(self.points, steep)
-            if not low.size:
+            doubtful = doubtful_intervals(self.points, steep)
+            if not doubtful:
                 break
-            self._insert(self.look((low[:, None] + (high - low)[:, None] * WITHIN).ravel()))
+            low, high = self.points[Z].take(np.hstack(doubtful))[:, :, None]
+            self._insert(self.look((low + (high - low) * WITHIN).ravel()))
             steep = STEEP[1] * self.start[0]
         self._find_turns(self.points)
 
@@ -257,10 +258,10 @@ class Search:
         Parabolas in the value through the last three points; the middle where they lead out of the interval.
         """
         last = math.nan
-        narrow = CLOSE if self.frontier.costly else 1e-6 * CLOSE
+        narrow, jumps = CLOSE if self.frontier.costly else 1e-6 * CLOSE, self.frontier.jumps
         for _ in range(100):
             # Where the frontier jumps there is nothing to interpolate.
-            new = math.nan if self.frontier.jumps else interpolated(values, z)[0]
+            new = math.nan if jumps else interpolated(values, z)[0]
             if abs(new - last) <= close * max(abs(last), 1.0):
                 return min(max(new, low), high)
             if not low < new < high:
@@ -326,9 +327,9 @@ class Search:
         """Where neighbouring lines meet: first with that of the prior, last with that of the smallest risk."""
         # The prior, the points, and the end, of which only the risk counts.
         table = np.zeros((3, self.points.shape[1] + 2))
-        table[:2, 0] = self.start
+        table[0, 0], table[1, 0] = self.start
         table[:, 1:-1] = self.points[X : SLOPE + 1]
-        x, (size, slope) = table[0], table[1:, :-1]
+        x, size, slope = table[0], table[1, :-1], table[2, :-1]
         across, drop, turn = table[:, :-1] - table[:, 1:]
         # How far the next point is above this line, and so how far before it the two lines meet.
         ahead = (drop + slope * across) / turn
@@ -412,19 +413,21 @@ class Search:
         return LocalMinimum(turn.bound, turn.L, value, support)
 
 
-def doubtful_intervals(points: np.ndarray, steep: float) -> np.ndarray:
-    """Ends of intervals in which a pair of turns may hide between points: where the balance comes near zero without
-    reaching it, and where the empirical risk falls steeply, as it does when many classifiers lose their weight at once.
-    """
-    fall, balance, hidden = points[X, :-1] - points[X, 1:], points[BALANCE], []
+def doubtful_intervals(points: np.ndarray, steep: float) -> list[np.ndarray]:
+    """Intervals, as the numbers of the points at their two ends, in which a pair of turns may hide: where the balance
+    comes near zero without reaching it, and where the empirical risk falls steeply, as it does when many classifiers
+    lose their weight at once."""
+    x, balance, found = points[X], points[BALANCE], []
+    fall = x[:-1] - x[1:]
     if fall[fall.argmax()] > steep:
-        hidden.append((fall > steep).nonzero()[0] + ENDS)
-    rises, falls = balance[1:] > balance[:-1], balance[1:] < balance[:-1]
+        found.append((fall > steep).nonzero()[0] + ENDS)
+    before, after = balance[:-1], balance[1:]
+    falls = after < before
     if np.count_nonzero(falls):
-        here = balance[1:-1]
+        here, rises = balance[1:-1], after > before
         towards = np.where(here < 0.0, rises[:-1] & falls[1:], falls[:-1] & rises[1:])
-        hidden.append((towards & (np.abs(here) < NEAR)).nonzero()[0] + 2 * ENDS)
-    return points[Z].take(np.hstack(hidden)) if hidden else NOWHERE
+        found.append((towards & (np.abs(here) < NEAR)).nonzero()[0] + 2 * ENDS)
+    return [places for places in found if places.size]
 
 
 def enclosing(row: np.ndarray, i: int) -> list[float]:
