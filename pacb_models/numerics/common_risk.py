@@ -45,7 +45,7 @@ def common_risk(total_at: Callable[[float], Total], left: float, right: float, c
     """The root between ``left`` and ``right``, by Halley's method for the sum's logarithm from ``right``.
 
     Powers and exponentials, of which the sums consist, become nearly straight by it. It ends where the logarithm is
-    below ``close``, or below what rounding makes of it; the last call of ``total_at`` is at the t that the bound belongs to.
+    below ``close``, or below its rounding; the last call of ``total_at`` is at the t that the bound belongs to.
     """
     t = right
     for count in itertools.count(1):
