@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..immutable import Immutable
-from .binomial import EPSILON, SCALAR
+from .binomial import EPSILON
 from .certificate import Certificate, frozen
 from .common_risk import CommonRisk, common_risk
 from .limits import levels_of, limit, limits, uniform_level
-from .scores import Array, Spread, TieSplit, level_of_convexity
+from .scores import Array, Spread, TieSplit, level_of_one
 from .support_function import support_function
 
 
@@ -113,7 +113,7 @@ def shared_bound(k: float, ties: int, m: int, level: float) -> tuple[float, floa
     box = limit(k, float(m), level)
     if ties == 1 or box >= 1.0:
         return box, box, True
-    if k > 0.0 and level > level_of_convexity(k, float(m), SCALAR):
+    if k > 0.0 and level > level_of_one(k, float(m)):
         return box, box, False
     return min(limit(k, float(m), level, 1.0 / ties) * (1.0 + 2.0 * EPSILON), box), box, True
 
