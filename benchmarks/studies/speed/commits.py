@@ -74,8 +74,8 @@ def main() -> None:
                 best: dict[Path, dict[str, list[float]]] = {earlier: {}, ROOT: {}}
                 for _ in range(given.rounds):
                     for checkout, kept in best.items():
-                        for name, seconds in measured(checkout, size).items():
-                            kept[name] = list(map(min, seconds, kept.get(name, seconds)))
+                        for name, found in measured(checkout, size).items():
+                            kept[name] = list(map(min, found, kept.get(name, found)))
                 print(f"H = {size}")
                 for name, (seconds, outside) in best[ROOT].items():
                     sorts = f"  {seconds / best[ROOT]['argsort'][0]:6.2f} sorts" if size > 10_000 else ""
