@@ -45,13 +45,14 @@ def common_risk(total_at: Callable[[float], Total], left: float, right: float, c
     """The root between ``left`` and ``right``, by Halley's method for the sum's logarithm from ``right``.
 
     Powers and exponentials, of which the sums consist, become nearly straight by it. It ends where the logarithm is
-    below ``close``, or below its error; the last call of ``total_at`` is at the t that the bound belongs to.
+    below ``close``, or below its rounding; the last call of ``total_at`` is at the t that the bound belongs to.
     """
     t = right
     for count in itertools.count(1):
         at = total_at(t)
         left, right = (left, t) if at.value >= 0.0 else (t, right)
-        if abs(at.value) <= max(close, at.error) or right - left <= 4.0 * _EPSILON * right or count == _MOST_STEPS:
+        noise = max(at.error, 4.0 * _EPSILON * t * at.slope)
+        if abs(at.value) <= max(close, noise) or right - left <= 4.0 * _EPSILON * right or count == _MOST_STEPS:
             break
         step = _halley(at)
         # Rounding and curvature may lead astray.
