@@ -409,7 +409,7 @@ def test_large_sets_and_samples():
     [
         (
             {"errors": [0.046, 0.042], "m": 549},
-            r"errors\[0\] is 0.046; error counts are whole numbers: pass",
+            r"errors\[0\] is 0.046 \(and 1 more\); error counts are whole numbers: pass",
         ),
         ({"errors": [1, 2], "m": 1}, r"errors\[1\] is 2.0; a number of errors lies between 0 and m"),
         ({"errors": [], "m": 10}, "errors must be one-dimensional and not empty"),
