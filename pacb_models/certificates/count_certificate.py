@@ -7,11 +7,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .binomial import EPSILON, SCALAR
+from .binomial import EPSILON
 from .certificate import Certificate, frozen
 from .common_risk import CommonRisk, common_risk
 from .limits import levels_of, limit, uniform_level
-from .scores import Array, Spread, TieSplit, level_of_convexity
+from .scores import Array, Spread, TieSplit, level_of_one
 from .support_function import support_function
 
 
@@ -114,7 +114,7 @@ def _shared_minimum(errors: NDArray[np.int64], m: int, level: float) -> CommonRi
     tied = errors == fewest
     single, ties, k, size = int(tied.argmax()), int(np.count_nonzero(tied)), float(fewest), float(m)
     box = limit(k, size, level)
-    convex = ties == 1 or box >= 1.0 or fewest == 0 or level <= level_of_convexity(k, size, SCALAR)
+    convex = ties == 1 or box >= 1.0 or fewest == 0 or level <= level_of_one(k, size)
     if convex and ties > 1 and box < 1.0:
         bound = limit(k, size, level, 1.0 / ties) * (1.0 + 2.0 * EPSILON)
         if bound < box:

@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..numerics.common_risk import Root
 from ..numerics.inner import dot
 from ..problem import Judgement, Problem, relative
 from ..validation import check_posterior
-from .common_risk import ALMOST_ONE, Root, Sample, common_risk
+from .common_risk import ALMOST_ONE, Sample, common_risk
 from .penalties import Penalty, penalty_of
 from .worst_case import WorstCase, worst_case
 

@@ -162,10 +162,10 @@ class DirectModel:
     at_least: Any
     scale: Scale
 
-    def weights(self) -> np.ndarray | None:
-        """The posterior, from the multipliers; None when there are none."""
+    def readings(self, problem: DirectProblem) -> list[np.ndarray]:
+        """The posterior, from the multipliers; none where there are none."""
         values = self.at_least.dual_value
-        return None if values is None else self.scale.expand(np.ravel(values))
+        return [] if values is None else [self.scale.expand(np.ravel(values))]
 
 
 def build_direct(problem: DirectProblem) -> DirectModel:

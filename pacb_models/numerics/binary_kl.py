@@ -45,7 +45,8 @@ def divergence_term(a: np.ndarray, b: np.ndarray, difference: np.ndarray) -> np.
 def near_term(a: Numbers, difference: Numbers, v: Numbers, lib: Any) -> Numbers:
     square = lib.minimum(v * v, 1 / 9)
     # Of a small number the first terms are enough, which pays for single numbers.
-    reciprocals = _ODD_RECIPROCALS[-9:] if isinstance(square, float) and square < 0.01 else _ODD_RECIPROCALS
+    few = isinstance(square, float) and square < 0.05
+    reciprocals = _ODD_RECIPROCALS[-13 if square > 0.01 else -9 :] if few else _ODD_RECIPROCALS
     series: Numbers = 0.0
     for reciprocal in reciprocals:
         series = series * square + reciprocal
@@ -85,9 +86,9 @@ def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = "upper") -> Any:
     >>> kl_inverse([0.1, 0.2], 0.0).tolist()
     [0.1, 0.2]
     """
+    if side in SIDES and isinstance(q, float) and isinstance(budget, float) and 0.0 <= q <= 1.0 and budget >= 0.0:
+        return _scalar_inverse(float(q), float(budget), side == "lower")
     lower = check_choice("side", side, SIDES) == "lower"
-    if isinstance(q, float) and isinstance(budget, float) and 0.0 <= q <= 1.0 and budget >= 0.0:
-        return _scalar_inverse(float(q), float(budget), lower)
     q, budget = check_probabilities("q", q), _budgets(budget)
     if q.ndim == budget.ndim == 0:
         return _scalar_inverse(float(q), float(budget), lower)

@@ -1,14 +1,13 @@
 r"""The convex–concave procedure: minimise a tangent of the concave part, move there, repeat.
 
 ``variant="one-sided"`` minimises at each step the tangent plane of the concave outer function, a second-order cone
-program (:class:`~pacb_models.models.ccp_subproblems.OneSidedSubproblem`). The plane lies above the bound and touches
-it, so every iterate is a valid bound, no larger than the one before, and the procedure comes to rest at KKT points
-only. Where there are several, the start decides which. Rows, caps and floors of the problem stand in every subproblem.
+program (:class:`.subproblems.OneSidedSubproblem`). The plane lies above the bound and touches it, so every iterate is a
+valid bound, no larger than the one before, and the procedure comes to rest at KKT points only. Where there are several,
+the start decides which. Rows, caps and floors of the problem stand in every subproblem.
 
 ``variant="paper"`` is the procedure published for the kl distance. It linearises both sides of the equality that
 defines the bound, and each of its subproblems has a single feasible point, its own start
-(:class:`~pacb_models.models.ccp_subproblems.TwoSidedSubproblem`). It is kept to show that: the bounds it returns are
-those of its starts.
+(:class:`.subproblems.TwoSidedSubproblem`). It is kept to show that: the bounds it returns are those of its starts.
 
 The linear distance has no concave part. With the KL divergence the one-sided subproblem has the closed form
 :math:`q_i \propto p_i \exp(-l_i/c')`, so that the procedure is a fixed-point iteration; see ``fixed-point``.
@@ -24,15 +23,6 @@ from typing import Any
 import numpy as np
 
 from pacb_models.errors import InputError
-from pacb_models.models.ccp_subproblems import (
-    OneSidedSubproblem,
-    Point,
-    Step,
-    TwoSidedSubproblem,
-    check_paper_form,
-    evaluate,
-    tangent_ratio,
-)
 from pacb_models.models.convex import NormCone
 from pacb_models.optimality import kkt_residual
 from pacb_models.problem import BoundProblem, Problem
@@ -43,6 +33,15 @@ from pacb_models.validation import check_choice
 
 from ..options import check_options
 from ..starts import from_all_starts
+from .subproblems import (
+    OneSidedSubproblem,
+    Point,
+    Step,
+    TwoSidedSubproblem,
+    check_paper_form,
+    evaluate,
+    tangent_ratio,
+)
 
 VARIANTS = ("one-sided", "paper")
 
@@ -132,14 +131,8 @@ class Descent:
         self.iterations = 0
         #: The largest change of a weight that the last subproblem proposed.
         self.displacement = math.nan
+        #: Empty until it has ended.
         self.status = self.message = ""
-
-    @property
-    def ended(self) -> bool:
-        return self.status != ""
-
-    def end(self, status: str, message: str = "") -> None:
-        self.status, self.message = status, message
 
     def residual(self) -> float:
         """The KKT residual of the iterate."""
@@ -149,7 +142,7 @@ class Descent:
         """Move to a subproblem's solution, or end where that is impossible or useless."""
         self.iterations += 1
         if step.status == "MaxTime":
-            self.end("time_limit", "the time limit was reached inside a subproblem.")
+            self.status, self.message = "time_limit", "the time limit was reached inside a subproblem."
         elif step.posterior is None:
             self._rest(f"the subproblem was not solved ({step.status})")
         else:
@@ -172,17 +165,17 @@ class Descent:
         if flat:
             ratio, new_ratio = tangent_ratio(self.problem, behind), tangent_ratio(self.problem, ahead)
             if abs(new_ratio - ratio) <= self.tolerance * ratio:
-                self.end("optimal", "the bound is vacuous along the whole way.")
+                self.status, self.message = "optimal", "the bound is vacuous along the whole way."
         elif decrease <= self.tolerance * behind.bound and self.residual() <= self.tolerance:
-            self.end("optimal")
+            self.status = "optimal"
         elif decrease <= 0.0:
             self._rest("a step no longer lowers the bound")
 
     def _rest(self, reason: str) -> None:
         """End where no further move is possible: optimal when the descent has arrived, else not converged."""
         residual = self.residual()
-        status = "optimal" if residual <= OPTIMAL_RESIDUAL else "not_converged"
-        self.end(status, f"{reason}; the KKT residual there is {residual:.1e}.")
+        self.status = "optimal" if residual <= OPTIMAL_RESIDUAL else "not_converged"
+        self.message = f"{reason}; the KKT residual there is {residual:.1e}."
 
     def outcome(self) -> Outcome:
         """The point where it ended."""
@@ -201,12 +194,13 @@ def descend(
 ) -> Descent:
     """Solve subproblems from one start until the descent ends; ``deadline`` is a reading of :func:`time.monotonic`."""
     descent = Descent(problem, start, tolerance, trace)
-    while not descent.ended:
+    while not descent.status:
         seconds = deadline - time.monotonic()
         if seconds <= 0.0:
-            descent.end("time_limit", "the time limit was reached.")
+            descent.status, descent.message = "time_limit", "the time limit was reached."
         elif descent.iterations == max_iterations:
-            descent.end("iteration_limit", f"max_iterations={max_iterations} steps were not enough; raise it.")
+            message = f"max_iterations={max_iterations} steps were not enough; raise it."
+            descent.status, descent.message = "iteration_limit", message
         else:
             descent.take(solve(descent.point, seconds))
     return descent

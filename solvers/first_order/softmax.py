@@ -21,6 +21,7 @@ from pacb_models.validation import check_choice, check_positive
 from ..coordinates import Logits
 from ..options import Options, check_options
 from ..oracle import Oracle, TimeUp
+from ..scipy_methods import minimise
 from ..starts import from_all_starts, with_all
 from . import lbfgsb
 from .descent import FirstOrder
@@ -75,16 +76,17 @@ class Softmax(FirstOrder):
         limit = LIMITS[method] if max_iterations is None else max_iterations
         options = check_options(problem, start, starts, seed, tolerance, limit, time_limit, trace)
 
-        def minimise(q: np.ndarray) -> Outcome:
+        def descend(q: np.ndarray) -> Outcome:
             # The logit of a weight of zero has no slope that would bring it back.
             q = with_all(problem, q)
             oracle = Oracle(problem, options)
             if method == "adam":
                 return _adam(oracle, q, options, learning_rate)
             logits = Logits(oracle, np.sqrt(problem.prior * problem.size))
-            return lbfgsb.minimise(logits, q, None, options, partial(lbfgsb.brought_back, oracle))
+            better = partial(lbfgsb.brought_back, oracle)
+            return minimise(logits, q, options, "L-BFGS-B", lbfgsb.SETTINGS, again=True, better=better)
 
-        return from_all_starts(problem, options, minimise)
+        return from_all_starts(problem, options, descend)
 
 
 def _adam(oracle: Oracle, start: np.ndarray, options: Options, learning_rate: float) -> Outcome:
@@ -108,7 +110,7 @@ def _adam(oracle: Oracle, start: np.ndarray, options: Options, learning_rate: fl
     except TimeUp:
         return oracle.reached_deadline(step)
     message = f"Adam made its {steps} steps."
-    return oracle.outcome(oracle.cleaned(oracle.best_posterior), "iteration_limit", message, steps)
+    return oracle.outcome(oracle.best_posterior, "iteration_limit", message, steps)
 
 
 SOLVER = Softmax()

@@ -15,8 +15,8 @@ from scipy.stats import ks_2samp
 
 import pacb_models as pm
 from pacb_models.benchmarks.problems.risks import load_risk_table
-from pacb_models.models.ccp_subproblems import OneSidedSubproblem, TwoSidedSubproblem, evaluate, tangent_ratio
 from pacb_models.solvers.convex.ccp import descend, subproblem
+from pacb_models.solvers.convex.subproblems import OneSidedSubproblem, TwoSidedSubproblem, evaluate, tangent_ratio
 from pacb_models.solvers.starts import starting_posteriors
 
 from ..drawn import priors, some_weights, weights

@@ -44,6 +44,7 @@ def main() -> None:
         "no ties": lambda: _bounds(pm.certify(errors, 549)),
         "ties": lambda: _bounds(pm.certify(errors // 8, 549)),
         "any prior": lambda: _bounds(pm.certify(errors, 549, prior=weights)),
+        "any prior, ties": lambda: _bounds(pm.certify(errors // 8, 549, prior=weights)),
         "bound_of a posterior": lambda: pm.certify(errors, 549).bound_of(weights),
     }
     show("50 classifiers, m = 549", best_seconds(small, 50 * given.repeats))
