@@ -1,4 +1,4 @@
-r"""The minimisation of a direct bound as a CVXPY problem and as a Pyomo model: maximise the common risk,
+r"""The minimisation of a direct bound as a CVXPY problem: maximise the common risk,
 
 .. math:: \max_{t, l}\ t \quad\text{s.t.}\quad l_i \ge t, \quad \sum_i p_i G(\hat l_i, l_i) \le I/\delta .
 
@@ -20,16 +20,12 @@ from ..direct.common_risk import Sample, upper_end
 from ..direct.penalties import Power
 from ..errors import UnsupportedProblemError
 from ..solver import unmet
-from .algebra import elementwise, object_array
 
 if TYPE_CHECKING:
     import cvxpy as cp
-    import pyomo.environ as pyo
 
     from ..direct.problem import DirectProblem
 
-#: Added to a distance relative to its budget before it is raised to a power.
-TINY = 1e-16
 #: Weights of this share of the largest are left out of a model.
 _NO_WEIGHT = 1e-20
 
@@ -92,34 +88,23 @@ def scale_of(problem: DirectProblem) -> Scale:
     )
 
 
-class ExcessAlgebra:
-    """The operations in which a distance is written as a function of the excesses, a vector; see ``express_excess``."""
+class Cones:
+    """The operations in which a distance is written as a function of the excesses, a vector; see ``express_excess``.
 
-    def times(self, factor: np.ndarray, x: Any) -> Any:
-        """``k x``, elementwise."""
-        return factor * x
-
-    def power(self, factor: np.ndarray, x: Any, exponent: int) -> Any:
-        """``k x^n`` with an even exponent, elementwise."""
-        return factor * x**exponent
-
-    def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Any:
-        r""":math:`k\,a\,h(x/a)` with :math:`h(z) = z - \ln(1+z)`, elementwise; ``k x`` where ``a`` is zero."""
-        raise NotImplementedError
-
-
-class Cones(ExcessAlgebra):
-    """CVXPY's expressions that are not below what they stand for, and the cones that make them so."""
+    Each is one of CVXPY's expressions that are not below what they stand for, and the cones that make them so.
+    """
 
     def __init__(self, scale: Scale) -> None:
         self.size, self.constraints = scale.size, list[Any]()
 
     def times(self, factor: np.ndarray, x: Any) -> Any:
+        """``k x``, elementwise."""
         import cvxpy as cp
 
         return cp.multiply(factor, x)
 
     def power(self, factor: np.ndarray, x: Any, exponent: int) -> Any:
+        """``k x^n`` with an even exponent, elementwise."""
         import cvxpy as cp
 
         term = cp.Variable(self.size)
@@ -128,6 +113,7 @@ class Cones(ExcessAlgebra):
         return term
 
     def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Any:
+        r""":math:`k\,a\,h(x/a)` with :math:`h(z) = z - \ln(1+z)`, elementwise; ``k x`` where ``a`` is zero."""
         import cvxpy as cp
         import scipy.sparse
 
@@ -141,17 +127,6 @@ class Cones(ExcessAlgebra):
         self.constraints.append(cp.ExpCone(first - term, weights, weights + first))
         places = (np.ones(where.size), (where, np.arange(where.size)))
         return total + scipy.sparse.csr_matrix(places, (self.size, where.size)) @ term
-
-
-class PyomoExcess(ExcessAlgebra):
-    """Pyomo's expressions in vectors of objects."""
-
-    def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Any:
-        import pyomo.environ as pyo
-
-        parts = part.tolist()
-        terms = [each - a * pyo.log(1.0 + each / a) if a > 0.0 else each for a, each in zip(parts, x)]
-        return factor * object_array(terms)
 
 
 @dataclass
@@ -191,39 +166,3 @@ def build_direct(problem: DirectProblem) -> DirectModel:
         certain = np.flatnonzero(scale.risks >= 1.0)
         constraints += [x[certain] == 0.0] if certain.size else []
     return DirectModel(cp.Problem(cp.Maximize(t), constraints), at_least, scale)
-
-
-def direct_pyomo_model(problem: DirectProblem) -> pyo.ConcreteModel:
-    """The model for nonlinear solvers: ``x[i] >= 0`` are excesses, ``t`` the common risk, and ``above[i]`` has the
-    posterior as its multipliers. The Hessian is a diagonal.
-
-    For orders the budget is the norm's p-th power, for KL the sum of exponentials. It starts where all true risks are
-    half way to the upper end of the common risk.
-    """
-    import pyomo.environ as pyo
-
-    scale, penalty = scale_of(problem), problem.penalty
-    model = pyo.ConcreteModel(name=f"{problem.distance}-{problem.divergence}, direct bound")
-    # A classifier that always errs has nothing above its risk.
-    below_one = problem.distance_function.below_one
-    inside = np.flatnonzero(scale.risks < 1.0) if below_one else np.arange(scale.size)
-    risks = scale.risks[inside]
-    highest = (1.0 - risks) / scale.unit if below_one else np.full(inside.size, np.inf)
-    start = np.minimum(np.maximum(0.5 - scale.above[inside], -0.5 if penalty.signed else 1e-3), 0.5 * highest)
-    model.t = pyo.Var(initialize=0.4)
-    model.x = pyo.Var(inside.tolist(), initialize=dict(zip(inside.tolist(), start.tolist())))
-    for variable, upper in zip(model.x.values(), highest.tolist()):
-        variable.setlb(None if penalty.signed else 0.0)
-        variable.setub(upper if upper < math.inf else None)
-    model.above = pyo.Constraint(inside.tolist(), rule=lambda m, i: float(scale.above[i]) + m.x[i] >= m.t)
-    excess = scale.unit * object_array(list(model.x.values()))
-    factors = scale.factors(problem)[inside]
-    phi = problem.distance_function.express_excess(PyomoExcess(), risks, excess, factors)
-    if isinstance(penalty, Power):
-        # A distance rounds below zero where the excess is tiny, and a negative number has no power.
-        shares = (phi + TINY) ** penalty.power
-    else:
-        shares = elementwise(pyo.exp)(phi + scale.log_weights[inside])
-    model.budget = pyo.Constraint(expr=pyo.quicksum(shares) <= scale.left)
-    model.bound = pyo.Objective(expr=-model.t)
-    return model

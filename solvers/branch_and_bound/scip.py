@@ -68,6 +68,20 @@ class Scip(Solver):
     risk, KL and high Rényi orders far earlier end at the time limit, with the lower bound reached so far. SCIP runs in
     a process of its own, which it may end. Its weights are right to about 1e-3 and are polished by ``mirror``, under
     constraints by ``fixed-point``; the lower bound is SCIP's dual bound less its tolerance, and nothing in it is ours.
+
+    Options
+    -------
+    start : array of shape (H,), optional
+        A posterior that SCIP knows from the beginning; by default the best of the prior and a few Gibbs posteriors, and
+        a few steps of ``mirror``.
+    time_limit : float, optional
+        Seconds of wall-clock time, after which the lower bound reached so far is reported.
+    options : dict, optional
+        SCIP's own parameters, for instance ``{"limits/gap": 1e-4, "limits/nodes": 1000}``.
+    polish : bool
+        False leaves the weights as SCIP has them.
+
+    ``details`` has SCIP's own status, the number of nodes and SCIP's dual bound.
     """
 
     name = "scip"
@@ -87,26 +101,6 @@ class Scip(Solver):
         options: dict[str, Any] | None = None,
         polish: bool = True,
     ) -> Outcome:
-        """Minimise the bound by branch and bound.
-
-        Parameters
-        ----------
-        problem : BoundProblem
-        start : array of shape (H,), optional
-            A posterior that SCIP knows from the beginning; by default the best of the prior and a few Gibbs posteriors,
-            and a few steps of ``mirror``.
-        time_limit : float, optional
-            Seconds of wall-clock time, after which the lower bound reached so far is reported.
-        options : dict, optional
-            SCIP's own parameters, for instance ``{"limits/gap": 1e-4, "limits/nodes": 1000}``.
-        polish : bool
-            False leaves the weights as SCIP has them.
-
-        Returns
-        -------
-        Outcome
-            With ``lower_bound``; ``details`` has SCIP's own status, the number of nodes and SCIP's dual bound.
-        """
         deadline = deadline_after(time_limit)
         if options is not None and not isinstance(options, dict):
             raise InputError(f"options is {options!r}; it must be a dict of SCIP's parameters.")

@@ -35,6 +35,16 @@ class Softmax(FirstOrder):
 
     L-BFGS is accurate with the KL divergence; with χ² it comes slowly to weights that should be zero. Adam, as it is
     commonly run, ends short of the minimum. Both end in the minimum next to their start.
+
+    Options
+    -------
+    method : {"lbfgs", "adam"}
+    learning_rate : float
+        Adam's first step.
+    max_iterations : int, optional
+        By default 100 000 for L-BFGS and 2000 for Adam, whose step falls to zero over that many.
+    start, starts, seed, tolerance, time_limit, trace : the common options
+        As for every solver; see :mod:`pacb_models.solvers.options`.
     """
 
     name = "softmax"
@@ -53,24 +63,6 @@ class Softmax(FirstOrder):
         time_limit: float | None = None,
         trace: bool = False,
     ) -> Outcome:
-        """Minimise the bound over the logits of the weights.
-
-        Parameters
-        ----------
-        problem : BoundProblem or DirectProblem
-        method : {"lbfgs", "adam"}
-        learning_rate : float
-            Adam's first step.
-        max_iterations : int, optional
-            By default 100 000 for L-BFGS and 2000 for Adam, whose step falls to zero over that many.
-        start, starts, seed, tolerance, time_limit, trace
-            As for every solver; see :mod:`pacb_models.solvers.options`.
-
-        Returns
-        -------
-        Outcome
-            ``details`` has ``function_evaluations`` and ``gradient_evaluations``.
-        """
         check_choice("method", method, list(LIMITS))
         check_positive("learning_rate", learning_rate)
         limit = LIMITS[method] if max_iterations is None else max_iterations
