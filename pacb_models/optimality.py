@@ -59,18 +59,18 @@ def residual_at(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slope
     gradients = _gradient(problem, q, size, slopes)
     if problem.posteriors is not None:
         return _constrained_residual(problem, q, size, slopes, gradients)
+    finite = math.isfinite(slopes.L)
     # Zero times an infinite slope is no number; looking for zeros is worth its time only then.
-    held = slice(None) if math.isfinite(slopes.L) else q > 0.0
-    mean = dot(q[held], gradients[held])
+    mean = dot(q, gradients) if finite else dot(q[q > 0.0], gradients[q > 0.0])
     if not problem.divergence_function.steep:
-        return max(mean - float(np.minimum.reduce(gradients)), 0.0)
-    if not math.isfinite(slopes.L):
+        return max(mean - gradients.item(gradients.argmin()), 0.0)
+    if not finite:
         wanted = np.where(problem.risks > NO_RISK, 0.0, problem.prior)
         gradients = np.where(np.isinf(gradients), mean, gradients)
         off_support = _decrease_from_zero_risk(problem, slopes.value)
         return off_support + dot(np.maximum(q, wanted / np.add.reduce(wanted)), np.abs(gradients - mean))
     if slopes.T > 0.0:
-        exponents = -(slopes.L / slopes.T) * (problem.risks - np.minimum.reduce(problem.risks))
+        exponents = -(slopes.L / slopes.T) * (problem.risks - problem.risks[problem.risks.argmin()])
         wanted = problem.prior * np.exp(exponents)
     else:
         wanted = problem.prior

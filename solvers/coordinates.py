@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from pacb_models.numerics.inner import dot
 from pacb_models.problem import Problem
 from pacb_models.solving.judging import onto_simplex
 
@@ -12,14 +11,26 @@ from .oracle import Oracle
 
 
 class Coordinates:
-    """Variables that stand for a posterior."""
+    """Variables that stand for a posterior, in units of a scale.
 
-    def __init__(self, oracle: Oracle):
-        self.oracle = oracle
+    Minimisers ask for values off the simplex, where a bound need not exist: :meth:`weights` are normalised first, which
+    changes nothing on the simplex.
+    """
+
+    def __init__(self, oracle: Oracle, scale: np.ndarray | float):
+        self.oracle, self.prior, self.scale = oracle, oracle.problem.prior, scale
         self._last: tuple[np.ndarray, np.ndarray] | None = None
 
     def point(self, posterior: np.ndarray) -> np.ndarray:
         """The variables of a posterior."""
+        raise NotImplementedError
+
+    def weights(self, x: np.ndarray) -> np.ndarray:
+        """The weights that the variables stand for, but for a factor."""
+        raise NotImplementedError
+
+    def gradient(self, x: np.ndarray) -> np.ndarray:
+        """The derivatives of the bound with respect to the variables."""
         raise NotImplementedError
 
     def posterior(self, x: np.ndarray) -> np.ndarray:
@@ -30,42 +41,13 @@ class Coordinates:
         if not np.isfinite(x).all():
             return self.oracle.best_posterior
         if self._last is None or not np.array_equal(x, self._last[0]):
-            self._last = x.copy(), self._posterior(x)
+            q, _ = onto_simplex(self.weights(x))
+            self._last = x.copy(), self.prior if q is None else q
         return self._last[1]
-
-    def _posterior(self, x: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
 
     def value(self, x: np.ndarray) -> float:
         """The bound."""
         return self.oracle.value(self.posterior(x))
-
-    def gradient(self, x: np.ndarray) -> np.ndarray:
-        """The derivatives of the bound with respect to the variables."""
-        raise NotImplementedError
-
-
-class Scaled(Coordinates):
-    r"""Variables :math:`x_i = q_i/s_i \ge 0`.
-
-    Minimisers ask for values off the simplex, where a bound need not exist: the weights :math:`s_i x_i` are normalised
-    first, which changes nothing on the simplex.
-    """
-
-    def __init__(self, oracle: Oracle, scale: np.ndarray):
-        super().__init__(oracle)
-        self.scale = scale
-
-    def point(self, posterior: np.ndarray) -> np.ndarray:
-        return posterior / self.scale
-
-    def _posterior(self, x: np.ndarray) -> np.ndarray:
-        q, _ = onto_simplex(self.scale * x)
-        return self.oracle.problem.prior if q is None else q
-
-    def gradient(self, x: np.ndarray) -> np.ndarray:
-        total = dot(self.scale, np.maximum(x, 0.0)) or 1.0
-        return self.scale * self.oracle.slopes(self.posterior(x)) / total
 
 
 class Powers(Coordinates):
@@ -75,24 +57,20 @@ class Powers(Coordinates):
     alike, and with :math:`s_i = \sqrt{p_i}` for all classifiers alike. For :math:`k > 1` a weight of zero has no slope.
     """
 
-    def __init__(self, oracle: Oracle, scale: np.ndarray, power: float):
-        super().__init__(oracle)
-        self.scale, self.power = scale, power
+    def __init__(self, oracle: Oracle, scale: np.ndarray | float, power: float = 1.0):
+        super().__init__(oracle, scale)
+        self.power = power
 
     def point(self, posterior: np.ndarray) -> np.ndarray:
-        return self.scale * (posterior / self.oracle.problem.prior) ** (1.0 / self.power)
+        return self.scale * (posterior / self.prior) ** (1.0 / self.power)
 
-    def _weights(self, x: np.ndarray) -> np.ndarray:
-        return self.oracle.problem.prior * (np.maximum(x, 0.0) / self.scale) ** self.power
-
-    def _posterior(self, x: np.ndarray) -> np.ndarray:
-        q, _ = onto_simplex(self._weights(x))
-        return self.oracle.problem.prior if q is None else q
+    def weights(self, x: np.ndarray) -> np.ndarray:
+        return self.prior * (np.maximum(x, 0.0) / self.scale) ** self.power
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
         bases = np.maximum(x, 0.0) / self.scale
-        growth = self.oracle.problem.prior * self.power * bases ** (self.power - 1.0) / self.scale
-        return growth * self.oracle.slopes(self.posterior(x)) / (self._weights(x).sum() or 1.0)
+        growth = self.prior * self.power * bases ** (self.power - 1.0) / self.scale
+        return growth * self.oracle.slopes(self.posterior(x)) / (self.weights(x).sum() or 1.0)
 
 
 class Logits(Coordinates):
@@ -103,18 +81,12 @@ class Logits(Coordinates):
     prior is a multiple of the unit matrix, with which quasi-Newton methods begin.
     """
 
-    def __init__(self, oracle: Oracle, scale: np.ndarray | float):
-        super().__init__(oracle)
-        self.scale = scale
-
     def point(self, posterior: np.ndarray) -> np.ndarray:
-        logarithms = np.log(np.maximum(posterior, np.finfo(float).tiny) / self.oracle.problem.prior)
-        return self.scale * logarithms
+        return self.scale * np.log(np.maximum(posterior, np.finfo(float).tiny) / self.prior)
 
-    def _posterior(self, x: np.ndarray) -> np.ndarray:
+    def weights(self, x: np.ndarray) -> np.ndarray:
         exponents = x / self.scale
-        weights = self.oracle.problem.prior * np.exp(exponents - exponents.max())
-        return weights / weights.sum()
+        return self.prior * np.exp(exponents - exponents.max())
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
         q = self.posterior(x)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -37,6 +37,8 @@ class Options(NamedTuple):
     """What a solver was asked, checked; the time begins to run."""
 
     start: np.ndarray
+    #: Whether the caller chose the start.
+    given: bool
     starts: int
     seed: int
     tolerance: float
@@ -59,6 +61,7 @@ def check_options(
     """The options of this module's text; a solver without one of them leaves it out."""
     return Options(
         default_start(problem) if start is None else nearest(problem, check_posterior(start, problem.size, "start")),
+        start is not None,
         check_count("starts", starts),
         check_count("seed", seed, least=0),
         check_positive("tolerance", tolerance),
@@ -66,6 +69,13 @@ def check_options(
         deadline_after(time_limit),
         bool(trace),
     )
+
+
+def check_own(options: dict[str, Any] | None, whose: str) -> dict[str, Any]:
+    """The options of the underlying software, which go to it as they are."""
+    if options is not None and not isinstance(options, dict):
+        raise InputError(f"options is {options!r}; it must be a dict of {whose} options.")
+    return options or {}
 
 
 def deadline_after(time_limit: float | None) -> float:

@@ -100,13 +100,13 @@ class Oracle:
         return larger_part <= tolerance and self.problem.judge(q).kkt_residual <= tolerance
 
     def outcome(self, posterior: np.ndarray, status: str, message: str, iterations: int | None) -> Outcome:
-        """The outcome with what was counted and traced."""
+        """The outcome with what was counted and traced, without weights that a method left which never reaches zero."""
         details = {
             "function_evaluations": self.function_evaluations,
             "gradient_evaluations": self.gradient_evaluations,
             **self.trace.details(),
         }
-        return Outcome(posterior, status, message, iterations, details=details)
+        return Outcome(without_negligible(self.problem, posterior), status, message, iterations, details=details)
 
     def met_tolerance(self, posterior: np.ndarray, iterations: int) -> Outcome:
         """The residual is small enough."""
@@ -114,7 +114,7 @@ class Oracle:
 
     def found_nothing_better(self, posterior: np.ndarray, iterations: int) -> Outcome:
         """No step lowers the bound: to rounding it is flat around a minimum. Whether it is one, the residual shows."""
-        posterior = self.cleaned(posterior)
+        posterior = without_negligible(self.problem, posterior)
         residual = self.problem.judge(onto_simplex(posterior)[0]).kkt_residual
         status = supported_claim("optimal", residual, 0.0)
         left = "rounding hides what is left to gain" if status == "optimal" else f"the KKT residual is {residual:.1e}"
@@ -123,15 +123,11 @@ class Oracle:
     def reached_iterations(self, iterations: int) -> Outcome:
         """The iterations are used up."""
         message = "max_iterations was reached; allow more of them, or a larger tolerance."
-        return self.outcome(self.cleaned(self.best_posterior), "iteration_limit", message, iterations)
+        return self.outcome(self.best_posterior, "iteration_limit", message, iterations)
 
     def reached_deadline(self, iterations: int | None) -> Outcome:
         """The time is up."""
         return self.outcome(self.best_posterior, "time_limit", "the time limit was reached.", iterations)
-
-    def cleaned(self, posterior: np.ndarray) -> np.ndarray:
-        """The weights without those that a method which never reaches zero left."""
-        return without_negligible(self.problem, posterior) if self.problem.bound_at is not None else posterior
 
 
 def is_steep(problem: Problem) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from pacb_models.numerics.inner import dot
-from pacb_models.problem import BoundProblem
 from pacb_models.solving.judging import onto_simplex
 
 #: Weights above this share of the prior are left alone, whatever their slope: a point that has not converged stays
@@ -13,18 +14,18 @@ from pacb_models.solving.judging import onto_simplex
 NEGLIGIBLE = 1e-3
 
 
-def without_negligible(problem: BoundProblem, weights: np.ndarray) -> np.ndarray:
+def without_negligible(problem: Any, weights: np.ndarray) -> np.ndarray:
     """The weights, with zeros for those that are positive only because a barrier method never touches a bound.
 
     A small weight is dropped exactly where the optimality conditions want it to be zero: where the slope of the
     bound at weight zero is not below the mean slope of the posterior. With the KL divergence, whose slope there is
     minus infinity, that leaves all but weights too small for a floating-point number. The others take over what was
-    dropped: how far the weights are off the simplex is the solver's doing, and stays to be seen. Under constraints the
-    weights stay as they are.
+    dropped: how far the weights are off the simplex is the solver's doing, and stays to be seen. Under constraints, and
+    of bounds of another form, the weights stay as they are.
     """
     q, _ = onto_simplex(weights)
-    # The others could not take anything over without breaking rows or caps.
-    if q is None or problem.posteriors is not None:
+    # Under constraints the others could not take anything over without breaking rows or caps.
+    if q is None or problem.posteriors is not None or problem.bound_at is None:
         return weights
     size = problem.divergence_size(q)
     slopes = problem.slopes_at(problem.empirical_risk(q), size)

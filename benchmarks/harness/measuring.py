@@ -19,6 +19,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import wait
 from typing import Any
 
+from pacb_models.errors import InputError
 from pacb_models.plugins import described
 
 from . import supervisor
@@ -183,6 +184,11 @@ class Pool:
     """
 
     def __init__(self, conditions: Conditions) -> None:
+        if not sys.platform.startswith("linux"):
+            raise InputError(
+                f"the harness measures in processes that it limits and kills as Linux can; this is {sys.platform}. "
+                "Solving, checking and certifying work here."
+            )
         self.conditions = conditions
         self._patience = PREPARATION_LIMIT + conditions.time_limit
         self._lock = threading.Lock()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import UTC, datetime
@@ -102,11 +101,6 @@ def run_suite(
     RunStopped
         When the run cannot go on: the log cannot be written, or the cluster is gone. What is measured is in the log.
     """
-    if not sys.platform.startswith("linux"):
-        raise InputError(
-            f"the harness measures in processes that it limits and kills as Linux can; this is {sys.platform}. "
-            "Solving, checking and certifying work here."
-        )
     # For the export at the end: a user who interrupts does not want to wait for them then.
     import pandas  # noqa: F401
     import pyarrow.parquet  # noqa: F401

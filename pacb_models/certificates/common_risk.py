@@ -1,28 +1,28 @@
 r"""The smallest bound that a confidence set of risks gives any posterior.
 
-Support-line lemma: let the scores satisfy :math:`\psi_i(l) \ge \psi_i(t) + s_i (l - t)` for all l, let
-:math:`S = \sum_i s_i > 0` and :math:`q_i = s_i/S`. Where the scores of the true risks add up to less than one,
-
-.. math:: \sum_i q_i l_i \le t + \frac{1 - \sum_i \psi_i(t)}S,
-
-since :math:`1 > \sum_i \psi_i(l_i) \ge \sum_i \psi_i(t) + S \sum_i q_i (l_i - t)`. For convex scores every t gives such
-a bound; the smallest is the t at which the scores add up to one: at the point (t, ..., t) of the set's boundary the
-supporting plane has the normal q, and a posterior's bound is at least t because that point belongs to the closed set.
+The scores of the true risks add up to less than one; :mod:`pacb_models.numerics.common_risk` has the theorem. A score
+jumps to infinity at the end of its classifier's box, which no true risk exceeds: the common risk is never above the
+smallest box.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numerics.common_risk import Total
+from ..numerics.common_risk import common_risk as root
 from .binomial import EPSILON, SCALAR, Tail, tail, tails_at
 from .scores import Array, Spread, TieSplit
 
-_MOST_STEPS = 200
-_CLOSE = 1e-7  # a further step would be of its square
+_CLOSE = 1e-7  # the bound is off by its square
+_NOTHING = Total(-math.inf, 0.0, 0.0, 0.0)
+_BEYOND = Tail(0.0, math.inf, 0.0)
 _FEW = 11  # so many tails are computed faster one by one
 
 
@@ -48,25 +48,27 @@ def common_risk(
     best = np.zeros(keys.size)
     np.maximum.at(best, group, levels)
     winner, box, near, at = _best_single(scoring, keys, best, float(m))
-    single = int(np.argmax((group == winner) & (levels == best[winner])))
+    single = int(((group == winner) & (levels == best[winner])).argmax())
     counts = np.ones(levels.size) if multiplicity is None else multiplicity
     alone = CommonRisk(box, np.array([single]), np.array([1.0 / counts[single]]), single, box, True)
     if box >= 1.0:
         return alone
-    least = at.below * np.exp(at.log_mass) / scoring.scale
-    reach = best[near] > least
-    near, least, at = near[reach], least[reach], Tail(*(part[reach] for part in at))
-    lower, upper = np.full(keys.size, np.inf), np.zeros(keys.size)
-    lower[near], upper[near] = least, scoring.convex_level(keys[near], float(m))
-    reached = np.flatnonzero(levels > lower[group])
-    chosen = reached[levels[reached] <= upper[group[reached]]]
-    position = np.zeros(keys.size, dtype=np.intp)
-    position[near] = np.arange(near.size)
-    found = _newton(scoring, keys[near], at, position[group[chosen]], chosen, m, levels[chosen], counts[chosen], box)
-    convex = chosen.size == reached.size
-    if found is None or found.bound >= box:
-        return alone._replace(convex=convex)
-    return found._replace(single=single, single_bound=box, convex=convex)
+    least = np.full(keys.size, np.inf)
+    least[near] = _positive_from(scoring, at)
+    reached = (levels > least[group]).nonzero()[0]
+    if not reached.size or (reached.size == 1 and counts[single] == 1.0):
+        return alone
+    places = near.searchsorted(group[reached])
+    near = near[: int(places.max()) + 1]
+    convex = levels[reached] <= scoring.convex_level(keys[near], float(m))[places]
+    if not convex.all():
+        alone, reached, places = alone._replace(convex=False), reached[convex], places[convex]
+    if not reached.size:
+        return alone
+    known = box, Tail(*(part[: near.size] for part in at))
+    sums = _Sums(scoring, keys[near], float(m), places, reached, levels[reached], counts[reached], known)
+    bound = root(sums, 0.0, box, _CLOSE).high
+    return alone if bound >= box else alone._replace(bound=bound, chosen=sums.chosen, weights=sums.weights)
 
 
 def _grouped(errors: NDArray[np.int64], m: int) -> tuple[Array, NDArray[np.intp]]:
@@ -85,29 +87,27 @@ def _best_single(
     Only counts with a larger level than every smaller count can have it. A box is a root, which costs several tails;
     that no other one is smaller shows at one tail each: its score at the root is not above one.
     """
-    before = np.concatenate([[0.0], np.maximum.accumulate(best)[:-1]])
-    records = np.flatnonzero((best > before) & (keys < m))
-    none = np.zeros(0, dtype=np.intp)
+    ends = int(keys.searchsorted(m))
+    record = best[:ends] > 0.0
+    record[1:] &= best[1:ends] > np.maximum.accumulate(best[:ends])[:-1]
+    records = record.nonzero()[0]
     if not records.size:
-        return int(np.argmax(best)), 1.0, none, _none()
+        return int(best.argmax()), 1.0, records, _none()
     largest = float(best[records[-1]])
-    winner = _guess(keys[records] / m, m, best[records]) if records.size > 1 else 0
+    winner = int(records[_guess(keys[records] / m, m, best[records])]) if records.size > 1 else int(records[0])
     box = 1.0
     if largest * scoring.scale <= 0.5:  # else the tails are no lower ones
-        box = scoring.box_of(float(keys[records[winner]]), m, float(best[records[winner]]))
+        box = scoring.box_of(float(keys[winner]), m, float(best[winner]))
     if box >= 1.0:
         boxes = scoring.box(keys[records], m, best[records])
-        winner, box = int(np.argmin(boxes)), float(boxes.min())
-        near = np.flatnonzero((best > 0.0) & (keys - 1.0 < m * box) & (keys < m)) if box < 1.0 else none
-        return int(records[winner]), box, near, tails_at(keys[near], m, box) if near.size else _none()
-    winner = int(records[winner])
-    is_record = np.zeros(keys.size, dtype=bool)
-    is_record[records] = True
+        winner, box = int(records[boxes.argmin()]), float(boxes.min())
+        near = _near(keys, best, ends, m, box) if box < 1.0 else records[:0]
+        return winner, box, near, tails_at(keys[near], m, box) if near.size else _none()
     while True:
-        near = np.flatnonzero((best > 0.0) & (keys - 1.0 < m * box) & (keys < m))
+        near = _near(keys, best, ends, m, box)
         at = _tails_up_to(keys[near], m, box, largest * scoring.scale)
         near = near[: at.below.size]
-        own = (is_record[near] & (near != winner)).nonzero()[0]
+        own = (record[near] & (near != winner)).nonzero()[0]
         if not own.size:
             return winner, box, near, at
         scores = scoring.score(Tail(*(part[own] for part in at)), keys[near[own]], m, box, best[near[own]])
@@ -120,10 +120,14 @@ def _best_single(
         winner, box = rival, smaller
 
 
+def _near(keys: Array, best: Array, ends: int, m: float, box: float) -> NDArray[np.intp]:
+    """The counts that occur, are below m and have a lower tail at the risk ``box``."""
+    return (best[: min(ends, int(keys.searchsorted(m * box + 1.0)))] > 0.0).nonzero()[0]
+
+
 def _guess(rates: Array, m: float, levels: Array) -> int:
     """Which limit is probably the smallest, by Bernstein's."""
-    with np.errstate(divide="ignore"):
-        budget = -np.log(levels) / m
+    budget = -np.log(levels) / m
     return int(np.argmin(rates + np.sqrt(2.0 * rates * budget) + 2.0 * budget))
 
 
@@ -132,16 +136,13 @@ def _none() -> Tail:
 
 
 def _tails_up_to(keys: Array, m: float, l: float, reach: float) -> Tail:
-    """The tails of ascending counts at one risk, up to the last that has P(B < k) below ``reach``."""
+    """The tails of ascending counts at one risk, up to the last that may have P(B < k) below ``reach``."""
     few: list[Tail] = []
     for k in keys[:_FEW].tolist():
-        at = _tail_of_one(k, m, l)
-        if few and at.below * math.exp(at.log_mass) >= reach:
-            return Tail(*(np.array(part) for part in zip(*few, strict=True)))
-        few.append(at)
-    if keys.size > _FEW:
-        return tails_at(keys, m, l)
-    return Tail(*(np.array(part) for part in zip(*few, strict=True)))
+        few.append(at := _tail_of_one(k, m, l))
+        if (1.0 + at.below) * math.exp(at.log_mass) >= reach:  # P(B <= k)
+            return _joined(few)
+    return tails_at(keys, m, l) if keys.size > _FEW else _joined(few)
 
 
 def _tail_of_one(k: float, m: float, l: float) -> Tail:
@@ -151,52 +152,56 @@ def _tail_of_one(k: float, m: float, l: float) -> Tail:
     return Tail(log_mass, 0.0, EPSILON * (2.0 - 2.0 * log_mass))
 
 
-def _newton(
-    scoring: TieSplit | Spread,
-    keys: Array,
-    at: Tail,
-    group: NDArray[np.intp],
-    items: NDArray[np.intp],
-    m: int,
-    levels: Array,
-    counts: Array,
-    start: float,
-) -> CommonRisk | None:
-    """Newton's method from the right for a convex increasing sum; None when the sum does not reach one there.
+def _positive_from(scoring: TieSplit | Spread, at: Tail) -> Array:
+    """The levels above which scores are positive."""
+    return at.below * np.exp(at.log_mass) / scoring.scale
 
-    ``at`` are the tails of ``keys`` at ``start``.
-    """
-    t = start
-    bound = start
-    for step in range(_MOST_STEPS):
-        if step:
-            inside = keys - 1.0 < m * t
-            at = _tails(np.where(inside, keys, 0.0), float(m), t)
-            limit = np.where(inside, at.below * np.exp(at.log_mass) / scoring.scale, np.inf)
-            kept = (levels > limit[group]).nonzero()[0]
-            if kept.size < items.size:
-                group, items, levels, counts = group[kept], items[kept], levels[kept], counts[kept]
-        if items.size == 0:
-            return None
-        tail_of_items = Tail(*(part[group] for part in at))
-        score = scoring.score(tail_of_items, keys[group], m, t, levels)
-        total, slope = float(counts @ score.value), float(counts @ score.slope)
-        rounding = float(counts @ (score.rounding + score.slope_rounding * np.maximum(t, 1.0 / score.slope)))
-        if step == 0 and total < 1.0:
-            return None
-        # Any t gives a valid bound: a further step cannot repair, only shrink it.
-        new = t + (1.0 - total + rounding) / slope
-        bound = new * (1.0 + 8.0 * EPSILON)
-        if new >= t * (1.0 - _CLOSE) or step == _MOST_STEPS - 1:
-            return CommonRisk(bound, items, score.slope / slope, -1, start, True)
-        t = new
-        # Larger counts have smaller scores.
-        keys = keys[: int(np.maximum.reduce(group)) + 1]
-    return None
+
+@dataclass
+class _Sums:
+    """The sum of the scores at a common risk; keeps which items have a positive score there, and their weights."""
+
+    scoring: TieSplit | Spread
+    keys: Array
+    m: float
+    group: NDArray[np.intp]
+    items: NDArray[np.intp]
+    levels: Array
+    counts: Array
+    #: A risk and the tails there.
+    known: tuple[float, Tail]
+
+    def __call__(self, t: float) -> Total:
+        at = self.known[1] if t == self.known[0] else _tails(self.keys, self.m, t)
+        inside = (self.levels > _positive_from(self.scoring, at)[self.group]).nonzero()[0]
+        if not inside.size:
+            return _NOTHING
+        group, self.chosen, levels, counts = self.group, self.items, self.levels, self.counts
+        fewer = inside.size < group.size
+        if fewer:
+            group, self.chosen, levels, counts = group[inside], self.chosen[inside], levels[inside], counts[inside]
+        score = self.scoring.score(Tail(*(part[group] for part in at)), self.keys[group], self.m, t, levels)
+        value, slope, bend = float(counts @ score.value), float(counts @ score.slope), float(counts @ score.bend)
+        if value <= 0.0:  # by rounding
+            return _NOTHING
+        # A score is between zero and one: a slope s that is off is so over a distance of t, or 1/s, at most.
+        error = float(counts @ (score.rounding + score.slope_rounding * np.maximum(t, 1.0 / score.slope)))
+        self.weights = score.slope / slope
+        if fewer and value >= 1.0:  # what has no score here has none at the root
+            self.group, self.items, self.levels, self.counts = group, self.chosen, levels, counts
+            self.keys = self.keys[: int(group.max()) + 1]
+        relative = slope / value
+        return Total(math.log(value), relative, bend / value - relative * relative, error / value)
 
 
 def _tails(keys: Array, m: float, l: float) -> Tail:
-    """The tails of counts at one risk; few are done faster one by one."""
-    if keys.size > _FEW:
-        return tails_at(keys, m, l)
-    return Tail(*(np.array(part) for part in zip(*(_tail_of_one(k, m, l) for k in keys.tolist()), strict=True)))
+    """The tails of counts at one risk; few are done faster one by one. P(B < k) is infinite where k - 1 >= m l."""
+    if keys.size <= _FEW:
+        return _joined(_tail_of_one(k, m, l) if k - 1.0 < m * l else _BEYOND for k in keys.tolist())
+    lower = keys - 1.0 < m * l
+    at = tails_at(np.where(lower, keys, 0.0), m, l)
+    return at._replace(log_mass=np.where(lower, at.log_mass, 0.0), below=np.where(lower, at.below, np.inf))
+
+
+def _joined(tails: Iterable[Tail]) -> Tail:
+    return Tail(*(np.array(part) for part in zip(*tails, strict=True)))

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..numerics.binary_kl import all_or_refuse, kl_inverse
+from ..numerics.binary_kl import kl_inverse
 from ..numerics.elementwise import Numbers
-from ..validation import real_numbers
+from ..validation import all_or_refuse, real_numbers
 from .binomial import ARRAY, EPSILON, SCALAR, tail
 from .counts import check_counts
 
@@ -124,6 +124,8 @@ def _start(k: Numbers, m: Numbers, e: Numbers, lib: Any) -> tuple[Numbers, Numbe
     """Chernoff's limit and its complement: beyond the root, since P(B <= k) <= exp(-m kl(k/m, l))."""
     budget = -lib.log(e) / m
     l = kl_inverse(k / m, budget)
+    if lib.largest(l) <= 0.5:
+        return l, 1.0 - l
     c = kl_inverse((m - k) / m, budget, "lower")
     return lib.where(l <= 0.5, l, 1.0 - c), lib.where(l <= 0.5, 1.0 - l, lib.maximum(c, _SMALLEST))
 

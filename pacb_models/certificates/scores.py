@@ -12,6 +12,7 @@ In the derivatives Q is P(B < k)/P(B = k), A is k/l, and B is (m - k)/(1 - l); d
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +44,12 @@ def level_of_convexity(k: Numbers, m: Numbers, lib: Any) -> Numbers:
     return at.below * lib.exp(at.log_mass - 2.0 * at.rounding)
 
 
+@lru_cache(maxsize=1024)
+def level_of_one(k: float, m: float) -> float:
+    """The same for numbers, remembered: samples of one size have the same counts again."""
+    return float(level_of_convexity(k, m, SCALAR))
+
+
 class TieSplit:
     r"""The rejection probability of the randomised test of Clopper and Pearson,
 
@@ -60,12 +67,13 @@ class TieSplit:
         """The score where it is positive and the risk not beyond :meth:`box`."""
         l = np.maximum(l, _SMALLEST)
         a, b = k / l, (m - k) / (1.0 - l)
+        gap = b - a
         whole = level * np.exp(-at.log_mass)
         value = whole - at.below
-        slope = (1.0 - value) * a + value * b
-        bend = value * b / (1.0 - l) - (1.0 - value) * a / l + slope * (b - a)
+        slope = a + value * gap
+        bend = value * (b / (1.0 - l) + a / l) - a / l + slope * gap
         rounding = (whole + at.below) * (at.rounding + 4.0 * EPSILON)
-        return Score(value, slope, bend, rounding, rounding * np.abs(b - a) + 8.0 * EPSILON * slope)
+        return Score(value, slope, bend, rounding, rounding * np.abs(gap) + 8.0 * EPSILON * slope)
 
     def box(self, k: Array, m: float, level: Array) -> Array:
         """The risk at which the score of a classifier alone is one, rounded up: Clopper and Pearson's limit."""
@@ -82,7 +90,7 @@ class TieSplit:
         """
         if k.size <= 6:  # so few are done faster one by one
             ends = {0.0: 1.0, m: 0.0}
-            return np.array([ends[n] if n in ends else level_of_convexity(n, m, SCALAR) for n in k.tolist()])
+            return np.array([ends[n] if n in ends else level_of_one(n, m) for n in k.tolist()])
         size = max(m, 2.0)
         level = level_of_convexity(np.clip(k, 1.0, size - 1.0), np.full(k.size, size), ARRAY)
         return np.where(k == 0.0, 1.0, np.where(k == m, 0.0, level))

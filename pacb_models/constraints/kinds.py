@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, cast
 
@@ -12,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
 from ..immutable import fixed
-from ..validation import check_count, real_numbers
+from ..validation import all_or_refuse, check_count, check_number, real_numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,6 +56,7 @@ class Constraint:
 
 #: Differences and sums of larger numbers might overflow.
 LARGEST = 1e300
+_OUT_OF_REACH = f"numbers beyond {LARGEST:g} are out of reach"
 
 
 def _shown(value: Any) -> str:
@@ -67,24 +67,16 @@ def _limit(what: str, value: object) -> float | None:
     """A number that an average or a total is compared with; None where there is none."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(float(value)):
-        raise InputError(f"{what} is {value!r}; it must be a finite number.")
-    if abs(float(value)) > LARGEST:
-        raise InputError(f"{what} is {value!r}; numbers beyond {LARGEST:g} are out of reach.")
-    return float(value)
+    number = check_number(what, value, math.isfinite, "it must be a finite number")
+    return check_number(what, number, lambda x: abs(x) <= LARGEST, _OUT_OF_REACH)
 
 
 def _finite(what: str, values: object) -> NDArray[np.float64]:
     array = np.array(real_numbers(what, values, "a sequence of numbers"))
     if array.ndim != 1 or array.size == 0:
         raise InputError(f"{what} must be a sequence of numbers, one for each classifier; its shape is {array.shape}.")
-    bad = np.flatnonzero(~np.isfinite(array))
-    if bad.size:
-        raise InputError(f"{what}[{bad[0]}] is {array[bad[0]]}; every entry must be a finite number.")
-    large = np.flatnonzero(np.abs(array) > LARGEST)
-    if large.size:
-        raise InputError(f"{what}[{large[0]}] is {array[large[0]]}; numbers beyond {LARGEST:g} are out of reach.")
-    return fixed(array)
+    all_or_refuse(what, array, np.isfinite(array), "every entry must be a finite number")
+    return fixed(all_or_refuse(what, array, np.abs(array) <= LARGEST, _OUT_OF_REACH))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,9 +130,8 @@ class Weights(Constraint):
             if value is None:
                 continue
             value = _limit(f"weights: {field}", value) if np.ndim(value) == 0 else _finite(f"weights: {field}", value)
-            if np.min(value) < 0.0 or np.max(value) > 1.0:
-                bad = np.min(value) if np.min(value) < 0.0 else np.max(value)
-                raise InputError(f"weights: {field} is {float(bad)!r}; a weight is between 0 and 1.")
+            for bad in np.extract((np.asarray(value) < 0.0) | (np.asarray(value) > 1.0), value).tolist():
+                raise InputError(f"weights: {field} is {bad!r}; a weight is between 0 and 1.")
             object.__setattr__(self, field, value)
 
     def limit_names(self, number: int) -> dict[str, str]:

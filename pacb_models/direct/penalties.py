@@ -84,13 +84,6 @@ class Penalty(ABC):
     def budget(self, log_penalty: float) -> float:
         """The distance that has a penalty."""
 
-    @abstractmethod
-    def newton_step(self, gap: float, slope: float) -> float:
-        """How far back to a sum of penalties whose logarithm is less by ``gap``, by the tangent of a convex function.
-
-        ``slope`` is the derivative of the logarithm.
-        """
-
     # Newton's method finds the excess of a given ln G' in a coordinate in which ln G' is nearly straight.
 
     @cached_property
@@ -146,10 +139,6 @@ class Power(Penalty):
     def budget(self, log_penalty: float) -> float:
         return ceil_exp(log_penalty / self.power)
 
-    def newton_step(self, gap: float, slope: float) -> float:
-        # The convex function is the norm, the p-th root of the sum.
-        return -math.expm1(-gap / self.power) * self.power / slope
-
     def _logarithms(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> LogPenalty:
         phi = self.distance.forward(empirical, excess, remainder)
         log_phi = np.log(phi.value)
@@ -172,9 +161,6 @@ class Exponential(Penalty):
 
     def budget(self, log_penalty: float) -> float:
         return max(log_penalty, 0.0) / self.factor
-
-    def newton_step(self, gap: float, slope: float) -> float:
-        return gap / slope
 
     def _logarithms(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> LogPenalty:
         phi = self.distance.forward(empirical, excess, remainder)

@@ -23,16 +23,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..numerics.common_risk import Root
 from ..numerics.inner import dot
 from ..problem import Judgement, Problem, relative
 from ..validation import check_posterior
-from .common_risk import ALMOST_ONE, Root, Sample, common_risk
+from .common_risk import ALMOST_ONE, Sample, common_risk
 from .penalties import Penalty, penalty_of
 from .worst_case import WorstCase, worst_case
 
 if TYPE_CHECKING:
     import cvxpy
-    import pyomo.environ as pyo
 
 
 class DirectProblem(Problem):
@@ -137,12 +137,3 @@ class DirectProblem(Problem):
         from ..models.direct_bounds import build_direct
 
         return build_direct(self).problem
-
-    def pyomo_model(self) -> pyo.ConcreteModel:
-        """The minimisation as a Pyomo model whose multipliers are the posterior.
-
-        See :func:`pacb_models.models.direct_bounds.direct_pyomo_model`.
-        """
-        from ..models.direct_bounds import direct_pyomo_model
-
-        return direct_pyomo_model(self)

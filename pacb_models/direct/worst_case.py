@@ -146,9 +146,9 @@ class _Maximiser:
         if self.penalty.distance.below_one:
             risk = min(risk, ALMOST_ONE)
         excess = risk - self.empirical
-        total = total_penalty(self.penalty, sample, risk)
+        total = total_penalty(self.penalty, sample, self.log_radius, risk)
         # The smallest slopes underflow: a power of the risk has a slope of about this.
-        price = total.value + (math.log(total.slope) if total.slope > 0.0 else -math.log(risk))
+        price = total.value + self.log_radius + (math.log(total.slope) if total.slope > 0.0 else -math.log(risk))
         if not self.penalty.signed:
             # A classifier above the common risk: its own worst risk is a little higher still.
             least = np.full_like(excess, 1e-2 * (risk - sample.least))

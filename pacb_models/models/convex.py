@@ -134,15 +134,17 @@ class ConvexModel:
         for name, parameter in self.parameters.items():
             parameter.value = data[name]
 
-    def multiplier_weights(self, problem: BoundProblem) -> np.ndarray:
-        r"""The posterior that was found, read from the cone's multiplier.
+    def readings(self, problem: BoundProblem) -> list[np.ndarray]:
+        r"""The posterior that was found, as the variable and as the cone's multiplier tells it; none where none was.
 
         The multiplier is the gradient of the convex function that the cone describes. A conic solver knows it to its
         tolerance ε, but the variable ``q`` itself only to :math:`\sqrt\varepsilon`, as the objective is flat around its
         minimum: with ``q`` Clarabel's optimality conditions would hold to 1e-5, with the multiplier they hold to 1e-9.
         """
+        if self.posterior.value is None:
+            return []
         weights = self.cone.weights(self.constraint.dual_value, self.cone.data(problem))
-        return weights / weights.sum()
+        return [self.posterior.value, weights / weights.sum()]
 
 
 def cvxpy_problem(problem: BoundProblem) -> cp.Problem:
@@ -198,10 +200,7 @@ def kept(problem: Problem, q: cp.Variable) -> list[Any]:
     constraints = [(q[held] >= lower[held]).set_label("weights at least")] if held.size else []
     constraints += [(q[capped] <= upper[capped]).set_label("weights at most")] if capped.size else []
     for limit in limits(problem):
-        sign = -1.0 if limit.row.turned else 1.0
-        average, bound = (sign * limit.row.values) @ q, sign * limit.row.limit
-        row = average >= bound if limit.row.turned else average <= bound
-        constraints.append((average == bound if limit.equality else row).set_label(limit.name))
+        constraints.append(limit.written(lambda values: values @ q).set_label(limit.name))
     if problem.posteriors.support is not None:
         on = cp.Variable(problem.size, name="on", boolean=True)
         costs, total = problem.posteriors.support.costs(problem.size)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,14 @@ class Limit(NamedTuple):
     def name(self) -> str:
         """As the user calls it."""
         return self.row.name
+
+    def written(self, average: Callable[[NDArray[np.float64]], Any]) -> Any:
+        """The row of a modelling system, as the user wrote it: at most or at least, in his unit."""
+        sign = -1.0 if self.row.turned else 1.0
+        left, right = average(sign * self.row.values), sign * self.row.limit
+        if self.equality:
+            return left == right
+        return left >= right if self.row.turned else left <= right
 
 
 def limits(problem: Problem) -> list[Limit]:

@@ -157,14 +157,8 @@ class PyomoAlgebra(Algebra):
         return created
 
     def limit(self, limit: Limit, scale: float) -> None:
-        """As the user wrote it: ``at_most`` or ``at_least``, in his unit."""
-        row, sign = limit.row, -1.0 if limit.row.turned else 1.0
-        average, bound = self._sum(sign * row.values, self.weights), sign * row.limit
-        if limit.equality:
-            self.model.rows[row.name] = average == bound
-        else:
-            self.model.rows[row.name] = average >= bound if row.turned else average <= bound
-        self.model.scaling_factor[self.model.rows[row.name]] = scale / limit.unit
+        self.model.rows[limit.name] = limit.written(self.average)
+        self.model.scaling_factor[self.model.rows[limit.name]] = scale / limit.unit
 
     def support(self, costs: np.ndarray, total: float) -> None:
         import pyomo.environ as pyo

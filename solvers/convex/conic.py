@@ -21,7 +21,7 @@ from pacb_models.solver import Solver, unmet
 from pacb_models.solving.judging import onto_simplex
 from pacb_models.validation import check_choice, check_count
 
-from ..options import deadline_after
+from ..options import check_own, deadline_after
 from ..weights import without_negligible
 
 BACKENDS = ("CLARABEL", "SCS")
@@ -78,7 +78,22 @@ STATUS_MAP: dict[str, tuple[str, str]] = {
 
 
 class Conic(Solver):
-    """Clarabel or SCS on the CVXPY form of a convex bound minimisation."""
+    """Clarabel or SCS on the CVXPY form of a convex bound minimisation.
+
+    Options
+    -------
+    backend : {"CLARABEL", "SCS"}
+        Clarabel is an interior-point method and accurate. SCS is a first-order method, for comparison: it needs many
+        iterations to be as accurate, and may not get there.
+    time_limit : float, optional
+        Seconds of wall-clock time, compiling included; looked at between the backend's iterations.
+    max_iterations : int, optional
+        By default 200 for Clarabel and 100 000 for SCS.
+    options : dict, optional
+        The backend's own options, for instance ``{"tol_gap_rel": 1e-10}``; they override ours.
+
+    ``details`` has the backend's own status.
+    """
 
     name = "cvxpy"
     needs = ("cone",)
@@ -102,41 +117,20 @@ class Conic(Solver):
         max_iterations: int | None = None,
         options: dict[str, Any] | None = None,
     ) -> Outcome:
-        """Minimise the bound with a conic solver.
-
-        Parameters
-        ----------
-        problem : BoundProblem
-        backend : {"CLARABEL", "SCS"}
-            Clarabel is an interior-point method and accurate. SCS is a first-order method, for comparison: it needs
-            many iterations to be as accurate, and may not get there.
-        time_limit : float, optional
-            Seconds of wall-clock time, compiling included; looked at between the backend's iterations.
-        max_iterations : int, optional
-            By default 200 for Clarabel and 100 000 for SCS.
-        options : dict, optional
-            The backend's own options, for instance ``{"tol_gap_rel": 1e-10}``; they override ours.
-
-        Returns
-        -------
-        Outcome
-            ``details`` has the backend's own status.
-        """
         deadline = deadline_after(time_limit)
         check_choice("backend", backend, BACKENDS)
-        if options is not None and not isinstance(options, dict):
-            raise InputError(f"options is {options!r}; it must be a dict of {backend}'s options.")
+        own = check_own(options, f"{backend}'s")
         settings = dict(SETTINGS[backend])
         if backend == "CLARABEL" and (isinstance(problem, DirectProblem) or problem.posteriors is not None):
             settings |= SHARP
         if max_iterations is not None:
             settings[LIMITS[backend]["iterations"]] = check_count("max_iterations", max_iterations)
         try:
-            return _solve(problem, backend, settings | (options or {}), deadline)
+            return _solve(problem, backend, settings | own, deadline)
         except (TypeError, ValueError, OverflowError) as reason:
-            if not options:
+            if not own:
                 raise
-            raise InputError(f"options is {options!r}, which {backend} refuses: {reason}") from None
+            raise InputError(f"options is {own!r}, which {backend} refuses: {reason}") from None
 
 
 @lru_cache(maxsize=16)
@@ -146,12 +140,11 @@ def _compiled(cone: Cone, size: int) -> tuple[dict[str, ConvexModel], threading.
 
 
 def _solve(problem: Problem, backend: str, settings: dict[str, Any], deadline: float) -> Outcome:
+    started = time.perf_counter()
     if isinstance(problem, DirectProblem):
-        started = time.perf_counter()
         return _solve_model(build_direct(problem), problem, backend, settings, deadline, started)
     assert isinstance(problem, BoundProblem)
     if problem.size > LARGEST_PARAMETRISED or problem.posteriors is not None:
-        started = time.perf_counter()
         return _solve_model(build(problem, parametrised=False), problem, backend, settings, deadline, started)
     kept, lock = _compiled(problem.divergence_function.cone(), problem.size)
     # Parameters belong to the model: two threads with problems of the same size must take turns.
@@ -159,9 +152,8 @@ def _solve(problem: Problem, backend: str, settings: dict[str, Any], deadline: f
         started = time.perf_counter()
         if not kept:
             kept["model"] = build(problem, parametrised=True)
-        model = kept["model"]
-        model.set_data(problem)
-        return _solve_model(model, problem, backend, settings, deadline, started)
+        kept["model"].set_data(problem)
+        return _solve_model(kept["model"], problem, backend, settings, deadline, started)
 
 
 def _solve_model(
@@ -201,19 +193,14 @@ def _solve_model(
 
 def _posterior(model: ConvexModel | DirectModel, problem: Any) -> np.ndarray | None:
     """The weights as variable or as multiplier, whichever are closer to stationarity; None when there are none."""
-    if isinstance(model, DirectModel):
-        return model.weights()
-    if model.posterior.value is None:
-        return None
-    readings = [model.posterior.value, model.multiplier_weights(problem)]
-    usable = [without_negligible(problem, weights) for weights in readings if onto_simplex(weights)[0] is not None]
-    return min(usable, key=lambda weights: _residual(problem, weights), default=None)
+    usable = [weights for weights in model.readings(problem) if onto_simplex(weights)[0] is not None]
+    cleaned = [without_negligible(problem, weights) for weights in usable]
+    return min(cleaned, key=lambda weights: _residual(problem, weights), default=None)
 
 
-def _residual(problem: BoundProblem, weights: np.ndarray) -> float:
+def _residual(problem: Problem, weights: np.ndarray) -> float:
     q, _ = onto_simplex(weights)
-    if q is None:
-        return math.inf
+    assert q is not None
     if problem.posteriors is not None:
         # Multipliers know nothing of caps and rows; weights are judged as they will be reported.
         q = problem.posteriors.repaired(q, problem.posteriors.violation(q))

@@ -8,81 +8,22 @@ two. Worst risks, the slopes of direct bounds, bend with the weights as powers d
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from pacb_models.numerics.inner import one_thread
 from pacb_models.solution import Outcome
 
-from ..coordinates import Coordinates, Powers, Scaled, suitable_order
+from ..coordinates import Powers, suitable_order
 from ..options import Options
-from ..oracle import Oracle, TimeUp
+from ..oracle import Oracle
+from ..scipy_methods import minimise
 from .descent import ROUNDING, SHORTENINGS, FirstOrder
 
-#: Pairs of steps and slopes that the inverse Hessian is made of.
-MEMORY = 20
-
-
-def minimise(
-    coordinates: Coordinates,
-    start: np.ndarray,
-    bounds: Any,
-    options: Options,
-    better: Callable[[np.ndarray], np.ndarray | None] = lambda q: None,
-) -> Outcome:
-    """L-BFGS-B until the KKT residual is at most the tolerance, or until it finds nothing better.
-
-    Its own tests look at its variables, and are switched off. Where its line search gives up, what it has learnt of the
-    bend may be to blame: it begins anew from there, or from a ``better`` posterior, as long as that gains anything.
-    """
-    from scipy.optimize import minimize
-
-    oracle, iterations = coordinates.oracle, 0
-
-    def stationary(x: np.ndarray) -> bool:
-        return oracle.stationary(coordinates.posterior(x), options.tolerance)
-
-    def after_iteration(intermediate_result: Any) -> None:
-        nonlocal iterations
-        iterations += 1
-        oracle.trace.add(intermediate_result.fun)
-        if iterations >= most or stationary(intermediate_result.x):
-            raise StopIteration
-
-    most = options.max_iterations
-    settings = {"maxiter": most, "maxfun": 100 * most, "ftol": 0.0, "gtol": 0.0, "maxcor": MEMORY}
-    # Its matrices are small; several BLAS threads cost more than they gain.
-    with one_thread():
-        try:
-            x = coordinates.point(start)
-            bound, before = coordinates.value(x), np.inf
-            oracle.trace.add(bound)
-            while bound < before and iterations < most and not stationary(x):
-                before = bound
-                result = minimize(
-                    coordinates.value,
-                    x,
-                    jac=coordinates.gradient,
-                    method="L-BFGS-B",
-                    bounds=bounds,
-                    options=settings,
-                    callback=after_iteration,
-                )
-                x, bound = result.x, result.fun
-                if not stationary(x) and (moved := better(coordinates.posterior(x))) is not None:
-                    x = coordinates.point(moved)
-                    bound = coordinates.value(x)
-        except TimeUp:
-            return oracle.reached_deadline(iterations)
-    q = coordinates.posterior(x)
-    if oracle.stationary(q, options.tolerance):
-        return oracle.met_tolerance(q, iterations)
-    if iterations >= most:
-        return oracle.reached_iterations(iterations)
-    return oracle.found_nothing_better(q, iterations)
+#: SciPy's own tests look at its variables, and are switched off. ``maxcor`` is the number of pairs of steps and slopes
+#: that the inverse Hessian is made of.
+SETTINGS: dict[str, Any] = {"maxfun": 2**31 - 1, "ftol": 0.0, "gtol": 0.0, "maxcor": 20}
 
 
 def brought_back(oracle: Oracle, q: np.ndarray) -> np.ndarray | None:
@@ -113,13 +54,13 @@ class NormalisedWeights(FirstOrder):
     def minimise(self, oracle: Oracle, start: np.ndarray, options: Options) -> Outcome:
         from scipy.optimize import Bounds
 
-        prior = oracle.problem.prior
+        prior, power = oracle.problem.prior, 1.0
+        if oracle.problem.worst_case is not None:
+            power = max(2.0 / suitable_order(oracle.problem), 1.0)
+        better = partial(brought_back, oracle) if power > 1.0 else None
+        variables = Powers(oracle, np.sqrt(prior * prior.size), power)
         bounds = Bounds(0.0, np.inf)
-        power = 2.0 / suitable_order(oracle.problem)
-        if oracle.problem.worst_case is not None and power > 1.0:
-            powers = Powers(oracle, np.sqrt(prior * prior.size), power)
-            return minimise(powers, start, bounds, options, partial(brought_back, oracle))
-        return minimise(Scaled(oracle, np.sqrt(prior / prior.size)), start, bounds, options)
+        return minimise(variables, start, options, "L-BFGS-B", SETTINGS, again=True, better=better, bounds=bounds)
 
 
 SOLVER = NormalisedWeights()

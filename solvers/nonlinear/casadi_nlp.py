@@ -2,17 +2,13 @@ r"""Nonlinear programming through CasADi, whose wheel brings an Ipopt of its own
 
 The lifted model (:mod:`pacb_models.models.lifted`) in CasADi's symbols, with objective and constraints multiplied by
 the factors of :mod:`pacb_models.models.scaling`. CasADi derives sparse first and second derivatives and hands all of it
-to one of its plugins.
-
-Ipopt is the one to use. ``sqpmethod`` and ``sleqp`` are sequential quadratic programming, for comparison:
-``sqpmethod`` has been seen to report "Solve_Succeeded" at a bound .2 above the minimum, which is why claims are
-checked.
+to Ipopt.
 """
 
 from __future__ import annotations
 
 import math
-import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,14 +20,11 @@ from pacb_models.models.limits import box
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
-from pacb_models.validation import check_choice, check_count
 
-from ..options import deadline_after
-from .interior_point import NO_FILE, QUIET, SETTINGS, Run, Search, SolveFrom, Start, first_start, options_for
+from ..options import check_options, check_own
+from .interior_point import NO_FILE, SETTINGS, Run, SolveFrom, minimise
 
-PLUGINS = ("ipopt", "sqpmethod", "sleqp")
-
-#: What CasADi's plugins return, and Ipopt's code of the same meaning.
+#: How CasADi calls Ipopt's return codes.
 CODES: dict[str, int] = {
     "Solve_Succeeded": 0,
     "Solved_To_Acceptable_Level": 1,
@@ -53,24 +46,12 @@ CODES: dict[str, int] = {
     "NonIpopt_Exception_Thrown": -101,
     "Insufficient_Memory": -102,
     "Internal_Error": -199,
-    # sleqp
-    "optimal": 0,
-    "infeasible": 2,
-    "unbounded": 4,
-    "deadpoint": 3,
-    "iteration limit": -1,
-    "time limit": -5,
 }
 
+#: How CasADi calls the numbers of evaluations.
+CALLS = {"function_evaluations": "n_call_nlp_f", "gradient_evaluations": "n_call_nlp_grad_f"}
 
-#: How CasADi counts evaluations, which depends on the plugin.
-CALLS = {
-    "function_evaluations": ("n_call_nlp_f", "n_call_nlp_fg"),
-    "gradient_evaluations": ("n_call_nlp_grad_f", "n_call_nlp_jac_fg"),
-}
-
-#: The smallest q/p with a steep divergence (KL), whose terms have no value at zero: some plugins evaluate at their
-#: bounds.
+#: The smallest q/p with a steep divergence (KL), whose terms have no value at zero.
 SMALLEST_RATIO = 1e-30
 
 
@@ -113,25 +94,19 @@ class CasadiAlgebra(Algebra):
         self.limits["ubg"].append(0.0 if equality else math.inf)
 
 
-class Model:
-    """A nonlinear program in CasADi's form; its variables are the ratios and those of the lifted model."""
-
-    def __init__(self, problem: BoundProblem) -> None:
-        import casadi
-
-        algebra = CasadiAlgebra(problem)
-        objective = algebra.factors.objective * write(algebra)
-        self.problem, self.limits = problem, algebra.limits
-        x, g = casadi.vertcat(*algebra.variables), casadi.vertcat(*algebra.constraints)
-        self.program = {"x": x, "f": objective, "g": g}
-
-    def start(self, posterior: np.ndarray) -> np.ndarray:
-        """The variables at a posterior."""
-        return np.append(posterior / self.problem.prior, list(values_at(self.problem, posterior).values.values()))
-
-
 class Casadi(Solver):
-    """A nonlinear programming code of CasADi's, by default the Ipopt in its wheel."""
+    """The Ipopt in CasADi's wheel, on CasADi's symbols.
+
+    Options
+    -------
+    start, starts, seed, max_iterations, time_limit : the common options
+        As for every solver; see :mod:`pacb_models.solvers.options`. Ipopt looks at the time between its iterations.
+    options : dict, optional
+        Ipopt's own options, for instance ``{"tol": 1e-10}``; they override ours.
+
+    ``details`` has Ipopt's return codes, one per start, and ``function_evaluations`` and ``gradient_evaluations`` of
+    all starts together.
+    """
 
     name = "casadi"
     needs = ("model",)
@@ -144,7 +119,6 @@ class Casadi(Solver):
         self,
         problem: BoundProblem,
         *,
-        plugin: str = "ipopt",
         start: object = None,
         starts: int = 1,
         seed: int = 0,
@@ -152,84 +126,38 @@ class Casadi(Solver):
         max_iterations: int = 3000,
         options: dict[str, Any] | None = None,
     ) -> Outcome:
-        """Minimise the bound with one of CasADi's nonlinear solvers.
-
-        Parameters
-        ----------
-        problem : BoundProblem
-        plugin : {"ipopt", "sqpmethod", "sleqp"}
-            ``sqpmethod`` keeps dense matrices and is for small H; ``sleqp`` is in CasADi's wheels for Linux.
-        start, starts, seed, time_limit, max_iterations
-            As for every solver; see :mod:`pacb_models.solvers.options`. Ipopt looks at the time between its iterations,
-            the others at the end of a start.
-        options : dict, optional
-            The plugin's own options, for instance ``{"tol": 1e-10}`` for Ipopt; they override ours.
-
-        Returns
-        -------
-        Outcome
-            ``details`` lists, per start, the return code, status, bound, iterations and seconds, and
-            ``function_evaluations`` and ``gradient_evaluations`` of all starts together.
-        """
-        check_choice("plugin", plugin, PLUGINS)
-        if options is not None and not isinstance(options, dict):
-            raise InputError(f"options is {options!r}; it must be a dict of the plugin's options.")
-        search = Search(starts, seed, deadline_after(time_limit))
-        limit = check_count("max_iterations", max_iterations, least=0)
+        common = check_options(problem, start, starts, seed, max_iterations=max_iterations, time_limit=time_limit)
+        ours = NO_FILE | SETTINGS | {"nlp_scaling_method": "none", "max_iter": common.max_iterations}
         counts = dict.fromkeys(CALLS, 0)
-
-        def prepare() -> SolveFrom:
-            built = Model(problem)
-            return lambda start, seconds: _solve(
-                problem, built, plugin, start, _options(plugin, start, seconds, limit, options or {}), counts
-            )
-
-        outcome = search.run(problem, first_start(problem, start), prepare)
-        outcome.message = outcome.message.replace("Ipopt", "CasADi's Ipopt" if plugin == "ipopt" else plugin)
+        outcome = minimise(problem, common, partial(_prepare, problem, ours | check_own(options, "Ipopt's"), counts))
+        outcome.message = outcome.message.replace("Ipopt", "CasADi's Ipopt")
         outcome.details.update(counts)
         return outcome
 
 
-def _options(plugin: str, start: Start, seconds: float, limit: int, options: dict[str, Any]) -> dict[str, Any]:
-    """The options that CasADi is given: its own, and those of the plugin."""
-    quiet = {"print_time": False, "error_on_fail": False, "show_eval_warnings": False}
-    if plugin == "ipopt":
-        ours = SETTINGS | {"nlp_scaling_method": "none", "max_iter": limit}
-        return quiet | {"ipopt": options_for(start, seconds, QUIET | NO_FILE | ours | options)}
-    if plugin == "sqpmethod":
-        qp = {"print_iter": False, "print_header": False, "error_on_fail": False}
-        ours = {"qpsol": "qrqp", "qpsol_options": qp, "max_iter": limit, "tol_du": 1e-8, "tol_pr": 1e-10}
-        return quiet | {"print_header": False, "print_iteration": False, "print_status": False} | ours | options
-    return quiet | {"max_iter": limit, "print_level": 0} | options
-
-
-def _solve(
-    problem: BoundProblem,
-    built: Model,
-    plugin: str,
-    start: Start,
-    options: dict[str, Any],
-    counts: dict[str, int],
-) -> Run:
+def _prepare(problem: BoundProblem, settings: dict[str, Any], counts: dict[str, int]) -> SolveFrom:
     import casadi
 
-    started = time.perf_counter()
-    try:
-        solver = casadi.nlpsol("bound", plugin, built.program, options)
-    except RuntimeError as refusal:
-        reason = str(refusal).strip().rpartition("\n")[2]
-        raise InputError(f"options or plugin {plugin!r} are refused by CasADi: {reason}") from None
-    try:
-        answer = solver(x0=built.start(start.posterior), **built.limits)
-    except RuntimeError:
-        # sleqp gives up where a function has no value.
-        return Run(start.posterior, CODES["Invalid_Number_Detected"], None, time.perf_counter() - started)
-    stats = solver.stats()
-    for count, names in CALLS.items():
-        counts[count] += sum(int(stats.get(name, 0)) for name in names)
-    weights = np.asarray(answer["x"]).ravel()[: problem.size] * problem.prior
-    code = CODES.get(stats["return_status"], -199)
-    return Run(weights, code, stats.get("iter_count"), time.perf_counter() - started)
+    algebra = CasadiAlgebra(problem)
+    objective = algebra.factors.objective * write(algebra)
+    x, g = casadi.vertcat(*algebra.variables), casadi.vertcat(*algebra.constraints)
+    quiet = {"print_time": False, "error_on_fail": False, "show_eval_warnings": False}
+
+    def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
+        options = quiet | {"ipopt": suited | settings}
+        try:
+            solver = casadi.nlpsol("bound", "ipopt", {"x": x, "f": objective, "g": g}, options)
+        except RuntimeError as refusal:
+            reason = str(refusal).strip().rpartition("\n")[2]
+            raise InputError(f"options are refused by CasADi: {reason}") from None
+        first = np.append(q / problem.prior, list(values_at(problem, q).values.values()))
+        answer, stats = solver(x0=first, **algebra.limits), solver.stats()
+        for count, name in CALLS.items():
+            counts[count] += stats[name]
+        weights = np.asarray(answer["x"]).ravel()[: problem.size] * problem.prior
+        return Run(weights, CODES[stats["return_status"]], stats["iter_count"])
+
+    return solve_from
 
 
 SOLVER = Casadi()

@@ -17,8 +17,8 @@ There the last variable is the root :math:`t = D^{1/\alpha}`, with :math:`\sum_i
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,45 +27,39 @@ from pacb_models.models.limits import box, limits
 from pacb_models.models.scaling import scaling
 from pacb_models.numerics.inner import dot
 from pacb_models.problem import BoundProblem, Outer
-from pacb_models.solution import Outcome, Trace
+from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 
-from ..options import deadline_after
-from ..starts import bound_of
-from .interior_point import (
-    Run,
-    Search,
-    SolveFrom,
-    Start,
-    check_settings,
-    first_start,
-    options_for,
-    set_options,
-)
+from ..options import check_options, check_own
+from .interior_point import SETTINGS, Run, SolveFrom, Watch, minimise
 
 
 class LiftedProblem:
     """The functions of the lifted problem and their derivatives, as cyipopt wants them."""
 
+    #: The last variable at a posterior, and the bound and its derivatives as functions of the last two.
+    size: Callable[[np.ndarray], float]
+    value: Callable[..., float]
+    derivatives: Callable[..., Outer]
+    #: Called by Ipopt after each iteration.
+    intermediate: Callable[..., bool]
+
     def __init__(self, problem: BoundProblem):
         self.problem = problem
-        self.iterations = 0
-        #: Called with every iterate that Ipopt accepts; set while it runs.
-        self.record: Callable[[], None] = lambda: None
-        H = problem.size
-        ones, weights = np.ones(H, dtype=int), np.arange(H)
+        self.size, self.value, self.derivatives = problem.statistic, problem.outer, problem.outer_derivatives
+        H, weights = problem.size, np.arange(problem.size)
         self.limits = limits(problem)
         #: The averages that are constrained, in their units.
         self.averages = np.array([limit.values for limit in self.limits]).reshape(-1, H)
         more = len(self.limits)
-        self._jacobian_rows = np.concatenate((0 * ones, ones, [1], 2 * ones, [2], np.repeat(np.arange(3, 3 + more), H)))
-        self._jacobian_columns = np.concatenate((weights, weights, [H], weights, [H + 1], np.tile(weights, more)))
-        self._hessian_rows = np.concatenate((weights, [H, H + 1, H + 1]))
-        self._hessian_columns = np.concatenate((weights, [H, H, H + 1]))
+        rows = np.concatenate((np.repeat([0, 1], H), [1], np.repeat(2, H + 1), np.repeat(np.arange(3, 3 + more), H)))
+        columns = np.concatenate((weights, weights, [H], weights, [H + 1], np.tile(weights, more)))
+        self._jacobian = rows, columns
+        self._hessian = np.append(weights, [H, H + 1, H + 1]), np.append(weights, [H, H, H + 1])
 
     def point(self, posterior: np.ndarray) -> np.ndarray:
         """The variables at a posterior."""
-        return np.append(posterior, (self.problem.empirical_risk(posterior), self.problem.statistic(posterior)))
+        return np.append(posterior, (self.problem.empirical_risk(posterior), self.size(posterior)))
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper bounds of the variables."""
@@ -82,7 +76,7 @@ class LiftedProblem:
 
     def objective(self, x: np.ndarray) -> float:
         """F(L, D)."""
-        return self.problem.outer(x[-2], x[-1])
+        return self.value(x[-2], x[-1])
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
         """Derivatives of the objective: zero for the weights, then F_L and F_D."""
@@ -96,13 +90,9 @@ class LiftedProblem:
         q = x[:-2]
         return np.array([q.sum(), dot(q, self.problem.risks) - x[-2], self.excess(q, x[-1]), *(self.averages @ q)])
 
-    def excess(self, q: np.ndarray, D: float) -> float:
-        """The left side of the divergence's constraint."""
-        return self.problem.statistic(q) - D
-
     def jacobianstructure(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns of the entries of :meth:`jacobian`."""
-        return self._jacobian_rows, self._jacobian_columns
+        return self._jacobian
 
     def jacobian(self, x: np.ndarray) -> np.ndarray:
         """Derivatives of the constraints."""
@@ -111,54 +101,52 @@ class LiftedProblem:
             (np.ones(self.problem.size), self.problem.risks, [-1.0], slopes, [slope], self.averages.ravel())
         )
 
-    def excess_slopes(self, q: np.ndarray, D: float) -> tuple[np.ndarray, float]:
-        """The derivatives of :meth:`excess`, for the weights and for the statistic."""
-        return self.problem.divergence_function.gradient(q, self.problem.prior), -1.0
-
     def hessianstructure(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns of the entries of :meth:`hessian`, in the lower triangle."""
-        return self._hessian_rows, self._hessian_columns
+        return self._hessian
 
     def hessian(self, x: np.ndarray, multipliers: np.ndarray, objective_factor: float) -> np.ndarray:
-        """Second derivatives of the Lagrangian: the curvature of D for the weights, then F_LL, F_LD, F_DD."""
-        outer = self._outer(x)
-        curvature = self.problem.divergence_function.curvature(x[:-2], self.problem.prior)
-        return np.append(multipliers[2] * curvature, objective_factor * np.array([outer.LL, outer.LD, outer.DD]))
-
-    def intermediate(self, algorithm_mode: int, iteration: int, *progress: float) -> bool:
-        """Called by Ipopt once per iteration; True means go on."""
-        self.iterations = iteration
-        self.record()
-        return True
+        """Second derivatives of the Lagrangian: for the weights, then F_LL, F_LD, F_DD, then across."""
+        outer, (bends, corner, across) = self._outer(x), self.excess_bends(x[:-2], x[-1])
+        tail = objective_factor * np.array([outer.LL, outer.LD, outer.DD])
+        tail[2] += multipliers[2] * corner
+        return np.concatenate((multipliers[2] * bends, tail, multipliers[2] * across))
 
     def _outer(self, x: np.ndarray) -> Outer:
-        outer = self._derivatives(x)
+        outer = self.derivatives(x[-2], x[-1])
         if x[-2] > 0.0:
             return outer
         # L is fixed at zero, as every risk is zero; its derivatives, infinite for the kl distance, are not used.
         return outer._replace(L=0.0, LL=0.0, LD=0.0)
 
-    def _derivatives(self, x: np.ndarray) -> Outer:
-        return self.problem.outer_derivatives(x[-2], x[-1])
+    # -- The divergence's constraint ---------------------------------------------------------------------------------
+
+    def excess(self, q: np.ndarray, D: float) -> float:
+        """Its left side."""
+        return self.problem.statistic(q) - D
+
+    def excess_slopes(self, q: np.ndarray, D: float) -> tuple[np.ndarray, float]:
+        """The derivatives for the weights and for the last variable."""
+        return self.problem.divergence_function.gradient(q, self.problem.prior), -1.0
+
+    def excess_bends(self, q: np.ndarray, D: float) -> tuple[np.ndarray, float, np.ndarray]:
+        """The second derivatives for the weights, for the last variable, and for both where they are not all zero."""
+        return self.problem.divergence_function.curvature(q, self.problem.prior), 0.0, np.zeros(0)
 
 
 class RootProblem(LiftedProblem):
-    r"""The same with :math:`t = D^{1/\alpha}` in place of ``D``, for Rényi orders."""
+    r"""The same with :math:`t = D^{1/\alpha}` in place of ``D``, for Rényi orders.
+
+    The statistic is homogeneous: that of :math:`q/t` is the ratio of both sides, and neither overflows.
+    """
 
     def __init__(self, problem: BoundProblem):
         super().__init__(problem)
-        H = problem.size
-        self._hessian_rows = np.concatenate((self._hessian_rows, np.full(H, H + 1)))
-        self._hessian_columns = np.concatenate((self._hessian_columns, np.arange(H)))
-
-    def point(self, posterior: np.ndarray) -> np.ndarray:
-        return np.append(posterior, (self.problem.empirical_risk(posterior), self.problem.divergence_size(posterior)))
-
-    def objective(self, x: np.ndarray) -> float:
-        return self.problem.bound_at(x[-2], x[-1])
+        self.size, self.value, self.derivatives = problem.divergence_size, problem.bound_at, problem.derivatives_at
+        H, (rows, columns) = problem.size, self._hessian
+        self._hessian = np.append(rows, np.full(H, H + 1)), np.append(columns, np.arange(H))
 
     def excess(self, q: np.ndarray, D: float) -> float:
-        # The statistic is homogeneous: that of q/t is the ratio of both sides, and neither overflows.
         return self.problem.statistic(q / D) - 1.0
 
     def excess_slopes(self, q: np.ndarray, D: float) -> tuple[np.ndarray, float]:
@@ -166,19 +154,11 @@ class RootProblem(LiftedProblem):
         slopes = problem.divergence_function.gradient(ratio, problem.prior) / D
         return slopes, -problem.order * problem.statistic(ratio) / D
 
-    def hessian(self, x: np.ndarray, multipliers: np.ndarray, objective_factor: float) -> np.ndarray:
-        problem, t, order = self.problem, x[-1], self.problem.order
-        outer = self._outer(x)
-        ratio = x[:-2] / t
-        curvature = problem.divergence_function.curvature(ratio, problem.prior) / t**2
-        across = -order * problem.divergence_function.gradient(ratio, problem.prior) / t**2
-        corner = order * (order + 1.0) * problem.statistic(ratio) / t**2
-        tail = objective_factor * np.array([outer.LL, outer.LD, outer.DD])
-        tail[2] += multipliers[2] * corner
-        return np.concatenate((multipliers[2] * curvature, tail, multipliers[2] * across))
-
-    def _derivatives(self, x: np.ndarray) -> Outer:
-        return self.problem.derivatives_at(x[-2], x[-1])
+    def excess_bends(self, q: np.ndarray, D: float) -> tuple[np.ndarray, float, np.ndarray]:
+        problem, ratio, order = self.problem, q / D, self.problem.order
+        bends = problem.divergence_function.curvature(ratio, problem.prior) / D**2
+        across = -order * problem.divergence_function.gradient(ratio, problem.prior) / D**2
+        return bends, order * (order + 1.0) * problem.statistic(ratio) / D**2, across
 
 
 def lifted(problem: BoundProblem) -> LiftedProblem:
@@ -189,7 +169,17 @@ def lifted(problem: BoundProblem) -> LiftedProblem:
 
 
 class CyIpopt(Solver):
-    """Ipopt with hand-written sparse derivatives, for any distance and divergence."""
+    """Ipopt with hand-written sparse derivatives, for any distance and divergence.
+
+    Options
+    -------
+    start, starts, seed, max_iterations, time_limit, trace : the common options
+        As for every solver; see :mod:`pacb_models.solvers.options`.
+    options : dict, optional
+        Ipopt's own options, for instance ``{"tol": 1e-10, "print_level": 5}``; they override ours.
+
+    ``details`` lists Ipopt's return codes, one per start.
+    """
 
     name = "cyipopt"
     needs = ("gradient", "hessian")
@@ -210,64 +200,29 @@ class CyIpopt(Solver):
         options: dict[str, Any] | None = None,
         trace: bool = False,
     ) -> Outcome:
-        """Minimise the bound with Ipopt.
-
-        Parameters
-        ----------
-        problem : BoundProblem
-        start, starts, seed, time_limit, max_iterations, trace
-            As for every solver; see :mod:`pacb_models.solvers.options`.
-        options : dict, optional
-            Ipopt's own options, for instance ``{"tol": 1e-10, "print_level": 5}``; they override ours.
-
-        Returns
-        -------
-        Outcome
-            ``details`` lists, per start, Ipopt's return code, status, bound, iterations and seconds.
-        """
-        search = Search(starts, seed, deadline_after(time_limit))
-        settings = check_settings(options, max_iterations)
-
-        def prepare() -> SolveFrom:
-            nlp = lifted(problem)
-            return lambda start, seconds: _solve(nlp, start, options_for(start, seconds, settings), trace)
-
-        return search.run(problem, first_start(problem, start), prepare)
+        common = check_options(
+            problem, start, starts, seed, max_iterations=max_iterations, time_limit=time_limit, trace=trace
+        )
+        settings = SETTINGS | {"max_iter": common.max_iterations} | check_own(options, "Ipopt's")
+        return minimise(problem, common, partial(_prepare, problem, settings, common.trace))
 
 
-def _solve(nlp: LiftedProblem, start: Start, options: dict[str, Any], trace: bool = False) -> Run:
+def _prepare(problem: BoundProblem, settings: dict[str, Any], trace: bool) -> SolveFrom:
     import cyipopt
 
-    started = time.perf_counter()
-    lower, upper = nlp.bounds()
-    least, most = nlp.constraint_bounds()
-    ipopt = cyipopt.Problem(
-        n=lower.size,
-        m=least.size,
-        problem_obj=nlp,
-        lb=lower,
-        ub=upper,
-        cl=least,
-        cu=most,
-    )
-    factors = scaling(nlp.problem)
-    ipopt.set_problem_scaling(
-        factors.objective,
-        np.append(factors.weights, (1.0, 1.0)),
-        np.array(
-            [factors.normalised, factors.empirical_risk, factors.divergence] + [factors.normalised] * len(nlp.limits)
-        ),
-    )
-    set_options(ipopt, options)
-    way = Trace(trace)
-    nlp.iterations = 0
-    if trace:
-        nlp.record = lambda: way.add(bound_of(nlp.problem, ipopt.get_current_iterate()["x"][:-2]))
-    try:
-        x, info = ipopt.solve(nlp.point(start.posterior))
-    finally:
-        ipopt.close()
-    return Run(x[:-2], info["status"], nlp.iterations, time.perf_counter() - started, way)
+    nlp, watch = lifted(problem), Watch(problem, slice(problem.size), trace)
+    nlp.intermediate = partial(watch.look, nlp)
+    (lower, upper), (least, most) = nlp.bounds(), nlp.constraint_bounds()
+    factors = scaling(problem)
+    of_constraints = [factors.normalised, factors.empirical_risk, factors.divergence]
+    of_constraints += [factors.normalised] * len(nlp.limits)
+
+    def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
+        ipopt = cyipopt.Problem(lower.size, least.size, nlp, lower, upper, least, most)
+        ipopt.set_problem_scaling(factors.objective, np.append(factors.weights, (1.0, 1.0)), np.array(of_constraints))
+        return watch.run(ipopt, nlp.point(q), suited | settings)
+
+    return solve_from
 
 
 SOLVER = CyIpopt()

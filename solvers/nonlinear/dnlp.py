@@ -14,51 +14,53 @@ import io
 import math
 import time
 import warnings
-from contextlib import redirect_stdout
+from contextlib import redirect_stdout, suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from pacb_models.errors import InputError, SolverUnavailableError
+from pacb_models.errors import SolverUnavailableError
 from pacb_models.models.algebra import Algebra
 from pacb_models.models.lifted import values_at, write
 from pacb_models.models.limits import box
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
-from pacb_models.validation import check_choice, check_count
+from pacb_models.validation import check_choice
 
-from ..options import deadline_after
-from ..weights import without_negligible
-from .interior_point import NO_FILE, QUIET, SETTINGS, first_start
+from ..options import check_options, check_own
+from .interior_point import NO_FILE, SETTINGS, Run, SolveFrom, minimise
 
 #: Backends and the modules they need.
 BACKENDS = {"IPOPT": "cyipopt", "UNO": "unopy"}
 
-#: CVXPY's statuses and what each means here.
-STATUS_MAP: dict[str, tuple[str, str]] = {
-    "optimal": ("optimal", "{} met its tolerances."),
-    "optimal_inaccurate": ("acceptable", "{} stopped at looser tolerances."),
-    "user_limit": ("iteration_limit", "{} reached max_iterations or time_limit."),
-    "infeasible": ("infeasible", "{} believes that no posterior is feasible."),
-    "infeasible_inaccurate": ("infeasible", "{} nearly believes that no posterior is feasible."),
-    "unbounded": ("numerical_error", "{} believes that the bound is unbounded below."),
-    "unbounded_inaccurate": ("numerical_error", "{} nearly believes that the bound is unbounded below."),
-    "solver_error": ("numerical_error", "{} failed."),
+#: CVXPY's statuses and Ipopt's code of the same meaning.
+CODES = {
+    "optimal": 0,
+    "optimal_inaccurate": 1,
+    "infeasible": 2,
+    "infeasible_inaccurate": 2,
+    "unbounded": 4,
+    "unbounded_inaccurate": 4,
+    # Of iterations, or of time.
+    "user_limit": -1,
+    # Several ways to fail.
+    "solver_error": -100,
 }
 
 
 class CvxpyAlgebra(Algebra):
-    """CVXPY's expressions, with every variable at its value for the start."""
+    """CVXPY's expressions."""
 
-    def __init__(self, problem: BoundProblem, start: np.ndarray) -> None:
+    def __init__(self, problem: BoundProblem) -> None:
         import cvxpy as cp
 
-        super().__init__(problem, start)
+        super().__init__(problem, problem.prior)
         self.log, self.sqrt = cp.log, cp.sqrt
         lower, upper = box(problem)
         self.ratios = cp.Variable(problem.size, bounds=[lower / problem.prior, upper / problem.prior])
-        self.ratios.value = start / problem.prior
+        self.variables: dict[str, Any] = {}
         self.constraints: list[Any] = []
 
     def times(self, x: Any, y: Any) -> Any:
@@ -85,28 +87,27 @@ class CvxpyAlgebra(Algebra):
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
         import cvxpy as cp
 
-        created = cp.Variable(name=name, bounds=[lower, upper])
-        created.value = value
-        return created
+        self.variables[name] = cp.Variable(name=name, bounds=[lower, upper])
+        return self.variables[name]
 
     def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
         self.constraints.append(scale * difference == 0 if equality else scale * difference >= 0)
 
 
-class Model:
-    """A CVXPY problem with its variables, whose values are the start."""
-
-    def __init__(self, problem: BoundProblem, start: np.ndarray) -> None:
-        import cvxpy as cp
-
-        values_at(problem, start)  # refuses an expression that does not fit
-        algebra = CvxpyAlgebra(problem, start)
-        objective = cp.Minimize(algebra.factors.objective * write(algebra))
-        self.problem, self.ratios = cp.Problem(objective, algebra.constraints), algebra.ratios
-
-
 class DisciplinedNonlinear(Solver):
-    """CVXPY with ``nlp=True``: a nonlinear solver on the bound as it is written in CVXPY."""
+    """CVXPY with ``nlp=True``: a nonlinear solver on the bound as it is written in CVXPY.
+
+    Options
+    -------
+    backend : {"IPOPT", "UNO"}, optional
+        By default Ipopt where cyipopt is installed, else Uno.
+    start, starts, seed, max_iterations, time_limit : the common options
+        As for every solver; see :mod:`pacb_models.solvers.options`. Ipopt looks at the time between its iterations.
+    options : dict, optional
+        The backend's own options; they override ours.
+
+    ``details`` has the backend.
+    """
 
     name = "dnlp"
     needs = ("model",)
@@ -115,11 +116,8 @@ class DisciplinedNonlinear(Solver):
     keeps_time_limit = True
 
     def missing(self) -> str | None:
-        without_cvxpy = super().missing()
-        if without_cvxpy is not None:
-            return without_cvxpy
-        if any(importlib.util.find_spec(module) is not None for module in BACKENDS.values()):
-            return None
+        if any(map(importlib.util.find_spec, BACKENDS.values())):
+            return super().missing()
         return "neither cyipopt nor unopy installed: `make setup`, or pip install 'pacb-models[solvers]'"
 
     def run(
@@ -128,94 +126,55 @@ class DisciplinedNonlinear(Solver):
         *,
         backend: str | None = None,
         start: object = None,
+        starts: int = 1,
+        seed: int = 0,
         time_limit: float | None = None,
         max_iterations: int = 3000,
         options: dict[str, Any] | None = None,
     ) -> Outcome:
-        """Minimise the bound with CVXPY's interface for nonlinear solvers.
-
-        Parameters
-        ----------
-        problem : BoundProblem
-        backend : {"IPOPT", "UNO"}, optional
-            By default Ipopt where cyipopt is installed, else Uno.
-        start, time_limit, max_iterations
-            As for every solver; see :mod:`pacb_models.solvers.options`. Ipopt looks at the time between its iterations.
-        options : dict, optional
-            The backend's own options; they override ours.
-
-        Returns
-        -------
-        Outcome
-            ``details`` has the backend and CVXPY's status.
-        """
-        deadline = deadline_after(time_limit)
-        backend = _choose_backend(backend)
-        if options is not None and not isinstance(options, dict):
-            raise InputError(f"options is {options!r}; it must be a dict of {backend}'s options.")
-        limit = check_count("max_iterations", max_iterations)
-        first = first_start(problem, start)
-        if problem.distance_function.below_one and problem.bound(first.posterior) >= 1.0:
-            message = "the bound rounds to 1 at every start that was tried, where it is flat; nothing was started."
-            return Outcome(first.posterior, "acceptable", message, 0)
-        started = time.perf_counter()
-        built = Model(problem, first.posterior)
-        setup_seconds = time.perf_counter() - started
-        left = deadline - time.monotonic()
-        if left <= 0.0:
-            message = "the time limit was reached before the model was built."
-            return Outcome(first.posterior, "time_limit", message, 0, setup_seconds)
-        settings = _settings(backend, first.barrier, limit, left) | (options or {})
-        outcome = _solve(problem, built, backend, settings)
-        outcome.setup_seconds = setup_seconds
-        if outcome.status == "iteration_limit" and time.monotonic() >= deadline:
-            outcome.status = "time_limit"
+        if backend is None:
+            backend = next(name for name, module in BACKENDS.items() if importlib.util.find_spec(module))
+        check_choice("backend", backend, list(BACKENDS))
+        if importlib.util.find_spec(BACKENDS[backend]) is None:
+            raise SolverUnavailableError(f"backend is {backend!r}, but {BACKENDS[backend]} is not installed.")
+        common = check_options(problem, start, starts, seed, max_iterations=max_iterations, time_limit=time_limit)
+        own = check_own(options, f"{backend}'s")
+        outcome = minimise(problem, common, partial(_prepare, problem, backend, common.max_iterations, own))
+        outcome.message = outcome.message.replace("Ipopt", backend.title())
+        outcome.details["backend"] = backend
         return outcome
 
 
-def _choose_backend(backend: str | None) -> str:
-    if backend is None:
-        return next(name for name, module in BACKENDS.items() if importlib.util.find_spec(module) is not None)
-    check_choice("backend", backend, list(BACKENDS))
-    if importlib.util.find_spec(BACKENDS[backend]) is None:
-        raise SolverUnavailableError(f"backend is {backend!r}, but {BACKENDS[backend]} is not installed.")
-    return backend
-
-
-def _settings(backend: str, barrier: float | None, limit: int, seconds: float) -> dict[str, Any]:
-    """The backend's options."""
-    if backend == "UNO":
-        limits = {"time_limit": seconds} if math.isfinite(seconds) else {}
-        return {"max_iterations": limit, "logger": "SILENT"} | limits
-    settings = SETTINGS | {"nlp_scaling_method": "none", "max_iter": limit} | QUIET | NO_FILE
-    if barrier is not None:
-        settings["mu_init"] = barrier
-    if math.isfinite(seconds):
-        settings["max_wall_time"] = seconds
-    return settings
-
-
-def _solve(problem: BoundProblem, built: Model, backend: str, settings: dict[str, Any]) -> Outcome:
+def _prepare(problem: BoundProblem, backend: str, most: int, own: dict[str, Any]) -> SolveFrom:
+    import cvxpy as cp
     from cvxpy.error import SolverError
 
-    said = "solver_error"
-    with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
-        # CVXPY warns of inaccurate solutions; the status says it.
-        warnings.simplefilter("ignore")
-        try:
-            built.problem.solve(solver=backend, nlp=True, **settings)
-            said = built.problem.status
-        except SolverError:
-            pass
-    status, sentence = STATUS_MAP.get(said, ("error", "{} returned the unknown status " + repr(said) + "."))
-    ratios = built.ratios.value
-    weights = None if ratios is None else without_negligible(problem, np.asarray(ratios) * problem.prior)
-    stats = built.problem.solver_stats
-    counted = None if stats is None else stats.num_iters
-    # CVXPY says "Not available" of what it does not pass on.
-    iterations = int(counted) if isinstance(counted, (int, np.integer)) else None
-    details = {"backend": backend, "cvxpy_status": said}
-    return Outcome(weights, status, sentence.format(backend.title()), iterations, details=details)
+    algebra = CvxpyAlgebra(problem)
+    program = cp.Problem(cp.Minimize(algebra.factors.objective * write(algebra)), algebra.constraints)
+
+    def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
+        algebra.ratios.value = q / problem.prior
+        for name, value in values_at(problem, q).values.items():
+            algebra.variables[name].value = value
+        seconds = suited.get("max_wall_time", math.inf)
+        settings = suited | NO_FILE | SETTINGS | {"nlp_scaling_method": "none", "max_iter": most}
+        if backend == "UNO":
+            settings = {"max_iterations": most, "logger": "SILENT", "time_limit": seconds}
+        said, began = "solver_error", time.perf_counter()
+        with warnings.catch_warnings(), redirect_stdout(io.StringIO()), suppress(SolverError):
+            # CVXPY warns of inaccurate solutions; the status says it.
+            warnings.simplefilter("ignore")
+            program.solve(solver=backend, nlp=True, **settings | own)
+            said = program.status
+        late = said == "user_limit" and time.perf_counter() - began >= seconds
+        if algebra.ratios.value is not None:
+            q = np.asarray(algebra.ratios.value) * problem.prior
+        counted = getattr(program.solver_stats, "num_iters", None)
+        # CVXPY says "Not available" of what it does not pass on.
+        iterations = int(counted) if isinstance(counted, (int, np.integer)) else None
+        return Run(q, -5 if late else CODES[said], iterations)
+
+    return solve_from
 
 
 SOLVER = DisciplinedNonlinear()

@@ -1,11 +1,13 @@
-"""What the Ipopt solvers share: options, return codes, and how a start becomes one of an interior-point method."""
+"""What the Ipopt solvers share: options, return codes, and how a start becomes one of an interior-point method.
+
+Each of them prepares its model and says how one start is run on it (:data:`SolveFrom`); :func:`minimise` does the rest.
+"""
 
 from __future__ import annotations
 
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +15,9 @@ import numpy as np
 from pacb_models.errors import InputError
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome, Trace
-from pacb_models.validation import check_count
 
-from ..options import check_options
-from ..starts import best_of, bound_of, starting_posteriors, with_all
+from ..options import Options
+from ..starts import bound_of, from_all_starts, with_all
 from ..weights import without_negligible
 from .native import native_output_silenced
 
@@ -98,46 +99,84 @@ def ending(code: int) -> Ending:
     return STATUS_MAP.get(code, Ending("", "error", f"Ipopt returned the unknown code {code}."))
 
 
-class Start(NamedTuple):
-    """A starting posterior, and the initial barrier parameter that suits it (None is Ipopt's default)."""
-
-    posterior: np.ndarray
-    barrier: float | None
-
-
-@dataclass
-class Run:
+class Run(NamedTuple):
     """What Ipopt made of one start."""
 
     weights: np.ndarray
     code: int
     iterations: int | None
-    seconds: float
-    trace: Trace = field(default_factory=lambda: Trace(False))
+    trace: Trace = Trace(False)
 
 
-#: Runs Ipopt from a start with an allowance of seconds (infinite when there is no limit).
-SolveFrom = Callable[[Start, float], Run]
-#: Builds the model that it runs on.
-Prepare = Callable[[], SolveFrom]
+#: Runs Ipopt from a posterior with options that suit it: the barrier parameter, and the seconds that are left.
+SolveFrom = Callable[[np.ndarray, dict[str, Any]], Run]
 
 
-def options_for(start: Start, seconds: float, settings: dict[str, Any]) -> dict[str, Any]:
-    """Ipopt's options for one run. What the caller asked for (``settings``) wins over what suits the start."""
-    options = dict(QUIET)
-    if start.barrier is not None:
-        options["mu_init"] = start.barrier
-    if math.isfinite(seconds):
-        options["max_wall_time"] = seconds
-    return options | settings
+def minimise(
+    problem: BoundProblem,
+    options: Options,
+    prepare: Callable[[], SolveFrom],
+    barrier: float | None = RANDOM_BARRIER,
+) -> Outcome:
+    """Build the model, run Ipopt on it from every start, and report the best point and the other local minima.
+
+    ``barrier`` is the initial barrier parameter of every start but the prior, or what takes its place under
+    constraints; None leaves it to Ipopt.
+    """
+    first = with_all(problem, options.start)
+    if problem.distance_function.below_one and problem.bound(first) >= 1.0:
+        # It is flat there, and its models have no point inside their domain.
+        return Outcome(
+            first, "acceptable", "the bound rounds to 1 at the start, where it is flat; Ipopt was not started.", 0
+        )
+    started = time.perf_counter()
+    solve_from = prepare()
+    setup_seconds = time.perf_counter() - started
+    codes: list[int] = []
+
+    def run(q: np.ndarray) -> Outcome:
+        left = options.deadline - time.monotonic()
+        if left <= 0.0:
+            return Outcome(q, "time_limit", "the time limit was reached before Ipopt was started.", 0)
+        central = q is problem.prior or (q is options.start and not options.given and problem.posteriors is not None)
+        suited = {} if central or barrier is None else {"mu_init": barrier}
+        limit = {"max_wall_time": left} if math.isfinite(left) else {}
+        found = solve_from(with_all(problem, q), QUIET | suited | limit)
+        codes.append(found.code)
+        _, status, message = ending(found.code)
+        # Only Ipopt's barrier keeps some of the weights from zero.
+        weights = without_negligible(problem, found.weights)
+        return Outcome(weights, status, message, found.iterations, details=found.trace.details())
+
+    outcome = from_all_starts(problem, options, run)
+    outcome.setup_seconds = setup_seconds
+    outcome.details["ipopt_codes"] = codes
+    return outcome
 
 
-def check_settings(options: dict[str, Any] | None, max_iterations: int, defaults: bool = False) -> dict[str, Any]:
-    """Ours (or Ipopt's own, with ``defaults``), the iteration limit, and on top the caller's raw options."""
-    if options is not None and not isinstance(options, dict):
-        raise InputError(f"options is {options!r}; it must be a dict of Ipopt's options.")
-    ours = {} if defaults else SETTINGS
-    return ours | {"max_iter": check_count("max_iterations", max_iterations)} | (options or {})
+class Watch:
+    """Runs Ipopt through cyipopt, counts its iterations, and records the bound after each where that is asked for."""
+
+    def __init__(self, problem: BoundProblem, weights: Any, trace: bool) -> None:
+        #: Which of Ipopt's variables are the weights.
+        self.problem, self.weights, self.traced = problem, weights, trace
+
+    def run(self, ipopt: Any, x: np.ndarray, options: dict[str, Any]) -> Run:
+        """What Ipopt makes of a point."""
+        self.ipopt, self.iterations, self.trace = ipopt, 0, Trace(self.traced)
+        set_options(ipopt, options)
+        try:
+            x, told = ipopt.solve(x)
+        finally:
+            ipopt.close()
+        return Run(x[self.weights], told["status"], self.iterations, self.trace)
+
+    def look(self, nlp: Any, mode: int, iteration: int, *progress: float) -> bool:
+        """Called by Ipopt after each iteration; True means go on."""
+        self.iterations = iteration
+        if self.traced:
+            self.trace.add(bound_of(self.problem, self.ipopt.get_current_iterate()["x"][self.weights]))
+        return True
 
 
 def set_options(ipopt: Any, options: dict[str, Any]) -> None:
@@ -150,68 +189,3 @@ def set_options(ipopt: Any, options: dict[str, Any]) -> None:
         except TypeError:
             message = f"options[{name!r}] is {value!r}, which Ipopt refuses; see Ipopt's list of options."
             raise InputError(message) from None
-
-
-def first_start(problem: BoundProblem, start: object = None, barrier: float | None = RANDOM_BARRIER) -> Start:
-    """The posterior that the caller wants to start from, else the one that every local method starts from."""
-    first = interior(problem, check_options(problem, start=start).start, barrier)
-    # Where the prior breaks a constraint, what is nearest to it takes its place.
-    return first._replace(barrier=None) if start is None and problem.posteriors is not None else first
-
-
-def interior(problem: BoundProblem, q: np.ndarray, barrier: float | None = RANDOM_BARRIER) -> Start:
-    """A start with full support, as an interior-point method needs."""
-    if q is problem.prior:
-        return Start(q, None)
-    return Start(with_all(problem, q), barrier)
-
-
-@dataclass
-class Search:
-    """How many starts there are to be, from which seed, until when, and with which barrier those after the first
-    begin."""
-
-    starts: int
-    seed: int
-    deadline: float
-    barrier: float | None = RANDOM_BARRIER
-
-    def __post_init__(self) -> None:
-        check_count("starts", self.starts)
-        check_count("seed", self.seed, least=0)
-
-    def run(self, problem: BoundProblem, first: Start, prepare: Prepare) -> Outcome:
-        """Run Ipopt from every start, until the time is up, and report the best point and the other local minima."""
-        if problem.distance_function.below_one and problem.bound(first.posterior) >= 1.0:
-            # It is flat there, and its models have no point inside their domain.
-            message = "the bound rounds to 1 at the start, where it is flat; Ipopt was not started."
-            return Outcome(first.posterior, "acceptable", message, 0)
-        started = time.perf_counter()
-        solve_from = prepare()
-        setup_seconds = time.perf_counter() - started
-        runs: list[Run] = []
-        for q in starting_posteriors(problem, self.starts, self.seed, first.posterior):
-            left = self.deadline - time.monotonic()
-            if left <= 0.0:
-                break
-            runs.append(solve_from(first if not runs else interior(problem, q, self.barrier), left))
-        if not runs:
-            message = "the time limit was reached before Ipopt was started."
-            return Outcome(first.posterior, "time_limit", message, 0, setup_seconds)
-        outcome = best_of(problem, [_outcome(problem, run) for run in runs], self.starts)
-        outcome.setup_seconds = setup_seconds
-        outcome.details.update(
-            ipopt_codes=[run.code for run in runs],
-            statuses=[ending(run.code).status for run in runs],
-            bounds=[bound_of(problem, run.weights) for run in runs],
-            iterations=[run.iterations for run in runs],
-            seconds=[run.seconds for run in runs],
-        )
-        return outcome
-
-
-def _outcome(problem: BoundProblem, run: Run) -> Outcome:
-    """What Ipopt made of one start, without the weights that only its barrier keeps from zero."""
-    _, status, message = ending(run.code)
-    weights = without_negligible(problem, run.weights)
-    return Outcome(weights, status, message, run.iterations, details=run.trace.details())

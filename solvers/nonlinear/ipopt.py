@@ -18,37 +18,21 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from pacb_models.direct import DirectProblem
 from pacb_models.errors import InputError, SolverUnavailableError
-from pacb_models.models.direct_bounds import scale_of
 from pacb_models.models.pyomo_models import check_formulation, pyomo_model, set_start
-from pacb_models.problem import BoundProblem, Problem
-from pacb_models.solution import Outcome, Trace
-from pacb_models.solver import Solver, unmet
+from pacb_models.problem import BoundProblem
+from pacb_models.solution import Outcome
+from pacb_models.solver import Solver
 from pacb_models.validation import check_choice
 
-from ..options import deadline_after
-from ..starts import bound_of
-from .interior_point import (
-    RANDOM_BARRIER,
-    STATUS_MAP,
-    Run,
-    Search,
-    SolveFrom,
-    Start,
-    check_settings,
-    ending,
-    first_start,
-    options_for,
-    set_options,
-)
+from ..options import check_options, check_own
+from .interior_point import RANDOM_BARRIER, SETTINGS, STATUS_MAP, Run, SolveFrom, Watch, minimise
 from .native import (
     find_asl_library,
     find_ipopt_executable,
@@ -67,7 +51,26 @@ PRINT_SUMMARY = {"print_level": 3}
 
 
 class PyomoIpopt(Solver):
-    """Ipopt on the Pyomo model of a bound minimisation."""
+    """Ipopt on the Pyomo model of a bound minimisation.
+
+    Options
+    -------
+    formulation : {"lifted", "substituted"}
+        See :mod:`pacb_models.models.pyomo_models`; the substituted one has a dense Hessian and is for small H.
+    start, starts, seed, max_iterations, time_limit, trace : the common options
+        As for every solver; see :mod:`pacb_models.solvers.options`. Ipopt looks at the time between its iterations.
+        Through a program there is no trace.
+    options : dict, optional
+        Ipopt's own options, for instance ``{"tol": 1e-10}``; they override ours.
+    defaults : bool
+        Leave every other option at Ipopt's default and start from the prior.
+    interface : {"auto", "cyipopt", "executable", "pounce"}
+        How Ipopt is reached. ``auto`` prefers cyipopt, which hands the model over in memory, and takes an ``ipopt``
+        program on ``PATH`` where cyipopt or PyNumero's library is missing. ``pounce`` is a program that stands in for
+        it, and the last that ``auto`` takes; ``details["software"]`` names it.
+
+    ``details`` lists Ipopt's return codes, one per start.
+    """
 
     name = "ipopt"
     needs = ("model",)
@@ -75,21 +78,12 @@ class PyomoIpopt(Solver):
     requires = ("pyomo",)
     keeps_time_limit = True
 
-    def unsupported(self, problem: Problem) -> str | None:
-        # Direct bounds have a model of another kind.
-        return super().unsupported(problem) if unmet(problem, "penalty") else unmet(problem, "excess")
-
     def missing(self) -> str | None:
-        without_pyomo = super().missing()
-        if without_pyomo is not None:
-            return without_pyomo
-        if any(find() is not None for find in PROGRAMS.values()):
-            return None
-        return cyipopt_missing()
+        return super().missing() or (cyipopt_missing() if not any(find() for find in PROGRAMS.values()) else None)
 
     def run(
         self,
-        problem: BoundProblem | DirectProblem,
+        problem: BoundProblem,
         *,
         formulation: str = "lifted",
         start: object = None,
@@ -102,84 +96,24 @@ class PyomoIpopt(Solver):
         interface: str = "auto",
         trace: bool = False,
     ) -> Outcome:
-        """Minimise the bound with Ipopt.
-
-        Parameters
-        ----------
-        problem : BoundProblem
-        formulation : {"lifted", "substituted"}
-            See :mod:`pacb_models.models.pyomo_models`; the substituted one has a dense Hessian and is for small H.
-        start, starts, seed, time_limit, max_iterations, trace
-            As for every solver; see :mod:`pacb_models.solvers.options`. Ipopt looks at the time between its iterations.
-            Through a program there is no trace.
-        options : dict, optional
-            Ipopt's own options, for instance ``{"tol": 1e-10}``; they override ours.
-        defaults : bool
-            Leave every other option at Ipopt's default and start from the prior.
-        interface : {"auto", "cyipopt", "executable", "pounce"}
-            How Ipopt is reached. ``auto`` prefers cyipopt, which hands the model over in memory, and takes an
-            ``ipopt`` program on ``PATH`` where cyipopt or PyNumero's library is missing. ``pounce`` is a program that
-            stands in for it, and the last that ``auto`` takes; ``details["software"]`` names it.
-
-        Returns
-        -------
-        Outcome
-            ``details`` lists, per start, Ipopt's return code, status, bound, iterations and seconds.
-        """
-        search = Search(starts, seed, deadline_after(time_limit), None if defaults else RANDOM_BARRIER)
         check_formulation(formulation)
-        settings = check_settings(options, max_iterations, defaults)
-        if isinstance(problem, DirectProblem):
-            return _solve_direct(problem, settings, search.deadline)
+        first = problem.prior if defaults and start is None else start
+        common = check_options(
+            problem, first, starts, seed, max_iterations=max_iterations, time_limit=time_limit, trace=trace
+        )
+        ours: dict[str, Any] = {} if defaults else SETTINGS
+        settings = ours | {"max_iter": common.max_iterations} | check_own(options, "Ipopt's")
+        barrier = None if defaults else RANDOM_BARRIER
         program = _choose_interface(interface)
-        if trace and program is not None:
-            raise InputError("trace is True, but an ipopt program does not tell its iterates; use interface='cyipopt'.")
-        first = Start(problem.prior, None) if defaults and start is None else first_start(problem, start)
         if program is None:
-            return search.run(problem, first, lambda: _through_cyipopt(problem, first, formulation, settings, trace))
-        outcome = search.run(problem, first, lambda: _through_program(program, problem, formulation, settings))
-        named = "" if program.name == "ipopt" else f"{program.name}, in the place of Ipopt: "
-        details = {**outcome.details, "software": program.name}
-        return replace(outcome, message=named + outcome.message, details=details)
-
-
-def _solve_direct(problem: DirectProblem, settings: dict[str, Any], deadline: float) -> Outcome:
-    """A direct bound: one convex model, one start; the posterior is what Ipopt's multipliers say."""
-    from pyomo.contrib.pynumero.interfaces.cyipopt_interface import CyIpoptNLP
-
-    absent = cyipopt_missing()
-    if absent is not None:
-        raise SolverUnavailableError(f"direct bounds need Ipopt's multipliers, through cyipopt: {absent}.")
-    if problem.common_risk.high >= 1.0 and problem.distance_function.below_one:
-        message = "every bound rounds to 1, where it is flat; Ipopt was not started."
-        return Outcome(problem.prior, "acceptable", message, 0)
-    started = time.perf_counter()
-    model = problem.pyomo_model()
-    nlp = pynumero_problem(model)
-    rows = nlp.get_constraint_indices(list(model.above.values()))
-    inside = list(model.above.keys())
-    counter = _IterationCounter()
-    ipopt = CyIpoptNLP(nlp, intermediate_callback=counter.count)
-    setup_seconds = time.perf_counter() - started
-    left = deadline - time.monotonic()
-    if left <= 0.0:
-        message = "the time limit was reached before Ipopt was started."
-        return Outcome(problem.prior, "time_limit", message, 0, setup_seconds)
-    own = {"nlp_scaling_method": "gradient-based", "tol": 1e-11} | {
-        name: value for name, value in settings.items() if name != "nlp_scaling_method"
-    }
-    set_options(ipopt, options_for(Start(problem.prior, None), left, own))
-    try:
-        _, info = ipopt.solve(nlp.init_primals())
-    finally:
-        ipopt.close()
-    ended = ending(info["status"])
-    scale = scale_of(problem)
-    multipliers = np.zeros(scale.size)
-    multipliers[inside] = np.abs(np.asarray(info["mult_g"])[rows])
-    details = {"ipopt_codes": [info["status"]]}
-    weights = scale.expand(multipliers)
-    return Outcome(weights, ended.status, ended.message, counter.iterations, setup_seconds, details=details)
+            return minimise(problem, common, partial(_through_cyipopt, problem, formulation, settings, trace), barrier)
+        if trace:
+            raise InputError("trace is True, but an ipopt program does not tell its iterates; use interface='cyipopt'.")
+        outcome = minimise(problem, common, partial(_through_program, program, problem, formulation, settings), barrier)
+        outcome.details["software"] = program.name
+        if program.name != "ipopt":
+            outcome.message = f"{program.name}, in the place of Ipopt: {outcome.message}"
+        return outcome
 
 
 def _choose_interface(interface: str) -> Path | None:
@@ -214,51 +148,22 @@ def cyipopt_missing() -> str | None:
     )
 
 
-def _through_cyipopt(
-    problem: BoundProblem, first: Start, formulation: str, settings: dict[str, Any], trace: bool
-) -> SolveFrom:
+def _through_cyipopt(problem: BoundProblem, formulation: str, settings: dict[str, Any], trace: bool) -> SolveFrom:
     """The model, written once and read by PyNumero; every run starts from its own point."""
     from pyomo.contrib.pynumero.interfaces.cyipopt_interface import CyIpoptNLP
 
     model = pyomo_model(problem, formulation)
-    set_start(model, problem, first.posterior)
     nlp = pynumero_problem(model)
     variables = nlp.get_pyomo_variables()
-    weights = nlp.get_primal_indices(list(model.q.values()))
-    counter = _IterationCounter()
+    watch = Watch(problem, nlp.get_primal_indices(list(model.q.values())), trace)
 
-    def solve_from(start: Start, seconds: float) -> Run:
-        started = time.perf_counter()
-        set_start(model, problem, start.posterior)
-        ipopt = CyIpoptNLP(nlp, intermediate_callback=counter.count)
+    def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
+        set_start(model, problem, q)
+        ipopt = CyIpoptNLP(nlp, intermediate_callback=watch.look)
         ipopt.set_problem_scaling(*ipopt.scaling_factors())
-        set_options(ipopt, options_for(start, seconds, settings))
-        counter.iterations, way = 0, Trace(trace)
-        if trace:
-            counter.record = lambda: way.add(bound_of(problem, ipopt.get_current_iterate()["x"][weights]))
-        try:
-            x, info = ipopt.solve(np.array([variable.value for variable in variables]))
-        finally:
-            ipopt.close()
-        return Run(x[weights], info["status"], counter.iterations, time.perf_counter() - started, way)
+        return watch.run(ipopt, np.array([variable.value for variable in variables]), suited | settings)
 
     return solve_from
-
-
-class _IterationCounter:
-    """Remembers the number of the last iteration, and hands every iterate on to be recorded."""
-
-    def __init__(self) -> None:
-        self.iterations = 0
-        self.record: Callable[[], None] = lambda: None
-
-    # PyNumero looks at the number of parameters, so they have to be spelled out.
-    def count(  # type: ignore[no-untyped-def]
-        self, nlp, mode, iteration, objective, inf_pr, inf_du, mu, norm, regularization, dual, primal, trials
-    ):
-        self.iterations = iteration
-        self.record()
-        return True
 
 
 def _through_program(program: Path, problem: BoundProblem, formulation: str, settings: dict[str, Any]) -> SolveFrom:
@@ -268,26 +173,24 @@ def _through_program(program: Path, problem: BoundProblem, formulation: str, set
     model = pyomo_model(problem, formulation)
     weights = list(model.q.values())
 
-    def solve_from(start: Start, seconds: float) -> Run:
-        started = time.perf_counter()
-        set_start(model, problem, start.posterior)
+    def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
+        started, seconds = time.perf_counter(), suited.get("max_wall_time", math.inf)
+        set_start(model, problem, q)
         solver = pyo.SolverFactory("ipopt", executable=str(program))
-        options = options_for(start, seconds, settings) | PRINT_SUMMARY
+        options = suited | settings | PRINT_SUMMARY
         # Pounce counts its versions otherwise, and knows the option.
-        is_ipopt = program.name == "ipopt"
-        if "max_wall_time" in options and is_ipopt and solver.version()[:2] < (3, 14):
+        if "max_wall_time" in options and program.name == "ipopt" and solver.version()[:2] < (3, 14):
             options["max_cpu_time"] = options.pop("max_wall_time")
         for name, value in options.items():
             # "OF_" sends an option through a file, the only way that takes every option.
             solver.options[f"OF_{name}"] = value
         printed, results = _run_program(solver, model, seconds)
-        elapsed = time.perf_counter() - started
-        code, iterations = (-5, None) if results is None and elapsed >= seconds else read_log(printed)
-        x = start.posterior
+        stopped = results is None and time.perf_counter() - started >= seconds
+        code, iterations = (-5, None) if stopped else read_log(printed)
         if results is not None and len(results.solution) > 0:
             model.solutions.load_from(results, ignore_invalid_labels=True)
-            x = np.array([variable.value for variable in weights])
-        return Run(x, code, iterations, elapsed)
+            q = np.array([variable.value for variable in weights])
+        return Run(q, code, iterations)
 
     return solve_from
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import pacb_models as pm
 from pacb_models.solution import STATUSES
 from pacb_models.solvers.nonlinear.cyipopt_nlp import lifted
-from pacb_models.solvers.nonlinear.interior_point import SETTINGS, STATUS_MAP, ending, interior
+from pacb_models.solvers.nonlinear.interior_point import SETTINGS, STATUS_MAP, ending
 from pacb_models.solvers.starts import starting_posteriors
 
 from ..drawn import arrays, weights
@@ -135,8 +135,9 @@ def test_starts_depend_on_the_seed_only():
     assert not (points[1] == others[1]).all()
     for q in [*points, *others]:
         assert q.min() > 0.0 and q.sum() == pytest.approx(1.0, abs=1e-12)
-    inside = interior(TWO_MINIMA, np.eye(50)[0])
-    assert inside.posterior.min() > 0.0 and interior(TWO_MINIMA, TWO_MINIMA.prior).barrier is None
+    # A start with weights of zero is moved inside.
+    vertex = pm.solve(TWO_MINIMA, "cyipopt", start=np.eye(50)[0])
+    assert vertex.status == "optimal" and vertex.support_size > 1
 
 
 @pytest.mark.parametrize("argument, value", [("starts", 0), ("starts", 1.5), ("seed", -1), ("max_iterations", -1)])

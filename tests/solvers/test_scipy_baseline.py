@@ -7,8 +7,6 @@ import pytest
 
 import pacb_models as pm
 from pacb_models.benchmarks.problems.problem import table_problem
-from pacb_models.solution import STATUSES
-from pacb_models.solvers.nonlinear.scipy_baseline import STATUS_MAP
 
 from .solver_checks import PAIRS, make
 
@@ -84,8 +82,3 @@ def test_the_tolerance_is_one_on_the_residual(method):
 def test_the_old_name_leads_to_the_new_ones():
     with pytest.raises(pm.InputError, match="solver is 'scipy', which is called 'slsqp' and 'trust-constr' now"):
         pm.solve(make(RISKS, "kl", "chi2"), "scipy")
-
-
-def test_statuses_are_known():
-    assert {status for status, _ in STATUS_MAP.values()} <= set(STATUSES)
-    assert {method.lower() for method, _ in STATUS_MAP} == set(METHODS)

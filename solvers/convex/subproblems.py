@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..errors import InputError
-from ..problem import BoundProblem
-from ..solver import lacking
-from .algebra import Algebra
-from .convex import kept
+from pacb_models.errors import InputError
+from pacb_models.models.convex import kept
+from pacb_models.problem import BoundProblem
+from pacb_models.solver import lacking
+from pacb_models.solving.judging import onto_simplex
+
+from ..nonlinear.dnlp import CvxpyAlgebra
 
 if TYPE_CHECKING:
     import clarabel
@@ -158,50 +160,38 @@ class OneSidedSubproblem:
         weights = self.prior * np.maximum(result.obj_val_dual - self.excess, 0.0) if self._free else np.zeros(1)
         if not weights.sum() > 0.0:
             weights = _values(self._data, result, self.posterior)
-        return _normalised(weights)
+        return onto_simplex(weights)[0]
 
     def _solve_least_risk(self, seconds: float) -> Step:
         if self._free:
-            return Step(_normalised(np.where(self.excess > 0.0, 0.0, self.prior)), SOLVED[0])
+            return Step(onto_simplex(np.where(self.excess > 0.0, 0.0, self.prior))[0], SOLVED[0])
         if self._least_risk is None:
             self._least_risk = OneSidedSubproblem(self.bound_problem, least_risk=True)
         return self._least_risk.solve(1.0, seconds)
 
 
-class PaperForm(Algebra):
+class PaperForm(CvxpyAlgebra):
     r"""The distance as a convex expression of risk and bound; see :meth:`Algebra.reach`."""
 
     def __init__(self, problem: BoundProblem, risk: Any) -> None:
-        import cvxpy as cp
-
-        super().__init__(problem, problem.prior)
-        self.log, self.sqrt = cp.log, cp.sqrt
+        super().__init__(problem)
         self.distance: Any = None
-        self.constraints: list[Any] = []
-        self.variables: list[Any] = []
         self.r = problem.distance_function.express(self, risk, 1.0)
 
     @property
     def exists(self) -> bool:
         """Whether the bound is a variable, and the distance a convex expression."""
-        return len(self.variables) == 1 and self.r is self.variables[0] and self.distance.is_convex()
-
-    def relative_entropy(self, x: Any, y: Any) -> Any:
-        import cvxpy as cp
-
-        return cp.rel_entr(x, y)
+        return [id(each) for each in self.variables.values()] == [id(self.r)] and self.distance.is_convex()
 
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
         import cvxpy as cp
 
-        self.variables.append(cp.Variable(name=name))
-        return self.variables[-1]
+        # With bounds it would be another one in the canonical form.
+        self.variables[name] = cp.Variable(name=name)
+        return self.variables[name]
 
     def reach(self, name: str, distance: Any, budget: Any) -> None:
         self.distance = distance
-
-    def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
-        self.constraints.append(difference >= 0.0)
 
 
 def check_paper_form(problem: BoundProblem) -> None:
@@ -276,7 +266,7 @@ class TwoSidedSubproblem:
         data = self.problem.get_problem_data(cp.CLARABEL)[0]
         result = _conic_solver(data, _conic_settings(seconds)).solve()
         status = str(result.status)
-        weights = _normalised(_values(data, result, self.posterior)) if status in SOLVED else None
+        weights = onto_simplex(_values(data, result, self.posterior))[0] if status in SOLVED else None
         if weights is None:
             return Step(None, status)
         return Step(weights, status, self._violation(weights, float(_values(data, result, self.bound)[0])))
@@ -321,10 +311,3 @@ def _values(data: dict[str, Any], result: clarabel.DefaultSolution, variable: cv
     """The entries of the canonical form's solution that belong to a variable."""
     first = data["param_prob"].var_id_to_col[variable.id]
     return np.array(result.x[first : first + variable.size])
-
-
-def _normalised(weights: np.ndarray) -> np.ndarray | None:
-    """Weights put on the simplex; None when nothing usable is left of them."""
-    weights = np.maximum(weights, 0.0)
-    total = weights.sum()
-    return weights / total if 0.0 < total < math.inf else None
