@@ -47,8 +47,8 @@ class ChiSquared(Renyi):
     def supports(self, risks: np.ndarray, prior: np.ndarray) -> OrderedSupports:
         return OrderedSupports(risks, prior)
 
-    def row_frontiers(self, risks: np.ndarray, prior: np.ndarray) -> RowFrontiers:
-        return RowFrontiers(risks, prior)
+    def row_frontiers(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> RowFrontiers:
+        return RowFrontiers(risks, prior, uniform)
 
     # They fit the budget above, too.
     express, cone = Renyi.express, Renyi.cone
@@ -59,18 +59,38 @@ class ChiSquared(Renyi):
 
 def running_sums(y: np.ndarray, p: np.ndarray) -> np.ndarray:
     """At each of the sorted risks μ: the risk itself, and the sums of p, of p y, and of p (μ - y), p y (μ - y) and
-    p (μ - y)² over those below; along the last axis."""
+    p (μ - y)² over those below; of one set, or of many with a column each."""
     table = np.zeros((6, *y.shape))
     table[0] = y
     table[1] = p
     np.multiply(p, y, out=table[2])
-    masses, means = table[1:3], table[3:5, ..., 1:]
-    np.add.accumulate(masses, axis=-1, out=masses)
-    gaps = y[..., 1:] - y[..., :-1]
-    np.multiply(masses[..., :-1], gaps, out=means)
-    np.add.accumulate(means, axis=-1, out=means)
-    np.add.accumulate(gaps * (table[3, ..., 1:] + table[3, ..., :-1]), axis=-1, out=table[5, ..., 1:])
+    masses, means = table[1:3], table[3:5]
+    _accumulate(masses)
+    gaps = y[1:] - y[:-1]
+    np.multiply(masses[:, :-1], gaps, out=means[:, 1:])
+    _accumulate(means)
+    np.multiply(gaps, table[3, 1:] + table[3, :-1], out=table[5, 1:])
+    _accumulate(table[5:])
     return table
+
+
+def _accumulate(rows: np.ndarray) -> None:
+    """Add up along the second axis; of many sets, one risk after the other, which is twice as fast."""
+    if rows.ndim == 2:
+        np.add.accumulate(rows, axis=1, out=rows)
+        return
+    for k in range(1, rows.shape[1]):
+        rows[:, k] += rows[:, k - 1]
+
+
+def on_segment(level: Numbers, y: Numbers, P: Numbers, S: Numbers, M: Numbers, R: Numbers, W: Numbers) -> Lines:
+    """The line at a level, from the sums at the risk below it."""
+    gap = level - y
+    mean = M + P * gap
+    square = W + gap * (M + mean)
+    root = square**0.5
+    slope = 1.0 / root
+    return Lines((R + S * gap) / mean, root / mean, slope, level * slope)
 
 
 class SortedFrontier(PowerFrontier):
@@ -109,11 +129,11 @@ class SortedFrontier(PowerFrontier):
         level = np.exp(-z)
         # The first of the sorted risks is zero, and below every level.
         below = self.ordered[1:].searchsorted(level, side="right")
-        return self._on_segment(level, *self.table.take(below, axis=1))
+        return on_segment(level, *self.table.take(below, axis=1))
 
     def line(self, z: float) -> Lines:
         level = math.exp(-z)
-        return self._on_segment(level, *self.table[:, bisect_right(self.levels, level) - 1].tolist())
+        return on_segment(level, *self.table[:, bisect_right(self.levels, level) - 1].tolist())
 
     def at_slope(self, slope: float, line: Lines) -> float:
         r"""The level μ with :math:`\sum_i p_i (\mu - y_i)_+^2 = \gamma^{-2}`: a quadratic equation."""
@@ -123,42 +143,45 @@ class SortedFrontier(PowerFrontier):
         missing = square - W
         return -math.log(y + missing / (M + math.sqrt(M * M + P * missing)))
 
-    @staticmethod
-    def _on_segment(level: Numbers, y: Numbers, P: Numbers, S: Numbers, M: Numbers, R: Numbers, W: Numbers) -> Lines:
-        gap = level - y
-        mean = M + P * gap
-        square = W + gap * (M + mean)
-        root = square**0.5
-        slope = 1.0 / root
-        return Lines((R + S * gap) / mean, root / mean, slope, level * slope)
-
 
 class RowFrontiers:
-    """χ² frontiers of many sets of classifiers, a row each. Coordinates come as one row of them for each set."""
+    """χ² frontiers of many sets of classifiers, a row of risks each; of the arrays made here they are the last axis."""
 
-    def __init__(self, risks: np.ndarray, prior: np.ndarray) -> None:
+    on_segment = staticmethod(on_segment)
+
+    def __init__(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> None:
         self.least = risks.min(axis=1)
         self.y, self.p = risks - self.least[:, None], prior
-        order = np.argsort(self.y, axis=1)
-        self.ordered = np.take_along_axis(self.y, order, 1)
-        weights = np.take_along_axis(np.broadcast_to(prior, risks.shape), order, 1)
-        self.tables = running_sums(self.ordered, weights).reshape(6, -1)
-        #: The sorted risks, a column for each set: sums of truth values along the first axis are fast.
-        self.columns, self.counts = np.ascontiguousarray(self.ordered.T), np.min_scalar_type(risks.shape[1])
-        self.first = np.arange(0, risks.size, risks.shape[1])
-        #: The prior's empirical risk above the smallest one, and its size; the spread of the risks.
-        self.start, self.spread = self.tables[2, self.first + risks.shape[1] - 1], self.ordered[:, -1]
+        if uniform:
+            ordered, weights = np.sort(self.y, axis=1), prior[:, None]
+        else:
+            order = np.argsort(self.y, axis=1)
+            ordered = np.take_along_axis(self.y, order, 1)
+            weights = np.take_along_axis(np.broadcast_to(prior, risks.shape), order, 1).T
+        self.levels = np.ascontiguousarray(ordered.T)
+        self.table = running_sums(self.levels, weights)
+        self.sets, self.counts = np.arange(len(risks)), np.min_scalar_type(risks.shape[1])
+        #: The prior's empirical risk above the smallest one, and how many risks are the smallest.
+        self.start, self.ties = self.table[2, -1], np.count_nonzero(self.levels == 0.0, axis=0)
 
-    def lines(self, z: np.ndarray, rows: np.ndarray | None = None) -> Lines:
-        """The lines of all sets at coordinates of shape (B, K), or of some of them at one coordinate each."""
-        level = np.exp(-z)
-        columns = self.columns[:, None, :] if rows is None else self.columns[:, rows]
-        below = np.add.reduce((columns <= level.T).view(np.uint8), axis=0, dtype=self.counts).T - 1
-        first = self.first[:, None] if rows is None else self.first[rows]
-        return SortedFrontier._on_segment(level, *self.tables.take(first + below, axis=1))
+    def net(self, steps: np.ndarray, factors: np.ndarray) -> tuple[np.ndarray, np.ndarray, Lines]:
+        """Levels in increasing order, some from each risk to the next and multiples of the largest: the number of the
+        risk below each, the levels, and their lines."""
+        y, size = self.levels, len(self.levels) - 1
+        below = np.append(np.arange(size).repeat(steps.size), np.full(factors.size, size))
+        inner = y[:-1, None] + (y[1:] - y[:-1])[:, None] * steps[:, None]
+        level = np.concatenate((inner.reshape(-1, self.sets.size), y[-1] * factors[:, None]))
+        lines = on_segment(level, *self.table[:, below])
+        # At level zero there is no line.
+        return below, level, lines._replace(slope=np.where(level > 0.0, lines.slope, 0.0))
+
+    def lines(self, level: np.ndarray) -> Lines:
+        """The lines at some levels of each set."""
+        below = np.add.reduce((self.levels[:, None] <= level).view(np.uint8), axis=0, dtype=self.counts)
+        place = (below.astype(np.intp) - 1) * self.sets.size + self.sets
+        return on_segment(level, *self.table.reshape(6, -1).take(place, axis=1))
 
     def posteriors(self, z: np.ndarray) -> np.ndarray:
         """The posteriors at one coordinate for each set; minus infinity is the prior."""
-        with np.errstate(over="ignore"):
-            weights = np.maximum(1.0 - np.exp(z)[:, None] * self.y, 0.0) * self.p
+        weights = np.maximum(1.0 - np.exp(z)[:, None] * self.y, 0.0) * self.p
         return weights / weights.sum(axis=1, keepdims=True)

@@ -122,7 +122,7 @@ class Divergence:
         """The frontier whose lines are sums over the classifiers, with ``potential``: for limits on the support."""
         raise NotImplementedError
 
-    def row_frontiers(self, risks: np.ndarray, prior: np.ndarray) -> Any:
+    def row_frontiers(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Any:
         """The frontiers of many sets of classifiers, a row each, whose lines are found together."""
         raise NotImplementedError
 
