@@ -32,6 +32,11 @@ class ChiSquared(Renyi):
             statistic = dot(q, q / p)
         return math.sqrt(statistic) if self.rooted and 1e-300 < statistic < 1e300 else super().size(q, p)
 
+    def sizes(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
+        statistics = np.vecdot(q, q / p)
+        ours = self.rooted and bool(((statistics > 1e-300) & (statistics < 1e300)).all())
+        return np.sqrt(statistics) if ours else super().sizes(q, p)
+
     def size_gradient(self, q: np.ndarray, p: np.ndarray, size: float) -> np.ndarray:
         return q / (p * size) if self.rooted else self.gradient(q, p)
 

@@ -103,6 +103,10 @@ class Divergence:
         """The divergence itself."""
         return self.value(size)
 
+    def values(self, sizes: np.ndarray) -> np.ndarray:
+        """The divergences of many sizes."""
+        return np.array([self.value_of_size(size) for size in sizes.tolist()])
+
     # -- Optional ----------------------------------------------------------------------------------------------------
 
     def slope_inverse(self, slope: np.ndarray) -> np.ndarray:

@@ -18,13 +18,11 @@ from pacb_models.divergences import Divergence
 from pacb_models.divergences.frontiers import Frontier, Lines
 from pacb_models.numerics.elementwise import Numbers
 from pacb_models.solution import LocalMinimum
-from pacb_models.solving.many import BatchOutcome, ProblemBatch
+from pacb_models.solving.many import BLOCK, BatchOutcome, ProblemBatch
 
 from .search import CLOSE, interpolated
 
 GAP = Frontier.gap
-#: Numbers of a block of rows whose temporary arrays stay in the processor's cache.
-_BLOCK = 32_768
 
 
 class Net(NamedTuple):
@@ -61,7 +59,7 @@ def minimise(batch: ProblemBatch) -> BatchOutcome | None:
     count, size = batch.risks.shape
     numbers = np.zeros(count), np.zeros(count, dtype=np.intp), np.ones(count, dtype=bool)
     result = BatchOutcome(np.empty((count, size)), *numbers, {})
-    length = max(1, _BLOCK // size)
+    length = max(1, BLOCK // size)
     for net in _NETS:
         left = result.unsettled.nonzero()[0]
         for start in range(0, left.size, length):
