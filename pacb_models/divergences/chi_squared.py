@@ -98,6 +98,13 @@ def on_segment(level: Numbers, y: Numbers, P: Numbers, S: Numbers, M: Numbers, R
     return Lines((R + S * gap) / mean, root / mean, slope, level * slope)
 
 
+def level_of(square: Numbers, y: Numbers, P: Numbers, S: Numbers, M: Numbers, R: Numbers, W: Numbers) -> Numbers:
+    r"""The level μ with :math:`\sum_i p_i (\mu - y_i)_+^2` a number, from the sums at the risk below it: a quadratic
+    equation."""
+    missing = square - W
+    return y + missing / (M + (M * M + P * missing) ** 0.5)
+
+
 class SortedFrontier(PowerFrontier):
     r"""The χ² frontier on sums along the sorted risks: a line costs a search for its level and a few operations.
 
@@ -141,12 +148,15 @@ class SortedFrontier(PowerFrontier):
         return on_segment(level, *self.table[:, bisect_right(self.levels, level) - 1].tolist())
 
     def at_slope(self, slope: float, line: Lines) -> float:
-        r"""The level μ with :math:`\sum_i p_i (\mu - y_i)_+^2 = \gamma^{-2}`: a quadratic equation."""
         square = 1.0 / (slope * slope)
         below = int(self.table[5].searchsorted(square, side="right")) - 1
-        y, P, _, M, _, W = self.table[:, below].tolist()
-        missing = square - W
-        return -math.log(y + missing / (M + math.sqrt(M * M + P * missing)))
+        return -math.log(level_of(square, *self.table[:, below].tolist()))
+
+
+def count_true(truths: np.ndarray) -> np.ndarray:
+    """How many are true along the first axis: the shortest numbers that hold them are added up fastest."""
+    total = np.add.reduce(truths.view(np.uint8), axis=0, dtype=np.min_scalar_type(len(truths)))
+    return np.asarray(total, dtype=np.intp)
 
 
 class RowFrontiers:
@@ -165,26 +175,40 @@ class RowFrontiers:
             weights = np.take_along_axis(np.broadcast_to(prior, risks.shape), order, 1).T
         self.levels = np.ascontiguousarray(ordered.T)
         self.table = running_sums(self.levels, weights)
-        self.sets, self.counts = np.arange(len(risks)), np.min_scalar_type(risks.shape[1])
+        self.sets = np.arange(len(risks))
         #: The prior's empirical risk above the smallest one, and how many risks are the smallest.
-        self.start, self.ties = self.table[2, -1], np.count_nonzero(self.levels == 0.0, axis=0)
+        self.start, self.ties = self.table[2, -1], count_true(self.levels == 0.0)
+        #: The next one, counted from the smallest; zero where there is none.
+        self.last = self.levels[np.minimum(self.ties, risks.shape[1] - 1), self.sets]
 
     def net(self, steps: np.ndarray, factors: np.ndarray) -> tuple[np.ndarray, np.ndarray, Lines]:
         """Levels in increasing order, some from each risk to the next and multiples of the largest: the number of the
-        risk below each, the levels, and their lines."""
-        y, size = self.levels, len(self.levels) - 1
-        below = np.append(np.arange(size).repeat(steps.size), np.full(factors.size, size))
-        inner = y[:-1, None] + (y[1:] - y[:-1])[:, None] * steps[:, None]
-        level = np.concatenate((inner.reshape(-1, self.sets.size), y[-1] * factors[:, None]))
-        lines = on_segment(level, *self.table[:, below])
+        risk below each, the levels, and their lines, the prior's last."""
+        y, table, prior = self.levels, self.table, (self.start, np.ones(self.sets.size), np.zeros(self.sets.size))
+        below = np.append(np.arange(len(y) - 1).repeat(steps.size), np.full(factors.size, len(y) - 1))
+        inner, outer = y[:-1, None] + (y[1:] - y[:-1])[:, None] * steps[:, None], y[-1] * factors[:, None]
+        level = np.concatenate((inner.reshape(-1, self.sets.size), outer))
+        parts = zip(on_segment(inner, *table[:, :-1, None]), on_segment(outer, *table[:, -1]), prior)
+        x, size, slope = (np.vstack((part.reshape(-1, self.sets.size), rest, last)) for part, rest, last in parts)
         # At level zero there is no line.
-        return below, level, lines._replace(slope=np.where(level > 0.0, lines.slope, 0.0))
+        np.copyto(slope[:-1], 0.0, where=level == 0.0)
+        return below, level, Lines(x, size, slope, size)
 
     def lines(self, level: np.ndarray) -> Lines:
         """The lines at some levels of each set."""
-        below = np.add.reduce((self.levels[:, None] <= level).view(np.uint8), axis=0, dtype=self.counts)
-        place = (below.astype(np.intp) - 1) * self.sets.size + self.sets
-        return on_segment(level, *self.table.reshape(6, -1).take(place, axis=1))
+        return on_segment(level, *self._sums(self.levels[:, None] <= level))
+
+    def at_slope(self, slope: np.ndarray) -> tuple[np.ndarray, Lines]:
+        """The level of each set whose line has a slope, and the line."""
+        square = slope**-2.0
+        sums = self._sums(self.table[5] <= square)
+        level = level_of(square, *sums)
+        return level, on_segment(level, *sums)
+
+    def _sums(self, below: np.ndarray) -> np.ndarray:
+        """The sums at the last risk that is below."""
+        place = (count_true(below) - 1) * self.sets.size + self.sets
+        return self.table.reshape(6, -1).take(place, axis=1)
 
     def posteriors(self, z: np.ndarray) -> np.ndarray:
         """The posteriors at one coordinate for each set; minus infinity is the prior."""

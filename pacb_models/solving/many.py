@@ -163,7 +163,7 @@ class BatchOutcome(NamedTuple):
 
 
 #: Numbers of a block of rows whose temporary arrays stay in the processor's cache.
-BLOCK = 32_768
+BLOCK = 49_152
 #: The fields that are a number of each problem.
 _NUMBERS = "bound empirical_risk divergence support_size kkt_residual is_global lower_bound iterations".split()
 
@@ -307,7 +307,7 @@ def _recomputed(batch: ProblemBatch, q: np.ndarray, any_settled: bool) -> dict[s
     return dict(zip(Judgement._fields, numbers)) | {"support_size": np.count_nonzero(q, axis=1)}
 
 
-def _judged(batch: ProblemBatch, q: np.ndarray, rows: slice) -> Judgement | np.ndarray:
+def _judged(batch: ProblemBatch, q: np.ndarray, rows: slice) -> np.ndarray:
     """Bounds, residuals, empirical risks and divergences of posteriors of some rows."""
     # Formulas hold elementwise, whatever their annotations say of numbers.
     divergence: Any = batch.divergence_function
@@ -330,7 +330,7 @@ def _judged(batch: ProblemBatch, q: np.ndarray, rows: slice) -> Judgement | np.n
         else:
             mean = np.vecdot(q, slopes)
         residual = np.maximum(mean - slopes.min(axis=1), 0.0) / np.maximum(bound, 1.0)
-    return Judgement(bound, np.where(np.isfinite(bound), residual, np.inf), L, divergence.values(T))
+    return np.array((bound, np.where(np.isfinite(bound), residual, np.inf), L, divergence.values(T)))
 
 
 def _table(name: str, values: ArrayLike) -> np.ndarray:

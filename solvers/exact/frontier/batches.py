@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pacb_models.distances.checks import concave_inverse, elementwise
-from pacb_models.divergences import Divergence
+from pacb_models.divergences import Budget, Divergence
+from pacb_models.divergences.chi_squared import count_true
 from pacb_models.divergences.frontiers import Frontier, Lines
 from pacb_models.numerics.elementwise import Numbers
 from pacb_models.solution import LocalMinimum
@@ -84,9 +85,16 @@ class _Rows:
         self.least = self.frontiers.least
 
     def outcome(self) -> BatchOutcome:
+        last, budget = self.frontiers.last, self.divergence.size_budget(1.0, self.c, 1)
+        linear = self.distance.affine and not np.any(budget.bend)
+        found = self._along_one_line(budget) if linear else self._along_polygon(budget)
+        return found._replace(unsettled=found.unsettled | ((last > 0.0) & (last < _LEAST_GAP)))
+
+    def _along_polygon(self, budget: Budget) -> BatchOutcome:
+        """The best turns, and the proof that no vertex is below; ``budget`` is that of the prior."""
         frontiers, count = self.frontiers, self.c.size
         below, level, coarse = frontiers.net(self.net.steps, self.net.factors)
-        balance = self.balance(coarse)
+        balance = self.balance(Lines(*(values[:-1] for values in coarse)))
         # From the last level on all weight is on the smallest risk.
         last = frontiers.ties * self.net.steps.size, frontiers.sets
         place, row = ((balance[1:] < 0.0) & (balance[:-1] >= 0.0)).nonzero()
@@ -95,38 +103,50 @@ class _Rows:
         sums = frontiers.table[:, below[place], row]
         low, high = ((-np.log(level[at]), balance[at]) for at in ((place + 1, row), (place, row)))
         turn, settled = self._roots(row, sums, low, high)
-        found = frontiers.on_segment(np.exp(-turn), *sums)
-        ends = ((balance[last] < 0.0) & (level[last] > 0.0)).nonzero()[0]
-        at_end = last[0][ends], ends
-        if self.distance.below_one:
-            at_end = tuple(at[self.bound_at(0.0, coarse.T[at_end], ends) < 1.0] for at in at_end)
-        row, turn = np.append(row, at_end[1]), np.append(turn, 1.0 - np.log(level[at_end]))
-        x, size = np.append(found.x, 0.0 * at_end[1]), np.append(found.T, coarse.T[at_end])
+        unknown, found = row[~settled], frontiers.on_segment(np.exp(-turn), *sums)
+        ends = ((balance[last] < 0.0) & (frontiers.last > 0.0)).nonzero()[0]
+        row, turn = np.append(row, ends), np.append(turn, 1.0 - np.log(frontiers.last[ends]))
+        x, size = np.append(found.x, np.zeros(ends.size)), np.append(found.T, coarse.T[last][ends])
         bound = self.bound_at(x, size, row)
+        if self.distance.below_one:
+            # A bound that is one at the end does not fall there.
+            kept = (x > 0.0) | (bound < 1.0)
+            row, turn, x, size, bound = row[kept], turn[kept], x[kept], size[kept], bound[kept]
         best, others = _best_of_rows(row, bound, count)
         unsettled = (best < 0) | ~(balance[-1] < 0.0)
-        unsettled[row[: settled.size][~settled]] = True
+        unsettled[unknown] = True
         # A row without a turn has the last entry, whatever that is.
         z_best, smallest = np.append(turn, 0.0)[best], np.append(bound, 0.0)[best] * (1.0 - GAP)
-        rungs = np.maximum(np.exp(-z_best), level[last]) * self.net.ladder[:, None]
-        unsettled |= self._open(level, coarse, rungs, smallest)
-        self._prior_is_optimal(unsettled, z_best, smallest)
-        unsettled |= (level[last] > 0.0) & (level[last] < _LEAST_GAP)
+        rungs = np.maximum(np.exp(-z_best), frontiers.last) * self.net.ladder[:, None]
+        # The last vertex is where the frontier ends.
+        at_end = self.divergence.size_budget(coarse.T[last], self.c, 1).value
+        unsettled |= self._open(level, coarse, rungs, smallest) | ~self.distance.reaches(self.least, at_end, smallest)
+        self._prior_is_optimal(budget.value, unsettled, z_best, smallest)
         looked_at = np.full(count, len(level) + self.net.ladder.size)
         minima = self._minima(others, row, turn, bound, x, size)
         return BatchOutcome(frontiers.posteriors(z_best), smallest, looked_at, unsettled, minima)
 
-    def _prior_is_optimal(self, unsettled: np.ndarray, z: np.ndarray, smallest: np.ndarray) -> None:
-        """Settle the rows in which no posterior has a smaller bound than the prior: even without risk it has none."""
-        size = np.ones(self.c.size)
-        budget = self.divergence.size_budget(size, self.c, 1).value
-        rows = (unsettled | self.distance.reaches(self.least, budget, smallest)).nonzero()[0]
-        start = self.bound_at(self.frontiers.start[rows], size[rows], rows)
-        flat = self.bound_at(0.0, size[rows], rows) >= start
-        rows = rows[flat]
-        unsettled[rows], z[rows], smallest[rows] = False, -math.inf, start[flat] * (1.0 - GAP)
+    def _along_one_line(self, budget: Budget) -> BatchOutcome:
+        """The minima of linear functions, which are the same along the line: its ends are the vertices."""
+        _, r_L, r_b = self.distance.slopes(self.least, budget.value)
+        level, line = self.frontiers.at_slope(r_L / (r_b * budget.slope))
+        first = np.minimum(line.x + (line.T - 1.0) / line.slope, self.frontiers.start)
+        bound = self.bound_at(line.x, line.T)
+        ends = self.bound_at(first, np.ones(level.size)), self.bound_at(0.0, line.T + line.slope * line.x)
+        smallest = np.minimum(bound, np.minimum(*ends)) * (1.0 - GAP)
+        posterior, looked_at = self.frontiers.posteriors(-np.log(level)), np.ones(level.size, dtype=np.intp)
+        return BatchOutcome(posterior, smallest, looked_at, ~(smallest >= bound * (1.0 - 2.0 * GAP)), {})
 
-    def bound_at(self, x: Numbers, size: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    def _prior_is_optimal(self, budget: np.ndarray, unsettled: np.ndarray, z: np.ndarray, smallest: np.ndarray) -> None:
+        """Settle the rows in which no posterior has a smaller bound than the prior: even without risk it has none."""
+        rows = self.distance.reaches(self.least, budget, smallest).nonzero()[0]
+        if rows.size:
+            start = self.bound_at(self.frontiers.start[rows], np.ones(rows.size), rows)
+            flat = self.bound_at(0.0, np.ones(rows.size), rows) >= start
+            rows = rows[flat]
+            unsettled[rows], z[rows], smallest[rows] = False, -math.inf, start[flat] * (1.0 - GAP)
+
+    def bound_at(self, x: Numbers, size: np.ndarray, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
         L = np.minimum(self.least[rows] + x, 1.0)
         return np.asarray(self.distance.invert(L, self.divergence.size_budget(size, self.c[rows], 1).value))
 
@@ -158,20 +178,17 @@ class _Rows:
 
         Where there are rungs their lines are the polygon's, elsewhere those of the first points and of the prior.
         """
-        frontiers, sets = self.frontiers, self.frontiers.sets
-        every = [
-            np.vstack(rows) for rows in zip(coarse[:3], (frontiers.start, np.ones(sets.size), np.zeros(sets.size)))
-        ]
-        before, after = np.count_nonzero(level < rungs[0], axis=0) - 1, np.count_nonzero(level <= rungs[-1], axis=0)
+        every, sets = coarse[:3], self.frontiers.sets
+        before, after = count_true(level < rungs[0]) - 1, count_true(level <= rungs[-1])
         number = np.arange(len(level))[:, None]
         open_ = self._below(every, smallest) & (level > 0.0) & ((number < before) | (number >= after))
         # Past the last line is that of the smallest risk.
         past = (before < 0) | (level[before, sets] == 0.0)
         ends = (np.where(past, end, values[before, sets]) for values, end in zip(every, (0.0, 1.0, np.inf)))
-        parts = zip(ends, frontiers.lines(rungs), (values[after, sets] for values in every))
-        return open_.any(axis=0) | self._below([np.vstack(rows) for rows in parts], smallest).any(axis=0)
+        parts = zip(ends, self.frontiers.lines(rungs), (values[after, sets] for values in every))
+        return np.asarray(open_.any(axis=0) | self._below([np.vstack(rows) for rows in parts], smallest).any(axis=0))
 
-    def _below(self, lines: list[np.ndarray], smallest: np.ndarray) -> np.ndarray:
+    def _below(self, lines: Sequence[np.ndarray], smallest: np.ndarray) -> np.ndarray:
         """Whether the bound where each line meets the next one, nearer to the prior, is below the smallest."""
         (x, size, slope), (x_next, size_next, slope_next) = (
             (values[:-1] for values in lines),
