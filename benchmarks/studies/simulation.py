@@ -184,8 +184,8 @@ def tally_certificates(scenario: Scenario, delta: float, draws: int, seed: int =
     found = [certify(row, scenario.m, delta) for row in different]
     bounds, risks = np.array([(each.bound, each.posterior @ scenario.true_risks) for each in found]).T
     # What single_bounds are, for all samples at once.
-    singles = clopper_pearson(np.arange(scenario.m + 1), scenario.m, delta / counts.shape[1])[different]
-    false = (risks > factor * bounds) | np.any(scenario.true_risks > factor * singles, axis=1)
+    limits = np.asarray(clopper_pearson(np.arange(scenario.m + 1), scenario.m, delta / counts.shape[1]))
+    false = (risks > factor * bounds) | np.any(scenario.true_risks > factor * limits[different], axis=1)
     names = (scenario.name, "counts", "tie split")
     means = float(times @ bounds) / draws, float(times @ risks) / draws
     return Tally(*names, delta, factor, draws, int(times[false].sum()), *means)
