@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 #: Risks up to this count as zero where the empirical risk is zero: their products with weights may underflow.
 NO_RISK = 1e-300
-#: Slopes are cut off here where a linear program is to be solved with them.
+#: Where slopes are cut off.
 STEEPEST = 1e6
 
 
@@ -118,7 +118,7 @@ def multipliers(problem: BoundProblem, q: np.ndarray) -> np.ndarray:
     if problem.divergence_function.steep and math.isfinite(slopes.L) and slopes.T > 0.0:
         rate = slopes.T * size_rate(problem, q, size)
         return rate * tilting(problem, q).at(slopes.L / rate).multipliers / posteriors.scales
-    found = posteriors.around(q).left(_finite(_gradient(problem, q, size, slopes)), q)[1]
+    found = posteriors.around(q).left(finite(_gradient(problem, q, size, slopes)), q)[1]
     return np.asarray(found / posteriors.scales)
 
 
@@ -137,8 +137,8 @@ def sensitivities(problem: BoundProblem, q: np.ndarray) -> dict[str, Any]:
     return {"delta": (at[1] - at[0]) / (2.0 * step), "m": more, "risks": np.where(q > 0.0, slopes.L, 0.0) * q}
 
 
-def _finite(slopes: np.ndarray) -> np.ndarray:
-    # Where the risk is zero slopes may be infinite; a linear program needs numbers.
+def finite(slopes: np.ndarray) -> np.ndarray:
+    """Slopes as numbers: with the kl distance they are infinite where the empirical risk is zero."""
     return np.clip(slopes, -STEEPEST, STEEPEST)
 
 
@@ -147,7 +147,7 @@ def decrease(slopes: np.ndarray, q: np.ndarray, posteriors: Posteriors | None) -
     posteriors that keep the constraints; over the simplex where there are none."""
     if posteriors is None:
         return dot(q, slopes) - float(slopes.min())
-    return posteriors.around(q).left(_finite(slopes), q)[0]
+    return posteriors.around(q).left(finite(slopes), q)[0]
 
 
 def _decrease_from_zero_risk(problem: BoundProblem, bound: float) -> float:

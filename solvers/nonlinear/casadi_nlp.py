@@ -51,9 +51,6 @@ CODES: dict[str, int] = {
 #: How CasADi calls the numbers of evaluations.
 CALLS = {"function_evaluations": "n_call_nlp_f", "gradient_evaluations": "n_call_nlp_grad_f"}
 
-#: The smallest q/p with a steep divergence (KL), whose terms have no value at zero.
-SMALLEST_RATIO = 1e-30
-
 
 class CasadiAlgebra(Algebra):
     """CasADi's symbols, with what it calls the limits of variables and constraints."""
@@ -64,12 +61,11 @@ class CasadiAlgebra(Algebra):
         super().__init__(problem, problem.prior)
         self.log, self.sqrt = casadi.log, casadi.sqrt
         self.ratios = casadi.SX.sym("w", problem.size)
-        smallest = SMALLEST_RATIO if problem.divergence_function.steep else 0.0
         lower, upper = box(problem)
         self.variables: list[Any] = [self.ratios]
         self.constraints: list[Any] = []
         self.limits: dict[str, list[float]] = {
-            "lbx": np.maximum(lower / problem.prior, smallest).tolist(),
+            "lbx": (lower / problem.prior).tolist(),
             "ubx": (upper / problem.prior).tolist(),
             "lbg": [],
             "ubg": [],
