@@ -94,21 +94,17 @@ def tilted(problem: Problem, tilt: float, noise: np.ndarray | float = 1.0) -> np
 
 
 def from_all_starts(problem: Problem, options: Options, run: Callable[[np.ndarray], Outcome]) -> Outcome:
-    """Run a method from every start, until the time is up, and report the best point and the other local minima."""
+    """Run a method from every start, until the time is up, and report the best point and the other local minima.
+
+    With several starts ``details`` lists ``bounds``, ``statuses`` and ``iterations`` of all of them, and
+    ``distinct_points``.
+    """
     outcomes: list[Outcome] = []
     for start in starting_posteriors(problem, options.starts, options.seed, options.start):
         if outcomes and time.monotonic() >= options.deadline:
             break
         outcomes.append(run(start))
-    return best_of(problem, outcomes, options.starts)
-
-
-def best_of(problem: Problem, outcomes: Sequence[Outcome], wanted: int) -> Outcome:
-    """The best of the outcomes of so many starts, with what is known of the others.
-
-    ``details`` lists ``bounds``, ``statuses`` and ``iterations`` of all of them, and ``distinct_points``.
-    """
-    if wanted == 1:
+    if options.starts == 1:
         return outcomes[0]
     bounds = [bound_of(problem, outcome.posterior) for outcome in outcomes]
     # Bounds that differ by rounding only are the same; the first start that led there is the one to report.
@@ -122,8 +118,8 @@ def best_of(problem: Problem, outcomes: Sequence[Outcome], wanted: int) -> Outco
         iterations=[outcome.iterations for outcome in outcomes],
         distinct_points=points,
     )
-    if len(outcomes) < wanted:
-        best.message += f" The time limit was reached after {len(outcomes)} of {wanted} starts."
+    if len(outcomes) < options.starts:
+        best.message += f" The time limit was reached after {len(outcomes)} of {options.starts} starts."
     return best
 
 

@@ -122,11 +122,8 @@ class PyomoAlgebra(Algebra):
         return x**0.5
 
     def mean(self, terms: Any) -> Any:
-        import pyomo.environ as pyo
-
         # Pyomo makes a number of a vector of one.
-        vector = terms if isinstance(terms, np.ndarray) else [terms]
-        return pyo.quicksum(p * term for p, term in zip(self.prior.tolist(), vector))
+        return self._sum(self.prior, terms if isinstance(terms, np.ndarray) else [terms])
 
     def mean_power(self, ratios: Any, order: float) -> Any:
         with np.errstate(over="ignore"):
