@@ -132,15 +132,14 @@ def bound_of(problem: Problem, weights: np.ndarray | None) -> float:
 def distinct_points(problem: Problem, found: Sequence[np.ndarray | None]) -> tuple[StationaryPoint, ...]:
     """The different ones among points that starts ended in, best first."""
     posteriors = [q for weights in found if weights is not None and (q := onto_simplex(weights)[0]) is not None]
-    groups: list[tuple[np.ndarray, list[np.ndarray]]] = []
+    groups: list[list[np.ndarray]] = []
     for q in sorted(posteriors, key=problem.bound):
-        for first, members in groups:
-            if 0.5 * np.abs(q - first).sum() < SAME_POINT:
-                members.append(q)
-                break
+        same = [group for group in groups if 0.5 * np.abs(q - group[0]).sum() < SAME_POINT]
+        if same:
+            same[0].append(q)
         else:
-            groups.append((q, [q]))
-    return tuple(_described(problem, q, len(members)) for q, members in groups)
+            groups.append([q])
+    return tuple(_described(problem, group[0], len(group)) for group in groups)
 
 
 def _described(problem: Problem, q: np.ndarray, starts: int) -> StationaryPoint:
