@@ -178,10 +178,8 @@ class PaperForm(CvxpyAlgebra):
         return [id(each) for each in self.variables.values()] == [id(self.r)] and self.distance.is_convex()
 
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
-        import cvxpy as cp
-
         # With bounds it would be another one in the canonical form.
-        self.variables[name] = cp.Variable(name=name)
+        self.variables[name] = self.cp.Variable(name=name)
         return self.variables[name]
 
     def reach(self, name: str, distance: Any, budget: Any) -> None:

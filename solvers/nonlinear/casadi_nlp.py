@@ -59,7 +59,7 @@ class CasadiAlgebra(Algebra):
         import casadi
 
         super().__init__(problem, problem.prior)
-        self.log, self.sqrt = casadi.log, casadi.sqrt
+        self.casadi, self.log, self.sqrt = casadi, casadi.log, casadi.sqrt
         self.ratios = casadi.SX.sym("w", problem.size)
         lower, upper = box(problem)
         self.variables: list[Any] = [self.ratios]
@@ -72,14 +72,10 @@ class CasadiAlgebra(Algebra):
         }
 
     def mean(self, terms: Any) -> Any:
-        import casadi
-
-        return casadi.dot(casadi.DM(self.prior), terms)
+        return self.casadi.dot(self.casadi.DM(self.prior), terms)
 
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
-        import casadi
-
-        self.variables.append(casadi.SX.sym(name))
+        self.variables.append(self.casadi.SX.sym(name))
         self.limits["lbx"].append(-math.inf if lower is None else lower)
         self.limits["ubx"].append(math.inf if upper is None else upper)
         return self.variables[-1]
