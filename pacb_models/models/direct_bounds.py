@@ -30,72 +30,14 @@ if TYPE_CHECKING:
 _NO_WEIGHT = 1e-20
 
 
-@dataclass
-class Scale:
-    """The numbers of a model, in its units, and which classifiers are in it.
-
-    A classifier whose empirical risk is not below the upper end of the common risk never has weight; where no weight
-    is zero, those that are as good as zero are left out.
-    """
-
-    kept: np.ndarray
-    risks: np.ndarray
-    prior: np.ndarray
-    unit: float
-    #: The empirical risks above the least.
-    above: np.ndarray
-    #: ln(p_i δ/I): what is added to the logarithm of a penalty.
-    log_weights: np.ndarray
-    #: The share of the budget that is left to the classifiers in the model.
-    left: float
-
-    @property
-    def size(self) -> int:
-        """How many classifiers are in the model."""
-        return self.risks.size
-
-    def factors(self, problem: DirectProblem) -> np.ndarray:
-        """What a distance is multiplied by: an exponent, or a root of its share of the budget."""
-        penalty = problem.penalty
-        if isinstance(penalty, Power):
-            return self.prior ** (1.0 / penalty.power) / penalty.budget(problem.log_radius)
-        return np.full(self.size, float(problem.exponent))
-
-    def expand(self, weights: np.ndarray) -> np.ndarray:
-        """Weights of the model's classifiers as weights of all."""
-        everyone = np.zeros(self.kept.size)
-        everyone[self.kept] = np.maximum(weights, 0.0)
-        return everyone
-
-
-def scale_of(problem: DirectProblem) -> Scale:
-    """The units of a problem; refuses what has no model."""
-    reason = unmet(problem, "excess")
-    if reason is not None:
-        raise UnsupportedProblemError(f"{problem.describe()} has no model: {reason}.")
-    sample = Sample.of(problem.risks, problem.prior)
-    end = upper_end(problem.penalty, sample, problem.log_radius)
-    kept = (problem.risks < end) | (problem.risks == sample.least)
-    if problem.penalty.signed:
-        # There weights are as p exp(-n l̂) whatever the common risk.
-        logarithms = np.log(problem.prior) - float(problem.exponent) * problem.risks
-        kept = logarithms > logarithms.max() + math.log(_NO_WEIGHT)
-    risks, prior = problem.risks[kept], problem.prior[kept]
-    unit = max(end - sample.least, 1e-12)
-    resting = float(problem.prior[~kept].sum()) * math.exp(problem.penalty.at_rest - problem.log_radius)
-    return Scale(
-        kept, risks, prior, unit, (risks - sample.least) / unit, np.log(prior) - problem.log_radius, 1.0 - resting
-    )
-
-
 class Cones:
     """The operations in which a distance is written as a function of the excesses, a vector; see ``express_excess``.
 
     Each is one of CVXPY's expressions that are not below what they stand for, and the cones that make them so.
     """
 
-    def __init__(self, scale: Scale) -> None:
-        self.size, self.constraints = scale.size, list[Any]()
+    def __init__(self, size: int) -> None:
+        self.size, self.constraints = size, list[Any]()
 
     def times(self, factor: np.ndarray, x: Any) -> Any:
         """``k x``, elementwise."""
@@ -135,34 +77,65 @@ class DirectModel:
 
     problem: cp.Problem
     at_least: Any
-    scale: Scale
+    #: Which classifiers are in it.
+    kept: np.ndarray
+    #: What excesses are counted in.
+    unit: float
 
     def readings(self, problem: DirectProblem) -> list[np.ndarray]:
         """The posterior, from the multipliers; none where there are none."""
-        values = self.at_least.dual_value
-        return [] if values is None else [self.scale.expand(np.ravel(values))]
+        if self.at_least.dual_value is None:
+            return []
+        weights = np.zeros(problem.size)
+        weights[self.kept] = np.maximum(np.ravel(self.at_least.dual_value), 0.0)
+        return [weights]
 
 
 def build_direct(problem: DirectProblem) -> DirectModel:
-    """The conic model, of power and exponential cones.
+    """The conic model, of power and exponential cones; refuses a distance that has none.
 
     True risks below the empirical ones are not forbidden: they cost something, and gain nothing.
     """
     import cvxpy as cp
 
-    scale, penalty = scale_of(problem), problem.penalty
-    t, x = cp.Variable(name="t"), cp.Variable(scale.size, name="excess")
-    shares = cp.Variable(scale.size, name="shares")
-    at_least = scale.above + x >= t
-    cones, ones = Cones(scale), np.ones(scale.size)
-    phi = problem.distance_function.express_excess(cones, scale.risks, scale.unit * x, scale.factors(problem))
-    if isinstance(penalty, Power):
-        share = cp.PowCone3D(shares, ones, phi, 1.0 / penalty.power)
+    reason = unmet(problem, "excess")
+    if reason is not None:
+        raise UnsupportedProblemError(f"{problem.describe()} has no model: {reason}.")
+    penalty, log_radius = problem.penalty, problem.log_radius
+    sample = Sample.of(problem.risks, problem.prior)
+    end = upper_end(penalty, sample, log_radius)
+    kept = _with_weight(problem, end)
+    risks, prior, unit = problem.risks[kept], problem.prior[kept], max(end - sample.least, 1e-12)
+    # The share of the budget that is left to the classifiers in the model.
+    left = 1.0 - float(problem.prior[~kept].sum()) * math.exp(penalty.at_rest - log_radius)
+    t, x = cp.Variable(name="t"), cp.Variable(risks.size, name="excess")
+    shares = cp.Variable(risks.size, name="shares")
+    at_least = (risks - sample.least) / unit + x >= t
+    cones, ones = Cones(risks.size), np.ones(risks.size)
+    power = penalty.power if isinstance(penalty, Power) else None
+    # What a distance is multiplied by: a root of its share of the budget, or an exponent.
+    factors = prior ** (1.0 / power) / penalty.budget(log_radius) if power else float(problem.exponent) * ones
+    phi = problem.distance_function.express_excess(cones, risks, unit * x, factors)
+    if power:
+        share = cp.PowCone3D(shares, ones, phi, 1.0 / power)
     else:
-        share = cp.ExpCone(phi + scale.log_weights, ones, shares)
-    constraints = [at_least, cp.sum(shares) <= scale.left, *cones.constraints, share]
+        share = cp.ExpCone(phi + np.log(prior) - log_radius, ones, shares)
+    constraints = [at_least, cp.sum(shares) <= left, *cones.constraints, share]
     if problem.distance_function.below_one:
         # Nothing is above the risk of a classifier that always errs.
-        certain = np.flatnonzero(scale.risks >= 1.0)
+        certain = np.flatnonzero(risks >= 1.0)
         constraints += [x[certain] == 0.0] if certain.size else []
-    return DirectModel(cp.Problem(cp.Maximize(t), constraints), at_least, scale)
+    return DirectModel(cp.Problem(cp.Maximize(t), constraints), at_least, kept, unit)
+
+
+def _with_weight(problem: DirectProblem, end: float) -> np.ndarray:
+    """The classifiers that can have weight.
+
+    One whose empirical risk is not below the upper end of the common risk never has; where no weight is zero, those
+    that are as good as zero are left out.
+    """
+    if problem.penalty.signed:
+        # There weights are as p exp(-n l̂) whatever the common risk.
+        logarithms = np.log(problem.prior) - float(problem.exponent) * problem.risks
+        return np.asarray(logarithms > logarithms.max() + math.log(_NO_WEIGHT))
+    return (problem.risks < end) | (problem.risks == problem.risks.min())
