@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pacb_models.constraints.nearest import nearest as nearest_posterior
 from pacb_models.constraints.posteriors import KEPT
 from pacb_models.problem import Problem
 from pacb_models.solution import LocalMinimum, Outcome
@@ -75,7 +74,7 @@ def nearest(problem: Problem, q: np.ndarray) -> np.ndarray:
     posteriors = problem.posteriors
     if posteriors is None or posteriors.violation(q) <= KEPT:
         return q
-    return nearest_posterior(posteriors, with_all(problem, q))
+    return posteriors.nearest(with_all(problem, q))
 
 
 def with_all(problem: Problem, q: np.ndarray) -> np.ndarray:

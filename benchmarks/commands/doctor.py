@@ -167,11 +167,12 @@ def _package(requirement: Requirement) -> Finding:
 
 def _ipopt() -> Iterator[Finding]:
     library = native.find_asl_library()
-    program = native.find_ipopt_executable()
+    program, stand_in = native.find_ipopt_executable(), native.find_pounce_executable()
     version, complaint = _probe("ipopt_version")
     yield Finding("Ipopt through cyipopt", version, "" if version else SETUP_COMMAND, complaint)
     yield Finding("PyNumero ASL library", str(library) if library else None, "" if library else SETUP_COMMAND)
     yield Finding("ipopt program", str(program) if program else "none", note="needed only without the two above")
+    yield Finding("pounce program", str(stand_in) if stand_in else "none", note="stands in for ipopt where none is")
     answer, complaint = _probe("solve_small_problem")
     yield Finding("a Pyomo model solved", answer, "" if answer else SETUP_COMMAND, complaint)
 

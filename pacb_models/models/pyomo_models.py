@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..constraints.nearest import nearest
 from ..errors import InputError
 from ..validation import check_choice
 from .algebra import Algebra, SquaredNumbers, Squares, elementwise, object_array
@@ -77,7 +76,7 @@ def pyomo_model(problem: BoundProblem, formulation: str = "lifted") -> pyo.Concr
     check_expressed(problem)
     algebra = writer(problem, pyo.ConcreteModel(name=f"{problem.distance}-{problem.divergence}, {formulation}"))
     algebra.add("bound", pyo.Objective(expr=write(algebra)), algebra.factors.objective)
-    start = problem.prior if problem.posteriors is None else nearest(problem.posteriors, problem.prior)
+    start = problem.prior if problem.posteriors is None else problem.posteriors.nearest(problem.prior)
     set_start(algebra.model, problem, start)
     return algebra.model
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 import warnings
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from pacb_models.direct import DirectProblem
 from pacb_models.errors import InputError
-from pacb_models.models.convex import ConvexModel, build, not_conic
+from pacb_models.models.convex import LARGEST_PARAMETRISED, Cone, ConvexModel, build, not_conic
 from pacb_models.models.direct_bounds import DirectModel, build_direct
-from pacb_models.problem import Problem
+from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver, unmet
 from pacb_models.solving.judging import onto_simplex
@@ -131,11 +133,39 @@ class Conic(Solver):
             raise InputError(f"options is {own!r}, which {backend} refuses: {reason}") from None
 
 
-def _solve(problem: Any, backend: str, settings: dict[str, Any], deadline: float) -> Outcome:
+@lru_cache(maxsize=16)
+def _compiled(cone: Cone, size: int) -> tuple[dict[str, ConvexModel], threading.Lock]:
+    """Where the parametrised model of a cone and size is kept, and the lock for changing its parameters."""
+    return {}, threading.Lock()
+
+
+def _solve(problem: Problem, backend: str, settings: dict[str, Any], deadline: float) -> Outcome:
+    started = time.perf_counter()
+    if isinstance(problem, DirectProblem):
+        return _solve_model(build_direct(problem), problem, backend, settings, deadline, started)
+    assert isinstance(problem, BoundProblem)
+    if problem.size > LARGEST_PARAMETRISED or problem.posteriors is not None:
+        return _solve_model(build(problem, parametrised=False), problem, backend, settings, deadline, started)
+    kept, lock = _compiled(problem.divergence_function.cone(), problem.size)
+    # Parameters belong to the model: two threads with problems of the same size must take turns.
+    with lock:
+        started = time.perf_counter()
+        if not kept:
+            kept["model"] = build(problem, parametrised=True)
+        kept["model"].set_data(problem)
+        return _solve_model(kept["model"], problem, backend, settings, deadline, started)
+
+
+def _solve_model(
+    model: ConvexModel | DirectModel,
+    problem: Any,
+    backend: str,
+    settings: dict[str, Any],
+    deadline: float,
+    started: float,
+) -> Outcome:
     from cvxpy.error import SolverError
 
-    started = time.perf_counter()
-    model = build_direct(problem) if isinstance(problem, DirectProblem) else build(problem)
     data, chain, inverse = model.problem.get_problem_data(backend, solver_opts=settings)
     setup_seconds = time.perf_counter() - started
     left = deadline - time.monotonic()

@@ -29,6 +29,7 @@ import numpy as np
 
 from pacb_models.distances.checks import elementwise
 from pacb_models.divergences.ordered_supports import OrderedSupports
+from pacb_models.errors import InputError
 from pacb_models.numerics.elementwise import Numbers
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome
@@ -49,6 +50,9 @@ class SubsetSearchSolver(Solver):
     -------
     early_break : bool
         Stop at the first infeasible support, as the paper does (default); False visits all supports.
+    warm_start : bool
+        Linear distance only: begin near the support where the two components of :math:`B^*(H')` cross,
+        :math:`\sum_{i \le H'} p_i l_i^2 = c^2`, and walk from there, instead of beginning at ``H' = 1``.
     tolerance : float
         Largest relative change of the slope in a sweep for a support to count as settled.
     max_iterations : int
@@ -59,7 +63,7 @@ class SubsetSearchSolver(Solver):
     ``details`` holds arrays over the supports, whose sizes ``H' = 1, …, H`` are in ``sizes``: ``bounds`` with
     :math:`B^*(H')`, ``components`` with its two terms (mean risk and root for the linear distance, as in the paper's
     figure; empirical risk and remainder for the others), NaN where a support is infeasible or was not visited;
-    ``feasible``, ``visited``; and the sizes ``best_size`` and ``broke_at`` (None without a break).
+    ``feasible``, ``visited``; and the sizes ``best_size``, ``broke_at`` (None without a break) and ``warm_start_size``.
 
     Sizes are numbers of classifiers, and every ``H'`` is visited, as in the paper, also those whose support parts
     classifiers of equal risk. No minimum has such a support, but the early break may happen there. With ``merge=True``
@@ -75,7 +79,7 @@ class SubsetSearchSolver(Solver):
 
     def expand_details(self, details: dict[str, Any], merged: Merged[Any]) -> dict[str, Any]:
         sizes = merged.support_sizes
-        named = {name: details[name] for name in ("best_size", "broke_at")}
+        named = {name: details[name] for name in ("best_size", "broke_at", "warm_start_size")}
         named = {name: None if size is None else int(sizes[size - 1]) for name, size in named.items()}
         return {**details, **named, "sizes": sizes}
 
@@ -84,18 +88,20 @@ class SubsetSearchSolver(Solver):
         problem: BoundProblem,
         *,
         early_break: bool = True,
+        warm_start: bool = False,
         tolerance: float = 1e-12,
         max_iterations: int = 1000,
         time_limit: float | None = None,
     ) -> Outcome:
         options = check_options(problem, tolerance=tolerance, max_iterations=max_iterations, time_limit=time_limit)
         supports = problem.divergence_function.supports(problem.risks, problem.prior)
-        # Linear in L and the root of X, so that its minima have a closed form.
-        if problem.distance_function.affine and getattr(problem.divergence_function, "rooted", False):
-            search = _closed_form(problem, supports)
+        if _linear(problem):
+            search = _warm_walk(problem, supports) if warm_start else _full_walk(problem, supports, early_break)
+        elif warm_start:
+            raise InputError(f"warm_start is {warm_start!r}; it exists for the linear distance only.")
         else:
             search = _sweep(problem, supports, early_break, options)
-        outcome = _outcome(problem, supports, search, early_break)
+        outcome = _outcome(problem, supports, search)
         if time.monotonic() >= options.deadline:
             outcome.status, outcome.message, outcome.is_global = "time_limit", "the time limit was reached.", False
         return outcome
@@ -104,14 +110,27 @@ class SubsetSearchSolver(Solver):
 class _Search(NamedTuple):
     """What is known of the supports after a search."""
 
-    #: Slope of the stationary posterior on each support; meaningless where it is not feasible.
+    #: Slope of the stationary posterior on each support; meaningless where infeasible.
     slopes: np.ndarray
-    #: Where the posterior exists and has no negative weight, and where it does not. Between them is what has not
-    #: settled.
     feasible: np.ndarray
-    failed: np.ndarray
-    #: None for a closed form.
-    sweeps: int | None
+    visited: np.ndarray
+    #: Number of supports whose fixed point was neither reached nor ruled out.
+    unsettled: int
+    broke_at: int | None
+    iterations: int
+    #: True when the bound is convex and its minimum was found.
+    complete: bool
+    warm_start_size: int | None = None
+
+
+def _linear(problem: BoundProblem) -> bool:
+    """Whether the bound is linear in ``L`` and the root of ``X``, so that its minima have a closed form."""
+    return problem.distance_function.affine and bool(getattr(problem.divergence_function, "rooted", False))
+
+
+def _coefficient(problem: BoundProblem) -> float:
+    r"""The number ``c`` of a bound that is a multiple of :math:`L + c\sqrt X`, but for a constant."""
+    return problem.coefficient / problem.distance_function.rate(0.5, 1.0)
 
 
 def stationary_slope(problem: BoundProblem, L: Numbers, X: Numbers) -> Numbers:
@@ -131,13 +150,52 @@ def bounds_at(problem: BoundProblem, L: np.ndarray, X: np.ndarray) -> np.ndarray
     return np.asarray(elementwise(problem.distance_function).invert(np.minimum(L, 1.0), budget.value))
 
 
-def _closed_form(problem: BoundProblem, supports: OrderedSupports) -> _Search:
-    r"""The linear distance, whose bound is a multiple of :math:`L + c\sqrt X`, but for a constant."""
-    radicand = (problem.coefficient / problem.distance_function.rate(0.5, 1.0)) ** 2 - supports.V
+def _closed_form(problem: BoundProblem, supports: OrderedSupports) -> tuple[np.ndarray, np.ndarray]:
+    """Slopes of the linear distance on all supports, and where the weights exist and are not negative."""
+    radicand = _coefficient(problem) ** 2 - supports.V
     defined = radicand > 0.0
     slopes = 1.0 / np.sqrt(supports.P * np.where(defined, radicand, 1.0))
-    feasible = defined & (slopes * supports.G <= 1.0)
-    return _Search(slopes, feasible, ~feasible, None)
+    return slopes, defined & (slopes * supports.G <= 1.0)
+
+
+def _full_walk(problem: BoundProblem, supports: OrderedSupports, early_break: bool) -> _Search:
+    slopes, feasible = _closed_form(problem, supports)
+    visited = np.ones(supports.size, dtype=bool)
+    broke_at = _first_failure(~feasible) if early_break else None
+    if broke_at is not None:
+        visited[broke_at:] = False
+    return _Search(slopes, feasible & visited, visited, 0, broke_at, int(visited.sum()), True)
+
+
+def _warm_walk(problem: BoundProblem, supports: OrderedSupports) -> _Search:
+    """From the crossing of the components: down while infeasible, then up while the next support is feasible and
+    better.
+    """
+    slopes, feasible = _closed_form(problem, supports)
+    bounds = bounds_at(problem, *supports.point(np.arange(1, supports.size + 1), slopes))
+    risks = supports.least + supports.excess
+    crossing = np.searchsorted(np.cumsum(supports.prior * risks**2), _coefficient(problem) ** 2, side="right")
+    begin = k = max(int(crossing), 1)
+    visited = np.zeros(supports.size, dtype=bool)
+    visited[k - 1] = True
+    while not feasible[k - 1]:
+        k -= 1
+        visited[k - 1] = True
+    broke_at = None
+    while k < supports.size:
+        visited[k] = True
+        if not feasible[k]:
+            broke_at = k + 1
+            break
+        if bounds[k] > bounds[k - 1]:
+            break
+        k += 1
+    return _Search(slopes, feasible & visited, visited, 0, broke_at, int(visited.sum()), True, begin)
+
+
+def _first_failure(failed: np.ndarray) -> int | None:
+    """The smallest support size that failed, or None."""
+    return int(np.argmax(failed)) + 1 if failed.any() else None
 
 
 #: An interval around a fixed point that is narrower than this, relative to its end, is one number.
@@ -177,7 +235,11 @@ def _sweep(problem: BoundProblem, supports: OrderedSupports, early_break: bool, 
         active = active[~(done | lost)]
         if early_break and failed.any():
             active = active[active < np.argmax(failed)]
-    return _Search(slopes, settled, failed, sweeps)
+    visited = np.ones(size, dtype=bool)
+    broke_at = _first_failure(failed) if early_break else None
+    if broke_at is not None:
+        visited[broke_at:] = False
+    return _Search(slopes, settled & visited, visited, active.size, broke_at, sweeps, False)
 
 
 def _crosses_before(problem: BoundProblem, supports: OrderedSupports, limits: np.ndarray) -> np.ndarray:
@@ -227,34 +289,31 @@ def _within(plain: np.ndarray, ahead: np.ndarray, low: np.ndarray, high: np.ndar
     return np.where((low < ahead) & (ahead < high), ahead, chosen)
 
 
-def _outcome(problem: BoundProblem, supports: OrderedSupports, search: _Search, early_break: bool) -> Outcome:
-    linear = search.sweeps is None
-    broke_at = int(np.argmax(search.failed)) + 1 if early_break and search.failed.any() else None
-    visited = np.arange(supports.size) < (broke_at or supports.size)
-    feasible = search.feasible & visited
-    sizes = np.flatnonzero(feasible) + 1
+def _outcome(problem: BoundProblem, supports: OrderedSupports, search: _Search) -> Outcome:
+    sizes = np.flatnonzero(search.feasible) + 1
     bounds, first, second = (np.full(supports.size, np.nan) for _ in range(3))
     L, X = supports.point(sizes, search.slopes[sizes - 1])
     bounds[sizes - 1] = bounds_at(problem, L, X)
     # The paper's figure splits the linear bound into mean risk and root; the others have no such closed form.
-    first[sizes - 1] = supports.least + supports.mean[sizes - 1] if linear else L
+    first[sizes - 1] = supports.least + supports.mean[sizes - 1] if _linear(problem) else L
     second[sizes - 1] = bounds[sizes - 1] - first[sizes - 1]
     best = int(np.nanargmin(bounds)) + 1
-    unsettled = np.count_nonzero(visited & ~search.feasible & ~search.failed)
+    message = f"{search.unsettled} supports did not settle; raise max_iterations." if search.unsettled else ""
     return Outcome(
         posterior=supports.weights(best, search.slopes[best - 1]),
         status="optimal",
-        message=f"{unsettled} supports did not settle; raise max_iterations." if unsettled else "",
-        iterations=int(visited.sum()) if linear else search.sweeps,
-        is_global=linear,
+        message=message,
+        iterations=search.iterations,
+        is_global=search.complete,
         details={
             "sizes": np.arange(1, supports.size + 1),
             "bounds": bounds,
             "components": (first, second),
-            "feasible": feasible,
-            "visited": visited,
+            "feasible": search.feasible,
+            "visited": search.visited,
             "best_size": best,
-            "broke_at": broke_at,
+            "broke_at": search.broke_at,
+            "warm_start_size": search.warm_start_size,
         },
     )
 

@@ -36,11 +36,15 @@ from .interior_point import RANDOM_BARRIER, SETTINGS, STATUS_MAP, Run, SolveFrom
 from .native import (
     find_asl_library,
     find_ipopt_executable,
+    find_pounce_executable,
     pynumero_problem,
     use_environment_folders,
 )
 
-INTERFACES = ("auto", "cyipopt", "executable")
+INTERFACES = ("auto", "cyipopt", "executable", "pounce")
+
+#: The programs that can be called in the place of Ipopt's library, by the interface's name.
+PROGRAMS = {"executable": find_ipopt_executable, "pounce": find_pounce_executable}
 
 #: What a program has to print for :func:`read_log`: the number of iterations and the reason of the end.
 PRINT_SUMMARY = {"print_level": 3}
@@ -60,9 +64,10 @@ class PyomoIpopt(Solver):
         Ipopt's own options, for instance ``{"tol": 1e-10}``; they override ours.
     defaults : bool
         Leave every other option at Ipopt's default and start from the prior.
-    interface : {"auto", "cyipopt", "executable"}
+    interface : {"auto", "cyipopt", "executable", "pounce"}
         How Ipopt is reached. ``auto`` prefers cyipopt, which hands the model over in memory, and takes an ``ipopt``
-        program on ``PATH`` where cyipopt or PyNumero's library is missing; ``details["software"]`` names it.
+        program on ``PATH`` where cyipopt or PyNumero's library is missing. ``pounce`` is a program that stands in for
+        it, and the last that ``auto`` takes; ``details["software"]`` names it.
 
     ``details`` lists Ipopt's return codes, one per start.
     """
@@ -74,7 +79,7 @@ class PyomoIpopt(Solver):
     keeps_time_limit = True
 
     def missing(self) -> str | None:
-        return super().missing() or (cyipopt_missing() if find_ipopt_executable() is None else None)
+        return super().missing() or (cyipopt_missing() if not any(find() for find in PROGRAMS.values()) else None)
 
     def run(
         self,
@@ -106,6 +111,8 @@ class PyomoIpopt(Solver):
             raise InputError("trace is True, but an ipopt program does not tell its iterates; use interface='cyipopt'.")
         outcome = minimise(problem, common, partial(_through_program, program, problem, formulation, settings), barrier)
         outcome.details["software"] = program.name
+        if program.name != "ipopt":
+            outcome.message = f"{program.name}, in the place of Ipopt: {outcome.message}"
         return outcome
 
 
@@ -113,14 +120,19 @@ def _choose_interface(interface: str) -> Path | None:
     """The program to call; None for cyipopt."""
     check_choice("interface", interface, INTERFACES)
     use_environment_folders()
-    absent, program = cyipopt_missing(), find_ipopt_executable()
-    if interface == "executable" and program is None:
-        raise SolverUnavailableError("interface is 'executable', but there is no program ipopt on PATH.")
-    if interface == "executable" or (interface == "auto" and absent is not None and program is not None):
+    absent = cyipopt_missing()
+    if interface in PROGRAMS:
+        program = PROGRAMS[interface]()
+        if program is None:
+            name = "ipopt" if interface == "executable" else interface
+            raise SolverUnavailableError(f"interface is {interface!r}, but there is no program {name} on PATH.")
         return program
-    if absent is not None:
+    if absent is None:
+        return None
+    program = next(filter(None, (find() for find in PROGRAMS.values())), None)
+    if interface == "cyipopt" or program is None:
         raise SolverUnavailableError(f"interface is {interface!r}, but it cannot be used: {absent}.")
-    return None
+    return program
 
 
 def cyipopt_missing() -> str | None:
@@ -155,7 +167,7 @@ def _through_cyipopt(problem: BoundProblem, formulation: str, settings: dict[str
 
 
 def _through_program(program: Path, problem: BoundProblem, formulation: str, settings: dict[str, Any]) -> SolveFrom:
-    """The model, written to a file for each run of an ``ipopt`` program."""
+    """The model, written to a file for each run of an ``ipopt`` program, or of one that stands in for it."""
     import pyomo.environ as pyo
 
     model = pyomo_model(problem, formulation)
@@ -166,7 +178,8 @@ def _through_program(program: Path, problem: BoundProblem, formulation: str, set
         set_start(model, problem, q)
         solver = pyo.SolverFactory("ipopt", executable=str(program))
         options = suited | settings | PRINT_SUMMARY
-        if "max_wall_time" in options and solver.version()[:2] < (3, 14):
+        # Pounce counts its versions otherwise, and knows the option.
+        if "max_wall_time" in options and program.name == "ipopt" and solver.version()[:2] < (3, 14):
             options["max_cpu_time"] = options.pop("max_wall_time")
         for name, value in options.items():
             # "OF_" sends an option through a file, the only way that takes every option.

@@ -128,29 +128,49 @@ def test_foreign_distances_have_no_model():
 
 
 @pytest.mark.parametrize("divergence", ["chi2", "renyi", "kl"])
-def test_cvxpy_problem_is_disciplined(divergence):
-    assert make("linear", divergence).cvxpy_problem().is_dcp()
+def test_cvxpy_problem_is_disciplined_and_parametrised(divergence):
+    program = make("linear", divergence).cvxpy_problem()
+    assert program.is_dcp(dpp=True)
+    assert program.parameters()
 
 
 @pytest.mark.parametrize("divergence", ["chi2", "renyi", "kl"])
+@pytest.mark.parametrize("parametrised", [True, False])
 @settings(max_examples=10)
 @given(weights=st.lists(st.floats(1e-3, 1.0), min_size=6, max_size=6))
-def test_cvxpy_objective_is_the_bound(divergence, weights):
+def test_cvxpy_objective_is_the_bound(divergence, parametrised, weights):
     """At any posterior, with the norm or the entropy tight; for KL the objective is n times the bound."""
     problem = make("linear", divergence)
-    model = convex.build(problem)
+    model = convex.build(problem, parametrised)
+    model.set_data(problem)
     q = np.array(weights) / np.sum(weights)
     values = {"q": q}
     if divergence == "kl":
         values["t"], factor = q * np.log(q), problem.exponent
     else:
-        u = model.cone.penalty(problem) * q
+        u = model.cone.data(problem)["penalty"] * q
         t = (u**problem.order).sum() ** (1 / problem.order)
         values |= {"t": t, "s": u**problem.order / t ** (problem.order - 1)}
         factor = 1.0
     for variable in model.problem.variables():
         variable.value = values[variable.name()]
     assert model.problem.objective.value == pytest.approx(factor * problem.bound(q), rel=1e-10)
+
+
+def test_cvxpy_problem_of_the_user_is_the_users():
+    """Two calls share nothing: changing one problem's parameter leaves the other alone."""
+    problem = make("linear", "chi2")
+    first, second = problem.cvxpy_problem(), problem.cvxpy_problem()
+    value = second.solve()
+    for parameter in first.parameters():
+        parameter.value = 2.0 * parameter.value
+    assert first.solve() == pytest.approx(2.0 * value, rel=1e-6)
+    assert second.solve() == pytest.approx(value, rel=1e-9)
+
+
+def test_large_cvxpy_problems_have_no_parameters():
+    problem = make("linear", "chi2", risks=np.linspace(0.1, 0.4, convex.LARGEST_PARAMETRISED + 1), prior=None)
+    assert not problem.cvxpy_problem().parameters()
 
 
 @pytest.mark.parametrize("divergence, distance", [("chi2", "squared"), ("chi2", "kl"), ("kl", "pinsker")])

@@ -269,6 +269,44 @@ def test_components_of_the_others(distance):
     assert first[at] + second[at] == pytest.approx(solution.bound, rel=1e-12)
 
 
+@given(
+    arrays(float, st.integers(1, 40), elements=st.floats(0.0, 1.0)),
+    st.integers(1, 5000),
+    st.sampled_from([0.01, 0.05, 0.5]),
+    st.data(),
+)
+def test_warm_start_finds_the_same(risks, m, delta, data):
+    shares = data.draw(st.none() | arrays(int, risks.size, elements=st.integers(1, 20)))
+    prior = None if shares is None else shares / shares.sum()
+    problem = pm.BoundProblem(risks, m=m, delta=delta, distance="linear", prior=prior)
+    cold, warm = search(problem), search(problem, warm_start=True)
+    assert warm.bound == pytest.approx(cold.bound, rel=1e-13)
+    assert warm.details["visited"].sum() <= problem.size
+    assert warm.is_global
+
+
+def test_warm_start_begins_where_the_components_cross():
+    """Σ l² = H/(4mδ): of the two terms the mean is the smaller one up to there, the root beyond."""
+    risks = np.linspace(0.02, 0.6, 400)
+    problem = pm.BoundProblem(risks, m=50, delta=0.05, distance="linear")
+    warm = search(problem, warm_start=True)
+    begin = warm.details["warm_start_size"]
+    assert np.sum(risks[:begin] ** 2) <= 400 / (4 * 50 * 0.05) < np.sum(risks[: begin + 1] ** 2)
+    full = search(problem, early_break=False).details
+    mean, root = full["components"]
+    if full["feasible"][begin - 1]:
+        assert mean[begin - 1] <= root[begin - 1]
+    # It looks at few supports; a search from below looks at all up to the best one.
+    assert warm.iterations < search(problem).iterations
+    assert search(problem).details["warm_start_size"] is None
+
+
+@pytest.mark.parametrize("distance", ["squared", "kl"])
+def test_warm_start_is_for_the_linear_distance(distance):
+    with pytest.raises(pm.InputError, match=r"warm_start is True; it exists for the linear distance only\."):
+        search(pm.BoundProblem([0.1, 0.2], m=10, distance=distance), warm_start=True)
+
+
 # --- sweeps ----------------------------------------------------------------------------------------------------------
 
 
