@@ -13,8 +13,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import InputError
-from ..validation import check_choice, real_numbers
+from ..validation import all_or_refuse, check_choice, real_numbers
 from .elementwise import SCALAR, Numbers
 
 SIDES = ("upper", "lower")
@@ -200,11 +199,3 @@ def check_probabilities(name: str, value: ArrayLike) -> np.ndarray:
 def _budgets(value: ArrayLike) -> np.ndarray:
     array = real_numbers("budget", value)
     return all_or_refuse("budget", array, array >= 0, "it must be at least 0")
-
-
-def all_or_refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str) -> np.ndarray:
-    if not good.all():
-        index = tuple(np.argwhere(~good)[0].tolist())
-        where = f"[{', '.join(map(str, index))}]" if index else ""
-        raise InputError(f"{name}{where} is {float(array[index])!r}; {expected}.")
-    return array
