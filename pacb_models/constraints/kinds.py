@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -194,6 +195,29 @@ def from_record(record: object) -> Constraint:
         return kind(**fields_)
     except TypeError:
         raise InputError(f"constraints holds {record!r:.80}; it must be written by to_json.") from None
+
+
+def named_limits(constraints: Sequence[Constraint]) -> dict[str, tuple[int, str]]:
+    """The limits that are one number, by name: the place of the constraint, and its field.
+
+    An average has the name of its row, as in models and multipliers. The others are called "weights at most",
+    "weights at least" and "support".
+    """
+    found: dict[str, tuple[int, str]] = {}
+    number = 0
+    for place, each in enumerate(constraints):
+        number += isinstance(each, Average)
+        for field, name in each.limit_names(number).items():
+            value = getattr(each, field)
+            if value is not None and not isinstance(value, np.ndarray):
+                found[name] = place, field
+    return found
+
+
+def with_limit(constraints: Sequence[Constraint], place: int, field: str, value: float) -> tuple[Constraint, ...]:
+    """The constraints with another number for one limit."""
+    changed: Any = constraints[place]
+    return (*constraints[:place], replace(changed, **{field: value}), *constraints[place + 1 :])
 
 
 def average(
