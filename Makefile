@@ -39,8 +39,9 @@ starts: .venv/ready-run   ## where local methods end, from 20 random starts: the
 instances: .venv/ready-run  ## the hard problems as files for other solvers, packed in dist/hard.tar.xz
 	$(BIN)/pacb export hard --out build/hard --archive dist/hard.tar.xz
 
-test: lint                ## lint, then the whole test suite, one process per core
-	$(PYTEST) --durations=20 $(ARGS)
+# One process more than there are cores: some tests wait.
+test: lint                ## lint, then the whole test suite
+	$(PYTEST) -n $$(($$(nproc) + 1)) --durations=20 $(ARGS)
 
 quick: .venv/ready-dev    ## the tests that need no other process, page, wheel or browser, in a minute
 	$(PYTEST) -m 'not outside and not long' $(ARGS)
