@@ -47,9 +47,11 @@ def near_term(a: Numbers, difference: Numbers, v: Numbers, lib: Any) -> Numbers:
     square = lib.minimum(v * v, 1 / 9)
     # Of a small number the first terms are enough, which pays for single numbers.
     reciprocals = _ODD_RECIPROCALS[-9:] if isinstance(square, float) and square < 0.01 else _ODD_RECIPROCALS
-    series: Numbers = 0.0
-    for reciprocal in reciprocals:
-        series = series * square + reciprocal
+    series: Numbers = square * reciprocals[0]
+    for reciprocal in reciprocals[1:-1]:
+        series += reciprocal
+        series *= square
+    series += reciprocals[-1]
     return difference * v + 2.0 * a * (v * v * v) * series
 
 
