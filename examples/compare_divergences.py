@@ -39,7 +39,7 @@ def main() -> None:
         parser.error("a risk file needs --m, the number of examples on which each risk was measured")
     if options.risks:
         content = read_risk_file(options.risks)
-        problem = pm.BoundProblem(content.risks, m=options.m, prior=content.prior)
+        problem = pm.BoundProblem(content.values, m=options.m, prior=content.prior)
     else:
         table = load_risk_table("ionosphere")
         problem = pm.BoundProblem(table.risks(200), m=table.m)

@@ -5,7 +5,6 @@ The formulas stand with the distances (:meth:`pacb_models.distances.Distance.mom
 
 from __future__ import annotations
 
-import numbers
 from typing import Any, overload
 
 import numpy as np
@@ -15,7 +14,7 @@ from .distances import BY_NAME, conjugate
 from .errors import InputError
 from .names import CONSTANTS, DISTANCES
 from .numerics.binary_kl import check_probabilities
-from .validation import check_choice, check_order
+from .validation import check_choice, check_order, check_whole
 
 __all__ = ["check_names", "check_sample_size", "log_moment_constant", "moment_constant", "moment_curve"]
 
@@ -135,6 +134,5 @@ def check_names(distance: str, divergence: str, constant: str, order: float = 2.
 
 def check_sample_size(m: object, name: str = "m") -> int:
     """A sample size: a whole number from 1 to 10^9."""
-    if isinstance(m, bool) or not isinstance(m, numbers.Integral) or not 1 <= int(m) <= LARGEST_SAMPLE_SIZE:
-        raise InputError(f"{name} is {m!r}; a sample size must be a whole number from 1 to 1000000000.")
-    return int(m)
+    expected = f"a sample size must be a whole number from 1 to {LARGEST_SAMPLE_SIZE}"
+    return check_whole(name, m, lambda size: 1 <= size <= LARGEST_SAMPLE_SIZE, expected)

@@ -9,32 +9,45 @@ import csv
 import io
 import math
 import reprlib
+import sys
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
-from .commands.streams import read_standard_input
 from .errors import InputError
 
 
 @dataclass(frozen=True)
-class Table:
-    """The cells below a header, with the numbers of their lines; no columns where there is no header."""
+class RiskFile:
+    """A number for each classifier, in the order of the lines.
+
+    ``rows`` are the cells with the numbers of their lines; ``header`` is empty where there is none, and ``kind`` is the
+    name of the column with the numbers.
+    """
 
     source: str
+    kind: str
     header: list[str]
     rows: list[tuple[int, list[str]]]
 
-    def column(self, name: str) -> list[str]:
-        """The cells below a word of the header."""
-        return [cells[self.header.index(name)] for _, cells in self.rows]
+    @cached_property
+    def values(self) -> list[float]:
+        """The numbers."""
+        return self._numbers(self.kind)
 
-    def numbers(self, name: str) -> list[float]:
-        """The same as numbers."""
-        return [
-            _number(cell, name, self.source, line) for cell, (line, _) in zip(self.column(name), self.rows, strict=True)
-        ]
+    @cached_property
+    def prior(self) -> list[float] | None:
+        """The prior weights, if the file has them."""
+        return self._numbers("prior") if "prior" in self.header else None
 
-    def further(self, name: str) -> list[float]:
+    @property
+    def names(self) -> list[str]:
+        """The classifiers' names; their positions when the file has none."""
+        if "name" not in self.header:
+            return [str(position) for position in range(len(self.rows))]
+        return [cells[self.header.index("name")] for _, cells in self.rows]
+
+    def column(self, name: str) -> list[float]:
         """Finite numbers of a column that a user names; capitals do not matter."""
         wanted = name.strip().lower()
         if not self.header:
@@ -43,97 +56,70 @@ class Table:
             count = "no column" if wanted not in self.header else f"{self.header.count(wanted)} columns"
             present = ", ".join(map(repr, dict.fromkeys(self.header)))
             raise InputError(f"{self.source} has {count} {name!r}; its columns are {present}.")
-        values = self.numbers(wanted)
+        values = self._numbers(wanted)
         for value, (line, _) in zip(values, self.rows, strict=True):
             if not math.isfinite(value):
                 raise InputError(f"{self.source}, line {line}: {wanted} is {value}; it must be a finite number.")
         return values
 
-
-@dataclass(frozen=True)
-class RiskFile:
-    """What a risk file holds, in the order of its lines."""
-
-    risks: list[float]
-    prior: list[float] | None
-    names: list[str]
-
-
-@dataclass(frozen=True)
-class ValueFile:
-    """A value for each classifier, in the order of the lines, and which column it came from."""
-
-    kind: str
-    values: list[float]
-    prior: list[float] | None
-    names: list[str]
-    table: Table
-
-    @property
-    def source(self) -> str:
-        """The file's name in complaints."""
-        return self.table.source
-
-    @property
-    def lines(self) -> list[int]:
-        """The number of each value's line."""
-        return [line for line, _ in self.table.rows]
+    def _numbers(self, name: str) -> list[float]:
+        place = self.header.index(name) if self.header else 0
+        found = []
+        for line, cells in self.rows:
+            try:
+                # Python's float takes 1_000.
+                found.append(float(cells[place].replace("_", "?")))
+            except ValueError:
+                shown = reprlib.repr(cells[place].strip())
+                raise InputError(f"{self.source}, line {line}: {name} is {shown}; it must be a number.") from None
+        return found
 
 
-def read_risk_file(path: str | Path) -> RiskFile:
-    """Read a risk file; ``"-"`` is standard input.
+def read_risk_file(path: str | Path, kinds: tuple[str, ...] = ("risk",)) -> RiskFile:
+    """Read a risk file, or one with another column of numbers, of one of these names; ``"-"`` is standard input.
 
     Blank lines and lines that start with ``#`` are passed over. Without a header every line holds one number.
     """
-    found = read_value_file(path, ("risk",))
-    return RiskFile(found.values, found.prior, found.names)
-
-
-def read_value_file(path: str | Path, kinds: tuple[str, ...]) -> ValueFile:
-    """Read a file in the form of a risk file with a column of one of these names; without a header it is the first."""
     source = "standard input" if str(path) == "-" else str(path)
     try:
-        text = read_standard_input() if str(path) == "-" else Path(path).read_text(encoding="utf-8")
+        text = _standard_input() if str(path) == "-" else Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as reason:
         detail = reason.strerror if isinstance(reason, OSError) else "it is not a text file in UTF-8"
         raise InputError(f"cannot read the {kinds[0]} file {source!r}: {detail}.") from None
-    return _parse(text, source, kinds)
+    return parse_risks(text, source, kinds)
 
 
-def parse_risks(text: str, source: str) -> RiskFile:
-    """Parse the text of a risk file; ``source`` names it in error messages."""
-    found = _parse(text, source, ("risk",))
-    return RiskFile(found.values, found.prior, found.names)
+def _standard_input() -> str:
+    if sys.stdin is None:
+        raise OSError(None, "it is closed")
+    return sys.stdin.buffer.read().decode() if hasattr(sys.stdin, "buffer") else sys.stdin.read()
 
 
-def _parse(text: str, source: str, kinds: tuple[str, ...]) -> ValueFile:
+def parse_risks(text: str, source: str, kinds: tuple[str, ...] = ("risk",)) -> RiskFile:
+    """Parse the text of a risk file; ``source`` names it in complaints."""
     rows = _rows(text.removeprefix("\ufeff"), source)
-    column = " or ".join(map(repr, kinds))
+    expected = " or ".join(map(repr, kinds))
     if not rows:
         raise InputError(
-            f"{source} holds no {_plural(kinds[0])}; it must have one number per line or a CSV column {column}."
+            f"{source} holds no {_plural(kinds[0])}; it must have one number per line or a CSV column {expected}."
         )
     header = [cell.strip().lower() for cell in rows[0][1]]
     present = [kind for kind in kinds if kind in header]
     if len(present) > 1:
         raise InputError(f"{source} has columns {' and '.join(map(repr, present))}; there must be one of them.")
     if present:
-        return _with_header(rows[1:], header, source, present[0])
-    for line, cells in rows:
-        if len(cells) > 1:
-            raise InputError(
-                f"{source}, line {line}: a file with several columns needs a header with a column {column}."
-            )
-    values = [_number(cells[0], kinds[0], source, line) for line, cells in rows]
-    return ValueFile(kinds[0], values, None, _positions(rows), Table(source, [], rows))
-
-
-def _plural(kind: str) -> str:
-    return kind if kind.endswith("s") else f"{kind}s"
-
-
-def _positions(rows: list[tuple[int, list[str]]]) -> list[str]:
-    return [str(position) for position in range(len(rows))]
+        _check_columns(rows[1:], header, source, present[0])
+        found = RiskFile(source, present[0], header, rows[1:])
+    else:
+        for line, cells in rows:
+            if len(cells) > 1:
+                raise InputError(
+                    f"{source}, line {line}: a file with several columns needs a header with a column {expected}."
+                )
+        found = RiskFile(source, kinds[0], [], rows)
+    # What is no number is told now.
+    _ = found.values, found.prior
+    return found
 
 
 def _rows(text: str, source: str) -> list[tuple[int, list[str]]]:
@@ -147,7 +133,7 @@ def _rows(text: str, source: str) -> list[tuple[int, list[str]]]:
         raise InputError(f"{source}, line {reader.line_num}: {reason}.") from None
 
 
-def _with_header(rows: list[tuple[int, list[str]]], header: list[str], source: str, kind: str) -> ValueFile:
+def _check_columns(rows: list[tuple[int, list[str]]], header: list[str], source: str, kind: str) -> None:
     for name in (kind, "prior", "name"):
         if header.count(name) > 1:
             raise InputError(f"{source} has {header.count(name)} columns {name!r}; there must be one.")
@@ -157,18 +143,6 @@ def _with_header(rows: list[tuple[int, list[str]]], header: list[str], source: s
         if len(cells) != len(header):
             raise InputError(f"{source}, line {line}: {len(cells)} cells, but the header has {len(header)}.")
 
-    table = Table(source, header, rows)
-    names = table.column("name") if "name" in header else _positions(rows)
-    prior = table.numbers("prior") if "prior" in header else None
-    return ValueFile(kind, table.numbers(kind), prior, names, table)
 
-
-def _number(cell: str, name: str, source: str, line: int) -> float:
-    try:
-        if "_" in cell:  # Python's float takes 1_000
-            raise ValueError
-        return float(cell)
-    except ValueError:
-        raise InputError(
-            f"{source}, line {line}: {name} is {reprlib.repr(cell.strip())}; it must be a number."
-        ) from None
+def _plural(kind: str) -> str:
+    return kind if kind.endswith("s") else f"{kind}s"

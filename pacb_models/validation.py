@@ -42,7 +42,7 @@ def refuse_masked(name: str, values: object) -> None:
         raise InputError(f"{name} is a masked array; every entry must be known.")
 
 
-def _vector(name: str, values: object) -> np.ndarray:
+def vector(name: str, values: object) -> np.ndarray:
     """A one-dimensional, non-empty, NaN-free float64 copy of ``values``."""
     array = np.array(real_numbers(name, values, "a sequence of numbers"))
     if array.ndim != 1:
@@ -79,29 +79,28 @@ def _is_number(value: object) -> bool:
     return True
 
 
-def _refuse_first(name: str, array: np.ndarray, bad: np.ndarray, expected: str) -> None:
-    """Raise for the first index where ``bad`` holds."""
-    index = int(np.argmax(bad))
-    others = int(np.count_nonzero(bad)) - 1
-    more = f" (and {others} more)" if others else ""
-    raise InputError(f"{name}[{index}] is {float(array[index])!r}{more}; {expected}.")
+def all_or_refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str) -> np.ndarray:
+    """The array, when all entries are good; else a sentence about the first that is not."""
+    if not good.all():
+        bad = np.argwhere(~good)
+        index = tuple(bad[0].tolist())
+        where = f"[{', '.join(map(str, index))}]" if index else ""
+        more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+        raise InputError(f"{name}{where} is {float(array[index])!r}{more}; {expected}.")
+    return array
 
 
 def check_risks(risks: object) -> np.ndarray:
     """Empirical risks: a non-empty vector with entries in [0, 1]."""
-    array = _vector("risks", risks)
-    if array.min() < 0.0 or array.max() > 1.0:
-        _refuse_first("risks", array, (array < 0.0) | (array > 1.0), "every risk must lie in [0, 1]")
-    return array
+    array = vector("risks", risks)
+    return all_or_refuse("risks", array, (array >= 0.0) & (array <= 1.0), "every risk must lie in [0, 1]")
 
 
 def check_error_counts(errors: object, m: int) -> np.ndarray:
     """Numbers of errors among ``m`` examples: a non-empty vector of whole numbers from 0 to ``m``."""
-    array = _vector("errors", errors)
-    if array.min() < 0.0 or array.max() > m or (np.rint(array) != array).any():
-        bad = (array < 0.0) | (array > m) | (np.rint(array) != array)
-        _refuse_first("errors", array, bad, f"every count must be a whole number from 0 to m = {m}")
-    return array.astype(np.intp)
+    array = vector("errors", errors)
+    good = (array >= 0.0) & (array <= m) & (np.rint(array) == array)
+    return all_or_refuse("errors", array, good, f"every count must be a whole number from 0 to m = {m}").astype(np.intp)
 
 
 def check_number(name: str, value: object, good: Callable[[float], bool], expected: str) -> float:
@@ -111,15 +110,24 @@ def check_number(name: str, value: object, good: Callable[[float], bool], expect
     return float(value)
 
 
+def check_whole(name: str, value: object, good: Callable[[int], bool], expected: str) -> int:
+    """The same of a whole number."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not good(int(value)):
+        raise InputError(f"{name} is {value!r}; {expected}.")
+    return int(value)
+
+
 def check_delta(delta: object) -> float:
     """The confidence parameter: a real number strictly between 0 and 1."""
     level = check_number("delta", delta, lambda d: 0.0 < d < 1.0, "it must be a number strictly between 0 and 1")
     return check_number("delta", level, lambda d: d >= SMALLEST_DELTA, f"it must be at least {SMALLEST_DELTA:g}")
 
 
-def _check_length(name: str, array: np.ndarray, size: int) -> None:
+def _one_each(name: str, values: object, size: int) -> np.ndarray:
+    array = vector(name, values)
     if array.size != size:
         raise InputError(f"{name} has {array.size} entries, but there are {size} risks; the two must match.")
+    return array
 
 
 def _summing_to_one(name: str, array: np.ndarray) -> np.ndarray:
@@ -140,21 +148,16 @@ def check_prior(prior: object, size: int) -> np.ndarray:
     """A prior over ``size`` classifiers: positive weights that sum to one; ``None`` means uniform."""
     if prior is None:
         return np.full(size, 1.0 / size)
-    array = _vector("prior", prior)
-    _check_length("prior", array, size)
-    if array.min() <= 0.0:
-        _refuse_first("prior", array, array <= 0.0, "every prior weight must be positive")
-    return _summing_to_one("prior", array)
+    array = _one_each("prior", prior, size)
+    return _summing_to_one("prior", all_or_refuse("prior", array, array > 0.0, "every prior weight must be positive"))
 
 
 def check_posterior(posterior: object, size: int, name: str = "posterior") -> np.ndarray:
     """A posterior over ``size`` classifiers: non-negative weights that sum to one; ``name`` is the argument it came
     in.
     """
-    array = _vector(name, posterior)
-    _check_length(name, array, size)
-    if array.min() < 0.0:
-        _refuse_first(name, array, array < 0.0, "every posterior weight must be non-negative")
+    array = _one_each(name, posterior, size)
+    all_or_refuse(name, array, array >= 0.0, "every posterior weight must be non-negative")
     return _summing_to_one(name, array)
 
 
@@ -187,14 +190,10 @@ def first_repeated(names: Sequence[Any]) -> Any:
 
 def check_jobs(name: str, value: object) -> int:
     """How much is done at once: a positive number, or -1 for one per core."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or (value != -1 and int(value) < 1):
-        raise InputError(f"{name} is {value!r}; it must be a positive number, or -1 for one per core.")
-    return int(value)
+    return check_whole(name, value, lambda n: n == -1 or n >= 1, "it must be a positive number, or -1 for one per core")
 
 
 def check_count(name: str, value: object, least: int = 1, most: float = math.inf) -> int:
     """A whole number from ``least`` to ``most``."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not least <= int(value) <= most:
-        expected = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
-        raise InputError(f"{name} is {value!r}; it must be a whole number {expected}.")
-    return int(value)
+    expected = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
+    return check_whole(name, value, lambda n: least <= n <= most, f"it must be a whole number {expected}")

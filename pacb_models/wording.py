@@ -138,13 +138,8 @@ def shown(text: str) -> str:
     >>> shown("a\\n\\x1b[31mb")
     'a \\\\x1b[31mb'
     """
-    length, text = len(text), text[:LONGEST]
-    if not text.isprintable():
-        # A lone surrogate, as undecodable names of files have, is no Unicode text, and is shown as such.
-        text = "".join(
-            each if each.isprintable() else " " if each.isspace() else each.encode("unicode_escape").decode()
-            for each in text
-        )
+    length = len(text)
+    text = one_line("".join(" " if each.isspace() else each for each in text[:LONGEST]))
     if max(length, len(text)) > LONGEST:
         note = f" ... ({length} characters)"
         text = text[: LONGEST - len(note)] + note

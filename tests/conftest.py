@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -80,28 +79,21 @@ def interruptible() -> Iterator[None]:
 
 
 @pytest.fixture
-def start_cluster(tmp_path: Path):
-    """Start a real Dask scheduler with two worker processes, on loopback; returns its address."""
+def start_cluster(tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """Start a real Dask scheduler with two worker processes, on loopback."""
+    from .dask_cluster import Cluster
+
     started = []
 
-    def start(environment: dict[str, str] | None = None) -> str:
-        script = tmp_path / "start_cluster.py"
-        script.write_text(
-            "from distributed import LocalCluster; import sys\n"
-            "if __name__ == '__main__':\n"
-            "    c = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, host='127.0.0.1')\n"
-            "    print(c.scheduler_address, flush=True); sys.stdin.read()\n"
-        )
-        process = subprocess.Popen(
-            [sys.executable, str(script)], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        started.append(process)
-        return process.stdout.readline().strip()
+    def start(python_path: Path | None = None, **variables: str) -> Any:
+        folder = tmp_path / "cluster"
+        folder.mkdir()
+        started.append(Cluster(folder, python_path or folder, **variables))
+        return started[-1]
 
     yield start
-    for process in started:
-        process.stdin.close()
-        process.wait(timeout=300)
+    for cluster in started:
+        cluster.close()
 
 
 def slowness() -> float:

@@ -4,29 +4,72 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
+from functools import cache
 
 import psutil
+
+#: Imports Dask, and what workers train with, once; forked into every scheduler and worker.
+MOTHER = """
+import json, os, signal, sys
+import sklearn.svm
+from distributed.cli import dask_scheduler, dask_worker
+
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+for line in sys.stdin:
+    program, arguments, folder, variables = json.loads(line)
+    child = os.fork()
+    if child == 0:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        silence = os.open(os.devnull, os.O_RDWR)
+        for stream in range(3):
+            os.dup2(silence, stream)
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(variables)
+        sys.path.insert(0, variables["PYTHONPATH"])
+        sys.argv[1:] = arguments
+        {"scheduler": dask_scheduler, "worker": dask_worker}[program].main()
+    print(child, flush=True)
+"""
+
+
+@cache
+def mother():
+    command = [sys.executable, "-P", "-c", MOTHER]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+class Process(psutil.Process):
+    """One that may be gone, as those of :class:`subprocess.Popen`."""
+
+    def send_signal(self, sig):
+        with suppress(psutil.NoSuchProcess):
+            super().send_signal(sig)
+
+    def kill(self):
+        self.send_signal(signal.SIGKILL)
 
 
 class Cluster:
     """A real Dask scheduler with two worker processes on loopback, in a directory of their own."""
 
-    def __init__(self, folder, python_path):
+    def __init__(self, folder, python_path, **variables):
         self._processes = []
         self._folder = folder
-        self._environment = {**os.environ, "PYTHONPATH": str(python_path)}
+        self._variables = {**os.environ, **variables, "PYTHONPATH": str(python_path)}
         contact = folder / "scheduler.json"
-        common = ("--no-dashboard", "--scheduler-file", str(contact), "--host", "127.0.0.1")
-        self._common = common
-        self.scheduler = self._start("dask_scheduler", *common, "--port", "0")
+        self._common = ("--no-dashboard", "--scheduler-file", str(contact), "--host", "127.0.0.1")
+        self.scheduler = self._start("scheduler", *self._common, "--port", "0")
         self.workers = [self.start_worker() for _ in range(2)]
         self.address = self._address(contact)
 
     def start_worker(self):
-        return self._start("dask_worker", *self._common, "--no-nanny", "--nthreads", "1")
+        return self._start("worker", *self._common, "--no-nanny", "--nthreads", "1")
 
     @staticmethod
     def _address(contact):
@@ -40,11 +83,9 @@ class Cluster:
         raise TimeoutError("the Dask scheduler did not start")
 
     def _start(self, program, *arguments):
-        command = [sys.executable, "-m", f"distributed.cli.{program}", *arguments]
-        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        process = subprocess.Popen(command, env=self._environment, cwd=self._folder, **quiet)
-        self._processes.append(process)
-        return process
+        print(json.dumps([program, arguments, str(self._folder), self._variables]), file=mother().stdin, flush=True)
+        self._processes.append(Process(int(mother().stdout.readline())))
+        return self._processes[-1]
 
     def address_of(self, worker):
         """What the scheduler calls a worker process, once it knows it."""
@@ -60,7 +101,7 @@ class Cluster:
         raise TimeoutError("the Dask worker did not start")
 
     def measuring_processes(self):
-        return [child for worker in self.workers for child in psutil.Process(worker.pid).children()]
+        return [child for worker in self.workers for child in worker.children()]
 
     def close(self):
         for process in self._processes:

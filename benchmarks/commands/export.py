@@ -140,18 +140,19 @@ def _is_file(text: str) -> bool:
 
 
 def _from_file(path: str, options: argparse.Namespace) -> Problem:
-    from pacb_models.risk_file import RiskFile, read_value_file
+    from pacb_models.problem import BoundProblem
+    from pacb_models.risk_file import read_risk_file
 
-    from ..problems.problem import Problem, from_content
+    from ..problems.problem import Problem
 
     if options.m is None:
         raise InputError("a risk file needs --m, the number of examples on which the risks were measured.")
-    found = read_value_file(path, ("risk",))
+    found = read_risk_file(path)
     bound = {name: getattr(options, name) for name in ("m", *_BOUND)}
-    if constraints := constraints_from(options, found.table):
+    if constraints := constraints_from(options, found):
         bound["constraints"] = constraints
     name = f"{Path(path).stem}-{options.divergence}-{options.distance}"
-    return Problem(name, path, from_content, {"content": RiskFile(found.values, found.prior, found.names), **bound})
+    return Problem(name, path, BoundProblem, {"risks": found.values, "prior": found.prior, **bound})
 
 
 def _known() -> Iterator[Problem]:

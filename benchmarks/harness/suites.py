@@ -20,7 +20,6 @@ from ..problems.families import CONSTRAINED, HARD, Instance, instance, instances
 from ..problems.problem import (
     PAPER_DATASETS,
     Problem,
-    from_content,
     from_table,
     outside_problems,
     synthetic,
@@ -350,8 +349,8 @@ def from_files(paths: Iterable[str], m: int, distances: Iterable[str], **bound: 
     for path in paths:
         content = read_risk_file(path)
         for distance in distances:
-            arguments = {"content": content, "m": m, "distance": distance, **bound}
-            cells += cells_for(Problem(f"{path}-{distance}{marks}", str(path), from_content, arguments))
+            arguments = {"risks": content.values, "m": m, "prior": content.prior, "distance": distance, **bound}
+            cells += cells_for(Problem(f"{path}-{distance}{marks}", str(path), BoundProblem, arguments))
     return Suite("files", "risk files: " + ", ".join(map(str, paths)), tuple(cells), time_limit=60.0)
 
 

@@ -16,7 +16,6 @@ import numpy as np
 from pacb_models import BoundProblem, DirectProblem, problem_file
 from pacb_models.errors import InputError
 from pacb_models.plugins import load_all
-from pacb_models.risk_file import RiskFile
 
 from .risks import available, load_risk_table
 
@@ -114,11 +113,6 @@ def synthetic(
         weights = random.exponential(size=count) + 1e-3
         weights /= weights.sum()
     return KINDS[kind](risks, m=m, prior=weights, **bound)
-
-
-def from_content(content: RiskFile, m: int, **bound: Any) -> BoundProblem:
-    """A user's risk file, by its content: a worker may be elsewhere, and the file may change."""
-    return BoundProblem(content.risks, m=m, prior=content.prior, **bound)
 
 
 def from_record(record: dict[str, Any]) -> BoundProblem:

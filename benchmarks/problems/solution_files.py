@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 
 from pacb_models.errors import InputError
-from pacb_models.risk_file import read_value_file
+from pacb_models.risk_file import read_risk_file
 from pacb_models.solution import STATUSES
 
 #: AMPL's result codes by hundreds, in our words; the third is "unbounded", which no bound is.
@@ -228,7 +228,7 @@ def parse_dump(text: str) -> SolutionFile:
 
 
 def _read_csv(path: Path, columns: list[Path]) -> SolutionFile:
-    return SolutionFile(np.array(read_value_file(path, ("weight",)).values))
+    return SolutionFile(np.array(read_risk_file(path, ("weight",)).values))
 
 
 def _read_json(path: Path, columns: list[Path]) -> SolutionFile:

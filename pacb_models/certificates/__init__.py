@@ -3,7 +3,6 @@
 from .certificate import Certificate
 from .certify import certify
 from .choice import ChosenCertificate
-from .count_certificate import Certificates
 from .counts import ErrorCounts
 from .limits import clopper_pearson
 from .monitor import RiskMonitor
@@ -12,7 +11,6 @@ from .predictions import certify_predictions
 
 __all__ = [
     "Certificate",
-    "Certificates",
     "ChosenCertificate",
     "ErrorCounts",
     "RiskMonitor",

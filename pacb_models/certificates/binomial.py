@@ -22,6 +22,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable
+from decimal import Decimal
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -51,7 +52,7 @@ ARRAY = SimpleNamespace(
 EPSILON = 2.0**-52
 _FEW = 11  # so many tails are computed faster one by one
 _NEGLIGIBLE = 38.0  # exp(-38) is below half a unit in the last place of one
-_HALF_LOG_TWO_PI = 0.5 * math.log(2.0 * math.pi)
+_HALF_LOG_TWO_PI = Decimal("0.91893853320467274178032973640561763986")
 
 
 #: Gauss-Legendre nodes on (0, 1/2) with their weights; the other half mirrors them. (NumPy's ``leggauss`` has lost
@@ -88,21 +89,10 @@ _WEIGHTS = np.concatenate([_HALF_OF_NODES[:, 1], _HALF_OF_NODES[::-1, 1]])
 #: ln n! - (n + 1/2) ln n + n - ln(2 pi)/2 for n = 1 ... 15; from 16 on the series is exact to rounding.
 _STIRLING_ERRORS = (
     0.0,
-    0.08106146679532726,
-    0.04134069595540929,
-    0.02767792568499834,
-    0.02079067210376509,
-    0.01664469118982119,
-    0.01387612882307075,
-    0.01189670994589177,
-    0.01041126526197209,
-    0.009255462182712733,
-    0.008330563433362871,
-    0.007573675487951841,
-    0.00694284010720953,
-    0.006408994188004207,
-    0.005951370112758848,
-    0.005554733551962801,
+    *(
+        float(Decimal(math.factorial(n)).ln() - (n + Decimal("0.5")) * Decimal(n).ln() + n - _HALF_LOG_TWO_PI)
+        for n in range(1, 16)
+    ),
 )
 
 
@@ -141,7 +131,7 @@ def prefactor(k: Numbers, m: Numbers, lib: Any) -> Numbers:
 
 def _log_prefactor(k: Numbers, m: Numbers, lib: Any) -> Numbers:
     errors = stirling_error(m, lib) - stirling_error(k, lib) - stirling_error(m - k, lib)
-    return errors + 0.5 * lib.log(m / (k * (m - k))) - _HALF_LOG_TWO_PI
+    return errors + 0.5 * lib.log(m / (k * (m - k))) - float(_HALF_LOG_TWO_PI)
 
 
 @lru_cache(maxsize=1024)

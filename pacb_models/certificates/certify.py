@@ -14,7 +14,7 @@ from ..errors import InputError
 from ..validation import check_delta, check_number, check_prior
 from .betting import BettingCertificate
 from .certificate import Certificate
-from .count_certificate import Certificates, CountCertificate
+from .count_certificate import CountCertificate
 from .counts import check_counts, check_losses, check_names, check_sums
 from .losses import LossSumCertificate
 from .scores import Spread, TieSplit
@@ -42,9 +42,8 @@ def certify(
 
     Parameters
     ----------
-    errors : array of int, shape (H,) or (B, H)
-        Numbers of errors on the examples, the same examples or not. A row per sample gives :class:`Certificates`, with
-        the bounds of B samples at once (uniform prior).
+    errors : array of int, shape (H,)
+        Numbers of errors on the examples, the same examples or not.
     m : int
         Number of examples, 1 to 10⁹.
     delta : float
@@ -77,10 +76,6 @@ def certify(
     if errors is None:
         raise InputError("neither errors nor losses is given; certify needs one of the two.")
     counts = np.array(check_counts(errors, size)[0])
-    if counts.ndim == 2 and counts.size:
-        if prior is not None or names is not None or spread != 0.0:
-            raise InputError("errors has a row per sample; prior, names and spread are for one sample only.")
-        return Certificates(counts, size, level)
     if counts.ndim != 1 or counts.size == 0:
         raise InputError(f"errors must be one-dimensional and not empty, but its shape is {counts.shape}.")
     weights = None if prior is None else check_prior(prior, counts.size)

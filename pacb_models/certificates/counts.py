@@ -10,9 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..constants import LARGEST_SAMPLE_SIZE
 from ..errors import InputError
-from ..numerics.binary_kl import all_or_refuse
-from ..validation import _vector as vector
-from ..validation import check_count, first_repeated, real_numbers, refuse_masked
+from ..validation import all_or_refuse, check_count, first_repeated, real_numbers, refuse_masked, vector
 from .labels import label_array, label_column
 
 if TYPE_CHECKING:
@@ -66,14 +64,7 @@ def check_losses(losses: object) -> NDArray[np.float64]:
         raise InputError(
             f"losses has the shape {matrix.shape}; it must have a row per example, a column per classifier."
         )
-    with np.errstate(invalid="ignore"):
-        bad = ~((matrix >= 0.0) & (matrix <= 1.0))
-    if bad.any():
-        row, column = np.argwhere(bad)[0].tolist()
-        raise InputError(
-            f"losses[{row}, {column}] is {float(matrix[row, column])!r}; every loss must lie between 0 and 1."
-        )
-    return matrix
+    return all_or_refuse("losses", matrix, (matrix >= 0.0) & (matrix <= 1.0), "every loss must lie between 0 and 1")
 
 
 def check_names(names: Sequence[str] | None, size: int) -> None:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..numerics.binary_kl import all_or_refuse, kl_inverse
+from ..numerics.binary_kl import kl_inverse
 from ..numerics.elementwise import Numbers
-from ..validation import real_numbers
+from ..validation import all_or_refuse, real_numbers
 from .binomial import ARRAY, EPSILON, SCALAR, prefactor, tail
 from .counts import check_counts
 

@@ -102,23 +102,6 @@ class LossSumCertificate(LossCertificate):
     method = "losses in [0, 1]"
 
     @cached_property
-    def single(self) -> int:
-        """The smallest sum of losses; with a prior, the smallest limit."""
-        return int(np.argmin(self.errors if self._prior is None else self.single_bounds))
-
-    @cached_property
-    def single_bound(self) -> float:
-        """The smallest limit; for the uniform prior the only one that is needed for it."""
-        if self._prior is not None:
-            return float(self.single_bounds[self.single])
-        levels = levels_of(self.delta, None, self.errors.size)[:1]
-        return float(loss_limits(self.errors[[self.single]], self.m, levels)[0])
-
-    @cached_property
     def single_bounds(self) -> Array:
         """The limit of each classifier."""
-        levels = levels_of(self.delta, self._prior, self.errors.size)
-        if self._prior is not None:
-            return frozen(loss_limits(self.errors, self.m, levels))
-        distinct, places = np.unique(self.errors, return_inverse=True)
-        return frozen(loss_limits(distinct, self.m, levels[: distinct.size])[places])
+        return frozen(loss_limits(self.errors, self.m, levels_of(self.delta, self._prior, self.errors.size)))

@@ -120,12 +120,7 @@ class RiskMonitor:
     def as_dict(self) -> dict[str, Any]:
         """The whole state as JSON-ready values."""
         return {
-            "bound": self.bound,
-            "delta": self.delta,
-            "examples": self.examples,
-            "errors": self.errors,
-            "wealth": self.wealth,
-            "alarm": self.alarm,
+            **{name: getattr(self, name) for name in ("bound", "delta", "examples", "errors", "wealth", "alarm")},
             "history": [list(entry) for entry in self.history],
             "started": self._started.tolist(),
         }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
-from ..validation import check_delta, check_number, first_repeated
+from ..validation import check_delta, check_number, check_whole, first_repeated
 from .certificate import Certificate
 from .certify import certify
 from .choice import ChosenCertificate
@@ -124,11 +123,11 @@ def check_seed(random_state: object, share: float | None) -> int:
     """A seed that can be printed, so that somebody else can repeat the division."""
     if random_state is None:
         return 0
-    if isinstance(random_state, bool) or not isinstance(random_state, numbers.Integral) or int(random_state) < 0:
-        raise InputError(f"random_state is {random_state!r}; it must be a whole number of at least 0, to be printed.")
+    expected = "it must be a whole number of at least 0, to be printed"
+    seed = check_whole("random_state", random_state, lambda number: number >= 0, expected)
     if share is None:
         raise InputError("random_state is given without choose; nothing is drawn at random then.")
-    return int(random_state)
+    return seed
 
 
 def _checked(y_true: Any, predictions: Any) -> tuple[NDArray[Any], list[NDArray[Any]], list[str]]:

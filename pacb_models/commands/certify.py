@@ -12,7 +12,7 @@ from .program import DONE, add_command, add_plot_argument, check_plot
 
 if TYPE_CHECKING:
     from ..certificates import Certificate, ChosenCertificate
-    from ..risk_file import ValueFile
+    from ..risk_file import RiskFile
 
 #: A risk is a count over m when it differs from one by no more than its own rounding: so much, in units of counts, and
 #: so much of the count, which two conversions and a product leave.
@@ -104,13 +104,13 @@ def run(options: argparse.Namespace) -> int:
 
 def _from_file(options: argparse.Namespace) -> Certificate:
     from ..certificates import certify
-    from ..risk_file import read_value_file
+    from ..risk_file import read_risk_file
 
     if options.choose is not None or options.ignore:
         raise InputError(f"--{'ignore' if options.ignore else 'choose'} goes with --predictions and --target.")
     if options.counts is None or options.m is None:
         raise InputError("COUNTS.csv and --m are needed, or --predictions and --target.")
-    found = read_value_file(options.counts, ("losses",) if options.losses else ("errors", "risk"))
+    found = read_risk_file(options.counts, ("losses",) if options.losses else ("errors", "risk"))
     counted = {"losses": found.values} if options.losses else {"errors": _counts(found, options.m)}
     return certify(
         **counted, m=options.m, delta=options.delta, prior=found.prior, names=found.names, spread=options.spread
@@ -136,7 +136,7 @@ def _from_predictions(options: argparse.Namespace) -> Certificate | ChosenCertif
     return found.certify(options.delta, spread=options.spread)
 
 
-def _counts(found: ValueFile, m: int) -> Any:
+def _counts(found: RiskFile, m: int) -> Any:
     """Whole numbers of errors; the first line that has none is named."""
     import numpy as np
 
@@ -149,7 +149,7 @@ def _counts(found: ValueFile, m: int) -> Any:
     if not bad.any():
         return whole
     first = int(np.argmax(bad))
-    where = f"{found.source}, line {found.lines[first]}"
+    where = f"{found.source}, line {found.rows[first][0]}"
     if found.kind == "errors":
         raise InputError(f"{where}: errors is {found.values[first]!r}; a number of errors is a whole number.")
     raise InputError(

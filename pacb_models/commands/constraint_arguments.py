@@ -10,7 +10,7 @@ from ..errors import InputError
 
 if TYPE_CHECKING:
     from ..constraints import Constraint
-    from ..risk_file import Table
+    from ..risk_file import RiskFile
 
 _FORM = "COLUMN=NUMBER"
 
@@ -41,7 +41,7 @@ def add_constraint_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def constraints_from(options: argparse.Namespace, table: Table) -> list[Constraint]:
+def constraints_from(options: argparse.Namespace, table: RiskFile) -> list[Constraint]:
     """The constraints that the arguments describe."""
     from ..constraints import average, support, weights
 
@@ -54,14 +54,14 @@ def constraints_from(options: argparse.Namespace, table: Table) -> list[Constrai
             if side in known:
                 raise InputError(f"{option} is given twice for the column {name!r}; it must be given once.")
             known[side] = number
-    found: list[Constraint] = [average(table.further(given["name"]), **given) for given in limits.values()]
+    found: list[Constraint] = [average(table.column(given["name"]), **given) for given in limits.values()]
     if options.weights_at_most is not None or options.weights_at_least is not None:
         found.append(weights(options.weights_at_most, options.weights_at_least))
     if options.support_at_most is not None:
         found.append(support(at_most=options.support_at_most))
     if options.sizes is not None:
         name, total = _column_and_number("--sizes", options.sizes)
-        found.append(support(sizes=table.further(name), total=total))
+        found.append(support(sizes=table.column(name), total=total))
     return found
 
 

@@ -93,7 +93,9 @@ def run(options: argparse.Namespace) -> int:
     if options.jobs == 0:
         raise InputError("--jobs is 0; it must be a number of processes, or -1 for one per core.")
     options.ignore = [name for name in options.ignore.split(",") if name]
-    table = load_table(options.file, options.target, missing=options.missing, ignore=options.ignore)
+    table = load_table(
+        options.file, options.target, missing=options.missing, ignore=options.ignore, group=options.group
+    )
     return fitted_on(options.dask, lambda: _train(options, table, paper))
 
 
@@ -121,7 +123,7 @@ def _train(options: argparse.Namespace, table: Any, paper: bool) -> int:
     # Classes by name: a saved model must predict what stood in the table.
     labels = np.asarray(table.class_names)[table.y]
     try:
-        model = (_paper_svm if paper else _certified)(options, table.X, labels)
+        model = (_paper_svm if paper else _certified)(options, table, labels)
     except InputError:
         raise
     except ValueError as reason:
@@ -153,14 +155,13 @@ def _train(options: argparse.Namespace, table: Any, paper: bool) -> int:
     return FAILED if paper and model.solution_.status not in ("optimal", "acceptable") else DONE
 
 
-def _certified(options: argparse.Namespace, X: Any, y: Any) -> Any:
+def _certified(options: argparse.Namespace, table: Any, y: Any) -> Any:
     """What is deployed of a set of classifiers and their votes."""
     import joblib
     from threadpoolctl import threadpool_limits
 
     from ..estimators.certified import CertifiedClassifier
     from ..estimators.classifier_sets import classifier_set
-    from ..estimators.tables import load_groups
 
     model = CertifiedClassifier(
         classifier_set(options.classifiers or "all"),
@@ -173,13 +174,12 @@ def _certified(options: argparse.Namespace, X: Any, y: Any) -> Any:
         memory=options.resume and joblib.Memory(options.resume, verbose=0),
         random_state=options.seed,
     )
-    groups = None if options.group is None else load_groups(options.file, options.group, options.ignore)
     # Threads of boosting wait for each other in loops: on a small table and a busy machine that takes minutes.
     with threadpool_limits(1 if len(y) < _ROWS_FOR_THREADS else None):
-        return model.fit(X, y, groups=groups)
+        return model.fit(table.X, y, groups=table.groups)
 
 
-def _paper_svm(options: argparse.Namespace, X: Any, y: Any) -> Any:
+def _paper_svm(options: argparse.Namespace, table: Any, y: Any) -> Any:
     """The paper's stochastic SVM."""
     from ..estimators.svc import StochasticSVC
 
@@ -190,7 +190,7 @@ def _paper_svm(options: argparse.Namespace, X: Any, y: Any) -> Any:
         n_jobs=options.jobs,
         random_state=options.seed,
         **{name: getattr(options, name) for name in same},
-    ).fit(X, y)
+    ).fit(table.X, y)
 
 
 def _facts(options: argparse.Namespace) -> list[tuple[str, str]]:

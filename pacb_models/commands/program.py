@@ -210,14 +210,14 @@ def problem_from(options: argparse.Namespace) -> tuple[Problem, list[str]]:
     """The problem that the arguments describe, and the classifiers' names."""
     from ..direct import DirectProblem
     from ..problem import BoundProblem
-    from ..risk_file import read_value_file
+    from ..risk_file import read_risk_file
 
     if options.direct and options.plot:
         raise InputError("--plot draws a bound along its path of optimal posteriors, which direct bounds do not have.")
     if options.divergence != "renyi":
         refuse_ignored(options, ["order"], "goes with --divergence renyi")
-    content = read_value_file(options.risks, ("risk",))
-    constraints = constraints_from(options, content.table)
+    content = read_risk_file(options.risks)
+    constraints = constraints_from(options, content)
     if constraints and options.plot:
         raise InputError("--plot draws a bound along its path of optimal posteriors, which knows no constraints.")
     problem = (DirectProblem if options.direct else BoundProblem)(

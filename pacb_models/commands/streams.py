@@ -57,10 +57,3 @@ def _abandon(stream: TextIO) -> None:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, stream.fileno())
     os.close(null)
-
-
-def read_standard_input() -> str:
-    """All of standard input, which is UTF-8; OSError or UnicodeDecodeError when it cannot be read."""
-    if sys.stdin is None:
-        raise OSError(None, "it is closed")
-    return sys.stdin.buffer.read().decode() if hasattr(sys.stdin, "buffer") else sys.stdin.read()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import numbers
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
 from ..immutable import fixed
-from ..validation import check_count, real_numbers
+from ..validation import all_or_refuse, check_count, check_number, real_numbers
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,6 +57,7 @@ class Constraint:
 
 #: Differences and sums of larger numbers might overflow.
 LARGEST = 1e300
+_OUT_OF_REACH = f"numbers beyond {LARGEST:g} are out of reach"
 
 
 def _shown(value: Any) -> str:
@@ -67,24 +68,16 @@ def _limit(what: str, value: object) -> float | None:
     """A number that an average or a total is compared with; None where there is none."""
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(float(value)):
-        raise InputError(f"{what} is {value!r}; it must be a finite number.")
-    if abs(float(value)) > LARGEST:
-        raise InputError(f"{what} is {value!r}; numbers beyond {LARGEST:g} are out of reach.")
-    return float(value)
+    number = check_number(what, value, math.isfinite, "it must be a finite number")
+    return check_number(what, number, lambda x: abs(x) <= LARGEST, _OUT_OF_REACH)
 
 
 def _finite(what: str, values: object) -> NDArray[np.float64]:
     array = np.array(real_numbers(what, values, "a sequence of numbers"))
     if array.ndim != 1 or array.size == 0:
         raise InputError(f"{what} must be a sequence of numbers, one for each classifier; its shape is {array.shape}.")
-    bad = np.flatnonzero(~np.isfinite(array))
-    if bad.size:
-        raise InputError(f"{what}[{bad[0]}] is {array[bad[0]]}; every entry must be a finite number.")
-    large = np.flatnonzero(np.abs(array) > LARGEST)
-    if large.size:
-        raise InputError(f"{what}[{large[0]}] is {array[large[0]]}; numbers beyond {LARGEST:g} are out of reach.")
-    return fixed(array)
+    all_or_refuse(what, array, np.isfinite(array), "every entry must be a finite number")
+    return fixed(all_or_refuse(what, array, np.abs(array) <= LARGEST, _OUT_OF_REACH))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -138,9 +131,8 @@ class Weights(Constraint):
             if value is None:
                 continue
             value = _limit(f"weights: {field}", value) if np.ndim(value) == 0 else _finite(f"weights: {field}", value)
-            if np.min(value) < 0.0 or np.max(value) > 1.0:
-                bad = np.min(value) if np.min(value) < 0.0 else np.max(value)
-                raise InputError(f"weights: {field} is {float(bad)!r}; a weight is between 0 and 1.")
+            for bad in np.extract((np.asarray(value) < 0.0) | (np.asarray(value) > 1.0), value).tolist():
+                raise InputError(f"weights: {field} is {bad!r}; a weight is between 0 and 1.")
             object.__setattr__(self, field, value)
 
     def limit_names(self, number: int) -> dict[str, str]:
@@ -203,6 +195,29 @@ def from_record(record: object) -> Constraint:
         return kind(**fields_)
     except TypeError:
         raise InputError(f"constraints holds {record!r:.80}; it must be written by to_json.") from None
+
+
+def named_limits(constraints: Sequence[Constraint]) -> dict[str, tuple[int, str]]:
+    """The limits that are one number, by name: the place of the constraint, and its field.
+
+    An average has the name of its row, as in models and multipliers. The others are called "weights at most",
+    "weights at least" and "support".
+    """
+    found: dict[str, tuple[int, str]] = {}
+    number = 0
+    for place, each in enumerate(constraints):
+        number += isinstance(each, Average)
+        for field, name in each.limit_names(number).items():
+            value = getattr(each, field)
+            if value is not None and not isinstance(value, np.ndarray):
+                found[name] = place, field
+    return found
+
+
+def with_limit(constraints: Sequence[Constraint], place: int, field: str, value: float) -> tuple[Constraint, ...]:
+    """The constraints with another number for one limit."""
+    changed: Any = constraints[place]
+    return (*constraints[:place], replace(changed, **{field: value}), *constraints[place + 1 :])
 
 
 def average(

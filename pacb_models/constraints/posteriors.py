@@ -199,27 +199,41 @@ class Posteriors:
     @cached_property
     def _inside(self) -> tuple[NDArray[np.float64], float]:
         """A point with the largest distance from all rows, caps and floors, and that distance."""
-        from scipy.optimize import linprog
         from scipy.sparse import csr_array, eye_array, hstack, vstack
 
-        # A cap or a floor counts where there is one: the simplex's own bounds are kept by every mixture.
-        size, unit = self.size, eye_array(self.size, format="csr")
-        capped, held = np.flatnonzero(self.upper < 1.0), np.flatnonzero(self.lower > 0.0)
-        limits = vstack([csr_array(self.matrix), unit[capped], -unit[held]])
-        found = linprog(
-            np.append(np.zeros(size), -1.0),
-            A_ub=hstack([limits, csr_array(np.ones((limits.shape[0], 1)))]),
-            b_ub=np.concatenate((np.zeros(len(self.rows)), self.upper[capped], -self.lower[held])),
-            A_eq=np.append(np.ones(size), 0.0)[None, :],
-            b_eq=np.ones(1),
-            bounds=[(0.0, 1.0)] * size + [(None, 1.0)],
-            method="highs",
-            options=TOLERANCES,
-        )
-        if found.x is None or self.support is not None:
+        if self.support is not None:
             return self.lower, 0.0
-        weights = np.maximum(found.x[:-1], 0.0)
-        return weights / weights.sum(), float(found.x[-1]) - FEASIBLE
+        # A cap or a floor counts where there is one: the simplex's own bounds are kept by every mixture.
+        unit = eye_array(self.size, format="csr")
+        capped, held = np.flatnonzero(self.upper < 1.0), np.flatnonzero(self.lower > 0.0)
+        limited = vstack([csr_array(self.matrix), unit[capped], -unit[held]])
+        found, room = _roomiest(
+            hstack([limited, csr_array(np.ones((limited.shape[0], 1)))]),
+            np.concatenate((np.zeros(len(self.rows)), self.upper[capped], -self.lower[held])),
+            np.zeros(self.size),
+            np.ones(self.size),
+            1.0,
+        )
+        weights = np.maximum(found, 0.0)
+        return weights / weights.sum(), room - FEASIBLE
+
+    def nearest(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The posterior that keeps averages, caps and floors and is nearest to one with full support; that one itself
+        if it keeps them.
+
+        Nearest in the Kullback–Leibler divergence, whose minimiser has weight wherever it may: interior-point methods
+        begin inside.
+        """
+        from ..divergences.kullback_leibler import KullbackLeibler
+        from .tilting import Tilting
+
+        if self.violation(q) <= KEPT:
+            return q
+        found = Tilting(KullbackLeibler(), np.zeros(q.size), q, self).at(0.0).posterior
+        if self.violation(found) <= FEASIBLE:
+            return found
+        # The set has no inside, and multipliers grow without end.
+        return self.minimise(-q)[0]
 
     # -- Linear minimisation -----------------------------------------------------------------------------------------
 
@@ -227,10 +241,14 @@ class Posteriors:
         """The posterior with the smallest :math:`c \\cdot q` and the rows' multipliers, limits on the support apart."""
         if not self.rows:
             return cheapest(costs, self.lower, self.upper), np.zeros(0)
-        found = _linear_program(costs, self.matrix, self.lower, self.upper)
-        if found is None:
-            raise InputError(f"no posterior keeps {self.describe()}.")
-        return found
+        unit = float(np.abs(costs).max()) or 1.0
+        limits, ones = np.zeros(len(self.rows)), np.ones(self.size)
+        # Where costs are almost equal HiGHS may not know that it has arrived, unless it is asked for less.
+        for options in (TOLERANCES, {}):
+            found = _highs(costs / unit, self.matrix, limits, ones, self.lower, self.upper, options)
+            if found.x is not None:
+                return found.x, np.maximum(-found.ineqlin.marginals, 0.0) * unit
+        raise InputError(f"no posterior keeps {self.describe()}.")
 
     def lowest(self, costs: NDArray[np.float64], multipliers: NDArray[np.float64]) -> float:
         r"""A number that :math:`c \cdot q` is not below on the set, limits on the support apart.
@@ -305,22 +323,24 @@ class Posteriors:
 
     def _refuse_contradicting_rows(self) -> None:
         """Find rows, caps and floors that cannot hold together, none of which can be left out."""
-        every = list(range(len(self.rows)))
-        if _excess(self.matrix, self.lower, self.upper) <= FEASIBLE:
+
+        def contradict(rows: list[int], lower: NDArray[np.float64], upper: NDArray[np.float64]) -> bool:
+            table = np.pad(self.matrix[rows], ((0, 0), (0, 1)), constant_values=1.0)
+            return bool(rows) and _roomiest(table, np.zeros(len(rows)), lower, upper, 0.0)[1] < -FEASIBLE
+
+        needed = list(range(len(self.rows)))
+        if not contradict(needed, self.lower, self.upper):
             return
-        needed = every
-        for row in every:
+        for row in range(len(self.rows)):
             fewer = [k for k in needed if k != row]
-            if _excess(self.matrix[fewer], self.lower, self.upper) > FEASIBLE:
+            if contradict(fewer, self.lower, self.upper):
                 needed = fewer
         parts = [str(self.rows[k]) for k in needed]
-        for word, bounds, free in (
-            ("most", self.upper, np.ones(self.size)),
-            ("least", self.lower, np.zeros(self.size)),
-        ):
-            tried = (self.lower, free) if word == "most" else (free, self.upper)
-            if not np.array_equal(bounds, free) and _excess(self.matrix[needed], *tried) <= FEASIBLE:
-                parts.append(f"weights at {word} {_values(bounds)}")
+        zeros, ones = np.zeros(self.size), np.ones(self.size)
+        if not np.array_equal(self.upper, ones) and not contradict(needed, self.lower, ones):
+            parts.append(self.caps())
+        if not np.array_equal(self.lower, zeros) and not contradict(needed, zeros, self.upper):
+            parts.append(self.floors())
         if len(parts) == 1:
             raise InputError(f"constraints cannot hold: no posterior has {parts[0]}.")
         raise InputError(f"constraints cannot hold together: {' and '.join(parts)}.")
@@ -389,45 +409,36 @@ def cheapest(costs: NDArray[np.float64], lower: NDArray[np.float64], upper: NDAr
     return q
 
 
-def _linear_program(
-    costs: NDArray[np.float64], matrix: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
-    """The weights with the smallest cost and the rows' multipliers, by HiGHS; None when there are none."""
+def _highs(
+    costs: NDArray[np.float64],
+    rows: Any,
+    limits: NDArray[np.float64],
+    sums: NDArray[np.float64],
+    lower: NDArray[np.float64],
+    upper: NDArray[np.float64],
+    options: dict[str, float] = TOLERANCES,
+) -> Any:
+    """SciPy's answer to a linear program between bounds, where rows keep their limits and ``sums`` add up to one."""
     from scipy.optimize import linprog
 
-    unit = float(np.abs(costs).max()) or 1.0
-    # Where costs are almost equal HiGHS may not know that it has arrived, unless it is asked for less.
-    for options in (TOLERANCES, {}):
-        found = linprog(
-            costs / unit,
-            A_ub=matrix,
-            b_ub=np.zeros(matrix.shape[0]),
-            A_eq=np.ones((1, costs.size)),
-            b_eq=np.ones(1),
-            bounds=np.column_stack((lower, upper)),
-            method="highs",
-            options=options,
-        )
-        if found.x is not None:
-            return found.x, np.maximum(-found.ineqlin.marginals, 0.0) * unit
-    return None
+    bounds = np.column_stack((lower, upper))
+    whole = {"A_eq": sums[None, :], "b_eq": np.ones(1)}
+    return linprog(costs, A_ub=rows, b_ub=limits, **whole, bounds=bounds, method="highs", options=options)
 
 
-def _excess(matrix: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]) -> float:
-    """By how much rows must be broken at least, in their units."""
-    from scipy.optimize import linprog
+def _roomiest(
+    rows: Any, limits: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], most: float
+) -> tuple[NDArray[np.float64], float]:
+    """Weights between bounds that leave all rows as much room as can be, and how much that is, ``most`` at most.
 
-    k, size = matrix.shape
-    if k == 0:
-        return 0.0
-    found = linprog(
-        np.append(np.zeros(size), 1.0),
-        A_ub=np.hstack((matrix, -np.ones((k, 1)))),
-        b_ub=np.zeros(k),
-        A_eq=np.append(np.ones(size), 0.0)[None, :],
-        b_eq=np.ones(1),
-        bounds=[*zip(lower, upper, strict=True), (0.0, None)],
-        method="highs",
-        options=TOLERANCES,
+    It is negative where the rows cannot hold together. The last column of ``rows`` is what the room takes.
+    """
+    found = _highs(
+        np.append(np.zeros(lower.size), -1.0),
+        rows,
+        limits,
+        np.append(np.ones(lower.size), 0.0),
+        np.append(lower, -np.inf),
+        np.append(upper, most),
     )
-    return float(found.fun) if found.x is not None else math.inf
+    return (upper, -math.inf) if found.x is None else (found.x[:-1], float(found.x[-1]))

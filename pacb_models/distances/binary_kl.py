@@ -19,7 +19,7 @@ from .distance import Distance, Forward, Inverse
 
 if TYPE_CHECKING:
     from ..models.algebra import Algebra
-    from ..models.direct_bounds import ExcessAlgebra
+    from ..models.direct_bounds import Cones
 
 #: exp overflows beyond.
 _LARGEST_RATE = 700.0
@@ -40,19 +40,24 @@ class BinaryKL(Distance):
         return kl_inverse(L, budget)
 
     def derivatives(self, L: Numbers, budget: Numbers) -> Inverse:
-        if not isinstance(L, np.ndarray) and not isinstance(budget, np.ndarray):
-            return _derivatives(float(L), float(budget))
         r = kl_inverse(L, budget)
+        if not isinstance(r, np.ndarray):
+            return _derivatives(float(L), r)
         with np.errstate(all="ignore"):
             return _array_derivatives(L, r)
+
+    def slopes(self, L: Numbers, budget: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        r = kl_inverse(L, budget)
+        if isinstance(r, float) and 1e-300 < L < r < 1.0:
+            slope = r * (1.0 - r) / (r - L)
+            return r, (math.log(r / L) + math.log((1.0 - L) / (1.0 - r))) * slope, slope
+        return super().slopes(L, budget)
 
     def reaches(self, L: np.ndarray, budget: np.ndarray, r: float | np.ndarray) -> np.ndarray:
         # Above L the distance increases, so that no root is needed. Its two terms cancel to first order in the excess,
         # and their rounding errors, of that order, move the root by no more than its own.
-        excess = r - L
-        rest = 1.0 - L
-        with np.errstate(divide="ignore", invalid="ignore"):
-            distance = L * np.log1p(excess / (L + 1e-300)) + rest * np.log1p(-excess / rest)
+        excess, rest = r - L, 1.0 - L
+        distance = L * np.log1p(excess / (L + 1e-300)) + rest * np.log1p(-excess / rest)
         return (excess <= 0.0) | (distance >= -budget)
 
     def rate(self, L: Numbers, budget: Numbers) -> Numbers:
@@ -68,16 +73,16 @@ class BinaryKL(Distance):
             if rate <= _LARGEST_RATE:
                 return 0.5 * log_ratio(math.log1p(L * math.expm1(rate)) - L * rate, budget)
             return float(self.balance(np.array([L]), np.array([budget]), np.array([rate]))[0])
-        with np.errstate(all="ignore"):
-            low = np.minimum(rate, _LARGEST_RATE)
-            value = np.log1p(L * np.expm1(low)) - L * low
-            if float(np.maximum.reduce(rate, axis=None)) > _LARGEST_RATE:
-                # Where e^d overflows: ln(1 - L + L e^d) = u + ln(1 + (1 - L) e^-u), u = ln L + d.
-                u = np.log(L) + rate
-                large = (1.0 - L) * rate + np.log(L) + np.log1p((1.0 - L) * np.exp(-np.maximum(u, 0.0)))
-                small = np.log1p(np.exp(np.minimum(u, 0.0))) - L * rate
-                value = np.where((rate > _LARGEST_RATE) & (L > 0.0), np.where(u > 0.0, large, small), value)
-            return 0.5 * log_ratio(value, budget)
+        largest = rate.item(rate.argmax())
+        low = rate if largest <= _LARGEST_RATE else np.minimum(rate, _LARGEST_RATE)
+        value = np.log1p(L * np.expm1(low)) - L * low
+        if largest > _LARGEST_RATE:
+            # Where e^d overflows: ln(1 - L + L e^d) = u + ln(1 + (1 - L) e^-u), u = ln L + d.
+            u = np.log(L) + rate
+            large = (1.0 - L) * rate + np.log(L) + np.log1p((1.0 - L) * np.exp(-np.maximum(u, 0.0)))
+            small = np.log1p(np.exp(np.minimum(u, 0.0))) - L * rate
+            value = np.where((rate > _LARGEST_RATE) & (L > 0.0), np.where(u > 0.0, large, small), value)
+        return 0.5 * log_ratio(value, budget)
 
     def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
         r"""With :math:`l = \hat l + x`: :math:`\phi' = x/(l(1-l))`, :math:`\phi'' = (x^2 + \hat l(1-\hat
@@ -98,7 +103,7 @@ class BinaryKL(Distance):
         algebra.at_least("upper_root", r, L, algebra.factors.empirical_risk)
         return r
 
-    def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
+    def express_excess(self, cones: Cones, empirical: Any, excess: Any, factor: Any) -> Any:
         r"""With :math:`h(z) = z - \ln(1+z)` and the excess ``x`` it is :math:`\hat l\, h(x/\hat l) + (1-\hat l)\,
         h(-x/(1-\hat l))`: what is of first order in ``x`` cancels here, and not in a solver."""
         return cones.log_gap(factor, empirical, excess) + cones.log_gap(factor, 1.0 - empirical, -excess)
@@ -122,8 +127,7 @@ class BinaryKL(Distance):
         return ceil_exp(log_power_mean("deviance", m, m * l, power, "below" if one_sided else "both"))
 
 
-def _derivatives(L: float, budget: float) -> Inverse:
-    r = kl_inverse(L, budget)
+def _derivatives(L: float, r: float) -> Inverse:
     if r >= 1.0:
         # The bound is vacuous and, in floating point, flat.
         return Inverse(1.0, 0.0, 0.0, 0.0, 0.0, 0.0)

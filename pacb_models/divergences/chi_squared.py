@@ -91,11 +91,11 @@ class SortedFrontier(PowerFrontier):
         self.table = running_sums(self.ordered, weights)
         #: The same as numbers, faster to search one by one; only where making them takes no time.
         self.levels: Any = self.ordered.tolist() if risks.size <= SHORT else self.ordered
-        #: How many risks are the smallest one.
-        self.without_excess = self.ordered.size - np.count_nonzero(self.ordered)
+        #: How many risks are above the smallest one.
+        self.above = np.count_nonzero(self.y)
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        mass = float(self.table[1, self.without_excess - 1])
+        mass = float(self.table[1, -self.above - 1])
         return (float(self.table[2, -1]), 1.0), (0.0, max(1.0 / math.sqrt(mass), 1.0))
 
     def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
@@ -103,11 +103,12 @@ class SortedFrontier(PowerFrontier):
 
     @property
     def last(self) -> float:
-        return -math.log(float(self.ordered[self.without_excess]))
+        return -math.log(self.ordered[-self.above])
 
     def lines(self, z: np.ndarray) -> Lines:
         level = np.exp(-z)
-        below = self.ordered.searchsorted(level, side="right") - 1
+        # The first of the sorted risks is zero, and below every level.
+        below = self.ordered[1:].searchsorted(level, side="right")
         return self._on_segment(level, *self.table.take(below, axis=1))
 
     def line(self, z: float) -> Lines:

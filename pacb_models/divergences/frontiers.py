@@ -8,7 +8,7 @@ their digits are lost.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable
 from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -55,17 +55,19 @@ class Frontier:
     costly = False
 
     def __init__(self, risks: np.ndarray, prior: np.ndarray) -> None:
-        self.least = float(np.minimum.reduce(risks))
-        self.y = risks - self.least
-        # No bound can tell, and products of gaps must not underflow.
-        np.multiply(self.y, self.y > NEGLIGIBLE, out=self.y)
-        self.p = prior
-        self.spread = float(np.maximum.reduce(self.y))
+        self.least = risks.item(risks.argmin())
+        self.y, self.p = risks - self.least, prior
+        above = self.y > NEGLIGIBLE
+        if np.count_nonzero(above) < np.count_nonzero(self.y):
+            # No bound can tell, and products of gaps must not underflow.
+            self.y *= above
+        self.spread = self.y.item(self.y.argmax())
 
     @property
     def last(self) -> float:
         """A coordinate from which on all weight, but for rounding, is on the smallest risk."""
-        return -math.log(float(self.y[self.y > 0.0].min()))
+        above = self.y[self.y > 0.0]
+        return -math.log(above[above.argmin()])
 
     def corners(self) -> np.ndarray:
         """Coordinates at and between which the frontier bends sharply, so that a bound may turn there."""
@@ -99,13 +101,17 @@ class Frontier:
 
     def posterior(self, z: float) -> np.ndarray:
         """The posterior at a coordinate, in the order of the risks; infinity is the end."""
-        density = (self.y == 0.0).astype(float) if z == math.inf else self.density(math.exp(min(z, LARGEST)), self.y)
+        density = self.at_least() if z == math.inf else self.density(math.exp(min(z, LARGEST)), self.y)
         # Divided first: products with the smallest prior weights must not lose digits below the normal range.
         return density / dot(density, self.p) * self.p
 
     def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
         """Posterior over prior, up to a factor, at a strength; for an array of them, a row each."""
         raise NotImplementedError
+
+    def at_least(self) -> np.ndarray:
+        """The density in the end: one for the smallest risk, and zero."""
+        return (self.y == 0.0).astype(float)
 
     def potential(self, strength: float, y: np.ndarray) -> np.ndarray:
         """What each classifier, over its prior, adds to the sum that the line's height is a decreasing function of."""
@@ -127,11 +133,13 @@ class Frontier:
         thin.y, thin.p = spread_out(self.y, self.p, BINS)
         return thin
 
-    def blocks(self, count: int) -> Iterator[slice]:
-        """Slices of the classifiers, so short that their densities at so many strengths stay in the cache, and that
-        products with them stay on one thread."""
-        length = min(max(BLOCK // count, 1), PIECE)
-        return (slice(i, i + length) for i in range(0, self.y.size, length))
+    def blocks(self, count: int) -> Iterable[tuple[np.ndarray, np.ndarray]]:
+        """Risks and prior weights of classifiers, so few that their densities at so many strengths stay in the cache,
+        and that products with them stay on one thread."""
+        length = min(BLOCK // count or 1, PIECE)
+        if self.y.size <= length:
+            return ((self.y, self.p),)
+        return ((self.y[i : i + length], self.p[i : i + length]) for i in range(0, self.y.size, length))
 
 
 def spread_out(y: np.ndarray, p: np.ndarray, bins: int) -> tuple[np.ndarray, np.ndarray]:
@@ -162,7 +170,7 @@ class SeparableFrontier(Frontier):
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
         size = self.divergence.size
-        last = np.where(self.y == 0.0, self.p, 0.0)
+        last = self.at_least() * self.p
         start, end = size(self.p, self.p), size(last / last.sum(), self.p)
         return (dot(self.p, self.y), start), (0.0, end)
 

@@ -34,14 +34,10 @@ class KullbackLeibler(Divergence):
     steep = True
 
     def statistic(self, q: np.ndarray, p: np.ndarray) -> float:
-        from scipy.special import rel_entr
-
-        return float(rel_entr(q, p).sum())
+        return dot(q, _log_ratios(q, p))
 
     def gradient(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
-        # A weight that underflowed stands at the smallest normal number: its logarithm must stay finite, and any weight
-        # that small is as good as optimal when the optimum is smaller still.
-        return np.log(np.maximum(q, sys.float_info.min) / p) + 1.0
+        return _log_ratios(q, p) + 1.0
 
     def curvature(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore", over="ignore"):
@@ -80,6 +76,12 @@ class KullbackLeibler(Divergence):
         return EntropyCone()
 
 
+def _log_ratios(q: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """ln(q/p). A weight that underflowed stands at the smallest normal number: its logarithm must stay finite, and any
+    weight that small is as good as optimal when the optimum is smaller still."""
+    return np.log(np.maximum(q, sys.float_info.min) / p)
+
+
 class GibbsFrontier(Frontier):
     r"""Gibbs posteriors :math:`q_i \propto p_i e^{-\beta l_i}`; the strength is β.
 
@@ -89,8 +91,7 @@ class GibbsFrontier(Frontier):
     finite = False
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        mass = float(self.p[self.y == 0.0].sum())
-        return (dot(self.p, self.y), 0.0), (0.0, max(-math.log(mass), 0.0))
+        return (dot(self.p, self.y), 0.0), (0.0, max(-math.log(dot(self.p, self.at_least())), 0.0))
 
     @property
     def last(self) -> float:
@@ -98,7 +99,7 @@ class GibbsFrontier(Frontier):
 
     def lines(self, z: np.ndarray) -> Lines:
         beta = np.exp(np.minimum(z, LARGEST))
-        return self._at(beta, *self._sums(beta[:, None], z.size, float(np.maximum.reduce(beta))))
+        return self._at(beta, *self._sums(beta[:, None], z.size, beta.item(beta.argmax())))
 
     def line(self, z: float) -> Lines:
         beta = math.exp(min(z, LARGEST))
@@ -110,8 +111,7 @@ class GibbsFrontier(Frontier):
         far = largest * self.spread > FAR
         Z: Numbers = 0.0
         R: Numbers = 0.0
-        for part in self.blocks(count):
-            y = self.y[part]
+        for y, p in self.blocks(count):
             weights = -beta * y
             if far:
                 np.maximum(weights, -FAR, out=weights)
@@ -119,9 +119,8 @@ class GibbsFrontier(Frontier):
             if far:
                 weights -= NOTHING
                 np.maximum(weights, 0.0, out=weights)
-            weights *= self.p[part]
-            Z = Z + np.add.reduce(weights, axis=-1)
-            R = R + np.vecdot(weights, y)
+            Z = Z + np.vecdot(weights, p)
+            R = R + np.vecdot(weights, p * y)
         return Z, R
 
     def _at(self, beta: Numbers, Z: Numbers, R: Numbers) -> Lines:

@@ -168,7 +168,7 @@ class PowerFrontier(Frontier):
         return np.append(around, 0.5 * (z[1:] + z[:-1]))
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        mass = float(self.p[self.y == 0.0].sum())
+        mass = dot(self.p, self.at_least())
         return (dot(self.p, self.y), 1.0), (0.0, max(mass ** (1.0 / self.order - 1.0), 1.0))
 
     def towards(self, slope: float, line: Lines) -> float:
@@ -198,12 +198,11 @@ class PowerFrontier(Frontier):
         M: Numbers = 0.0
         W: Numbers = 0.0
         R: Numbers = 0.0
-        for part in self.blocks(count):
-            y = self.y[part]
+        for y, p in self.blocks(count):
             shares = self._shares(strength, y)
             weights = shares**self.power
-            weights *= self.p[part]
-            M = M + np.add.reduce(weights, axis=-1)
+            M = M + np.vecdot(weights, p)
+            weights *= p
             R = R + np.vecdot(weights, y)
             W = W + np.vecdot(weights, shares)
         return M, W, R

@@ -98,23 +98,16 @@ class Poll:
 
 def poll(candidates: Sequence[Candidate], opinions: Iterable[np.ndarray], rows: int, classes: int) -> Poll:
     """Ask every candidate; ``opinions`` come from all members in turn and are not kept."""
-    result = Poll(np.empty((len(candidates), rows), dtype=np.int32), np.ones((len(candidates), rows)))
+    result = Poll(np.empty((len(candidates), rows), dtype=np.int32), np.empty((len(candidates), rows)))
     weights = np.array([candidate.weights for candidate in candidates])
-    votes = {index: Tally(rows, classes) for index, candidate in enumerate(candidates) if candidate.is_vote}
-
-    def record(index: int, opinion: np.ndarray) -> None:
-        result.choices[index] = _labels(opinion)
-        if opinion.ndim == 2:
-            result.shares[index] = opinion.max(axis=1)
-
+    last = [candidate.voters[-1] for candidate in candidates]
+    tallies: dict[int, Tally] = {}
     for member, opinion in enumerate(opinions):
         for index in np.flatnonzero(weights[:, member]).tolist():
-            if index in votes:
-                votes[index].add(weights[index, member], opinion)
-            else:
-                record(index, opinion)
-    for index, tally in votes.items():
-        record(index, tally.shares)
+            tallies.setdefault(index, Tally(rows, classes)).add(weights[index, member], opinion)
+            if member == last[index]:
+                shares = tallies.pop(index).shares
+                result.choices[index], result.shares[index] = shares.argmax(axis=1), shares.max(axis=1)
     return result
 
 

@@ -226,14 +226,10 @@ class CertifiedClassifier(EnsembleClassifier):
         or the parameters were chosen after a look at them, the certificate is worthless.
         """
         self._check_parameters()
+        X, y = self._to_calibrate(X, y)
         if self.prefit:
-            self.names_, self.estimators_ = self._fitted_members()
             self.voting_ = self.voting
             self._form_candidates()
-        else:
-            check_is_fitted(self, "estimators_")
-        X, y = self._check_data(X, y, reset=self.prefit)
-        if self.prefit:
             self.classes_ = self._known_classes(y)
         self._certify(X, y, _checked_groups(groups, len(y)))
         return self

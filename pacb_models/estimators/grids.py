@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import InputError
-from ..validation import check_count
+from ..validation import all_or_refuse, check_count
 
 #: The largest classifier set of the paper's tables.
 PAPER_COUNT = 1990
@@ -62,7 +62,5 @@ def _own_grid(values: Sequence[float] | np.ndarray) -> np.ndarray:
         lambdas = np.empty(0)
     if lambdas.ndim != 1 or lambdas.size == 0:
         raise InputError(f"grid is {values!r}; it must be a grid's name or a non-empty sequence of positive numbers.")
-    bad = np.flatnonzero(~(np.isfinite(lambdas) & (lambdas > 0)))
-    if bad.size:
-        raise InputError(f"grid[{bad[0]}] is {float(lambdas[bad[0]])!r}; every λ must be a positive finite number.")
-    return lambdas
+    good = np.isfinite(lambdas) & (lambdas > 0)
+    return all_or_refuse("grid", lambdas, good, "every λ must be a positive finite number")

@@ -135,12 +135,15 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             raise InputError("X is one-dimensional; it must have a row per example. Reshape your data: reshape(1, -1).")
         validate_data(self, X, reset=False, skip_check_array=True)
 
-    def _fitted_members(self) -> tuple[list[str], list[Any]]:
-        """Names and classifiers of ``prefit=True``, each seen to be fitted."""
-        names, members = named(self._given())
-        for name, member in zip(names, members, strict=True):
+    def _to_calibrate(self, X: Any, y: Any) -> tuple[Any, np.ndarray]:
+        """Checked examples for members that are fitted: with ``prefit=True`` those that were given, else its own."""
+        if not self.prefit:
+            check_is_fitted(self, "estimators_")
+            return self._check_data(X, y, reset=False)
+        self.names_, self.estimators_ = named(self._given())
+        for name, member in zip(self.names_, self.estimators_, strict=True):
             refuse_unfitted(f"estimators: {name!r} is not fitted, but prefit=True", member)
-        return names, members
+        return self._check_data(X, y, reset=True)
 
     def _known_classes(self, y: np.ndarray) -> np.ndarray:
         """The classes that the members know or ``y`` holds; all of one kind, for "1" is not 1."""

@@ -109,11 +109,7 @@ class StochasticClassifier(EnsembleClassifier):
         With ``prefit=True`` these are ``estimators``; on a fitted object they are its own, and the new examples replace
         the validation part of ``fit``. If any classifier was trained on these examples the certificate is worthless.
         """
-        if self.prefit:
-            self.names_, self.estimators_ = self._fitted_members()
-        else:
-            check_is_fitted(self, "estimators_")
-        X, y = self._check_data(X, y, reset=self.prefit)
+        X, y = self._to_calibrate(X, y)
         self.classes_ = self._known_classes(y)
         self._certify(X, y)
         return self

@@ -38,6 +38,7 @@ def load_table(
     *,
     missing: str = "refuse",
     ignore: Sequence[str] = (),
+    group: str | None = None,
 ) -> Dataset:
     """Read a table whose column ``target`` holds the classes.
 
@@ -54,30 +55,42 @@ def load_table(
         What to do with rows that lack a value.
     ignore : sequence of str
         Columns to leave out, such as identifiers.
+    group : str, optional
+        The column with the groups of the examples, as text; it may be one that is left out.
     """
     check_choice("missing", missing, MISSING)
     path = Path(path)
-    frame = _read(path)
-    for role, column in [("target", target)] + [("ignore", column) for column in ignore]:
-        if column not in frame.columns:
-            raise InputError(f"{role} is {column!r}; the columns of {path} are {', '.join(map(str, frame.columns))}.")
+    whole = _read(path)
+    roles = [("target", target), *(("ignore", column) for column in ignore), *([("group", group)] if group else [])]
+    for role, column in roles:
+        if column not in whole.columns:
+            raise InputError(f"{role} is {column!r}; the columns of {path} are {', '.join(map(str, whole.columns))}.")
     ignored = tuple(dict.fromkeys(column for column in ignore if column != target))
-    frame = frame.drop(columns=list(ignored))
+    frame = whole.drop(columns=list(ignored))
     _refuse_lists(frame, path)
-    counts = frame.isna().sum()
-    kept = _without_missing(frame, path, missing)
+    counts = {str(name): int(count) for name, count in frame.isna().sum().items() if count}
+    kept = frame.dropna()
+    if counts and missing == "refuse":
+        listed = ", ".join(f"{column} {count}" for column, count in counts.items())
+        raise InputError(
+            f"{path} has missing values in {len(frame) - len(kept)} of {len(frame)} rows (by column: {listed}); "
+            "missing='drop' (--missing drop) leaves these rows out."
+        )
+    if kept.empty:
+        raise InputError(f"{path} has no row without missing values.")
     y, class_names = _classes(kept[target], path)
     features = kept.drop(columns=target)
     X, feature_names = _features(features, path)
     reading = Reading(
         len(frame),
         len(frame) - len(kept),
-        {str(name): int(count) for name, count in counts.items() if count},
+        counts,
         ignored,
         tuple(str(name) for name, column in features.items() if _looks_like_an_identifier(column)),
     )
     source = f"{path.name}, column {target!r}"
-    return Dataset(X, y, path.stem, source, feature_names, class_names, str(path), reading=reading)
+    groups = np.asarray(whole[group].loc[kept.index].astype(str)) if group else None
+    return Dataset(X, y, path.stem, source, feature_names, class_names, str(path), reading=reading, groups=groups)
 
 
 def _looks_like_an_identifier(column: pd.Series) -> bool:
@@ -106,16 +119,6 @@ def reading_notes(table: Dataset) -> list[str]:
         for name in of.identifiers
     ]
     return notes
-
-
-def load_groups(path: str | os.PathLike[str], column: str, ignore: Sequence[str] = ()) -> np.ndarray:
-    """A column as text, for the rows that :func:`load_table` keeps; it may be one that is left out there."""
-    path = Path(path)
-    frame = _read(path)
-    if column not in frame.columns:
-        raise InputError(f"group is {column!r}; the columns of {path} are {', '.join(map(str, frame.columns))}.")
-    kept = frame.drop(columns=[name for name in ignore if name in frame.columns]).dropna().index
-    return np.asarray(frame[column].loc[kept].astype(str))
 
 
 def _read(path: Path) -> pd.DataFrame:
@@ -162,21 +165,6 @@ def _refuse_twins(names: list[object], path: Path) -> None:
     twice = first_repeated(names)
     if twice is not None:
         raise InputError(f"{path} has two columns {twice!r}; every column needs a name of its own.")
-
-
-def _without_missing(frame: pd.DataFrame, path: Path, missing: str) -> pd.DataFrame:
-    counts = frame.isna().sum()
-    if counts.any() and missing == "refuse":
-        listed = ", ".join(f"{column} {count}" for column, count in counts.items() if count)
-        rows = int(frame.isna().any(axis=1).sum())
-        raise InputError(
-            f"{path} has missing values in {rows} of {len(frame)} rows (by column: {listed}); "
-            "missing='drop' (--missing drop) leaves these rows out."
-        )
-    frame = frame.dropna()
-    if frame.empty:
-        raise InputError(f"{path} has no row without missing values.")
-    return frame
 
 
 def _classes(column: pd.Series, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:

@@ -1,4 +1,4 @@
-r"""The minimisation of a direct bound as a CVXPY problem and as a Pyomo model: maximise the common risk,
+r"""The minimisation of a direct bound as a CVXPY problem: maximise the common risk,
 
 .. math:: \max_{t, l}\ t \quad\text{s.t.}\quad l_i \ge t, \quad \sum_i p_i G(\hat l_i, l_i) \le I/\delta .
 
@@ -20,138 +20,52 @@ from ..direct.common_risk import Sample, upper_end
 from ..direct.penalties import Power
 from ..errors import UnsupportedProblemError
 from ..solver import unmet
-from .algebra import elementwise, object_array
 
 if TYPE_CHECKING:
     import cvxpy as cp
-    import pyomo.environ as pyo
 
     from ..direct.problem import DirectProblem
 
-#: Added to a distance relative to its budget before it is raised to a power.
-TINY = 1e-16
 #: Weights of this share of the largest are left out of a model.
 _NO_WEIGHT = 1e-20
 
 
-@dataclass
-class Scale:
-    """The numbers of a model, in its units, and which classifiers are in it.
+class Cones:
+    """The operations in which a distance is written as a function of the excesses, a vector; see ``express_excess``.
 
-    A classifier whose empirical risk is not below the upper end of the common risk never has weight; where no weight
-    is zero, those that are as good as zero are left out.
+    Each is one of CVXPY's expressions that are not below what they stand for, and the cones that make them so.
     """
 
-    kept: np.ndarray
-    risks: np.ndarray
-    prior: np.ndarray
-    unit: float
-    #: The empirical risks above the least.
-    above: np.ndarray
-    #: ln(p_i δ/I): what is added to the logarithm of a penalty.
-    log_weights: np.ndarray
-    #: The share of the budget that is left to the classifiers in the model.
-    left: float
+    def __init__(self, size: int) -> None:
+        import cvxpy as cp
 
-    @property
-    def size(self) -> int:
-        """How many classifiers are in the model."""
-        return self.risks.size
-
-    def factors(self, problem: DirectProblem) -> np.ndarray:
-        """What a distance is multiplied by: an exponent, or a root of its share of the budget."""
-        penalty = problem.penalty
-        if isinstance(penalty, Power):
-            return self.prior ** (1.0 / penalty.power) / penalty.budget(problem.log_radius)
-        return np.full(self.size, float(problem.exponent))
-
-    def expand(self, weights: np.ndarray) -> np.ndarray:
-        """Weights of the model's classifiers as weights of all."""
-        everyone = np.zeros(self.kept.size)
-        everyone[self.kept] = np.maximum(weights, 0.0)
-        return everyone
-
-
-def scale_of(problem: DirectProblem) -> Scale:
-    """The units of a problem; refuses what has no model."""
-    reason = unmet(problem, "excess")
-    if reason is not None:
-        raise UnsupportedProblemError(f"{problem.describe()} has no model: {reason}.")
-    sample = Sample.of(problem.risks, problem.prior)
-    end = upper_end(problem.penalty, sample, problem.log_radius)
-    kept = (problem.risks < end) | (problem.risks == sample.least)
-    if problem.penalty.signed:
-        # There weights are as p exp(-n l̂) whatever the common risk.
-        logarithms = np.log(problem.prior) - float(problem.exponent) * problem.risks
-        kept = logarithms > logarithms.max() + math.log(_NO_WEIGHT)
-    risks, prior = problem.risks[kept], problem.prior[kept]
-    unit = max(end - sample.least, 1e-12)
-    resting = float(problem.prior[~kept].sum()) * math.exp(problem.penalty.at_rest - problem.log_radius)
-    return Scale(
-        kept, risks, prior, unit, (risks - sample.least) / unit, np.log(prior) - problem.log_radius, 1.0 - resting
-    )
-
-
-class ExcessAlgebra:
-    """The operations in which a distance is written as a function of the excesses, a vector; see ``express_excess``."""
+        self.cp, self.size, self.constraints = cp, size, list[Any]()
 
     def times(self, factor: np.ndarray, x: Any) -> Any:
         """``k x``, elementwise."""
-        return factor * x
+        return self.cp.multiply(factor, x)
 
     def power(self, factor: np.ndarray, x: Any, exponent: int) -> Any:
         """``k x^n`` with an even exponent, elementwise."""
-        return factor * x**exponent
-
-    def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Any:
-        r""":math:`k\,a\,h(x/a)` with :math:`h(z) = z - \ln(1+z)`, elementwise; ``k x`` where ``a`` is zero."""
-        raise NotImplementedError
-
-
-class Cones(ExcessAlgebra):
-    """CVXPY's expressions that are not below what they stand for, and the cones that make them so."""
-
-    def __init__(self, scale: Scale) -> None:
-        self.size, self.constraints = scale.size, list[Any]()
-
-    def times(self, factor: np.ndarray, x: Any) -> Any:
-        import cvxpy as cp
-
-        return cp.multiply(factor, x)
-
-    def power(self, factor: np.ndarray, x: Any, exponent: int) -> Any:
-        import cvxpy as cp
-
-        term = cp.Variable(self.size)
-        root = cp.multiply(factor ** (1.0 / exponent), x)
-        self.constraints.append(cp.PowCone3D(term, np.ones(self.size), root, 1.0 / exponent))
+        term = self.cp.Variable(self.size)
+        root = self.cp.multiply(factor ** (1.0 / exponent), x)
+        self.constraints.append(self.cp.PowCone3D(term, np.ones(self.size), root, 1.0 / exponent))
         return term
 
     def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Any:
-        import cvxpy as cp
+        r""":math:`k\,a\,h(x/a)` with :math:`h(z) = z - \ln(1+z)`, elementwise; ``k x`` where ``a`` is zero."""
         import scipy.sparse
 
         where = np.flatnonzero(part > 0.0)
-        total = cp.multiply(factor * (part == 0.0), x)
+        total = self.cp.multiply(factor * (part == 0.0), x)
         if where.size == 0:
             return total
         # Each cone in units of factor · part, in which its term is a variable.
-        term, weights = cp.Variable(where.size), (factor * part)[where]
-        first = cp.multiply(factor[where], x[where])
-        self.constraints.append(cp.ExpCone(first - term, weights, weights + first))
+        term, weights = self.cp.Variable(where.size), (factor * part)[where]
+        first = self.cp.multiply(factor[where], x[where])
+        self.constraints.append(self.cp.ExpCone(first - term, weights, weights + first))
         places = (np.ones(where.size), (where, np.arange(where.size)))
         return total + scipy.sparse.csr_matrix(places, (self.size, where.size)) @ term
-
-
-class PyomoExcess(ExcessAlgebra):
-    """Pyomo's expressions in vectors of objects."""
-
-    def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Any:
-        import pyomo.environ as pyo
-
-        parts = part.tolist()
-        terms = [each - a * pyo.log(1.0 + each / a) if a > 0.0 else each for a, each in zip(parts, x)]
-        return factor * object_array(terms)
 
 
 @dataclass
@@ -160,70 +74,65 @@ class DirectModel:
 
     problem: cp.Problem
     at_least: Any
-    scale: Scale
+    #: Which classifiers are in it.
+    kept: np.ndarray
+    #: What excesses are counted in.
+    unit: float
 
     def readings(self, problem: DirectProblem) -> list[np.ndarray]:
         """The posterior, from the multipliers; none where there are none."""
-        values = self.at_least.dual_value
-        return [] if values is None else [self.scale.expand(np.ravel(values))]
+        if self.at_least.dual_value is None:
+            return []
+        weights = np.zeros(problem.size)
+        weights[self.kept] = np.maximum(np.ravel(self.at_least.dual_value), 0.0)
+        return [weights]
 
 
 def build_direct(problem: DirectProblem) -> DirectModel:
-    """The conic model, of power and exponential cones.
+    """The conic model, of power and exponential cones; refuses a distance that has none.
 
     True risks below the empirical ones are not forbidden: they cost something, and gain nothing.
     """
     import cvxpy as cp
 
-    scale, penalty = scale_of(problem), problem.penalty
-    t, x = cp.Variable(name="t"), cp.Variable(scale.size, name="excess")
-    shares = cp.Variable(scale.size, name="shares")
-    at_least = scale.above + x >= t
-    cones, ones = Cones(scale), np.ones(scale.size)
-    phi = problem.distance_function.express_excess(cones, scale.risks, scale.unit * x, scale.factors(problem))
-    if isinstance(penalty, Power):
-        share = cp.PowCone3D(shares, ones, phi, 1.0 / penalty.power)
+    reason = unmet(problem, "excess")
+    if reason is not None:
+        raise UnsupportedProblemError(f"{problem.describe()} has no model: {reason}.")
+    penalty, log_radius = problem.penalty, problem.log_radius
+    sample = Sample.of(problem.risks, problem.prior)
+    end = upper_end(penalty, sample, log_radius)
+    kept = _with_weight(problem, end)
+    risks, prior, unit = problem.risks[kept], problem.prior[kept], max(end - sample.least, 1e-12)
+    # The share of the budget that is left to the classifiers in the model.
+    left = 1.0 - float(problem.prior[~kept].sum()) * math.exp(penalty.at_rest - log_radius)
+    t, x = cp.Variable(name="t"), cp.Variable(risks.size, name="excess")
+    shares = cp.Variable(risks.size, name="shares")
+    at_least = (risks - sample.least) / unit + x >= t
+    cones, ones = Cones(risks.size), np.ones(risks.size)
+    power = penalty.power if isinstance(penalty, Power) else None
+    # What a distance is multiplied by: a root of its share of the budget, or an exponent.
+    factors = prior ** (1.0 / power) / penalty.budget(log_radius) if power else float(problem.exponent) * ones
+    phi = problem.distance_function.express_excess(cones, risks, unit * x, factors)
+    if power:
+        share = cp.PowCone3D(shares, ones, phi, 1.0 / power)
     else:
-        share = cp.ExpCone(phi + scale.log_weights, ones, shares)
-    constraints = [at_least, cp.sum(shares) <= scale.left, *cones.constraints, share]
+        share = cp.ExpCone(phi + np.log(prior) - log_radius, ones, shares)
+    constraints = [at_least, cp.sum(shares) <= left, *cones.constraints, share]
     if problem.distance_function.below_one:
         # Nothing is above the risk of a classifier that always errs.
-        certain = np.flatnonzero(scale.risks >= 1.0)
+        certain = np.flatnonzero(risks >= 1.0)
         constraints += [x[certain] == 0.0] if certain.size else []
-    return DirectModel(cp.Problem(cp.Maximize(t), constraints), at_least, scale)
+    return DirectModel(cp.Problem(cp.Maximize(t), constraints), at_least, kept, unit)
 
 
-def direct_pyomo_model(problem: DirectProblem) -> pyo.ConcreteModel:
-    """The model for nonlinear solvers: ``x[i] >= 0`` are excesses, ``t`` the common risk, and ``above[i]`` has the
-    posterior as its multipliers. The Hessian is a diagonal.
+def _with_weight(problem: DirectProblem, end: float) -> np.ndarray:
+    """The classifiers that can have weight.
 
-    For orders the budget is the norm's p-th power, for KL the sum of exponentials. It starts where all true risks are
-    half way to the upper end of the common risk.
+    One whose empirical risk is not below the upper end of the common risk never has; where no weight is zero, those
+    that are as good as zero are left out.
     """
-    import pyomo.environ as pyo
-
-    scale, penalty = scale_of(problem), problem.penalty
-    model = pyo.ConcreteModel(name=f"{problem.distance}-{problem.divergence}, direct bound")
-    # A classifier that always errs has nothing above its risk.
-    below_one = problem.distance_function.below_one
-    inside = np.flatnonzero(scale.risks < 1.0) if below_one else np.arange(scale.size)
-    risks = scale.risks[inside]
-    highest = (1.0 - risks) / scale.unit if below_one else np.full(inside.size, np.inf)
-    start = np.minimum(np.maximum(0.5 - scale.above[inside], -0.5 if penalty.signed else 1e-3), 0.5 * highest)
-    model.t = pyo.Var(initialize=0.4)
-    model.x = pyo.Var(inside.tolist(), initialize=dict(zip(inside.tolist(), start.tolist())))
-    for variable, upper in zip(model.x.values(), highest.tolist()):
-        variable.setlb(None if penalty.signed else 0.0)
-        variable.setub(upper if upper < math.inf else None)
-    model.above = pyo.Constraint(inside.tolist(), rule=lambda m, i: float(scale.above[i]) + m.x[i] >= m.t)
-    excess = scale.unit * object_array(list(model.x.values()))
-    factors = scale.factors(problem)[inside]
-    phi = problem.distance_function.express_excess(PyomoExcess(), risks, excess, factors)
-    if isinstance(penalty, Power):
-        # A distance rounds below zero where the excess is tiny, and a negative number has no power.
-        shares = (phi + TINY) ** penalty.power
-    else:
-        shares = elementwise(pyo.exp)(phi + scale.log_weights[inside])
-    model.budget = pyo.Constraint(expr=pyo.quicksum(shares) <= scale.left)
-    model.bound = pyo.Objective(expr=-model.t)
-    return model
+    if problem.penalty.signed:
+        # There weights are as p exp(-n l̂) whatever the common risk.
+        logarithms = np.log(problem.prior) - float(problem.exponent) * problem.risks
+        return np.asarray(logarithms > logarithms.max() + math.log(_NO_WEIGHT))
+    return (problem.risks < end) | (problem.risks == problem.risks.min())

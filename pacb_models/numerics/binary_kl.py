@@ -13,8 +13,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import InputError
-from ..validation import check_choice, real_numbers
+from ..validation import all_or_refuse, check_choice, real_numbers
 from .elementwise import SCALAR, Numbers
 
 SIDES = ("upper", "lower")
@@ -46,7 +45,8 @@ def divergence_term(a: np.ndarray, b: np.ndarray, difference: np.ndarray) -> np.
 def near_term(a: Numbers, difference: Numbers, v: Numbers, lib: Any) -> Numbers:
     square = lib.minimum(v * v, 1 / 9)
     # Of a small number the first terms are enough, which pays for single numbers.
-    reciprocals = _ODD_RECIPROCALS[-9:] if isinstance(square, float) and square < 0.01 else _ODD_RECIPROCALS
+    few = isinstance(square, float) and square < 0.05
+    reciprocals = _ODD_RECIPROCALS[-13 if square > 0.01 else -9 :] if few else _ODD_RECIPROCALS
     series: Numbers = square * reciprocals[0]
     for reciprocal in reciprocals[1:-1]:
         series += reciprocal
@@ -88,9 +88,9 @@ def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = "upper") -> Any:
     >>> kl_inverse([0.1, 0.2], 0.0).tolist()
     [0.1, 0.2]
     """
+    if side in SIDES and isinstance(q, float) and isinstance(budget, float) and 0.0 <= q <= 1.0 and budget >= 0.0:
+        return _scalar_inverse(float(q), float(budget), side == "lower")
     lower = check_choice("side", side, SIDES) == "lower"
-    if isinstance(q, float) and isinstance(budget, float) and 0.0 <= q <= 1.0 and budget >= 0.0:
-        return _scalar_inverse(float(q), float(budget), lower)
     q, budget = check_probabilities("q", q), _budgets(budget)
     if q.ndim == budget.ndim == 0:
         return _scalar_inverse(float(q), float(budget), lower)
@@ -200,11 +200,3 @@ def check_probabilities(name: str, value: ArrayLike) -> np.ndarray:
 def _budgets(value: ArrayLike) -> np.ndarray:
     array = real_numbers("budget", value)
     return all_or_refuse("budget", array, array >= 0, "it must be at least 0")
-
-
-def all_or_refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str) -> np.ndarray:
-    if not good.all():
-        index = tuple(np.argwhere(~good)[0].tolist())
-        where = f"[{', '.join(map(str, index))}]" if index else ""
-        raise InputError(f"{name}{where} is {float(array[index])!r}; {expected}.")
-    return array

@@ -23,9 +23,9 @@ PIECE = 8192
 
 def dot(a: np.ndarray, b: np.ndarray) -> float:
     r""":math:`\sum_i a_i b_i` of two vectors."""
+    if a.size < PIECE:
+        return float(a.dot(b))
     whole = a.size - a.size % PIECE
-    if not whole:
-        return float(np.dot(a, b))
     rows = np.vecdot(a[:whole].reshape(-1, PIECE), b[:whole].reshape(-1, PIECE))
     return float(rows.sum()) + float(np.dot(a[whole:], b[whole:]))
 

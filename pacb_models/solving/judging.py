@@ -106,8 +106,8 @@ def onto_simplex(weights: np.ndarray) -> tuple[np.ndarray | None, float]:
     The posterior is None when nothing usable is left.
     """
     q = np.asarray(weights, dtype=np.float64)
-    # The methods ``min`` and ``sum`` take twice the time of a small set.
-    lowest, total = float(np.minimum.reduce(q)), float(np.add.reduce(q))
+    # Its place first: on a small set ``min`` takes four times as long.
+    lowest, total = q.item(q.argmin()), float(np.add.reduce(q))
     violation = max(abs(total - 1.0), -lowest)
     if lowest < 0.0:
         q = np.maximum(q, 0.0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..constraints.limits import named_limits, with_limit
+from ..constraints.kinds import named_limits, with_limit
 from ..errors import InputError
 from ..problem import BoundProblem
 from ..solution import Solution

@@ -29,7 +29,7 @@ from pacb_models.validation import check_posterior
 from ..first_order import mirror
 from ..fixed_points import fixed_point
 from ..nonlinear.native import native_output_silenced
-from ..options import deadline_after
+from ..options import check_own, deadline_after
 from ..starts import best_start, nearest
 from . import scip_worker
 from .scip_model import LEAST_RISK, ScipModel, out_of_reach
@@ -68,6 +68,20 @@ class Scip(Solver):
     risk, KL and high Rényi orders far earlier end at the time limit, with the lower bound reached so far. SCIP runs in
     a process of its own, which it may end. Its weights are right to about 1e-3 and are polished by ``mirror``, under
     constraints by ``fixed-point``; the lower bound is SCIP's dual bound less its tolerance, and nothing in it is ours.
+
+    Options
+    -------
+    start : array of shape (H,), optional
+        A posterior that SCIP knows from the beginning; by default the best of the prior and a few Gibbs posteriors, and
+        a few steps of ``mirror``.
+    time_limit : float, optional
+        Seconds of wall-clock time, after which the lower bound reached so far is reported.
+    options : dict, optional
+        SCIP's own parameters, for instance ``{"limits/gap": 1e-4, "limits/nodes": 1000}``.
+    polish : bool
+        False leaves the weights as SCIP has them.
+
+    ``details`` has SCIP's own status, the number of nodes and SCIP's dual bound.
     """
 
     name = "scip"
@@ -87,29 +101,8 @@ class Scip(Solver):
         options: dict[str, Any] | None = None,
         polish: bool = True,
     ) -> Outcome:
-        """Minimise the bound by branch and bound.
-
-        Parameters
-        ----------
-        problem : BoundProblem
-        start : array of shape (H,), optional
-            A posterior that SCIP knows from the beginning; by default the best of the prior and a few Gibbs posteriors,
-            and a few steps of ``mirror``.
-        time_limit : float, optional
-            Seconds of wall-clock time, after which the lower bound reached so far is reported.
-        options : dict, optional
-            SCIP's own parameters, for instance ``{"limits/gap": 1e-4, "limits/nodes": 1000}``.
-        polish : bool
-            False leaves the weights as SCIP has them.
-
-        Returns
-        -------
-        Outcome
-            With ``lower_bound``; ``details`` has SCIP's own status, the number of nodes and SCIP's dual bound.
-        """
         deadline = deadline_after(time_limit)
-        if options is not None and not isinstance(options, dict):
-            raise InputError(f"options is {options!r}; it must be a dict of SCIP's parameters.")
+        own = check_own(options, "SCIP's")
         first = _first(problem) if start is None else check_posterior(start, problem.size, "start")
         if problem.posteriors is not None and problem.posteriors.violation(first) > FEASIBLE:
             if problem.posteriors.support is not None:
@@ -134,7 +127,7 @@ class Scip(Solver):
             path = str(Path(folder) / "bound.cip")
             with native_output_silenced():
                 model.scip.writeProblem(path, verbose=False)
-            task = {"model": path, "start": model.start, "options": settings | (options or {})}
+            task = {"model": path, "start": model.start, "options": settings | own}
             answer = _ask(task, left + GRACE)
         elapsed = time.perf_counter() - started
         if isinstance(answer, str):
@@ -148,14 +141,12 @@ def _polished(
 ) -> np.ndarray:
     """The weights after some iterations of ``mirror``, or of ``fixed-point``, where those make the bound smaller, or
     keep constraints that the weights break a little."""
-    posteriors, polished = problem.posteriors, problem
+    posteriors = problem.posteriors
     method: Solver = mirror.SOLVER if posteriors is None else fixed_point.SOLVER
-    if posteriors is not None:
-        polished = problem if posteriors.support is None else on_support(problem, weights > 0.0)
-    found = method.run(polished, start=weights, max_iterations=iterations, time_limit=time_limit).posterior
-    q = None if found is None else onto_simplex(found)[0]
-    if q is None:
-        return weights
+    limited = posteriors is not None and posteriors.support is not None
+    polished = on_support(problem, weights > 0.0) if limited else problem
+    q = method.run(polished, start=weights, max_iterations=iterations, time_limit=time_limit).posterior
+    assert q is not None
     broken = posteriors is not None and posteriors.violation(weights) > FEASIBLE
     return q if broken else min((q, weights), key=problem.bound)
 
@@ -201,12 +192,10 @@ def _outcome(model: ScipModel, first: np.ndarray, answer: dict[str, Any], elapse
     weights = first
     if answer["values"] is not None:
         found = np.array([answer["values"][each.name] for each in model.weights]) * model.units
+        if model.switches:
+            found *= [answer["values"][each.name] > 0.5 for each in model.switches]
         q, _ = onto_simplex(found)
         weights = first if q is None else q
-        if model.switches:
-            on = np.array([answer["values"][each.name] > 0.5 for each in model.switches])
-            q, _ = onto_simplex(np.where(on, weights, 0.0))
-            weights = first if q is None else q
         if polish:
             weights = _polished(problem, weights, POLISHING)
     dual = float(answer["lower_bound"])

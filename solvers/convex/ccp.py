@@ -24,32 +24,24 @@ import numpy as np
 
 from pacb_models.errors import InputError
 from pacb_models.models.convex import NormCone
-from pacb_models.optimality import kkt_residual
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome, Trace
 from pacb_models.solver import Solver
-from pacb_models.solving.judging import OPTIMAL_RESIDUAL
 from pacb_models.validation import check_choice
 
-from ..options import check_options
+from ..first_order.descent import Point, descend
+from ..options import Options, check_options
+from ..oracle import Oracle, TimeUp
 from ..starts import from_all_starts
-from .subproblems import (
-    OneSidedSubproblem,
-    Point,
-    Step,
-    TwoSidedSubproblem,
-    check_paper_form,
-    evaluate,
-    tangent_ratio,
-)
+from .subproblems import OneSidedSubproblem, Step, TwoSidedSubproblem, check_paper_form, evaluate, tangent_ratio
 
 VARIANTS = ("one-sided", "paper")
 
 #: An iterate may break its subproblem's constraints by rounding, not by more.
 FEASIBILITY = 1e-12
 
-#: A subproblem: linearise at a point and solve within some seconds.
-Subproblem = Callable[[Point, float], Step]
+#: A subproblem: linearise at a posterior and solve within some seconds.
+Subproblem = Callable[[np.ndarray, float], Step]
 
 
 class ConvexConcave(Solver):
@@ -63,11 +55,10 @@ class ConvexConcave(Solver):
     variant : {"one-sided", "paper"}
         The second needs a distance whose bound is a variable of its model and that is convex there, as kl is.
     start, starts, seed, tolerance, max_iterations, time_limit, trace : the common options
-        As for every solver; see :mod:`pacb_models.solvers.options`. A start has converged when the relative decrease of
-        its bound, too, is at most the tolerance.
+        As for every solver; see :mod:`pacb_models.solvers.options`.
 
     ``details`` has, of the best start, ``history``, the bounds r_0, r_1, …, and ``displacement``, the largest change of
-    a weight that the last subproblem proposed. :func:`descend` tells the same of every start that one chooses oneself.
+    a weight that the last subproblem proposed. :func:`from_start` tells the same of a start that one chooses oneself.
     """
 
     name = "ccp"
@@ -107,103 +98,50 @@ class ConvexConcave(Solver):
         began = time.perf_counter()
         solve = subproblem(problem, variant)
         setup_seconds = time.perf_counter() - began
-        limits = (options.max_iterations, options.tolerance, options.deadline, options.trace)
-        outcome = from_all_starts(problem, options, lambda q: descend(problem, solve, q, *limits).outcome())
+        outcome = from_all_starts(problem, options, lambda q: from_start(problem, solve, q, options))
         outcome.setup_seconds = setup_seconds
         return outcome
 
 
-class Descent:
-    """The way down from one start.
+class _Tangents:
+    """Steps to the solutions of subproblems, as long as these keep their constraints and lower the bound."""
 
-    An iterate is replaced only by one that keeps its subproblem's constraints and whose bound is no larger, so
-    ``history`` never rises. Where a kl bound rounds to one nothing can be read from it; there the descent goes on until
-    the tangent is at rest.
-    """
-
-    def __init__(self, problem: BoundProblem, start: np.ndarray, tolerance: float, trace: bool = False) -> None:
-        self.problem, self.tolerance = problem, tolerance
-        self.point = evaluate(problem, start)
-        self.history = [self.point.bound]
-        self.trace = Trace(trace)
-        self.trace.add(self.point.bound)
+    def __init__(self, solve: Subproblem) -> None:
         #: Subproblems solved.
-        self.iterations = 0
+        self.solve, self.solved = solve, 0
         #: The largest change of a weight that the last subproblem proposed.
         self.displacement = math.nan
-        #: Empty until it has ended.
-        self.status = self.message = ""
+        #: Why there is no further step, where the subproblem is to blame.
+        self.reason = ""
 
-    def residual(self) -> float:
-        """The KKT residual of the iterate."""
-        return kkt_residual(self.problem, self.point.posterior)
-
-    def take(self, step: Step) -> None:
-        """Move to a subproblem's solution, or end where that is impossible or useless."""
-        self.iterations += 1
-        if step.status == "MaxTime":
-            self.status, self.message = "time_limit", "the time limit was reached inside a subproblem."
-        elif step.posterior is None:
-            self._rest(f"the subproblem was not solved ({step.status})")
-        else:
-            self.displacement = float(np.abs(step.posterior - self.point.posterior).max())
-            if step.violation > FEASIBILITY:
-                self._rest(
-                    f"the subproblem's only feasible point is its start: the solver came back {self.displacement:.1e} "
-                    f"away from it in the largest weight, with the constraints broken by {step.violation:.1e}"
-                )
-            else:
-                self._move(evaluate(self.problem, step.posterior))
-        self.trace.add(self.point.bound)
-
-    def _move(self, ahead: Point) -> None:
-        behind, decrease = self.point, self.point.bound - ahead.bound
-        flat = self.problem.distance_function.below_one and ahead.bound >= 1.0 and behind.bound >= 1.0
-        if decrease > 0.0 or flat:
-            self.point = ahead
-            self.history.append(ahead.bound)
-        if flat:
-            ratio, new_ratio = tangent_ratio(self.problem, behind), tangent_ratio(self.problem, ahead)
-            if abs(new_ratio - ratio) <= self.tolerance * ratio:
-                self.status, self.message = "optimal", "the bound is vacuous along the whole way."
-        elif decrease <= self.tolerance * behind.bound and self.residual() <= self.tolerance:
-            self.status = "optimal"
-        elif decrease <= 0.0:
-            self._rest("a step no longer lowers the bound")
-
-    def _rest(self, reason: str) -> None:
-        """End where no further move is possible: optimal when the descent has arrived, else not converged."""
-        residual = self.residual()
-        self.status = "optimal" if residual <= OPTIMAL_RESIDUAL else "not_converged"
-        self.message = f"{reason}; the KKT residual there is {residual:.1e}."
-
-    def outcome(self) -> Outcome:
-        """The point where it ended."""
-        details = {"history": self.history, "displacement": self.displacement, **self.trace.details()}
-        return Outcome(self.point.posterior, self.status, self.message, self.iterations, details=details)
+    def step(self, oracle: Oracle, point: Point, ceiling: float) -> Point | None:
+        found = self.solve(point.q, oracle.deadline - time.monotonic())
+        self.solved += 1
+        if found.status == "MaxTime":
+            raise TimeUp
+        if found.posterior is None:
+            self.reason = f"the subproblem was not solved ({found.status}); "
+            return None
+        self.displacement = float(np.abs(found.posterior - point.q).max())
+        if found.violation > FEASIBILITY:
+            self.reason = (
+                f"the subproblem's only feasible point is its start: the solver came back {self.displacement:.1e} away "
+                f"from it in the largest weight, with the constraints broken by {found.violation:.1e}; "
+            )
+            return None
+        bound = oracle.value(found.posterior)
+        return Point(found.posterior, bound, oracle.slopes(found.posterior)) if bound < point.bound else None
 
 
-def descend(
-    problem: BoundProblem,
-    solve: Subproblem,
-    start: np.ndarray,
-    max_iterations: int = 1000,
-    tolerance: float = 1e-8,
-    deadline: float = math.inf,
-    trace: bool = False,
-) -> Descent:
-    """Solve subproblems from one start until the descent ends; ``deadline`` is a reading of :func:`time.monotonic`."""
-    descent = Descent(problem, start, tolerance, trace)
-    while not descent.status:
-        seconds = deadline - time.monotonic()
-        if seconds <= 0.0:
-            descent.status, descent.message = "time_limit", "the time limit was reached."
-        elif descent.iterations == max_iterations:
-            message = f"max_iterations={max_iterations} steps were not enough; raise it."
-            descent.status, descent.message = "iteration_limit", message
-        else:
-            descent.take(solve(descent.point, seconds))
-    return descent
+def from_start(problem: BoundProblem, solve: Subproblem, start: np.ndarray, options: Options) -> Outcome:
+    """Solve subproblems from one start until none lowers the bound any more."""
+    oracle, tangents = Oracle(problem, options._replace(start=start)), _Tangents(solve)
+    oracle.trace = Trace(True)
+    outcome = descend(oracle, tangents, start, options)
+    outcome.message, outcome.iterations = tangents.reason + outcome.message, tangents.solved
+    trace = outcome.details["trace"] if options.trace else outcome.details.pop("trace")
+    outcome.details |= {"history": [bound for bound, _ in trace], "displacement": tangents.displacement}
+    return outcome
 
 
 def subproblem(problem: BoundProblem, variant: str = "one-sided") -> Subproblem:
@@ -212,9 +150,10 @@ def subproblem(problem: BoundProblem, variant: str = "one-sided") -> Subproblem:
         if problem.posteriors is not None:
             raise InputError("variant is 'paper', which knows no constraints; use 'one-sided'.")
         check_paper_form(problem)
-        return TwoSidedSubproblem(problem).solve
-    compiled = OneSidedSubproblem(problem)
-    return lambda point, seconds: compiled.solve(tangent_ratio(problem, point), seconds)
+        two_sided = TwoSidedSubproblem(problem)
+        return lambda q, seconds: two_sided.solve(evaluate(problem, q), seconds)
+    one_sided = OneSidedSubproblem(problem)
+    return lambda q, seconds: one_sided.solve(tangent_ratio(problem, evaluate(problem, q)), seconds)
 
 
 SOLVER = ConvexConcave()

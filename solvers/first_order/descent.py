@@ -32,7 +32,11 @@ STEEP = "it needs slopes that are finite at weight zero, where those of the KL d
 
 
 class FirstOrder(Solver):
-    """A method that knows of a bound its value and its slopes: :meth:`minimise` is the method, the rest is shared."""
+    """A method that knows of a bound its value and its slopes: :meth:`minimise` is the method, the rest is shared.
+
+    It goes down from a start until the KKT residual is at most the tolerance. All options are those of every solver;
+    see :mod:`pacb_models.solvers.options`. ``details`` has ``function_evaluations`` and ``gradient_evaluations``.
+    """
 
     needs = ("gradient",)
     keeps_time_limit = True
@@ -58,19 +62,6 @@ class FirstOrder(Solver):
         time_limit: float | None = None,
         trace: bool = False,
     ) -> Outcome:
-        """Go down from a start until the KKT residual is at most the tolerance.
-
-        Parameters
-        ----------
-        problem : BoundProblem or DirectProblem
-        start, starts, seed, tolerance, max_iterations, time_limit, trace
-            As for every solver; see :mod:`pacb_models.solvers.options`.
-
-        Returns
-        -------
-        Outcome
-            ``details`` has ``function_evaluations`` and ``gradient_evaluations``.
-        """
         limit = self.iterations if max_iterations is None else max_iterations
         options = check_options(problem, start, starts, seed, tolerance, limit, time_limit, trace)
         return from_all_starts(problem, options, lambda q: self.minimise(Oracle(problem, options), q, options))

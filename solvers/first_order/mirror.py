@@ -19,8 +19,6 @@ Direct bounds have coordinates of another order, :func:`~pacb_models.solvers.coo
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from pacb_models.numerics.inner import dot
@@ -36,23 +34,15 @@ from .spectral import michelot
 LARGEST_ORDER = 12.0
 
 
-class Mirror(Protocol):
-    """A mirror map: coordinates of weights, and weights of coordinates."""
-
-    def coordinates(self, q: np.ndarray) -> np.ndarray:
-        """The mirror coordinates of a posterior."""
-
-    def posterior(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The posterior whose coordinates are ``u`` but for a constant, and those coordinates."""
-
-
 class Entropy:
     """Coordinates ln q. They are kept beside the weights, so that a weight that underflows may come back."""
 
     def coordinates(self, q: np.ndarray) -> np.ndarray:
+        """The mirror coordinates of a posterior."""
         return np.log(np.maximum(q, np.finfo(float).tiny))
 
     def posterior(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The posterior whose coordinates are ``u`` but for a constant, and those coordinates."""
         u = u - u.max()
         weights = np.exp(u)
         return weights / weights.sum(), u
@@ -114,7 +104,7 @@ def level(u: np.ndarray, prior: np.ndarray, exponent: float) -> float:
 
 
 class _MirrorStepper:
-    def __init__(self, mirror: Mirror):
+    def __init__(self, mirror: Entropy | Power):
         self.mirror = mirror
         self.length: float | None = None
         self.coordinates: np.ndarray | None = None
@@ -154,7 +144,7 @@ class MirrorDescent(FirstOrder):
     def minimise(self, oracle: Oracle, start: np.ndarray, options: Options) -> Outcome:
         problem = oracle.problem
         order = suitable_order(problem)
-        mirror: Mirror = Power(problem.prior, min(order, LARGEST_ORDER)) if order > 1.0 else Entropy()
+        mirror = Power(problem.prior, min(order, LARGEST_ORDER)) if order > 1.0 else Entropy()
         return descend(oracle, _MirrorStepper(mirror), start, options)
 
 

@@ -19,12 +19,12 @@ from pacb_models.solution import Outcome
 from pacb_models.validation import check_choice, check_positive
 
 from ..coordinates import Logits
-from ..options import Options, check_options
-from ..oracle import Oracle, TimeUp
+from ..options import check_options
+from ..oracle import Oracle
 from ..scipy_methods import minimise
 from ..starts import from_all_starts, with_all
 from . import lbfgsb
-from .descent import FirstOrder
+from .descent import FirstOrder, Point, descend
 
 #: Methods and their default numbers of iterations.
 LIMITS = {"lbfgs": 100_000, "adam": 2000}
@@ -35,6 +35,16 @@ class Softmax(FirstOrder):
 
     L-BFGS is accurate with the KL divergence; with χ² it comes slowly to weights that should be zero. Adam, as it is
     commonly run, ends short of the minimum. Both end in the minimum next to their start.
+
+    Options
+    -------
+    method : {"lbfgs", "adam"}
+    learning_rate : float
+        Adam's first step.
+    max_iterations : int, optional
+        By default 100 000 for L-BFGS and 2000 for Adam, whose step falls to zero over that many.
+    start, starts, seed, tolerance, time_limit, trace : the common options
+        As for every solver; see :mod:`pacb_models.solvers.options`.
     """
 
     name = "softmax"
@@ -53,64 +63,42 @@ class Softmax(FirstOrder):
         time_limit: float | None = None,
         trace: bool = False,
     ) -> Outcome:
-        """Minimise the bound over the logits of the weights.
-
-        Parameters
-        ----------
-        problem : BoundProblem or DirectProblem
-        method : {"lbfgs", "adam"}
-        learning_rate : float
-            Adam's first step.
-        max_iterations : int, optional
-            By default 100 000 for L-BFGS and 2000 for Adam, whose step falls to zero over that many.
-        start, starts, seed, tolerance, time_limit, trace
-            As for every solver; see :mod:`pacb_models.solvers.options`.
-
-        Returns
-        -------
-        Outcome
-            ``details`` has ``function_evaluations`` and ``gradient_evaluations``.
-        """
         check_choice("method", method, list(LIMITS))
         check_positive("learning_rate", learning_rate)
         limit = LIMITS[method] if max_iterations is None else max_iterations
         options = check_options(problem, start, starts, seed, tolerance, limit, time_limit, trace)
 
-        def descend(q: np.ndarray) -> Outcome:
+        def minimise_from(q: np.ndarray) -> Outcome:
             # The logit of a weight of zero has no slope that would bring it back.
             q = with_all(problem, q)
             oracle = Oracle(problem, options)
             if method == "adam":
-                return _adam(oracle, q, options, learning_rate)
+                return descend(oracle, _Adam(oracle, q, learning_rate, options.max_iterations), q, options)
             logits = Logits(oracle, np.sqrt(problem.prior * problem.size))
             better = partial(lbfgsb.brought_back, oracle)
             return minimise(logits, q, options, "L-BFGS-B", lbfgsb.SETTINGS, again=True, better=better)
 
-        return from_all_starts(problem, options, descend)
+        return from_all_starts(problem, options, minimise_from)
 
 
-def _adam(oracle: Oracle, start: np.ndarray, options: Options, learning_rate: float) -> Outcome:
-    """Adam with its published constants, the step falling along a cosine; the best point it passed is returned."""
-    logits = Logits(oracle, 1.0)
-    x = logits.point(start)
-    mean, square = np.zeros_like(x), np.zeros_like(x)
-    step, steps = 0, options.max_iterations
-    try:
-        for step in range(steps):
-            oracle.trace.add(logits.value(x))
-            if oracle.stationary(logits.posterior(x), options.tolerance):
-                return oracle.met_tolerance(logits.posterior(x), step)
-            slopes = logits.gradient(x)
-            mean = 0.9 * mean + 0.1 * slopes
-            square = 0.999 * square + 0.001 * slopes**2
-            rate = 0.5 * learning_rate * (1.0 + math.cos(math.pi * step / steps))
-            scale = np.sqrt(square / (1.0 - 0.999 ** (step + 1))) + 1e-8
-            x = x - rate * mean / (1.0 - 0.9 ** (step + 1)) / scale
-        oracle.trace.add(logits.value(x))
-    except TimeUp:
-        return oracle.reached_deadline(step)
-    message = f"Adam made its {steps} steps."
-    return oracle.outcome(oracle.best_posterior, "iteration_limit", message, steps)
+class _Adam:
+    """Kingma and Ba's steps with their published constants, of a length that falls along a cosine."""
+
+    def __init__(self, oracle: Oracle, start: np.ndarray, rate: float, steps: int) -> None:
+        self.logits = Logits(oracle, 1.0)
+        self.x, self.rate, self.steps, self.made = self.logits.point(start), rate, steps, 0
+        self.mean = self.square = np.zeros_like(start)
+
+    def step(self, oracle: Oracle, point: Point, ceiling: float) -> Point:
+        slopes = point.q * point.slopes
+        rate = 0.5 * self.rate * (1.0 + math.cos(math.pi * self.made / self.steps))
+        self.made += 1
+        self.mean = 0.9 * self.mean + 0.1 * slopes
+        self.square = 0.999 * self.square + 0.001 * slopes**2
+        scale = np.sqrt(self.square / (1.0 - 0.999**self.made)) + 1e-8
+        self.x = self.x - rate * self.mean / (1.0 - 0.9**self.made) / scale
+        q = self.logits.posterior(self.x)
+        return Point(q, oracle.value(q), oracle.slopes(q))
 
 
 SOLVER = Softmax()

@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from pacb_models.commands.program import main
+from pacb_models.solving import registry
 
 MODULE = '''
 import os
@@ -100,7 +104,7 @@ def problems():
 
 def many():
     recipes = [Problem(f"equal-H{k}", "made up", equal_risks, {"count": k}) for k in range(10, 30)]
-    cells = [Cell(recipe, "sleeper", {"nap": 0.2}) for recipe in recipes]
+    cells = [Cell(recipe, "sleeper", {"nap": 0.1}) for recipe in recipes]
     return Suite("many", "twenty naps", tuple(cells), time_limit=10.0)
 
 
@@ -114,7 +118,7 @@ def hostile():
     ways = ("text", "none", "scalar", "exit", "interrupt", "mute", "memory", "child", "fork", "")
     problem = Problem("equal-H2", "made up", equal_risks, {"count": 2})
     cells = [Cell(problem, "hostile", {"how": how, "mark": f"{os.environ['MARKS']}/{how}"}) for how in ways]
-    return Suite("hostile", "everything", tuple(cells), time_limit=5.0)
+    return Suite("hostile", "everything", tuple(cells), time_limit=3.0)
 
 
 def growing():
@@ -149,13 +153,26 @@ def plugin(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def pacb(plugin: Path):
-    """Run (or, with ``wait=False``, start) ``pacb`` with the third party's package installed."""
+def pacb(plugin: Path, monkeypatch, capsys):
+    """``pacb`` with the third party's package installed: in this process, which saves its imports.
+
+    In one of its own, which is only started with ``wait=False``, where :mod:`subprocess` is given any options.
+    """
 
     def run(*arguments: str, wait: bool = True, **options):
-        environment = {**os.environ, "PYTHONPATH": str(plugin), "MARKS": str(plugin)}
-        command = [sys.executable, "-m", "pacb_models", *map(str, arguments)]
-        options = {"env": environment, "text": True} | options
+        command = [*map(str, arguments)]
+        variables = {"PYTHONPATH": str(plugin), "MARKS": str(plugin)}
+        if wait and not options:
+            with monkeypatch.context() as patch:
+                patch.setattr(registry, "_listed", cache(registry._listed.__wrapped__))
+                patch.delitem(sys.modules, "sleepy", raising=False)
+                patch.syspath_prepend(str(plugin))
+                for name, value in variables.items():
+                    patch.setenv(name, value)
+                status = main(command)
+            return subprocess.CompletedProcess(command, status, *capsys.readouterr())
+        command = [sys.executable, "-m", "pacb_models", *command]
+        options = {"env": {**os.environ, **variables}, "text": True} | options
         if wait:
             return subprocess.run(command, capture_output=True, check=False, timeout=300, **options)
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)

@@ -9,8 +9,6 @@ import pytest
 
 from pacb_models.benchmarks.harness.results import read_rows
 
-from ..dask_cluster import Cluster
-
 pytestmark = pytest.mark.outside
 
 #: Every solver does its worst, then returns the prior with a claim of optimality. The prior is the optimum of none of
@@ -105,19 +103,13 @@ def test_with_two_at_a_time(pacb, vandals, tmp_path):
     check(pacb("bench", "--suite", "vandals", "--jobs", "2", "--out", tmp_path / "out"), tmp_path / "out", vandals)
 
 
-def test_on_a_cluster(pacb, vandals, tmp_path, monkeypatch):
+def test_on_a_cluster(pacb, vandals, start_cluster, tmp_path, monkeypatch):
     monkeypatch.setenv("MARKS", str(vandals))
     # What would be taken from the workers' environment, or from the client's.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         monkeypatch.setenv(name, "2")
-    folder = tmp_path / "cluster"
-    folder.mkdir()
-    cluster = Cluster(folder, vandals)
-    try:
-        arguments = ("--suite", "vandals", "--dask", cluster.address, "--out", tmp_path / "out")
-        check(pacb("bench", *arguments), tmp_path / "out", vandals)
-    finally:
-        cluster.close()
+    arguments = ("--suite", "vandals", "--dask", start_cluster(vandals).address, "--out", tmp_path / "out")
+    check(pacb("bench", *arguments), tmp_path / "out", vandals)
 
 
 def check(result, out, marks):

@@ -24,7 +24,6 @@ from pacb_models.benchmarks.report import write_report
 from pacb_models.errors import InputError, RunStopped
 
 from ..conftest import slowness
-from ..dask_cluster import Cluster
 
 # Whole runs, some of which are killed or wait for their time limits.
 pytestmark = [pytest.mark.outside, pytest.mark.timeout(300)]
@@ -182,12 +181,8 @@ def test_parallel_run_gives_the_same_rows_and_is_marked(pacb, tmp_path):
 
 
 @pytest.fixture
-def cluster(plugin, tmp_path):
-    folder = tmp_path / "cluster"
-    folder.mkdir()
-    running = Cluster(folder, plugin)
-    yield running
-    running.close()
+def cluster(start_cluster, plugin):
+    return start_cluster(plugin)
 
 
 def test_dask_cluster_measures_the_same_cells(pacb, cluster, tmp_path):
@@ -245,7 +240,8 @@ def test_a_cluster_that_falls_apart_stops_the_run_with_a_sentence(cluster, tmp_p
     assert len(read_rows(tmp_path / "out")) == 40
 
 
-def test_dask_without_a_cluster_is_one_sentence(pacb, tmp_path):
+def test_dask_without_a_cluster_is_one_sentence(pacb, tmp_path, monkeypatch):
+    monkeypatch.setattr("pacb_models.cluster.ANSWER", 1.0)
     for address in ("tcp://127.0.0.1:9", "nonsense"):
         result = pacb("bench", "--suite", "troubles", "--dask", address, "--out", tmp_path / "out", "--no-report")
         assert result.returncode == 2

@@ -66,23 +66,28 @@ class DirectReference:
             guess = self.problem.worst_risks([float(w) / total for w in q])
         guess = numbers(guess)
         held = [i for i, w in enumerate(q) if w > mpf(10) ** -40]
-        price = -log(sum(self.prior[i] * self.slope(self.risks[i], guess[i]) for i in held))
-        # Of the order of one, whatever the size of the risks: the equations are singular otherwise.
-        units = [max(abs(guess[i]), mpf(1)) for i in held]
-
-        def conditions(*unknown):
-            *scaled, log_price = unknown
-            true = list(self.risks)
-            for i, unit, risk in zip(held, units, scaled):
-                true[i] = unit * risk
-            rows = [log(self.prior[i] * self.slope(self.risks[i], true[i]) / q[i]) + log_price for i in held]
-            return [*rows, log(self.total(true) / self.radius)]
-
-        start = (*(guess[i] / unit for i, unit in zip(held, units)), price)
-        found = findroot(conditions, start, tol=mpf(10) ** -50, maxsteps=20, verify=False)
-        assert max(abs(row) for row in conditions(*found)) < mpf(10) ** -20
-        others = sum((w * a for w, a in zip(q, self.risks)), mpf(0))
-        return others + sum(q[i] * (units[k] * found[k] - self.risks[i]) for k, i in enumerate(held))
+        true = list(self.risks)
+        for i in held:
+            true[i] = guess[i]
+        price = -log(sum(self.prior[i] * self.slope(self.risks[i], true[i]) for i in held))
+        for _ in range(20):
+            slopes = [self.prior[i] * self.slope(self.risks[i], true[i]) for i in held]
+            total = self.total(true)
+            rows, excess = [log(s / q[i]) + price for s, i in zip(slopes, held)], log(total / self.radius)
+            if max(map(abs, (*rows, excess))) < mpf(10) ** -35:
+                break
+            # The row of a classifier depends on its own risk and on the price alone: one difference quotient each.
+            bends = []
+            for i, s in zip(held, slopes):
+                step = mpf(10) ** -20 * max(abs(true[i]), mpf(1))
+                bends.append(log(self.prior[i] * self.slope(self.risks[i], true[i] + step) / s) / step)
+            shares = [s / total / bend for s, bend in zip(slopes, bends)]
+            change = (excess - sum(share * row for share, row in zip(shares, rows))) / sum(shares)
+            for i, row, bend in zip(held, rows, bends):
+                true[i] -= (row + change) / bend
+            price += change
+        assert max(map(abs, (*rows, excess))) < mpf(10) ** -20
+        return sum((w * l for w, l in zip(q, true)), mpf(0))
 
     def common_risk(self, guess):
         """The root of the sum of penalties at one true risk."""

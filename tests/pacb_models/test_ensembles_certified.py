@@ -481,7 +481,8 @@ def test_fits_move_to_a_dask_cluster(cancer, start_cluster, tmp_path, monkeypatc
     X, y = cancer
     model = CertifiedClassifier([Where(), DecisionTreeClassifier(max_depth=2)], random_state=2)
     here = clone(model).fit(X, y)
-    with Client(start_cluster({**os.environ, "PYTHONPATH": str(tmp_path)}), set_as_default=True) as client:
+    with Client(start_cluster(tmp_path).address, set_as_default=True) as client:
+        client.wait_for_workers(2)
         workers = set(client.run(os.getpid).values())
         with parallel_config("dask"):
             there = clone(model).fit(X, y)

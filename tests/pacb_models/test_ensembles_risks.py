@@ -131,7 +131,7 @@ def test_written_risks_are_a_risk_file(small, tmp_path):
 
     table = train_risks(small, count=10)
     table.write(tmp_path / "risks.csv")
-    assert read_risk_file(tmp_path / "risks.csv").risks == table.risks().tolist()
+    assert read_risk_file(tmp_path / "risks.csv").values == table.risks().tolist()
 
 
 def test_unconverged_svms_are_listed_in_the_table(small, tmp_path):

@@ -6,19 +6,19 @@ from dataclasses import replace
 import pytest
 
 from pacb_models.errors import InputError
-from pacb_models.risk_file import parse_risks, read_risk_file, read_value_file
+from pacb_models.risk_file import parse_risks, read_risk_file
 
 
 def test_one_number_per_line_with_comments_and_blanks():
     content = parse_risks("# measured on 100 examples\n0.1\n\n 0.25 \n1e-3\n", "x")
-    assert content.risks == [0.1, 0.25, 0.001]
+    assert content.values == [0.1, 0.25, 0.001]
     assert content.prior is None
     assert content.names == ["0", "1", "2"]
 
 
 def test_columns_in_any_order_and_quoted_names():
     content = parse_risks('name,Prior,risk\n"a, b",0.25,0.1\nc,0.75,0.2\n', "x")
-    assert content.risks == [0.1, 0.2]
+    assert content.values == [0.1, 0.2]
     assert content.prior == [0.25, 0.75]
     assert content.names == ["a, b", "c"]
 
@@ -26,12 +26,12 @@ def test_columns_in_any_order_and_quoted_names():
 def test_byte_order_mark_is_no_part_of_the_header(tmp_path):
     path = tmp_path / "risks.csv"
     path.write_bytes(b"\xef\xbb\xbfrisk\n0.5\n")
-    assert read_risk_file(path).risks == [0.5]
+    assert read_risk_file(path).values == [0.5]
 
 
 def test_standard_input(monkeypatch):
     monkeypatch.setattr("sys.stdin", io.StringIO("0.5\n"))
-    assert read_risk_file("-").risks == [0.5]
+    assert read_risk_file("-").values == [0.5]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_unreadable_files(tmp_path):
 )
 def test_what_is_read(text, risks, prior, names):
     found = parse_risks(text, "it")
-    assert (found.risks, found.prior) == (risks, prior)
+    assert (found.values, found.prior) == (risks, prior)
     assert found.names == (names or ['a, the "first"', "two\nlines"])
 
 
@@ -111,13 +111,13 @@ FURTHER = "name,risk,Latency,Latency in ms,latency IN ms,note\na,0.1,40,1,1,x\nb
 def read_table(text, folder):
     path = folder / "x"
     path.write_text(text)
-    return replace(read_value_file(path, ("risk",)).table, source="x")
+    return replace(read_risk_file(path), source="x")
 
 
 def test_further_columns_by_name(tmp_path):
     table = read_table(FURTHER, tmp_path)
-    assert table.further("latency") == table.further(" LATENCY ") == [40.0, 20.0]
-    assert table.further("risk") == [0.1, 0.2]
+    assert table.column("latency") == table.column(" LATENCY ") == [40.0, 20.0]
+    assert table.column("risk") == [0.1, 0.2]
 
 
 @pytest.mark.parametrize(
@@ -137,5 +137,5 @@ def test_further_columns_by_name(tmp_path):
 )
 def test_a_column_that_is_not_there_or_no_numbers(text, name, sentence, tmp_path):
     with pytest.raises(InputError) as caught:
-        read_table(text, tmp_path).further(name)
+        read_table(text, tmp_path).column(name)
     assert str(caught.value).startswith(sentence)

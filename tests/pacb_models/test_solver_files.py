@@ -109,8 +109,7 @@ def test_a_file_that_cannot_be_used_is_named_in_one_line(here, capsys, command, 
 
 @pytest.mark.parametrize("told", [True, False])
 def test_workers_of_a_cluster_are_told_of_it_by_a_variable(here, capsys, start_cluster, told):
-    environment = {**os.environ, FILES: f"mine={here}/mine.py:SOLVER"} if told else None
-    address = start_cluster(environment)
+    address = start_cluster(**({FILES: f"mine={here}/mine.py:SOLVER"} if told else {})).address
     words = ["bench", "--risks", "risks.csv", "--m", "50", "--distance", "linear", "--no-report", "--out", "out"]
     code = main([*words, "--solvers", "mine.py:SOLVER,frontier", "--dask", address])
     if told:

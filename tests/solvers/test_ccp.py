@@ -15,8 +15,9 @@ from scipy.stats import ks_2samp
 
 import pacb_models as pm
 from pacb_models.benchmarks.problems.risks import load_risk_table
-from pacb_models.solvers.convex.ccp import descend, subproblem
+from pacb_models.solvers.convex.ccp import from_start, subproblem
 from pacb_models.solvers.convex.subproblems import OneSidedSubproblem, TwoSidedSubproblem, evaluate, tangent_ratio
+from pacb_models.solvers.options import check_options
 from pacb_models.solvers.starts import starting_posteriors
 
 from ..drawn import priors, some_weights, weights
@@ -143,14 +144,14 @@ def test_every_iterate_is_a_valid_bound_to_fifty_digits(distance):
     problem = random_problem(distance, 30, seed=4, general_prior=True)
     compiled, points = subproblem(problem), []
 
-    def recording(point, seconds):
-        points.append(point)
-        return compiled(point, seconds)
+    def recording(q, seconds):
+        points.append(evaluate(problem, q))
+        return compiled(q, seconds)
 
     start = np.random.default_rng(5).dirichlet(np.ones(problem.size))
-    descent = descend(problem, recording, start)
-    assert descent.status == "optimal"
-    assert len(points) == descent.iterations > 3
+    outcome = from_start(problem, recording, start, check_options(problem, max_iterations=1000))
+    assert outcome.status == "optimal"
+    assert len(points) == outcome.iterations > 3
     with mpmath.workdps(50):
         for point in points:
             q = [mpmath.mpf(x) for x in point.posterior]
@@ -279,7 +280,6 @@ def test_leaves_the_region_where_the_bound_rounds_to_one():
 def test_hopelessly_vacuous_bound_is_one():
     solution = pm.solve(pm.BoundProblem([0.3, 0.4], m=1, delta=1e-8, distance="kl"), "ccp")
     assert (solution.status, solution.bound) == ("optimal", 1.0)
-    assert "vacuous" in solution.message
 
 
 # --- Several starts --------------------------------------------------------------------------------------------------
@@ -307,10 +307,11 @@ def test_starts_are_those_of_every_local_method():
     problem = random_problem("kl", 20, seed=8)
     details = pm.solve(problem, "ccp", merge=False, starts=6, seed=3).details
     solve = subproblem(problem)
-    descents = [descend(problem, solve, q) for q in starting_posteriors(problem, 6, 3)]
-    assert details["bounds"] == pytest.approx([descent.point.bound for descent in descents], rel=1e-14)
-    assert details["iterations"] == [descent.iterations for descent in descents]
-    assert descents[0].history[0] == pytest.approx(problem.bound(problem.prior), rel=1e-14)
+    options = check_options(problem, tolerance=1e-8, max_iterations=1000)
+    outcomes = [from_start(problem, solve, q, options) for q in starting_posteriors(problem, 6, 3)]
+    assert details["bounds"] == pytest.approx([problem.bound(outcome.posterior) for outcome in outcomes], rel=1e-14)
+    assert details["iterations"] == [outcome.iterations for outcome in outcomes]
+    assert outcomes[0].details["history"][0] == pytest.approx(problem.bound(problem.prior), rel=1e-14)
 
 
 # --- The paper's variant ---------------------------------------------------------------------------------------------
@@ -344,13 +345,14 @@ def test_paper_variant_returns_its_starts(constant):
     problem = pm.BoundProblem(table.risks(50), m=table.m, delta=0.01, distance="kl", constant=constant)
     starts = np.vstack((problem.prior, np.random.default_rng(1).dirichlet(np.ones(50), size=19)))
     two_sided, one_sided = subproblem(problem, "paper"), subproblem(problem)
+    options = check_options(problem, max_iterations=1000)
     lowest = []
     for start in starts:
-        stuck, free = descend(problem, two_sided, start), descend(problem, one_sided, start)
-        assert stuck.status == "not_converged" and stuck.residual() > 1e-3
-        np.testing.assert_array_equal(stuck.point.posterior, start)
-        assert stuck.point.bound > free.point.bound + 1e-3
-        lowest.append(free.point.bound)
+        stuck, free = (from_start(problem, solve, start, options) for solve in (two_sided, one_sided))
+        assert stuck.status == "not_converged" and problem.kkt_residual(stuck.posterior) > 1e-3
+        np.testing.assert_array_equal(stuck.posterior, start)
+        lowest.append(problem.bound(free.posterior))
+        assert problem.bound(start) > lowest[-1] + 1e-3
     assert np.ptp(lowest) < 1e-12
     solution = pm.solve(problem, "ccp", variant="paper", starts=20, seed=1)
     assert (solution.status, solution.details["statuses"]) == ("not_converged", ["not_converged"] * 20)
@@ -377,7 +379,8 @@ def test_paper_variants_distribution_is_that_of_random_posteriors():
     problem = pm.BoundProblem(table.risks(50), m=table.m, delta=0.01, distance="kl", constant="paper")
     solve = subproblem(problem, "paper")
     starts = np.random.default_rng(0).dirichlet(np.ones(50), size=200)
-    bounds = np.array([descend(problem, solve, start).point.bound for start in starts])
+    options = check_options(problem, max_iterations=1000)
+    bounds = np.array([problem.bound(from_start(problem, solve, start, options).posterior) for start in starts])
     unoptimised = [problem.bound(q) for q in np.random.default_rng(99).dirichlet(np.ones(50), size=2000)]
     assert ks_2samp(bounds, unoptimised).pvalue > 0.01
     assert bounds.min() > pm.solve(problem, "ccp").bound + 0.01
@@ -421,7 +424,7 @@ def test_time_limit_reaches_the_conic_solver():
 def test_iteration_limit_is_told():
     solution = pm.solve(random_problem("kl", 50, seed=10), "ccp", max_iterations=2)
     assert (solution.status, solution.iterations, len(solution.details["history"])) == ("iteration_limit", 2, 3)
-    assert "max_iterations=2" in solution.message
+    assert "max_iterations was reached" in solution.message
 
 
 def test_loose_tolerance_is_not_called_optimal():

@@ -16,7 +16,7 @@ from ..study import ALL_CLASSIFIERS, DISTANCES, PAPER, Study
 from ..tables.bounds import tightest
 from ..tables.certificates import BOUNDS, TITLES, beaten
 from ..tables.change_of_measure import PAIRS
-from ..tables.fp_vs_ccp import SIZE, descents_from
+from ..tables.fp_vs_ccp import SIZE, outcomes_from
 from ..tables.fp_vs_solver import SIZES, as_meant
 from .style import DISTANCE_LOOK, grid_of_axes, legend_below, line_per_dataset, panel_per_dataset
 
@@ -169,9 +169,9 @@ def iterates(study: Study, results: Results) -> dict[str, Any]:
     problem = study.problem(CCP_DATASET, SIZE, "kl", PAPER)
     histories, displacements = {}, {}
     for variant in ("paper", "one-sided"):
-        descents = descents_from(problem, variant, CCP_STARTS, study.seed)
-        histories[variant] = [descent.history for descent in descents]
-        displacements[variant] = float(np.nanmax([descent.displacement for descent in descents]))
+        details = [outcome.details for outcome in outcomes_from(problem, variant, CCP_STARTS, study.seed)]
+        histories[variant] = [each["history"] for each in details]
+        displacements[variant] = float(np.nanmax([each["displacement"] for each in details]))
     return {"minimum": pm.solve(problem, "frontier").bound, "histories": histories, "displacements": displacements}
 
 

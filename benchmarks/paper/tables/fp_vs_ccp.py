@@ -12,7 +12,9 @@ import numpy as np
 
 import pacb_models as pm
 from pacb_models import BoundProblem
-from pacb_models.solvers.convex.ccp import Descent, descend, subproblem
+from pacb_models.solution import Outcome
+from pacb_models.solvers.convex.ccp import from_start, subproblem
+from pacb_models.solvers.options import check_options
 
 from ...problems.problem import PAPER_DATASETS
 from ...report.tables import NONE, Cell, Group, Table
@@ -62,20 +64,20 @@ def run_method(
     if method == "ccp" and problem.risks.max() == 0.0:
         # The paper's linearisation needs a posterior with a positive empirical risk.
         return {}
-    descents = descents_from(problem, "paper" if method == "ccp" else "one-sided", starts, seed)
-    bounds = np.array([descent.point.bound for descent in descents])
+    outcomes = outcomes_from(problem, "paper" if method == "ccp" else "one-sided", starts, seed)
+    histories = [outcome.details["history"] for outcome in outcomes]
     return {
-        "bound": bounds,
-        "test_error": np.array([descent.point.posterior @ test_risks for descent in descents]),
-        "decrease": np.array([descent.history[0] for descent in descents]) - bounds,
-        "iterations": np.array([float(descent.iterations) for descent in descents]),
+        "bound": np.array([history[-1] for history in histories]),
+        "test_error": np.array([outcome.posterior @ test_risks for outcome in outcomes]),
+        "decrease": np.array([history[0] - history[-1] for history in histories]),
+        "iterations": np.array([float(outcome.iterations or 0) for outcome in outcomes]),
     }
 
 
-def descents_from(problem: BoundProblem, variant: str, starts: int, seed: int) -> list[Descent]:
+def outcomes_from(problem: BoundProblem, variant: str, starts: int, seed: int) -> list[Outcome]:
     """The convex–concave procedure from the paper's random starts; its subproblem is compiled once."""
-    solve = subproblem(problem, variant)
-    return [descend(problem, solve, start) for start in random_starts(problem, starts, seed)]
+    solve, options = subproblem(problem, variant), check_options(problem, tolerance=1e-8, max_iterations=1000)
+    return [from_start(problem, solve, start, options) for start in random_starts(problem, starts, seed)]
 
 
 def random_starts(problem: BoundProblem, starts: int, seed: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""How long certificates take: beside ``numpy.argsort`` of the same counts, for few classifiers, and many at once.
+"""How long certificates take: beside ``numpy.argsort`` of the same counts, and for few classifiers.
 
     python -m pacb_models.benchmarks.studies.speed.certificates [--size 1000000] [--repeats 7]
 
@@ -24,7 +24,7 @@ def _everything(certificate: pm.Certificate) -> tuple[object, ...]:
 
 
 def main() -> None:
-    """One large set, one small set, and many small sets."""
+    """One large set and one small set."""
     given = options(__doc__, size=1_000_000, repeats=7)
     random = np.random.default_rng(0)
     large = random.binomial(2000, random.uniform(0.05, 0.4, given.size))
@@ -48,12 +48,6 @@ def main() -> None:
         "bound_of a posterior": lambda: pm.certify(errors, 549).bound_of(weights),
     }
     show("50 classifiers, m = 549", best_seconds(small, 50 * given.repeats))
-    samples = random.binomial(549, random.uniform(0.05, 0.4, 50), size=(10_000, 50))
-    many = {
-        "a loop": lambda: [_bounds(pm.certify(row, 549)) for row in samples],
-        "one array": lambda: _everything(pm.certify(samples, 549)),
-    }
-    show(f"{len(samples)} samples of 50 classifiers", best_seconds(many, max(1, given.repeats // 3)))
 
 
 if __name__ == "__main__":

@@ -10,8 +10,6 @@ from falling to rising is a local minimum. The polygon is made of the lines at a
 from __future__ import annotations
 
 import math
-from itertools import pairwise
-from operator import sub
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +26,8 @@ COARSE = np.linspace(-4.0, 4.0, 17)
 #: Points beyond the first or last one when the search has to go on there.
 FURTHER = np.array([0.5, 1.0, 2.0, 4.0])
 #: Points around a turn: tangents this close leave a gap of the square of their distance.
-LADDER = np.concatenate((-1e-6 * 4.0 ** np.arange(9.0, -1.0, -1.0), [0.0], 1e-6 * 4.0 ** np.arange(10.0)))
+FINEST = 1e-6
+LADDER = FINEST * np.concatenate((-(4.0 ** np.arange(9.0, -1.0, -1.0)), [0.0], 4.0 ** np.arange(10.0)))
 SHORT_LADDER = np.concatenate((-3e-6 * 6.0 ** np.arange(4.0, -1.0, -1.0), [0.0], 3e-6 * 6.0 ** np.arange(5.0)))
 AT = np.zeros(1)
 #: Between two lines closer than this a thinned frontier has nothing to add.
@@ -42,8 +41,11 @@ NEARBY = 1e-4
 NEAR, STEEP = 2.0, (0.3, 0.15)
 #: Where, and how often, one is looked for between two points.
 WITHIN, CLOSER = np.array([0.2, 0.35, 0.45, 0.55, 0.65, 0.8]), 4
-#: A turn is known when a step of interpolation is this short, relative: the next one would be nearly of its square.
-CLOSE = 1e-8
+#: From a point to itself and to the next one.
+ENDS = np.array([[0], [1]])
+#: A turn is known when a step of interpolation is this short, relative: the next one would be nearly of its square. To
+#: draw lines around it the first number is enough; between them a parabola and a line tell it as well as each other.
+CLOSE_BY, CLOSE, ALIKE = 1e-4, 1e-8, 1e-11
 #: Shares at which an interval that may hold a smaller bound is cut.
 CUTS = np.array([0.2, 0.4, 0.6, 0.8])
 #: Rounds after which what is still open is reported as a gap.
@@ -56,6 +58,8 @@ GAP = " A gap is left: no posterior's bound is below "
 SAME = 1e-12
 
 
+#: A point where the bound falls before one where it does not.
+FROM_FALLING = b"\x01\x00"
 #: Rows of the table of points: coordinate, risk above the smallest, size, slope of the line, balance, and whether the
 #: point is on the frontier itself (1) or on one whose lines hold for it (0).
 Z, X, SIZE, SLOPE, BALANCE, EXACT = range(6)
@@ -128,9 +132,9 @@ class Search:
         """Points of the frontier as columns; the balance of those that are not for finding turns is left out."""
         self.evaluations += z.size
         lines = self.frontier.lines(z)
-        points = np.ones((6, z.size))
+        points = np.empty((6, z.size))
         points[0], points[1], points[2], points[3], _ = z, *lines
-        points[4] = self.balance(lines) if for_turns else math.nan
+        points[4], points[5] = self.balance(lines) if for_turns else math.nan, 1.0
         return points
 
     # -- Turns -------------------------------------------------------------------------------------------------------
@@ -155,15 +159,15 @@ class Search:
         slope = min(max(slope, lowest), highest) if slope == slope else lowest
         self._guess(slope)
         self._from_falling_to_rising(self.look(self._net(math.log(slope))))
-        lists = columns(self.points)
         steep = STEEP[0] * self.start[0]
         for _ in range(CLOSER):
-            doubtful = doubtful_intervals(*lists, steep)
+            doubtful = doubtful_intervals(self.points, steep)
             if not doubtful:
                 break
-            self._insert(self.look(np.concatenate([low + (high - low) * WITHIN for low, high in doubtful])))
-            lists, steep = columns(self.points), STEEP[1] * self.start[0]
-        self._find_turns(*lists)
+            low, high = self.points[Z].take(np.hstack(doubtful))[:, :, None]
+            self._insert(self.look((low + (high - low) * WITHIN).ravel()))
+            steep = STEEP[1] * self.start[0]
+        self._find_turns(self.points)
 
     def _follow_thinned(self, scout: Search, slope: float) -> None:
         """Take the lines of a thinned frontier, and its turns as places to look for the turns of this one."""
@@ -208,7 +212,7 @@ class Search:
         value = self._value(first)
         # The balance is about the distance of the turn in the coordinate, which is further than it says.
         second = first + min(max(-value, 0.1), 2.0)
-        self.guess = self._root(first - 4.0, first + 6.0, [first, second], [value, self._value(second)])
+        self.guess = self._root(first - 4.0, first + 6.0, [first, second], [value, self._value(second)], CLOSE_BY)
 
     def _from_falling_to_rising(self, points: np.ndarray) -> None:
         """Take the first points, and more from where the bound falls to where it rises, or to the end."""
@@ -222,23 +226,24 @@ class Search:
             points = np.hstack((points, self.look(points[Z, -1] + FURTHER)))
         self.points = points
 
-    def _find_turns(self, z: list[float], x: list[float], balance: list[float]) -> None:
+    def _find_turns(self, points: np.ndarray) -> None:
         """Turns between neighbouring points that are not known yet, and the end where the bound still falls there."""
-        for i, (here, after) in enumerate(pairwise(balance)):
-            if here < 0.0 <= after and not any(z[i] <= turn.z <= z[i + 1] for turn in self.turns):
-                if self.guess in z[i : i + 2]:
-                    self._add(self.guess)
-                    continue
-                # The two that enclose the turn are the last of those it is interpolated from.
-                around = [j for j in (i - 1, i + 2) if 0 <= j < len(z)] + [i, i + 1]
-                root = self._root(z[i], z[i + 1], [z[j] for j in around], [balance[j] for j in around])
+        balance = points[BALANCE]
+        falls = (balance < 0.0).tobytes()
+        i = falls.find(FROM_FALLING)
+        while i >= 0:
+            z, values = enclosing(points[Z], i), enclosing(balance, i)
+            low, high = z[-2:]
+            if values[-1] >= 0.0 and not any(low <= turn.z <= high for turn in self.turns):
+                root, straight = interpolated(values, z)
+                if self.frontier.jumps or not abs(root - straight) <= ALIKE * max(abs(root), 1.0):
+                    root = self._root(low, high, z, values)
                 for side in self.frontier.sides(root):
                     self._add(side)
-        last = balance[-1]
-        if not self.frontier.finite:
-            # The end is a limit only: what counts is the way there.
-            last = next((value for value, above in zip(reversed(balance), reversed(x)) if above > 0.0), last)
-        if last < 0.0 and not any(turn.z == math.inf for turn in self.turns):
+            i = falls.find(FROM_FALLING, i + 1)
+        # Where the end is a limit only, what counts is the way there.
+        last = -1 if self.frontier.finite else (points[X] > 0.0).tobytes().rfind(1)
+        if balance[last] < 0.0 and not any(turn.z == math.inf for turn in self.turns):
             # A bound that is one at the end does not fall there.
             if not self.turns or not self.distance.below_one or self.bound_at(*self.end) < 1.0:
                 self._add(math.inf)
@@ -247,17 +252,17 @@ class Search:
         self.evaluations += 1
         return float(self.balance(self.frontier.line(z)))
 
-    def _root(self, low: float, high: float, z: list[float], values: list[float]) -> float:
+    def _root(self, low: float, high: float, z: list[float], values: list[float], close: float = CLOSE) -> float:
         """Where the balance is zero between two coordinates, from its values at some points around.
 
         Parabolas in the value through the last three points; the middle where they lead out of the interval.
         """
         last = math.nan
-        narrow = CLOSE if self.frontier.costly else 1e-6 * CLOSE
+        narrow, jumps = CLOSE if self.frontier.costly else 1e-6 * CLOSE, self.frontier.jumps
         for _ in range(100):
             # Where the frontier jumps there is nothing to interpolate.
-            new = math.nan if self.frontier.jumps else interpolated(values, z)
-            if abs(new - last) <= CLOSE * max(abs(last), 1.0):
+            new = math.nan if jumps else interpolated(values, z)[0]
+            if abs(new - last) <= close * max(abs(last), 1.0):
                 return min(max(new, low), high)
             if not low < new < high:
                 new = 0.5 * (low + high)
@@ -279,7 +284,8 @@ class Search:
 
     def _climb(self) -> None:
         """Add lines around the turns, close by and further away."""
-        places = [turn.z for turn in self.turns if math.isfinite(turn.z) and turn.z != self.guess]
+        # Around the guess there are some already.
+        places = [z for z in (turn.z for turn in self.turns) if z < math.inf and not abs(z - self.guess) <= FINEST]
         if places:
             around = LADDER if self.exact and not self.frontier.costly else SHORT_LADDER
             self._insert(self.look(np.add.outer(places, around).ravel(), for_turns=False))
@@ -310,7 +316,7 @@ class Search:
             if not cuts.size:
                 break
             self._insert(self.look(cuts))
-            self._find_turns(*columns(self.points[:, ~np.isnan(self.points[BALANCE])]))
+            self._find_turns(self.points[:, ~np.isnan(self.points[BALANCE])])
         if float(size.min()) < 0.5 * self.start[1]:
             # Lines that were not found well enough prove nothing.
             return math.nan
@@ -321,13 +327,12 @@ class Search:
         """Where neighbouring lines meet: first with that of the prior, last with that of the smallest risk."""
         # The prior, the points, and the end, of which only the risk counts.
         table = np.zeros((3, self.points.shape[1] + 2))
-        table[:2, 0] = self.start
+        table[0, 0], table[1, 0] = self.start
         table[:, 1:-1] = self.points[X : SLOPE + 1]
-        x, (size, slope) = table[0], table[1:, :-1]
-        fall, rise, turn = table[:, 1:] - table[:, :-1]
-        across = -fall
+        x, size, slope = table[0], table[1, :-1], table[2, :-1]
+        across, drop, turn = table[:, :-1] - table[:, 1:]
         # How far the next point is above this line, and so how far before it the two lines meet.
-        ahead = (rise + slope * fall) / turn
+        ahead = (drop + slope * across) / turn
         ahead[-1] = 0.0
         # Lines that touch the frontier meet between the points where they do, whatever rounding says.
         between = np.fmin(np.fmax(ahead, 0.0), across)
@@ -408,35 +413,40 @@ class Search:
         return LocalMinimum(turn.bound, turn.L, value, support)
 
 
-def columns(points: np.ndarray) -> tuple[list[float], list[float], list[float]]:
-    """Coordinates, risks and balances of points."""
-    return points[Z].tolist(), points[X].tolist(), points[BALANCE].tolist()
+def doubtful_intervals(points: np.ndarray, steep: float) -> list[np.ndarray]:
+    """Intervals, as the numbers of the points at their two ends, in which a pair of turns may hide: where the balance
+    comes near zero without reaching it, and where the empirical risk falls steeply, as it does when many classifiers
+    lose their weight at once."""
+    x, balance, found = points[X], points[BALANCE], []
+    fall = x[:-1] - x[1:]
+    if fall[fall.argmax()] > steep:
+        found.append((fall > steep).nonzero()[0] + ENDS)
+    before, after = balance[:-1], balance[1:]
+    falls = after < before
+    if np.count_nonzero(falls):
+        here, rises = balance[1:-1], after > before
+        towards = np.where(here < 0.0, rises[:-1] & falls[1:], falls[:-1] & rises[1:])
+        found.append((towards & (np.abs(here) < NEAR)).nonzero()[0] + 2 * ENDS)
+    return [places for places in found if places.size]
 
 
-def doubtful_intervals(z: list[float], x: list[float], balance: list[float], steep: float) -> list[tuple[float, float]]:
-    """Intervals in which a pair of turns may hide between points: where the balance comes near zero without reaching
-    it, and where the empirical risk falls steeply, as it does when many classifiers lose their weight at once."""
-    found: list[tuple[float, float]] = []
-    if max(map(sub, x, x[1:])) > steep:
-        found = [(low, high) for low, high, above, below in zip(z, z[1:], x, x[1:]) if above - below > steep]
-    if balance != sorted(balance):
-        for i, (before, here, after) in enumerate(zip(balance, balance[1:], balance[2:])):
-            if abs(here) < NEAR and (before < here > after if here < 0.0 else before > here < after):
-                found.append((z[i], z[i + 2]))
-    return found
+def enclosing(row: np.ndarray, i: int) -> list[float]:
+    """Numbers of a row around two neighbours, which are the last."""
+    first = max(i - 1, 0)
+    values, k = row[first : i + 3].tolist(), i - first
+    return [*values[:k], *values[k + 2 :], *values[k : k + 2]]
 
 
-def interpolated(values: list[float], z: list[float]) -> float:
-    """Where the parabola in the value through the last three points is at value zero; NaN when values repeat.
-
-    Two points have a straight line.
+def interpolated(values: list[float], z: list[float]) -> tuple[float, float]:
+    """Where the parabola in the value through the last three points is at value zero, and where the straight line
+    through the last two is; NaN when values repeat. Two points have a straight line only.
     """
     b, c, zb, zc = values[-2], values[-1], z[-2], z[-1]
     try:
-        right = (c * zb - b * zc) / (c - b)
+        straight = (c * zb - b * zc) / (c - b)
         if len(z) == 2:
-            return right
+            return straight, math.nan
         a, za = values[-3], z[-3]
-        return (c * (b * za - a * zb) / (b - a) - a * right) / (c - a)
+        return (c * (b * za - a * zb) / (b - a) - a * straight) / (c - a), straight
     except ZeroDivisionError:
-        return math.nan
+        return math.nan, math.nan
