@@ -17,12 +17,12 @@ from .numerics.inner import dot
 
 if TYPE_CHECKING:
     from .constraints import Posteriors
-    from .constraints.tilting import Tilting
+    from .constraints.tilting import Tilt
     from .problem import BoundProblem, Slopes
 
 #: Risks up to this count as zero where the empirical risk is zero: their products with weights may underflow.
 NO_RISK = 1e-300
-#: Slopes are cut off here where a linear program is to be solved with them.
+#: Where slopes are cut off.
 STEEPEST = 1e6
 
 
@@ -38,12 +38,6 @@ def _gradient(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slopes)
     # With the kl distance F_L is infinite at L = 0; a classifier without errors does not feel it.
     risk_part = F_L * problem.risks if math.isfinite(F_L) else np.where(problem.risks > NO_RISK, F_L, 0.0)
     return risk_part + F_T * problem.divergence_function.size_gradient(q, problem.prior, size)
-
-
-def kkt_residual(problem: BoundProblem, q: np.ndarray) -> float:
-    """Distance from stationarity at weights on the simplex; see :func:`residual_at`."""
-    size = problem.divergence_size(q)
-    return residual_at(problem, q, size, problem.slopes_at(problem.empirical_risk(q), size))
 
 
 def residual_at(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slopes) -> float:
@@ -83,22 +77,26 @@ def _constrained_residual(problem: BoundProblem, q: np.ndarray, size: float, slo
     For a steep divergence it is :math:`F_D \sum_i \max(q_i, \hat q_i)\,|\ln q_i/\hat q_i|` with the minimiser
     :math:`\hat q` of :math:`D + \beta L`, :math:`\beta = F_L/F_D`, over them, as on the simplex.
     """
-    if problem.divergence_function.steep and math.isfinite(slopes.L) and slopes.T > 0.0:
-        rate = slopes.T * size_rate(problem, q, size)
-        wanted = tilting(problem, q).at(slopes.L / rate).posterior
-        tiny = np.finfo(float).tiny
-        logarithms = np.log(np.maximum(q, tiny) / np.maximum(wanted, tiny))
-        return rate * float(np.dot(np.maximum(q, wanted), np.abs(logarithms)))
-    return max(decrease(g, q, problem.posteriors), 0.0)
+    found = _tilted(problem, q, size, slopes)
+    if found is None:
+        return max(decrease(g, q, problem.posteriors), 0.0)
+    rate, wanted = found[0], found[1].posterior
+    tiny = np.finfo(float).tiny
+    logarithms = np.log(np.maximum(q, tiny) / np.maximum(wanted, tiny))
+    return rate * float(np.dot(np.maximum(q, wanted), np.abs(logarithms)))
 
 
-def tilting(problem: BoundProblem, q: np.ndarray) -> Tilting:
-    """What finds minimisers of :math:`D + \\beta L` among the posteriors around one."""
+def _tilted(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slopes) -> tuple[float, Tilt] | None:
+    r""":math:`F_D`, and the minimiser of :math:`D + \beta L` among the posteriors around one; None where the divergence
+    is not steep, or a slope says nothing."""
+    if not (problem.divergence_function.steep and math.isfinite(slopes.L) and slopes.T > 0.0):
+        return None
     from .constraints.tilting import Tilting
 
     assert problem.posteriors is not None
-    risks = problem.risks - problem.risks.min()
-    return Tilting(problem.divergence_function, risks, problem.prior, problem.posteriors.around(q))
+    risks, rate = problem.risks - problem.risks.min(), slopes.T * size_rate(problem, q, size)
+    tilting = Tilting(problem.divergence_function, risks, problem.prior, problem.posteriors.around(q))
+    return rate, tilting.at(slopes.L / rate)
 
 
 def size_rate(problem: BoundProblem, q: np.ndarray, size: float) -> float:
@@ -115,10 +113,10 @@ def multipliers(problem: BoundProblem, q: np.ndarray) -> np.ndarray:
         return np.zeros(0)
     size = problem.divergence_size(q)
     slopes = problem.slopes_at(problem.empirical_risk(q), size)
-    if problem.divergence_function.steep and math.isfinite(slopes.L) and slopes.T > 0.0:
-        rate = slopes.T * size_rate(problem, q, size)
-        return rate * tilting(problem, q).at(slopes.L / rate).multipliers / posteriors.scales
-    found = posteriors.around(q).left(_finite(_gradient(problem, q, size, slopes)), q)[1]
+    tilted = _tilted(problem, q, size, slopes)
+    if tilted is not None:
+        return tilted[0] * tilted[1].multipliers / posteriors.scales
+    found = posteriors.around(q).left(finite(_gradient(problem, q, size, slopes)), q)[1]
     return np.asarray(found / posteriors.scales)
 
 
@@ -137,8 +135,8 @@ def sensitivities(problem: BoundProblem, q: np.ndarray) -> dict[str, Any]:
     return {"delta": (at[1] - at[0]) / (2.0 * step), "m": more, "risks": np.where(q > 0.0, slopes.L, 0.0) * q}
 
 
-def _finite(slopes: np.ndarray) -> np.ndarray:
-    # Where the risk is zero slopes may be infinite; a linear program needs numbers.
+def finite(slopes: np.ndarray) -> np.ndarray:
+    """Slopes as numbers: with the kl distance they are infinite where the empirical risk is zero."""
     return np.clip(slopes, -STEEPEST, STEEPEST)
 
 
@@ -147,7 +145,7 @@ def decrease(slopes: np.ndarray, q: np.ndarray, posteriors: Posteriors | None) -
     posteriors that keep the constraints; over the simplex where there are none."""
     if posteriors is None:
         return dot(q, slopes) - float(slopes.min())
-    return posteriors.around(q).left(_finite(slopes), q)[0]
+    return posteriors.around(q).left(finite(slopes), q)[0]
 
 
 def _decrease_from_zero_risk(problem: BoundProblem, bound: float) -> float:
@@ -183,10 +181,9 @@ def classify(problem: BoundProblem, q: np.ndarray, tol: float = 1e-8) -> str:
     Returns ``"not stationary"`` when the KKT residual exceeds ``tol``, ``"saddle"`` when some direction has curvature
     that is not positive, else ``"local minimum"``.
     """
-    if kkt_residual(problem, q) > tol:
+    if problem.judge(q).kkt_residual > tol:
         return "not stationary"
-    lowest = tangent_curvature(problem, q)
-    return "local minimum" if lowest > 0.0 else "saddle"
+    return "local minimum" if tangent_curvature(problem, q) > 0.0 else "saddle"
 
 
 def tangent_curvature(problem: BoundProblem, q: np.ndarray) -> float:

@@ -18,9 +18,6 @@ from pacb_models.solving.judging import onto_simplex, supported_claim
 from .options import Options
 from .weights import without_negligible
 
-#: Slopes are cut off here: with the kl distance they are infinite where the empirical risk is zero.
-STEEPEST = 1e6
-
 
 class TimeUp(Exception):
     """Raised by an :class:`Oracle` whose deadline has passed, to leave a method that knows no time limit."""
@@ -85,7 +82,7 @@ class Oracle:
         else:
             slopes = np.asarray(self.problem.gradient(q), dtype=np.float64)
         if not np.isfinite(slopes.sum()):
-            slopes = np.clip(slopes, -STEEPEST, STEEPEST)
+            slopes = optimality.finite(slopes)
         slopes = slopes - dot(q, slopes)
         self._known = q, slopes
         return slopes

@@ -37,36 +37,33 @@ class Cones:
     """
 
     def __init__(self, size: int) -> None:
-        self.size, self.constraints = size, list[Any]()
+        import cvxpy as cp
+
+        self.cp, self.size, self.constraints = cp, size, list[Any]()
 
     def times(self, factor: np.ndarray, x: Any) -> Any:
         """``k x``, elementwise."""
-        import cvxpy as cp
-
-        return cp.multiply(factor, x)
+        return self.cp.multiply(factor, x)
 
     def power(self, factor: np.ndarray, x: Any, exponent: int) -> Any:
         """``k x^n`` with an even exponent, elementwise."""
-        import cvxpy as cp
-
-        term = cp.Variable(self.size)
-        root = cp.multiply(factor ** (1.0 / exponent), x)
-        self.constraints.append(cp.PowCone3D(term, np.ones(self.size), root, 1.0 / exponent))
+        term = self.cp.Variable(self.size)
+        root = self.cp.multiply(factor ** (1.0 / exponent), x)
+        self.constraints.append(self.cp.PowCone3D(term, np.ones(self.size), root, 1.0 / exponent))
         return term
 
     def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Any:
         r""":math:`k\,a\,h(x/a)` with :math:`h(z) = z - \ln(1+z)`, elementwise; ``k x`` where ``a`` is zero."""
-        import cvxpy as cp
         import scipy.sparse
 
         where = np.flatnonzero(part > 0.0)
-        total = cp.multiply(factor * (part == 0.0), x)
+        total = self.cp.multiply(factor * (part == 0.0), x)
         if where.size == 0:
             return total
         # Each cone in units of factor · part, in which its term is a variable.
-        term, weights = cp.Variable(where.size), (factor * part)[where]
-        first = cp.multiply(factor[where], x[where])
-        self.constraints.append(cp.ExpCone(first - term, weights, weights + first))
+        term, weights = self.cp.Variable(where.size), (factor * part)[where]
+        first = self.cp.multiply(factor[where], x[where])
+        self.constraints.append(self.cp.ExpCone(first - term, weights, weights + first))
         places = (np.ones(where.size), (where, np.arange(where.size)))
         return total + scipy.sparse.csr_matrix(places, (self.size, where.size)) @ term
 

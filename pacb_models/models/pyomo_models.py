@@ -99,7 +99,7 @@ class PyomoAlgebra(Algebra):
         import pyomo.environ as pyo
 
         super().__init__(problem, problem.prior)
-        self.model = model
+        self.pyo, self.model = pyo, model
         model.q = pyo.Var(range(problem.size), domain=pyo.NonNegativeReals)
         if problem.posteriors is not None:
             for variable, floor, cap in zip(model.q.values(), *(bounds.tolist() for bounds in box(problem))):
@@ -121,11 +121,8 @@ class PyomoAlgebra(Algebra):
         return x**0.5
 
     def mean(self, terms: Any) -> Any:
-        import pyomo.environ as pyo
-
         # Pyomo makes a number of a vector of one.
-        vector = terms if isinstance(terms, np.ndarray) else [terms]
-        return pyo.quicksum(p * term for p, term in zip(self.prior.tolist(), vector))
+        return self._sum(self.prior, terms if isinstance(terms, np.ndarray) else [terms])
 
     def mean_power(self, ratios: Any, order: float) -> Any:
         with np.errstate(over="ignore"):
@@ -144,14 +141,10 @@ class PyomoAlgebra(Algebra):
         return self._sum(values, self.weights)
 
     def _sum(self, factors: np.ndarray, terms: Any) -> Any:
-        import pyomo.environ as pyo
-
-        return pyo.quicksum(factor * term for factor, term in zip(factors.tolist(), terms) if factor != 0.0)
+        return self.pyo.quicksum(factor * term for factor, term in zip(factors.tolist(), terms) if factor != 0.0)
 
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
-        import pyomo.environ as pyo
-
-        created = pyo.Var(bounds=(lower, upper))
+        created = self.pyo.Var(bounds=(lower, upper))
         self.model.add_component(name, created)
         return created
 
@@ -160,17 +153,14 @@ class PyomoAlgebra(Algebra):
         self.model.scaling_factor[self.model.rows[limit.name]] = scale / limit.unit
 
     def support(self, costs: np.ndarray, total: float) -> None:
-        import pyomo.environ as pyo
-
-        model, caps = self.model, np.minimum(box(self.problem)[1], 1.0).tolist()
-        model.on = pyo.Var(range(self.problem.size), domain=pyo.Binary, initialize=1)
-        model.held = pyo.Constraint(range(self.problem.size), rule=lambda model, i: model.q[i] <= caps[i] * model.on[i])
-        self.model.support = pyo.Constraint(expr=self._sum(costs, model.on.values()) <= total)
+        pyo, model, everyone = self.pyo, self.model, range(self.problem.size)
+        caps = np.minimum(box(self.problem)[1], 1.0).tolist()
+        model.on = pyo.Var(everyone, domain=pyo.Binary, initialize=1)
+        model.held = pyo.Constraint(everyone, rule=lambda model, i: model.q[i] <= caps[i] * model.on[i])
+        model.support = pyo.Constraint(expr=self._sum(costs, model.on.values()) <= total)
 
     def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
-        import pyomo.environ as pyo
-
-        self.add(name, pyo.Constraint(expr=difference == 0.0 if equality else difference >= 0.0), scale)
+        self.add(name, self.pyo.Constraint(expr=difference == 0.0 if equality else difference >= 0.0), scale)
 
 
 class Substituted(PyomoAlgebra):

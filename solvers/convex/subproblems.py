@@ -42,6 +42,10 @@ SOLVED = ("Solved", "AlmostSolved")
 USABLE = (*SOLVED, "InsufficientProgress", "MaxIterations")
 
 
+#: What is said in the place of a status where there is no subproblem.
+NO_TANGENT = "the distance has no tangent there, as kl where L = 0 or r = 1"
+
+
 class Point(NamedTuple):
     """A posterior with what its linearisation needs."""
 
@@ -94,39 +98,31 @@ class OneSidedSubproblem:
     :math:`c' = c/d` with the difference ``d`` of the logits of :math:`r^0` and :math:`L^0`.
 
     The tangent plane lies above the bound and touches it at :math:`q^0`, so the bound falls at every step, and a point
-    that solves its own subproblem is a KKT point of the bound. At :math:`c' = 0` the solution is the limit
-    :math:`c' \to 0`: among the classifiers of least risk, the weights of least norm.
+    that solves its own subproblem is a KKT point of the bound. At :math:`c' = 0` the solution on the simplex is the
+    limit :math:`c' \to 0`: among the classifiers of least risk, the weights of least norm.
 
     The start enters through the one number ``c'``, and ``c'`` enters the objective only. CVXPY compiles the problem
     once; one conic solver object is kept, whose objective vector, affine in ``c'``, is all that changes.
     """
 
-    def __init__(self, problem: BoundProblem, least_risk: bool = False):
+    def __init__(self, problem: BoundProblem):
         import cvxpy as cp
 
         #: Risks above the smallest: a constant in the objective would only cost digits.
         self.excess = problem.risks - problem.risks.min()
-        self.bound_problem, self.prior = problem, problem.prior
+        self.prior, self._free = problem.prior, problem.posteriors is None
         self.ratio = cp.Parameter(nonneg=True, name="ratio")
         self.posterior = cp.Variable(problem.size, name="q")
         norm = cp.norm(cp.multiply(1.0 / np.sqrt(self.prior), self.posterior), 2)
-        positive = np.flatnonzero(self.excess)
         #: The model, to print or to hand to another solver.
         self.problem = cp.Problem(
             cp.Minimize(self.excess @ self.posterior + self.ratio * norm),
-            [
-                cp.sum(self.posterior) == 1.0,
-                self.posterior >= 0.0,
-                *kept(problem, self.posterior),
-                *([self.posterior[positive] == 0.0] if least_risk and positive.size else []),
-            ],
+            [cp.sum(self.posterior) == 1.0, self.posterior >= 0.0, *kept(problem, self.posterior)],
         )
-        self._free = problem.posteriors is None and not least_risk
         self._data, self._constant_costs = self._canonical_form(1.0), self._canonical_form(0.0)["c"]
         self._ratio_costs = self._data["c"] - self._constant_costs
         self._settings = _conic_settings(math.inf)
         self._conic = _conic_solver(self._data, self._settings)
-        self._least_risk: OneSidedSubproblem | None = None
 
     def _canonical_form(self, ratio: float) -> dict[str, Any]:
         import cvxpy as cp
@@ -139,8 +135,13 @@ class OneSidedSubproblem:
 
         Any point will do that the conic solver has: how good it is, the procedure judges by the bound it gives.
         """
+        if ratio == 0.0 and self._free:
+            return Step(onto_simplex(np.where(self.excess > 0.0, 0.0, self.prior))[0], SOLVED[0])
         if ratio == 0.0:
-            return self._solve_least_risk(seconds)
+            if self.excess.any():
+                return Step(None, NO_TANGENT)
+            # Where all risks are equal, every ratio has the same solution.
+            ratio = 1.0
         if seconds != self._settings.time_limit:
             self._settings.time_limit = seconds
             self._conic.update(settings=self._settings)
@@ -162,13 +163,6 @@ class OneSidedSubproblem:
             weights = _values(self._data, result, self.posterior)
         return onto_simplex(weights)[0]
 
-    def _solve_least_risk(self, seconds: float) -> Step:
-        if self._free:
-            return Step(onto_simplex(np.where(self.excess > 0.0, 0.0, self.prior))[0], SOLVED[0])
-        if self._least_risk is None:
-            self._least_risk = OneSidedSubproblem(self.bound_problem, least_risk=True)
-        return self._least_risk.solve(1.0, seconds)
-
 
 class PaperForm(CvxpyAlgebra):
     r"""The distance as a convex expression of risk and bound; see :meth:`Algebra.reach`."""
@@ -184,10 +178,8 @@ class PaperForm(CvxpyAlgebra):
         return [id(each) for each in self.variables.values()] == [id(self.r)] and self.distance.is_convex()
 
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
-        import cvxpy as cp
-
         # With bounds it would be another one in the canonical form.
-        self.variables[name] = cp.Variable(name=name)
+        self.variables[name] = self.cp.Variable(name=name)
         return self.variables[name]
 
     def reach(self, name: str, distance: Any, budget: Any) -> None:
@@ -262,7 +254,7 @@ class TwoSidedSubproblem:
         import cvxpy as cp
 
         if not self._linearise(point):
-            return Step(None, "the distance has no tangent there, as kl where L = 0 or r = 1")
+            return Step(None, NO_TANGENT)
         data = self.problem.get_problem_data(cp.CLARABEL)[0]
         result = _conic_solver(data, _conic_settings(seconds)).solve()
         status = str(result.status)

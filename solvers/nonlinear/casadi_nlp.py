@@ -51,9 +51,6 @@ CODES: dict[str, int] = {
 #: How CasADi calls the numbers of evaluations.
 CALLS = {"function_evaluations": "n_call_nlp_f", "gradient_evaluations": "n_call_nlp_grad_f"}
 
-#: The smallest q/p with a steep divergence (KL), whose terms have no value at zero.
-SMALLEST_RATIO = 1e-30
-
 
 class CasadiAlgebra(Algebra):
     """CasADi's symbols, with what it calls the limits of variables and constraints."""
@@ -62,28 +59,23 @@ class CasadiAlgebra(Algebra):
         import casadi
 
         super().__init__(problem, problem.prior)
-        self.log, self.sqrt = casadi.log, casadi.sqrt
+        self.casadi, self.log, self.sqrt = casadi, casadi.log, casadi.sqrt
         self.ratios = casadi.SX.sym("w", problem.size)
-        smallest = SMALLEST_RATIO if problem.divergence_function.steep else 0.0
         lower, upper = box(problem)
         self.variables: list[Any] = [self.ratios]
         self.constraints: list[Any] = []
         self.limits: dict[str, list[float]] = {
-            "lbx": np.maximum(lower / problem.prior, smallest).tolist(),
+            "lbx": (lower / problem.prior).tolist(),
             "ubx": (upper / problem.prior).tolist(),
             "lbg": [],
             "ubg": [],
         }
 
     def mean(self, terms: Any) -> Any:
-        import casadi
-
-        return casadi.dot(casadi.DM(self.prior), terms)
+        return self.casadi.dot(self.casadi.DM(self.prior), terms)
 
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
-        import casadi
-
-        self.variables.append(casadi.SX.sym(name))
+        self.variables.append(self.casadi.SX.sym(name))
         self.limits["lbx"].append(-math.inf if lower is None else lower)
         self.limits["ubx"].append(math.inf if upper is None else upper)
         return self.variables[-1]

@@ -57,37 +57,29 @@ class CvxpyAlgebra(Algebra):
         import cvxpy as cp
 
         super().__init__(problem, problem.prior)
-        self.log, self.sqrt = cp.log, cp.sqrt
+        self.cp, self.log, self.sqrt = cp, cp.log, cp.sqrt
         lower, upper = box(problem)
         self.ratios = cp.Variable(problem.size, bounds=[lower / problem.prior, upper / problem.prior])
         self.variables: dict[str, Any] = {}
         self.constraints: list[Any] = []
 
     def times(self, x: Any, y: Any) -> Any:
-        import cvxpy as cp
-
-        return cp.multiply(x, y)
+        return self.cp.multiply(x, y)
 
     def relative_entropy(self, x: Any, y: Any) -> Any:
-        import cvxpy as cp
-
-        return super().relative_entropy(x, y) if isinstance(x, float) else cp.rel_entr(x, y)
+        return super().relative_entropy(x, y) if isinstance(x, float) else self.cp.rel_entr(x, y)
 
     def mean(self, terms: Any) -> Any:
         return self.prior @ terms
 
     def mean_entropy(self, ratios: Any) -> Any:
-        import cvxpy as cp
-
-        return self.prior @ -cp.entr(ratios)
+        return self.prior @ -self.cp.entr(ratios)
 
     def average(self, values: np.ndarray) -> Any:
         return (self.prior * values) @ self.ratios
 
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
-        import cvxpy as cp
-
-        self.variables[name] = cp.Variable(name=name, bounds=[lower, upper])
+        self.variables[name] = self.cp.Variable(name=name, bounds=[lower, upper])
         return self.variables[name]
 
     def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
