@@ -47,11 +47,10 @@ def near_term(a: Numbers, difference: Numbers, v: Numbers, lib: Any) -> Numbers:
     # Of a small number the first terms are enough, which pays for single numbers.
     few = isinstance(square, float) and square < 0.05
     reciprocals = _ODD_RECIPROCALS[-13 if square > 0.01 else -9 :] if few else _ODD_RECIPROCALS
-    series: Numbers = square * reciprocals[0]
-    for reciprocal in reciprocals[1:-1]:
-        series += reciprocal
+    series: Numbers = 0.0
+    for reciprocal in reciprocals:
         series *= square
-    series += reciprocals[-1]
+        series += reciprocal
     return difference * v + 2.0 * a * (v * v * v) * series
 
 
