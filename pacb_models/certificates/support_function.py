@@ -80,7 +80,7 @@ class _Terms:
         self.resting = Look(*(part.copy() for part in parts))
         if bent.any():
             at = self._moved(self.low[bent], bent.nonzero()[0])
-            for part, new in zip(self.resting, at._replace(log_value=_NOTHING), strict=True):
+            for part, new in zip(self.resting, at._replace(log_value=self.resting.log_value[bent]), strict=True):
                 part[bent] = new
 
     def look(self, z: Array, which: Any) -> Look:
