@@ -47,10 +47,11 @@ class BinaryKL(Distance):
             return _array_derivatives(L, r)
 
     def slopes(self, L: Numbers, budget: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-        r = kl_inverse(L, budget)
-        if isinstance(r, float) and 1e-300 < L < r < 1.0:
-            slope = r * (1.0 - r) / (r - L)
-            return r, (math.log(r / L) + math.log((1.0 - L) / (1.0 - r))) * slope, slope
+        if isinstance(L, float) and isinstance(budget, float):
+            r = kl_inverse(L, budget)
+            if 1e-300 < L < r < 1.0:
+                slope = r * (1.0 - r) / (r - L)
+                return r, (math.log(r / L) + math.log((1.0 - L) / (1.0 - r))) * slope, slope
         return super().slopes(L, budget)
 
     def reaches(self, L: np.ndarray, budget: np.ndarray, r: float | np.ndarray) -> np.ndarray:

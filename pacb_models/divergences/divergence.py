@@ -103,6 +103,10 @@ class Divergence:
         """The divergence itself."""
         return self.value(size)
 
+    def values(self, sizes: np.ndarray) -> np.ndarray:
+        """The divergences of many sizes."""
+        return np.array([self.value_of_size(size) for size in sizes.tolist()])
+
     # -- Optional ----------------------------------------------------------------------------------------------------
 
     def slope_inverse(self, slope: np.ndarray) -> np.ndarray:
@@ -122,7 +126,7 @@ class Divergence:
         """The frontier whose lines are sums over the classifiers, with ``potential``: for limits on the support."""
         raise NotImplementedError
 
-    def row_frontiers(self, risks: np.ndarray, prior: np.ndarray) -> Any:
+    def row_frontiers(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Any:
         """The frontiers of many sets of classifiers, a row each, whose lines are found together."""
         raise NotImplementedError
 

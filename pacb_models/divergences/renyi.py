@@ -114,6 +114,11 @@ class Renyi(Divergence):
             return self.value(size)
         return max(math.expm1(min(self.order * math.log(size), 709.0)), 0.0)
 
+    def values(self, sizes: np.ndarray) -> np.ndarray:
+        if not self.rooted:
+            return super().values(sizes)
+        return np.maximum(np.expm1(np.minimum(self.order * np.log(sizes), 709.0)), 0.0)
+
     def slope_inverse(self, slope: np.ndarray) -> np.ndarray:
         return (np.maximum(slope, 0.0) / self.order) ** (1.0 / (self.order - 1.0))
 

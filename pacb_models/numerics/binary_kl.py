@@ -49,7 +49,8 @@ def near_term(a: Numbers, difference: Numbers, v: Numbers, lib: Any) -> Numbers:
     reciprocals = _ODD_RECIPROCALS[-13 if square > 0.01 else -9 :] if few else _ODD_RECIPROCALS
     series: Numbers = 0.0
     for reciprocal in reciprocals:
-        series = series * square + reciprocal
+        series *= square
+        series += reciprocal
     return difference * v + 2.0 * a * (v * v * v) * series
 
 

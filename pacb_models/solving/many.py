@@ -21,7 +21,7 @@ from ..constants import check_sample_size
 from ..distances.checks import elementwise
 from ..errors import InputError
 from ..optimality import NO_RISK
-from ..problem import BoundProblem, Problem, Settings, resolve
+from ..problem import BoundProblem, Judgement, Problem, Settings, resolve
 from ..solution import LocalMinimum, Solution
 from ..validation import check_delta, check_error_counts, check_prior, check_risks, real_numbers, refuse_masked
 from .judging import OPTIMAL_RESIDUAL, ROUNDING
@@ -162,6 +162,8 @@ class BatchOutcome(NamedTuple):
     local_minima: dict[int, tuple[LocalMinimum, ...]]
 
 
+#: Numbers of a block of rows whose temporary arrays stay in the processor's cache.
+BLOCK = 49_152
 #: The fields that are a number of each problem.
 _NUMBERS = "bound empirical_risk divergence support_size kkt_residual is_global lower_bound iterations".split()
 
@@ -279,7 +281,7 @@ def _solve_batch(batch: ProblemBatch, problems: ProblemBatch | list[Problem], so
     count, size = batch.risks.shape
     if outcome is None:
         outcome = BatchOutcome(np.zeros((count, size)), np.zeros(count), np.zeros(count, int), np.ones(count, bool), {})
-    columns = _recomputed(batch, outcome.posterior) if not outcome.unsettled.all() else _blank(count)
+    columns = _recomputed(batch, outcome.posterior, not outcome.unsettled.all())
     refuted = outcome.lower_bound > columns["bound"] + ROUNDING
     doubtful = outcome.unsettled | ~(columns["kkt_residual"] <= OPTIMAL_RESIDUAL) | refuted
     alone = {row: solve(problems[row], method) for row in np.flatnonzero(doubtful).tolist()}
@@ -295,47 +297,40 @@ def _solve_batch(batch: ProblemBatch, problems: ProblemBatch | list[Problem], so
     return SolutionBatch(**columns, solver=method.name, seconds=seconds, alone=alone, local_minima=minima)
 
 
-def _blank(count: int) -> dict[str, np.ndarray]:
-    names = ("bound", "empirical_risk", "divergence", "kkt_residual")
-    return {name: np.full(count, np.nan) for name in names} | {"support_size": np.zeros(count, dtype=np.intp)}
+def _recomputed(batch: ProblemBatch, q: np.ndarray, any_settled: bool) -> dict[str, np.ndarray]:
+    """What :meth:`Problem.judge` says of each row, from the weights themselves; nothing when no row is settled."""
+    numbers = np.full((4, len(q)), np.nan)
+    length = max(1, BLOCK // q.shape[1])
+    for start in range(0, len(q) if any_settled else 0, length):
+        rows = slice(start, start + length)
+        numbers[:, rows] = _judged(batch, q[rows], rows)
+    return dict(zip(Judgement._fields, numbers)) | {"support_size": np.count_nonzero(q, axis=1)}
 
 
-def _recomputed(batch: ProblemBatch, q: np.ndarray) -> dict[str, np.ndarray]:
-    """What :meth:`Problem.judge` says of each row, from the weights themselves."""
-    divergence = batch.divergence_function
-    if divergence.steep:
-        bound, residual, L, D = np.array([batch[row].judge(weights) for row, weights in enumerate(q)]).T
-    else:
-        bound, residual, L, D = _judged_together(batch, q)
-    return {
-        "bound": bound,
-        "empirical_risk": L,
-        "divergence": D,
-        "support_size": np.count_nonzero(q, axis=1),
-        "kkt_residual": residual,
-    }
-
-
-def _judged_together(batch: ProblemBatch, q: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Bounds, residuals, empirical risks and divergences of posteriors whose slopes at weight zero are finite."""
+def _judged(batch: ProblemBatch, q: np.ndarray, rows: slice) -> np.ndarray:
+    """Bounds, residuals, empirical risks and divergences of posteriors of some rows."""
     # Formulas hold elementwise, whatever their annotations say of numbers.
     divergence: Any = batch.divergence_function
     distance: Any = elementwise(batch.distance_function)
+    if divergence.steep:
+        return np.array([batch[rows.start + row].judge(weights) for row, weights in enumerate(q)]).T
+    risks, prior = batch.risks[rows], batch.prior if batch.prior.ndim == 1 else batch.prior[rows]
     with np.errstate(all="ignore"):
-        L = np.clip(np.einsum("ij,ij->i", q, batch.risks), 0.0, 1.0)
-        T = divergence.sizes(q, batch.prior)
-        budget = divergence.size_budget(T, batch.coefficient, distance.exponent(batch.m))
+        L = np.clip(np.vecdot(q, risks), 0.0, 1.0)
+        T = divergence.sizes(q, prior)
+        budget = divergence.size_budget(T, batch.coefficient[rows], distance.exponent(batch.m[rows]))
         bound, r_L, r_b = (np.zeros_like(L) + part for part in distance.slopes(L, budget.value))
-        slopes = divergence.size_gradient(q, batch.prior, T[:, None]) * (r_b * budget.slope)[:, None]
+        slopes = divergence.size_gradient(q, prior, T[:, None]) * (r_b * budget.slope)[:, None]
         # Risks of zero do not feel an infinite slope.
         infinite = np.isinf(r_L)
-        slopes += np.where(infinite, 0.0, r_L)[:, None] * batch.risks
+        slopes += np.where(infinite, 0.0, r_L)[:, None] * risks
         if infinite.any():
-            slopes[infinite] += np.where(batch.risks[infinite] > NO_RISK, np.inf, 0.0)
-        products = np.where(q > 0.0, q * slopes, 0.0) if infinite.any() else q * slopes
-        residual = np.maximum(products.sum(axis=1) - slopes.min(axis=1), 0.0) / np.maximum(bound, 1.0)
-        values = np.array([divergence.value_of_size(size) for size in T.tolist()])
-    return bound, np.where(np.isfinite(bound), residual, np.inf), L, values
+            slopes[infinite] += np.where(risks[infinite] > NO_RISK, np.inf, 0.0)
+            mean = np.where(q > 0.0, q * slopes, 0.0).sum(axis=1)
+        else:
+            mean = np.vecdot(q, slopes)
+        residual = np.maximum(mean - slopes.min(axis=1), 0.0) / np.maximum(bound, 1.0)
+    return np.array((bound, np.where(np.isfinite(bound), residual, np.inf), L, divergence.values(T)))
 
 
 def _table(name: str, values: ArrayLike) -> np.ndarray:

@@ -1,42 +1,51 @@
-"""Many small problems at once: the search of :mod:`.search` on arrays with one row per problem.
+"""Many small problems at once: the search of :mod:`.search` on arrays whose last axis are the problems.
 
-The proof is the same. A row that it does not close at once, or that has several minima of nearly the same bound, is
-handed to the search for one problem.
+The proof is the same. First points are at the levels where classifiers get weight: between two of them a line costs no
+search. A problem that is not closed at once, or that has several minima of nearly the same bound, is handed to the
+search for one problem.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from pacb_models.distances.checks import concave_inverse, elementwise
-from pacb_models.divergences import Divergence
+from pacb_models.divergences import Budget, Divergence
+from pacb_models.divergences.chi_squared import count_true
 from pacb_models.divergences.frontiers import Frontier, Lines
+from pacb_models.numerics.elementwise import Numbers
 from pacb_models.solution import LocalMinimum
-from pacb_models.solving.many import BatchOutcome, ProblemBatch
+from pacb_models.solving.many import BLOCK, BatchOutcome, ProblemBatch
 
-from .search import AT
+from .search import CLOSE, interpolated
 
 GAP = Frontier.gap
-#: Numbers of a block of rows whose temporary arrays stay in the processor's cache.
-_BLOCK = 32_768
 
 
 class Net(NamedTuple):
-    """First points, around the coordinate that the prior's exchange rate asks for, and those around the best turn."""
+    """First points, as steps from each risk to the next and multiples of the largest, and multiples of the level of the
+    best turn."""
 
-    coarse: np.ndarray
+    steps: np.ndarray
+    factors: np.ndarray
     ladder: np.ndarray
 
 
-def _net(points: int, steps: np.ndarray) -> Net:
-    return Net(np.linspace(-3.5, 4.0, points), np.concatenate((-steps[::-1], AT, steps)))
+def _net(steps: list[float], factors: np.ndarray, rungs: np.ndarray) -> Net:
+    return Net(np.array(steps), np.exp(factors), np.exp(np.concatenate((-rungs[::-1], [0.0], rungs))))
 
 
-#: A wide net for all rows, and a fine one for those that it leaves open.
-_NETS = (_net(16, 3e-6 * 7.0 ** np.arange(6.0)), _net(121, 3e-6 * 2.0 ** np.arange(16.0)))
+#: A wide net for all rows, and for those that it leaves open a fine one, finest where a classifier has just got weight.
+_NETS = (
+    _net([0.0], np.linspace(0.0, 4.0, 9), 2e-6 * 4.0 ** np.arange(9.0)),
+    _net(
+        [0.0, 1e-4, 1e-3, 0.01, 0.05, 0.12, 0.25, 0.45, 0.7], np.linspace(0.0, 32.0, 129), 5e-7 * 2.0 ** np.arange(20.0)
+    ),
+)
 #: Rounds of interpolation after which a turn that has not settled leaves its row to the search for one problem.
 _ROUNDS = 40
 #: Classifiers with a smaller prior weight are left to it too, and rows with risks closer to the smallest one.
@@ -49,13 +58,11 @@ def minimise(batch: ProblemBatch) -> BatchOutcome | None:
     if not together or float(np.min(batch.prior)) < _LEAST_PRIOR or not concave_inverse(batch.distance_function):
         return None
     count, size = batch.risks.shape
-    prior = np.broadcast_to(batch.prior, (count, size)).copy()
-    result = BatchOutcome(prior, np.zeros(count), np.zeros(count, dtype=np.intp), np.ones(count, dtype=bool), {})
-    length = max(1, _BLOCK // size)
-    gaps = batch.risks - batch.risks.min(axis=1, keepdims=True)
-    ours = ~((gaps > 0.0) & (gaps < _LEAST_GAP)).any(axis=1)
+    numbers = np.zeros(count), np.zeros(count, dtype=np.intp), np.ones(count, dtype=bool)
+    result = BatchOutcome(np.empty((count, size)), *numbers, {})
+    length = max(1, BLOCK // size)
     for net in _NETS:
-        left = (result.unsettled & ours).nonzero()[0]
+        left = result.unsettled.nonzero()[0]
         for start in range(0, left.size, length):
             rows = left[start : start + length]
             with np.errstate(all="ignore"):
@@ -74,120 +81,131 @@ class _Rows:
         self.distance, self.divergence = elementwise(batch.distance_function), batch.divergence_function
         self.c = batch.coefficient[part]
         prior = batch.prior if batch.prior.ndim == 1 else batch.prior[part]
-        self.frontiers = self.divergence.row_frontiers(batch.risks[part], prior)
+        self.frontiers = self.divergence.row_frontiers(batch.risks[part], prior, batch.uniform_prior)
         self.least = self.frontiers.least
 
     def outcome(self) -> BatchOutcome:
-        count = self.c.size
-        start = self.bound_at(self.frontiers.start, np.ones(count))
-        at_least = self.bound_at(np.zeros(count), np.ones(count))
-        flat = at_least >= start
-        slope = self._rate_at_prior()
-        z = np.log(np.clip(slope, 1e-3 / self.frontiers.spread, 1e9 / self.frontiers.spread))[:, None] + self.net.coarse
-        coarse = self.frontiers.lines(z)
-        balance = self.balance(coarse)
-        row, place = ((balance[:, :-1] < 0.0) & (balance[:, 1:] >= 0.0)).nonzero()
-        turn, settled = self._roots(row, z[row, place], z[row, place + 1], balance[row, place], balance[row, place + 1])
-        found = self.frontiers.lines(turn, row)
-        ends, falling = self._ends(row[found.x <= 0.0])
-        row, turn = np.append(row, ends), np.append(turn, falling[ends])
-        settled = np.append(settled, np.ones(ends.size, dtype=bool))
-        found = self.frontiers.lines(turn, row)
-        bound = self.bound_at(found.x, found.T, row)
+        last, budget = self.frontiers.last, self.divergence.size_budget(1.0, self.c, 1)
+        linear = self.distance.affine and not np.any(budget.bend)
+        found = self._along_one_line(budget) if linear else self._along_polygon(budget)
+        return found._replace(unsettled=found.unsettled | ((last > 0.0) & (last < _LEAST_GAP)))
+
+    def _along_polygon(self, budget: Budget) -> BatchOutcome:
+        """The best turns, and the proof that no vertex is below; ``budget`` is that of the prior."""
+        frontiers, count = self.frontiers, self.c.size
+        below, level, coarse = frontiers.net(self.net.steps, self.net.factors)
+        balance = self.balance(Lines(*(values[:-1] for values in coarse)))
+        # From the last level on all weight is on the smallest risk.
+        last = frontiers.ties * self.net.steps.size, frontiers.sets
+        place, row = ((balance[1:] < 0.0) & (balance[:-1] >= 0.0)).nonzero()
+        before = place >= last[0][row]
+        place, row = place[before], row[before]
+        sums = frontiers.table[:, below[place], row]
+        low, high = ((-np.log(level[at]), balance[at]) for at in ((place + 1, row), (place, row)))
+        turn, settled = self._roots(row, sums, low, high)
+        unknown, found = row[~settled], frontiers.on_segment(np.exp(-turn), *sums)
+        ends = ((balance[last] < 0.0) & (frontiers.last > 0.0)).nonzero()[0]
+        row, turn = np.append(row, ends), np.append(turn, 1.0 - np.log(frontiers.last[ends]))
+        x, size = np.append(found.x, np.zeros(ends.size)), np.append(found.T, coarse.T[last][ends])
+        bound = self.bound_at(x, size, row)
+        if self.distance.below_one:
+            # A bound that is one at the end does not fall there.
+            kept = (x > 0.0) | (bound < 1.0)
+            row, turn, x, size, bound = row[kept], turn[kept], x[kept], size[kept], bound[kept]
         best, others = _best_of_rows(row, bound, count)
-        at_end = (coarse.x[:, -1] <= 0.0) & np.isin(np.arange(count), row[found.x <= 0.0])
-        unsettled = (best < 0) | (balance[:, 0] >= 0.0) | ((balance[:, -1] < 0.0) & ~at_end)
-        unsettled[row[~settled]] = True
+        unsettled = (best < 0) | ~(balance[-1] < 0.0)
+        unsettled[unknown] = True
         # A row without a turn has the last entry, whatever that is.
         z_best, smallest = np.append(turn, 0.0)[best], np.append(bound, 0.0)[best] * (1.0 - GAP)
-        unsettled |= self._open(coarse, self.frontiers.lines(z_best[:, None] + self.net.ladder), smallest)
-        z_best[flat], smallest[flat] = -math.inf, start[flat] * (1.0 - GAP)
-        posterior = self.frontiers.posteriors(z_best)
-        looked_at = np.full(count, self.net.coarse.size + self.net.ladder.size)
-        minima = self._minima(row, others, bound, found, turn)
-        return BatchOutcome(posterior, smallest, looked_at, unsettled & ~flat, minima)
+        rungs = np.maximum(np.exp(-z_best), frontiers.last) * self.net.ladder[:, None]
+        # The last vertex is where the frontier ends.
+        at_end = self.divergence.size_budget(coarse.T[last], self.c, 1).value
+        unsettled |= self._open(level, coarse, rungs, smallest) | ~self.distance.reaches(self.least, at_end, smallest)
+        self._prior_is_optimal(budget.value, unsettled, z_best, smallest)
+        looked_at = np.full(count, len(level) + self.net.ladder.size)
+        minima = self._minima(others, row, turn, bound, x, size)
+        return BatchOutcome(frontiers.posteriors(z_best), smallest, looked_at, unsettled, minima)
 
-    def _ends(self, known: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The rows whose bound still falls where all weight comes to rest on the smallest risk, and coordinates there;
-        without those in which that end is known."""
-        y = self.frontiers.y
-        second = np.where(y > 0.0, y, np.inf).min(axis=1)
-        alike = np.isinf(second)
-        z = -np.log(np.where(alike, 1.0, second))
-        line = self.frontiers.lines(z[:, None])
-        falls = self.balance(line)[:, 0] < 0.0
-        if self.distance.below_one:
-            falls &= self.bound_at(line.x[:, 0], line.T[:, 0]) < 1.0
-        falls[known] = falls[alike] = False
-        return falls.nonzero()[0], z + 1.0
+    def _along_one_line(self, budget: Budget) -> BatchOutcome:
+        """The minima of linear functions, which are the same along the line: its ends are the vertices."""
+        _, r_L, r_b = self.distance.slopes(self.least, budget.value)
+        level, line = self.frontiers.at_slope(r_L / (r_b * budget.slope))
+        first = np.minimum(line.x + (line.T - 1.0) / line.slope, self.frontiers.start)
+        bound = self.bound_at(line.x, line.T)
+        ends = self.bound_at(first, np.ones(level.size)), self.bound_at(0.0, line.T + line.slope * line.x)
+        smallest = np.minimum(bound, np.minimum(*ends)) * (1.0 - GAP)
+        posterior, looked_at = self.frontiers.posteriors(-np.log(level)), np.ones(level.size, dtype=np.intp)
+        return BatchOutcome(posterior, smallest, looked_at, ~(smallest >= bound * (1.0 - 2.0 * GAP)), {})
 
-    def bound_at(self, x: np.ndarray, size: np.ndarray, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+    def _prior_is_optimal(self, budget: np.ndarray, unsettled: np.ndarray, z: np.ndarray, smallest: np.ndarray) -> None:
+        """Settle the rows in which no posterior has a smaller bound than the prior: even without risk it has none."""
+        rows = self.distance.reaches(self.least, budget, smallest).nonzero()[0]
+        if rows.size:
+            start = self.bound_at(self.frontiers.start[rows], np.ones(rows.size), rows)
+            flat = self.bound_at(0.0, np.ones(rows.size), rows) >= start
+            rows = rows[flat]
+            unsettled[rows], z[rows], smallest[rows] = False, -math.inf, start[flat] * (1.0 - GAP)
+
+    def bound_at(self, x: Numbers, size: np.ndarray, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
         L = np.minimum(self.least[rows] + x, 1.0)
         return np.asarray(self.distance.invert(L, self.divergence.size_budget(size, self.c[rows], 1).value))
 
-    def balance(self, lines: Lines, rows: np.ndarray | None = None) -> np.ndarray:
-        c, least = (self.c[:, None], self.least[:, None]) if rows is None else (self.c[rows], self.least[rows])
-        budget = self.divergence.size_budget(lines.T, c, 1)
-        return np.asarray(self.distance.balance(least + lines.x, budget.value, lines.slope * budget.slope))
+    def balance(self, lines: Lines, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+        budget = self.divergence.size_budget(lines.T, self.c[rows], 1)
+        return np.asarray(self.distance.balance(self.least[rows] + lines.x, budget.value, lines.slope * budget.slope))
 
-    def _rate_at_prior(self) -> np.ndarray:
-        budget = self.divergence.size_budget(np.ones(self.c.size), self.c, 1)
-        r = self.distance.derivatives(np.minimum(self.least + self.frontiers.start, 1.0), budget.value)
-        return np.nan_to_num(r.L / (r.b * budget.slope), nan=0.0, posinf=1e300)
-
-    def _roots(
-        self, row: np.ndarray, low: np.ndarray, high: np.ndarray, at_low: np.ndarray, at_high: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Where the balance is zero, by regula falsi with the Illinois rule, and which of the places settled."""
-        result, settled = low.copy(), np.zeros(row.size, dtype=bool)
-        active, side, last = np.arange(row.size), np.zeros(row.size), np.full(row.size, np.inf)
+    def _roots(self, row: np.ndarray, sums: np.ndarray, *ends: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Where the balance is zero between two coordinates with their balances, and which of the places settled; as
+        in the search for one problem."""
+        z, values = map(list, zip(*ends))
+        (low, high), turn, settled = z, np.full(row.size, np.nan), np.zeros(row.size, dtype=bool)
         for _ in range(_ROUNDS):
-            if not active.size:
+            new, last = interpolated(values, z)[0], turn
+            close = np.abs(new - last) <= CLOSE * np.maximum(np.abs(last), 1.0)
+            new = np.where(close | ((new > low) & (new < high)), new, 0.5 * (low + high))
+            turn = np.where(settled, last, new)
+            settled |= close
+            if settled.all():
                 break
-            z = low + (high - low) * at_low / (at_low - at_high)
-            # The error of the next step would be of the order of this one's times the one's before.
-            done = np.abs(z - last) <= 1e-14 * np.maximum(np.abs(z), 1.0)
-            z = np.where(done | ((z > low) & (z < high)), z, 0.5 * (low + high))
-            result[active], settled[active] = z, done
-            if done.any():
-                on = ~done
-                active, row, low, high, side = active[on], row[on], low[on], high[on], side[on]
-                at_low, at_high, z = at_low[on], at_high[on], z[on]
-                if not active.size:
-                    continue
-            value = self.balance(self.frontiers.lines(z, row), row)
+            value = self.balance(self.frontiers.on_segment(np.exp(-turn), *sums), row)
             falling = value < 0.0
-            at_high = np.where(falling, np.where(side < 0.0, 0.5 * at_high, at_high), value)
-            at_low = np.where(falling, value, np.where(side > 0.0, 0.5 * at_low, at_low))
-            low, high, side = np.where(falling, z, low), np.where(falling, high, z), np.where(falling, -1.0, 1.0)
-            last = z
-        return result, settled
+            low, high = np.where(falling, turn, low), np.where(falling, high, turn)
+            z, values = [*z[-2:], turn], [*values[-2:], value]
+        return turn, settled
 
-    def _open(self, coarse: Lines, ladder: Lines, smallest: np.ndarray) -> np.ndarray:
-        """The rows in which a vertex of the polygon is below the smallest bound."""
-        count = self.c.size
-        x, size, slope = (np.hstack(pair) for pair in zip(coarse[:3], ladder[:3]))
-        order = np.argsort(slope, axis=1)
-        x, size, slope = (np.take_along_axis(values, order, 1) for values in (x, size, slope))
-        zero, one = np.zeros((count, 1)), np.ones((count, 1))
-        x = np.hstack((self.frontiers.start[:, None], x, zero))
-        size, slope = np.hstack((one, size)), np.hstack((zero, slope))
-        across = x[:, :-1] - x[:, 1:]
-        ahead = (size[:, 1:] - size[:, :-1] - slope[:, :-1] * across[:, :-1]) / (slope[:, 1:] - slope[:, :-1])
-        ahead = np.hstack((np.fmin(np.fmax(ahead, 0.0), across[:, :-1]), zero))
-        L = np.minimum(self.least[:, None] + x[:, 1:] + ahead, 1.0)
-        budget = self.divergence.size_budget(size + slope * (across - ahead), self.c[:, None], 1).value
-        return np.any(~self.distance.reaches(L, budget, smallest[:, None]), axis=1)
+    def _open(self, level: np.ndarray, coarse: Lines, rungs: np.ndarray, smallest: np.ndarray) -> np.ndarray:
+        """The rows in which a vertex of the polygon is below the smallest bound.
 
-    def _minima(
-        self, row: np.ndarray, others: np.ndarray, bound: np.ndarray, found: Lines, z: np.ndarray
-    ) -> dict[int, tuple[LocalMinimum, ...]]:
+        Where there are rungs their lines are the polygon's, elsewhere those of the first points and of the prior.
+        """
+        every, sets = coarse[:3], self.frontiers.sets
+        before, after = count_true(level < rungs[0]) - 1, count_true(level <= rungs[-1])
+        number = np.arange(len(level))[:, None]
+        open_ = self._below(every, smallest) & (level > 0.0) & ((number < before) | (number >= after))
+        # Past the last line is that of the smallest risk.
+        past = (before < 0) | (level[before, sets] == 0.0)
+        ends = (np.where(past, end, values[before, sets]) for values, end in zip(every, (0.0, 1.0, np.inf)))
+        parts = zip(ends, self.frontiers.lines(rungs), (values[after, sets] for values in every))
+        return np.asarray(open_.any(axis=0) | self._below([np.vstack(rows) for rows in parts], smallest).any(axis=0))
+
+    def _below(self, lines: Sequence[np.ndarray], smallest: np.ndarray) -> np.ndarray:
+        """Whether the bound where each line meets the next one, nearer to the prior, is below the smallest."""
+        (x, size, slope), (x_next, size_next, slope_next) = (
+            (values[:-1] for values in lines),
+            (values[1:] for values in lines),
+        )
+        across = x_next - x
+        ahead = np.fmin(np.fmax((size - size_next - slope_next * across) / (slope - slope_next), 0.0), across)
+        budget = self.divergence.size_budget(size_next + slope_next * (across - ahead), self.c, 1).value
+        return ~self.distance.reaches(np.minimum(self.least + x + ahead, 1.0), budget, smallest)
+
+    def _minima(self, others: np.ndarray, row: np.ndarray, *found: np.ndarray) -> dict[int, tuple[LocalMinimum, ...]]:
         minima: dict[int, tuple[LocalMinimum, ...]] = {}
-        for k in others[np.argsort(bound[others])].tolist():
-            number = int(row[k])
-            support = int(np.count_nonzero(self.frontiers.y[number] < math.exp(-z[k])))
-            value = self.divergence.value_of_size(float(found.T[k]))
-            one = LocalMinimum(float(bound[k]), float(self.least[number] + found.x[k]), value, support)
+        numbers = zip(row[others].tolist(), *(values[others].tolist() for values in found))
+        for number, z, bound, x, size in sorted(numbers, key=lambda one: one[2]):
+            support = int(np.count_nonzero(self.frontiers.y[number] < math.exp(-z)))
+            value = self.divergence.value_of_size(size)
+            one = LocalMinimum(bound, float(self.least[number]) + x, value, support)
             minima[number] = (*minima.get(number, ()), one)
         return minima
 

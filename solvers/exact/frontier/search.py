@@ -437,9 +437,9 @@ def enclosing(row: np.ndarray, i: int) -> list[float]:
     return [*values[:k], *values[k + 2 :], *values[k : k + 2]]
 
 
-def interpolated(values: list[float], z: list[float]) -> tuple[float, float]:
+def interpolated(values: list[Any], z: list[Any]) -> tuple[Any, Any]:
     """Where the parabola in the value through the last three points is at value zero, and where the straight line
-    through the last two is; NaN when values repeat. Two points have a straight line only.
+    through the last two is; NaN when values repeat. Two points have a straight line only. Numbers, or arrays.
     """
     b, c, zb, zc = values[-2], values[-1], z[-2], z[-1]
     try:
