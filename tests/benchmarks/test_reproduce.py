@@ -419,7 +419,7 @@ def test_output_must_be_a_directory(tmp_path, capsys):
 
 
 def test_same_seed_same_files(tmp_path, capsys):
-    names = ["bounds", "data", "headline", "ccp-iterates"]
+    names = ["bounds", "data", "ccp-iterates"]
     for out in ("one", "two"):
         assert run(*names, "--out", tmp_path / out) == 0
     one, two = files_below(tmp_path / "one"), files_below(tmp_path / "two")
