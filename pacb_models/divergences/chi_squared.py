@@ -46,6 +46,9 @@ class ChiSquared(Renyi):
     def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
         return (super().frontier if risks.size > MANY else self.sorted_frontier)(risks, prior, uniform)
 
+    def summed_frontier(self, risks: np.ndarray, prior: np.ndarray) -> Frontier:
+        return super().frontier(risks, prior, False)
+
     def sorted_frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
         return SortedFrontier(risks, prior, uniform) if self.rooted else super().frontier(risks, prior, uniform)
 
@@ -99,8 +102,7 @@ def on_segment(level: Numbers, y: Numbers, P: Numbers, S: Numbers, M: Numbers, R
 
 
 def level_of(square: Numbers, y: Numbers, P: Numbers, S: Numbers, M: Numbers, R: Numbers, W: Numbers) -> Numbers:
-    r"""The level μ with :math:`\sum_i p_i (\mu - y_i)_+^2` a number, from the sums at the risk below it: a quadratic
-    equation."""
+    r"""The level μ with :math:`\sum_i p_i (\mu - y_i)_+^2` a given square, from the sums at the risk below it."""
     missing = square - W
     return y + missing / (M + (M * M + P * missing) ** 0.5)
 
@@ -129,9 +131,6 @@ class SortedFrontier(PowerFrontier):
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
         mass = float(self.table[1, -self.above - 1])
         return (float(self.table[2, -1]), 1.0), (0.0, max(1.0 / math.sqrt(mass), 1.0))
-
-    def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
-        return self._shares(strength, y)
 
     @property
     def last(self) -> float:
