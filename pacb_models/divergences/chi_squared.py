@@ -125,16 +125,14 @@ class SortedFrontier(PowerFrontier):
         self.table = running_sums(self.ordered, weights)
         #: The same as numbers, faster to search one by one; only where making them takes no time.
         self.levels: Any = self.ordered.tolist() if risks.size <= SHORT else self.ordered
-        #: How many risks are above the smallest one.
-        self.above = np.count_nonzero(self.y)
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        mass = float(self.table[1, -self.above - 1])
+        mass = float(self.table[1, -self.higher - 1])
         return (float(self.table[2, -1]), 1.0), (0.0, max(1.0 / math.sqrt(mass), 1.0))
 
     @property
     def last(self) -> float:
-        return -math.log(self.ordered[-self.above])
+        return -math.log(self.ordered[-self.higher])
 
     def lines(self, z: np.ndarray) -> Lines:
         level = np.exp(-z)

@@ -117,12 +117,13 @@ class Search:
 
     def balance(self, line: Lines) -> Numbers:
         """Negative where the bound falls along the frontier."""
-        budget = self.budget(line.T, *self.numbers)
-        risk = self.frontier.least + line.x
+        x, size, slope, _ = line
+        value, rate, _ = self.budget(size, *self.numbers)
+        risk = self.frontier.least + x
         if self.frontier.least < 0.0:
             # Risks that were tilted, so that they stand for constraints.
             risk = np.maximum(risk, 0.0)
-        return self.distance.balance(risk, budget.value, line.slope * budget.slope)
+        return self.distance.balance(risk, value, slope * rate)
 
     def risks(self, x: np.ndarray) -> np.ndarray:
         risks: np.ndarray = np.minimum(self.frontier.least + x, 1.0)
@@ -401,8 +402,9 @@ class Search:
         )
 
     def _distinct(self) -> list[Turn]:
-        kept: list[Turn] = []
-        for turn in sorted(self.turns):
+        best, *others = sorted(self.turns)
+        kept = [best]
+        for turn in others:
             if all(abs(turn.L - other.L) > SAME * self.frontier.spread for other in kept):
                 kept.append(turn)
         return kept
