@@ -72,11 +72,11 @@ def running_sums(y: np.ndarray, p: np.ndarray) -> np.ndarray:
     table[0] = y
     table[1] = p
     np.multiply(p, y, out=table[2])
-    masses, means = table[1:3], table[3:5]
-    _accumulate(masses)
+    _accumulate(table[1:3])
     gaps = y[1:] - y[:-1]
-    np.multiply(masses[:, :-1], gaps, out=means[:, 1:])
-    _accumulate(means)
+    np.multiply(table[1, :-1], gaps, out=table[3, 1:])
+    np.multiply(table[2, :-1], gaps, out=table[4, 1:])
+    _accumulate(table[3:5])
     np.multiply(gaps, table[3, 1:] + table[3, :-1], out=table[5, 1:])
     _accumulate(table[5:])
     return table
