@@ -25,9 +25,9 @@ from pacb_models.solution import LocalMinimum, Outcome
 COARSE = np.linspace(-4.0, 4.0, 17)
 #: Points beyond the first or last one when the search has to go on there.
 FURTHER = np.array([0.5, 1.0, 2.0, 4.0])
-#: Points around a turn: tangents this close leave a gap of the square of their distance.
-FINEST = 1e-6
-LADDER = FINEST * np.concatenate((-(4.0 ** np.arange(9.0, -1.0, -1.0)), [0.0], 4.0 ** np.arange(10.0)))
+#: Points around a turn: tangents this close leave a gap of the square of their distance. Those around a guess will do
+#: for a turn that is nearly there.
+LADDER, NEARLY = 1e-6 * np.concatenate((-(4.0 ** np.arange(9.0, -1.0, -1.0)), [0.0], 4.0 ** np.arange(10.0))), 4e-6
 SHORT_LADDER = np.concatenate((-3e-6 * 6.0 ** np.arange(4.0, -1.0, -1.0), [0.0], 3e-6 * 6.0 ** np.arange(5.0)))
 AT = np.zeros(1)
 #: Between two lines closer than this a thinned frontier has nothing to add.
@@ -285,8 +285,7 @@ class Search:
 
     def _climb(self) -> None:
         """Add lines around the turns, close by and further away."""
-        # Around the guess there are some already.
-        places = [z for z in (turn.z for turn in self.turns) if z < math.inf and not abs(z - self.guess) <= FINEST]
+        places = [z for z in (turn.z for turn in self.turns) if z < math.inf and not abs(z - self.guess) <= NEARLY]
         if places:
             around = LADDER if self.exact and not self.frontier.costly else SHORT_LADDER
             self._insert(self.look(np.add.outer(places, around).ravel(), for_turns=False))
