@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -23,6 +24,8 @@ TIME_IS_OVER = "the time of the search is over"
 #: When the search of tests/fuzz.py has to end, in seconds since 1970.
 UNTIL = float(os.environ.get("PACB_FUZZ_UNTIL") or "inf")
 
+# Nothing of what collecting tests leaves is garbage: looking for some would take a quarter of that time.
+gc.disable()
 # One process per core already: BLAS threads on top of that only get into each other's way.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
@@ -101,6 +104,20 @@ def slowness() -> float:
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
+def gone(process: int) -> bool:
+    """Whether a process ends soon; one that nobody waits for counts as ended."""
+    stat = Path(f"/proc/{process}/stat")
+    deadline = time.monotonic() + 60.0
+    while time.monotonic() < deadline:
+        try:
+            if stat.read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
 @pytest.hookimpl(trylast=True)  # Hypothesis marks its tests in this hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Time limits are those of a quiet machine, and longer on a busy one.
@@ -113,6 +130,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         limit = own.args[0] if own is not None else float(item.config.getini("timeout") or 0)
         method = "signal" if item.get_closest_marker("hypothesis") is None else "thread"
         item.add_marker(pytest.mark.timeout(limit * slowness(), method=method), append=False)
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

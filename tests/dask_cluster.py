@@ -15,10 +15,11 @@ import psutil
 
 #: Imports Dask, and what workers train with, once; forked into every scheduler and worker.
 MOTHER = """
-import json, os, signal, sys
+import gc, json, os, signal, sys
 import sklearn.svm
 from distributed.cli import dask_scheduler, dask_worker
 
+gc.freeze()
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for line in sys.stdin:
     program, arguments, folder, variables = json.loads(line)

@@ -13,13 +13,18 @@ processors (seconds, iterations, residuals, zero or tiny) stand for any such fig
 up, not run, and those of :data:`TOO_LONG` only parsed. Blocks that load a data set are not run without ``PACB_DATA``,
 the directory of the raw files; their lines are printed. Exit status 1 and a message that names the line when something
 goes wrong.
+
+Without arguments, pages are read from standard input (see :func:`serve`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import difflib
+import gc
+import importlib
 import io
+import json
 import os
 import re
 import runpy
@@ -38,6 +43,9 @@ _LANGUAGES = ("python", "console", "sh", "text")
 _SUITES = "quick|hard|field|certify-optimum|paper|scaling"
 #: Commands that take minutes to hours.
 TOO_LONG = re.compile(rf"pacb (bench( --suite ({_SUITES}).*)?|reproduce( --out \S+| all .*)?|train all .*)$")
+
+#: A command that a shell would pass on as it is.
+_PLAIN = re.compile(r"pacb [^|<>&;$*\\\n]*")
 
 #: What may differ between two runs, and what stands for it.
 _VARIABLE = [
@@ -121,7 +129,7 @@ def run_console(block: Block) -> None:
 
 def run_command(command: str) -> str:
     """What a command prints on both streams; run in this process, which saves the imports, where that is the same."""
-    if command.startswith("pacb ") and not re.search(r"[|<>&;$*]", command):
+    if _PLAIN.fullmatch(command):
         return run_pacb(shlex.split(command)[1:])
     if re.fullmatch(r'python -c "[^"$`\\]*"', command):
         printed = io.StringIO()
@@ -174,6 +182,9 @@ def run_commands(block: Block) -> None:
 
         for line in lines:
             build_parser().parse_args(shlex.split(line)[1:])
+    elif all(_PLAIN.fullmatch(line) for line in lines):
+        for line in lines:
+            run_command(line)
     else:
         run_shell(block.text)
 
@@ -249,5 +260,27 @@ def run_page(page: Path, directory: Path) -> None:
         print(f"{page.name}: not run: line {', '.join(without)}")
 
 
+def serve() -> None:
+    """Run each page in a process forked from this one, so that what they import from others is imported once.
+
+    Lines of JSON name a page, its directory, and a file for what is printed; each is answered by the exit status.
+    """
+    for name in ("cvxpy", "matplotlib.figure", "pandas", "scipy.stats", "sklearn.ensemble", "sklearn.svm"):
+        importlib.import_module(name)
+    gc.freeze()  # or collecting garbage would copy all of it into each process
+    for line in sys.stdin:
+        page, directory, printed = map(Path, json.loads(line))
+        child = os.fork()
+        if child == 0:
+            with open(os.devnull) as nothing, open(printed, "w") as file:
+                for source, stream in ((nothing, 0), (file, 1), (file, 2)):
+                    os.dup2(source.fileno(), stream)
+            sys.exit(run_page(page, directory))
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+
+
 if __name__ == "__main__":
-    run_page(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve())
+    if sys.argv[1:]:
+        run_page(*(Path(argument).resolve() for argument in sys.argv[1:]))
+    else:
+        serve()

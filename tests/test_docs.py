@@ -33,17 +33,29 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-#: -P: a script's folder comes first on the path, and tests/pacb_models is not the package.
-RUN_PAGE = [sys.executable, "-P", ROOT / "tests" / "run_page.py"]
+@pytest.fixture(scope="module")
+def run_page(raw_files, tmp_path_factory):
+    """Run the code of a page; the exit status, and what it printed."""
+    # -P: a script's folder comes first on the path, and tests/pacb_models is not the package.
+    command = [sys.executable, "-P", ROOT / "tests" / "run_page.py"]
+    variables = {**os.environ, "PACB_DATA": str(raw_files)} if raw_files else os.environ
+    printed = tmp_path_factory.mktemp("printed") / "printed"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=variables, **pipes) as serving:
+
+        def run(page, directory):
+            print(json.dumps([str(page), str(directory), str(printed)]), file=serving.stdin, flush=True)
+            return int(serving.stdout.readline()), printed.read_text()
+
+        yield run
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "```" in page.read_text()], ids=name_of)
-def test_code_of_the_page_runs(page, tmp_path, raw_files, without_raw_files):
-    variables = {**os.environ, "PACB_DATA": str(raw_files)} if raw_files else os.environ
-    done = subprocess.run([*RUN_PAGE, page, tmp_path], env=variables, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    if "not run" in done.stdout:
-        without_raw_files(done.stdout.strip())
+def test_code_of_the_page_runs(page, tmp_path, run_page, without_raw_files):
+    status, printed = run_page(page, tmp_path)
+    assert status == 0, printed
+    if without := re.search(rf"^{page.name}: not run: .*", printed, re.MULTILINE):
+        without_raw_files(without[0])
 
 
 @pytest.mark.parametrize(
@@ -58,12 +70,11 @@ def test_code_of_the_page_runs(page, tmp_path, raw_files, without_raw_files):
         ("```perl\nprint 1\n```\n", "'perl' is not run by anything"),
     ],
 )
-def test_a_page_that_is_wrong_is_noticed(text, complaint, tmp_path):
+def test_a_page_that_is_wrong_is_noticed(text, complaint, tmp_path, run_page):
     page = tmp_path / "page.md"
     page.write_text(text)
-    done = subprocess.run([*RUN_PAGE, page, tmp_path], capture_output=True, text=True)
-    assert done.returncode == 1
-    assert complaint in done.stderr
+    status, printed = run_page(page, tmp_path)
+    assert status == 1 and complaint in printed
 
 
 def test_the_solver_of_the_page_can_be_installed(tmp_path):

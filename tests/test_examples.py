@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-import subprocess
+import runpy
 import sys
 from pathlib import Path
 
@@ -18,13 +18,19 @@ pytestmark = pytest.mark.outside
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 
 
-def run(name, *arguments, cwd):
-    done = subprocess.run(
-        [sys.executable, EXAMPLES / name, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stderr
-    assert not done.stderr
-    return done.stdout
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """What a script prints; in this process, which saves its imports. As a program it is run from the wheel."""
+
+    def printed(name, *arguments):
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setattr(sys, "argv", [name, *map(str, arguments)])
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+        out, err = capsys.readouterr()
+        assert not err
+        return out
+
+    return printed
 
 
 def test_every_example_is_tested():
@@ -32,8 +38,8 @@ def test_every_example_is_tested():
     assert named == {path.name for path in EXAMPLES.glob("*.py")}
 
 
-def test_benchmark_your_solver(tmp_path):
-    lines = run("benchmark_your_solver.py", cwd=tmp_path).splitlines()[1:]
+def test_benchmark_your_solver(run):
+    lines = run("benchmark_your_solver.py").splitlines()[1:]
     rows = [line.split() for line in lines]
     assert len(rows) == 12
     for distance, solver, optimal, correct, gap, _ in rows:
@@ -52,26 +58,26 @@ def test_your_solver_is_taken_by_its_file(tmp_path, capsys):
     assert "exponentiated-gradient  optimal" in capsys.readouterr().out
 
 
-def test_certify_your_classifiers(tmp_path):
-    printed = run("certify_your_classifiers.py", cwd=tmp_path)
+def test_certify_your_classifiers(run):
+    printed = run("certify_your_classifiers.py")
     assert "With probability at least 0.95 over the 228 held-out examples" in printed
     bounds = [float(bound) for bound in re.findall(r"held-out error [\d.]+, certified ([\d.]+)", printed)]
     assert len(bounds) == 5 and bounds == sorted(bounds) and bounds[0] < 0.1
     assert f"probability at most {re.search(r'certified ([0-9.]+)', printed)[1]}" in printed
 
 
-def test_certify_your_own_table(tmp_path):
+def test_certify_your_own_table(run, tmp_path):
     from sklearn.datasets import load_wine
 
     load_wine(as_frame=True).frame.to_csv(tmp_path / "wine.csv", index=False)
-    printed = run("certify_your_classifiers.py", "wine.csv", "--target", "target", cwd=tmp_path)
+    printed = run("certify_your_classifiers.py", "wine.csv", "--target", "target")
     assert "over the 71 held-out examples" in printed
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_compare_divergences(tmp_path, own):
+def test_compare_divergences(run, tmp_path, own):
     (tmp_path / "risks.csv").write_text("name,risk,prior\na,0.1,0.5\nb,0.2,0.25\nc,0.05,0.25\n")
-    printed = run("compare_divergences.py", *(["risks.csv", "--m", 300] if own else []), cwd=tmp_path)
+    printed = run("compare_divergences.py", *(["risks.csv", "--m", 300] if own else []))
     rows = [line for line in printed.splitlines() if re.match(r"(chi2|Rényi|KL)", line)]
     assert len(rows) == 6
     for row in rows:

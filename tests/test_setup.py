@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -122,9 +123,12 @@ def names_of(declared, *extras):
     return {canonicalize_name(name) for extra in extras for r in declared[extra] for name in (r.name, *r.extras)}
 
 
+packages_distributions = cache(metadata.packages_distributions)
+
+
 def undeclared_imports(folder, allowed):
     """What files of a folder import without being allowed to."""
-    distributions = metadata.packages_distributions()
+    distributions = packages_distributions()
     own = {*PACKAGES, "tests", "conftest"} | {path.stem for path in (ROOT / "tools").glob("*.py")}
     for path in sources(folder):
         for name in set(imported_names(path)) - own - set(sys.stdlib_module_names):

@@ -19,7 +19,9 @@ shared by ``math`` (one risk) and ``numpy`` (arrays) through ``lib``.
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterable
 from decimal import Decimal
 from functools import lru_cache
 from types import SimpleNamespace
@@ -48,6 +50,7 @@ ARRAY = SimpleNamespace(
 )
 
 EPSILON = 2.0**-52
+_FEW = 11  # so many tails are computed faster one by one
 _NEGLIGIBLE = 38.0  # exp(-38) is below half a unit in the last place of one
 _HALF_LOG_TWO_PI = Decimal("0.91893853320467274178032973640561763986")
 
@@ -108,17 +111,25 @@ class Tail(NamedTuple):
     rounding: Numbers
 
 
-def tail(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any) -> Tail:
-    """The tail of Binomial(m, l) at 0 < k < m where k - 1 < m l, so that it is a lower one; c is 1 - l."""
+def tail(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any, log_prefactor: Numbers = None) -> Tail:
+    """The tail of Binomial(m, l) at 0 < k < m where k - 1 < m l, so that it is a lower one; c is 1 - l.
+
+    Who needs several of the same counts computes the :func:`prefactor` once.
+    """
     exponent = _exponent(k, m, l, c, lib)
     # Measured against sixty digits: 2 (1 + exponent) units for the mass, 2 + 0.1 sd for the ratio.
     rounding = EPSILON * (8.0 + 3.0 * exponent + 0.3 * lib.sqrt(m * l * c))
-    log_prefactor = _prefactor_of_one(k, m) if lib is SCALAR else _log_prefactor(k, m, lib)
+    if log_prefactor is None:
+        log_prefactor = prefactor(k, m, lib)
     return Tail(log_prefactor - exponent, below(k, m, l, c, lib), rounding)
 
 
-def _log_prefactor(k: Numbers, m: Numbers, lib: Any) -> Numbers:
+def prefactor(k: Numbers, m: Numbers, lib: Any) -> Numbers:
     """ln P(B = k) at the risk k/m."""
+    return _prefactor_of_one(k, m) if lib is SCALAR else _log_prefactor(k, m, lib)
+
+
+def _log_prefactor(k: Numbers, m: Numbers, lib: Any) -> Numbers:
     errors = stirling_error(m, lib) - stirling_error(k, lib) - stirling_error(m - k, lib)
     return errors + 0.5 * lib.log(m / (k * (m - k))) - float(_HALF_LOG_TWO_PI)
 
@@ -169,6 +180,9 @@ def _sum_over_last(j: Numbers, m: Numbers, odds: Numbers, lib: Any) -> Numbers:
 
 def tails_at(k: Numbers, m: float, l: Numbers) -> Tail:
     """The tails of an array of counts, at one risk or one each; k - 1 < m l for each, k = 0 is allowed, k = m not."""
+    if 0 < k.size <= _FEW:
+        risks = l.tolist() if isinstance(l, np.ndarray) and l.ndim else itertools.repeat(float(l))
+        return joined(tail_of_one(each, m, risk) for each, risk in zip(k.tolist(), risks))
     without = k == 0.0
     risk = np.where(without, 0.5, l)
     at = tail(np.maximum(k, 1.0), np.where(without, 3.0, m), risk, 1.0 - risk, ARRAY)
@@ -180,3 +194,16 @@ def tails_at(k: Numbers, m: float, l: Numbers) -> Tail:
         np.where(without, 0.0, at.below),
         np.where(without, EPSILON * (2.0 - 2.0 * log_mass), at.rounding),
     )
+
+
+def tail_of_one(k: float, m: float, l: float) -> Tail:
+    """The tail of one count."""
+    if k > 0.0:
+        return tail(k, m, l, 1.0 - l, SCALAR)
+    log_mass = m * math.log1p(-l)
+    return Tail(log_mass, 0.0, EPSILON * (2.0 - 2.0 * log_mass))
+
+
+def joined(tails: Iterable[Tail]) -> Tail:
+    """The tails of single counts as one of arrays."""
+    return Tail(*(np.array(part) for part in zip(*tails, strict=True)))

@@ -8,7 +8,6 @@ smallest box.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,13 +16,12 @@ from numpy.typing import NDArray
 
 from ..numerics.common_risk import Total
 from ..numerics.common_risk import common_risk as root
-from .binomial import EPSILON, SCALAR, Tail, tail, tails_at
+from .binomial import Tail, joined, tail_of_one, tails_at
 from .scores import Array, Spread, TieSplit
 
 _CLOSE = 1e-7  # the bound is off by its square
 _NOTHING = Total(-math.inf, 0.0, 0.0, 0.0)
-_BEYOND = Tail(0.0, math.inf, 0.0)
-_FEW = 11  # so many tails are computed faster one by one
+_FEW = 11  # tails that are computed one by one, as far as they are needed
 
 
 class CommonRisk(NamedTuple):
@@ -139,17 +137,10 @@ def _tails_up_to(keys: Array, m: float, l: float, reach: float) -> Tail:
     """The tails of ascending counts at one risk, up to the last that may have P(B < k) below ``reach``."""
     few: list[Tail] = []
     for k in keys[:_FEW].tolist():
-        few.append(at := _tail_of_one(k, m, l))
+        few.append(at := tail_of_one(k, m, l))
         if (1.0 + at.below) * math.exp(at.log_mass) >= reach:  # P(B <= k)
-            return _joined(few)
-    return tails_at(keys, m, l) if keys.size > _FEW else _joined(few)
-
-
-def _tail_of_one(k: float, m: float, l: float) -> Tail:
-    if k > 0.0:
-        return tail(k, m, l, 1.0 - l, SCALAR)
-    log_mass = m * math.log1p(-l)
-    return Tail(log_mass, 0.0, EPSILON * (2.0 - 2.0 * log_mass))
+            return joined(few)
+    return tails_at(keys, m, l) if keys.size > _FEW else joined(few)
 
 
 def _positive_from(scoring: TieSplit | Spread, at: Tail) -> Array:
@@ -195,13 +186,9 @@ class _Sums:
 
 
 def _tails(keys: Array, m: float, l: float) -> Tail:
-    """The tails of counts at one risk; few are done faster one by one. P(B < k) is infinite where k - 1 >= m l."""
-    if keys.size <= _FEW:
-        return _joined(_tail_of_one(k, m, l) if k - 1.0 < m * l else _BEYOND for k in keys.tolist())
+    """The tails of counts at one risk; P(B < k) is infinite where k - 1 >= m l."""
     lower = keys - 1.0 < m * l
     at = tails_at(np.where(lower, keys, 0.0), m, l)
+    if lower.all():
+        return at
     return at._replace(log_mass=np.where(lower, at.log_mass, 0.0), below=np.where(lower, at.below, np.inf))
-
-
-def _joined(tails: Iterable[Tail]) -> Tail:
-    return Tail(*(np.array(part) for part in zip(*tails, strict=True)))

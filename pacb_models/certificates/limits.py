@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..numerics.binary_kl import kl_inverse
 from ..numerics.elementwise import Numbers
 from ..validation import all_or_refuse, real_numbers
-from .binomial import ARRAY, EPSILON, SCALAR, tail
+from .binomial import ARRAY, EPSILON, SCALAR, prefactor, tail
 from .counts import check_counts
 
 _BLOCK = 1024  # limits whose nodes stay in the processor's cache
@@ -133,9 +133,9 @@ def _start(k: Numbers, m: Numbers, e: Numbers, lib: Any) -> tuple[Numbers, Numbe
 def _root(k: Numbers, m: Numbers, e: Numbers, share: float, lib: Any) -> tuple[Numbers, Numbers]:
     """The root and its complement, both rounded up."""
     l, c = _start(k, m, e, lib)
-    log_level = lib.log(e)
+    constants = lib.log(e), prefactor(k, m, lib)
     for _ in range(_MOST_STEPS):
-        step, excess, error = _halley(k, m, l, c, log_level, share, lib)
+        step, excess, error = _halley(k, m, l, c, *constants, share, lib)
         l, c = _moved(l, c, step, lib)
         if lib.largest(abs(excess)) < _LAST_STEP:
             break
@@ -144,13 +144,13 @@ def _root(k: Numbers, m: Numbers, e: Numbers, share: float, lib: Any) -> tuple[N
 
 
 def _halley(
-    k: Numbers, m: Numbers, l: Numbers, c: Numbers, log_level: Numbers, share: Numbers, lib: Any
+    k: Numbers, m: Numbers, l: Numbers, c: Numbers, log_level: Numbers, prefactor: Numbers, share: Numbers, lib: Any
 ) -> tuple[Numbers, Numbers, Numbers]:
     """One step in u = ln(1 - l) for G(u) = ln(P(B < k) + share P(B = k)) - ln e, with G and what its rounding is worth.
 
     With f = P(B = k), d P(B < k)/du = f k c/l and df/du = f (m - k - k c/l), which gives G' and G'' in closed form.
     """
-    at = tail(k, m, l, c, lib)
+    at = tail(k, m, l, c, lib, prefactor)
     odds, rest, mass = c / l, m - k, at.below + share
     excess = at.log_mass + lib.log(mass) - log_level
     slope = (share * rest + (1.0 - share) * k * odds) / mass

@@ -95,6 +95,14 @@ class TieSplit:
         level = level_of_convexity(np.clip(k, 1.0, size - 1.0), np.full(k.size, size), ARRAY)
         return np.where(k == 0.0, 1.0, np.where(k == m, 0.0, level))
 
+    def convex_from(self, begin: Array, k: Array, m: float) -> NDArray[np.bool_]:
+        """The same, where it is known at which risk the score begins; that is rounded up."""
+        return (k == 0.0) | (begin * (1.0 - 1e-12) >= (k + 1.0) / (m + 1.0))
+
+    def first_slope(self, begin: Array, k: Array, m: float, level: Array) -> Array:
+        """The slope where the score begins."""
+        return np.where(k == 0.0, level * m, k / np.maximum(begin, _SMALLEST))
+
 
 class Spread:
     r"""A score that grows with the logarithm of :math:`P_U`, for many classifiers that are nearly as good as the best,
@@ -172,3 +180,11 @@ class Spread:
     def convex_level(self, k: Array, m: float) -> Array:
         """The score is convex at every level."""
         return np.ones(k.size)
+
+    def convex_from(self, begin: Array, k: Array, m: float) -> NDArray[np.bool_]:
+        """Everywhere."""
+        return np.ones(k.size, dtype=bool)
+
+    def first_slope(self, begin: Array, k: Array, m: float, level: Array) -> Array:
+        """As for :class:`TieSplit`: zero but without errors."""
+        return np.where(k == 0.0, level * m, 0.0)

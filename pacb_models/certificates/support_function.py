@@ -1,26 +1,25 @@
 r"""The bound of a given posterior: the largest :math:`\sum_i q_i l_i` over a confidence set of risks.
 
-For convex scores :math:`\psi_i` on :math:`[a_i, b_i]` (zero up to :math:`a_i`, one at :math:`b_i`) it is
-
-.. math:: \min_{\lambda \ge 0} \; \lambda + \sum_i \max_{l} \; [q_i l - \lambda \psi_i(l)],
-
-and every :math:`\lambda` gives a valid bound. With u = 1/λ the maximum is at :math:`\psi_i'(l_i) = q_i u`, and the best
-u makes the scores add up to one. A score that is not convex is dropped and its classifier put at the end of its box.
+:mod:`pacb_models.numerics.support_function` has the theorem. Here a score is zero up to :math:`a_i`, convex up to
+:math:`b_i`, the end of its box, and one there. A score that is not convex is dropped and its classifier put at the end.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numerics.support_function import Look
+from ..numerics.support_function import support_function as largest_average
 from .binomial import EPSILON, tails_at
 from .limits import limits
-from .scores import Array, Score, Spread, TieSplit
+from .scores import Array, Spread, TieSplit
 
-_MOST_STEPS = 200
-_INNER_STEPS = 60
-#: The dual function is flat at its minimum, and every value of it is a bound.
-_CLOSE = 1e-11
+#: Logarithms: of a score of zero, of a share of the way at which a slope that starts from zero is known, of its rise.
+_NOTHING, _LEAST, _STEEP = -300.0, -18.0, 5.0
+_FLAT = 1e-12
 
 
 def support_function(
@@ -30,15 +29,20 @@ def support_function(
     posterior = normed(posterior)
     corner = mean_of_box(posterior, box)
     counts = errors.astype(np.float64)
-    moving = (posterior > 0.0) & (counts < m) & (box < 1.0) & (levels <= scoring.convex_level(counts, float(m)))
+    inside = (posterior > 0.0) & (counts < m) & (box < 1.0)
+    begin = np.zeros(counts.size)
+    some = inside & (counts > 0.0)
+    reach = np.minimum(levels[some] * scoring.scale, 0.5)
+    begin[some] = np.minimum(limits(counts[some] - 1.0, np.full(reach.size, float(m)), reach), box[some])
+    moving = inside & scoring.convex_from(begin, counts, float(m))
     if not moving.any():
         return corner
     # A classifier without errors has a positive score even at risk zero.
     idle = float(levels[~moving & (counts == 0.0)].sum()) * (1.0 - EPSILON * levels.size)
     fixed = float(posterior[~moving] @ box[~moving])
-    dual = _Dual(scoring, counts[moving], float(m), levels[moving], box[moving], posterior[moving], idle)
-    value = (fixed + dual.minimum()) * (1.0 + 8.0 * EPSILON * (1.0 + np.log2(posterior.size)))
-    return min(value, corner)
+    terms = _Terms(scoring, counts[moving], float(m), levels[moving], begin[moving], box[moving])
+    bound, _ = largest_average(terms, posterior[moving], idle, *terms.start(posterior[moving], 1.0 - idle))
+    return min((fixed + bound) * (1.0 + 8.0 * EPSILON * (1.0 + np.log2(posterior.size))), corner)
 
 
 def normed(posterior: Array) -> Array:
@@ -51,69 +55,63 @@ def mean_of_box(posterior: Array, box: Array) -> float:
     return min(float(posterior @ box) * (1.0 + 8.0 * EPSILON * (1.0 + np.log2(posterior.size))), 1.0)
 
 
-class _Dual:
-    """The dual function of the classifiers that move inside their boxes."""
+class _Terms:
+    """The scores of classifiers that move inside their boxes.
 
-    def __init__(
-        self, scoring: TieSplit | Spread, k: Array, m: float, levels: Array, box: Array, q: Array, idle: float
-    ) -> None:
-        self.scoring, self.k, self.m, self.levels, self.q = scoring, k, m, levels, q
-        self.high = box
-        reach = np.minimum(levels * scoring.scale, 0.5)
-        self.low = np.where(k == 0.0, 0.0, limits(np.maximum(k - 1.0, 0.0), np.full(k.size, m), reach))
-        self.low = np.minimum(self.low, self.high)
-        #: What the scores of these classifiers may add up to.
-        self.budget = 1.0 - idle
-        self.end_slopes = self.score(self.low).slope, self.score(self.high).slope
+    A coordinate is the share of the way from a to b, measured by ln(1 - l), in which scores without errors are
+    exponentials; its logarithm where the slope starts from zero.
+    """
 
-    def score(self, l: Array) -> Score:
-        return self.scoring.score(tails_at(self.k, self.m, l), self.k, self.m, l, self.levels)
+    def __init__(self, scoring: TieSplit | Spread, k: Array, m: float, levels: Array, begin: Array, box: Array) -> None:
+        self.scoring, self.k, self.m, self.levels, self.box = scoring, k, m, levels, box
+        self.width = box - begin
+        self.first = np.log1p(-begin)
+        self.way = np.log1p(-box) - self.first
+        slopes = scoring.first_slope(begin, k, m, levels)
+        self.bent = bent = slopes == 0.0
+        self.low, self.high = np.where(bent, _LEAST, 0.0), np.where(bent, 0.0, 1.0)
+        # The logarithms of the slopes at both ends, the last one to a few digits.
+        last = np.log((m - k) / (1.0 - box) / scoring.scale)
+        first = np.log(np.where(bent, np.exp(last - _STEEP), slopes))
+        self.slopes = first, np.maximum(last, first + 1e-9)
+        # The beginning is rounded up: below, where the score is zero, there is a price of nothing, too.
+        value, rounding = np.where(k > 0.0, _NOTHING, np.log(levels)), np.full(k.size, 16.0 * EPSILON)
+        parts = begin, self.width, value, first, self.slopes[1] - first, rounding, rounding
+        self.resting = Look(*(part.copy() for part in parts))
+        if bent.any():
+            at = self._moved(self.low[bent], bent.nonzero()[0])
+            for part, new in zip(self.resting, at._replace(log_value=self.resting.log_value[bent]), strict=True):
+                part[bent] = new
 
-    def minimum(self) -> float:
-        """Newton's method for the logarithm of u, kept inside a bracket; the best value on the way."""
-        below = float(np.log((self.end_slopes[0] / self.q).min())) - 1.0
-        above = float(np.log((self.end_slopes[1] / self.q).max())) + 1.0
-        middle, l, best = 0.5 * (below + above), 0.5 * (self.low + self.high), np.inf
-        for _ in range(_MOST_STEPS):
-            price = float(np.exp(-middle))
-            l, score = self._maximiser(price, l)
-            best = min(best, self._value(price, l, score))
-            excess = float(score.value.sum()) - self.budget
-            if abs(excess) < _CLOSE or above - below < _CLOSE:
-                break
-            below, above = (below, middle) if excess > 0.0 else (middle, above)
-            inside = (l > self.low) & (l < self.high)
-            growth = float((score.slope[inside] ** 2 / score.bend[inside]).sum())
-            middle = middle - excess / growth if growth > 0.0 else np.inf
-            if not below < middle < above:
-                middle = 0.5 * (below + above)
-        return best
+    def look(self, z: Array, which: Any) -> Look:
+        """The scores; nothing has to be computed of those that rest."""
+        at = Look(*(part[which].copy() for part in self.resting))
+        moved = (z > self.low[which]).nonzero()[0]
+        if moved.size:
+            for part, new in zip(at, self._moved(z[moved], np.arange(self.k.size)[which][moved]), strict=True):
+                part[moved] = new
+        return at
 
-    def _maximiser(self, price: float, l: Array) -> tuple[Array, Score]:
-        """Where q l - price * score is largest, from a guess; :meth:`_value` pays for what may be missing."""
-        low, high, target = self.low, self.high, self.q / price
-        l = np.where((l > low) & (l < high), l, 0.5 * (low + high))
-        l = np.where(target <= self.end_slopes[0], low, np.where(target >= self.end_slopes[1], high, l))
-        for _ in range(_INNER_STEPS):
-            score = self.score(l)
-            gap = target - score.slope
-            moves = (l > self.low) & (l < self.high)
-            if np.all((np.abs(gap) <= _CLOSE * target) | (high - low <= 4.0 * EPSILON * high) | ~moves):
-                break
-            low, high = np.where(moves & (gap > 0.0), l, low), np.where(moves & (gap <= 0.0), l, high)
-            # For the slope's logarithm, since without errors the slope grows exponentially.
-            with np.errstate(divide="ignore", invalid="ignore"):
-                newton = l + np.log(target / score.slope) * score.slope / score.bend
-            middle = np.where((newton > low) & (newton < high), newton, 0.5 * (low + high))
-            l = np.where(moves, middle, l)
-        return l, score
+    def _moved(self, z: Array, index: NDArray[np.intp]) -> Look:
+        bent, way, k, levels = self.bent[index], self.way[index], self.k[index], self.levels[index]
+        share = np.where(bent, np.exp(z), z)
+        l = np.minimum(-np.expm1(self.first[index] + np.where(share < 1.0, share, 2.0) * way), self.box[index])
+        score = self.scoring.score(tails_at(k, self.m, l), k, self.m, l, levels)
+        value, slope = np.maximum(score.value, score.rounding), np.maximum(score.slope, score.slope_rounding)
+        growth = np.where(bent, share, 1.0) * way * (l - 1.0)
+        steepness = np.maximum(score.bend / slope * growth, _FLAT)
+        roundings = score.rounding / value, score.slope_rounding / slope
+        return Look(l, growth, np.log(value), np.log(slope), steepness, *roundings)
 
-    def _value(self, price: float, l: Array, score: Score) -> float:
-        """The dual function, from above: a concave function lies below its tangent."""
-        gap = self.q - price * score.slope
-        slack = price * score.slope_rounding
-        missing = np.maximum((gap + slack) * (self.high - l), (gap - slack) * (self.low - l))
-        gains = self.q * l - price * (score.value - score.rounding) + np.maximum(missing, 0.0)
-        # ``low`` is rounded up: below, where the score is zero, there is a price of nothing, too.
-        gains = np.where(self.k == 0.0, gains, np.maximum(gains, self.q * self.low))
-        return price * self.budget + float(gains.sum())
+    def start(self, q: Array, budget: float) -> tuple[float, Array]:
+        """As if every score rose with the logarithm of its slope in a straight line, from one end to the other."""
+        first, last = (slope - np.log(q) for slope in self.slopes)
+        rise = 1.0 / (last - first)
+        points, changes = np.concatenate([first, last]), np.concatenate([rise, -rise])
+        order = points.argsort()
+        points = points[order]
+        sums = np.concatenate([[0.0], np.cumsum(np.cumsum(changes[order])[:-1] * np.diff(points))])
+        price = float(np.interp(budget, sums, points))
+        share = np.clip((price - first) * rise, 0.0, 1.0)
+        with np.errstate(divide="ignore"):
+            return price, np.where(self.bent, np.maximum(np.log(share), _LEAST), share)

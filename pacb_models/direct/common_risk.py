@@ -66,9 +66,13 @@ def total_penalty(penalty: Penalty, sample: Sample, log_radius: float, true_risk
         bends = np.multiply(slopes, growth, where=slopes > 0.0, out=np.zeros_like(slopes))
         parts.append((float((prior * np.exp(log_value - shift)).sum()), float(slopes.sum()), float(bends.sum())))
     value, slope, bend = (math.fsum(part) for part in zip(*parts, strict=True))
-    error = _EPSILON * (8.0 + 8.0 * penalty.degree + 2.0 * abs(log_radius) + math.log2(1 + sample.risks.size))
-    relative = slope / value
+    relative, error = slope / value, rounding(penalty, sample, log_radius)
     return Total(shift + math.log(value) - log_radius, relative, bend / value - relative * relative, error)
+
+
+def rounding(penalty: Penalty, sample: Sample, log_radius: float) -> float:
+    """A limit to the relative error of penalties as shares of the radius, where they are of order one, and of sums."""
+    return _EPSILON * (8.0 + 8.0 * penalty.degree + 2.0 * abs(log_radius) + math.log2(1 + sample.risks.size))
 
 
 def common_risk(penalty: Penalty, sample: Sample, log_radius: float) -> Root:

@@ -87,19 +87,19 @@ class Penalty(ABC):
     # Newton's method finds the excess of a given ln G' in a coordinate in which ln G' is nearly straight.
 
     @cached_property
-    def most(self) -> float:
-        """Where coordinates end above: a risk as good as one, or a distance that would overflow.
+    def ends(self) -> tuple[float, float]:
+        """Where coordinates end: no excess at all, and a risk as good as one, or a distance that would overflow.
 
         A distance that grows as the k-th power of the excess is in reach up to e^(reach/k).
         """
         if self.distance.below_one:
-            return -LEAST
+            return LEAST, -LEAST
         with np.errstate(over="ignore", invalid="ignore"):
             for most in (self.reach / k for k in range(1, 14)):
                 excess = np.exp([most])
                 if np.log(self.distance.forward(np.zeros(1), excess, 1.0 - excess).value) <= self.reach + 1.0:
-                    return most
-        return self.reach / 14
+                    return LEAST, most
+        return LEAST, self.reach / 14
 
     def coordinate(self, empirical: np.ndarray, excess: np.ndarray) -> np.ndarray:
         """ln x, or the logit of x in the range that is left to it below one."""
@@ -107,11 +107,7 @@ class Penalty(ABC):
             logarithm = np.log(excess)
             if self.distance.below_one:
                 logarithm = logarithm - np.log((1.0 - empirical) - excess)
-        return self.within(logarithm)
-
-    def within(self, coordinate: np.ndarray) -> np.ndarray:
-        """The coordinate, kept to where nothing overflows."""
-        return np.clip(coordinate, LEAST, self.most)
+        return logarithm
 
     def place(self, empirical: np.ndarray, coordinate: np.ndarray) -> Place:
         """The true risk at a coordinate."""
@@ -177,12 +173,10 @@ class SignedExponential(Exponential):
 
     at_rest = -math.inf
     signed = True
+    ends = -math.inf, math.inf
 
     def coordinate(self, empirical: np.ndarray, excess: np.ndarray) -> np.ndarray:
         return self.factor * excess
-
-    def within(self, coordinate: np.ndarray) -> np.ndarray:
-        return coordinate
 
     def place(self, empirical: np.ndarray, coordinate: np.ndarray) -> Place:
         x = coordinate / self.factor

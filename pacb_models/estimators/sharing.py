@@ -12,6 +12,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Hashable, Sequence
+from pathlib import Path
 from typing import Any
 
 import joblib
@@ -24,8 +25,8 @@ from sklearn.utils.validation import _num_samples
 from ..errors import InputError
 from .kernel_family import FamilySVC, family_key, fit_family
 
-#: The environment variable with the GiB that a kernel matrix may take, and what they are without it: 16 384 rows.
-LIMIT_VARIABLE, USUAL_LIMIT = "PACB_KERNEL_GIB", "2"
+#: How many GiB kernel matrices may take.
+LIMIT_VARIABLE = "PACB_KERNEL_GIB"
 
 
 def train_members(members: Sequence[Any], X: Any, y: np.ndarray, n_jobs: int | None) -> list[Any]:
@@ -127,19 +128,40 @@ def _family_of(member: Any) -> Hashable:
 
 def _fits_in_memory(rows: int) -> bool:
     """Whether the kernel matrix of so many rows is within the limit; a warning when not."""
-    given = os.environ.get(LIMIT_VARIABLE, USUAL_LIMIT)
+    size, limit = 8 * rows * rows, _memory_limit()
+    if size <= limit:
+        return True
+    warnings.warn(
+        f"the kernel matrix of {rows} training rows would take {size / 2**30:.1f} GiB, more than the limit "
+        f"of {limit / 2**30:.1f} GiB: the SVMs are trained one by one, which takes longer. With at most "
+        f"{int((limit / 8) ** 0.5)} training rows they would share it; the limit is an eighth of the machine's memory, "
+        f"or the GiB that the environment variable {LIMIT_VARIABLE} allows.",
+        stacklevel=2,
+    )
+    return False
+
+
+def _memory_limit() -> int:
+    """The bytes that kernel matrices may take: an eighth of the memory, unless the environment says otherwise."""
+    given = os.environ.get(LIMIT_VARIABLE)
+    if given is None:
+        return _memory() // 8
     try:
         limit = float(given)
     except ValueError:
         limit = math.nan
     if not 0.0 <= limit < math.inf:
         raise InputError(f"{LIMIT_VARIABLE} is {given!r}; it must be a number of GiB.")
-    size = rows * rows / 2**27
-    if size > limit:
-        warnings.warn(
-            f"the kernel matrix of {rows} training rows would take {size:.1f} GiB, more than the limit of {limit:g} "
-            f"GiB: the SVMs are trained one by one, which takes longer. With at most {math.isqrt(int(limit * 2**27))} "
-            f"training rows they would share it; the environment variable {LIMIT_VARIABLE} sets another limit.",
-            stacklevel=2,
-        )
-    return size <= limit
+    return int(limit * 2**30)
+
+
+def _memory() -> int:
+    """The memory in bytes, the machine's or what its control group allows; eight GiB where it cannot be told."""
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        memory = 8 * 2**30
+    try:
+        return min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    except (ValueError, OSError):
+        return memory

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .certificate import CertificateDisplay, ChoiceDisplay, MonitorDisplay
 from .convergence import ConvergenceDisplay
+from .divergence import DivergenceDisplay
 from .path import PathDisplay
 from .posterior import PosteriorDisplay
 from .solution_path import SolutionPathDisplay
@@ -15,6 +16,7 @@ __all__ = [
     "CertificateDisplay",
     "ChoiceDisplay",
     "ConvergenceDisplay",
+    "DivergenceDisplay",
     "MonitorDisplay",
     "PathDisplay",
     "PosteriorDisplay",

@@ -343,7 +343,7 @@ def test_change_of_measure(study):
         assert found["direct one-sided"] <= found["direct exact"] <= found["bound exact"] * (1 + 1e-13)
         assert found["direct one-sided"] <= found["bound one-sided"] * (1 + 1e-13)
         problem = pm.DirectProblem(risks, m, 0.05, distance, divergence, constant="one-sided", order=order)
-        assert found["direct one-sided"] == pytest.approx(pm.solve(problem, "cvxpy").bound, abs=1e-9)
+        assert found["direct one-sided"] == pytest.approx(pm.solve(problem, "ipopt").bound, abs=1e-9)
         if distance == "linear":
             assert found["moved exact"] < 1e-9
 
@@ -419,7 +419,7 @@ def test_output_must_be_a_directory(tmp_path, capsys):
 
 
 def test_same_seed_same_files(tmp_path, capsys):
-    names = ["bounds", "data", "headline", "ccp-iterates"]
+    names = ["bounds", "data", "ccp-iterates"]
     for out in ("one", "two"):
         assert run(*names, "--out", tmp_path / out) == 0
     one, two = files_below(tmp_path / "one"), files_below(tmp_path / "two")
@@ -447,12 +447,12 @@ def test_interrupted_runs_go_on(tmp_path, monkeypatch, capsys):
     def interrupt(study, results):
         raise KeyboardInterrupt
 
-    names = ("bounds", "data", "headline")
+    names = ("bounds", "data")
     with monkeypatch.context() as patched:
         patched.setitem(ITEMS, "data", type(ITEMS["data"])(**{**vars(ITEMS["data"]), "make": interrupt}))
         assert run(*names, "--out", tmp_path) == 130
     assert "the same command with --resume goes on from there" in capsys.readouterr().err
-    assert {path.name for path in (tmp_path / "results").iterdir()} == {"bounds.json", "headline.json"}
+    assert {path.name for path in (tmp_path / "results").iterdir()} == {"bounds.json"}
 
     # A finished result is read, not computed again: change one and it comes back changed.
     kept = json.loads((tmp_path / "results/bounds.json").read_text())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-import subprocess
+import runpy
 import sys
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
+from pacb_models.benchmarks.studies import simulation
 from pacb_models.benchmarks.studies.simulation import (
     BOUNDS,
     Tally,
@@ -158,7 +159,6 @@ def test_lines_that_are_computed_are_kept(tmp_path):
     assert table(10, report=lambda line: None, directory=tmp_path, resume=True)[0].draws == 10
 
 
-@pytest.mark.outside
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -166,7 +166,10 @@ def test_lines_that_are_computed_are_kept(tmp_path):
         (("--jobs", "0"), "--jobs is 0; it must be a positive number, or -1 for one per core."),
     ],
 )
-def test_bad_input_is_one_line(arguments, complaint):
-    program = [sys.executable, "-m", "pacb_models.benchmarks.studies.simulation", *arguments]
-    done = subprocess.run(program, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (2, f"simulation: {complaint}\n")
+def test_bad_input_is_one_line(arguments, complaint, capsys, monkeypatch):
+    """As a program, in this process."""
+    monkeypatch.setattr(sys, "argv", ["simulation", *arguments])
+    monkeypatch.delitem(sys.modules, simulation.__name__)
+    with pytest.raises(SystemExit) as left:
+        runpy.run_module(simulation.__name__, run_name="__main__")
+    assert (left.value.code, capsys.readouterr().err) == (2, f"simulation: {complaint}\n")

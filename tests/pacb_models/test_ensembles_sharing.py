@@ -190,7 +190,7 @@ def test_preprocessing_with_other_settings_is_not_shared():
 
 def test_a_kernel_matrix_that_is_too_large_is_not_made(monkeypatch):
     X, y = load_iris(return_X_y=True)
-    monkeypatch.setenv(sharing.LIMIT_VARIABLE, repr(8 * 100 * 100 / 2**30))
+    monkeypatch.setattr(sharing, "_memory", lambda: 8 * 8 * 100 * 100)
     with pytest.warns(UserWarning, match=r"150 training rows would take .* GiB.*With at most 100 training rows"):
         together = train_members(machines(), X, y, None)
     assert all(type(member) is SVC for member in together)
@@ -234,7 +234,7 @@ def test_certified_svms_share_kernels_of_two_widths(gamma):
 def test_the_environment_sets_how_much_memory_kernels_may_take(monkeypatch):
     X, y = load_iris(return_X_y=True)
     monkeypatch.setenv(sharing.LIMIT_VARIABLE, "0.0001")
-    with pytest.warns(UserWarning, match=r"150 training rows .* limit of 0\.0001 GiB.*at most 115 training rows"):
+    with pytest.warns(UserWarning, match=r"150 training rows .* limit of 0\.0 GiB.*at most 115 training rows"):
         train_members(machines(), X, y, None)
     monkeypatch.setenv(sharing.LIMIT_VARIABLE, "2")
     assert all(isinstance(member, FamilySVC) for member in train_members(machines(), X, y, None))

@@ -11,7 +11,7 @@ from pacb_models.benchmarks.commands.train import add_parser
 from pacb_models.benchmarks.experiments.datasets import load_dataset
 from pacb_models.benchmarks.experiments.risk_table import RiskTable
 from pacb_models.benchmarks.experiments.risks import train_risks
-from pacb_models.commands.program import Parser
+from pacb_models.commands.program import Parser, main
 from pacb_models.errors import InputError
 from pacb_models.files import held
 
@@ -212,17 +212,16 @@ def test_a_foreign_table_is_not_overwritten(own, tmp_path):
     assert train(*words) == 0
 
 
-@pytest.mark.outside
-def test_a_second_run_into_the_same_file_is_refused(own, tmp_path):
-    words = [sys.executable, "-m", "pacb_models", "train", *map(str, own[1])]
+def test_a_second_run_into_the_same_file_is_refused(own, tmp_path, capsys):
+    words = ["train", *map(str, own[1])]
     with held(tmp_path / "risks.csv"):
-        second = subprocess.run(words, capture_output=True, text=True)
-    assert second.returncode == 2 and second.stderr.count("\n") == 1
-    assert "another process is making" in second.stderr
+        assert main(words) == 2
+    complaint = capsys.readouterr().err
+    assert complaint.count("\n") == 1 and "another process is making" in complaint
     assert [path.name for path in tmp_path.iterdir()] == ["own.csv"]
     # A lock that a killed process left is none.
     (tmp_path / ".risks.csv.lock").write_text("")
-    assert subprocess.run(words, capture_output=True).returncode == 0
+    assert main(words) == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["own.csv", "risks.csv"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -267,6 +268,13 @@ class Quadratic(Problem):
         return self.A @ q + self.costs + shares @ self.rows / shares.sum()
 
 
+@cache
+def brute_force(seed):
+    """The smallest bound on a grid."""
+    problem, ticks = Quadratic(seed), np.linspace(0.0, 1.0, 301)
+    return min(problem.bound((a, b, 1.0 - a - b)) for a in ticks for b in ticks if a + b <= 1.0 + 1e-12)
+
+
 GENERAL = ("mirror", "spg", "lbfgsb", "slsqp", "trust-constr", "frank-wolfe", "softmax")
 
 
@@ -274,11 +282,7 @@ GENERAL = ("mirror", "spg", "lbfgsb", "slsqp", "trust-constr", "frank-wolfe", "s
 @pytest.mark.parametrize("seed", [0, 1, 2])
 @pytest.mark.parametrize("name", [*GENERAL, "auto"])
 def test_a_problem_that_is_no_function_of_risk_and_divergence(name, seed):
-    problem = Quadratic(seed)
-    ticks = np.linspace(0.0, 1.0, 301)
-    grid = [(a, b, 1.0 - a - b) for a in ticks for b in ticks if a + b <= 1.0 + 1e-12]
-    brute = min(problem.bound(q) for q in grid)
-    solution = pm.solve(problem, name)
+    solution, brute = pm.solve(Quadratic(seed), name), brute_force(seed)
     assert solution.status in ("optimal", "acceptable"), solution.message
     # The grid is this coarse, and the problem convex.
     assert brute - 1e-4 <= solution.bound <= brute + 1e-9

@@ -195,12 +195,18 @@ def test_merged_minimum_is_that_of_brute_force(divergence, distance, random_prio
     assert all(min(abs(bound - number) for number in found) <= 1e-12 for bound in expected)
 
 
+#: Every divergence and every distance.
+SOME = [("chi2", "linear"), ("renyi", "squared"), ("kl", "kl"), ("kl", "pinsker"), ("kl", "ch")]
+
+
 @pytest.mark.outside
 @pytest.mark.parametrize("divergence, distance", PAIRS)
 def test_every_solver_with_and_without_merging(divergence, distance):
     problem = tied(2, divergence=divergence, distance=distance)
     minimum = pm.solve(problem).bound
     for name in capable_solvers(problem):
+        if name == "scip" and (divergence, distance) not in SOME:
+            continue  # half a second each; what merging changes, its numbers, has nothing to do with the model
         raw, merged = (pm.solve(problem, name, merge=merge) for merge in (False, True))
         assert raw.details["merged_size"] == problem.size
         assert merged.details["merged_size"] == len(set(problem.risks.tolist()))

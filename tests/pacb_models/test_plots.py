@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 import pacb_models as pm
 from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.commands.program import main
-from pacb_models.plots import CertificateDisplay, ConvergenceDisplay, PathDisplay, PosteriorDisplay
+from pacb_models.plots import CertificateDisplay, ConvergenceDisplay, DivergenceDisplay, PathDisplay, PosteriorDisplay
 from pacb_models.plots.path import frontier_curve, place_of
 
 TWO_MINIMA = pm.BoundProblem([0.0] + [0.5] * 60, m=30, delta=0.05, distance="squared")
@@ -159,6 +159,8 @@ def test_what_cannot_be_drawn_is_one_sentence():
         "solutions holds 4": lambda: PosteriorDisplay.from_solutions(problem, [4]),
         "there is nothing to draw": lambda: ConvergenceDisplay.from_solvers(problem, []),
         "option 'trace' is unknown": lambda: ConvergenceDisplay.from_solvers(problem, ["frontier"]),
+        "values must be a list of numbers": lambda: DivergenceDisplay.from_problem(problem, "delta", []),
+        "bounds name at least one": lambda: DivergenceDisplay.from_problem(problem, "delta", 0.05),
         "it must be what pm.certify returned": lambda: CertificateDisplay.from_certificate("x"),
     }
     for words, attempt in attempts.items():
@@ -202,6 +204,17 @@ def test_traces_end_at_the_minimum(against):
     assert display.ax_.get_xlabel() == against
     with pytest.raises(pm.InputError, match="solution 'frontier' has no trace; solve with trace=True"):
         ConvergenceDisplay.from_solutions(problem, pm.solve(problem))
+
+
+@pytest.mark.parametrize(("parameter", "values"), [("delta", [0.2, 0.01]), ("m", [50, 500]), ("order", [1.5, 2.0])])
+def test_bounds_against_a_parameter(parameter, values):
+    problem = pm.BoundProblem([0.1, 0.12, 0.3], m=100)
+    display = DivergenceDisplay.from_problem(problem, parameter, values).plot()
+    for name, bounds in display.minima.items():
+        changes = {"Rényi, kl": {"divergence": "renyi"}, "χ², kl": {}, "KL, kl": {"divergence": "kl"}}.get(name)
+        if changes is not None:
+            expected = [pm.solve(problem.replace(**changes, **{parameter: value})).bound for value in values]
+            np.testing.assert_array_equal(bounds, expected)
 
 
 def test_axes_of_the_caller_are_used_and_nothing_global_changes():

@@ -1,0 +1,181 @@
+r"""The bound of a given posterior: the largest :math:`\sum_i q_i l_i` over a confidence set of risks.
+
+With convex, non-decreasing :math:`G_i`, zero or not at their lower ends,
+
+.. math:: \max_l \Big\{\sum_i q_i l_i : \sum_i G_i(l_i) \le 1\Big\}
+          = \min_{\lambda \ge 0}\ \lambda + \sum_i \max_l\,[q_i l - \lambda G_i(l)].
+
+At the maximum :math:`q_i = \lambda G_i'(l_i)`, or the risk is at an end of its range. Every λ gives a bound: what is
+returned is a value of the right side. Errors in λ and in the risks change it in second order only, and what a risk may
+miss of its maximum is added, together with all rounding.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_EPSILON = 2.0**-52
+_INNER, _OUTER = 200, 100
+#: Logarithms that are off by less change the bound by their square.
+_CLOSE = 1e-8
+#: Logarithms and coordinates that are off by less are left to the common Newton step.
+_NEAR = 0.3
+_FLAT, _SHORT = 0.1, 4.0
+#: The logarithm of a sum in which all that counts is yet to come.
+_LITTLE = -20.0
+_LARGEST = 700.0  # the logarithm of numbers that are as good as infinite
+
+
+class Look(NamedTuple):
+    """Risks at their coordinates z, with ln G, ln G' and how G' grows; elementwise."""
+
+    risk: Array
+    #: The derivative of the risk in z.
+    growth: Any
+    log_value: Array
+    log_slope: Array
+    #: The derivative of ln G' in z.
+    steepness: Array
+    #: Limits to the relative errors of G and of G'.
+    rounding: Any
+    slope_rounding: Any
+
+
+class Terms(Protocol):
+    """The terms of a confidence set, each in a coordinate in which ln G' is nearly straight."""
+
+    #: The ends of the coordinates.
+    low: Any
+    high: Any
+    #: The length of the range of risks.
+    width: Any
+
+    def look(self, z: Array, which: Any) -> Look:
+        """The terms with these indices at coordinates within their ends."""
+
+
+def support_function(terms: Terms, q: Array, spent: float, price: float, z: Array) -> tuple[float, Array]:
+    r"""The bound, rounded up, and the risks that have it.
+
+    Newton's method finds all risks and :math:`v = \ln(1/\lambda)` together, with :math:`\ln G_i' = \ln q_i + v`.
+    ``spent`` is what classifiers without weight take of the sum; ``price`` (v) and ``z`` are where to start.
+    """
+    log_q = np.log(q)
+    low, high, step, astray = -math.inf, math.inf, 0.0, False
+    for _ in range(_OUTER):
+        look, lag, moves = _look(terms, z, log_q + price)
+        total = _log_sum(look.log_value, spent)
+        if astray or total < _LITTLE or float(np.maximum(np.abs(lag * moves), np.abs(lag)).max()) > _NEAR:
+            z = _settled(terms, z, log_q + price)
+            look, lag, moves = _look(terms, z, log_q + price)
+            total = _log_sum(look.log_value, spent)
+        effects = np.exp(look.log_slope - total) * look.growth * moves
+        slope = float(effects.sum())
+        settled = _small(lag, look, moves)
+        exhausted = abs(total) <= 4.0 * float((np.exp(look.log_value - total) * look.rounding).sum())
+        if slope > 0.0:
+            step = (-total - float((effects * lag).sum())) / slope
+            if settled and (exhausted or _small(step, look, moves)):
+                break
+        else:
+            step, settled = _to_the_next_move(look.log_slope - log_q - price, total), True
+            if exhausted or step == 0.0:
+                break
+        if settled:
+            low, high = (price, high) if step > 0.0 else (low, price)
+        if 0.0 < slope < _FLAT:
+            # Exponential penalties near one: the tangent is flat and leads too far.
+            step = min(max(step, -_SHORT), _SHORT)
+        astray = not low < price + step < high
+        if astray:
+            step = 0.5 * (low + high) - price if math.isfinite(low + high) else 0.5 * step
+        z = np.clip(z + (lag + step) * moves, terms.low, terms.high)
+        price += step
+    else:
+        z, step = _settled(terms, z, log_q + price), 0.0
+        look, lag, moves = _look(terms, z, log_q + price)
+    return _value(look, q, lag, moves, terms.width, price, spent), look.risk + look.growth * moves * (lag + step)
+
+
+def _value(look: Look, q: Array, lag: Array, moves: Array, width: Any, price: float, spent: float) -> float:
+    """The dual function, from above. q l - λ G is concave in l: from here it rises by no more than its slope times
+    the way to its maximum, which is at most twice that of a Newton step, and within the range."""
+    if price < -_LARGEST or not np.isfinite(look.risk).all():
+        return math.inf
+    off = np.abs(lag) + look.slope_rounding
+    way = np.where(off <= _NEAR, 2.0 * off * moves * look.growth, np.inf)
+    rise = q * (np.abs(np.expm1(-lag)) + look.slope_rounding * np.exp(-lag))
+    missing = rise * np.minimum(way, width)
+    average, shares = q * look.risk, np.exp(look.log_value - price)
+    share = math.exp(-price)
+    value = float((average - shares * (1.0 - look.rounding) + missing).sum()) + share * (1.0 - spent)
+    rounded = float(np.abs(average).sum()) + float(shares.sum()) + share
+    return value + _EPSILON * (8.0 + math.log2(q.size)) * rounded
+
+
+def _look(terms: Terms, z: Array, wanted: Array) -> tuple[Look, Array, Array]:
+    """The terms, how far each ln G' is from where it should be, and dz/d(ln G'); both zero for risks at an end."""
+    look = terms.look(z, slice(None))
+    lag, moves = wanted - look.log_slope, 1.0 / look.steepness
+    stuck = ((z <= terms.low) & (lag <= 0.0)) | ((z >= terms.high) & (lag >= 0.0))
+    if stuck.any():
+        lag, moves = np.where(stuck, 0.0, lag), np.where(stuck, 0.0, moves)
+    return look, np.where(np.abs(lag) <= look.slope_rounding, 0.0, lag), moves
+
+
+def _small(change: Any, look: Look, moves: Array) -> bool:
+    """Whether changes of ln G' are too small to matter, or to show in the risks."""
+    way = np.abs(change * moves * look.growth)
+    return bool(((np.abs(change) <= _CLOSE) | (way <= 4.0 * _EPSILON * np.abs(look.risk))).all())
+
+
+def _to_the_next_move(away: Array, total: float) -> float:
+    """Every risk is at an end of its range: how much the price has to change for one to leave it.
+
+    Zero when none can.
+    """
+    if total < 0.0:
+        return float(away[away >= 0.0].min()) + _NEAR if (away >= 0.0).any() else 0.0
+    return float(away[away <= 0.0].max()) - _NEAR if (away <= 0.0).any() else 0.0
+
+
+def _log_sum(logarithms: Array, rest: float) -> float:
+    """The logarithm of a sum of exponentials and a rest."""
+    shift = float(logarithms.max())
+    return shift + math.log(float(np.exp(logarithms - shift).sum()) + (rest * math.exp(-shift) if rest else 0.0))
+
+
+def _settled(terms: Terms, start: Array, wanted: Array) -> Array:
+    """Where each ln G' has what is wanted, by Newton's method with the bisections that it may need."""
+    z = start.copy()
+    low, high = np.full_like(z, -math.inf), np.full_like(z, math.inf)
+    moved = np.full_like(z, math.inf)
+    ends = np.broadcast_to(terms.low, z.shape), np.broadcast_to(terms.high, z.shape)
+    busy = np.arange(z.size)
+    for _ in range(_INNER):
+        here = z[busy]
+        look = terms.look(here, busy)
+        gap = wanted[busy] - look.log_slope
+        below = low[busy] = np.where(gap > 0.0, here, low[busy])
+        above = high[busy] = np.where(gap > 0.0, high[busy], here)
+        new = here + gap / look.steepness
+        bracketed = np.isfinite(below) & np.isfinite(above)
+        # From above, the steps of Newton's method are all of the same length where ln G' is an exponential.
+        outside = ~((new >= below) & (new <= above)) | (bracketed & (np.abs(new - here) > 0.5 * moved[busy]))
+        if outside.any():
+            far = here + np.copysign(2.0 + np.abs(here), gap)
+            with np.errstate(invalid="ignore"):
+                new = np.where(outside, np.where(bracketed, 0.5 * (below + above), far), new)
+        z[busy] = new = np.clip(new, ends[0][busy], ends[1][busy])
+        moved[busy] = np.abs(new - here)
+        left = moved[busy] > _CLOSE
+        if not left.any():
+            break
+        busy = busy[left]
+    return z
