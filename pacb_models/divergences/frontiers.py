@@ -58,7 +58,9 @@ class Frontier:
         self.least = risks.item(risks.argmin())
         self.y, self.p = risks - self.least, prior
         above = self.y > NEGLIGIBLE
-        if np.count_nonzero(above) < np.count_nonzero(self.y):
+        #: How many risks are above the smallest one.
+        self.higher = np.count_nonzero(above)
+        if self.higher < np.count_nonzero(self.y):
             # No bound can tell, and products of gaps must not underflow.
             self.y *= above
         self.spread = self.y.item(self.y.argmax())
