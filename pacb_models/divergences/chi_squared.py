@@ -46,6 +46,9 @@ class ChiSquared(Renyi):
     def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
         return (super().frontier if risks.size > MANY else self.sorted_frontier)(risks, prior, uniform)
 
+    def summed_frontier(self, risks: np.ndarray, prior: np.ndarray) -> Frontier:
+        return super().frontier(risks, prior, False)
+
     def sorted_frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
         return SortedFrontier(risks, prior, uniform) if self.rooted else super().frontier(risks, prior, uniform)
 
@@ -69,11 +72,11 @@ def running_sums(y: np.ndarray, p: np.ndarray) -> np.ndarray:
     table[0] = y
     table[1] = p
     np.multiply(p, y, out=table[2])
-    masses, means = table[1:3], table[3:5]
-    _accumulate(masses)
+    _accumulate(table[1:3])
     gaps = y[1:] - y[:-1]
-    np.multiply(masses[:, :-1], gaps, out=means[:, 1:])
-    _accumulate(means)
+    np.multiply(table[1, :-1], gaps, out=table[3, 1:])
+    np.multiply(table[2, :-1], gaps, out=table[4, 1:])
+    _accumulate(table[3:5])
     np.multiply(gaps, table[3, 1:] + table[3, :-1], out=table[5, 1:])
     _accumulate(table[5:])
     return table
@@ -99,8 +102,7 @@ def on_segment(level: Numbers, y: Numbers, P: Numbers, S: Numbers, M: Numbers, R
 
 
 def level_of(square: Numbers, y: Numbers, P: Numbers, S: Numbers, M: Numbers, R: Numbers, W: Numbers) -> Numbers:
-    r"""The level μ with :math:`\sum_i p_i (\mu - y_i)_+^2` a number, from the sums at the risk below it: a quadratic
-    equation."""
+    r"""The level μ with :math:`\sum_i p_i (\mu - y_i)_+^2` a given square, from the sums at the risk below it."""
     missing = square - W
     return y + missing / (M + (M * M + P * missing) ** 0.5)
 
@@ -123,19 +125,14 @@ class SortedFrontier(PowerFrontier):
         self.table = running_sums(self.ordered, weights)
         #: The same as numbers, faster to search one by one; only where making them takes no time.
         self.levels: Any = self.ordered.tolist() if risks.size <= SHORT else self.ordered
-        #: How many risks are above the smallest one.
-        self.above = np.count_nonzero(self.y)
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        mass = float(self.table[1, -self.above - 1])
+        mass = float(self.table[1, -self.higher - 1])
         return (float(self.table[2, -1]), 1.0), (0.0, max(1.0 / math.sqrt(mass), 1.0))
-
-    def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
-        return self._shares(strength, y)
 
     @property
     def last(self) -> float:
-        return -math.log(self.ordered[-self.above])
+        return -math.log(self.ordered[-self.higher])
 
     def lines(self, z: np.ndarray) -> Lines:
         level = np.exp(-z)

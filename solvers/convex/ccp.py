@@ -150,7 +150,7 @@ class _Tangents:
 def from_start(problem: BoundProblem, solve: Subproblem, start: np.ndarray, options: Options) -> Outcome:
     """Solve subproblems from one start until none lowers the bound any more."""
     oracle, tangents = _Settled(problem, options._replace(start=start)), _Tangents(solve)
-    outcome = descend(oracle, tangents, start, options)
+    outcome = descend(oracle, tangents.step, start, options)
     outcome.message, outcome.iterations = tangents.reason + outcome.message, tangents.solved
     trace = outcome.details["trace"] if options.trace else outcome.details.pop("trace")
     outcome.details |= {"history": [bound for bound, _ in trace], "displacement": tangents.displacement}

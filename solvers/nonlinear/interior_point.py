@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pacb_models.direct import DirectProblem
 from pacb_models.errors import InputError
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome, Trace
@@ -113,7 +114,7 @@ SolveFrom = Callable[[np.ndarray, dict[str, Any]], Run]
 
 
 def minimise(
-    problem: BoundProblem,
+    problem: BoundProblem | DirectProblem,
     options: Options,
     prepare: Callable[[], SolveFrom],
     barrier: float | None = RANDOM_BARRIER,

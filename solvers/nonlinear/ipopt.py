@@ -33,8 +33,8 @@ from pacb_models.solution import Outcome
 from pacb_models.solver import Solver, unmet
 from pacb_models.validation import check_choice
 
-from ..options import Options, check_options, check_own
-from .interior_point import QUIET, RANDOM_BARRIER, SETTINGS, STATUS_MAP, Run, SolveFrom, Watch, ending, minimise
+from ..options import check_options, check_own
+from .interior_point import RANDOM_BARRIER, SETTINGS, STATUS_MAP, Run, SolveFrom, Watch, minimise
 from .native import (
     find_asl_library,
     find_ipopt_executable,
@@ -110,7 +110,9 @@ class PyomoIpopt(Solver):
         ours: dict[str, Any] = {} if defaults else SETTINGS
         settings = ours | {"max_iter": common.max_iterations} | check_own(options, "Ipopt's")
         if isinstance(problem, DirectProblem):
-            return _solve_direct(problem, settings, common)
+            if (absent := cyipopt_missing()) is not None:
+                raise SolverUnavailableError(f"direct bounds need Ipopt's multipliers, through cyipopt: {absent}.")
+            return minimise(problem, common._replace(starts=1), partial(_by_multipliers, problem, settings), None)
         barrier = None if defaults else RANDOM_BARRIER
         program = _choose_interface(interface)
         if program is None:
@@ -122,37 +124,6 @@ class PyomoIpopt(Solver):
         if program.name != "ipopt":
             outcome.message = f"{program.name}, in the place of Ipopt: {outcome.message}"
         return outcome
-
-
-def _solve_direct(problem: DirectProblem, settings: dict[str, Any], common: Options) -> Outcome:
-    """A direct bound: one convex model, one start; the posterior is what Ipopt's multipliers say."""
-    from pyomo.contrib.pynumero.interfaces.cyipopt_interface import CyIpoptNLP
-
-    absent = cyipopt_missing()
-    if absent is not None:
-        raise SolverUnavailableError(f"direct bounds need Ipopt's multipliers, through cyipopt: {absent}.")
-    if problem.common_risk.high >= 1.0 and problem.distance_function.below_one:
-        message = "every bound rounds to 1, where it is flat; Ipopt was not started."
-        return Outcome(problem.prior, "acceptable", message, 0)
-    started = time.perf_counter()
-    model = problem.pyomo_model()
-    nlp, watch = pynumero_problem(model), Watch(problem, [], False)
-    ipopt = CyIpoptNLP(nlp, intermediate_callback=watch.look)
-    setup_seconds = time.perf_counter() - started
-    left = common.deadline - time.monotonic()
-    if left <= 0.0:
-        message = "the time limit was reached before Ipopt was started."
-        return Outcome(problem.prior, "time_limit", message, 0, setup_seconds)
-    limit = {"max_wall_time": left} if math.isfinite(left) else {}
-    own = QUIET | limit | {"tol": 1e-11} | settings | {"nlp_scaling_method": "gradient-based"}
-    told = watch.solve(ipopt, nlp.init_primals(), own)
-    units = units_of(problem)
-    multipliers = np.zeros(units.risks.size)
-    rows = nlp.get_constraint_indices(list(model.above.values()))
-    multipliers[list(model.above.keys())] = np.abs(told["mult_g"][rows])
-    _, status, message = ending(told["status"])
-    details = {"ipopt_codes": [told["status"]]}
-    return Outcome(units.expand(multipliers), status, message, watch.iterations, setup_seconds, details=details)
 
 
 def _choose_interface(interface: str) -> Path | None:
@@ -185,6 +156,24 @@ def cyipopt_missing() -> str | None:
         f"neither a program ipopt nor {', '.join(absent)} found: `make setup` builds what is missing, or "
         "`conda install -c conda-forge ipopt`"
     )
+
+
+def _by_multipliers(problem: DirectProblem, settings: dict[str, Any]) -> SolveFrom:
+    """A direct bound: a convex model with a start of its own; the posterior is what Ipopt's multipliers say."""
+    from pyomo.contrib.pynumero.interfaces.cyipopt_interface import CyIpoptNLP
+
+    model, units = problem.pyomo_model(), units_of(problem)
+    nlp, watch = pynumero_problem(model), Watch(problem, [], False)
+    rows = nlp.get_constraint_indices(list(model.above.values()))
+
+    def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
+        own = suited | {"tol": 1e-11} | settings | {"nlp_scaling_method": "gradient-based"}
+        told = watch.solve(CyIpoptNLP(nlp, intermediate_callback=watch.look), nlp.init_primals(), own)
+        multipliers = np.zeros(units.risks.size)
+        multipliers[list(model.above.keys())] = np.abs(told["mult_g"][rows])
+        return Run(units.expand(multipliers), told["status"], watch.iterations)
+
+    return solve_from
 
 
 def _through_cyipopt(problem: BoundProblem, formulation: str, settings: dict[str, Any], trace: bool) -> SolveFrom:
