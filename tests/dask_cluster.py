@@ -13,7 +13,8 @@ from functools import cache
 
 import psutil
 
-#: Imports Dask, and what workers train with, once; forked into every scheduler and worker.
+#: Imports Dask, and what workers train with, once; forked into every scheduler and worker. They end
+#: with it, and it with the tests.
 MOTHER = """
 import gc, json, os, signal, sys
 import sklearn.svm
@@ -36,13 +37,15 @@ for line in sys.stdin:
         sys.argv[1:] = arguments
         {"scheduler": dask_scheduler, "worker": dask_worker}[program].main()
     print(child, flush=True)
+os.killpg(0, signal.SIGKILL)
 """
 
 
 @cache
 def mother():
     command = [sys.executable, "-P", "-c", MOTHER]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, start_new_session=True, **pipes)
 
 
 class Process(psutil.Process):
