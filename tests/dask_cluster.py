@@ -44,8 +44,10 @@ os.killpg(0, signal.SIGKILL)
 @cache
 def mother():
     command = [sys.executable, "-P", "-c", MOTHER]
+    # Dask's own is 30 seconds: so long a worker would wait for another that was killed.
+    variables = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s"}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, start_new_session=True, **pipes)
+    return subprocess.Popen(command, env=variables, start_new_session=True, **pipes)
 
 
 class Process(psutil.Process):
