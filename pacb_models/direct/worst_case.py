@@ -9,7 +9,7 @@ over the empirical one, or its logit in the range that is left to it.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -67,8 +67,8 @@ class _Terms:
         self.width = 1.0 - sample.risks if penalty.distance.below_one else np.inf
         self.rounding = rounding(penalty, sample, log_radius)
 
-    def look(self, z: np.ndarray, which: Any) -> Look:
-        empirical, log_weights = self.sample.risks[which], self.log_weights[which]
+    def look(self, z: np.ndarray) -> Look:
+        empirical, log_weights = self.sample.risks, self.log_weights
         place = self.penalty.place(empirical, z)
         at = self.penalty.logarithms(empirical, place.excess, place.remainder)
         risk = empirical + place.excess
