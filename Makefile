@@ -8,6 +8,8 @@
 SUITE ?= quick
 MINUTES ?= 30
 BIN := .venv/bin
+# Who is done first takes over half of what the others have left: the longest tests are the last.
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 # The raw UCI files, where they lie beside the checkout; set PACB_DATA to have them elsewhere.
 ifneq ($(wildcard ../shared/data),)
@@ -37,11 +39,12 @@ starts: .venv/ready-run   ## where local methods end, from 20 random starts: the
 instances: .venv/ready-run  ## the hard problems as files for other solvers, packed in dist/hard.tar.xz
 	$(BIN)/pacb export hard --out build/hard --archive dist/hard.tar.xz
 
-test: lint                ## lint, then the whole test suite, one process per core
-	$(BIN)/python -m pytest -n auto --durations=20 $(ARGS)
+# One process more than there are cores: some tests wait.
+test: lint                ## lint, then the whole test suite
+	$(PYTEST) -n $$(($$(nproc) + 1)) --durations=20 $(ARGS)
 
 quick: .venv/ready-dev    ## the tests that need no other process, page, wheel or browser, in a minute
-	$(BIN)/python -m pytest -n auto -m 'not outside and not long' $(ARGS)
+	$(PYTEST) -m 'not outside and not long' $(ARGS)
 
 fuzz: .venv/ready-dev     ## look for examples that break a property, for MINUTES (30), and say how to repeat one
 	$(BIN)/python -P tests/fuzz.py --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(ARGS)
@@ -50,7 +53,7 @@ test-cpus: .venv/ready-dev  ## the test suite as on processors with AVX2 only an
 	$(BIN)/python -P tests/run_on_cpus.py $(ARGS)
 
 coverage: .venv/ready-dev ## the tests with branch coverage; the report in build/coverage
-	$(BIN)/python -m pytest -n auto --cov --cov-branch --cov-report=html:build/coverage --cov-report=term:skip-covered $(ARGS)
+	$(PYTEST) --cov --cov-branch --cov-report=html:build/coverage --cov-report=term:skip-covered $(ARGS)
 
 mutants: .venv/ready-dev  ## a sample of mutants of the formulas, and which of them the tests notice
 	$(BIN)/python tools/mutants.py $(ARGS)

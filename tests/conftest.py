@@ -104,6 +104,20 @@ def slowness() -> float:
     return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
+def gone(process: int) -> bool:
+    """Whether a process ends soon; one that nobody waits for counts as ended."""
+    stat = Path(f"/proc/{process}/stat")
+    deadline = time.monotonic() + 60.0
+    while time.monotonic() < deadline:
+        try:
+            if stat.read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
 @pytest.hookimpl(trylast=True)  # Hypothesis marks its tests in this hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Time limits are those of a quiet machine, and longer on a busy one.

@@ -96,5 +96,4 @@ class BettingCertificate(LossCertificate):
 
     @cached_property
     def single_bounds(self) -> Array:
-        """The limit of each classifier."""
         return frozen(betting_limits(self.losses, levels_of(self.delta, self._prior, self.errors.size)))

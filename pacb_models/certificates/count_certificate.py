@@ -22,7 +22,6 @@ class CountCertificate(Certificate):
 
     @property
     def method(self) -> str:
-        """Which score."""
         return f"spread {self.scoring.spread:g}" if isinstance(self.scoring, Spread) else "tie split"
 
     @cached_property
@@ -69,12 +68,10 @@ class CountCertificate(Certificate):
 
     @property
     def single(self) -> int:
-        """The classifier with the smallest limit."""
         return self._smallest.single
 
     @property
     def single_bound(self) -> float:
-        """Its limit."""
         return self._smallest.single_bound
 
     @cached_property
@@ -96,7 +93,6 @@ class CountCertificate(Certificate):
         return support_function(self.scoring, self.errors, self.m, self.levels, self.single_bounds, posterior)
 
     def _remarks(self) -> tuple[str, ...]:
-        """Says where the box had to do."""
         said = (
             "Ties could not be split for every classifier, because delta times its prior weight is too large for that; "
             "for those the bound is their own."

@@ -103,5 +103,4 @@ class LossSumCertificate(LossCertificate):
 
     @cached_property
     def single_bounds(self) -> Array:
-        """The limit of each classifier."""
         return frozen(loss_limits(self.errors, self.m, levels_of(self.delta, self._prior, self.errors.size)))

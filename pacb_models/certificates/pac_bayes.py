@@ -34,18 +34,15 @@ class PacBayesCertificate(Certificate):
 
     @property
     def method(self) -> str:
-        """Which bound."""
         of = self.problem
         return f"PAC-Bayes bound, {of.distance} distance, {of.divergence} divergence, {of.constant} constant"
 
     @property
     def bound(self) -> float:
-        """At the solution's posterior."""
         return min(self.solution.bound, 1.0)
 
     @cached_property
     def posterior(self) -> Array:
-        """The solution's."""
         assert self.solution.posterior is not None
         return frozen(np.array(self.solution.posterior))
 
@@ -63,7 +60,6 @@ class PacBayesCertificate(Certificate):
         return frozen(bounds[places.ravel()])
 
     def _bound_of(self, posterior: Array) -> float:
-        """The bound at any posterior."""
         return min(self.problem.bound(posterior), 1.0)
 
     def _remarks(self) -> tuple[str, ...]:

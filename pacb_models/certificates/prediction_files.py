@@ -17,7 +17,7 @@ from .choice import ChosenCertificate, divided
 from .counts import ErrorCounts
 from .labels import LARGEST_EXACT
 
-_SUFFIXES = {".csv": "csv", ".csv.gz": "csv", ".parquet": "parquet", ".pq": "parquet"}
+_TEXTS, _PARQUET = (".csv", ".csv.gz"), (".parquet", ".pq")
 #: Cells of one batch, so that a batch of numbers takes 64 MB at most, however many columns there are.
 _CELLS = 1 << 23
 _MOST_ROWS = 1 << 17
@@ -26,61 +26,54 @@ _BUFFERS = 1 << 25  # bytes, of all columns
 
 def count_errors(paths: Sequence[str | Path], target: str, ignore: Iterable[str] = ()) -> ErrorCounts:
     """The errors of every column but ``target`` and the ignored ones, over all files and the files of folders."""
-    names, errors, rows = _count(_all_files(paths), target, set(ignore))
-    return ErrorCounts(names, errors[0], rows)
+    files = _opened(paths, target, ignore)
+    errors, rows = _count(files)
+    return ErrorCounts(files[0].names, errors[0], rows)
 
 
 def certify_files(
     paths: Sequence[str | Path], target: str, ignore: Iterable[str], delta: float, share: float, seed: int
 ) -> ChosenCertificate:
     """One classifier, chosen on a part of the rows of all files and certified on the others."""
-    files = _all_files(paths)
-    total = sum(_rows(file) for file in files)
-    if not total:
-        raise InputError(f"{files[0]} has a header but no rows below it.")
+    files = _opened(paths, target, ignore)
+    total = sum(file.rows for file in files)
     mask = np.zeros(total, dtype=bool)
-    mask[divided(total, share, seed)[0]] = True
-    names, errors, _ = _count(files, target, set(ignore), mask)
-    chosen = errors[1].argmin()
-    return ChosenCertificate(errors[1], int(errors[0, chosen] - errors[1, chosen]), total, delta, names, share, seed)
+    mask[divided(total, share, seed)[0] if total else []] = True
+    errors, _ = _count(files, mask)
+    single = errors[1].argmin()
+    left = int(errors[0, single] - errors[1, single])
+    return ChosenCertificate(errors[1], left, total, delta, files[0].names, share, seed)
 
 
-def _count(
-    files: Sequence[Path], target: str, ignored: set[str], mask: NDArray[np.bool_] | None = None
-) -> tuple[list[str], NDArray[np.int64], int]:
-    """Names, errors on all rows and on those of the mask (2 × H), and the number of rows."""
-    known: list[str] = []
-    errors, rows = np.zeros((2, 0), dtype=np.int64), 0
-    for file in files:
-        dataset = _opened(file)
-        names = _classifiers(file, dataset.schema, target, ignored)
-        if known and known != names:
-            raise InputError(f"{file} has the classifiers {', '.join(names)}, but {files[0]} {', '.join(known)}.")
-        with _reading(file):
-            found, size = _errors(file, dataset, names, target, None if mask is None else mask[rows:])
-        if not size:
-            raise InputError(f"{file} has a header but no rows below it.")
-        errors = errors + found if known else found
-        known, rows = names, rows + size
-    return known, errors, rows
-
-
-def _all_files(paths: Sequence[str | Path]) -> list[Path]:
-    files = [file for path in paths for file in _files(Path(path))]
-    if not files:
+def _opened(paths: Sequence[str | Path], target: str, ignore: Iterable[str]) -> list[_PredictionFile]:
+    """All files, those of folders included; examples that are counted twice would make the certificate too small."""
+    seen: dict[tuple[int, int], _PredictionFile] = {}
+    for file in (file for path in paths for file in _files(Path(path))):
+        status = file.stat()
+        other = seen.get((status.st_dev, status.st_ino))
+        if other is not None:
+            raise InputError(f"{file} is the file {other.path} again; every example must be counted once.")
+        seen[status.st_dev, status.st_ino] = _PredictionFile(file, target, set(ignore))
+    if not seen:
         raise InputError(f"--predictions is {' '.join(map(str, paths))!r}, where there are no CSV or Parquet files.")
-    _refuse_repeated(files)
-    return files
+    first, *others = opened = list(seen.values())
+    for each in others:
+        if each.names != first.names:
+            raise InputError(
+                f"{each.path} has the classifiers {', '.join(each.names)}, but {first.path} {', '.join(first.names)}."
+            )
+    return opened
 
 
-def _refuse_repeated(files: Sequence[Path]) -> None:
-    """Examples that are counted twice would make the certificate too small."""
-    seen: dict[tuple[int, int], Path] = {}
+def _count(files: Sequence[_PredictionFile], mask: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], int]:
+    """Errors on all rows and on those of the mask (2 × H), and the number of rows."""
+    errors, rows = np.zeros((2, len(files[0].names)), dtype=np.int64), 0
     for file in files:
-        found = file.stat()
-        first = seen.setdefault((found.st_dev, found.st_ino), file)
-        if first is not file:
-            raise InputError(f"{file} is the file {first} again; every example must be counted once.")
+        found, size = file.errors(None if mask is None else mask[rows:])
+        if not size:
+            raise InputError(f"{file.path} has a header but no rows below it.")
+        errors, rows = errors + found, rows + size
+    return errors, rows
 
 
 def _files(path: Path) -> list[Path]:
@@ -88,13 +81,13 @@ def _files(path: Path) -> list[Path]:
         return sorted(_of_folder(path))
     if not path.exists():
         raise InputError(f"cannot read {str(path)!r}: there is no such file.")
-    if _ending(path) is None:
+    if not _known(path):
         raise InputError(f"{str(path)!r} must end in .csv, .csv.gz or .parquet.")
     return [path]
 
 
-def _ending(path: Path) -> str | None:
-    return next((ending for ending in _SUFFIXES if path.name.lower().endswith(ending)), None)
+def _known(path: Path) -> bool:
+    return path.name.lower().endswith((*_TEXTS, *_PARQUET))
 
 
 def _of_folder(folder: Path) -> Iterator[Path]:
@@ -115,7 +108,7 @@ def _of_folder(folder: Path) -> Iterator[Path]:
             file = Path(place) / name
             if name.startswith((".", "_")) or file.suffix == ".md":
                 continue
-            if _ending(file) is None:
+            if not _known(file):
                 raise InputError(
                     f"{str(file)!r} does not end in .csv, .csv.gz or .parquet; a folder is counted as a whole."
                 )
@@ -135,105 +128,102 @@ def _reading(path: Path) -> Iterator[None]:
         raise InputError(f"cannot read {path}: {str(reason).splitlines()[0]}.") from None
 
 
-def _opened(path: Path) -> Any:
-    """The file as a data set of pyarrow."""
-    try:
-        import pyarrow.csv as csv
-        import pyarrow.dataset as ds
-    except ImportError:
-        raise InputError("reading predictions needs pyarrow, which is not installed: pip install pyarrow.") from None
-    # An empty cell is missing among texts, too.
-    texts = ds.CsvFileFormat(convert_options=csv.ConvertOptions(strings_can_be_null=True))
-    with _reading(path):
-        return ds.dataset(path, format="parquet" if _is_parquet(path) else texts)
+class _PredictionFile:
+    """One file: the names of its classifiers, its rows, and the errors in them."""
 
-
-def _is_parquet(path: Path) -> bool:
-    return _SUFFIXES[str(_ending(path))] == "parquet"
-
-
-def _rows(path: Path) -> int:
-    dataset = _opened(path)
-    with _reading(path):
-        return int(dataset.count_rows())
-
-
-def _classifiers(path: Path, schema: Any, target: str, ignored: set[str]) -> list[str]:
-    """The columns of predictions, all of the type of the target."""
-    columns = schema.names
-    repeated = first_repeated(columns)
-    if repeated is not None:
-        raise InputError(f"{path} has more than one column {repeated!r}.")
-    if target not in columns:
-        raise InputError(f"{path} has no column {target!r}; it has {', '.join(columns)}.")
-    absent = sorted(ignored - set(columns))
-    if absent:
-        raise InputError(f"{path} has no column {absent[0]!r} to ignore; it has {', '.join(columns)}.")
-    names = [name for name in columns if name != target and name not in ignored]
-    if not names:
-        raise InputError(f"{path} has no column of predictions beside {target!r}.")
-    truth = schema.field(target).type
-    for name in names:
-        kind = schema.field(name).type
-        if kind != truth:
+    def __init__(self, path: Path, target: str, ignored: set[str]) -> None:
+        try:
+            import pyarrow.csv as csv
+            import pyarrow.dataset as ds
+        except ImportError:
             raise InputError(
-                f"{path}: {name} is of type {kind}, but {target} of type {truth}; labels must be of one type."
+                "reading predictions needs pyarrow, which is not installed: pip install pyarrow."
+            ) from None
+        self.path, self.target, self.is_parquet = path, target, path.name.lower().endswith(_PARQUET)
+        # An empty cell is missing among texts, too.
+        texts = ds.CsvFileFormat(convert_options=csv.ConvertOptions(strings_can_be_null=True))
+        with _reading(path):
+            self.dataset: Any = ds.dataset(path, format="parquet" if self.is_parquet else texts)
+        self.names = self._classifiers(ignored)
+
+    @property
+    def rows(self) -> int:
+        with _reading(self.path):
+            return int(self.dataset.count_rows())
+
+    def _classifiers(self, ignored: set[str]) -> list[str]:
+        """The columns of predictions, all of the type of the target."""
+        schema, target = self.dataset.schema, self.target
+        columns = schema.names
+        repeated = first_repeated(columns)
+        if repeated is not None:
+            raise InputError(f"{self.path} has more than one column {repeated!r}.")
+        if target not in columns:
+            raise InputError(f"{self.path} has no column {target!r}; it has {', '.join(columns)}.")
+        for absent in sorted(ignored - set(columns)):
+            raise InputError(f"{self.path} has no column {absent!r} to ignore; it has {', '.join(columns)}.")
+        names = [name for name in columns if name != target and name not in ignored]
+        if not names:
+            raise InputError(f"{self.path} has no column of predictions beside {target!r}.")
+        truth = schema.field(target).type
+        for name in names:
+            kind = schema.field(name).type
+            if kind != truth:
+                raise InputError(
+                    f"{self.path}: {name} is of type {kind}, but {target} of type {truth}; labels must be of one type."
+                )
+        return names
+
+    def errors(self, mask: NDArray[np.bool_] | None) -> tuple[NDArray[np.int64], int]:
+        """Errors on all rows and on those of the mask (2 × H), and the number of rows."""
+        import pyarrow.compute as pc
+
+        errors, rows = np.zeros((2, len(self.names)), dtype=np.int64), 0
+        with _reading(self.path):
+            for batch in self._batches():
+                if not batch.num_rows:
+                    continue  # its columns may have no type
+                truth = batch.column(self.target)
+                for name in [*self.names, self.target]:
+                    self._check(batch.column(name), name, rows)
+                for position, name in enumerate(self.names):
+                    differ = pc.not_equal(batch.column(name), truth)
+                    errors[0, position] += differ.true_count
+                    if mask is not None:
+                        part = mask[rows : rows + batch.num_rows]
+                        errors[1, position] += np.count_nonzero(differ.to_numpy(zero_copy_only=False) & part)
+                rows += batch.num_rows
+        return errors, rows
+
+    def _batches(self) -> Iterator[Any]:
+        columns = [*self.names, self.target]
+        rows = max(1, min(_MOST_ROWS, _CELLS // len(columns)))
+        if not self.is_parquet:
+            return iter(self.dataset.to_batches(columns=columns, batch_size=rows, batch_readahead=1))
+        import pyarrow.parquet as pq
+
+        # Without reading ahead, and pages instead of whole columns: row groups may be as large as the file.
+        buffer = max(1 << 14, min(1 << 20, _BUFFERS // len(columns)))
+        file = pq.ParquetFile(self.path, pre_buffer=False, buffer_size=buffer)
+        return iter(file.iter_batches(batch_size=rows, columns=columns, use_threads=False))
+
+    def _check(self, column: Any, name: str, rows: int) -> None:
+        """Every label is known and stands for itself; ``rows`` are those before the column's."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        faults = []
+        floating = pa.types.is_floating(column.type)
+        # The number of nulls is known without a look at them.
+        if column.null_count or floating:
+            faults.append((column.is_null(nan_is_null=True), "is missing; every label must be known"))
+        if floating:
+            large = pc.greater_equal(pc.abs(column), pa.scalar(LARGEST_EXACT, column.type))
+            said = (
+                "is a floating-point number that stands for several whole numbers; write such labels as text, with a "
+                "letter (in Parquet, or as integers)"
             )
-    return names
-
-
-def _errors(
-    path: Path, dataset: Any, names: Sequence[str], target: str, mask: NDArray[np.bool_] | None
-) -> tuple[NDArray[np.int64], int]:
-    """Errors on all rows and on those of the mask (2 × H), and the number of rows."""
-    import pyarrow.compute as pc
-
-    errors, rows = np.zeros((2, len(names)), dtype=np.int64), 0
-    for batch in _batches(path, dataset, [*names, target]):
-        if not batch.num_rows:
-            continue  # its columns may have no type
-        truth = batch.column(target)
-        for name in [*names, target]:
-            _check(path, batch.column(name), name, rows)
-        for position, name in enumerate(names):
-            differ = pc.not_equal(batch.column(name), truth)
-            errors[0, position] += differ.true_count
-            if mask is not None:
-                part = mask[rows : rows + batch.num_rows]
-                errors[1, position] += np.count_nonzero(differ.to_numpy(zero_copy_only=False) & part)
-        rows += batch.num_rows
-    return errors, rows
-
-
-def _batches(path: Path, dataset: Any, columns: list[str]) -> Iterator[Any]:
-    rows = max(1, min(_MOST_ROWS, _CELLS // len(columns)))
-    if not _is_parquet(path):
-        return iter(dataset.to_batches(columns=columns, batch_size=rows, batch_readahead=1))
-    import pyarrow.parquet as pq
-
-    # Without reading ahead, and pages instead of whole columns: row groups may be as large as the file.
-    buffer = max(1 << 14, min(1 << 20, _BUFFERS // len(columns)))
-    file = pq.ParquetFile(path, pre_buffer=False, buffer_size=buffer)
-    return iter(file.iter_batches(batch_size=rows, columns=columns, use_threads=False))
-
-
-def _check(path: Path, column: Any, name: str, rows: int) -> None:
-    """Every label is known and stands for itself; ``rows`` are those before the column's."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    faults = []
-    floating = pa.types.is_floating(column.type)
-    # The number of nulls is known without a look at them.
-    if column.null_count or floating:
-        faults.append((column.is_null(nan_is_null=True), "is missing; every label must be known"))
-    if floating:
-        large = pc.greater_equal(pc.abs(column), pa.scalar(LARGEST_EXACT, column.type))
-        said = (
-            "is a floating-point number that stands for several whole numbers; write such labels as text, with a "
-            "letter (in Parquet, or as integers)"
-        )
-        faults.append((large, said))
-    for bad, said in faults:
-        if bad.true_count:
-            raise InputError(f"{path}, row {rows + int(pc.index(bad, True).as_py()) + 1}: {name} {said}.")
+            faults.append((large, said))
+        for bad, said in faults:
+            if bad.true_count:
+                raise InputError(f"{self.path}, row {rows + int(pc.index(bad, True).as_py()) + 1}: {name} {said}.")

@@ -12,13 +12,11 @@ from .program import add_command
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """Add the command under its old name."""
     parser = add_command(subparsers, "certificate", run, "", "The former name of 'pacb certify'.")
     add_options(parser)
     return parser
 
 
 def run(options: argparse.Namespace) -> int:
-    """The same under the new name."""
     say("pacb certificate is called pacb certify now; this name works until version 0.4.")
     return certify(options)

@@ -20,7 +20,6 @@ _ROUNDING, _RELATIVE_ROUNDING = 1e-9, 4.0 * 2.0**-53
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """Add the command ``certify``."""
     parser = add_command(
         subparsers,
         "certify",
@@ -82,7 +81,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read, certify, print."""
     from ..certificates import ChosenCertificate
     from ..validation import check_count
 

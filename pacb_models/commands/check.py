@@ -22,7 +22,6 @@ from .streams import chatter_among_errors
 
 
 def add_parser(subparsers: Any) -> None:
-    """Add the command."""
     parser = add_command(
         subparsers,
         "check",

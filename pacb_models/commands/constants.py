@@ -13,7 +13,6 @@ from .program import DONE, add_command, refuse_ignored
 
 
 def add_parser(subparsers: Any) -> None:
-    """Add the command."""
     parser = add_command(
         subparsers,
         "constants",

@@ -20,7 +20,6 @@ _OF_CERTIFIED = ("resume", "report", "per_class", "per_prediction", "positive", 
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
-    """Add the command ``fit``."""
     parser = add_command(
         subparsers,
         "fit",
@@ -180,7 +179,6 @@ def _certified(options: argparse.Namespace, table: Any, y: Any) -> Any:
 
 
 def _paper_svm(options: argparse.Namespace, table: Any, y: Any) -> Any:
-    """The paper's stochastic SVM."""
     from ..estimators.svc import StochasticSVC
 
     same = (*BOUND, "scale", "validation_size", "solver")

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 def add_parser(subparsers: Any) -> None:
-    """Add the command."""
     parser = add_command(
         subparsers,
         "solve",

@@ -129,11 +129,9 @@ class Posteriors:
         return ", ".join(parts)
 
     def caps(self) -> str:
-        """The caps in words."""
         return f"weights at most {_values(self.upper)}"
 
     def floors(self) -> str:
-        """The floors in words."""
         return f"weights at least {_values(self.lower)}"
 
     def room(self) -> str:

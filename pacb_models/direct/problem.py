@@ -33,6 +33,7 @@ from .worst_case import WorstCase, worst_case
 
 if TYPE_CHECKING:
     import cvxpy
+    import pyomo.environ as pyo
 
 
 class DirectProblem(Problem):
@@ -137,3 +138,12 @@ class DirectProblem(Problem):
         from ..models.direct_bounds import build_direct
 
         return build_direct(self).problem
+
+    def pyomo_model(self) -> pyo.ConcreteModel:
+        """The minimisation as a Pyomo model whose multipliers are the posterior.
+
+        See :func:`pacb_models.models.direct_bounds.direct_pyomo_model`.
+        """
+        from ..models.direct_bounds import direct_pyomo_model
+
+        return direct_pyomo_model(self)

@@ -19,7 +19,7 @@ from .distance import Distance, Forward, Inverse
 
 if TYPE_CHECKING:
     from ..models.algebra import Algebra
-    from ..models.direct_bounds import Cones
+    from ..models.direct_bounds import ExcessAlgebra
 
 #: exp overflows beyond.
 _LARGEST_RATE = 700.0
@@ -104,7 +104,7 @@ class BinaryKL(Distance):
         algebra.at_least("upper_root", r, L, algebra.factors.empirical_risk)
         return r
 
-    def express_excess(self, cones: Cones, empirical: Any, excess: Any, factor: Any) -> Any:
+    def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
         r"""With :math:`h(z) = z - \ln(1+z)` and the excess ``x`` it is :math:`\hat l\, h(x/\hat l) + (1-\hat l)\,
         h(-x/(1-\hat l))`: what is of first order in ``x`` cancels here, and not in a solver."""
         return cones.log_gap(factor, empirical, excess) + cones.log_gap(factor, 1.0 - empirical, -excess)

@@ -23,7 +23,7 @@ from ..numerics.rounding import Constant, ceil_exp
 
 if TYPE_CHECKING:
     from ..models.algebra import Algebra
-    from ..models.direct_bounds import Cones
+    from ..models.direct_bounds import ExcessAlgebra
 
 
 class Inverse(NamedTuple):
@@ -121,10 +121,10 @@ class Distance:
         """
         raise NotImplementedError
 
-    def express_excess(self, cones: Cones, empirical: Any, excess: Any, factor: Any) -> Any:
+    def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
         r"""An expression of :math:`k\,\phi(\hat l, \hat l + x)` in the excesses ``x``, for models of direct bounds.
 
-        ``k`` is a factor; all are vectors, see :class:`~pacb_models.models.direct_bounds.Cones`.
+        ``k`` is a factor; all are vectors, see :class:`~pacb_models.models.direct_bounds.ExcessAlgebra`.
         """
         raise NotImplementedError
 

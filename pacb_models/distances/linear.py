@@ -17,7 +17,7 @@ from .distance import Distance, Forward, Inverse
 
 if TYPE_CHECKING:
     from ..models.algebra import Algebra
-    from ..models.direct_bounds import Cones
+    from ..models.direct_bounds import ExcessAlgebra
 
 
 class Linear(Distance):
@@ -42,7 +42,7 @@ class Linear(Distance):
     def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
         return L + budget
 
-    def express_excess(self, cones: Cones, empirical: Any, excess: Any, factor: Any) -> Any:
+    def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
         return cones.times(factor, excess)
 
     def moment(self, m: int, power: float | None, constant: str) -> Constant:

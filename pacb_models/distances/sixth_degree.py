@@ -25,7 +25,7 @@ from .distance import Distance, Forward, Inverse
 
 if TYPE_CHECKING:
     from ..models.algebra import Algebra
-    from ..models.direct_bounds import Cones
+    from ..models.direct_bounds import ExcessAlgebra
 
 #: The coefficients of x², x⁴ and x⁶.
 COEFFICIENTS = (1.0, 2.0 / 9.0, 16.0 / 135.0)
@@ -75,7 +75,7 @@ class SixthDegree(Distance):
         algebra.reach("ch", y + _SECOND * y**2 + _THIRD * y**3, budget)
         return L + algebra.sqrt(y)
 
-    def express_excess(self, cones: Cones, empirical: Any, excess: Any, factor: Any) -> Any:
+    def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
         return sum(cones.power(c * factor, excess, 2 * k) for k, c in enumerate(COEFFICIENTS, start=1))
 
     def moment(self, m: int, power: float | None, constant: str) -> Constant:

@@ -18,7 +18,7 @@ from .distance import Distance, Forward, Inverse
 
 if TYPE_CHECKING:
     from ..models.algebra import Algebra
-    from ..models.direct_bounds import Cones
+    from ..models.direct_bounds import ExcessAlgebra
 
 
 class Squared(Distance):
@@ -53,7 +53,7 @@ class Squared(Distance):
     def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
         return L + algebra.sqrt(budget / self.scale)
 
-    def express_excess(self, cones: Cones, empirical: Any, excess: Any, factor: Any) -> Any:
+    def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
         return cones.power(self.scale * factor, excess, 2)
 
     def moment(self, m: int, power: float | None, constant: str) -> Constant:

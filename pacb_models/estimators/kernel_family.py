@@ -117,7 +117,6 @@ class FamilySVC(SVC):
         return super().fit(X, y, sample_weight)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The labels."""
         return self.family_.predict(X, [self.index_])[0] if hasattr(self, "family_") else super().predict(X)
 
     def _decision_function(self, X: Any) -> np.ndarray:

@@ -157,7 +157,6 @@ class StochasticClassifier(EnsembleClassifier):
         self.certificate_ = PacBayesCertificate(self.problem_, solution, errors, self.names_)
 
     def _support_ballots(self, X: Any) -> np.ndarray:
-        """The class index that each classifier of the support gives each row."""
         check_is_fitted(self)
         self._check_rows(X)
         return self._ballots(X, self.support_)

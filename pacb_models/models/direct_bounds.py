@@ -1,4 +1,4 @@
-r"""The minimisation of a direct bound as a CVXPY problem: maximise the common risk,
+r"""The minimisation of a direct bound as a CVXPY problem and as a Pyomo model: maximise the common risk,
 
 .. math:: \max_{t, l}\ t \quad\text{s.t.}\quad l_i \ge t, \quad \sum_i p_i G(\hat l_i, l_i) \le I/\delta .
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,21 +20,87 @@ from ..direct.common_risk import Sample, upper_end
 from ..direct.penalties import Power
 from ..errors import UnsupportedProblemError
 from ..solver import unmet
+from .algebra import elementwise, object_array
 
 if TYPE_CHECKING:
     import cvxpy as cp
+    import pyomo.environ as pyo
 
     from ..direct.problem import DirectProblem
 
+#: Added to a distance relative to its budget before it is raised to a power.
+TINY = 1e-16
 #: Weights of this share of the largest are left out of a model.
 _NO_WEIGHT = 1e-20
 
 
-class Cones:
-    """The operations in which a distance is written as a function of the excesses, a vector; see ``express_excess``.
+class Units(NamedTuple):
+    """The numbers of a model, and which classifiers are in it: those that can have weight."""
 
-    Each is one of CVXPY's expressions that are not below what they stand for, and the cones that make them so.
+    kept: np.ndarray
+    risks: np.ndarray
+    prior: np.ndarray
+    #: What excesses are counted in.
+    unit: float
+    #: The empirical risks above the least.
+    above: np.ndarray
+    #: What a distance is multiplied by: a root of its share of the budget, or an exponent.
+    factors: np.ndarray
+    #: ln(p_i δ/I): what is added to the logarithm of a penalty.
+    log_weights: np.ndarray
+    #: The share of the budget that is left to the classifiers in the model.
+    left: float
+
+    def expand(self, weights: np.ndarray) -> np.ndarray:
+        """Weights of the model's classifiers as weights of all."""
+        everyone = np.zeros(self.kept.size)
+        everyone[self.kept] = np.maximum(weights, 0.0)
+        return everyone
+
+
+def units_of(problem: DirectProblem) -> Units:
+    """The units of a problem; refuses what has no model.
+
+    A classifier whose empirical risk is not below the upper end of the common risk never has weight; where no weight is
+    zero, those that are as good as zero are left out.
     """
+    reason = unmet(problem, "excess")
+    if reason is not None:
+        raise UnsupportedProblemError(f"{problem.describe()} has no model: {reason}.")
+    penalty, log_radius, exponent = problem.penalty, problem.log_radius, float(problem.exponent)
+    sample = Sample.of(problem.risks, problem.prior)
+    end = upper_end(penalty, sample, log_radius)
+    kept = (problem.risks < end) | (problem.risks == sample.least)
+    if penalty.signed:
+        # There weights are as p exp(-n l̂) whatever the common risk.
+        logarithms = np.log(problem.prior) - exponent * problem.risks
+        kept = logarithms > logarithms.max() + math.log(_NO_WEIGHT)
+    risks, prior, unit = problem.risks[kept], problem.prior[kept], max(end - sample.least, 1e-12)
+    factors = np.full(risks.size, exponent)
+    if isinstance(penalty, Power):
+        factors = prior ** (1.0 / penalty.power) / penalty.budget(log_radius)
+    left = 1.0 - float(problem.prior[~kept].sum()) * math.exp(penalty.at_rest - log_radius)
+    return Units(kept, risks, prior, unit, (risks - sample.least) / unit, factors, np.log(prior) - log_radius, left)
+
+
+class ExcessAlgebra:
+    """The operations in which a distance is written as a function of the excesses, a vector; see ``express_excess``."""
+
+    def times(self, factor: np.ndarray, x: Any) -> Any:
+        """``k x``, elementwise."""
+        return factor * x
+
+    def power(self, factor: np.ndarray, x: Any, exponent: int) -> Any:
+        """``k x^n`` with an even exponent, elementwise."""
+        return factor * x**exponent
+
+    def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Any:
+        r""":math:`k\,a\,h(x/a)` with :math:`h(z) = z - \ln(1+z)`, elementwise; ``k x`` where ``a`` is zero."""
+        raise NotImplementedError
+
+
+class Cones(ExcessAlgebra):
+    """CVXPY's expressions that are not below what they stand for, and the cones that make them so."""
 
     def __init__(self, size: int) -> None:
         import cvxpy as cp
@@ -42,18 +108,15 @@ class Cones:
         self.cp, self.size, self.constraints = cp, size, list[Any]()
 
     def times(self, factor: np.ndarray, x: Any) -> Any:
-        """``k x``, elementwise."""
         return self.cp.multiply(factor, x)
 
     def power(self, factor: np.ndarray, x: Any, exponent: int) -> Any:
-        """``k x^n`` with an even exponent, elementwise."""
         term = self.cp.Variable(self.size)
         root = self.cp.multiply(factor ** (1.0 / exponent), x)
         self.constraints.append(self.cp.PowCone3D(term, np.ones(self.size), root, 1.0 / exponent))
         return term
 
     def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Any:
-        r""":math:`k\,a\,h(x/a)` with :math:`h(z) = z - \ln(1+z)`, elementwise; ``k x`` where ``a`` is zero."""
         import scipy.sparse
 
         where = np.flatnonzero(part > 0.0)
@@ -68,71 +131,86 @@ class Cones:
         return total + scipy.sparse.csr_matrix(places, (self.size, where.size)) @ term
 
 
+class PyomoExcess(ExcessAlgebra):
+    """Pyomo's expressions in vectors of objects."""
+
+    def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Any:
+        import pyomo.environ as pyo
+
+        parts = part.tolist()
+        terms = [each - a * pyo.log(1.0 + each / a) if a > 0.0 else each for a, each in zip(parts, x)]
+        return factor * object_array(terms)
+
+
 @dataclass
 class DirectModel:
     """A CVXPY problem whose multipliers are the posterior."""
 
     problem: cp.Problem
     at_least: Any
-    #: Which classifiers are in it.
-    kept: np.ndarray
-    #: What excesses are counted in.
-    unit: float
+    units: Units
 
     def readings(self, problem: DirectProblem) -> list[np.ndarray]:
         """The posterior, from the multipliers; none where there are none."""
-        if self.at_least.dual_value is None:
-            return []
-        weights = np.zeros(problem.size)
-        weights[self.kept] = np.maximum(np.ravel(self.at_least.dual_value), 0.0)
-        return [weights]
+        values = self.at_least.dual_value
+        return [] if values is None else [self.units.expand(np.ravel(values))]
 
 
 def build_direct(problem: DirectProblem) -> DirectModel:
-    """The conic model, of power and exponential cones; refuses a distance that has none.
+    """The conic model, of power and exponential cones.
 
     True risks below the empirical ones are not forbidden: they cost something, and gain nothing.
     """
     import cvxpy as cp
 
-    reason = unmet(problem, "excess")
-    if reason is not None:
-        raise UnsupportedProblemError(f"{problem.describe()} has no model: {reason}.")
-    penalty, log_radius = problem.penalty, problem.log_radius
-    sample = Sample.of(problem.risks, problem.prior)
-    end = upper_end(penalty, sample, log_radius)
-    kept = _with_weight(problem, end)
-    risks, prior, unit = problem.risks[kept], problem.prior[kept], max(end - sample.least, 1e-12)
-    # The share of the budget that is left to the classifiers in the model.
-    left = 1.0 - float(problem.prior[~kept].sum()) * math.exp(penalty.at_rest - log_radius)
-    t, x = cp.Variable(name="t"), cp.Variable(risks.size, name="excess")
-    shares = cp.Variable(risks.size, name="shares")
-    at_least = (risks - sample.least) / unit + x >= t
-    cones, ones = Cones(risks.size), np.ones(risks.size)
-    power = penalty.power if isinstance(penalty, Power) else None
-    # What a distance is multiplied by: a root of its share of the budget, or an exponent.
-    factors = prior ** (1.0 / power) / penalty.budget(log_radius) if power else float(problem.exponent) * ones
-    phi = problem.distance_function.express_excess(cones, risks, unit * x, factors)
-    if power:
-        share = cp.PowCone3D(shares, ones, phi, 1.0 / power)
+    units, penalty = units_of(problem), problem.penalty
+    size, ones = units.risks.size, np.ones(units.risks.size)
+    t, x, shares = cp.Variable(name="t"), cp.Variable(size, name="excess"), cp.Variable(size, name="shares")
+    at_least, cones = units.above + x >= t, Cones(size)
+    phi = problem.distance_function.express_excess(cones, units.risks, units.unit * x, units.factors)
+    if isinstance(penalty, Power):
+        share = cp.PowCone3D(shares, ones, phi, 1.0 / penalty.power)
     else:
-        share = cp.ExpCone(phi + np.log(prior) - log_radius, ones, shares)
-    constraints = [at_least, cp.sum(shares) <= left, *cones.constraints, share]
+        share = cp.ExpCone(phi + units.log_weights, ones, shares)
+    constraints = [at_least, cp.sum(shares) <= units.left, *cones.constraints, share]
     if problem.distance_function.below_one:
         # Nothing is above the risk of a classifier that always errs.
-        certain = np.flatnonzero(risks >= 1.0)
+        certain = np.flatnonzero(units.risks >= 1.0)
         constraints += [x[certain] == 0.0] if certain.size else []
-    return DirectModel(cp.Problem(cp.Maximize(t), constraints), at_least, kept, unit)
+    return DirectModel(cp.Problem(cp.Maximize(t), constraints), at_least, units)
 
 
-def _with_weight(problem: DirectProblem, end: float) -> np.ndarray:
-    """The classifiers that can have weight.
+def direct_pyomo_model(problem: DirectProblem) -> pyo.ConcreteModel:
+    """The model for nonlinear solvers: ``x[i] >= 0`` are excesses, ``t`` the common risk, and ``above[i]`` has the
+    posterior as its multipliers. The Hessian is a diagonal.
 
-    One whose empirical risk is not below the upper end of the common risk never has; where no weight is zero, those
-    that are as good as zero are left out.
+    For orders the budget is the norm's p-th power, for KL the sum of exponentials. It starts where all true risks are
+    half way to the upper end of the common risk.
     """
-    if problem.penalty.signed:
-        # There weights are as p exp(-n l̂) whatever the common risk.
-        logarithms = np.log(problem.prior) - float(problem.exponent) * problem.risks
-        return np.asarray(logarithms > logarithms.max() + math.log(_NO_WEIGHT))
-    return (problem.risks < end) | (problem.risks == problem.risks.min())
+    import pyomo.environ as pyo
+
+    units, penalty = units_of(problem), problem.penalty
+    model = pyo.ConcreteModel(name=f"{problem.distance}-{problem.divergence}, direct bound")
+    # A classifier that always errs has nothing above its risk.
+    below_one = problem.distance_function.below_one
+    inside = np.flatnonzero(units.risks < 1.0) if below_one else np.arange(units.risks.size)
+    risks = units.risks[inside]
+    highest = (1.0 - risks) / units.unit if below_one else np.full(inside.size, np.inf)
+    start = np.minimum(np.maximum(0.5 - units.above[inside], -0.5 if penalty.signed else 1e-3), 0.5 * highest)
+    model.t = pyo.Var(initialize=0.4)
+    model.x = pyo.Var(inside.tolist(), initialize=dict(zip(inside.tolist(), start.tolist())))
+    for variable, upper in zip(model.x.values(), highest.tolist()):
+        variable.setlb(None if penalty.signed else 0.0)
+        variable.setub(upper if upper < math.inf else None)
+    model.above = pyo.Constraint(inside.tolist(), rule=lambda m, i: float(units.above[i]) + m.x[i] >= m.t)
+    excess = units.unit * object_array(list(model.x.values()))
+    factors = units.factors[inside]
+    phi = problem.distance_function.express_excess(PyomoExcess(), risks, excess, factors)
+    if isinstance(penalty, Power):
+        # A distance rounds below zero where the excess is tiny, and a negative number has no power.
+        shares = (phi + TINY) ** penalty.power
+    else:
+        shares = elementwise(pyo.exp)(phi + units.log_weights[inside])
+    model.budget = pyo.Constraint(expr=pyo.quicksum(shares) <= units.left)
+    model.bound = pyo.Objective(expr=-model.t)
+    return model

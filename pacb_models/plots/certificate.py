@@ -78,7 +78,6 @@ class CertificateDisplay(_CandidatesDisplay):
 
     @property
     def shown(self) -> list[int]:
-        """The candidates that are drawn, best first."""
         return self.certificate.order[: self.most]
 
     def _draw(self, ax: Axes) -> None:
@@ -111,7 +110,6 @@ class ChoiceDisplay(_CandidatesDisplay):
 
     @property
     def shown(self) -> list[int]:
-        """The candidates that are drawn, best first."""
         return np.argsort(self.certificate.choosing_errors, kind="stable")[: self.most].tolist()
 
     def _draw(self, ax: Axes) -> None:

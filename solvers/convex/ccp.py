@@ -55,7 +55,8 @@ class ConvexConcave(Solver):
     variant : {"one-sided", "paper"}
         The second needs a distance whose bound is a variable of its model and that is convex there, as kl is.
     start, starts, seed, tolerance, max_iterations, time_limit, trace : the common options
-        As for every solver; see :mod:`pacb_models.solvers.options`.
+        As for every solver; see :mod:`pacb_models.solvers.options`. A start has converged when the relative decrease of
+        its bound, too, is at most the tolerance.
 
     ``details`` has, of the best start, ``history``, the bounds r_0, r_1, …, and ``displacement``, the largest change of
     a weight that the last subproblem proposed. :func:`from_start` tells the same of a start that one chooses oneself.
@@ -103,6 +104,19 @@ class ConvexConcave(Solver):
         return outcome
 
 
+class _Settled(Oracle):
+    """Asks for a small decrease of the bound beside a small residual."""
+
+    def __init__(self, problem: BoundProblem, options: Options) -> None:
+        super().__init__(problem, options)
+        #: Always on: it is the history of the bounds.
+        self.trace = Trace(True)
+
+    def stationary(self, q: np.ndarray, tolerance: float) -> bool:
+        behind, here = ([math.inf] + [point.bound for point in self.trace.points])[-2:]
+        return behind - here <= tolerance * here and super().stationary(q, tolerance)
+
+
 class _Tangents:
     """Steps to the solutions of subproblems, as long as these keep their constraints and lower the bound."""
 
@@ -135,9 +149,8 @@ class _Tangents:
 
 def from_start(problem: BoundProblem, solve: Subproblem, start: np.ndarray, options: Options) -> Outcome:
     """Solve subproblems from one start until none lowers the bound any more."""
-    oracle, tangents = Oracle(problem, options._replace(start=start)), _Tangents(solve)
-    oracle.trace = Trace(True)
-    outcome = descend(oracle, tangents, start, options)
+    oracle, tangents = _Settled(problem, options._replace(start=start)), _Tangents(solve)
+    outcome = descend(oracle, tangents.step, start, options)
     outcome.message, outcome.iterations = tangents.reason + outcome.message, tangents.solved
     trace = outcome.details["trace"] if options.trace else outcome.details.pop("trace")
     outcome.details |= {"history": [bound for bound, _ in trace], "displacement": tangents.displacement}

@@ -9,6 +9,7 @@ by its tangent.
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -40,10 +41,6 @@ CONIC_OPTIONS = {
 SOLVED = ("Solved", "AlmostSolved")
 #: … and those that come with a point at least.
 USABLE = (*SOLVED, "InsufficientProgress", "MaxIterations")
-
-
-#: What is said in the place of a status where there is no subproblem.
-NO_TANGENT = "the distance has no tangent there, as kl where L = 0 or r = 1"
 
 
 class Point(NamedTuple):
@@ -98,31 +95,36 @@ class OneSidedSubproblem:
     :math:`c' = c/d` with the difference ``d`` of the logits of :math:`r^0` and :math:`L^0`.
 
     The tangent plane lies above the bound and touches it at :math:`q^0`, so the bound falls at every step, and a point
-    that solves its own subproblem is a KKT point of the bound. At :math:`c' = 0` the solution on the simplex is the
-    limit :math:`c' \to 0`: among the classifiers of least risk, the weights of least norm.
+    that solves its own subproblem is a KKT point of the bound. At :math:`c' = 0` the solution is the limit
+    :math:`c' \to 0`: among the classifiers of least risk, the weights of least norm.
 
     The start enters through the one number ``c'``, and ``c'`` enters the objective only. CVXPY compiles the problem
     once; one conic solver object is kept, whose objective vector, affine in ``c'``, is all that changes.
     """
 
-    def __init__(self, problem: BoundProblem):
+    def __init__(self, problem: BoundProblem, least_risk: bool = False):
         import cvxpy as cp
 
         #: Risks above the smallest: a constant in the objective would only cost digits.
         self.excess = problem.risks - problem.risks.min()
-        self.prior, self._free = problem.prior, problem.posteriors is None
+        self.bound_problem, self.prior = problem, problem.prior
+        self._free = problem.posteriors is None and not least_risk
         self.ratio = cp.Parameter(nonneg=True, name="ratio")
         self.posterior = cp.Variable(problem.size, name="q")
         norm = cp.norm(cp.multiply(1.0 / np.sqrt(self.prior), self.posterior), 2)
+        constraints = [cp.sum(self.posterior) == 1.0, self.posterior >= 0.0, *kept(problem, self.posterior)]
+        if least_risk and self.excess.any():
+            constraints.append(self.posterior[np.flatnonzero(self.excess)] == 0.0)
         #: The model, to print or to hand to another solver.
-        self.problem = cp.Problem(
-            cp.Minimize(self.excess @ self.posterior + self.ratio * norm),
-            [cp.sum(self.posterior) == 1.0, self.posterior >= 0.0, *kept(problem, self.posterior)],
-        )
+        self.problem = cp.Problem(cp.Minimize(self.excess @ self.posterior + self.ratio * norm), constraints)
         self._data, self._constant_costs = self._canonical_form(1.0), self._canonical_form(0.0)["c"]
         self._ratio_costs = self._data["c"] - self._constant_costs
         self._settings = _conic_settings(math.inf)
         self._conic = _conic_solver(self._data, self._settings)
+
+    @cached_property
+    def _least_risk(self) -> OneSidedSubproblem:
+        return OneSidedSubproblem(self.bound_problem, least_risk=True)
 
     def _canonical_form(self, ratio: float) -> dict[str, Any]:
         import cvxpy as cp
@@ -138,10 +140,7 @@ class OneSidedSubproblem:
         if ratio == 0.0 and self._free:
             return Step(onto_simplex(np.where(self.excess > 0.0, 0.0, self.prior))[0], SOLVED[0])
         if ratio == 0.0:
-            if self.excess.any():
-                return Step(None, NO_TANGENT)
-            # Where all risks are equal, every ratio has the same solution.
-            ratio = 1.0
+            return self._least_risk.solve(1.0, seconds)
         if seconds != self._settings.time_limit:
             self._settings.time_limit = seconds
             self._conic.update(settings=self._settings)
@@ -254,7 +253,7 @@ class TwoSidedSubproblem:
         import cvxpy as cp
 
         if not self._linearise(point):
-            return Step(None, NO_TANGENT)
+            return Step(None, "the distance has no tangent there, as kl where L = 0 or r = 1")
         data = self.problem.get_problem_data(cp.CLARABEL)[0]
         result = _conic_solver(data, _conic_settings(seconds)).solve()
         status = str(result.status)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from typing import NamedTuple, Protocol
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -79,14 +80,11 @@ class Point(NamedTuple):
     slopes: np.ndarray
 
 
-class Stepper(Protocol):
-    """The state of a descent between its steps."""
-
-    def step(self, oracle: Oracle, point: Point, ceiling: float) -> Point | None:
-        """The next iterate, whose bound has to be below the ceiling by what is sufficient; None: there is none."""
+#: The next iterate, whose bound has to be below the ceiling by what is sufficient; None: there is none.
+Step = Callable[[Oracle, Point, float], Point | None]
 
 
-def descend(oracle: Oracle, stepper: Stepper, start: np.ndarray, options: Options) -> Outcome:
+def descend(oracle: Oracle, step: Step, start: np.ndarray, options: Options) -> Outcome:
     """Take steps until the point is stationary, no step is accepted any more, or a limit is reached."""
     iterations = 0
     recent: deque[float] = deque(maxlen=MEMORY)
@@ -100,7 +98,7 @@ def descend(oracle: Oracle, stepper: Stepper, start: np.ndarray, options: Option
                 return oracle.reached_iterations(iterations)
             recent.append(point.bound)
             ceiling = max(recent)
-            following = stepper.step(oracle, point, ceiling + ROUNDING * ceiling)
+            following = step(oracle, point, ceiling + ROUNDING * ceiling)
             if following is None:
                 return oracle.found_nothing_better(oracle.best_posterior, iterations)
             point = following

@@ -66,7 +66,7 @@ class FrankWolfe(FirstOrder):
     needs_finite_slopes = True
 
     def minimise(self, oracle: Oracle, start: np.ndarray, options: Options) -> Outcome:
-        return descend(oracle, _Pairwise(oracle.problem.prior), start, options)
+        return descend(oracle, _Pairwise(oracle.problem.prior).step, start, options)
 
 
 SOLVER = FrankWolfe()

@@ -145,7 +145,7 @@ class MirrorDescent(FirstOrder):
         problem = oracle.problem
         order = suitable_order(problem)
         mirror = Power(problem.prior, min(order, LARGEST_ORDER)) if order > 1.0 else Entropy()
-        return descend(oracle, _MirrorStepper(mirror), start, options)
+        return descend(oracle, _MirrorStepper(mirror).step, start, options)
 
 
 SOLVER = MirrorDescent()

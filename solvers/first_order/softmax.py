@@ -73,7 +73,7 @@ class Softmax(FirstOrder):
             q = with_all(problem, q)
             oracle = Oracle(problem, options)
             if method == "adam":
-                return descend(oracle, _Adam(oracle, q, learning_rate, options.max_iterations), q, options)
+                return descend(oracle, _Adam(oracle, q, learning_rate, options.max_iterations).step, q, options)
             logits = Logits(oracle, np.sqrt(problem.prior * problem.size))
             better = partial(lbfgsb.brought_back, oracle)
             return minimise(logits, q, options, "L-BFGS-B", lbfgsb.SETTINGS, again=True, better=better)

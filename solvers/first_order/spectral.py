@@ -90,7 +90,7 @@ class SpectralProjectedGradient(FirstOrder):
     needs_finite_slopes = True
 
     def minimise(self, oracle: Oracle, start: np.ndarray, options: Options) -> Outcome:
-        return descend(oracle, _Spectral(oracle.problem.prior), start, options)
+        return descend(oracle, _Spectral(oracle.problem.prior).step, start, options)
 
 
 SOLVER = SpectralProjectedGradient()

@@ -160,10 +160,7 @@ def _closed_form(problem: BoundProblem, supports: OrderedSupports) -> tuple[np.n
 
 def _full_walk(problem: BoundProblem, supports: OrderedSupports, early_break: bool) -> _Search:
     slopes, feasible = _closed_form(problem, supports)
-    visited = np.ones(supports.size, dtype=bool)
-    broke_at = _first_failure(~feasible) if early_break else None
-    if broke_at is not None:
-        visited[broke_at:] = False
+    visited, broke_at = _until_failure(~feasible, early_break)
     return _Search(slopes, feasible & visited, visited, 0, broke_at, int(visited.sum()), True)
 
 
@@ -193,9 +190,10 @@ def _warm_walk(problem: BoundProblem, supports: OrderedSupports) -> _Search:
     return _Search(slopes, feasible & visited, visited, 0, broke_at, int(visited.sum()), True, begin)
 
 
-def _first_failure(failed: np.ndarray) -> int | None:
-    """The smallest support size that failed, or None."""
-    return int(np.argmax(failed)) + 1 if failed.any() else None
+def _until_failure(failed: np.ndarray, early_break: bool) -> tuple[np.ndarray, int | None]:
+    """The supports up to the first that failed, and its size; all of them without an early break."""
+    broke_at = int(np.argmax(failed)) + 1 if early_break and failed.any() else None
+    return np.arange(failed.size) < (broke_at or failed.size), broke_at
 
 
 #: An interval around a fixed point that is narrower than this, relative to its end, is one number.
@@ -235,10 +233,7 @@ def _sweep(problem: BoundProblem, supports: OrderedSupports, early_break: bool, 
         active = active[~(done | lost)]
         if early_break and failed.any():
             active = active[active < np.argmax(failed)]
-    visited = np.ones(size, dtype=bool)
-    broke_at = _first_failure(failed) if early_break else None
-    if broke_at is not None:
-        visited[broke_at:] = False
+    visited, broke_at = _until_failure(failed, early_break)
     return _Search(slopes, settled & visited, visited, active.size, broke_at, sweeps, False)
 
 

@@ -2,7 +2,11 @@ r"""Nonlinear programming through CasADi, whose wheel brings an Ipopt of its own
 
 The lifted model (:mod:`pacb_models.models.lifted`) in CasADi's symbols, with objective and constraints multiplied by
 the factors of :mod:`pacb_models.models.scaling`. CasADi derives sparse first and second derivatives and hands all of it
-to Ipopt.
+to one of its plugins.
+
+Ipopt is the one to use. ``sqpmethod`` and ``sleqp`` are sequential quadratic programming, for comparison:
+``sqpmethod`` has been seen to report "Solve_Succeeded" at a bound .2 above the minimum, which is why claims are
+checked.
 """
 
 from __future__ import annotations
@@ -20,11 +24,14 @@ from pacb_models.models.limits import box
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
+from pacb_models.validation import check_choice
 
 from ..options import check_options, check_own
 from .interior_point import NO_FILE, SETTINGS, Run, SolveFrom, minimise
 
-#: How CasADi calls Ipopt's return codes.
+PLUGINS = ("ipopt", "sqpmethod", "sleqp")
+
+#: What CasADi's plugins return, and Ipopt's code of the same meaning.
 CODES: dict[str, int] = {
     "Solve_Succeeded": 0,
     "Solved_To_Acceptable_Level": 1,
@@ -46,10 +53,24 @@ CODES: dict[str, int] = {
     "NonIpopt_Exception_Thrown": -101,
     "Insufficient_Memory": -102,
     "Internal_Error": -199,
+    # sleqp
+    "optimal": 0,
+    "infeasible": 2,
+    "unbounded": 4,
+    "deadpoint": 3,
+    "iteration limit": -1,
+    "time limit": -5,
 }
 
-#: How CasADi calls the numbers of evaluations.
-CALLS = {"function_evaluations": "n_call_nlp_f", "gradient_evaluations": "n_call_nlp_grad_f"}
+#: How CasADi counts evaluations, which depends on the plugin.
+CALLS = {
+    "function_evaluations": ("n_call_nlp_f", "n_call_nlp_fg"),
+    "gradient_evaluations": ("n_call_nlp_grad_f", "n_call_nlp_jac_fg"),
+}
+
+#: The smallest q/p with a steep divergence (KL), whose terms have no value at zero: some plugins evaluate at their
+#: bounds.
+SMALLEST_RATIO = 1e-30
 
 
 class CasadiAlgebra(Algebra):
@@ -61,11 +82,12 @@ class CasadiAlgebra(Algebra):
         super().__init__(problem, problem.prior)
         self.casadi, self.log, self.sqrt = casadi, casadi.log, casadi.sqrt
         self.ratios = casadi.SX.sym("w", problem.size)
+        smallest = SMALLEST_RATIO if problem.divergence_function.steep else 0.0
         lower, upper = box(problem)
         self.variables: list[Any] = [self.ratios]
         self.constraints: list[Any] = []
         self.limits: dict[str, list[float]] = {
-            "lbx": (lower / problem.prior).tolist(),
+            "lbx": np.maximum(lower / problem.prior, smallest).tolist(),
             "ubx": (upper / problem.prior).tolist(),
             "lbg": [],
             "ubg": [],
@@ -87,17 +109,20 @@ class CasadiAlgebra(Algebra):
 
 
 class Casadi(Solver):
-    """The Ipopt in CasADi's wheel, on CasADi's symbols.
+    """A nonlinear programming code of CasADi's, by default the Ipopt in its wheel.
 
     Options
     -------
+    plugin : {"ipopt", "sqpmethod", "sleqp"}
+        ``sqpmethod`` keeps dense matrices and is for small H; ``sleqp`` is in CasADi's wheels for Linux.
     start, starts, seed, max_iterations, time_limit : the common options
-        As for every solver; see :mod:`pacb_models.solvers.options`. Ipopt looks at the time between its iterations.
+        As for every solver; see :mod:`pacb_models.solvers.options`. Ipopt looks at the time between its iterations,
+        the others at the end of a start.
     options : dict, optional
-        Ipopt's own options, for instance ``{"tol": 1e-10}``; they override ours.
+        The plugin's own options, for instance ``{"tol": 1e-10}`` for Ipopt; they override ours.
 
-    ``details`` has Ipopt's return codes, one per start, and ``function_evaluations`` and ``gradient_evaluations`` of
-    all starts together.
+    ``details`` has the return codes, in Ipopt's numbers, one per start, and of all starts together
+    ``function_evaluations`` and ``gradient_evaluations``.
     """
 
     name = "casadi"
@@ -111,6 +136,7 @@ class Casadi(Solver):
         self,
         problem: BoundProblem,
         *,
+        plugin: str = "ipopt",
         start: object = None,
         starts: int = 1,
         seed: int = 0,
@@ -118,36 +144,54 @@ class Casadi(Solver):
         max_iterations: int = 3000,
         options: dict[str, Any] | None = None,
     ) -> Outcome:
+        check_choice("plugin", plugin, PLUGINS)
         common = check_options(problem, start, starts, seed, max_iterations=max_iterations, time_limit=time_limit)
-        ours = NO_FILE | SETTINGS | {"nlp_scaling_method": "none", "max_iter": common.max_iterations}
-        counts = dict.fromkeys(CALLS, 0)
-        outcome = minimise(problem, common, partial(_prepare, problem, ours | check_own(options, "Ipopt's"), counts))
-        outcome.message = outcome.message.replace("Ipopt", "CasADi's Ipopt")
+        own, counts = check_own(options, "the plugin's"), dict.fromkeys(CALLS, 0)
+        outcome = minimise(problem, common, partial(_prepare, problem, plugin, common.max_iterations, own, counts))
+        outcome.message = outcome.message.replace("Ipopt", "CasADi's Ipopt" if plugin == "ipopt" else plugin)
         outcome.details.update(counts)
         return outcome
 
 
-def _prepare(problem: BoundProblem, settings: dict[str, Any], counts: dict[str, int]) -> SolveFrom:
+def _options(plugin: str, suited: dict[str, Any], most: int, own: dict[str, Any]) -> dict[str, Any]:
+    """The options that CasADi is given: its own, and those of the plugin."""
+    quiet = {"print_time": False, "error_on_fail": False, "show_eval_warnings": False}
+    if plugin == "ipopt":
+        ours = suited | NO_FILE | SETTINGS | {"nlp_scaling_method": "none", "max_iter": most}
+        return quiet | {"ipopt": ours | own}
+    if plugin == "sqpmethod":
+        qp = {"print_iter": False, "print_header": False, "error_on_fail": False}
+        ours = {"qpsol": "qrqp", "qpsol_options": qp, "max_iter": most, "tol_du": 1e-8, "tol_pr": 1e-10}
+        return quiet | {"print_header": False, "print_iteration": False, "print_status": False} | ours | own
+    return quiet | {"max_iter": most, "print_level": 0} | own
+
+
+def _prepare(problem: BoundProblem, plugin: str, most: int, own: dict[str, Any], counts: dict[str, int]) -> SolveFrom:
     import casadi
 
     algebra = CasadiAlgebra(problem)
     objective = algebra.factors.objective * write(algebra)
     x, g = casadi.vertcat(*algebra.variables), casadi.vertcat(*algebra.constraints)
-    quiet = {"print_time": False, "error_on_fail": False, "show_eval_warnings": False}
 
     def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
-        options = quiet | {"ipopt": suited | settings}
         try:
-            solver = casadi.nlpsol("bound", "ipopt", {"x": x, "f": objective, "g": g}, options)
+            solver = casadi.nlpsol(
+                "bound", plugin, {"x": x, "f": objective, "g": g}, _options(plugin, suited, most, own)
+            )
         except RuntimeError as refusal:
             reason = str(refusal).strip().rpartition("\n")[2]
-            raise InputError(f"options are refused by CasADi: {reason}") from None
+            raise InputError(f"options or plugin {plugin!r} are refused by CasADi: {reason}") from None
         first = np.append(q / problem.prior, list(values_at(problem, q).values.values()))
-        answer, stats = solver(x0=first, **algebra.limits), solver.stats()
-        for count, name in CALLS.items():
-            counts[count] += stats[name]
+        try:
+            answer = solver(x0=first, **algebra.limits)
+        except RuntimeError:
+            # sleqp gives up where a function has no value.
+            return Run(q, CODES["Invalid_Number_Detected"], None)
+        stats = solver.stats()
+        for count, names in CALLS.items():
+            counts[count] += sum(int(stats.get(name, 0)) for name in names)
         weights = np.asarray(answer["x"]).ravel()[: problem.size] * problem.prior
-        return Run(weights, CODES[stats["return_status"]], stats["iter_count"])
+        return Run(weights, CODES.get(stats["return_status"], -199), stats.get("iter_count"))
 
     return solve_from
 

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pacb_models.direct import DirectProblem
 from pacb_models.errors import InputError
-from pacb_models.problem import BoundProblem
+from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome, Trace
 
 from ..options import Options
@@ -113,7 +114,7 @@ SolveFrom = Callable[[np.ndarray, dict[str, Any]], Run]
 
 
 def minimise(
-    problem: BoundProblem,
+    problem: BoundProblem | DirectProblem,
     options: Options,
     prepare: Callable[[], SolveFrom],
     barrier: float | None = RANDOM_BARRIER,
@@ -157,19 +158,23 @@ def minimise(
 class Watch:
     """Runs Ipopt through cyipopt, counts its iterations, and records the bound after each where that is asked for."""
 
-    def __init__(self, problem: BoundProblem, weights: Any, trace: bool) -> None:
+    def __init__(self, problem: Problem, weights: Any, trace: bool) -> None:
         #: Which of Ipopt's variables are the weights.
         self.problem, self.weights, self.traced = problem, weights, trace
 
-    def run(self, ipopt: Any, x: np.ndarray, options: dict[str, Any]) -> Run:
-        """What Ipopt makes of a point."""
+    def solve(self, ipopt: Any, x: np.ndarray, options: dict[str, Any]) -> dict[str, Any]:
+        """What Ipopt tells of its run from a point."""
         self.ipopt, self.iterations, self.trace = ipopt, 0, Trace(self.traced)
         set_options(ipopt, options)
         try:
-            x, told = ipopt.solve(x)
+            return ipopt.solve(x)[1]
         finally:
             ipopt.close()
-        return Run(x[self.weights], told["status"], self.iterations, self.trace)
+
+    def run(self, ipopt: Any, x: np.ndarray, options: dict[str, Any]) -> Run:
+        """The same, as what became of a start."""
+        told = self.solve(ipopt, x, options)
+        return Run(told["x"][self.weights], told["status"], self.iterations, self.trace)
 
     def look(self, nlp: Any, mode: int, iteration: int, *progress: float) -> bool:
         """Called by Ipopt after each iteration; True means go on."""

@@ -24,11 +24,13 @@ from typing import Any
 
 import numpy as np
 
+from pacb_models.direct import DirectProblem
 from pacb_models.errors import InputError, SolverUnavailableError
+from pacb_models.models.direct_bounds import units_of
 from pacb_models.models.pyomo_models import check_formulation, pyomo_model, set_start
-from pacb_models.problem import BoundProblem
+from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome
-from pacb_models.solver import Solver
+from pacb_models.solver import Solver, unmet
 from pacb_models.validation import check_choice
 
 from ..options import check_options, check_own
@@ -78,12 +80,16 @@ class PyomoIpopt(Solver):
     requires = ("pyomo",)
     keeps_time_limit = True
 
+    def unsupported(self, problem: Problem) -> str | None:
+        # Direct bounds have a model of another kind.
+        return super().unsupported(problem) if unmet(problem, "penalty") else unmet(problem, "excess")
+
     def missing(self) -> str | None:
         return super().missing() or (cyipopt_missing() if not any(find() for find in PROGRAMS.values()) else None)
 
     def run(
         self,
-        problem: BoundProblem,
+        problem: BoundProblem | DirectProblem,
         *,
         formulation: str = "lifted",
         start: object = None,
@@ -103,6 +109,10 @@ class PyomoIpopt(Solver):
         )
         ours: dict[str, Any] = {} if defaults else SETTINGS
         settings = ours | {"max_iter": common.max_iterations} | check_own(options, "Ipopt's")
+        if isinstance(problem, DirectProblem):
+            if (absent := cyipopt_missing()) is not None:
+                raise SolverUnavailableError(f"direct bounds need Ipopt's multipliers, through cyipopt: {absent}.")
+            return minimise(problem, common._replace(starts=1), partial(_by_multipliers, problem, settings), None)
         barrier = None if defaults else RANDOM_BARRIER
         program = _choose_interface(interface)
         if program is None:
@@ -146,6 +156,24 @@ def cyipopt_missing() -> str | None:
         f"neither a program ipopt nor {', '.join(absent)} found: `make setup` builds what is missing, or "
         "`conda install -c conda-forge ipopt`"
     )
+
+
+def _by_multipliers(problem: DirectProblem, settings: dict[str, Any]) -> SolveFrom:
+    """A direct bound: a convex model with a start of its own; the posterior is what Ipopt's multipliers say."""
+    from pyomo.contrib.pynumero.interfaces.cyipopt_interface import CyIpoptNLP
+
+    model, units = problem.pyomo_model(), units_of(problem)
+    nlp, watch = pynumero_problem(model), Watch(problem, [], False)
+    rows = nlp.get_constraint_indices(list(model.above.values()))
+
+    def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
+        own = suited | {"tol": 1e-11} | settings | {"nlp_scaling_method": "gradient-based"}
+        told = watch.solve(CyIpoptNLP(nlp, intermediate_callback=watch.look), nlp.init_primals(), own)
+        multipliers = np.zeros(units.risks.size)
+        multipliers[list(model.above.keys())] = np.abs(told["mult_g"][rows])
+        return Run(units.expand(multipliers), told["status"], watch.iterations)
+
+    return solve_from
 
 
 def _through_cyipopt(problem: BoundProblem, formulation: str, settings: dict[str, Any], trace: bool) -> SolveFrom:

@@ -81,7 +81,7 @@ for _name in ("shallow", "patcher", "writer", "counter", "huge", "talker", "esca
 
 
 def suite():
-    problems = [table_problem(name, 50, "squared") for name in ("wdbc", "bupa", "haberman")]
+    problems = [table_problem(name, 50, "squared") for name in ("wdbc", "haberman")]
     names = ["shallow", "patcher", "writer", "counter", "huge", "talker", "escaper", "frontier", "slsqp"]
     cells = [Cell(problem, name) for problem in problems for name in names]
     return Suite("vandals", "everything in one run", tuple(cells), time_limit=20.0)
@@ -116,7 +116,7 @@ def check(result, out, marks):
     assert (out / "results.jsonl").exists(), result.stderr
     rows = read_rows(out)
     found = {name: [row for row in rows if row["solver"] == name] for name in (*VANDALS, "frontier", "slsqp")}
-    assert {len(its) for its in found.values()} == {3}
+    assert {len(its) for its in found.values()} == {2}
     # The honest ones are right, and so are the optima that all are judged by.
     for name in ("frontier", "slsqp"):
         assert all(row["success"] and row["correct"] for row in found[name]), found[name]

@@ -8,7 +8,6 @@ import signal
 import subprocess
 from multiprocessing.connection import wait
 
-import psutil
 import pytest
 
 from pacb_models import BoundProblem
@@ -18,6 +17,8 @@ from pacb_models.benchmarks.harness.suites import Cell
 from pacb_models.benchmarks.problems.problem import Problem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
+
+from ..conftest import gone
 
 pytestmark = pytest.mark.outside
 
@@ -129,7 +130,7 @@ def test_a_problem_that_is_never_built_costs_the_time_limit(pools, monkeypatch, 
     pool = pools(time_limit=0.5)
     row = pool.measure(Cell(recipe, "frontier"))
     assert row == {"status": "error", "message": "building the problem took over 2.5 s"}
-    assert not psutil.pid_exists(int((tmp_path / "process").read_text()))
+    assert gone(int((tmp_path / "process").read_text()))
     assert pool.measure(cell(3, "frontier"))["H"] == 3
 
 
@@ -174,7 +175,7 @@ def test_processes_are_gone_with_the_run(pool):
     pool.measure(cell(3))
     processes = [process._process.pid for process in pool._processes]
     pool.end()
-    assert len(processes) == 2 and not any(map(psutil.pid_exists, processes))
+    assert len(processes) == 2 and all(map(gone, processes))
     assert pool.measure(cell(3)) is None
 
 

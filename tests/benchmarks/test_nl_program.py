@@ -19,6 +19,8 @@ from pacb_models.errors import InputError
 from pacb_models.plugins import FILES
 from pacb_models.solving.registry import named_solver, solver_identity
 
+from ..conftest import gone
+
 pytestmark = [pytest.mark.outside, pytest.mark.long]
 
 PROBLEM = pm.BoundProblem([0.1, 0.2, 0.3, 0.25], m=300, distance="squared")
@@ -47,20 +49,6 @@ def program(tmp_path, monkeypatch):
         return path
 
     return make
-
-
-def gone(process: int) -> bool:
-    """Whether a process ends soon; one that nobody waits for counts as ended."""
-    stat = Path(f"/proc/{process}/stat")
-    deadline = time.monotonic() + 10.0
-    while time.monotonic() < deadline:
-        try:
-            if stat.read_text().rpartition(")")[2].split()[0] == "Z":
-                return True
-        except OSError:
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def bench(program: Path | str, out: Path, *words: str) -> dict:

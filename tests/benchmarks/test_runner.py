@@ -23,7 +23,7 @@ from pacb_models.benchmarks.problems.problem import Problem, synthetic
 from pacb_models.benchmarks.report import write_report
 from pacb_models.errors import InputError, RunStopped
 
-from ..conftest import slowness
+from ..conftest import gone, slowness
 
 # Whole runs, some of which are killed or wait for their time limits.
 pytestmark = [pytest.mark.outside, pytest.mark.timeout(300)]
@@ -149,18 +149,7 @@ def test_workers_leave_when_the_runner_is_killed(pacb, tmp_path):
     assert children
     running.kill()
     running.wait()
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline and any(_alive(int(child)) for child in children):
-        time.sleep(0.1)
-    assert not any(_alive(int(child)) for child in children)
-
-
-def _alive(process: int) -> bool:
-    try:
-        with open(f"/proc/{process}/stat") as file:
-            return file.read().split()[2] != "Z"
-    except OSError:
-        return False
+    assert all(gone(int(child)) for child in children)
 
 
 def test_scaling_measures_memory_and_spares_larger_problems(pacb, tmp_path):
@@ -366,7 +355,7 @@ def test_a_hostile_plugin_costs_its_own_cells(pacb, plugin, tmp_path):
         assert rows[how]["message"] == words or words in rows[how]["message"]
     assert (out / "results.parquet").exists() and (out / "report.html").exists()
     for how in ("child", "fork"):
-        assert not _alive(int((plugin / how).read_text()))
+        assert gone(int((plugin / how).read_text()))
 
 
 def test_code_in_the_current_directory_is_not_run(plugin, tmp_path):

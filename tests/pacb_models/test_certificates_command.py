@@ -242,7 +242,7 @@ MEASURED = """
 import resource, sys
 from pacb_models.certificates.prediction_files import _opened, count_errors
 from pathlib import Path
-_opened(Path(sys.argv[1]))
+_opened([sys.argv[1]], "label", ())
 import pyarrow.parquet, pyarrow.compute
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 print(count_errors([sys.argv[1]], "label").m)

@@ -253,6 +253,15 @@ def test_start_among_the_faultless_stays_there_and_takes_the_priors_shape():
     assert solution.bound == pytest.approx(1.0 - math.exp(-problem.coefficient / math.sqrt(0.3)), abs=1e-14)
 
 
+def test_start_among_the_faultless_under_a_cap():
+    """Where L = 0 the subproblem has the least norm among the faultless that the constraints allow."""
+    risks, cap = [0.0, 0.0, 0.0, 0.2, 0.3], pm.weights(at_most=[1.0, 1.0, 0.2, 1.0, 1.0])
+    problem = pm.BoundProblem(risks, m=200, delta=0.05, distance="kl", constraints=[cap])
+    solution = pm.solve(problem, "ccp", start=[0.5, 0.4, 0.1, 0.0, 0.0])
+    assert solution.status == "optimal"
+    np.testing.assert_allclose(solution.posterior, [0.4, 0.4, 0.2, 0.0, 0.0], atol=1e-7)
+
+
 @pytest.mark.parametrize("distance", ["squared", "kl"])
 def test_one_classifier_equal_risks_and_ties(distance):
     one = pm.solve(pm.BoundProblem([0.25], m=100, distance=distance), "ccp")
