@@ -71,15 +71,16 @@ def support_function(terms: Terms, q: Array, spent: float, price: float, z: Arra
     for _ in range(_OUTER):
         look, lag, moves = _look(terms, z, log_q + price)
         total = _log_sum(look.log_value, spent)
+        settled = _small(lag, look, moves)
         if astray or total < _LITTLE or float(np.maximum(np.abs(lag * moves), np.abs(lag)).max()) > _NEAR:
-            z, look, lag, moves = _settled(terms, z, log_q + price)
+            settled, (z, look, lag, moves) = True, _settled(terms, z, log_q + price)
             total = _log_sum(look.log_value, spent)
         effects = np.exp(look.log_slope - total) * look.growth * moves
         slope = float(effects.sum())
-        settled = _small(lag, look, moves)
         exhausted = abs(total) <= 4.0 * float((np.exp(look.log_value - total) * look.rounding).sum())
         if slope > 0.0:
-            step = (-total - float((effects * lag).sum())) / slope
+            # What is left of larger lags where all is settled is rounding.
+            step = (-total - float((effects * lag).sum(where=(np.abs(lag) <= _CLOSE) | (not settled)))) / slope
             if settled and (exhausted or _small(step, look, moves)):
                 break
         else:
@@ -129,8 +130,9 @@ def _look(terms: Terms, z: Array, wanted: Array) -> tuple[Look, Array, Array]:
 
 def _small(change: Any, look: Look, moves: Array) -> bool:
     """Whether changes of ln G' are too small to matter, or to show in the risks."""
-    way = np.abs(change * moves * look.growth)
-    return bool(((np.abs(change) <= _CLOSE) | (way <= 4.0 * _EPSILON * np.abs(look.risk))).all())
+    way = np.abs(change * moves)
+    hidden = (way <= _NEAR) & (way * look.growth <= 4.0 * _EPSILON * np.abs(look.risk))
+    return bool(((np.abs(change) <= _CLOSE) | hidden).all())
 
 
 def _to_the_next_move(away: Array, total: float) -> float:
@@ -151,8 +153,7 @@ def _log_sum(logarithms: Array, rest: float) -> float:
 
 def _settled(terms: Terms, z: Array, wanted: Array) -> tuple[Array, Look, Array, Array]:
     """Where each ln G' has what is wanted, by Newton's method with the bisections that it may need."""
-    low, high = np.broadcast_to(terms.low, z.shape), np.broadcast_to(terms.high, z.shape)
-    before: Any = np.inf
+    low, high, before = -np.inf, np.inf, np.inf
     for _ in range(_INNER):
         look, lag, moves = _look(terms, z, wanted)
         if _small(lag, look, moves):
@@ -160,6 +161,12 @@ def _settled(terms: Terms, z: Array, wanted: Array) -> tuple[Array, Look, Array,
         low, high = np.where(lag > 0.0, z, low), np.where(lag < 0.0, z, high)
         new = np.clip(z + lag * moves, terms.low, terms.high)
         # From above, the steps of Newton's method are all of the same length where ln G' is an exponential.
-        trusted = (new >= low) & (new <= high) & (np.abs(lag) <= 0.5 * before)
-        z, before = np.where(trusted | (lag == 0.0), new, 0.5 * (low + high)), np.abs(lag)
+        slow, bracketed = np.abs(lag) > 0.5 * before, np.isfinite(low) & np.isfinite(high)
+        new = np.where(slow, np.where(lag > 0.0, terms.high, terms.low), new)
+        with np.errstate(invalid="ignore"):
+            middle = 0.5 * (low + high)
+        new = np.where(bracketed & (slow | (new <= low) | (new >= high)) & (lag != 0.0), middle, new)
+        if (new == z).all():
+            break
+        z, before = new, np.abs(lag)
     return z, look, lag, moves
