@@ -69,8 +69,7 @@ def running_sums(y: np.ndarray, p: np.ndarray) -> np.ndarray:
     """At each of the sorted risks μ: the risk itself, and the sums of p, of p y, and of p (μ - y), p y (μ - y) and
     p (μ - y)² over those below; of one set, or of many with a column each."""
     table = np.zeros((6, *y.shape))
-    table[0] = y
-    table[1] = p
+    table[0], table[1] = y, p
     np.multiply(p, y, out=table[2])
     _accumulate(table[1:3])
     gaps = y[1:] - y[:-1]
