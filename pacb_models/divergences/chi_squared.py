@@ -10,6 +10,7 @@ import numpy as np
 
 from ..numerics.elementwise import Numbers
 from ..numerics.inner import dot
+from .divergence import Divergence
 from .frontiers import MANY, Frontier, Lines
 from .ordered_supports import OrderedSupports
 from .renyi import PowerFrontier, Renyi
@@ -26,6 +27,12 @@ class ChiSquared(Renyi):
 
     def __init__(self) -> None:
         super().__init__(2.0)
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if not cls.rooted:
+            # Rows have lines in terms of the root.
+            cls.row_frontiers = Divergence.row_frontiers  # type: ignore[method-assign]
 
     def size(self, q: np.ndarray, p: np.ndarray) -> float:
         with np.errstate(over="ignore"):
