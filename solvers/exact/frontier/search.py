@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pacb_models.distances.checks import concave_inverse, elementwise
-from pacb_models.divergences.checks import concave_budget
+from pacb_models.distances.checks import concave_budget, concave_inverse, elementwise
 from pacb_models.divergences.frontiers import Frontier, Lines
 from pacb_models.numerics.elementwise import Numbers
 from pacb_models.problem import BoundProblem
@@ -378,7 +377,8 @@ class Search:
 
     def may_claim(self) -> bool:
         """The theorem needs a distance that is jointly convex, and a budget that is concave."""
-        return concave_inverse(self.problem.distance_function) and concave_budget(self.problem)
+        budget = self.problem.divergence_function, self.coefficient, self.exponent
+        return concave_inverse(self.problem.distance_function) and concave_budget(*budget)
 
     def _report(self, smallest: float) -> Outcome:
         best, *others = self._distinct()
