@@ -58,17 +58,16 @@ def residual_at(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slope
     mean = dot(q, gradients) if finite else dot(q[q > 0.0], gradients[q > 0.0])
     if not problem.divergence_function.steep:
         return max(mean - gradients.item(gradients.argmin()), 0.0)
-    if not finite:
-        wanted = np.where(problem.risks > NO_RISK, 0.0, problem.prior)
+    off_support, risks, prior = 0.0, problem.risks, problem.prior
+    if finite:
+        beta = slopes.L / slopes.T if slopes.T > 0.0 else 0.0
+        density = np.exp(beta * (risks.item(risks.argmin()) - risks))
+    else:
+        density = np.where(risks > NO_RISK, 0.0, 1.0)
         gradients = np.where(np.isinf(gradients), mean, gradients)
         off_support = _decrease_from_zero_risk(problem, slopes.value)
-        return off_support + dot(np.maximum(q, wanted / np.add.reduce(wanted)), np.abs(gradients - mean))
-    if slopes.T > 0.0:
-        exponents = -(slopes.L / slopes.T) * (problem.risks - problem.risks[problem.risks.argmin()])
-        wanted = problem.prior * np.exp(exponents)
-    else:
-        wanted = problem.prior
-    return dot(np.maximum(q, wanted / np.add.reduce(wanted)), np.abs(gradients - mean))
+    wanted = density / dot(density, prior) * prior
+    return off_support + dot(np.maximum(q, wanted), np.abs(gradients - mean))
 
 
 def _constrained_residual(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slopes, g: np.ndarray) -> float:

@@ -6,7 +6,7 @@ import math
 import numbers
 import reprlib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -186,6 +186,16 @@ def check_choice(name: str, value: object, choices: tuple[str, ...] | list[str])
 def first_repeated(names: Sequence[Any]) -> Any:
     """The first name that stands in the list more than once; None when all differ."""
     return next((name for name, count in Counter(names).items() if count > 1), None)
+
+
+def check_columns(source: object, columns: Sequence[Any], asked: Iterable[tuple[str, Any]] = ()) -> None:
+    """The columns of a table: no name twice, and those that arguments ask for, pairs of an argument and a name."""
+    twice = first_repeated(columns)
+    if twice is not None:
+        raise InputError(f"{source} has two columns {twice!r}; every column needs a name of its own.")
+    for argument, name in asked:
+        if name not in columns:
+            raise InputError(f"{argument} is {name!r}; the columns of {source} are {', '.join(map(str, columns))}.")
 
 
 def check_jobs(name: str, value: object) -> int:

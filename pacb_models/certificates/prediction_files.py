@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..validation import first_repeated
+from ..validation import check_columns
 from .choice import ChosenCertificate, divided
 from .counts import ErrorCounts
 from .labels import LARGEST_EXACT
@@ -154,15 +154,8 @@ class _PredictionFile:
     def _classifiers(self, ignored: set[str]) -> list[str]:
         """The columns of predictions, all of the type of the target."""
         schema, target = self.dataset.schema, self.target
-        columns = schema.names
-        repeated = first_repeated(columns)
-        if repeated is not None:
-            raise InputError(f"{self.path} has more than one column {repeated!r}.")
-        if target not in columns:
-            raise InputError(f"{self.path} has no column {target!r}; it has {', '.join(columns)}.")
-        for absent in sorted(ignored - set(columns)):
-            raise InputError(f"{self.path} has no column {absent!r} to ignore; it has {', '.join(columns)}.")
-        names = [name for name in columns if name != target and name not in ignored]
+        check_columns(self.path, schema.names, [("target", target), *(("ignore", name) for name in sorted(ignored))])
+        names = [name for name in schema.names if name != target and name not in ignored]
         if not names:
             raise InputError(f"{self.path} has no column of predictions beside {target!r}.")
         truth = schema.field(target).type

@@ -13,7 +13,6 @@ from .program import (
     add_command,
     add_plot_argument,
     add_problem_arguments,
-    check_plot,
     draw_path,
     named_solvers,
     problem_from,
@@ -50,7 +49,6 @@ def _check(options: argparse.Namespace) -> int:
     from ..solving.checking import cross_check
     from ..solving.running import others_apart
 
-    check_plot(options.plot)
     problem, _ = problem_from(options)
     methods = named_solvers(options.solvers)
     with chatter_among_errors(), others_apart():

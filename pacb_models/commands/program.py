@@ -212,6 +212,7 @@ def problem_from(options: argparse.Namespace) -> tuple[Problem, list[str]]:
     from ..problem import BoundProblem
     from ..risk_file import read_risk_file
 
+    check_plot(options.plot)
     if options.direct and options.plot:
         raise InputError("--plot draws a bound along its path of optimal posteriors, which direct bounds do not have.")
     if options.divergence != "renyi":

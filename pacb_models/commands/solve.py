@@ -17,7 +17,6 @@ from .program import (
     add_command,
     add_plot_argument,
     add_problem_arguments,
-    check_plot,
     draw_path,
     parse_options,
     problem_from,
@@ -58,7 +57,6 @@ def _solve(options: argparse.Namespace) -> int:
     from ..validation import check_count
 
     check_count("--top", options.top, least=0)
-    check_plot(options.plot)
     problem, names = problem_from(options)
     method, settings = named_solver(options.solver), parse_options(options.option)
     with chatter_among_errors(), others_apart():

@@ -97,11 +97,10 @@ class _Branches:
         self, problem: BoundProblem, limits: Mapping[str, tuple[BoundProblem, float]], tolerance: float
     ) -> None:
         self.problem, self.tolerance = problem, tolerance
-        self.names = list(limits)
-        self.others, self.most = [other for other, _ in limits.values()], [most for _, most in limits.values()]
+        self.limits = [(name, other, most) for name, (other, most) in limits.items()]
         if not limits:
             raise InputError("limits is empty; it must have a name and a pair of a problem and a number.")
-        for name, other in zip(self.names, self.others, strict=True):
+        for name, other, _ in self.limits:
             same = isinstance(other, BoundProblem) and other.size == problem.size
             if not same or not np.array_equal(other.prior, problem.prior):
                 raise InputError(f"limits[{name!r}] has other classifiers or another prior than the problem.")
@@ -130,18 +129,18 @@ class _Branches:
             self._push(branches, order, middle, b)
             lower = math.inf
         if self.best == math.inf:
-            said = ", ".join(f"{name} at most {x:g}" for name, x in zip(self.names, self.most, strict=True))
+            said = ", ".join(f"{name} at most {most:g}" for name, _, most in self.limits)
             raise InputError(f"no posterior was found whose bounds keep the limits: {said}.")
-        bounds = {name: other.bound(self.posterior) for name, other in zip(self.names, self.others, strict=True)}
+        bounds = {name: other.bound(self.posterior) for name, other, _ in self.limits}
         # Branches that were left out could hold no more than the tolerance.
         return CertifiedMinimum(self.posterior, self.best, bounds, min(lower, self.best * (1.0 - self.tolerance)))
 
     def _look(self, size: float) -> _Lines:
         """The lines at a size; its best posterior is tried."""
-        levels = np.array([self._level(*each, size) for each in zip(self.others, self.most)])
+        levels = np.array([_level(other, most, size) for _, other, most in self.limits])
         rows = [
             average(other.risks, at_most=max(level - ROUNDED, 0.0), name=f"certified {name}")
-            for name, other, level in zip(self.names, self.others, levels.tolist(), strict=True)
+            for (name, other, _), level in zip(self.limits, levels.tolist(), strict=True)
         ]
         try:
             if levels.min() < 0.0:
@@ -163,17 +162,6 @@ class _Branches:
                 table.append([1.0 / line.slope, line.height / line.slope + frontier.least + float(nu @ limits), *nu])
         return _Lines(size, levels, np.array(table))
 
-    def _level(self, other: BoundProblem, most: float, size: float) -> float:
-        """The largest risk that another bound allows at a size, rounded up; negative where not even zero is allowed."""
-        from scipy.optimize import brentq
-
-        def excess(risk: float) -> float:
-            return float(other.bound_at(risk, size)) - most
-
-        if excess(0.0) > 0.0 or excess(1.0) <= 0.0:
-            return -1.0 if excess(0.0) > 0.0 else 1.0
-        return min(float(brentq(excess, 0.0, 1.0, xtol=0.1 * ROUNDED)) + 0.2 * ROUNDED, 1.0)
-
     def _push(self, branches: list[tuple[float, int, _Lines, _Lines]], order: count[int], a: _Lines, b: _Lines) -> None:
         """Bound an interval of sizes from below, and keep it if it may hold a smaller bound."""
         if a.table is None:
@@ -190,12 +178,10 @@ class _Branches:
             heapq.heappush(branches, (lower, next(order), a, b))
 
     def _try(self, q: NDArray[np.float64]) -> None:
-        if all(other.bound(q) <= most for other, most in zip(self.others, self.most, strict=True)):
-            posteriors = self.problem.posteriors
-            if posteriors is None or posteriors.violation(q) <= 1e-12:
-                bound = self.problem.bound(q)
-                if bound < self.best:
-                    self.best, self.posterior = bound, q
+        posteriors, bound = self.problem.posteriors, self.problem.bound(q)
+        kept = posteriors is None or posteriors.violation(q) <= 1e-12
+        if kept and bound < self.best and all(other.bound(q) <= most for _, other, most in self.limits):
+            self.best, self.posterior = bound, q
 
 
 class _Lines(NamedTuple):
@@ -218,3 +204,15 @@ def _at_size(frontier: ConstrainedFrontier, size: float, high: float) -> float:
     if excess(low) >= 0.0 or excess(high) <= 0.0:
         return low if excess(low) >= 0.0 else high
     return float(brentq(excess, low, high, xtol=0.1 * SHORT))
+
+
+def _level(other: BoundProblem, most: float, size: float) -> float:
+    """The largest risk that another bound allows at a size, rounded up; negative where not even zero is allowed."""
+    from scipy.optimize import brentq
+
+    def excess(risk: float) -> float:
+        return float(other.bound_at(risk, size)) - most
+
+    if excess(0.0) > 0.0 or excess(1.0) <= 0.0:
+        return -1.0 if excess(0.0) > 0.0 else 1.0
+    return min(float(brentq(excess, 0.0, 1.0, xtol=0.1 * ROUNDED)) + 0.2 * ROUNDED, 1.0)

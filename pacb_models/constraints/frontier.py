@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..divergences.frontiers import LARGEST, Frontier, Lines
+from ..divergences.frontiers import LARGEST, CostlyFrontier, Lines
 from ..numerics.inner import combination, dot
 from ..optimality import size_rate
 from .posteriors import ROUNDING, cheapest
@@ -42,11 +42,8 @@ STRIDE, ASKED, FURTHEST = 2.0, 25.0, 60.0
 PASSES = 150
 
 
-class ConstrainedFrontier(Frontier):
+class ConstrainedFrontier(CostlyFrontier):
     """The frontier of a constrained set; the coordinate is :math:`\\ln\\beta`. Lines that were asked for are kept."""
-
-    gap = 1e-10
-    costly = True
 
     def __init__(
         self,
@@ -143,20 +140,8 @@ class ConstrainedFrontier(Frontier):
     def line(self, z: float) -> Lines:
         return self.above(self._at(z)[0])
 
-    def lines(self, z: np.ndarray) -> Lines:
-        # In order, as each minimiser begins where the last ended.
-        order = np.argsort(z, kind="stable")
-        points = np.empty((4, z.size))
-        for place, each in zip(order.tolist(), z[order].tolist()):
-            points[:, place] = self.line(each)
-        return Lines(*points)
-
     def first(self) -> Lines:
         return self.line(-math.inf)
-
-    def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        first, last = self.line(-math.inf), self.line(self.last)
-        return (float(first.x), float(first.T)), (float(last.x), float(last.T))
 
     def towards(self, slope: float, line: Lines) -> float:
         r"""The coordinate of :math:`\beta = F_L/F_D`, from :math:`\gamma = F_L/F_T`."""
@@ -173,9 +158,6 @@ class ConstrainedFrontier(Frontier):
     def posterior(self, z: float) -> np.ndarray:
         q = self._at(self.last if z == math.inf else z)[1].posterior
         return q / float(np.add.reduce(q))
-
-    def thinned(self) -> None:
-        return None
 
     def certificate(self) -> NDArray[np.float64]:
         r"""The lines that were looked at, a row each: β, θ, and the rows' multipliers; the last row has β infinite, and

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..divergences.frontiers import BLOCK, LARGEST, Frontier, Lines
+from ..divergences.frontiers import BLOCK, LARGEST, CostlyFrontier, Lines
 
 if TYPE_CHECKING:
     from ..problem import BoundProblem
@@ -31,14 +31,13 @@ ASIDE = 1e-12
 MOST_BRANCHES = 20_000
 
 
-class SupportFrontier(Frontier):
+class SupportFrontier(CostlyFrontier):
     """The frontier under a limit on the support; ``risks`` may be tilted, so that they stand for rows as well.
 
     ``forced`` classifiers count against the limit whether or not they have weight.
     """
 
-    gap = 1e-10
-    costly = jumps = True
+    jumps = True
 
     def __init__(
         self,
@@ -88,19 +87,12 @@ class SupportFrontier(Frontier):
         # Another support might be heavier by that factor: the line that holds for it, too.
         return self.inner.lowered(line, factor)
 
-    def lines(self, z: np.ndarray) -> Lines:
-        return Lines(*np.array([self.line(each) for each in z.tolist()]).T)
-
-    def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        first, last = self.line(-math.inf), self.line(self.last + 1.0)
-        return (float(first.x), float(first.T)), (float(last.x), float(last.T))
-
     @property
     def last(self) -> float:
-        return self.inner.last if self.spread > 0.0 else 0.0
+        return self.inner.last + 1.0 if self.spread > 0.0 else 1.0
 
     def at_slope(self, slope: float, line: Lines) -> float:
-        low, high = -40.0, self.last + 1.0
+        low, high = -40.0, self.last
         for _ in range(200):
             middle = 0.5 * (low + high)
             if not low < middle < high:
@@ -113,15 +105,12 @@ class SupportFrontier(Frontier):
         return (z - aside, z + aside) if math.isfinite(z) else (z,)
 
     def posterior(self, z: float) -> np.ndarray:
-        z = min(z, self.last + 1.0)
+        z = min(z, self.last)
         chosen, _ = self._chosen(z)
         self.inner.p = np.where(chosen, self.p, 0.0)
         weights = np.zeros(self.size)
         weights[self.members] = self.inner.posterior(z)
         return weights
-
-    def thinned(self) -> None:
-        return None
 
 
 def _candidates(

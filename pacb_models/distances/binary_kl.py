@@ -83,7 +83,7 @@ class BinaryKL(Distance):
             large = (1.0 - L) * rate + np.log(L) + np.log1p((1.0 - L) * np.exp(-np.maximum(u, 0.0)))
             small = np.log1p(np.exp(np.minimum(u, 0.0))) - L * rate
             value = np.where((rate > _LARGEST_RATE) & (L > 0.0), np.where(u > 0.0, large, small), value)
-        return 0.5 * log_ratio(value, budget)
+        return 0.5 * log_ratio(np.maximum(value, 0.0), budget)
 
     def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
         r"""With :math:`l = \hat l + x`: :math:`\phi' = x/(l(1-l))`, :math:`\phi'' = (x^2 + \hat l(1-\hat

@@ -44,7 +44,7 @@ class Squared(Distance):
         return L + functions_of(budget).sqrt(budget / self.scale)
 
     def balance(self, L: Numbers, budget: Numbers, rate: Numbers) -> Numbers:
-        return 0.5 * log_ratio(rate * rate, 4.0 * self.scale * budget)
+        return log_ratio(rate, (4.0 * self.scale * budget) ** 0.5)
 
     def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
         slope = (2.0 * self.scale) * excess

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..numerics.elementwise import Numbers
 from ..numerics.inner import dot
+from .divergence import Divergence
 from .frontiers import MANY, Frontier, Lines
 from .ordered_supports import OrderedSupports
 from .renyi import PowerFrontier, Renyi
@@ -26,6 +27,12 @@ class ChiSquared(Renyi):
 
     def __init__(self) -> None:
         super().__init__(2.0)
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if not cls.rooted:
+            # Rows have lines in terms of the root.
+            cls.row_frontiers = Divergence.row_frontiers  # type: ignore[method-assign]
 
     def size(self, q: np.ndarray, p: np.ndarray) -> float:
         with np.errstate(over="ignore"):
@@ -45,6 +52,9 @@ class ChiSquared(Renyi):
 
     def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
         return (super().frontier if risks.size > MANY else self.sorted_frontier)(risks, prior, uniform)
+
+    def summed_frontier(self, risks: np.ndarray, prior: np.ndarray) -> Frontier:
+        return super().frontier(risks, prior, False)
 
     def sorted_frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
         return SortedFrontier(risks, prior, uniform) if self.rooted else super().frontier(risks, prior, uniform)
@@ -66,14 +76,13 @@ def running_sums(y: np.ndarray, p: np.ndarray) -> np.ndarray:
     """At each of the sorted risks μ: the risk itself, and the sums of p, of p y, and of p (μ - y), p y (μ - y) and
     p (μ - y)² over those below; of one set, or of many with a column each."""
     table = np.zeros((6, *y.shape))
-    table[0] = y
-    table[1] = p
+    table[0], table[1] = y, p
     np.multiply(p, y, out=table[2])
-    masses, means = table[1:3], table[3:5]
-    _accumulate(masses)
+    _accumulate(table[1:3])
     gaps = y[1:] - y[:-1]
-    np.multiply(masses[:, :-1], gaps, out=means[:, 1:])
-    _accumulate(means)
+    np.multiply(table[1, :-1], gaps, out=table[3, 1:])
+    np.multiply(table[2, :-1], gaps, out=table[4, 1:])
+    _accumulate(table[3:5])
     np.multiply(gaps, table[3, 1:] + table[3, :-1], out=table[5, 1:])
     _accumulate(table[5:])
     return table
@@ -99,8 +108,7 @@ def on_segment(level: Numbers, y: Numbers, P: Numbers, S: Numbers, M: Numbers, R
 
 
 def level_of(square: Numbers, y: Numbers, P: Numbers, S: Numbers, M: Numbers, R: Numbers, W: Numbers) -> Numbers:
-    r"""The level μ with :math:`\sum_i p_i (\mu - y_i)_+^2` a number, from the sums at the risk below it: a quadratic
-    equation."""
+    r"""The level μ with :math:`\sum_i p_i (\mu - y_i)_+^2` a given square, from the sums at the risk below it."""
     missing = square - W
     return y + missing / (M + (M * M + P * missing) ** 0.5)
 
@@ -123,19 +131,14 @@ class SortedFrontier(PowerFrontier):
         self.table = running_sums(self.ordered, weights)
         #: The same as numbers, faster to search one by one; only where making them takes no time.
         self.levels: Any = self.ordered.tolist() if risks.size <= SHORT else self.ordered
-        #: How many risks are above the smallest one.
-        self.above = np.count_nonzero(self.y)
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        mass = float(self.table[1, -self.above - 1])
+        mass = float(self.table[1, -self.higher - 1])
         return (float(self.table[2, -1]), 1.0), (0.0, max(1.0 / math.sqrt(mass), 1.0))
-
-    def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
-        return self._shares(strength, y)
 
     @property
     def last(self) -> float:
-        return -math.log(self.ordered[-self.above])
+        return -math.log(self.ordered[-self.higher])
 
     def lines(self, z: np.ndarray) -> Lines:
         level = np.exp(-z)

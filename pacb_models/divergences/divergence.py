@@ -124,7 +124,7 @@ class Divergence:
 
     def summed_frontier(self, risks: np.ndarray, prior: np.ndarray) -> Frontier:
         """The frontier whose lines are sums over the classifiers, with ``potential``: for limits on the support."""
-        raise NotImplementedError
+        return self.frontier(risks, prior, False)
 
     def row_frontiers(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Any:
         """The frontiers of many sets of classifiers, a row each, whose lines are found together."""

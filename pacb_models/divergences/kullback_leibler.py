@@ -58,13 +58,8 @@ class KullbackLeibler(Divergence):
             return np.exp(slope - 1.0)
 
     def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
-        if type(self).statistic is not KullbackLeibler.statistic:
-            return super().frontier(risks, prior, uniform)
-        return GibbsFrontier(risks, prior)
-
-    def summed_frontier(self, risks: np.ndarray, prior: np.ndarray) -> Frontier:
         ours = type(self).statistic is KullbackLeibler.statistic
-        return GibbsFrontier(risks, prior) if ours else super().summed_frontier(risks, prior)
+        return GibbsFrontier(risks, prior) if ours else super().frontier(risks, prior, uniform)
 
     def express(self, algebra: Algebra, ratios: Any) -> Any:
         D = algebra.lift("KL", algebra.mean_entropy(ratios))

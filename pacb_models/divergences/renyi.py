@@ -123,12 +123,7 @@ class Renyi(Divergence):
         return (np.maximum(slope, 0.0) / self.order) ** (1.0 / (self.order - 1.0))
 
     def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
-        if not self.rooted:
-            return super().frontier(risks, prior, uniform)
-        return PowerFrontier(risks, prior, self.order)
-
-    def summed_frontier(self, risks: np.ndarray, prior: np.ndarray) -> Frontier:
-        return PowerFrontier(risks, prior, self.order) if self.rooted else super().summed_frontier(risks, prior)
+        return PowerFrontier(risks, prior, self.order) if self.rooted else super().frontier(risks, prior, uniform)
 
     def express(self, algebra: Algebra, ratios: Any) -> Any:
         return algebra.coefficient * algebra.norm(ratios, self.order)

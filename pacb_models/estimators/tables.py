@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
-from ..validation import check_choice, first_repeated
+from ..validation import check_choice, check_columns
 from .dataset import Dataset, Reading
 
 if TYPE_CHECKING:
@@ -61,10 +61,8 @@ def load_table(
     check_choice("missing", missing, MISSING)
     path = Path(path)
     whole = _read(path)
-    roles = [("target", target), *(("ignore", column) for column in ignore), *([("group", group)] if group else [])]
-    for role, column in roles:
-        if column not in whole.columns:
-            raise InputError(f"{role} is {column!r}; the columns of {path} are {', '.join(map(str, whole.columns))}.")
+    asked = [("target", target), *(("ignore", column) for column in ignore), *([("group", group)] if group else [])]
+    check_columns(path, whole.columns.tolist(), asked)
     ignored = tuple(dict.fromkeys(column for column in ignore if column != target))
     frame = whole.drop(columns=list(ignored))
     _refuse_lists(frame, path)
@@ -130,12 +128,10 @@ def _read(path: Path) -> pd.DataFrame:
     check_choice("the suffix of the table", path.suffix, SUFFIXES)
     try:
         if path.suffix == ".parquet":
-            frame = pd.read_parquet(path).reset_index(drop=True)
-            _refuse_twins(frame.columns.tolist(), path)
-            return frame
+            return pd.read_parquet(path).reset_index(drop=True)
         # pandas would rename the second column of a name, which may be the target again.
         header = pd.read_csv(path, header=None, nrows=1, skipinitialspace=True, dtype=str).iloc[0].dropna()
-        _refuse_twins(header.tolist(), path)
+        check_columns(path, header.tolist())
         # "?" is how the UCI repository marks a missing value.
         with warnings.catch_warnings():
             # Without index_col a row with a cell too many makes the first column one of row names, without a word.
@@ -159,12 +155,6 @@ def _refuse_lists(frame: pd.DataFrame, path: Path) -> None:
                     f"column {name!r} of {path} holds {reprlib.repr(value)} in row {row + 1}; a cell must hold one "
                     "value, so leave the column out with ignore= (--ignore)."
                 )
-
-
-def _refuse_twins(names: list[object], path: Path) -> None:
-    twice = first_repeated(names)
-    if twice is not None:
-        raise InputError(f"{path} has two columns {twice!r}; every column needs a name of its own.")
 
 
 def _classes(column: pd.Series, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:

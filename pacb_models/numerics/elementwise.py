@@ -33,10 +33,10 @@ def everywhere(condition: Any) -> bool:
 
 
 def log_ratio(a: Numbers, b: Numbers) -> Numbers:
-    """ln(a/b) of numbers that are not negative; where one is zero or rounding has made it negative, its limit."""
+    """ln(a/b) of numbers that are not negative; where one is zero, its limit."""
     if isinstance(a, np.ndarray):
         # Division by zero is the caller's to silence.
-        return np.log(np.maximum(a, 0.0) / b)
+        return np.log(a / b)
     return math.log(a / b) if a > 0.0 < b else math.inf if a > 0.0 else -math.inf
 
 

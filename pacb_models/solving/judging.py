@@ -131,6 +131,7 @@ _FORM = (
     ("local_minima", lambda value: isinstance(value, tuple), "a tuple"),
     ("details", lambda value: isinstance(value, dict), "a dict"),
 )
+_ARRAYS = (np.ndarray, list, tuple)
 
 
 def check_form(outcome: object, size: int) -> Outcome:
@@ -143,8 +144,8 @@ def check_form(outcome: object, size: int) -> Outcome:
             raise BadOutcome(f"it returned the {field} {reprlib.repr(value)}; it must be {expected}")
     weights = outcome.posterior
     if weights is not None:
-        numeric = isinstance(weights, np.ndarray | list | tuple) and np.asarray(weights).dtype.kind in "fiu"
-        if not numeric or np.shape(weights) != (size,):
+        array = np.asarray(weights if isinstance(weights, _ARRAYS) else None)
+        if array.dtype.kind not in "fiu" or array.shape != (size,):
             shown = reprlib.repr(weights)
             raise BadOutcome(f"it returned the posterior {shown}; it must be an array of {size} numbers, or None")
     return outcome

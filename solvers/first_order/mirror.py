@@ -28,7 +28,6 @@ from ..coordinates import suitable_order
 from ..options import Options
 from ..oracle import Oracle
 from .descent import SHORTENINGS, SUFFICIENT, FirstOrder, Point, barzilai_borwein, descend, first_step
-from .spectral import michelot
 
 #: The order whose coordinates are used from there on: powers of a hundred are more than floating-point numbers bear.
 LARGEST_ORDER = 12.0
@@ -49,7 +48,7 @@ class Entropy:
 
 
 class Power:
-    r"""Coordinates :math:`(q_i/p_i)^{\alpha-1}`."""
+    r"""Coordinates :math:`(q_i/p_i)^{\alpha-1}`. At order two it is the projection in the metric of the prior."""
 
     def __init__(self, prior: np.ndarray, order: float):
         self.prior = prior
@@ -68,6 +67,25 @@ class Power:
         # Scaled, lest a high power overflow; the sum is one but for rounding anyway.
         weights = self.prior * (u / u.max()) ** self.exponent
         return weights / weights.sum(), u
+
+
+def michelot(ratios: np.ndarray, prior: np.ndarray) -> float:
+    r"""The level θ with :math:`\sum_i p_i (u_i - \theta)_+ = 1`.
+
+    Michelot's iteration: solve for the level as if every weight were positive, drop those that are not, repeat. The
+    level rises to its value in a few passes over ever fewer weights. Where ratios are so large that one is less than
+    their rounding, the largest of them has all the weight.
+    """
+    kept, held = ratios, prior
+    while True:
+        level = (dot(held, kept) - 1.0) / float(held.sum())
+        above = kept > level
+        count = np.count_nonzero(above)
+        if count == above.size:
+            return level
+        if count == 0:
+            return float(np.nextafter(kept.max(), -np.inf))
+        kept, held = kept[above], held[above]
 
 
 def level(u: np.ndarray, prior: np.ndarray, exponent: float) -> float:

@@ -20,42 +20,18 @@ from pacb_models.solution import Outcome
 from ..options import Options
 from ..oracle import Oracle
 from .descent import SHORTENINGS, SUFFICIENT, FirstOrder, Point, barzilai_borwein, descend, first_step
-
-
-def michelot(ratios: np.ndarray, prior: np.ndarray) -> float:
-    r"""The level θ with :math:`\sum_i p_i (u_i - \theta)_+ = 1`.
-
-    Michelot's iteration: solve for the level as if every weight were positive, drop those that are not, repeat. The
-    level rises to its value in a few passes over ever fewer weights. Where ratios are so large that one is less than
-    their rounding, the largest of them has all the weight.
-    """
-    kept, held = ratios, prior
-    while True:
-        level = (dot(held, kept) - 1.0) / float(held.sum())
-        above = kept > level
-        count = np.count_nonzero(above)
-        if count == above.size:
-            return level
-        if count == 0:
-            return float(np.nextafter(kept.max(), -np.inf))
-        kept, held = kept[above], held[above]
-
-
-def onto_weighted_simplex(ratios: np.ndarray, prior: np.ndarray) -> np.ndarray:
-    r"""The weights :math:`p_i (u_i - \theta)_+` that sum to one: the projection in the metric of the prior."""
-    weights = prior * np.maximum(ratios - michelot(ratios, prior), 0.0)
-    return weights / weights.sum()
+from .mirror import Power
 
 
 class _Spectral:
     def __init__(self, prior: np.ndarray):
-        self.prior = prior
+        self.prior, self.mirror = prior, Power(prior, 2.0)
         self.length: float | None = None
 
     def step(self, oracle: Oracle, point: Point, ceiling: float) -> Point | None:
         if self.length is None:
             self.length = first_step(point.slopes)
-        target = onto_weighted_simplex(point.q / self.prior - self.length * point.slopes, self.prior)
+        target, _ = self.mirror.posterior(self.mirror.coordinates(point.q) - self.length * point.slopes)
         direction = target - point.q
         promised = dot(point.slopes, direction)
         if not promised < 0.0:

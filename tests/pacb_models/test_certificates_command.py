@@ -307,7 +307,7 @@ def test_a_dask_data_frame_is_counted_partition_by_partition():
         ("label,a\n1,1\n0,\n", "row 2: a is missing"),
         ("label,a\n1,x\n0,y\n", "a is of type string, but label of type int64; labels must be of one type"),
         ("label,a,a\n1,1,1\n", "multiple columns named a"),
-        ("truth,a\n1,1\n", "has no column 'label'; it has truth, a"),
+        ("truth,a\n1,1\n", "--target is 'label'; the columns of"),
         ("label\n1\n", "has no column of predictions beside 'label'"),
         ("label,a\n", "has a header but no rows below it"),
         # Equal, but no labels.
@@ -349,7 +349,7 @@ def test_categories_are_compared_by_their_values(tmp_path, capsys):
     assert main([*command, "--ignore", "id"]) == 0
     assert json.loads(capsys.readouterr().out)["errors"] == [2]
     assert main([*command, "--ignore", "ids"]) == 2
-    assert "has no column 'ids' to ignore; it has label, a, id" in capsys.readouterr().err
+    assert "--ignore is 'ids'; the columns of" in capsys.readouterr().err
 
 
 def test_no_example_is_counted_twice(tmp_path, capsys):

@@ -16,8 +16,7 @@ from pacb_models.benchmarks.problems.families import instance
 from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.divergences import Budget, ChiSquared
 from pacb_models.solvers.coordinates import Logits, Powers
-from pacb_models.solvers.first_order.mirror import level
-from pacb_models.solvers.first_order.spectral import onto_weighted_simplex
+from pacb_models.solvers.first_order.mirror import Power, level
 from pacb_models.solvers.oracle import Oracle
 from pacb_models.solvers.starts import best_start
 from pacb_models.solving.registry import get_solver, solver_names
@@ -111,7 +110,7 @@ def test_levels_that_were_missed(shares, u, order):
 def test_projection_in_the_metric_of_the_prior(drawn):
     """No point of the simplex is nearer: the condition of optimality, and the level by the general method."""
     prior, ratios, spread = drawn
-    q = onto_weighted_simplex(ratios, prior)
+    q = Power(prior, 2.0).posterior(ratios)[0]
     assert q.min() >= 0.0 and q.sum() == pytest.approx(1.0, abs=1e-14)
     # The slope of the squared distance towards every vertex is non-negative at the nearest point.
     slopes = q / prior - ratios
@@ -120,7 +119,7 @@ def test_projection_in_the_metric_of_the_prior(drawn):
 
 
 def test_projection_of_ratios_whose_rounding_is_more_than_one():
-    assert onto_weighted_simplex(np.array([3e20, 1e20, 3e20]), np.array([0.2, 0.3, 0.5])) == pytest.approx(
+    assert Power(np.array([0.2, 0.3, 0.5]), 2.0).posterior(np.array([3e20, 1e20, 3e20]))[0] == pytest.approx(
         [2 / 7, 0, 5 / 7]
     )
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,26 +25,11 @@ from .search import CLOSE, interpolated
 GAP = Frontier.gap
 
 
-class Net(NamedTuple):
-    """First points, as steps from each risk to the next and multiples of the largest, and multiples of the level of the
-    best turn."""
-
-    steps: np.ndarray
-    factors: np.ndarray
-    ladder: np.ndarray
-
-
-def _net(steps: list[float], factors: np.ndarray, rungs: np.ndarray) -> Net:
-    return Net(np.array(steps), np.exp(factors), np.exp(np.concatenate((-rungs[::-1], [0.0], rungs))))
-
-
-#: A wide net for all rows, and for those that it leaves open a fine one, finest where a classifier has just got weight.
-_NETS = (
-    _net([0.0], np.linspace(0.0, 4.0, 9), 2e-6 * 4.0 ** np.arange(9.0)),
-    _net(
-        [0.0, 1e-4, 1e-3, 0.01, 0.05, 0.12, 0.25, 0.45, 0.7], np.linspace(0.0, 32.0, 129), 5e-7 * 2.0 ** np.arange(20.0)
-    ),
-)
+#: Steps from each risk to the next, multiples of the largest, and multiples of the level of the best turn on one side:
+#: first points for all rows, and more for those that they leave open, most where a classifier has just got weight.
+_FEW = np.zeros(1), np.exp(np.linspace(0.0, 4.0, 9)), np.exp(2e-6 * 4.0 ** np.arange(9.0))
+_STEPS = np.array([0.0, 1e-4, 1e-3, 0.01, 0.05, 0.12, 0.25, 0.45, 0.7])
+_MANY = _STEPS, np.exp(np.linspace(0.0, 32.0, 129)), np.exp(5e-7 * 2.0 ** np.arange(20.0))
 #: Rounds of interpolation after which a turn that has not settled leaves its row to the search for one problem.
 _ROUNDS = 40
 #: Classifiers with a smaller prior weight are left to it too, and rows with risks closer to the smallest one.
@@ -61,7 +45,7 @@ def minimise(batch: ProblemBatch) -> BatchOutcome | None:
     numbers = np.zeros(count), np.zeros(count, dtype=np.intp), np.ones(count, dtype=bool)
     result = BatchOutcome(np.empty((count, size)), *numbers, {})
     length = max(1, BLOCK // size)
-    for net in _NETS:
+    for net in (_FEW, _MANY):
         left = result.unsettled.nonzero()[0]
         for start in range(0, left.size, length):
             rows = left[start : start + length]
@@ -76,8 +60,9 @@ def minimise(batch: ProblemBatch) -> BatchOutcome | None:
 class _Rows:
     """Some rows of a batch."""
 
-    def __init__(self, batch: ProblemBatch, part: np.ndarray, net: Net) -> None:
-        self.net = net
+    def __init__(self, batch: ProblemBatch, part: np.ndarray, net: tuple[np.ndarray, ...]) -> None:
+        self.steps, self.factors, rungs = net
+        self.rungs = np.concatenate((1.0 / rungs[::-1], [1.0], rungs))[:, None]
         self.distance, self.divergence = elementwise(batch.distance_function), batch.divergence_function
         self.c = batch.coefficient[part]
         prior = batch.prior if batch.prior.ndim == 1 else batch.prior[part]
@@ -93,10 +78,10 @@ class _Rows:
     def _along_polygon(self, budget: Budget) -> BatchOutcome:
         """The best turns, and the proof that no vertex is below; ``budget`` is that of the prior."""
         frontiers, count = self.frontiers, self.c.size
-        below, level, coarse = frontiers.net(self.net.steps, self.net.factors)
+        below, level, coarse = frontiers.net(self.steps, self.factors)
         balance = self.balance(Lines(*(values[:-1] for values in coarse)))
         # From the last level on all weight is on the smallest risk.
-        last = frontiers.ties * self.net.steps.size, frontiers.sets
+        last = frontiers.ties * self.steps.size, frontiers.sets
         place, row = ((balance[1:] < 0.0) & (balance[:-1] >= 0.0)).nonzero()
         before = place >= last[0][row]
         place, row = place[before], row[before]
@@ -117,12 +102,12 @@ class _Rows:
         unsettled[unknown] = True
         # A row without a turn has the last entry, whatever that is.
         z_best, smallest = np.append(turn, 0.0)[best], np.append(bound, 0.0)[best] * (1.0 - GAP)
-        rungs = np.maximum(np.exp(-z_best), frontiers.last) * self.net.ladder[:, None]
+        rungs = np.maximum(np.exp(-z_best), frontiers.last) * self.rungs
         # The last vertex is where the frontier ends.
         at_end = self.divergence.size_budget(coarse.T[last], self.c, 1).value
         unsettled |= self._open(level, coarse, rungs, smallest) | ~self.distance.reaches(self.least, at_end, smallest)
         self._prior_is_optimal(budget.value, unsettled, z_best, smallest)
-        looked_at = np.full(count, len(level) + self.net.ladder.size)
+        looked_at = np.full(count, len(level) + self.rungs.size)
         minima = self._minima(others, row, turn, bound, x, size)
         return BatchOutcome(frontiers.posteriors(z_best), smallest, looked_at, unsettled, minima)
 

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pacb_models.distances.checks import concave_inverse, elementwise
-from pacb_models.divergences.checks import concave_budget
+from pacb_models.distances.checks import concave_budget, concave_inverse, elementwise
 from pacb_models.divergences.frontiers import Frontier, Lines
 from pacb_models.numerics.elementwise import Numbers
 from pacb_models.problem import BoundProblem
@@ -25,9 +24,9 @@ from pacb_models.solution import LocalMinimum, Outcome
 COARSE = np.linspace(-4.0, 4.0, 17)
 #: Points beyond the first or last one when the search has to go on there.
 FURTHER = np.array([0.5, 1.0, 2.0, 4.0])
-#: Points around a turn: tangents this close leave a gap of the square of their distance.
-FINEST = 1e-6
-LADDER = FINEST * np.concatenate((-(4.0 ** np.arange(9.0, -1.0, -1.0)), [0.0], 4.0 ** np.arange(10.0)))
+#: Points around a turn: tangents this close leave a gap of the square of their distance. Those around a guess will do
+#: for a turn that is nearly there.
+LADDER, NEARLY = 1e-6 * np.concatenate((-(4.0 ** np.arange(9.0, -1.0, -1.0)), [0.0], 4.0 ** np.arange(10.0))), 4e-6
 SHORT_LADDER = np.concatenate((-3e-6 * 6.0 ** np.arange(4.0, -1.0, -1.0), [0.0], 3e-6 * 6.0 ** np.arange(5.0)))
 AT = np.zeros(1)
 #: Between two lines closer than this a thinned frontier has nothing to add.
@@ -80,7 +79,7 @@ class Search:
     def __init__(self, problem: BoundProblem, frontier: Frontier) -> None:
         self.problem, self.frontier = problem, frontier
         self.distance, self.budget = elementwise(problem.distance_function), problem.divergence_function.size_budget
-        self.numbers = problem.coefficient, problem.exponent
+        self.coefficient, self.exponent, self.least = problem.coefficient, problem.exponent, frontier.least
         self.start, self.end = frontier.ends()
         self.evaluations = 0
         self.turns: list[Turn] = []
@@ -110,23 +109,24 @@ class Search:
     # -- Points ------------------------------------------------------------------------------------------------------
 
     def risk(self, x: float) -> float:
-        return min(max(self.frontier.least + x, 0.0), 1.0)
+        return min(max(self.least + x, 0.0), 1.0)
 
     def bound_at(self, x: float, size: float) -> float:
         return float(self.problem.bound_at(self.risk(x), size))
 
     def balance(self, line: Lines) -> Numbers:
         """Negative where the bound falls along the frontier."""
-        budget = self.budget(line.T, *self.numbers)
-        risk = self.frontier.least + line.x
-        if self.frontier.least < 0.0:
+        x, size, slope, _ = line
+        value, rate, _ = self.budget(size, self.coefficient, self.exponent)
+        risk = self.least + x
+        if self.least < 0.0:
             # Risks that were tilted, so that they stand for constraints.
             risk = np.maximum(risk, 0.0)
-        return self.distance.balance(risk, budget.value, line.slope * budget.slope)
+        return self.distance.balance(risk, value, slope * rate)
 
     def risks(self, x: np.ndarray) -> np.ndarray:
-        risks: np.ndarray = np.minimum(self.frontier.least + x, 1.0)
-        return np.maximum(risks, 0.0) if self.frontier.least < 0.0 else risks
+        risks: np.ndarray = np.minimum(self.least + x, 1.0)
+        return np.maximum(risks, 0.0) if self.least < 0.0 else risks
 
     def look(self, z: np.ndarray, for_turns: bool = True) -> np.ndarray:
         """Points of the frontier as columns; the balance of those that are not for finding turns is left out."""
@@ -278,14 +278,13 @@ class Search:
     def _add(self, z: float, line: Lines | None = None) -> None:
         """Take a turn; the line there is computed where it is not known."""
         x, size = self.end if z == math.inf else (line or self.frontier.line(z))[:2]
-        self.turns.append(Turn(self.bound_at(x, size), z, self.frontier.least + x, size))
+        self.turns.append(Turn(self.bound_at(x, size), z, self.least + x, size))
 
     # -- Proof -------------------------------------------------------------------------------------------------------
 
     def _climb(self) -> None:
         """Add lines around the turns, close by and further away."""
-        # Around the guess there are some already.
-        places = [z for z in (turn.z for turn in self.turns) if z < math.inf and not abs(z - self.guess) <= FINEST]
+        places = [z for z in (turn.z for turn in self.turns) if z < math.inf and not abs(z - self.guess) <= NEARLY]
         if places:
             around = LADDER if self.exact and not self.frontier.costly else SHORT_LADDER
             self._insert(self.look(np.add.outer(places, around).ravel(), for_turns=False))
@@ -308,7 +307,7 @@ class Search:
         for _ in range(ROUNDS // 3 if self.frontier.costly else ROUNDS):
             smallest = min(turn.bound for turn in self.turns) * (1.0 - self.frontier.gap)
             x, size = self._vertices()
-            budget, risks = self.budget(size, *self.numbers).value, self.risks(x)
+            budget, risks = self.budget(size, self.coefficient, self.exponent).value, self.risks(x)
             reached = self.distance.reaches(risks, budget, smallest)
             if np.count_nonzero(reached) == reached.size:
                 return smallest
@@ -330,9 +329,9 @@ class Search:
         table[0, 0], table[1, 0] = self.start
         table[:, 1:-1] = self.points[X : SLOPE + 1]
         x, size, slope = table[0], table[1, :-1], table[2, :-1]
-        across, drop, turn = table[:, :-1] - table[:, 1:]
+        across = x[:-1] - x[1:]
         # How far the next point is above this line, and so how far before it the two lines meet.
-        ahead = (drop + slope * across) / turn
+        ahead = (size - table[1, 1:] + slope * across) / (slope - table[2, 1:])
         ahead[-1] = 0.0
         # Lines that touch the frontier meet between the points where they do, whatever rounding says.
         between = np.fmin(np.fmax(ahead, 0.0), across)
@@ -378,7 +377,8 @@ class Search:
 
     def may_claim(self) -> bool:
         """The theorem needs a distance that is jointly convex, and a budget that is concave."""
-        return concave_inverse(self.problem.distance_function) and concave_budget(self.problem)
+        budget = self.problem.divergence_function, self.coefficient, self.exponent
+        return concave_inverse(self.problem.distance_function) and concave_budget(*budget)
 
     def _report(self, smallest: float) -> Outcome:
         best, *others = self._distinct()
@@ -401,8 +401,9 @@ class Search:
         )
 
     def _distinct(self) -> list[Turn]:
-        kept: list[Turn] = []
-        for turn in sorted(self.turns):
+        best, *others = sorted(self.turns)
+        kept = [best]
+        for turn in others:
             if all(abs(turn.L - other.L) > SAME * self.frontier.spread for other in kept):
                 kept.append(turn)
         return kept
