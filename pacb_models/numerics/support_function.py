@@ -153,7 +153,7 @@ def _log_sum(logarithms: Array, rest: float) -> float:
 
 def _settled(terms: Terms, z: Array, wanted: Array) -> tuple[Array, Look, Array, Array]:
     """Where each ln G' has what is wanted, by Newton's method with the bisections that it may need."""
-    low, high, before = -np.inf, np.inf, np.inf
+    low, high, before = (np.full_like(z, end) for end in (-np.inf, np.inf, np.inf))
     for _ in range(_INNER):
         look, lag, moves = _look(terms, z, wanted)
         if _small(lag, look, moves):
