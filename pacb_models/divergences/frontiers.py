@@ -28,6 +28,7 @@ NEGLIGIBLE = 1e-100
 MANY, BINS = 1 << 15, 1 << 14
 #: The largest coordinate whose strength is formed; exp overflows soon after.
 LARGEST = 690.0
+NO_CORNERS = np.zeros(0)
 
 
 class Lines(NamedTuple):
@@ -73,7 +74,7 @@ class Frontier:
 
     def corners(self) -> np.ndarray:
         """Coordinates at and between which the frontier bends sharply, so that a bound may turn there."""
-        return np.zeros(0)
+        return NO_CORNERS
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Its two ends as :math:`(x, T)`: the prior, and all weight on the smallest risk."""
