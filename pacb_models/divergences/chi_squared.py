@@ -140,6 +140,9 @@ class SortedFrontier(PowerFrontier):
     def last(self) -> float:
         return -math.log(self.ordered[-self.higher])
 
+    # At order two the power is one.
+    density = PowerFrontier._shares
+
     def lines(self, z: np.ndarray) -> Lines:
         level = np.exp(-z)
         # The first of the sorted risks is zero, and below every level.
