@@ -50,6 +50,8 @@ class Frontier:
     finite = True
     #: How far below the smallest bound, relative to it, the proven lower bound is.
     gap = 1e-12
+    #: About how far in the coordinate a bound's turn is for each unit of its balance; measured.
+    pace = 1.0
     #: True when its points need not be connected.
     jumps = False
     #: True when a line costs so much that fewer of them are looked at.

@@ -154,6 +154,8 @@ class PowerFrontier(Frontier):
     gives :math:`T + \gamma L \ge \gamma\mu`, :math:`\gamma = W^{-1/\alpha'}`.
     """
 
+    pace = 0.8
+
     def __init__(self, risks: np.ndarray, prior: np.ndarray, order: float) -> None:
         super().__init__(risks, prior)
         self.order, self.power = order, 1.0 / (order - 1.0)

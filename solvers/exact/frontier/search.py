@@ -210,8 +210,7 @@ class Search:
             return
         first = self.frontier.towards(slope, Lines(*self.start, 0.0, self.start[1]))
         value = self._value(first)
-        # The balance is about the distance of the turn in the coordinate, which is further than it says.
-        second = first + min(max(-value, 0.1), 2.0)
+        second = first + min(max(-self.frontier.pace * value, 0.1), 2.0)
         self.guess = self._root(first - 4.0, first + 6.0, [first, second], [value, self._value(second)], CLOSE_BY)
 
     def _from_falling_to_rising(self, points: np.ndarray) -> None:
