@@ -4,8 +4,8 @@
 
 Processes that do nothing but count keep every processor busy; they end with the run, and by themselves. Two others, one
 of them held to one BLAS thread, run the same methods in turns, so that both see the machine in the same state; the best
-time of each counts. Slow methods are given a few iterations only; ``CertifiedClassifier`` has 100 trees and a hundredth of
-the size as examples. A ratio near one says that no threads are woken.
+time of each counts. Slow methods are given a few iterations only; ``CertifiedClassifier`` has 100 trees and a hundredth
+of the size as examples. A ratio near one says that no threads are woken.
 """
 
 from __future__ import annotations
