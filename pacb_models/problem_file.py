@@ -46,12 +46,7 @@ def as_record(problem: Problem) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "problem_kind": problem.kind if _ours(problem) else OWN,
-        "m": problem.m,
-        "delta": problem.delta,
-        "distance": problem.distance,
-        "divergence": problem.divergence,
-        "order": problem.order,
-        "constant": problem.constant,
+        **{name: getattr(problem, name) for name in ("m", "delta", "distance", "divergence", "order", "constant")},
         "risks": problem.risks.tolist(),
         "errors": None if problem.errors is None else problem.errors.tolist(),
         "prior": None if problem.uniform_prior else problem.prior.tolist(),

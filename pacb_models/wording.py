@@ -6,7 +6,6 @@ import math
 import textwrap
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from fractions import Fraction
 
 #: A confidence closer to one than this is printed as a difference.
 CLOSEST = 1e-9
@@ -47,18 +46,6 @@ def percentage(share: float) -> str:
     '4.6 %'
     """
     return f"{100.0 * share:.1f} %"
-
-
-def confidence(delta: float) -> float:
-    """The probability ``1 - delta`` as a number that is not above it, and below one.
-
-    >>> confidence(0.05), confidence(1e-20)
-    (0.95, 0.9999999999999999)
-    """
-    # Numbers as they are typed and shown: 0.05 is meant, not the binary fraction next to it.
-    exact = 1 - Fraction(repr(delta))
-    nearest = float(exact)
-    return nearest if Fraction(repr(nearest)) <= exact else math.nextafter(nearest, 0.0)
 
 
 def confidence_text(delta: float, digits: int = 4) -> str:

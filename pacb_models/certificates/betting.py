@@ -25,7 +25,6 @@ import numpy as np
 
 from .binomial import EPSILON
 from .certificate import frozen
-from .limits import levels_of
 from .losses import LossCertificate
 from .scores import Array
 
@@ -96,4 +95,4 @@ class BettingCertificate(LossCertificate):
 
     @cached_property
     def single_bounds(self) -> Array:
-        return frozen(betting_limits(self.losses, levels_of(self.delta, self._prior, self.errors.size)))
+        return frozen(betting_limits(self.losses, self.levels))

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import lru_cache
 from types import SimpleNamespace
@@ -180,9 +180,9 @@ def _sum_over_last(j: Numbers, m: Numbers, odds: Numbers, lib: Any) -> Numbers:
 
 def tails_at(k: Numbers, m: float, l: Numbers) -> Tail:
     """The tails of an array of counts, at one risk or one each; k - 1 < m l for each, k = 0 is allowed, k = m not."""
-    if 0 < k.size <= _FEW:
+    if k.size <= _FEW:
         risks = l.tolist() if isinstance(l, np.ndarray) and l.ndim else itertools.repeat(float(l))
-        return joined(tail_of_one(each, m, risk) for each, risk in zip(k.tolist(), risks))
+        return joined([tail_of_one(each, m, risk) for each, risk in zip(k.tolist(), risks)])
     without = k == 0.0
     risk = np.where(without, 0.5, l)
     at = tail(np.maximum(k, 1.0), np.where(without, 3.0, m), risk, 1.0 - risk, ARRAY)
@@ -204,6 +204,6 @@ def tail_of_one(k: float, m: float, l: float) -> Tail:
     return Tail(log_mass, 0.0, EPSILON * (2.0 - 2.0 * log_mass))
 
 
-def joined(tails: Iterable[Tail]) -> Tail:
+def joined(tails: Sequence[Tail]) -> Tail:
     """The tails of single counts as one of arrays."""
-    return Tail(*(np.array(part) for part in zip(*tails, strict=True)))
+    return Tail(*map(np.array, zip(*tails))) if tails else Tail(*np.zeros((3, 0)))

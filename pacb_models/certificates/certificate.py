@@ -14,6 +14,7 @@ from ..html import as_html
 from ..immutable import Immutable
 from ..validation import check_posterior, check_share
 from ..wording import at_most, confidence_text, one_line, paragraphs
+from .limits import levels_of
 from .scores import Array
 
 if TYPE_CHECKING:
@@ -145,6 +146,11 @@ class Certificate(Immutable):
     def prior(self) -> Array:
         """The prior weights; uniform when none were given."""
         return np.full(self.errors.size, 1.0 / self.errors.size) if self._prior is None else self._prior
+
+    @cached_property
+    def levels(self) -> Array:
+        """delta p_i, rounded down."""
+        return levels_of(self.delta, self._prior, self.errors.size)
 
     @cached_property
     def names(self) -> list[str]:

@@ -90,20 +90,19 @@ def _best_single(
     record[1:] &= best[1:ends] > np.maximum.accumulate(best[:ends])[:-1]
     records = record.nonzero()[0]
     if not records.size:
-        return int(best.argmax()), 1.0, records, _none()
-    largest = float(best[records[-1]])
-    winner = int(records[_guess(keys[records] / m, m, best[records])]) if records.size > 1 else int(records[0])
-    box = 1.0
-    if largest * scoring.scale <= 0.5:  # else the tails are no lower ones
-        box = scoring.box_of(float(keys[winner]), m, float(best[winner]))
-    if box >= 1.0:
+        return int(best.argmax()), 1.0, records, joined([])
+    largest = float(best[records[-1]]) * scoring.scale
+    winner = min(records.tolist(), key=lambda i: _guess(float(keys[i]) / m, -math.log(best[i]) / m))
+    box = scoring.box_of(float(keys[winner]), m, float(best[winner]))
+    if box >= 1.0 or largest > 0.5:  # else all tails that are needed are lower ones
         boxes = scoring.box(keys[records], m, best[records])
         winner, box = int(records[boxes.argmin()]), float(boxes.min())
-        near = _near(keys, best, ends, m, box) if box < 1.0 else records[:0]
-        return winner, box, near, tails_at(keys[near], m, box) if near.size else _none()
+        if box >= 1.0:
+            return winner, box, records[:0], joined([])
     while True:
-        near = _near(keys, best, ends, m, box)
-        at = _tails_up_to(keys[near], m, box, largest * scoring.scale)
+        # The counts that occur and have a lower tail.
+        near = (best[: min(ends, int(keys.searchsorted(m * box + 1.0)))] > 0.0).nonzero()[0]
+        at = _tails_up_to(keys[near], m, box, largest)
         near = near[: at.below.size]
         own = (record[near] & (near != winner)).nonzero()[0]
         if not own.size:
@@ -118,19 +117,9 @@ def _best_single(
         winner, box = rival, smaller
 
 
-def _near(keys: Array, best: Array, ends: int, m: float, box: float) -> NDArray[np.intp]:
-    """The counts that occur, are below m and have a lower tail at the risk ``box``."""
-    return (best[: min(ends, int(keys.searchsorted(m * box + 1.0)))] > 0.0).nonzero()[0]
-
-
-def _guess(rates: Array, m: float, levels: Array) -> int:
-    """Which limit is probably the smallest, by Bernstein's."""
-    budget = -np.log(levels) / m
-    return int(np.argmin(rates + np.sqrt(2.0 * rates * budget) + 2.0 * budget))
-
-
-def _none() -> Tail:
-    return Tail(np.zeros(0), np.zeros(0), np.zeros(0))
+def _guess(rate: float, budget: float) -> float:
+    """About the limit: Bernstein's."""
+    return rate + math.sqrt(2.0 * rate * budget) + 2.0 * budget
 
 
 def _tails_up_to(keys: Array, m: float, l: float, reach: float) -> Tail:
@@ -186,9 +175,9 @@ class _Sums:
 
 
 def _tails(keys: Array, m: float, l: float) -> Tail:
-    """The tails of counts at one risk; P(B < k) is infinite where k - 1 >= m l."""
+    """The tails of ascending counts at one risk; P(B < k) is infinite where k - 1 >= m l."""
+    if keys[-1] - 1.0 < m * l:
+        return tails_at(keys, m, l)
     lower = keys - 1.0 < m * l
     at = tails_at(np.where(lower, keys, 0.0), m, l)
-    if lower.all():
-        return at
     return at._replace(log_mass=np.where(lower, at.log_mass, 0.0), below=np.where(lower, at.below, np.inf))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from .binomial import EPSILON
 from .certificate import Certificate, frozen
 from .common_risk import CommonRisk, common_risk
-from .limits import levels_of, limit, uniform_level
+from .limits import limit, uniform_level
 from .scores import Array, Spread, TieSplit, level_of_one
 from .support_function import support_function
 
@@ -23,11 +23,6 @@ class CountCertificate(Certificate):
     @property
     def method(self) -> str:
         return f"spread {self.scoring.spread:g}" if isinstance(self.scoring, Spread) else "tie split"
-
-    @cached_property
-    def levels(self) -> Array:
-        """delta p_i, rounded down."""
-        return levels_of(self.delta, self._prior, self.errors.size)
 
     @property
     def _uniform_level(self) -> float:

@@ -20,7 +20,6 @@ import numpy as np
 from ..numerics.binary_kl import kl_inverse
 from .binomial import EPSILON, Tail, tails_at
 from .certificate import Certificate, frozen
-from .limits import levels_of
 from .scores import Array
 from .support_function import mean_of_box, normed
 
@@ -103,4 +102,4 @@ class LossSumCertificate(LossCertificate):
 
     @cached_property
     def single_bounds(self) -> Array:
-        return frozen(loss_limits(self.errors, self.m, levels_of(self.delta, self._prior, self.errors.size)))
+        return frozen(loss_limits(self.errors, self.m, self.levels))

@@ -62,6 +62,8 @@ class TieSplit:
 
     #: The score is positive where P(B < k) is below ``scale`` times the level.
     scale = 1.0
+    #: On this share of the way to the box the slope, which starts from zero, is too small to be computed.
+    lead = 0.0
 
     def score(self, at: Tail, k: Array, m: float, l: Numbers, level: Array) -> Score:
         """The score where it is positive and the risk not beyond :meth:`box`."""
@@ -99,10 +101,6 @@ class TieSplit:
         """The same, where it is known at which risk the score begins; that is rounded up."""
         return (k == 0.0) | (begin * (1.0 - 1e-12) >= (k + 1.0) / (m + 1.0))
 
-    def first_slope(self, begin: Array, k: Array, m: float, level: Array) -> Array:
-        """The slope where the score begins."""
-        return np.where(k == 0.0, level * m, k / np.maximum(begin, _SMALLEST))
-
 
 class Spread:
     r"""A score that grows with the logarithm of :math:`P_U`, for many classifiers that are nearly as good as the best,
@@ -113,6 +111,8 @@ class Spread:
     convex in l, since :math:`P_U` is a logarithmically concave function of it, and so is the integral:
     :math:`e^{-d} (u y + u - Q \ln(1 + u/Q))`, where u is the share of U with a positive integrand, y its value there.
     """
+
+    lead = 1e-8
 
     def __init__(self, spread: float) -> None:
         self.spread = spread
@@ -184,7 +184,3 @@ class Spread:
     def convex_from(self, begin: Array, k: Array, m: float) -> NDArray[np.bool_]:
         """Everywhere."""
         return np.ones(k.size, dtype=bool)
-
-    def first_slope(self, begin: Array, k: Array, m: float, level: Array) -> Array:
-        """As for :class:`TieSplit`: zero but without errors."""
-        return np.where(k == 0.0, level * m, 0.0)

@@ -6,8 +6,6 @@ r"""The bound of a given posterior: the largest :math:`\sum_i q_i l_i` over a co
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,8 +15,8 @@ from .binomial import EPSILON, tails_at
 from .limits import limits
 from .scores import Array, Spread, TieSplit
 
-#: Logarithms: of a score of zero, of a share of the way at which a slope that starts from zero is known, of its rise.
-_NOTHING, _LEAST, _STEEP = -300.0, -18.0, 5.0
+#: Logarithms: of a score of zero, and of what a slope rises from one end to the other, at most.
+_NOTHING, _STEEP = -300.0, 5.0
 _FLAT = 1e-12
 
 
@@ -33,7 +31,8 @@ def support_function(
     begin = np.zeros(counts.size)
     some = inside & (counts > 0.0)
     reach = np.minimum(levels[some] * scoring.scale, 0.5)
-    begin[some] = np.minimum(limits(counts[some] - 1.0, np.full(reach.size, float(m)), reach), box[some])
+    first = np.minimum(limits(counts[some] - 1.0, np.full(reach.size, float(m)), reach), box[some])
+    begin[some] = first + scoring.lead * (box[some] - first)
     moving = inside & scoring.convex_from(begin, counts, float(m))
     if not moving.any():
         return corner
@@ -58,8 +57,8 @@ def mean_of_box(posterior: Array, box: Array) -> float:
 class _Terms:
     """The scores of classifiers that move inside their boxes.
 
-    A coordinate is the share of the way from a to b, measured by ln(1 - l), in which scores without errors are
-    exponentials; its logarithm where the slope starts from zero.
+    A coordinate is ln(s + c), s the share of the way from a to b, measured by ln(1 - l), in which scores without errors
+    are exponentials. Where slopes start from nearly zero c is as small, so that they are exponentials, too.
     """
 
     def __init__(self, scoring: TieSplit | Spread, k: Array, m: float, levels: Array, begin: Array, box: Array) -> None:
@@ -67,51 +66,41 @@ class _Terms:
         self.width = box - begin
         self.first = np.log1p(-begin)
         self.way = np.log1p(-box) - self.first
-        slopes = scoring.first_slope(begin, k, m, levels)
-        self.bent = bent = slopes == 0.0
-        self.low, self.high = np.where(bent, _LEAST, 0.0), np.where(bent, 0.0, 1.0)
-        # The logarithms of the slopes at both ends, the last one to a few digits.
-        last = np.log((m - k) / (1.0 - box) / scoring.scale)
-        first = np.log(np.where(bent, np.exp(last - _STEEP), slopes))
-        self.slopes = first, np.maximum(last, first + 1e-9)
+        self.shift = np.where((k > 0.0) & (scoring.lead > 0.0), scoring.lead, 1.0)
+        self.low, self.high = np.log(self.shift), np.log1p(self.shift)
+        every = np.arange(k.size)
         # The beginning is rounded up: below, where the score is zero, there is a price of nothing, too.
-        value, rounding = np.where(k > 0.0, _NOTHING, np.log(levels)), np.full(k.size, 16.0 * EPSILON)
-        parts = begin, self.width, value, first, self.slopes[1] - first, rounding, rounding
-        self.resting = Look(*(part.copy() for part in parts))
-        if bent.any():
-            at = self._moved(self.low[bent], bent.nonzero()[0])
-            for part, new in zip(self.resting, at._replace(log_value=self.resting.log_value[bent]), strict=True):
-                part[bent] = new
+        value = np.where(k > 0.0, _NOTHING, np.log(levels))
+        self.resting = self._scores(begin, self.shift, every)._replace(log_value=value)
 
-    def look(self, z: Array, which: Any) -> Look:
+    def look(self, z: Array) -> Look:
         """The scores; nothing has to be computed of those that rest."""
-        at = Look(*(part[which].copy() for part in self.resting))
-        moved = (z > self.low[which]).nonzero()[0]
+        at, moved = Look(*(part.copy() for part in self.resting)), (z > self.low).nonzero()[0]
         if moved.size:
-            for part, new in zip(at, self._moved(z[moved], np.arange(self.k.size)[which][moved]), strict=True):
+            total = np.exp(z[moved])
+            share = np.where(z[moved] < self.high[moved], total - self.shift[moved], 2.0)
+            l = np.minimum(-np.expm1(self.first[moved] + share * self.way[moved]), self.box[moved])
+            for part, new in zip(at, self._scores(l, total, moved), strict=True):
                 part[moved] = new
         return at
 
-    def _moved(self, z: Array, index: NDArray[np.intp]) -> Look:
-        bent, way, k, levels = self.bent[index], self.way[index], self.k[index], self.levels[index]
-        share = np.where(bent, np.exp(z), z)
-        l = np.minimum(-np.expm1(self.first[index] + np.where(share < 1.0, share, 2.0) * way), self.box[index])
-        score = self.scoring.score(tails_at(k, self.m, l), k, self.m, l, levels)
+    def _scores(self, l: Array, pace: Array, index: NDArray[np.intp]) -> Look:
+        """At risks; ``pace`` is the derivative of the share in the coordinate."""
+        k = self.k[index]
+        score = self.scoring.score(tails_at(k, self.m, l), k, self.m, l, self.levels[index])
         value, slope = np.maximum(score.value, score.rounding), np.maximum(score.slope, score.slope_rounding)
-        growth = np.where(bent, share, 1.0) * way * (l - 1.0)
+        growth = pace * self.way[index] * (l - 1.0)
         steepness = np.maximum(score.bend / slope * growth, _FLAT)
         roundings = score.rounding / value, score.slope_rounding / slope
         return Look(l, growth, np.log(value), np.log(slope), steepness, *roundings)
 
     def start(self, q: Array, budget: float) -> tuple[float, Array]:
         """As if every score rose with the logarithm of its slope in a straight line, from one end to the other."""
-        first, last = (slope - np.log(q) for slope in self.slopes)
-        rise = 1.0 / (last - first)
-        points, changes = np.concatenate([first, last]), np.concatenate([rise, -rise])
+        last = np.log((self.m - self.k) / (1.0 - self.box) / self.scoring.scale / q)
+        first = np.clip(self.resting.log_slope - np.log(q), last - _STEEP, last - 1e-9)
+        points, rise = np.concatenate([first, last]), 1.0 / (last - first)
         order = points.argsort()
-        points = points[order]
-        sums = np.concatenate([[0.0], np.cumsum(np.cumsum(changes[order])[:-1] * np.diff(points))])
+        points, pace = points[order], np.cumsum(np.concatenate([rise, -rise])[order])
+        sums = np.concatenate([[0.0], np.cumsum(pace[:-1] * np.diff(points))])
         price = float(np.interp(budget, sums, points))
-        share = np.clip((price - first) * rise, 0.0, 1.0)
-        with np.errstate(divide="ignore"):
-            return price, np.where(self.bent, np.maximum(np.log(share), _LEAST), share)
+        return price, np.log(np.clip((price - first) * rise, 0.0, 1.0) + self.shift)

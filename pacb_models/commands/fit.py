@@ -162,16 +162,13 @@ def _certified(options: argparse.Namespace, table: Any, y: Any) -> Any:
     from ..estimators.certified import CertifiedClassifier
     from ..estimators.classifier_sets import classifier_set
 
+    same = ("delta", "validation_size", "per_class", "per_prediction", "positive")
     model = CertifiedClassifier(
         classifier_set(options.classifiers or "all"),
-        delta=options.delta,
-        validation_size=options.validation_size,
-        per_class=options.per_class,
-        per_prediction=options.per_prediction,
-        positive=options.positive,
         n_jobs=options.jobs,
         memory=options.resume and joblib.Memory(options.resume, verbose=0),
         random_state=options.seed,
+        **{name: getattr(options, name) for name in same},
     )
     # Threads of boosting wait for each other in loops: on a small table and a busy machine that takes minutes.
     with threadpool_limits(1 if len(y) < _ROWS_FOR_THREADS else None):

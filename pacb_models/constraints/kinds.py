@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -49,10 +49,15 @@ class Constraint:
         # Built anew, so that arrays are read-only again.
         return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
-    def _limits(self) -> list[str]:
-        """The limits that are given, as arguments."""
-        given = {name: getattr(self, name) for name in ("at_most", "at_least") if getattr(self, name, None) is not None}
-        return [f"{name}={_shown(value)}" for name, value in given.items()]
+    def __repr__(self) -> str:
+        """As it is made, arrays by their length."""
+        given = [(field, getattr(self, field.name)) for field in fields(self)]
+        parts = [
+            ("" if field.default is MISSING else f"{field.name}=") + _shown(value)
+            for field, value in given
+            if value is not None
+        ]
+        return f"{self.kind}({', '.join(parts)})"
 
 
 #: Differences and sums of larger numbers might overflow.
@@ -61,7 +66,9 @@ _OUT_OF_REACH = f"numbers beyond {LARGEST:g} are out of reach"
 
 
 def _shown(value: Any) -> str:
-    return "an array" if isinstance(value, np.ndarray) else f"{value:g}"
+    if isinstance(value, np.ndarray):
+        return f"[{value.size} values]"
+    return repr(value) if isinstance(value, str) else f"{value:g}"
 
 
 def _limit(what: str, value: object) -> float | None:
@@ -109,10 +116,6 @@ class Average(Constraint):
         second = name if self.at_most is None else f"{name} (at least)"
         return {"at_most": name, "at_least": second}
 
-    def __repr__(self) -> str:
-        named = [] if self.name is None else [f"name={self.name!r}"]
-        return f"average([{self.values.size} values], {', '.join(self._limits() + named)})"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Weights(Constraint):
@@ -137,9 +140,6 @@ class Weights(Constraint):
 
     def limit_names(self, number: int) -> dict[str, str]:
         return {"at_most": "weights at most", "at_least": "weights at least"}
-
-    def __repr__(self) -> str:
-        return f"weights({', '.join(self._limits())})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,11 +174,6 @@ class Support(Constraint):
         if self.sizes is None or self.total is None:
             return np.ones(size), float(self.at_most or 0)
         return self.sizes, self.total
-
-    def __repr__(self) -> str:
-        if self.at_most is not None:
-            return f"support(at_most={self.at_most})"
-        return f"support(sizes=an array, total={_shown(self.total)})"
 
 
 #: The classes by what JSON calls them.

@@ -224,7 +224,9 @@ class Tilting:
                 low, at_low = share, slope
             else:
                 high, at_high = share, slope
-            share = min(4.0 * share, furthest) if high == math.inf else low + (high - low) * _between(at_low, at_high)
+            # Where the straight line between the slopes has none, away from the ends.
+            between = min(max(at_low / (at_low - at_high), 0.1), 0.9)
+            share = min(4.0 * share, furthest) if high == math.inf else low + (high - low) * between
         return moved
 
     def _step(
@@ -250,11 +252,6 @@ class Tilting:
             return abs(float(np.add.reduce(q)) - 1.0)
         broken = products(self.rows, q) if slopes is None else slopes
         return float(np.where(nu > 0.0, np.abs(broken), np.maximum(broken, 0.0)).max())
-
-
-def _between(at_low: float, at_high: float) -> float:
-    """Where between two slopes of opposite signs the straight line has none, away from the ends."""
-    return min(max(at_low / (at_low - at_high), 0.1), 0.9)
 
 
 def _through(near: Sequence[Tilt], beta: float) -> Tilt | None:

@@ -173,7 +173,7 @@ class SignedExponential(Exponential):
 
     at_rest = -math.inf
     signed = True
-    ends = -math.inf, math.inf
+    ends = -1e300, 1e300
 
     def coordinate(self, empirical: np.ndarray, excess: np.ndarray) -> np.ndarray:
         return self.factor * excess

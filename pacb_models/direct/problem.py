@@ -27,9 +27,8 @@ from ..numerics.common_risk import Root
 from ..numerics.inner import dot
 from ..problem import Judgement, Problem, relative
 from ..validation import check_posterior
-from .common_risk import ALMOST_ONE, Sample, common_risk
+from .confidence_set import ConfidenceSet, WorstCase
 from .penalties import Penalty, penalty_of
-from .worst_case import WorstCase, worst_case
 
 if TYPE_CHECKING:
     import cvxpy
@@ -82,23 +81,25 @@ class DirectProblem(Problem):
 
     def worst_case(self, q: NDArray[np.float64]) -> WorstCase:
         """The bound, rounded up, and the worst risks, of weights on the simplex that are not checked."""
-        root = self.common_risk
-        found = worst_case(self.penalty, self.risks, self.prior, self.log_radius, q, root.high)
+        found, root = self.confidence_set.worst_case(q), self.common_risk
         # No bound is below the common risk; a last digit may be.
         return found if found.bound >= root.low else found._replace(bound=root.low)
 
     @cached_property
+    def confidence_set(self) -> ConfidenceSet:
+        """The true risks that are possible."""
+        return ConfidenceSet(self.penalty, self.risks, self.prior, self.log_radius)
+
+    @property
     def common_risk(self) -> Root:
-        """The minimum of the bound, enclosed; see :mod:`pacb_models.direct.common_risk`."""
-        return common_risk(self.penalty, Sample.of(self.risks, self.prior), self.log_radius)
+        """The minimum of the bound, enclosed."""
+        return self.confidence_set.common_risk
 
     def weights_at(self, true_risk: float) -> NDArray[np.float64]:
         r"""The posterior :math:`q_i \propto p_i\, \partial G(\hat l_i, t)/\partial t`, optimal where ``t`` is the
         minimum."""
-        empirical = self.risks
-        least = float(empirical.min())
-        limit = ALMOST_ONE if self.distance_function.below_one else math.inf
-        true_risk = min(max(true_risk, math.nextafter(least, math.inf)), limit)
+        empirical, every = self.risks, self.confidence_set
+        true_risk = min(max(true_risk, math.nextafter(every.least, math.inf)), every.highest)
         excess = true_risk - empirical
         inside = excess > 0.0
         if self.penalty.signed:

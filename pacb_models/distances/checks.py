@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 #: Empirical risks and budgets of the grid on which a distance is looked at.
 _RISKS = np.array([0.01, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])
 _BUDGETS = np.array([1e-6, 1e-4, 1e-3, 0.01, 0.05, 0.2, 0.5, 1.0])
-#: Rounding errors of an inverse, relative to it.
+#: Sizes above the prior's at which a budget is looked at.
+_STEPS = np.array([0.0, 1e-3, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
+#: Rounding errors of an inverse or a budget, relative to it.
 _ROUNDING = 1e-9
 #: The step of difference quotients, relative to the argument, and what they may be off, relative to the derivative.
 _STEP, _QUOTIENT = 1e-4, 1e-3
@@ -75,6 +77,20 @@ def concave_inverse(distance: Distance) -> bool:
     table = r.reshape(_BUDGETS.size, _RISKS.size)
     rising = bool((np.diff(table, axis=0) >= -_ROUNDING).all() and (np.diff(table, axis=1) >= -_ROUNDING).all())
     return rising and bool((middle >= 0.5 * (r[first] + r[second]) - _ROUNDING * (1.0 + np.abs(middle))).all())
+
+
+@lru_cache(maxsize=4096)
+def concave_budget(divergence: Divergence, coefficient: float, exponent: int) -> bool:
+    """Whether the budget is concave and increasing in the divergence's size, on a grid."""
+    sizes = divergence.size(np.ones(1), np.ones(1)) + _STEPS
+    first, second = np.triu_indices(sizes.size, 1)
+    middles = 0.5 * (sizes[first] + sizes[second])
+    values, middle = (
+        np.array([divergence.size_budget(size, coefficient, exponent).value for size in each.tolist()])
+        for each in (sizes, middles)
+    )
+    concave = middle >= 0.5 * (values[first] + values[second]) - _ROUNDING * np.abs(middle)
+    return bool((np.diff(values) > 0.0).all() and concave.all())
 
 
 def check_derivatives(function: Distance | Divergence) -> None:

@@ -88,7 +88,7 @@ class Distance:
 
     def slopes(self, L: Numbers, budget: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         """The inverse and its first derivatives."""
-        return tuple(self.derivatives(L, budget)[:3])
+        return self.derivatives(L, budget)[:3]
 
     def rate(self, L: Numbers, budget: Numbers) -> Numbers:
         r"""How much budget one unit of empirical risk is worth: :math:`r_L/r_b`."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import UnsupportedProblemError
-from ..numerics.elementwise import Numbers, functions_of, log_ratio
+from ..numerics.elementwise import Numbers, log_ratio
 from ..numerics.exponential_means import Polynomial, log_exponential_mean, log_exponential_mean_above
 from ..numerics.one_sided import log_largest_deviation_above, log_largest_exponential_above
 from ..numerics.power_means import log_largest_deviation, log_power_mean
@@ -33,15 +33,14 @@ class Squared(Distance):
     scale = 1.0
 
     def derivatives(self, L: Numbers, budget: Numbers) -> Inverse:
-        lib = functions_of(budget)
-        if lib is not np and budget <= 0.0:
+        if not isinstance(budget, np.ndarray) and budget <= 0.0:
             return Inverse(L, 1.0, math.inf, 0.0, 0.0, -math.inf)
-        root = lib.sqrt(budget / self.scale)
+        root = (budget / self.scale) ** 0.5
         slope = 0.5 * root / budget
         return Inverse(L + root, 1.0, slope, 0.0, 0.0, -0.5 * slope / budget)
 
     def invert(self, L: Numbers, budget: Numbers) -> Numbers:
-        return L + functions_of(budget).sqrt(budget / self.scale)
+        return L + (budget / self.scale) ** 0.5
 
     def balance(self, L: Numbers, budget: Numbers, rate: Numbers) -> Numbers:
         return log_ratio(rate, (4.0 * self.scale * budget) ** 0.5)

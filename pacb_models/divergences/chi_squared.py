@@ -10,6 +10,7 @@ import numpy as np
 
 from ..numerics.elementwise import Numbers
 from ..numerics.inner import dot
+from .divergence import Divergence
 from .frontiers import MANY, Frontier, Lines
 from .ordered_supports import OrderedSupports
 from .renyi import PowerFrontier, Renyi
@@ -26,6 +27,12 @@ class ChiSquared(Renyi):
 
     def __init__(self) -> None:
         super().__init__(2.0)
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if not cls.rooted:
+            # Rows have lines in terms of the root.
+            cls.row_frontiers = Divergence.row_frontiers  # type: ignore[method-assign]
 
     def size(self, q: np.ndarray, p: np.ndarray) -> float:
         with np.errstate(over="ignore"):
@@ -69,8 +76,7 @@ def running_sums(y: np.ndarray, p: np.ndarray) -> np.ndarray:
     """At each of the sorted risks μ: the risk itself, and the sums of p, of p y, and of p (μ - y), p y (μ - y) and
     p (μ - y)² over those below; of one set, or of many with a column each."""
     table = np.zeros((6, *y.shape))
-    table[0] = y
-    table[1] = p
+    table[0], table[1] = y, p
     np.multiply(p, y, out=table[2])
     _accumulate(table[1:3])
     gaps = y[1:] - y[:-1]
@@ -133,6 +139,9 @@ class SortedFrontier(PowerFrontier):
     @property
     def last(self) -> float:
         return -math.log(self.ordered[-self.higher])
+
+    # At order two the power is one.
+    density = PowerFrontier._shares
 
     def lines(self, z: np.ndarray) -> Lines:
         level = np.exp(-z)

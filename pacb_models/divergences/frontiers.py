@@ -28,6 +28,7 @@ NEGLIGIBLE = 1e-100
 MANY, BINS = 1 << 15, 1 << 14
 #: The largest coordinate whose strength is formed; exp overflows soon after.
 LARGEST = 690.0
+NO_CORNERS = np.zeros(0)
 
 
 class Lines(NamedTuple):
@@ -49,6 +50,8 @@ class Frontier:
     finite = True
     #: How far below the smallest bound, relative to it, the proven lower bound is.
     gap = 1e-12
+    #: About how far in the coordinate a bound's turn is for each unit of its balance; measured.
+    pace = 1.0
     #: True when its points need not be connected.
     jumps = False
     #: True when a line costs so much that fewer of them are looked at.
@@ -73,7 +76,7 @@ class Frontier:
 
     def corners(self) -> np.ndarray:
         """Coordinates at and between which the frontier bends sharply, so that a bound may turn there."""
-        return np.zeros(0)
+        return NO_CORNERS
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Its two ends as :math:`(x, T)`: the prior, and all weight on the smallest risk."""

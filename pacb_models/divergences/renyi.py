@@ -13,7 +13,7 @@ import numpy as np
 from ..numerics.elementwise import Numbers
 from ..numerics.inner import dot
 from .divergence import Budget, Divergence
-from .frontiers import BLOCK, LARGEST, Frontier, Lines
+from .frontiers import BLOCK, LARGEST, NO_CORNERS, Frontier, Lines
 
 if TYPE_CHECKING:
     from ..models.algebra import Algebra
@@ -154,15 +154,18 @@ class PowerFrontier(Frontier):
     gives :math:`T + \gamma L \ge \gamma\mu`, :math:`\gamma = W^{-1/\alpha'}`.
     """
 
+    pace = 0.8
+
     def __init__(self, risks: np.ndarray, prior: np.ndarray, order: float) -> None:
         super().__init__(risks, prior)
         self.order, self.power = order, 1.0 / (order - 1.0)
 
     def corners(self) -> np.ndarray:
         """Above order two the weight of a classifier rises vertically when the level passes its risk."""
-        risks = np.unique(self.y[self.y > 0.0]) if self.order > 2.0 and self.y.size <= BLOCK else self.y[:0]
+        sharp = self.order > 2.0 and self.y.size <= BLOCK
+        risks = np.unique(self.y[self.y > 0.0]) if sharp else NO_CORNERS
         if not 0 < risks.size <= MOST_CORNERS:
-            return np.zeros(0)
+            return NO_CORNERS
         z = -np.log(risks)
         around = np.add.outer(z, AROUND_CORNERS).ravel() if z.size <= FEW_CORNERS else z
         return np.append(around, 0.5 * (z[1:] + z[:-1]))

@@ -124,7 +124,7 @@ def cross_validation_errors(
     fold's examples. A vote's weights come from the errors in the other folds, raised to the number of all examples:
     weights that had seen the errors they are judged by would make a large rate look better than it is.
     """
-    wrong = np.array([_labels(opinion) != y for opinion in opinions])
+    wrong = np.array([(opinion if opinion.ndim == 1 else opinion.argmax(axis=1)) != y for opinion in opinions])
     errors = np.count_nonzero(wrong, axis=1)
     votes = np.zeros(len(rates), dtype=errors.dtype)
     for fold in folds:
@@ -164,8 +164,3 @@ def default_prior(
         preferred = int(np.argmax(vote_errors <= fewest + np.sqrt(fewest)))
         together = PREFERENCE * (np.arange(votes) == preferred) + (1.0 - PREFERENCE) * together
     return np.concatenate([share * together, (1.0 - share) * alone])
-
-
-def _labels(opinion: np.ndarray) -> np.ndarray:
-    """Class indices of an opinion."""
-    return opinion if opinion.ndim == 1 else opinion.argmax(axis=1)

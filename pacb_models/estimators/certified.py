@@ -372,7 +372,7 @@ class CertifiedClassifier(EnsembleClassifier):
         requests = Requests(
             self.per_class, self.per_prediction, positive, groups, check_risks(self.risk), self.thresholds_
         )
-        delta = requests.overall_delta(self.delta)
+        delta, of_kind = requests.shares(self.delta)
         self.n_validation_ = len(y)
         self.errors_ = np.count_nonzero(self.classes_[answers.choices] != y, axis=1)
         names = [candidate.name for candidate in self.candidates_]
@@ -380,7 +380,7 @@ class CertifiedClassifier(EnsembleClassifier):
         single = np.arange(len(names)) == self.certificate_.single
         self.deployed_ = None if self.deploy == "stochastic" else self.candidates_[self.certificate_.single]
         posterior = self.certificate_.posterior if self.deployed_ is None else single.astype(np.float64)
-        statements = finer_statements(Evidence(y, self.classes_, answers, self.prior_, posterior), requests, self.delta)
+        statements = finer_statements(Evidence(y, self.classes_, answers, self.prior_, posterior), requests, of_kind)
         self.confusion_ = None
         if self.deployed_ is not None:
             predicted = self.classes_[answers.choices[self.certificate_.single]]

@@ -184,16 +184,11 @@ class Requests:
     risks: Mapping[str, Risk] | None = None
     thresholds: tuple[float, ...] = ()
 
-    @property
-    def kinds(self) -> int:
+    def shares(self, delta: float) -> tuple[float, float]:
+        """What the overall statement takes of delta, and what each kind does."""
         asked = self.per_class, self.per_prediction, self.groups is not None, self.risks, self.thresholds
-        return sum(map(bool, asked))
-
-    def overall_delta(self, delta: float) -> float:
-        return OVERALL_SHARE * delta if self.kinds else delta
-
-    def kind_delta(self, delta: float) -> float:
-        return (1.0 - OVERALL_SHARE) * delta / self.kinds
+        kinds = sum(map(bool, asked))
+        return (OVERALL_SHARE * delta, (1.0 - OVERALL_SHARE) * delta / kinds) if kinds else (delta, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -229,7 +224,7 @@ class Evidence:
 
 
 def finer_statements(evidence: Evidence, requests: Requests, delta: float) -> tuple[Statement, ...]:
-    """All statements that were asked for; ``delta`` is that of everything together."""
+    """All statements that were asked for; ``delta`` is that of each kind."""
     wrong, everything = evidence.predictions != evidence.labels, np.ones(len(evidence.labels), dtype=bool)
     # By kind: about what, which events, among which examples.
     kinds: dict[str, list[tuple[str, np.ndarray, np.ndarray]]] = {}
@@ -250,13 +245,10 @@ def finer_statements(evidence: Evidence, requests: Requests, delta: float) -> tu
     if requests.risks:
         kinds["risk"] = [(name, _events(name, risk, evidence), everything) for name, risk in requests.risks.items()]
     statements = [
-        evidence.statement(kind, *each, requests.kind_delta(delta) / len(asked))
-        for kind, asked in kinds.items()
-        for each in asked
+        evidence.statement(kind, *each, delta / len(asked)) for kind, asked in kinds.items() for each in asked
     ]
-    if requests.thresholds:
-        share = requests.kind_delta(delta) / len(requests.thresholds)
-        statements += [_acceptance(evidence, wrong, threshold, share) for threshold in requests.thresholds]
+    for threshold in requests.thresholds:
+        statements.append(_acceptance(evidence, wrong, threshold, delta / len(requests.thresholds)))
     return tuple(statements)
 
 

@@ -135,16 +135,8 @@ class StochasticClassifier(EnsembleClassifier):
         errors = np.count_nonzero(ballots != np.searchsorted(self.classes_, y), axis=1)
         self.n_validation_ = len(y)
         self.risks_ = errors / len(y)
-        self.problem_ = BoundProblem(
-            self.risks_,
-            m=len(y),
-            delta=self.delta,
-            distance=self.distance,
-            divergence=self.divergence,
-            prior=self.prior,
-            constant=self.constant,
-            order=self.order,
-        )
+        same = ("delta", "distance", "divergence", "prior", "constant", "order")
+        self.problem_ = BoundProblem(self.risks_, m=len(y), **{name: getattr(self, name) for name in same})
         solution = solve(self.problem_, self.solver)
         if solution.posterior is None:
             raise RuntimeError(f"solver {solution.solver!r} found no posterior ({solution.status}): {solution.message}")

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..direct.common_risk import Sample, upper_end
 from ..direct.penalties import Power
 from ..errors import UnsupportedProblemError
 from ..solver import unmet
@@ -68,19 +67,18 @@ def units_of(problem: DirectProblem) -> Units:
     if reason is not None:
         raise UnsupportedProblemError(f"{problem.describe()} has no model: {reason}.")
     penalty, log_radius, exponent = problem.penalty, problem.log_radius, float(problem.exponent)
-    sample = Sample.of(problem.risks, problem.prior)
-    end = upper_end(penalty, sample, log_radius)
-    kept = (problem.risks < end) | (problem.risks == sample.least)
+    least, end = problem.confidence_set.least, problem.confidence_set.upper_end
+    kept = (problem.risks < end) | (problem.risks == least)
     if penalty.signed:
         # There weights are as p exp(-n l̂) whatever the common risk.
         logarithms = np.log(problem.prior) - exponent * problem.risks
         kept = logarithms > logarithms.max() + math.log(_NO_WEIGHT)
-    risks, prior, unit = problem.risks[kept], problem.prior[kept], max(end - sample.least, 1e-12)
+    risks, prior, unit = problem.risks[kept], problem.prior[kept], max(end - least, 1e-12)
     factors = np.full(risks.size, exponent)
     if isinstance(penalty, Power):
         factors = prior ** (1.0 / penalty.power) / penalty.budget(log_radius)
     left = 1.0 - float(problem.prior[~kept].sum()) * math.exp(penalty.at_rest - log_radius)
-    return Units(kept, risks, prior, unit, (risks - sample.least) / unit, factors, np.log(prior) - log_radius, left)
+    return Units(kept, risks, prior, unit, (risks - least) / unit, factors, np.log(prior) - log_radius, left)
 
 
 class ExcessAlgebra:

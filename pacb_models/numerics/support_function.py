@@ -26,7 +26,7 @@ _INNER, _OUTER = 200, 100
 _CLOSE = 1e-8
 #: Logarithms and coordinates that are off by less are left to the common Newton step.
 _NEAR = 0.3
-_FLAT, _SHORT = 0.1, 4.0
+_FLAT, _SHORT, _FAR = 0.1, 4.0, 1e5
 #: The logarithm of a sum in which all that counts is yet to come.
 _LITTLE = -20.0
 _LARGEST = 700.0  # the logarithm of numbers that are as good as infinite
@@ -56,8 +56,8 @@ class Terms(Protocol):
     #: The length of the range of risks.
     width: Any
 
-    def look(self, z: Array, which: Any) -> Look:
-        """The terms with these indices at coordinates within their ends."""
+    def look(self, z: Array) -> Look:
+        """The terms at coordinates within their ends."""
 
 
 def support_function(terms: Terms, q: Array, spent: float, price: float, z: Array) -> tuple[float, Array]:
@@ -71,21 +71,22 @@ def support_function(terms: Terms, q: Array, spent: float, price: float, z: Arra
     for _ in range(_OUTER):
         look, lag, moves = _look(terms, z, log_q + price)
         total = _log_sum(look.log_value, spent)
+        settled = _small(lag, look, moves)
         if astray or total < _LITTLE or float(np.maximum(np.abs(lag * moves), np.abs(lag)).max()) > _NEAR:
-            z = _settled(terms, z, log_q + price)
-            look, lag, moves = _look(terms, z, log_q + price)
+            settled, (z, look, lag, moves) = True, _settled(terms, z, log_q + price)
             total = _log_sum(look.log_value, spent)
         effects = np.exp(look.log_slope - total) * look.growth * moves
         slope = float(effects.sum())
-        settled = _small(lag, look, moves)
         exhausted = abs(total) <= 4.0 * float((np.exp(look.log_value - total) * look.rounding).sum())
         if slope > 0.0:
-            step = (-total - float((effects * lag).sum())) / slope
+            # What is left of larger lags where all is settled is rounding.
+            step = (-total - float((effects * lag).sum(where=(np.abs(lag) <= _CLOSE) | (not settled)))) / slope
             if settled and (exhausted or _small(step, look, moves)):
                 break
         else:
-            step, settled = _to_the_next_move(look.log_slope - log_q - price, total), True
-            if exhausted or step == 0.0:
+            # Every risk is at an end of its range: on, in longer and longer steps, to where one leaves it.
+            step, settled = math.copysign(max(_SHORT, 2.0 * abs(step)), -total), True
+            if exhausted or abs(price) > _FAR:
                 break
         if settled:
             low, high = (price, high) if step > 0.0 else (low, price)
@@ -98,8 +99,7 @@ def support_function(terms: Terms, q: Array, spent: float, price: float, z: Arra
         z = np.clip(z + (lag + step) * moves, terms.low, terms.high)
         price += step
     else:
-        z, step = _settled(terms, z, log_q + price), 0.0
-        look, lag, moves = _look(terms, z, log_q + price)
+        step, (z, look, lag, moves) = 0.0, _settled(terms, z, log_q + price)
     return _value(look, q, lag, moves, terms.width, price, spent), look.risk + look.growth * moves * (lag + step)
 
 
@@ -121,7 +121,7 @@ def _value(look: Look, q: Array, lag: Array, moves: Array, width: Any, price: fl
 
 def _look(terms: Terms, z: Array, wanted: Array) -> tuple[Look, Array, Array]:
     """The terms, how far each ln G' is from where it should be, and dz/d(ln G'); both zero for risks at an end."""
-    look = terms.look(z, slice(None))
+    look = terms.look(z)
     lag, moves = wanted - look.log_slope, 1.0 / look.steepness
     stuck = ((z <= terms.low) & (lag <= 0.0)) | ((z >= terms.high) & (lag >= 0.0))
     if stuck.any():
@@ -131,18 +131,9 @@ def _look(terms: Terms, z: Array, wanted: Array) -> tuple[Look, Array, Array]:
 
 def _small(change: Any, look: Look, moves: Array) -> bool:
     """Whether changes of ln G' are too small to matter, or to show in the risks."""
-    way = np.abs(change * moves * look.growth)
-    return bool(((np.abs(change) <= _CLOSE) | (way <= 4.0 * _EPSILON * np.abs(look.risk))).all())
-
-
-def _to_the_next_move(away: Array, total: float) -> float:
-    """Every risk is at an end of its range: how much the price has to change for one to leave it.
-
-    Zero when none can.
-    """
-    if total < 0.0:
-        return float(away[away >= 0.0].min()) + _NEAR if (away >= 0.0).any() else 0.0
-    return float(away[away <= 0.0].max()) - _NEAR if (away <= 0.0).any() else 0.0
+    way = np.abs(change * moves)
+    hidden = (way <= _NEAR) & (way * look.growth <= 4.0 * _EPSILON * np.abs(look.risk))
+    return bool(((np.abs(change) <= _CLOSE) | hidden).all())
 
 
 def _log_sum(logarithms: Array, rest: float) -> float:
@@ -151,31 +142,22 @@ def _log_sum(logarithms: Array, rest: float) -> float:
     return shift + math.log(float(np.exp(logarithms - shift).sum()) + (rest * math.exp(-shift) if rest else 0.0))
 
 
-def _settled(terms: Terms, start: Array, wanted: Array) -> Array:
+def _settled(terms: Terms, z: Array, wanted: Array) -> tuple[Array, Look, Array, Array]:
     """Where each ln G' has what is wanted, by Newton's method with the bisections that it may need."""
-    z = start.copy()
-    low, high = np.full_like(z, -math.inf), np.full_like(z, math.inf)
-    moved = np.full_like(z, math.inf)
-    ends = np.broadcast_to(terms.low, z.shape), np.broadcast_to(terms.high, z.shape)
-    busy = np.arange(z.size)
+    low, high, before = (np.full_like(z, end) for end in (-np.inf, np.inf, np.inf))
     for _ in range(_INNER):
-        here = z[busy]
-        look = terms.look(here, busy)
-        gap = wanted[busy] - look.log_slope
-        below = low[busy] = np.where(gap > 0.0, here, low[busy])
-        above = high[busy] = np.where(gap > 0.0, high[busy], here)
-        new = here + gap / look.steepness
-        bracketed = np.isfinite(below) & np.isfinite(above)
-        # From above, the steps of Newton's method are all of the same length where ln G' is an exponential.
-        outside = ~((new >= below) & (new <= above)) | (bracketed & (np.abs(new - here) > 0.5 * moved[busy]))
-        if outside.any():
-            far = here + np.copysign(2.0 + np.abs(here), gap)
-            with np.errstate(invalid="ignore"):
-                new = np.where(outside, np.where(bracketed, 0.5 * (below + above), far), new)
-        z[busy] = new = np.clip(new, ends[0][busy], ends[1][busy])
-        moved[busy] = np.abs(new - here)
-        left = moved[busy] > _CLOSE
-        if not left.any():
+        look, lag, moves = _look(terms, z, wanted)
+        if _small(lag, look, moves):
             break
-        busy = busy[left]
-    return z
+        low, high = np.where(lag > 0.0, z, low), np.where(lag < 0.0, z, high)
+        new = np.clip(z + lag * moves, terms.low, terms.high)
+        # From above, the steps of Newton's method are all of the same length where ln G' is an exponential.
+        slow, bracketed = np.abs(lag) > 0.5 * before, np.isfinite(low) & np.isfinite(high)
+        new = np.where(slow, np.where(lag > 0.0, terms.high, terms.low), new)
+        with np.errstate(invalid="ignore"):
+            middle = 0.5 * (low + high)
+        new = np.where(bracketed & (slow | (new <= low) | (new >= high)) & (lag != 0.0), middle, new)
+        if (new == z).all():
+            break
+        z, before = new, np.abs(lag)
+    return z, look, lag, moves

@@ -163,7 +163,7 @@ class BatchOutcome(NamedTuple):
 
 
 #: Numbers of a block of rows whose temporary arrays stay in the processor's cache.
-BLOCK = 49_152
+BLOCK = 32_768
 #: The fields that are a number of each problem.
 _NUMBERS = "bound empirical_risk divergence support_size kkt_residual is_global lower_bound iterations".split()
 

@@ -41,8 +41,8 @@ def test_constraints_say_themselves():
     shown = [
         "average([4 values], at_most=25, name='latency')",
         "average([4 values], at_most=0.99, at_least=0.9)",
-        "weights(at_most=0.6, at_least=an array)",
-        "support(sizes=an array, total=60)",
+        "weights(at_most=0.6, at_least=[4 values])",
+        "support(sizes=[4 values], total=60)",
     ]
     assert list(map(repr, EVERY)) == shown
     asked = problem(*EVERY)

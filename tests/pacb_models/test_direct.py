@@ -14,7 +14,6 @@ from mpmath import exp, mpf
 
 import pacb_models as pm
 from pacb_models.benchmarks.problems.risks import load_risk_table
-from pacb_models.direct.worst_case import worst_case
 from pacb_models.distances import Distance
 from pacb_models.models.direct_bounds import build_direct
 from pacb_models.names import DISTANCES
@@ -221,9 +220,7 @@ def test_maximum_and_its_dual_agree_near_the_optimum_and_far_away(divergence, di
         best = problem.weights_at(problem.common_risk.high)
         for share in (1e-9, 1e-6, 1e-3, 0.03, 0.3, 1.0):
             q = (1 - share) * best + share * random.dirichlet(np.full(size, 0.3))
-            found = worst_case(
-                problem.penalty, problem.risks, problem.prior, problem.log_radius, q, problem.common_risk.high
-            )
+            found = problem.confidence_set.worst_case(q)
             assert found.bound >= problem.common_risk.low
             assert abs(found.bound - q @ found.risks) <= 1e-11 * max(1.0, found.bound)
 

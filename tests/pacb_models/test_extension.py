@@ -380,7 +380,7 @@ def test_a_solver_cannot_hand_numbers_to_its_judge():
 
     for kind in (pm.BoundProblem, pm.DirectProblem):
         right = kind(RISKS, m=200, distance="linear").bound(np.eye(4)[0])
-        for change in (poison, disguise, lambda problem: vars(problem).update(common_risk=None, log_radius=-9.0)):
+        for change in (poison, disguise, lambda problem: vars(problem).update(confidence_set=None, log_radius=-9.0)):
             problem = kind(RISKS, m=200, distance="linear")
             solution = pm.solve(problem, Cheats(change))
             assert solution.bound == right and not solution.is_global and solution.status == "not_converged"

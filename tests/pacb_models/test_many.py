@@ -268,3 +268,5 @@ def test_divergences_of_one_name_are_kept_apart():
     bounds = [solution.bound for solution in pm.solve_many([*ours, *theirs])]
     assert bounds == pytest.approx([pm.solve(problem).bound for problem in (*ours, *theirs)], abs=1e-12)
     assert all(a < b for a, b in zip(bounds[:30], bounds[30:]))
+    batch = pm.ProblemBatch([[0.1, 0.2, 0.3]] * 2, 100, divergence=theirs[0].divergence_function)
+    assert batches.minimise(batch) is None, "our lines are not theirs"

@@ -62,10 +62,11 @@ class Frontier(Solver):
 
     def merges(self, problem: Problem, options: dict[str, Any]) -> bool:
         """Not in small sets, unless few of their risks differ and a line costs a pass over them."""
-        few = FEW * problem.size
+        risks, few = problem.risks, FEW * problem.size
+        if risks.size >= MERGED_FROM:
+            return True
         # The first ones tell it where all differ.
-        first = problem.risks[: int(few) + 1].tolist()
-        return problem.size >= MERGED_FROM or (len(set(first)) <= few and len(set(problem.risks.tolist())) <= few)
+        return len(set(risks[: int(few) + 1].tolist())) <= few and len(set(risks.tolist())) <= few
 
     def run_batch(self, batch: ProblemBatch) -> BatchOutcome | None:
         """Minimise bounds together, where the divergence has the lines of many sets at once (see :mod:`.batches`)."""

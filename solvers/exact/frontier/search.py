@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pacb_models.distances.checks import concave_inverse, elementwise
-from pacb_models.divergences.checks import concave_budget
+from pacb_models.distances.checks import concave_budget, concave_inverse, elementwise
 from pacb_models.divergences.frontiers import Frontier, Lines
 from pacb_models.numerics.elementwise import Numbers
 from pacb_models.problem import BoundProblem
@@ -211,8 +210,7 @@ class Search:
             return
         first = self.frontier.towards(slope, Lines(*self.start, 0.0, self.start[1]))
         value = self._value(first)
-        # The balance is about the distance of the turn in the coordinate, which is further than it says.
-        second = first + min(max(-value, 0.1), 2.0)
+        second = first + min(max(-self.frontier.pace * value, 0.1), 2.0)
         self.guess = self._root(first - 4.0, first + 6.0, [first, second], [value, self._value(second)], CLOSE_BY)
 
     def _from_falling_to_rising(self, points: np.ndarray) -> None:
@@ -233,9 +231,12 @@ class Search:
         falls = (balance < 0.0).tobytes()
         i = falls.find(FROM_FALLING)
         while i >= 0:
-            z, values = enclosing(points[Z], i), enclosing(balance, i)
+            # The two that enclose the turn are the last of those it is interpolated from.
+            first = max(i - 1, 0)
+            (z, values), k = points[Z :: BALANCE - Z, first : i + 3].tolist(), i - first
+            z, values = z[:k] + z[k + 2 :] + z[k : k + 2], values[:k] + values[k + 2 :] + values[k : k + 2]
             low, high = z[-2:]
-            if values[-1] >= 0.0 and not any(low <= turn.z <= high for turn in self.turns):
+            if values[-1] >= 0.0 and not (self.turns and any(low <= turn.z <= high for turn in self.turns)):
                 root, straight = interpolated(values, z)
                 if self.frontier.jumps or not abs(root - straight) <= ALIKE * max(abs(root), 1.0):
                     root = self._root(low, high, z, values)
@@ -285,7 +286,7 @@ class Search:
 
     def _climb(self) -> None:
         """Add lines around the turns, close by and further away."""
-        places = [z for z in (turn.z for turn in self.turns) if z < math.inf and not abs(z - self.guess) <= NEARLY]
+        places = [turn.z for turn in self.turns if turn.z < math.inf and not abs(turn.z - self.guess) <= NEARLY]
         if places:
             around = LADDER if self.exact and not self.frontier.costly else SHORT_LADDER
             self._insert(self.look(np.add.outer(places, around).ravel(), for_turns=False))
@@ -306,7 +307,7 @@ class Search:
         """A number that no posterior's bound is below, after cutting every interval that might hold a smaller one."""
         self._climb()
         for _ in range(ROUNDS // 3 if self.frontier.costly else ROUNDS):
-            smallest = min(turn.bound for turn in self.turns) * (1.0 - self.frontier.gap)
+            smallest = min(self.turns).bound * (1.0 - self.frontier.gap)
             x, size = self._vertices()
             budget, risks = self.budget(size, self.coefficient, self.exponent).value, self.risks(x)
             reached = self.distance.reaches(risks, budget, smallest)
@@ -378,7 +379,8 @@ class Search:
 
     def may_claim(self) -> bool:
         """The theorem needs a distance that is jointly convex, and a budget that is concave."""
-        return concave_inverse(self.problem.distance_function) and concave_budget(self.problem)
+        budget = self.problem.divergence_function, self.coefficient, self.exponent
+        return concave_inverse(self.problem.distance_function) and concave_budget(*budget)
 
     def _report(self, smallest: float) -> Outcome:
         best, *others = self._distinct()
@@ -397,7 +399,7 @@ class Search:
             iterations=self.evaluations,
             is_global=proven and closed,
             lower_bound=smallest if proven and smallest == smallest else None,
-            local_minima=tuple(self._described(turn) for turn in others),
+            local_minima=tuple(map(self._described, others)),
         )
 
     def _distinct(self) -> list[Turn]:
@@ -429,13 +431,6 @@ def doubtful_intervals(points: np.ndarray, steep: float) -> list[np.ndarray]:
         towards = np.where(here < 0.0, rises[:-1] & falls[1:], falls[:-1] & rises[1:])
         found.append((towards & (np.abs(here) < NEAR)).nonzero()[0] + 2 * ENDS)
     return [places for places in found if places.size]
-
-
-def enclosing(row: np.ndarray, i: int) -> list[float]:
-    """Numbers of a row around two neighbours, which are the last."""
-    first = max(i - 1, 0)
-    values, k = row[first : i + 3].tolist(), i - first
-    return [*values[:k], *values[k + 2 :], *values[k : k + 2]]
 
 
 def interpolated(values: list[Any], z: list[Any]) -> tuple[Any, Any]:

@@ -1,0 +1,161 @@
+r"""The confidence set of a direct bound, :math:`\{l : \sum_i p_i G(\hat l_i, l_i) \le I/\delta\}`.
+
+The bound of a posterior is its support function, the smallest of all is the common risk; the modules of these names in
+:mod:`pacb_models.numerics` have the proofs. For the first each risk is described by a coordinate: the logarithm of its
+excess over the empirical one, or its logit in the range that is left to it.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from ..numerics.common_risk import Root, Total, common_risk
+from ..numerics.inner import dot
+from ..numerics.support_function import Look, support_function
+from .penalties import BLOCK, Penalty
+
+#: From this many classifiers on, a histogram of their risks finds the root's neighbourhood.
+_MANY = 100_000
+_BINS = 20_000
+#: The largest risk below one.
+ALMOST_ONE = 1.0 - 2.0**-53
+_EPSILON = 2.0**-52
+
+
+class WorstCase(NamedTuple):
+    """The largest average true risk of a posterior, rounded up, and the true risks that have it."""
+
+    bound: float
+    risks: np.ndarray
+
+
+class ConfidenceSet:
+    """Empirical risks with prior weights, the penalty of true risks, and ln(I/δ), what the penalties may add up to."""
+
+    def __init__(self, penalty: Penalty, risks: np.ndarray, prior: np.ndarray, log_radius: float):
+        self.penalty, self.risks, self.prior, self.log_radius = penalty, risks, prior, log_radius
+        self.least = float(risks.min())
+        self.highest = ALMOST_ONE if penalty.distance.below_one else math.inf
+        self.low, self.high = penalty.ends
+        self.width = 1.0 - risks if penalty.distance.below_one else np.inf
+        #: A limit to the relative error of penalties as shares of the radius, where they are of order one, and of sums.
+        size = math.log2(1 + risks.size)
+        self.rounding = _EPSILON * (8.0 + 8.0 * penalty.degree + 2.0 * abs(log_radius) + size)
+
+    def _of(self, kept: np.ndarray) -> ConfidenceSet:
+        """The set of some of the classifiers alone."""
+        return ConfidenceSet(self.penalty, self.risks[kept], self.prior[kept], self.log_radius)
+
+    def total(self, true_risk: float) -> Total:
+        r""":math:`\ln\sum_i p_i G(\hat l_i, t)` less that of the radius, with its derivatives in ``t``.
+
+        No penalty is larger than that of the least risk.
+        """
+        penalty, remainder, parts = self.penalty, np.array(1.0 - true_risk), []
+        best = penalty.logarithms(np.array([self.least]), np.array([true_risk - self.least]), remainder)
+        shift = float(best.value[0])
+        # Sums of NumPy's are pairwise, those of BLAS products are not: their error would show in the last digits.
+        for start in range(0, self.risks.size, BLOCK):
+            empirical, prior = self.risks[start : start + BLOCK], self.prior[start : start + BLOCK]
+            excess = true_risk - empirical
+            above = excess > 0.0
+            if not (penalty.signed or above.all()):
+                parts.append((float(prior[~above].sum()) * math.exp(penalty.at_rest - shift), 0.0, 0.0))
+                empirical, prior, excess = empirical[above], prior[above], excess[above]
+            log_value, log_slope, growth = penalty.logarithms(empirical, excess, remainder)
+            slopes = prior * np.exp(log_slope - shift)
+            bends = np.multiply(slopes, growth, where=slopes > 0.0, out=np.zeros_like(slopes))
+            parts.append((float((prior * np.exp(log_value - shift)).sum()), float(slopes.sum()), float(bends.sum())))
+        value, slope, bend = (math.fsum(part) for part in zip(*parts, strict=True))
+        relative = slope / value
+        return Total(
+            shift + math.log(value) - self.log_radius, relative, bend / value - relative * relative, self.rounding
+        )
+
+    @cached_property
+    def common_risk(self) -> Root:
+        """The true risk at which all classifiers together exhaust the radius, to a few units in the last place."""
+        end, some = self.upper_end, self
+        if self.risks.size > _MANY:
+            # A penalty is jointly convex: where classifiers are averaged, penalties are smaller and the root is larger.
+            end = min(self._histogram().common_risk.high, self.highest)
+            if self.penalty.at_rest == -math.inf and not self.penalty.signed and end > self.least:
+                some = self._of(self.risks < end)
+        if end <= self.least:
+            return Root(self.least, self.least, 0)
+        if end == ALMOST_ONE == self.highest and self.total(end).value < 0.0:
+            return Root(ALMOST_ONE, 1.0, 1)
+        found = common_risk(some.total, self.least, end, 0.0)
+        high = min(found.high, 1.0) if self.penalty.distance.below_one else found.high
+        return Root(max(found.low, self.least), high, found.evaluations)
+
+    @cached_property
+    def upper_end(self) -> float:
+        """A number not below the common risk: the bounds at the prior and at the least risk, by change of measure."""
+
+        def bound(empirical: float, log_radius: float) -> float:
+            return self.penalty.distance.invert(empirical, self.penalty.budget(log_radius))
+
+        mean = min(dot(self.prior, self.risks) / float(self.prior.sum()), 1.0)
+        alone = self.log_radius - math.log(self.prior[self.risks.argmin()])
+        return min(bound(mean, self.log_radius), bound(self.least, alone), self.highest)
+
+    def _histogram(self) -> ConfidenceSet:
+        """The mean risk and the prior weight of each bin."""
+        index = np.minimum((self.risks * _BINS).astype(np.int32), _BINS - 1)
+        weights = np.bincount(index, self.prior, minlength=_BINS)
+        sums = np.bincount(index, self.prior * self.risks, minlength=_BINS)
+        filled = weights > 0.0
+        means = np.clip(sums[filled] / weights[filled], 0.0, 1.0)
+        return ConfidenceSet(self.penalty, means, weights[filled], self.log_radius)
+
+    def worst_case(self, q: np.ndarray) -> WorstCase:
+        """The maximum over the set at weights ``q`` on the simplex."""
+        below_one, start, risks = self.penalty.distance.below_one, self.common_risk.high, self.risks
+        if below_one and start >= 1.0:
+            # No posterior's bound is below the common risk: every bound rounds to one.
+            return WorstCase(1.0, np.ones_like(risks))
+        # Without weight the worst risk is then minus infinity: as elsewhere, the smallest normal number stands for it.
+        weights = np.maximum(q, np.finfo(float).tiny) if self.penalty.signed else q
+        inside = weights > 0.0
+        if below_one:
+            inside &= risks < 1.0
+        if self.log_radius <= self.penalty.at_rest or not inside.any():
+            return WorstCase(float((q * risks).sum()) * (1.0 + 4.0 * _EPSILON), risks.copy())
+        some = self if inside.all() else self._of(inside)
+        spent = float(self.prior[~inside].sum()) * math.exp(self.penalty.at_rest - self.log_radius)
+        bound, found = support_function(some, weights[inside], spent, *some._start(start))
+        worst = risks.copy()
+        worst[inside] = found
+        if some is not self:
+            bound = (bound + float((q * risks).sum(where=~inside))) * (1.0 + 4.0 * _EPSILON)
+        return WorstCase(min(bound, 1.0), np.minimum(worst, 1.0)) if below_one else WorstCase(bound, worst)
+
+    def look(self, z: np.ndarray) -> Look:
+        """The penalties at coordinates, as shares of the radius."""
+        place = self.penalty.place(self.risks, z)
+        at = self.penalty.logarithms(self.risks, place.excess, place.remainder)
+        risk, steepness = self.risks + place.excess, at.growth * place.growth
+        if not self.penalty.distance.below_one:
+            risk = np.where(z < self.high, risk, np.inf)  # out of reach
+        logarithms = at.value + self._log_weights, at.slope + self._log_weights
+        return Look(risk, place.growth, *logarithms, steepness, self.rounding, self.rounding)
+
+    @cached_property
+    def _log_weights(self) -> np.ndarray:
+        return np.log(self.prior) - self.log_radius
+
+    def _start(self, risk: float) -> tuple[float, np.ndarray]:
+        """Price and coordinates as if all worst risks were the same, which they are at the optimum."""
+        risk = min(risk if risk > self.least else self.common_risk.high, self.highest)
+        total, excess = self.total(risk), risk - self.risks
+        # The smallest slopes underflow: a power of the risk has a slope of about this.
+        price = total.value + (math.log(total.slope) if total.slope > 0.0 else -math.log(risk))
+        if not self.penalty.signed:
+            # A classifier above the common risk: its own worst risk is a little higher still.
+            excess = np.maximum(excess, np.minimum(1e-2 * (risk - self.least), 0.5 * self.width))
+        return price, np.clip(self.penalty.coordinate(self.risks, excess), self.low, self.high)
