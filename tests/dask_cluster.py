@@ -13,7 +13,8 @@ from functools import cache
 
 import psutil
 
-#: Imports Dask, and what workers train with, once; forked into every scheduler and worker.
+#: Imports Dask, and what workers train with, once; forked into every scheduler and worker. They end
+#: with it, and it with the tests.
 MOTHER = """
 import gc, json, os, signal, sys
 import sklearn.svm
@@ -36,13 +37,17 @@ for line in sys.stdin:
         sys.argv[1:] = arguments
         {"scheduler": dask_scheduler, "worker": dask_worker}[program].main()
     print(child, flush=True)
+os.killpg(0, signal.SIGKILL)
 """
 
 
 @cache
 def mother():
     command = [sys.executable, "-P", "-c", MOTHER]
-    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    # Dask's own is 30 seconds: so long a worker would wait for another that was killed.
+    variables = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s"}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, env=variables, start_new_session=True, **pipes)
 
 
 class Process(psutil.Process):

@@ -66,6 +66,7 @@ def test_code_of_the_page_runs(page, tmp_path, run_page, without_raw_files):
         ("```console\n$ pacb constants --m 1\nnothing\n```\n", "line 1: --- shown"),
         ("```console\n$ pacb constants --m 0\n```\n", "exit status 2"),
         ("```sh\nfalse\ntrue\n```\n", "exit status 1"),
+        ("```sh\npacb constants --m 1\npacb constants --m 0\n```\n", "exit status 2"),
         ("```sh\nmake coffee\n```\n", "No rule to make target"),
         ("```perl\nprint 1\n```\n", "'perl' is not run by anything"),
     ],

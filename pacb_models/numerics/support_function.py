@@ -26,7 +26,7 @@ _INNER, _OUTER = 200, 100
 _CLOSE = 1e-8
 #: Logarithms and coordinates that are off by less are left to the common Newton step.
 _NEAR = 0.3
-_FLAT, _SHORT = 0.1, 4.0
+_FLAT, _SHORT, _FAR = 0.1, 4.0, 1e5
 #: The logarithm of a sum in which all that counts is yet to come.
 _LITTLE = -20.0
 _LARGEST = 700.0  # the logarithm of numbers that are as good as infinite
@@ -84,8 +84,9 @@ def support_function(terms: Terms, q: Array, spent: float, price: float, z: Arra
             if settled and (exhausted or _small(step, look, moves)):
                 break
         else:
-            step, settled = _to_the_next_move(look.log_slope - log_q - price, total), True
-            if exhausted or step == 0.0:
+            # Every risk is at an end of its range: on, in longer and longer steps, to where one leaves it.
+            step, settled = math.copysign(max(_SHORT, 2.0 * abs(step)), -total), True
+            if exhausted or abs(price) > _FAR:
                 break
         if settled:
             low, high = (price, high) if step > 0.0 else (low, price)
@@ -133,16 +134,6 @@ def _small(change: Any, look: Look, moves: Array) -> bool:
     way = np.abs(change * moves)
     hidden = (way <= _NEAR) & (way * look.growth <= 4.0 * _EPSILON * np.abs(look.risk))
     return bool(((np.abs(change) <= _CLOSE) | hidden).all())
-
-
-def _to_the_next_move(away: Array, total: float) -> float:
-    """Every risk is at an end of its range: how much the price has to change for one to leave it.
-
-    Zero when none can.
-    """
-    if total < 0.0:
-        return float(away[away >= 0.0].min()) + _NEAR if (away >= 0.0).any() else 0.0
-    return float(away[away <= 0.0].max()) - _NEAR if (away <= 0.0).any() else 0.0
 
 
 def _log_sum(logarithms: Array, rest: float) -> float:

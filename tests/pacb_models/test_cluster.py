@@ -105,7 +105,8 @@ def with_process(shared, item):
 
 def summed(array, item, running):
     running.touch()
-    time.sleep(0.3)
+    while not running.with_name("killed").exists():
+        time.sleep(0.01)
     return int(array.sum()) + item
 
 def napping(item):
@@ -278,6 +279,8 @@ def test_a_fit_begins_anew_when_a_worker_takes_its_data_along(cluster, work, cap
             time.sleep(0.01)
         for worker in cluster.workers:
             worker.kill()
+            worker.wait()
+        (tmp_path / "killed").touch()
         cluster.start_worker()
 
     def fit():
