@@ -160,7 +160,8 @@ class _Sums:
         fewer = inside.size < group.size
         if fewer:
             group, self.chosen, levels, counts = group[inside], self.chosen[inside], levels[inside], counts[inside]
-        score = self.scoring.score(Tail(*(part[group] for part in at)), self.keys[group], self.m, t, levels)
+        pick = group if self.keys.size > 1 else 0  # numbers are faster than arrays of one
+        score = self.scoring.score(Tail(*(part[pick] for part in at)), self.keys[pick], self.m, t, levels)
         value, slope, bend = float(counts @ score.value), float(counts @ score.slope), float(counts @ score.bend)
         if value <= 0.0:  # by rounding
             return _NOTHING

@@ -101,5 +101,18 @@ class LossSumCertificate(LossCertificate):
     method = "losses in [0, 1]"
 
     @cached_property
+    def single(self) -> int:
+        """The smallest sum of losses; with a prior, the smallest limit."""
+        return int(np.argmin(self.errors if self._prior is None else self.single_bounds))
+
+    @cached_property
+    def single_bound(self) -> float:
+        """The smallest limit, the only one that is computed for it when the prior is uniform."""
+        best = [self.single]
+        if self._prior is None:
+            return float(loss_limits(self.errors[best], self.m, self.levels[best])[0])
+        return float(self.single_bounds[self.single])
+
+    @cached_property
     def single_bounds(self) -> Array:
         return frozen(loss_limits(self.errors, self.m, self.levels))

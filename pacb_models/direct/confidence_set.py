@@ -16,7 +16,7 @@ import numpy as np
 from ..numerics.common_risk import Root, Total, common_risk
 from ..numerics.inner import dot
 from ..numerics.support_function import Look, support_function
-from .penalties import BLOCK, Penalty
+from .penalties import Penalty
 
 #: From this many classifiers on, a histogram of their risks finds the root's neighbourhood.
 _MANY = 100_000
@@ -55,26 +55,20 @@ class ConfidenceSet:
 
         No penalty is larger than that of the least risk.
         """
-        penalty, remainder, parts = self.penalty, np.array(1.0 - true_risk), []
+        penalty, remainder, excess, resting = self.penalty, np.array(1.0 - true_risk), true_risk - self.risks, 0.0
         best = penalty.logarithms(np.array([self.least]), np.array([true_risk - self.least]), remainder)
-        shift = float(best.value[0])
+        shift, risks, prior = float(best.value[0]), self.risks, self.prior
+        above = excess > 0.0
+        if not (penalty.signed or above.all()):
+            resting = float(prior[~above].sum()) * math.exp(penalty.at_rest - shift)
+            risks, prior, excess = risks[above], prior[above], excess[above]
+        log_value, log_slope, growth = penalty.logarithms(risks, excess, remainder)
+        slopes = prior * np.exp(log_slope - shift)
+        bends = np.multiply(slopes, growth, where=slopes > 0.0, out=np.zeros_like(slopes))
         # Sums of NumPy's are pairwise, those of BLAS products are not: their error would show in the last digits.
-        for start in range(0, self.risks.size, BLOCK):
-            empirical, prior = self.risks[start : start + BLOCK], self.prior[start : start + BLOCK]
-            excess = true_risk - empirical
-            above = excess > 0.0
-            if not (penalty.signed or above.all()):
-                parts.append((float(prior[~above].sum()) * math.exp(penalty.at_rest - shift), 0.0, 0.0))
-                empirical, prior, excess = empirical[above], prior[above], excess[above]
-            log_value, log_slope, growth = penalty.logarithms(empirical, excess, remainder)
-            slopes = prior * np.exp(log_slope - shift)
-            bends = np.multiply(slopes, growth, where=slopes > 0.0, out=np.zeros_like(slopes))
-            parts.append((float((prior * np.exp(log_value - shift)).sum()), float(slopes.sum()), float(bends.sum())))
-        value, slope, bend = (math.fsum(part) for part in zip(*parts, strict=True))
-        relative = slope / value
-        return Total(
-            shift + math.log(value) - self.log_radius, relative, bend / value - relative * relative, self.rounding
-        )
+        value = resting + float((prior * np.exp(log_value - shift)).sum())
+        slope, bend = float(slopes.sum()) / value, float(bends.sum()) / value
+        return Total(shift + math.log(value) - self.log_radius, slope, bend - slope * slope, self.rounding)
 
     @cached_property
     def common_risk(self) -> Root:
