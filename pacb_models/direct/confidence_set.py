@@ -94,9 +94,11 @@ class ConfidenceSet:
         def bound(empirical: float, log_radius: float) -> float:
             return self.penalty.distance.invert(empirical, self.penalty.budget(log_radius))
 
-        mean = min(dot(self.prior, self.risks) / float(self.prior.sum()), 1.0)
+        # The prior of a part of the classifiers does not add up to one.
+        weight = float(self.prior.sum())
+        mean, together = min(dot(self.prior, self.risks) / weight, 1.0), self.log_radius - min(math.log(weight), 0.0)
         alone = self.log_radius - math.log(self.prior[self.risks.argmin()])
-        return min(bound(mean, self.log_radius), bound(self.least, alone), self.highest)
+        return min(bound(mean, together), bound(self.least, alone), self.highest)
 
     def _histogram(self) -> ConfidenceSet:
         """The mean risk and the prior weight of each bin."""

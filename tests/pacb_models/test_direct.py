@@ -60,6 +60,16 @@ def test_bound_against_forty_digits(divergence, distance, order, risks):
     assert float(true) == pytest.approx(q @ worst, rel=1e-12)
 
 
+@pytest.mark.parametrize(("divergence", "distance", "order"), PAIRS)
+def test_all_weight_where_there_is_little_prior(divergence, distance, order):
+    """The posterior's classifier is above the common risk of all, and its prior weight is far from one."""
+    risks, prior, q = np.array([0.325, 0.703]), np.array([1 - 3.2e-7, 3.2e-7]), np.array([0.0, 1.0])
+    _, problem = pair(divergence, distance, order, risks, 224437, prior, 0.0028)
+    worst = problem.worst_risks(q)
+    true = DirectReference(problem, exp(mpf(problem.log_radius))).bound(q, worst)
+    assert true <= problem.bound(q) <= true * (1 + mpf(10) ** -12)
+
+
 @pytest.mark.parametrize(("divergence", "distance", "order"), [case for case in PAIRS if case[1] != "kl"])
 @pytest.mark.parametrize("delta", [1e-50, 1e-200, 1e-300])
 def test_smallest_deltas_against_forty_digits(divergence, distance, order, delta):
