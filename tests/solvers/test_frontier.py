@@ -303,10 +303,10 @@ def test_kl_end_of_path_without_errors(divergence, order):
     assert len(at_end) == 1
     assert at_end[0].bound == pytest.approx(float(end), abs=1e-12)
     assert at_end[0].support_size == 2
-    mp.dps = 3000
     second = min(y for y in reference.y if y > 0)
-    for exponent in (400, 600, 1000):
-        assert reference.bound(reference.posterior(second + mpf(10) ** -exponent)) > reference.end()
+    with mp.workdps(3000):
+        for exponent in (400, 600, 1000):
+            assert reference.bound(reference.posterior(second + mpf(10) ** -exponent)) > reference.end()
 
 
 @pytest.mark.parametrize("second, is_minimum", [(0.04, True), (0.0101, True), (0.005, False), (0.001, False)])
@@ -315,13 +315,9 @@ def test_gibbs_end_of_path_without_errors(second, is_minimum):
     problem = pm.BoundProblem([0.0, second, 0.4], 100, 0.05, "kl", "kl", [0.3, 0.3, 0.4])
     solution = solve(problem)
     reference = Reference(problem)
-    mp.dps = 3000
-    end, before, after = (
-        reference.end(),
-        reference.bound(reference.posterior(mpf(1500) / mpf(second))),
-        reference.bound(reference.posterior(mpf(2500) / mpf(second))),
-    )
-    assert (before > after > end) == is_minimum
+    with mp.workdps(3000):
+        before, after = (reference.bound(reference.posterior(mpf(beta) / mpf(second))) for beta in (1500, 2500))
+        assert (before > after > reference.end()) == is_minimum
     lowest = [m for m in solution.local_minima if m.empirical_risk == 0.0] + [solution] * (
         solution.empirical_risk == 0.0
     )
