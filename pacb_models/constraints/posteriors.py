@@ -208,7 +208,7 @@ class Posteriors:
             found, room = _roomiest(self.matrix, self.lower + away * held, self.upper - away * capped, 1.0)
             if room > FEASIBLE:
                 weights = np.maximum(found, 0.0)
-                return weights / weights.sum(), min(room, away) - FEASIBLE
+                return weights / weights.sum(), (min(room, away) if (capped | held).any() else room) - FEASIBLE
             away *= 0.1
         return self.lower, 0.0
 
