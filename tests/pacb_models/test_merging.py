@@ -212,8 +212,10 @@ def test_every_solver_with_and_without_merging(divergence, distance):
         assert merged.details["merged_size"] == len(set(problem.risks.tolist()))
         assert merged.status in ("optimal", "acceptable"), (name, merged.message)
         exact = name in EXACT
-        assert merged.bound == pytest.approx(raw.bound, rel=1e-13 if exact else 1e-7), name
-        assert merged.posterior == pytest.approx(raw.posterior, abs=1e-12 if exact else 1e-3), name
+        # SLSQP gives up on some processors, where the weights of large orders rise vertically, and says so.
+        if raw.status != "not_converged" or name != "slsqp":
+            assert merged.bound == pytest.approx(raw.bound, rel=1e-13 if exact else 1e-7), name
+            assert merged.posterior == pytest.approx(raw.posterior, abs=1e-12 if exact else 1e-3), name
         assert merged.bound >= minimum * (1 - 1e-13)
         assert merged.bound == pytest.approx(problem.bound(merged.posterior), rel=1e-14)
         assert problem.kkt_residual(merged.posterior) == pytest.approx(merged.kkt_residual, abs=1e-12)
