@@ -118,7 +118,9 @@ class ConstrainedFrontier(CostlyFrontier):
         return AT_LEAST * self.spread + 2.0 * ROUNDING * (self.spread + float(multipliers.sum()))
 
     def _rates(self, line: Lines) -> Slopes:
-        return self.problem.slopes_at(min(max(self.smallest + line.x, 0.0), 1.0), line.T)
+        # A lowered line may pass below the size of the prior, which no posterior does.
+        size = max(line.T, self.divergence.size(self.p, self.p))
+        return self.problem.slopes_at(min(max(self.smallest + line.x, 0.0), 1.0), size)
 
     # -- Lines -------------------------------------------------------------------------------------------------------
 

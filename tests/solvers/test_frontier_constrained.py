@@ -43,6 +43,17 @@ def constrained(given_set, distance, divergence, order=2.0, m=100, **more):
     return pm.BoundProblem(risks, **(arguments | {"constraints": limits} | more))
 
 
+@pytest.mark.filterwarnings("error")
+def test_lines_below_the_size_of_the_prior_are_not_inverted():
+    """A lowered line left a negative budget, and a warning of NumPy's, in a distance that takes a root of it."""
+    risks = [0.14358513788834246, 0.1939427618990869, 0.43918234488527064, 0.12940323086389716, 0.11289395691622892]
+    costs = [12.49724440942579, 11.338952179808464, 28.789250975419257, 21.74058403476589, 5.126274795708202]
+    limits = [pm.average(costs, at_most=18.704811976155092, name="cost"), pm.weights(at_most=0.399053)]
+    problem = pm.BoundProblem(risks, m=4679, distance="ch", divergence="kl", constraints=limits)
+    solution, other = pm.solve(problem), pm.solve(problem, "slsqp")
+    assert solution.is_global and solution.bound == pytest.approx(other.bound, rel=1e-9)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("distance", "divergence", "order"), PAIRS)
 @settings(max_examples=15)
