@@ -59,6 +59,8 @@ class ConstrainedFrontier(CostlyFrontier):
         super().__init__(problem.risks, problem.prior)
         self.problem, self.divergence, self.posteriors = problem, problem.divergence_function, problem.posteriors
         self.finite, self.smallest = not self.divergence.steep, self.least
+        #: That of the prior, below which no posterior's is.
+        self.smallest_size = self.divergence.size(self.p, self.p)
         self.tilting = Tilting(self.divergence, self.y, self.p, self.posteriors)
         #: Minimisers by coordinate, with their lines, whose risks are above the smallest of all classifiers.
         self.known: dict[float, tuple[Lines, Tilt]] = {}
@@ -118,9 +120,8 @@ class ConstrainedFrontier(CostlyFrontier):
         return AT_LEAST * self.spread + 2.0 * ROUNDING * (self.spread + float(multipliers.sum()))
 
     def _rates(self, line: Lines) -> Slopes:
-        # A lowered line may pass below the size of the prior, which no posterior does.
-        size = max(line.T, self.divergence.size(self.p, self.p))
-        return self.problem.slopes_at(min(max(self.smallest + line.x, 0.0), 1.0), size)
+        # A lowered line may pass below every posterior's size.
+        return self.problem.slopes_at(min(max(self.smallest + line.x, 0.0), 1.0), max(line.T, self.smallest_size))
 
     # -- Lines -------------------------------------------------------------------------------------------------------
 
