@@ -36,8 +36,8 @@ field: .venv/ready-run    ## every solver on every problem three times, the pape
 starts: .venv/ready-run   ## where local methods end, from 20 random starts: the page docs/starts.md
 	$(BIN)/pacb bench --suite starts --starts 20 --seed 1 --out results/starts --resume --page docs/starts.md $(ARGS)
 
-instances: .venv/ready-run  ## the hard problems as files for other solvers, packed in dist/hard.tar.xz
-	$(BIN)/pacb export hard --out build/hard --archive dist/hard.tar.xz
+instances: .venv/ready-run  ## all frozen problems with their proofs, for other solvers, in dist/hard.tar.xz
+	$(BIN)/pacb export hard constrained rivals --out build/hard --archive dist/hard.tar.xz
 
 # One process more than there are cores: some tests wait.
 test: lint                ## lint, then the whole test suite

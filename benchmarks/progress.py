@@ -14,7 +14,7 @@ Show = Callable[..., None]
 
 
 @contextmanager
-def shown(lines: bool = True) -> Iterator[Show]:
+def progress_shown(lines: bool = True) -> Iterator[Show]:
     """A function ``show(what, done, total, remark="")``; without ``lines`` it says nothing unless somebody watches."""
     if not sys.stderr.isatty() or find_spec("rich") is None:
         yield _in_lines() if lines else lambda *words: None

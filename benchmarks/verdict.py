@@ -6,17 +6,24 @@ of them. Thresholds are here and nowhere else.
 
 from __future__ import annotations
 
-import json
 import math
-from typing import Any
+from enum import IntEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
+from scipy.stats import binomtest
 
 from pacb_models.solving.judging import supported_claim
 from pacb_models.solving.registry import get_solver, solver_names
+from pacb_models.wording import shown
 
+from .problems.problem import FACTS
 from .problems.starts import takes_start
+
+if TYPE_CHECKING:
+    from .harness.measurement import Measurement
 
 #: Largest difference from the certified optimum that counts as correct.
 CORRECT_GAP = 1e-7
@@ -24,89 +31,196 @@ CORRECT_GAP = 1e-7
 #: A bound below the certified optimum by more than this contradicts the certificate, and so does a proof above it.
 BELOW = 1e-9
 
+#: A solver's clock and the runner's differ by what ``solve`` checks and the way of the answer: seconds, and seconds for
+#: each classifier; and by a factor where others take the processor. More, and its clock is wrong.
+CLOCKS, CLOCKS_EACH, CLOCKS_FACTOR = 1.0, 1e-5, 10.0
+
 #: Times must change by this factor before a solver is called faster or slower ...
 NOTABLE = 1.2
 #: ... after a millisecond was added to both, so that microseconds do not rule.
 MOMENT = 1e-3
 
-#: What a run can come to, the worst first. A local minimum is a supported claim that is not the optimum.
-FAILED, LOCAL, SOME, FOUND = OUTCOMES = ("failed", "local minimum", "found from some starts", "found")
+
+class Ending(IntEnum):
+    """What a run can come to, the worst first; ``words`` are those of every table and legend."""
+
+    words: str
+
+    def __new__(cls, words: str) -> Self:
+        member = int.__new__(cls, len(cls.__members__))
+        member._value_, member.words = int(member), words
+        return member
+
+    FAILED = "failed"
+    #: A claim that our residual denies.
+    NO_MINIMUM = "not a minimum"
+    LOCAL = "another local minimum"
+    #: Over several starts.
+    SOME = "found from some starts"
+    LESS_ACCURATE = "found, less accurately"
+    FOUND = "found"
+
 
 #: The number of the start that a method has when it is given none.
 PRIOR = -1
 
-#: Facts about a problem that a run lacks when it ended before the problem was built.
-_FACTS = ["problem_kind", "H", "m", "delta", "distance", "divergence", "order", "constant", "prior", "constraints"]
-_FACTS += ["minima"]
-
-_NUMBERS = ["H", "bound", "lower_bound", "reference_bound", "gap", "empirical_risk", "gradient_evaluations", "minima"]
-_NUMBERS += ["simplex_residual", "constraint_residual"]
+_NUMBERS = [
+    "size",
+    "bound",
+    "lower_bound",
+    "reference_bound",
+    "gap",
+    "kkt_residual",
+    "empirical_risk",
+    "gradient_evaluations",
+    "minima",
+]
+_NUMBERS += ["simplex_residual", "constraint_residual", "wall_seconds"]
 
 #: Settings that are columns of their own, and no part of a method's name.
 _APART = ("merge", "start", "seed")
 
 
-def of_run(row: dict[str, Any]) -> dict[str, Any]:
-    """The judgement of one measurement, as columns of its row.
+def of_run(row: Measurement) -> dict[str, bool]:
+    """The judgement of one measurement, as columns beside it."""
+    return {"success": success(row), "correct": correct(row)}
 
-    Success is a claim of optimality that the recomputed residuals support. Correct is a bound within 1e-7 of the
-    certified optimum, whatever is claimed.
+
+def success(row: Measurement) -> bool:
+    """Whether a run claims an optimum, and our residuals agree."""
+    off = [math.inf if each is None else each for each in (row.kkt_residual, row.simplex_residual)]
+    # A problem without constraints has none to break.
+    off[1] = max(off[1], row.constraint_residual or 0.0)
+    return row.claims and supported_claim(row.status, *off) == "optimal"
+
+
+def correct(row: Measurement) -> bool:
+    """Whether the bound is within 1e-7 of the certified optimum, whatever is claimed."""
+    return row.gap is not None and abs(row.gap) <= CORRECT_GAP
+
+
+def ending(claims: bool, stationary: bool, gap: float | None, residual: float) -> Ending:
+    """What a point is: ``stationary`` if our residuals agree, ``gap`` above the certified optimum, None without one.
+
+    The residual is the first-order decrease that is left. Where it is no smaller than the gap, the point is as near to
+    the optimum as it can tell; where it is smaller, this is another stationary point.
+
+    >>> ending(True, True, 2.2e-7, 2.8e-7).words, ending(True, True, 2.2e-7, 1e-12).words
+    ('found, less accurately', 'another local minimum')
     """
-    bound, reference = row.get("bound"), row.get("reference_bound")
-    gap = None
-    if bound is not None and reference is not None and math.isfinite(reference):
-        gap = bound - reference
-    claims = row.get("claims", row.get("status") == "optimal")
-    residuals = [math.inf if row.get(name) is None else row[name] for name in ("kkt_residual", "simplex_residual")]
-    # A problem without constraints, and a log from before there were any, have none to break.
-    residuals[1] = max(residuals[1], row.get("constraint_residual") or 0.0)
-    return {
-        "gap": gap,
-        "claims": claims,
-        "success": claims and supported_claim(row["status"], *residuals) == "optimal",
-        "correct": gap is not None and abs(gap) <= CORRECT_GAP,
-    }
+    if not claims:
+        return Ending.FAILED
+    if not stationary:
+        return Ending.NO_MINIMUM
+    if gap is None or math.isnan(gap) or abs(gap) <= CORRECT_GAP:
+        return Ending.FOUND
+    return Ending.LESS_ACCURATE if 0.0 < gap <= residual else Ending.LOCAL
 
 
-def judged(results: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a log with what is asked of each.
+class Judged:
+    """All that is asked of the rows of a log, computed once: for the terminal, the exit code, the report, the pages.
 
-    Added columns: ``method`` (solver, settings, and the machine where there are several: times of two are never set
-    against each other), ``merged``, ``kind`` (distance and divergence), ``total_seconds`` (set-up and solving),
-    ``found`` (a success that is correct, or just a success where no optimum is known), ``outcome`` and ``false_claim``.
+    ``runs`` has every measurement, with these columns besides: ``method`` (solver, settings, and the machine where
+    there are several: times of two are never set against each other), ``merged``, ``kind`` (distance and divergence),
+    ``total_seconds`` (set-up and solving), ``stopped_clock``, ``ending``, ``found`` and ``false_claim``.
     """
+
+    def __init__(self, results: pd.DataFrame) -> None:
+        self.runs = _judged(results)
+
+    @cached_property
+    def condensed(self) -> pd.DataFrame:
+        """One row for all repetitions of a cell."""
+        return condensed(self.runs)
+
+    @cached_property
+    def comparable(self) -> pd.DataFrame:
+        """The condensed rows on which solvers are compared."""
+        return comparable(self.condensed)
+
+    @cached_property
+    def by_solver(self) -> pd.DataFrame:
+        """One line per method on those."""
+        return by_solver(self.comparable)
+
+    @cached_property
+    def contradictions(self) -> pd.DataFrame:
+        """Rows that must not exist, each with its ``reason``; none: all results can be true."""
+        found = pd.concat([self.runs[which].assign(reason=reason) for reason, which in _reasons(self.runs).items()])
+        return found.sort_index(kind="stable").drop_duplicates(["method", "problem", "reason"])
+
+    def sentence(self, longest: int = 5) -> str:
+        """Whether all results can be true, in the words of the terminal and of the page."""
+        wrong = self.contradictions
+        if wrong.empty:
+            return "No result contradicts another: no claim is false, and no bound is below a certified optimum."
+        named = [f"{row.method} on {row.problem}: {row.reason}" for row in wrong.head(longest).itertuples()]
+        more = f"; and {len(wrong) - longest} more" if len(wrong) > longest else ""
+        return f"{len(wrong)} contradiction{'s' * (len(wrong) > 1)}! {'; '.join(named)}{more}."
+
+
+def _judged(results: pd.DataFrame) -> pd.DataFrame:
     runs = results.copy()
     runs["start"] = pd.to_numeric(runs["start"]).fillna(PRIOR).astype(int) if "start" in runs else PRIOR
-    for fact in _FACTS:
+    # A run lacks them when it ended before the problem was built.
+    for fact in (*FACTS, "minima"):
         runs[fact] = runs.groupby("problem")[fact].transform("first") if fact in runs else None
     for flag in ("claims", "success", "correct", "parallel"):
         runs[flag] = runs[flag].astype(bool)
     for number in (*_NUMBERS, *_times(runs)):
         runs[number] = pd.to_numeric(runs[number]).astype(float)
-    settings = runs["settings"].map(lambda text: json.loads(text or "{}"))
-    runs["merged"] = settings.map(lambda given: bool(given.get("merge")))
-    runs["method"] = _method_names(runs, settings)
+    runs["merged"] = runs["settings"].map(lambda given: bool(given.get("merge")))
+    runs["method"] = _method_names(runs)
     runs["kind"] = list(map(_kind, *(runs[fact] for fact in ("distance", "divergence", "problem_kind", "constraints"))))
     # A solution that somebody handed in has no time of ours.
     timed = runs["seconds"].notna() | runs["setup_seconds"].notna() | ~runs["success"]
     total = runs["seconds"].fillna(0.0) + runs["setup_seconds"].fillna(0.0)
-    runs["total_seconds"] = total.where(timed)
-    runs["found"] = runs["success"] & (runs["correct"] | runs["reference_bound"].isna())
-    runs["outcome"] = np.select([runs["found"], runs["success"]], [FOUND, LOCAL], FAILED)
-    runs["false_claim"] = runs["claims"] & ~runs["found"]
+    # A solver that stops its clock must not make the others slow.
+    runs["stopped_clock"] = (
+        runs["wall_seconds"] > CLOCKS + CLOCKS_EACH * runs["size"].fillna(0.0) + CLOCKS_FACTOR * total
+    )
+    runs["total_seconds"] = total.where(timed).mask(runs["stopped_clock"], runs["wall_seconds"])
+    points = zip(*(runs[name] for name in ("claims", "success", "gap", "kkt_residual")))
+    runs["ending"] = [ending(*point) for point in points]
+    runs["found"] = runs["ending"] == Ending.FOUND
+    runs["false_claim"] = np.any([which for reason, which in _reasons(runs).items() if reason in _UNTRUE], axis=0)
     return runs
+
+
+#: What solvers say that is untrue. To end in another local minimum is none of it.
+_DENIED = "it claims an optimum that the recomputed residuals deny"
+_TOO_HIGH = "its lower bound lies above the optimum"
+_NOT_GLOBAL = "it claims the global minimum and is above it"
+_UNTRUE = (_DENIED, _TOO_HIGH, _NOT_GLOBAL)
+
+
+def _reasons(runs: pd.DataFrame) -> dict[str, pd.Series]:
+    """Which rows must not exist, by the reason."""
+    attained = runs["reference_bound"].fillna(runs.groupby("problem")["bound"].transform("min"))
+    elsewhere = (runs["gap"] > CORRECT_GAP) & runs["success"]
+    return {
+        _DENIED: runs["claims"] & ~runs["success"],
+        "its bound lies below the certified optimum": runs["gap"] < -BELOW,
+        _TOO_HIGH: runs["lower_bound"] > attained + BELOW,
+        _NOT_GLOBAL: elsewhere & runs["solver"].map(_is_exact).astype(bool),
+        "its own clock shows much less time than passed": runs["stopped_clock"],
+    }
+
+
+def _is_exact(solver: str) -> bool:
+    return solver in solver_names() and get_solver(solver).exact
 
 
 def _times(runs: pd.DataFrame) -> list[str]:
     return [name for name in runs.columns if name in ("seconds", "setup_seconds") or name.startswith("seconds_to_")]
 
 
-def _method_names(runs: pd.DataFrame, settings: pd.Series) -> list[str]:
+def _method_names(runs: pd.DataFrame) -> list[str]:
     """Solver and settings: "ipopt", "ipopt starts=5"."""
     several = runs["machine"].nunique(dropna=False) > 1
     names = []
-    for solver, given, machine in zip(runs["solver"], settings, runs["machine"]):
-        words = [solver, *(f"{name}={value}" for name, value in sorted(given.items()) if name not in _APART)]
+    for solver, given, machine in zip(runs["solver"], runs["settings"], runs["machine"]):
+        words = [solver, *(shown(f"{name}={value}") for name, value in sorted(given.items()) if name not in _APART)]
         names.append(" ".join(words + ([f"[machine {machine:.0f}]"] if several else [])))
     return names
 
@@ -124,12 +238,11 @@ def condensed(runs: pd.DataFrame) -> pd.DataFrame:
     A cell is found when every repetition finds it.
     """
     cell = ["machine", "key"]
-    ranks = runs["outcome"].map(OUTCOMES.index)
-    worst = runs.assign(_rank=ranks).sort_values(["_rank", "repetition"], kind="stable").drop_duplicates(cell)
-    worst = worst.sort_index().drop(columns="_rank")
-    medians = runs.groupby(cell, dropna=False)[[*_times(runs), "total_seconds"]].median()
+    worst = runs.sort_values(["ending", "repetition"], kind="stable").drop_duplicates(cell).sort_index()
+    groups = runs.groupby(cell, dropna=False)
+    kept = groups[[*_times(runs), "total_seconds"]].median().join(groups["false_claim"].any())
     places = pd.MultiIndex.from_frame(worst[cell])
-    return worst.assign(**{name: medians[name].reindex(places).to_numpy() for name in medians.columns})
+    return worst.assign(**{name: kept[name].reindex(places).to_numpy() for name in kept.columns})
 
 
 def comparable(each: pd.DataFrame) -> pd.DataFrame:
@@ -152,18 +265,26 @@ def is_local(solver: str) -> bool:
 
 
 def by_problem(each: pd.DataFrame) -> pd.DataFrame:
-    """The outcome of each method (columns) on each problem (rows), over all its starts; None where it had none."""
+    """The :class:`Ending` of each method (columns) on each problem (rows); None where it was not given this one.
+
+    Over several starts: the worst, unless some of them found the optimum.
+    """
     shares = each.groupby(["problem", "method"], sort=False)["found"].mean()
     # The worst of the starts, unless some of them found it.
-    ranks = each["outcome"].map(OUTCOMES.index).groupby([each["problem"], each["method"]], sort=False).min()
-    outcomes = ranks.map(OUTCOMES.__getitem__).where((shares == 0.0) | (shares == 1.0), SOME)
-    return outcomes.unstack("method").astype(object).where(lambda table: table.notna(), None)
+    endings = each.groupby(["problem", "method"], sort=False)["ending"].min()
+    endings = endings.where((shares == 0.0) | (shares == 1.0), int(Ending.SOME))
+    return endings.unstack("method").astype("Int64").astype(object).where(lambda table: table.notna(), None)
+
+
+_OF_SOLVER = ["method", "runs", "found", "share", "solved", "low", "high", "false_claims", "elsewhere"]
+_OF_SOLVER += ["less_accurate", "median", "ninety", "relative", "evaluations"]
 
 
 def by_solver(each: pd.DataFrame) -> pd.DataFrame:
     """One line per method on comparable rows, who solves most first: of a problem with several starts, their share.
 
-    ``low`` and ``high`` are Wilson's 95 % interval of the share found; ``median`` and ``ninety`` quantiles of the
+    ``elsewhere`` counts the runs that ended in another local minimum, ``low`` and ``high`` are the 95 % interval of the
+    share found; ``median`` and ``ninety`` quantiles of the
     seconds of the runs that found the optimum, and of no others; ``relative`` is the median of the ratios to the
     fastest on each problem; ``evaluations`` that of the gradient evaluations.
     """
@@ -174,7 +295,7 @@ def by_solver(each: pd.DataFrame) -> pd.DataFrame:
     for method, rows in each.groupby("method", sort=False):
         of_method = solved[solved["method"] == method]
         found, count = len(of_method), len(rows)
-        low, high = wilson(found, count)
+        low, high = interval(found, count)
         lines.append(
             {
                 "method": method,
@@ -185,50 +306,26 @@ def by_solver(each: pd.DataFrame) -> pd.DataFrame:
                 "low": low,
                 "high": high,
                 "false_claims": int(rows["false_claim"].sum()),
+                "elsewhere": int((rows["ending"] == Ending.LOCAL).sum()),
+                "less_accurate": int((rows["ending"] == Ending.LESS_ACCURATE).sum()),
                 "median": of_method["total_seconds"].median(),
                 "ninety": of_method["total_seconds"].quantile(0.9),
                 "relative": ratios[of_method.index].median(),
                 "evaluations": of_method["gradient_evaluations"].median(),
             }
         )
-    columns = ["method", "runs", "found", "share", "solved", "low", "high", "false_claims", "median", "ninety"]
-    table = pd.DataFrame(lines, columns=[*columns, "relative", "evaluations"])
+    table = pd.DataFrame(lines, columns=_OF_SOLVER)
     return table.sort_values(["solved", "share", "median"], ascending=[False, False, True], ignore_index=True)
 
 
-def wilson(found: int, count: int, z: float = 1.959964) -> tuple[float, float]:
+def interval(found: int, count: int) -> tuple[float, float]:
     """Wilson's 95 % interval for a share.
 
-    >>> [round(end, 3) for end in wilson(10, 10)], [round(end, 3) for end in wilson(0, 20)]
+    >>> [round(end, 3) for end in interval(10, 10)], [round(end, 3) for end in interval(0, 20)]
     ([0.722, 1.0], [0.0, 0.161])
     """
-    if count == 0:
-        return 0.0, 1.0
-    centre = (found + z**2 / 2) / (count + z**2)
-    half = z * math.sqrt(found * (count - found) / count + z**2 / 4) / (count + z**2)
-    return max(centre - half, 0.0), min(centre + half, 1.0)
-
-
-def contradictions(runs: pd.DataFrame) -> pd.DataFrame:
-    """Rows that must not exist, of all repetitions, with the column ``reason``; no row: all results can be true."""
-    attained = runs["reference_bound"].fillna(runs.groupby("problem")["bound"].transform("min"))
-    reasons = {
-        "it claims an optimum that the recomputed residuals deny": runs["claims"] & ~runs["success"],
-        "its bound lies below the certified optimum": runs["gap"] < -BELOW,
-        "its proven lower bound lies above the optimum": runs["lower_bound"] > attained + BELOW,
-    }
-    found = pd.concat([runs[which].assign(reason=reason) for reason, which in reasons.items()])
-    return found.sort_index(kind="stable").drop_duplicates(["method", "problem", "reason"])
-
-
-def verdict_text(runs: pd.DataFrame, longest: int = 5) -> str:
-    """Whether all results can be true, in the words of the terminal and of the page."""
-    wrong = contradictions(runs)
-    if wrong.empty:
-        return "No result contradicts another: every claim is supported, and no bound is below a certified optimum."
-    named = [f"{row.method} on {row.problem}: {row.reason}" for row in wrong.head(longest).itertuples()]
-    more = f"; and {len(wrong) - longest} more" if len(wrong) > longest else ""
-    return f"{len(wrong)} contradiction{'s' * (len(wrong) > 1)}! {'; '.join(named)}{more}."
+    low, high = binomtest(found, count).proportion_ci(method="wilson")
+    return float(low), float(high)
 
 
 def disagreements(each: pd.DataFrame) -> int:

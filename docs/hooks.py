@@ -16,6 +16,7 @@ from typing import Any
 import griffe
 from latex2mathml.converter import convert
 
+ROOT = Path(__file__).parents[1]
 _MATH_ROLE = re.compile(r":math:`([^`]+)`")
 _MATH_BLOCK = re.compile(r"^( *)\.\. math::(.*(?:\n(?:\1 +.*| *(?=\n\1 +)))*)", re.MULTILINE)
 _OTHER_ROLE = re.compile(r":(?:class|func|meth|mod|data|attr):`~?([^`]+)`")
@@ -31,9 +32,29 @@ _FORMULA = re.compile(
 )
 
 
+def on_config(config: Any) -> None:
+    """The version in the header of every page."""
+    code = (ROOT / "pacb_models" / "__init__.py").read_text()
+    config.site_name += " " + re.search(r'__version__ = "(.+)"', code)[1]
+
+
+def on_files(files: Any, config: Any) -> None:
+    """Two pages from the root of the checkout, with their links as seen from ``docs``."""
+    from mkdocs.structure.files import File
+
+    for name in ("CHANGELOG.md", "CONTRIBUTING.md"):
+        text = (
+            (ROOT / name)
+            .read_text()
+            .replace("](docs/", "](")
+            .replace("](CHANGELOG.md", "](changelog.md")
+        )
+        files.append(File.generated(config, name.lower(), content=text))
+
+
 def on_startup(**_: Any) -> None:
     """Lay out the one import namespace where mkdocstrings looks for modules (mkdocs.yml, ``paths``)."""
-    runpy.run_path(str(Path(__file__).parents[1] / "tools" / "namespace.py"))["link_namespace"]()
+    runpy.run_path(str(ROOT / "tools" / "namespace.py"))["link_namespace"]()
 
 
 class SphinxDocstrings(griffe.Extension):
@@ -103,6 +124,11 @@ def _table(match: re.Match[str]) -> str:
     ]
     lines = ["| " + " | ".join(row) + " |" for row in cells]
     return "\n".join([lines[0], "|---" * len(starts) + "|", *lines[1:]])
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Without the mark by which the theme asks GitHub about the repository."""
+    return output.replace('data-md-component="source"', "")
 
 
 def on_page_content(content: str, **_: Any) -> str:

@@ -24,7 +24,7 @@ class ExponentiatedGradient(Solver):
     """Multiply each weight by exp(-step × slope); the step halves when the bound rises and doubles when it falls."""
 
     name = "exponentiated-gradient"
-    needs = ("gradient",)
+    needs = ("problem.gradient",)
 
     def run(self, problem: pm.BoundProblem, *, max_iterations: int = 500, tolerance: float = 1e-7) -> Outcome:
         q, step = problem.prior.copy(), 1.0

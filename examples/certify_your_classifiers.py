@@ -23,7 +23,8 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from pacb_models import CertifiedClassifier
-from pacb_models.estimators.tables import load_table
+from pacb_models.estimators.coding import TableCoding
+from pacb_models.estimators.tables import read_table
 from pacb_models.wording import at_most
 
 # Scaling is part of a classifier, so that it is learnt from the training part only.
@@ -47,14 +48,17 @@ def main() -> None:
     if options.file and not options.target:
         parser.error("a file needs --target COLUMN, the column that holds the classes")
     if options.file:
-        table = load_table(options.file, options.target)
-        X, y = table.X, table.y
+        table = read_table(options.file, options.target)
+        X, y = table.features, table.y
+        # So is the coding of text as numbers.
+        classifiers = [(name, make_pipeline(TableCoding(table.text), member)) for name, member in CLASSIFIERS]
     else:
         X, y = load_breast_cancer(return_X_y=True)
+        classifiers = CLASSIFIERS
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, random_state=0)
 
     # Votes and their prior are settled by cross-validation on the training part, before a held-out label is read.
-    model = CertifiedClassifier(CLASSIFIERS, delta=0.05, random_state=0).fit(X, y)
+    model = CertifiedClassifier(classifiers, delta=0.05, random_state=0).fit(X, y)
     print(model.guarantee_)
 
     certificate = model.certificate_

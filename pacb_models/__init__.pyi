@@ -1,6 +1,8 @@
+from . import distances as distances
 from .certificates import Certificate as Certificate
 from .certificates import ChosenCertificate as ChosenCertificate
 from .certificates import ErrorCounts as ErrorCounts
+from .certificates import LevelCertificate as LevelCertificate
 from .certificates import RiskMonitor as RiskMonitor
 from .certificates import certify as certify
 from .certificates import certify_predictions as certify_predictions
@@ -10,7 +12,6 @@ from .constants import moment_constant as moment_constant
 from .constraints import average as average
 from .constraints import support as support
 from .constraints import weights as weights
-from .constraints.certified import minimise_certified as minimise_certified
 from .direct import DirectProblem as DirectProblem
 from .distances.checks import check_derivatives as check_derivatives
 from .errors import InputError as InputError
@@ -22,14 +23,15 @@ from .estimators import StochasticSVC as StochasticSVC
 from .estimators import certify_models as certify_models
 from .numerics.binary_kl import kl_inverse as kl_inverse
 from .problem import BoundProblem as BoundProblem
+from .proofs import check_proof as check_proof
 from .solution import Solution as Solution
+from .solvers.exact.certified import minimise_certified as minimise_certified
 from .solving.checking import cross_check as cross_check
-from .solving.many import ProblemBatch as ProblemBatch
-from .solving.many import SolutionBatch as SolutionBatch
 from .solving.many import solve_many as solve_many
 from .solving.paths import SolutionPath as SolutionPath
 from .solving.paths import path as path
 from .solving.registry import available_solvers as available_solvers
 from .solving.running import solve as solve
+from .tandem import TandemProblem as TandemProblem
 
 __version__: str

@@ -5,18 +5,20 @@ The formulas stand with the distances (:meth:`pacb_models.distances.Distance.mom
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from .distances import BY_NAME, conjugate
+from . import distances  # its names are looked up later: a distance may import this module
+from .divergences import by_name
 from .errors import InputError
 from .names import CONSTANTS, DISTANCES
 from .numerics.binary_kl import check_probabilities
 from .validation import check_choice, check_order, check_whole
 
-__all__ = ["check_names", "check_sample_size", "log_moment_constant", "moment_constant", "moment_curve"]
+__all__ = ["check_pair", "check_sample_size", "log_moment_constant", "moment_constant", "moment_curve"]
 
 LARGEST_SAMPLE_SIZE = 10**9
 
@@ -25,11 +27,11 @@ LARGEST_SAMPLE_SIZE = 10**9
 def moment_constant(distance: str, m: int, constant: str = ..., divergence: str = ..., order: float = ...) -> float: ...
 @overload
 def moment_constant(
-    distance: str, m: ArrayLike, constant: str = ..., divergence: str = ..., order: float = ...
-) -> Any: ...
+    distance: str, m: Sequence[int] | NDArray[Any], constant: str = ..., divergence: str = ..., order: float = ...
+) -> NDArray[np.float64]: ...
 def moment_constant(
     distance: str, m: ArrayLike, constant: str = "exact", divergence: str = "chi2", order: float = 2.0
-) -> Any:
+) -> float | NDArray[np.float64]:
     r"""The moment constant I(m) of a bound; the exact one is never below the supremum.
 
     .. math:: I(m) = \sup_l E[\phi(k/m, l)^{\alpha'}] \quad\text{or, for the KL divergence,}\quad
@@ -39,8 +41,8 @@ def moment_constant(
 
     Parameters
     ----------
-    distance : {"linear", "squared", "kl", "pinsker", "ch"}
-        The last two exist for the KL divergence only.
+    distance : {"linear", "squared", "kl", "pinsker", "ch", "relative"}
+        The last three exist for the KL divergence only.
     m : int or array of int
         Sample sizes from 1 to 10^9.
     constant : {"exact", "one-sided", "paper"}
@@ -76,46 +78,61 @@ def log_moment_constant(
 ) -> float: ...
 @overload
 def log_moment_constant(
-    distance: str, m: ArrayLike, constant: str = ..., divergence: str = ..., order: float = ...
-) -> Any: ...
+    distance: str, m: Sequence[int] | NDArray[Any], constant: str = ..., divergence: str = ..., order: float = ...
+) -> NDArray[np.float64]: ...
 def log_moment_constant(
     distance: str, m: ArrayLike, constant: str = "exact", divergence: str = "chi2", order: float = 2.0
-) -> Any:
+) -> float | NDArray[np.float64]:
     """ln I(m), rounded up, also where I(m) itself overflows or underflows; arguments as ``moment_constant``."""
     return _for_each_sample_size("log_constant", distance, m, constant, divergence, order)
 
 
+@overload
+def moment_curve(
+    distance: str, m: int, l: float, constant: str = ..., divergence: str = ..., order: float = ...
+) -> float: ...
+@overload
+def moment_curve(
+    distance: str,
+    m: int,
+    l: Sequence[float] | NDArray[Any],
+    constant: str = ...,
+    divergence: str = ...,
+    order: float = ...,
+) -> NDArray[np.float64]: ...
 def moment_curve(
     distance: str, m: int, l: ArrayLike, constant: str = "exact", divergence: str = "chi2", order: float = 2.0
-) -> Any:
+) -> float | NDArray[np.float64]:
     """The moment at each true risk l, whose supremum over l is I(m); right to rounding error, for plots.
 
     ``constant="paper"`` differs only for chi-squared's kl distance: the paper's sum, with its boundary terms unsquared.
     """
-    order = check_names(distance, divergence, constant, order)
+    order = check_pair(distance, divergence, constant, order)
     m = check_sample_size(m)
-    power = conjugate(divergence, order)
+    power = distances.conjugate(by_name(divergence, order).moments, order)
     risks = check_probabilities("l", l)
     certain = 0.0 if power else 1.0  # at l = 0 and 1, where k/m = l
-    at = BY_NAME[distance].moment_at
+    at = distances.BY_NAME[distance].moment_at
     values = [certain if risk in (0.0, 1.0) else at(m, risk, power, constant) for risk in risks.ravel().tolist()]
     return values[0] if risks.ndim == 0 else np.array(values).reshape(risks.shape)
 
 
-def _for_each_sample_size(which: str, distance: str, m: ArrayLike, constant: str, divergence: str, order: float) -> Any:
-    order = check_names(distance, divergence, constant, order)
-    value = getattr(BY_NAME[distance], which)
+def _for_each_sample_size(
+    which: str, distance: str, m: ArrayLike, constant: str, divergence: str, order: float
+) -> float | NDArray[np.float64]:
+    order = check_pair(distance, divergence, constant, order)
+    value, moments = getattr(distances.BY_NAME[distance], which), by_name(divergence, order).moments
     if np.ndim(m) == 0:
-        return value(check_sample_size(m), divergence, order, constant)
+        return value(check_sample_size(m), moments, order, constant)
     sizes = np.asarray(m, dtype=object)
     values = np.empty(sizes.shape)
     for index, size in np.ndenumerate(sizes):
         checked = check_sample_size(size, f"m[{', '.join(map(str, index))}]")
-        values[index] = value(checked, divergence, order, constant)
+        values[index] = value(checked, moments, order, constant)
     return values
 
 
-def check_names(distance: str, divergence: str, constant: str, order: float = 2.0) -> float:
+def check_pair(distance: str, divergence: str, constant: str, order: float = 2.0) -> float:
     """Refuse names that do not exist or do not go together; the order, which counts for "renyi" only."""
     check_choice("divergence", divergence, tuple(DISTANCES))
     check_choice("distance", distance, DISTANCES["kl"])  # the divergence that has them all

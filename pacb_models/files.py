@@ -1,4 +1,4 @@
-"""Writing files so that a reader, or a crash, never sees half of one, and no two processes write the same."""
+"""Files: nobody, nor a crash, sees half of what is written, and whatever is wrong with what is read is one sentence."""
 
 from __future__ import annotations
 
@@ -6,9 +6,47 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
+from json import JSONDecodeError
 from pathlib import Path
 
 from .errors import InputError
+from .plugins import described
+
+
+@contextmanager
+def reading(source: object, what: str = "") -> Iterator[None]:
+    """Make one sentence, with the name of the source, of whatever is raised while it is read: others wrote it.
+
+    Only an interrupt and lack of memory stay what they are. ``what`` says what is read.
+    """
+    try:
+        yield
+    except InputError as reason:
+        named = str(source) in str(reason)
+        raise (reason if named else type(reason)(f"{source}: {reason}")) from None
+    except MemoryError:
+        raise
+    except Exception as reason:
+        raise InputError(f"cannot read {what}{str(source)!r}: {_why(reason)}.") from None
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except InputError:
+        raise
+    except (OSError, ValueError) as reason:
+        raise InputError(f"cannot write {str(path)!r}: {_why(reason)}.") from None
+
+
+def _why(reason: Exception) -> str:
+    if isinstance(reason, OSError) and reason.strerror:
+        return reason.strerror
+    if isinstance(reason, JSONDecodeError):
+        return f"it is not JSON ({reason})"
+    # A name with a zero byte, for instance, is a ValueError.
+    return "it is not a text file in UTF-8" if isinstance(reason, UnicodeDecodeError) else described(reason)
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
@@ -17,7 +55,7 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
     data = content.encode() if isinstance(content, str) else content
     # Not tempfile's: that ignores the umask and would make every file private.
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    try:
+    with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file():
             # A device or a pipe is written to: root could move a file over /dev/null, and everybody would lose it.
@@ -29,39 +67,27 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
-    except OSError as reason:
-        raise InputError(f"cannot write {str(path)!r}: {reason.strerror}.") from None
 
 
 @contextmanager
 def held(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Keep other processes of ours from making the same file meanwhile: the second is refused with a sentence.
-
-    The system drops the lock of a process that is killed.
-    """
-    import fcntl
+    """Keep other processes of ours from making the same file meanwhile: the second is refused with a sentence."""
+    from filelock import FileLock, Timeout
 
     path = Path(path)
-    lock = path.with_name(f".{path.name}.lock")
-    try:
+    lock = FileLock(path.with_name(f".{path.name}.lock"))
+    with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Whoever removes the file holds the lock: a lock on a file that is gone is none.
-        while True:
-            file = open(lock, "w")
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if lock.exists() and os.path.samestat(os.fstat(file.fileno()), lock.stat()):
-                break
-            file.close()
-    except BlockingIOError:
-        file.close()
-        raise InputError(f"another process is making {str(path)!r}; wait for it, or choose another file.") from None
-    except OSError as reason:
-        raise InputError(f"cannot write {str(path)!r}: {reason.strerror}.") from None
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise InputError(f"another process is making {str(path)!r}; wait for it, or choose another file.") from None
     try:
         yield
     finally:
-        lock.unlink(missing_ok=True)
-        file.close()
+        # Removed while it is held: whoever comes next makes another.
+        Path(lock.lock_file).unlink(missing_ok=True)
+        lock.release()
 
 
 def check_writable(name: str, path: str | os.PathLike[str]) -> None:

@@ -7,34 +7,34 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from .plugins import ours
 
-def fixed(array: NDArray[Any]) -> NDArray[Any]:
-    """The array as one that nobody can make writable again: a solver must not change what it is judged by."""
-    if isinstance(array.base, bytes):
-        return array
-    return np.frombuffer(array.tobytes(), dtype=array.dtype).reshape(array.shape)
+
+def read_only(array: NDArray[Any]) -> NDArray[Any]:
+    """The array itself, read-only from now on."""
+    array.setflags(write=False)
+    return array
 
 
 class Immutable:
     """Attributes are set once, by :meth:`_set` or by a frozen dataclass; arrays among them become read-only.
 
-    That holds for copies and unpickled objects too, and a :func:`functools.cached_property` can be relied on.
+    So a :func:`functools.cached_property` can be relied on. A class of another package may assign what it adds, once;
+    arrays are copied.
     """
 
     def _set(self, **attributes: Any) -> None:
         for value in attributes.values():
             if isinstance(value, np.ndarray):
-                value.setflags(write=False)
+                read_only(value)
         vars(self).update(attributes)
 
     def __post_init__(self) -> None:
         self._set(**vars(self))
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # NumPy's arrays forget that they are read-only when they are pickled or copied deeply.
-        self._set(**{name: fixed(value) if isinstance(value, np.ndarray) else value for name, value in state.items()})
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (ours(self) or name in vars(self) or hasattr(type(self), name)):
+            return self._set(**{name: value.copy() if isinstance(value, np.ndarray) else value})
         raise AttributeError(f"{name} of a {type(self).__name__} cannot be set: {self._another()}.")
 
     def __delattr__(self, name: str) -> NoReturn:

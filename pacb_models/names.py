@@ -4,7 +4,7 @@
 DISTANCES = {
     "chi2": ("linear", "squared", "kl"),
     "renyi": ("linear", "squared", "kl"),
-    "kl": ("linear", "squared", "kl", "pinsker", "ch"),
+    "kl": ("linear", "squared", "kl", "pinsker", "ch", "relative"),
 }
 #: The true supremum, that of the one-sided distance, or the figure the paper (for KL its companion) uses.
 CONSTANTS = ("exact", "one-sided", "paper")

@@ -1,8 +1,8 @@
 r"""First- and second-order optimality of a posterior on the simplex.
 
-With :math:`B(q) = F(L(q), D(q))`, the gradient is :math:`F_L l + F_D D'` and the Hessian is a
-diagonal plus a matrix of rank two, so both tests cost a few passes over the weights, whatever their number. ``D`` is
-the divergence's size, whose Hessian may add another multiple of its gradient's square.
+With :math:`B(q) = F(L(q), T(q))`, the gradient is :math:`F_L l + F_T \nabla T` and the Hessian is a
+diagonal plus a matrix of rank two, so both tests cost a few passes over the weights, whatever their number. The Hessian
+of the size ``T`` may add another multiple of its gradient's square.
 """
 
 from __future__ import annotations
@@ -17,30 +17,31 @@ from .numerics.inner import dot
 
 if TYPE_CHECKING:
     from .constraints import Posteriors
-    from .constraints.tilting import Tilt
-    from .problem import BoundProblem, Slopes
+    from .constraints.tilting import Minimiser
+    from .problem import BoundProblem, RiskAndSize, Slopes
 
 #: Risks up to this count as zero where the empirical risk is zero: their products with weights may underflow.
 NO_RISK = 1e-300
 #: Where slopes are cut off.
 STEEPEST = 1e6
+#: A first-order decrease that is as good as none.
+LITTLE = 1e-9
 
 
-def gradient(problem: BoundProblem, q: np.ndarray) -> np.ndarray:
+def gradient(problem: RiskAndSize, q: np.ndarray) -> np.ndarray:
     r"""The gradient :math:`\nabla B = F_L\, l + F_T\, \nabla T` at weights ``q`` on the simplex, ``T`` the size of the
-    divergence."""
-    size = problem.divergence_size(q)
-    return _gradient(problem, q, size, problem.slopes_at(problem.empirical_risk(q), size))
+    divergence and ``l`` the derivatives of the empirical risk."""
+    return _gradient(problem, q, *problem.size_and_slopes(q))
 
 
-def _gradient(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slopes) -> np.ndarray:
-    F_L, F_T = slopes.L, slopes.T
+def _gradient(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Slopes) -> np.ndarray:
+    F_L, F_T, risks = slopes.L, slopes.T, problem.risk_gradient(q)
     # With the kl distance F_L is infinite at L = 0; a classifier without errors does not feel it.
-    risk_part = F_L * problem.risks if math.isfinite(F_L) else np.where(problem.risks > NO_RISK, F_L, 0.0)
-    return risk_part + F_T * problem.divergence_function.size_gradient(q, problem.prior, size)
+    risk_part = F_L * risks if math.isfinite(F_L) else np.where(risks > NO_RISK, F_L, 0.0)
+    return risk_part + F_T * problem.divergence_function.gradient(q, problem.prior, size)
 
 
-def residual_at(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slopes) -> float:
+def residual_at(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Slopes) -> float:
     r"""Distance from stationarity, in units of the bound; zero exactly at a KKT point of the simplex.
 
     For χ² and Rényi orders it is the Frank–Wolfe gap :math:`\langle \nabla B, q\rangle - \min_i \partial_i B`, the
@@ -58,7 +59,7 @@ def residual_at(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slope
     mean = dot(q, gradients) if finite else dot(q[q > 0.0], gradients[q > 0.0])
     if not problem.divergence_function.steep:
         return max(mean - gradients.item(gradients.argmin()), 0.0)
-    off_support, risks, prior = 0.0, problem.risks, problem.prior
+    off_support, risks, prior = 0.0, problem.risk_gradient(q), problem.prior
     if finite:
         beta = slopes.L / slopes.T if slopes.T > 0.0 else 0.0
         density = np.exp(beta * (risks.item(risks.argmin()) - risks))
@@ -70,39 +71,33 @@ def residual_at(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slope
     return off_support + dot(np.maximum(q, wanted), np.abs(gradients - mean))
 
 
-def _constrained_residual(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slopes, g: np.ndarray) -> float:
+def _constrained_residual(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Slopes, g: np.ndarray) -> float:
     r"""The first-order decrease that is left over the posteriors that keep the constraints.
 
-    For a steep divergence it is :math:`F_D \sum_i \max(q_i, \hat q_i)\,|\ln q_i/\hat q_i|` with the minimiser
-    :math:`\hat q` of :math:`D + \beta L`, :math:`\beta = F_L/F_D`, over them, as on the simplex.
+    For a steep divergence it is :math:`F_T \sum_i \max(q_i, \hat q_i)\,|\ln q_i/\hat q_i|` with the minimiser
+    :math:`\hat q` of :math:`T + \gamma L`, :math:`\gamma = F_L/F_T`, over them, as on the simplex.
     """
-    found = _tilted(problem, q, size, slopes)
-    if found is None:
-        return max(decrease(g, q, problem.posteriors), 0.0)
-    rate, wanted = found[0], found[1].posterior
-    tiny = np.finfo(float).tiny
+    left = max(decrease(g, q, problem.posteriors), 0.0)
+    found = _tilted(problem, q, slopes)
+    if found is None or left <= LITTLE:
+        return left
+    wanted, tiny = found.posterior, np.finfo(float).tiny
     logarithms = np.log(np.maximum(q, tiny) / np.maximum(wanted, tiny))
-    return rate * float(np.dot(np.maximum(q, wanted), np.abs(logarithms)))
+    return min(left, slopes.T * float(np.dot(np.maximum(q, wanted), np.abs(logarithms))))
 
 
-def _tilted(problem: BoundProblem, q: np.ndarray, size: float, slopes: Slopes) -> tuple[float, Tilt] | None:
-    r""":math:`F_D`, and the minimiser of :math:`D + \beta L` among the posteriors around one; None where the divergence
-    is not steep, or a slope says nothing."""
+def _tilted(problem: RiskAndSize, q: np.ndarray, slopes: Slopes) -> Minimiser | None:
+    r"""The minimiser of :math:`T + \gamma L` among the posteriors around one; None where the divergence is not steep,
+    or a slope says nothing."""
     if not (problem.divergence_function.steep and math.isfinite(slopes.L) and slopes.T > 0.0):
         return None
     from .constraints.tilting import Tilting
 
     assert problem.posteriors is not None
-    risks, rate = problem.risks - problem.risks.min(), slopes.T * size_rate(problem, q, size)
+    risks = problem.risk_gradient(q)
+    risks = risks - risks.min()
     tilting = Tilting(problem.divergence_function, risks, problem.prior, problem.posteriors.around(q))
-    return rate, tilting.at(slopes.L / rate)
-
-
-def size_rate(problem: BoundProblem, q: np.ndarray, size: float) -> float:
-    """How fast the divergence's size changes with its statistic."""
-    i, divergence = int(np.argmax(q)), problem.divergence_function
-    weight, prior = q[i : i + 1], problem.prior[i : i + 1]
-    return float(divergence.size_gradient(weight, prior, size)[0] / divergence.gradient(weight, prior)[0])
+    return tilting.at(slopes.L / slopes.T)
 
 
 def multipliers(problem: BoundProblem, q: np.ndarray) -> np.ndarray:
@@ -112,9 +107,9 @@ def multipliers(problem: BoundProblem, q: np.ndarray) -> np.ndarray:
         return np.zeros(0)
     size = problem.divergence_size(q)
     slopes = problem.slopes_at(problem.empirical_risk(q), size)
-    tilted = _tilted(problem, q, size, slopes)
+    tilted = _tilted(problem, q, slopes)
     if tilted is not None:
-        return tilted[0] * tilted[1].multipliers / posteriors.scales
+        return slopes.T * tilted.multipliers / posteriors.scales
     found = posteriors.around(q).left(finite(_gradient(problem, q, size, slopes)), q)[1]
     return np.asarray(found / posteriors.scales)
 
@@ -147,7 +142,7 @@ def decrease(slopes: np.ndarray, q: np.ndarray, posteriors: Posteriors | None) -
     return posteriors.around(q).left(finite(slopes), q)[0]
 
 
-def _decrease_from_zero_risk(problem: BoundProblem, bound: float) -> float:
+def _decrease_from_zero_risk(problem: RiskAndSize, bound: float) -> float:
     r"""How much a posterior without empirical risk can gain by giving weight to classifiers with errors.
 
     With the kl distance and the KL divergence both slopes are infinite there, and their sum along classifier ``i``
@@ -170,8 +165,8 @@ def _decrease_from_zero_risk(problem: BoundProblem, bound: float) -> float:
 def classify(problem: BoundProblem, q: np.ndarray, tol: float = 1e-8) -> str:
     r"""Classify a posterior by the second-order condition on its support.
 
-    On the support :math:`S` the Hessian is :math:`\Delta + U C U^T` with :math:`\Delta = F_D\,\mathrm{diag}(D'')`,
-    :math:`U = [l, D']` and ``C`` the second derivatives of ``F``. The bordered Hessian (with the border
+    On the support :math:`S` the Hessian is :math:`\Delta + U C U^T` with :math:`\Delta = F_T\,\mathrm{diag}(T'')`,
+    :math:`U = [l, \nabla T]` and ``C`` the second derivatives of ``F``. The bordered Hessian (with the border
     :math:`\sum_{i \in S} v_i = 0`) has the signs of a minimum exactly when the Hessian is positive definite on the
     tangent space. Scaled by :math:`\Delta^{-1/2}` it is the identity plus :math:`W C W^T`, ``W`` the scaled ``U``
     made orthogonal to the scaled border, whose eigenvalues other than one are those of the two-by-two matrix :math:`I
@@ -197,20 +192,20 @@ def tangent_curvature(problem: BoundProblem, q: np.ndarray) -> float:
         return 1.0
     size = problem.divergence_size(q)
     outer = problem.derivatives_at(problem.empirical_risk(q), size)
-    if outer.D <= 0.0:
+    if outer.T <= 0.0:
         # A kl bound that rounds to one is flat.
         return 0.0
-    if not np.isfinite([outer.L, outer.LL, outer.LD]).all():
+    if not np.isfinite([outer.L, outer.LL, outer.LT]).all():
         # L = 0 with the kl distance: every risk on the support is zero and only the divergence bends.
-        outer = outer._replace(L=0.0, LL=0.0, LD=0.0)
+        outer = outer._replace(L=0.0, LL=0.0, LT=0.0)
     divergence = problem.divergence_function
-    diagonal, square = divergence.size_curvature(weights, prior, size)
-    scale = 1.0 / np.sqrt(outer.D * diagonal)
+    diagonal, square = divergence.curvature(weights, prior, size)
+    scale = 1.0 / np.sqrt(outer.T * diagonal)
     border = scale / np.linalg.norm(scale)
-    directions = np.column_stack((risks, divergence.size_gradient(weights, prior, size)))
+    directions = np.column_stack((risks, divergence.gradient(weights, prior, size)))
     # Constants along the border drop out on the tangent space; removing the mean first keeps digits.
     directions = (directions - directions.mean(axis=0)) * scale[:, None]
     directions -= np.outer(border, border @ directions)
-    coupling = np.array([[outer.LL, outer.LD], [outer.LD, outer.DD + outer.D * square]])
+    coupling = np.array([[outer.LL, outer.LT], [outer.LT, outer.TT + outer.T * square]])
     eigenvalues = np.linalg.eigvals(np.eye(2) + coupling @ (directions.T @ directions)).real
     return min(1.0, float(eigenvalues.min()))

@@ -13,12 +13,13 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .errors import InputError
 from .wording import shown
@@ -98,11 +99,30 @@ def _digest(path: str) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+class _Beside:
+    """Finds what a solver's file imports from beside it, last of all: it takes the place of nothing else.
+
+    On ``sys.path`` it would come before packages of editable installations, this one for instance, in every process
+    that this one starts.
+    """
+
+    folders: ClassVar[list[str]] = []
+
+    @classmethod
+    def add(cls, folder: str) -> None:
+        if folder not in cls.folders:
+            cls.folders.append(folder)
+        if cls not in sys.meta_path:
+            sys.meta_path.append(cls)
+
+    @classmethod
+    def find_spec(cls, name: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
+        return PathFinder.find_spec(name, cls.folders) if path is None else None
+
+
 def _executed(name: str, path: str) -> ModuleType:
     """The module in a file, found by its path only, and never from a stale compiled copy."""
-    if (folder := os.path.dirname(path)) not in sys.path:
-        # Last: what the file imports from beside it must not take the place of anything else.
-        sys.path.append(folder)
+    _Beside.add(os.path.dirname(path))
     module = ModuleType(name)
     module.__file__ = path
     # Its classes look for it there.

@@ -3,55 +3,63 @@ r"""A bound minimisation: (risks, m, δ, prior) × a distance × a divergence ×
 With probability at least :math:`1 - \delta` over the sample, for all posteriors ``q`` at once, the true risk of the
 stochastic classifier is at most
 
-.. math:: B(q) = F(L, D), \qquad L = \sum_i q_i l_i, \quad D = \sum_i p_i f(q_i/p_i),
+.. math:: B(q) = F(L, T), \qquad L = \sum_i q_i l_i,
 
-where :math:`F(L, D) = r(L, b(D))`: the divergence turns ``D`` into a budget ``b``, the distance inverts it. ``F``
-increases in both arguments. :class:`BoundProblem` holds the data, evaluates ``B`` and its derivatives, and knows
-nothing of solvers.
+``T`` the size of the divergence from the prior, and :math:`F(L, T) = r(L, b(T))`: the divergence turns ``T`` into a
+budget ``b``, the distance inverts it. ``F`` is jointly concave, and increases in both arguments. :class:`BoundProblem`
+holds the data, evaluates ``B`` and its derivatives, and knows nothing of solvers.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import distances, divergences, optimality, problem_file
-from .constants import check_names, check_sample_size
+from . import distances, divergences, merging, optimality, problem_file
+from .constants import check_pair, check_sample_size
 from .constraints import Constraint, Posteriors
 from .distances import Distance
 from .divergences import Budget, Divergence
 from .errors import InputError
-from .immutable import Immutable, fixed
+from .immutable import Immutable
 from .numerics.elementwise import Numbers
 from .numerics.inner import dot
-from .solving import merging
-from .validation import check_delta, check_error_counts, check_order, check_posterior, check_prior, check_risks
+from .validation import (
+    check_delta,
+    check_error_counts,
+    check_final,
+    check_order,
+    check_posterior,
+    check_prior,
+    check_risks,
+)
 
 if TYPE_CHECKING:
     import cvxpy
     import pyomo.environ as pyo
 
+    from .models.casadi_models import CasadiBound
+    from .models.convex import ConvexBound
+    from .models.pyomo_blocks import BoundBlock
     from .solution import Solution
 
 
 class Outer(NamedTuple):
-    """The outer function ``F(L, D)`` with its first and second partial derivatives.
-
-    ``D`` stands for the statistic, or for the divergence's size.
-    """
+    """The outer function ``F(L, T)`` with its first and second partial derivatives."""
 
     value: float
     L: float
-    D: float
+    T: float
     LL: float
-    LD: float
-    DD: float
+    LT: float
+    TT: float
 
 
 class Slopes(NamedTuple):
@@ -81,32 +89,7 @@ _WITHOUT_CLASSIFIERS = (*_GIVEN, "constant_value", "log_constant", "coefficient"
 _set_of_posteriors = lru_cache(maxsize=64)(Posteriors)
 
 
-class Settings(Immutable):
-    """What a problem, or a batch of them, is beside its classifiers."""
-
-    #: True when the prior was left out, so that every weight is the same number.
-    uniform_prior: bool
-    distance_function: Distance
-    divergence_function: Divergence
-    constant: str
-
-    @property
-    def distance(self) -> str:
-        """Name of the distance."""
-        return self.distance_function.name
-
-    @property
-    def divergence(self) -> str:
-        """Name of the divergence."""
-        return self.divergence_function.name
-
-    @property
-    def order(self) -> float:
-        """Rényi order: 2 for χ², 1 for the KL divergence (the limit)."""
-        return self.divergence_function.order
-
-
-class Problem(Settings):
+class Problem(Immutable):
     """What every minimisation is made of: (risks, m, δ, prior) × a distance × a divergence × a constant.
 
     :class:`BoundProblem` and :class:`~pacb_models.DirectProblem` take the same arguments and differ in the function of
@@ -120,6 +103,11 @@ class Problem(Settings):
     m: int
     delta: float
     prior: NDArray[np.float64]
+    #: True when the prior was left out, so that every weight is the same number.
+    uniform_prior: bool
+    distance_function: Distance
+    divergence_function: Divergence
+    constant: str
     #: What stands before the distance's name when the problem is described.
     form = ""
     #: The error counts, when the problem was given by them.
@@ -129,26 +117,22 @@ class Problem(Settings):
     posteriors: Posteriors | None = None
     #: False when problems of this form are minimised over the whole simplex only.
     constrainable = True
-
-    #: What a problem of our own forms has beside its bound.
-    bound_at: Any = None
-    worst_case: Any = None
+    #: False when stationary posteriors need not rest on the smallest risks.
+    by_risk = True
+    #: True on a class of your own whose bound is convex: its tangent at the solution proves a lower bound, as far as
+    #: the bound is convex and ``gradient`` right (see :class:`~pacb_models.proofs.Tangent`).
+    convex = False
+    #: The weighted majority vote errs with probability at most so many times the bound; not a number: nothing is known.
+    vote_factor = math.nan
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
+        self._set(**state)
         if self.constraints:
             self._set(posteriors=_set_of_posteriors(self.size, self.constraints))
 
     def __getstate__(self) -> dict[str, Any]:
         # The set is made anew from the constraints.
         return {name: value for name, value in vars(self).items() if name != "posteriors" or not self.constraints}
-
-    def __init_subclass__(cls, **arguments: Any) -> None:
-        """A class with a bound of its own inherits neither another one's form nor what judges it."""
-        super().__init_subclass__(**arguments)
-        if "bound" in vars(cls):
-            for name in {"judge", "bound_at", "worst_case"} - vars(cls).keys():
-                setattr(cls, name, getattr(Problem, name))
 
     def __init__(
         self,
@@ -162,13 +146,14 @@ class Problem(Settings):
         order: float = 2.0,
         constraints: Iterable[Constraint] = (),
     ) -> None:
+        _refuse_another_bound(type(self))
         checked = check_risks(risks)
         distance_function, divergence_function = resolve(distance, divergence, constant, order)
         self._set(
-            risks=fixed(checked),
+            risks=checked,
             m=check_sample_size(m),
             delta=check_delta(delta),
-            prior=fixed(check_prior(prior, checked.size)),
+            prior=check_prior(prior, checked.size),
             uniform_prior=prior is None,
             distance_function=distance_function,
             divergence_function=divergence_function,
@@ -191,8 +176,23 @@ class Problem(Settings):
         """
         counts = check_error_counts(errors, check_sample_size(m))
         problem = cls(counts / m, m, **arguments)
-        problem._set(errors=fixed(counts))
+        problem._set(errors=counts)
         return problem
+
+    @property
+    def distance(self) -> str:
+        """Name of the distance."""
+        return self.distance_function.name
+
+    @property
+    def divergence(self) -> str:
+        """Name of the divergence."""
+        return self.divergence_function.name
+
+    @property
+    def order(self) -> float:
+        """Rényi order: 2 for χ², 1 for the KL divergence (the limit)."""
+        return self.divergence_function.order
 
     @property
     def size(self) -> int:
@@ -226,7 +226,7 @@ class Problem(Settings):
         return min(max(dot(np.asarray(posterior), self.risks), 0.0), 1.0)
 
     def statistic(self, posterior: NDArray[np.float64]) -> float:
-        """The separable sum ``D`` of the divergence."""
+        """What the paper's equations are written in: :math:`\\sum_i p_i (q_i/p_i)^\\alpha`, or the KL divergence."""
         return self.divergence_function.statistic(posterior, self.prior)
 
     def bound(self, posterior: ArrayLike) -> float:
@@ -254,24 +254,32 @@ class Problem(Settings):
         risk = self.empirical_risk(q) if "risks" in vars(self) else math.nan
         return Judgement(bound, relative(optimality.decrease(slopes, q, self.posteriors), bound), risk)
 
+    def parameters(self, q: NDArray[np.float64]) -> dict[str, float]:
+        """The parameters by which authors know the theorem, at weights on the simplex."""
+        return {}
+
+    def arguments(self) -> dict[str, Any]:
+        """What the problem is made of, by the names of its constructor's arguments: attributes of these names."""
+        known = vars(self)
+        special: dict[str, Any] = {"prior": None} if known.get("uniform_prior") else {}
+        if "divergence_function" in known:
+            special["distance"], special["divergence"] = self.distance_function, self.divergence_function
+            special["order"] = self.order if self.order > 1.0 else 2.0
+        found = {}
+        for name in _argument_names(type(self)):
+            if name not in special and not hasattr(self, name):
+                raise InputError(
+                    f"{type(self).__name__} has no attribute {name!r}, an argument that replace() must hand on; set it "
+                    "in __init__."
+                )
+            found[name] = special[name] if name in special else getattr(self, name)
+        return found
+
     def replace(self, **changes: Any) -> Self:
         """The same problem with some arguments changed, for instance ``problem.replace(delta=0.01)``."""
-        arguments: dict[str, Any] = {
-            "risks": self.risks,
-            "m": self.m,
-            "delta": self.delta,
-            "distance": self.distance_function,
-            "divergence": self.divergence_function,
-            "prior": None if self.uniform_prior else self.prior,
-            "constant": self.constant,
-        }
-        if self.order > 1.0:
-            arguments["order"] = self.order
-        if self.constraints:
-            arguments["constraints"] = self.constraints
         if "divergence" not in changes and "order" in changes:
             changes["divergence"] = self.divergence
-        problem = type(self)(**(arguments | changes))
+        problem = type(self)(**(self.arguments() | changes))
         if self.errors is not None and not {"risks", "m"} & changes.keys():
             problem._set(errors=self.errors)
         return problem
@@ -286,12 +294,31 @@ class Problem(Settings):
         known = vars(self)
         problem = object.__new__(type(self))
         problem._set(
-            risks=fixed(risks),
-            prior=fixed(check_prior(None, risks.size) if prior is None else prior),
+            risks=risks,
+            prior=check_prior(None, risks.size) if prior is None else prior,
             uniform_prior=prior is None,
             posteriors=posteriors,
             **{name: known[name] for name in _WITHOUT_CLASSIFIERS if name in known},
         )
+        return problem
+
+    def vote_bound(self, bound: float) -> float:
+        """What a bound says of the weighted majority vote: it errs with at most this probability."""
+        return min(self.vote_factor * bound, 1.0)
+
+    def classifiers_record(self) -> dict[str, Any]:
+        """The classifiers' part of the problem as JSON."""
+        errors = None if self.errors is None else self.errors.tolist()
+        return {"risks": self.risks.tolist(), "errors": errors}
+
+    @classmethod
+    def of_record(cls, record: dict[str, Any], arguments: dict[str, Any], source: str) -> Self:
+        """The problem of the fields in a file, with the arguments beside its classifiers."""
+        if record.get("errors") is None:
+            return cls(record["risks"], **arguments)
+        problem = cls.from_counts(record["errors"], **arguments)
+        if problem.risks.tolist() != record["risks"]:
+            raise InputError(f"{source} has errors that are not its risks times m.")
         return problem
 
     def to_json(self) -> str:
@@ -307,13 +334,13 @@ class Problem(Settings):
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         """The problem in a JSON text that :meth:`to_json` or ``pacb export`` wrote; numbers keep all their digits."""
-        return problem_file.from_record(cls, problem_file.read_record(text))
+        return problem_file.problem_of_record(cls, problem_file.read_record(text))
 
     def merged(self) -> merging.Merged[Self]:
         """The problem in which classifiers of equal risk are one, and how to share out its posteriors.
 
         It has the same minimum and the same local minima, whatever the prior (see
-        :mod:`pacb_models.solving.merging`), and at most ``m + 1`` classifiers when risks are error counts over ``m``.
+        :mod:`pacb_models.merging`), and at most ``m + 1`` classifiers when risks are error counts over ``m``.
 
         >>> import pacb_models as pm
         >>> problem = pm.BoundProblem([0.3, 0.1, 0.3], m=500, distance="linear")
@@ -330,13 +357,13 @@ class Problem(Settings):
 
     def describe(self) -> str:
         """The problem's kind, distance and divergence in words, for messages."""
-        if self.bound_at is None and self.worst_case is None:
+        if self.kind == "own":
             return f"a {type(self).__name__}"
         kept = "" if self.posteriors is None else f" subject to {self.posteriors.describe()}"
         return f"{self.form}the {self.distance} distance with the {self.divergence} divergence{kept}"
 
     def __repr__(self) -> str:
-        if self.bound_at is None and self.worst_case is None:
+        if self.kind == "own":
             return f"{type(self).__name__}(H={self.size})"
         order = f", order={self.order:g}" if self.divergence == "renyi" else ""
         prior = "uniform" if self.uniform_prior else "given"
@@ -347,7 +374,51 @@ class Problem(Settings):
         )
 
 
-class BoundProblem(Problem):
+class RiskAndSize(Problem):
+    """A bound :math:`F(L, T)` of a risk and the size of a divergence, ``F`` jointly concave and increasing in both."""
+
+    def bound_at(self, L: Numbers, size: Numbers) -> Numbers:
+        """The bound as a function of the empirical risk and of the divergence's size: jointly concave, increasing."""
+        return self.distance_function.invert(L, self.budget_at(size).value)
+
+    def budget_at(self, size: Numbers) -> Budget:
+        """The budget of the distance as a function of the divergence's size."""
+        return self.divergence_function.budget(size, self.coefficient, self.exponent)
+
+    def slopes_at(self, L: float, size: float) -> Slopes:
+        """The bound and its two slopes, in the empirical risk and in the divergence's size."""
+        budget = self.budget_at(size)
+        value, r_L, r_b = self.distance_function.slopes(L, budget.value)
+        return Slopes(value, r_L, r_b * budget.slope)
+
+    def divergence_size(self, posterior: NDArray[np.float64]) -> float:
+        """The divergence's size: its statistic, or a root of it that stays in the range of floating point."""
+        return self.divergence_function.size(posterior, self.prior)
+
+    def bound(self, posterior: ArrayLike) -> float:
+        """The bound at a posterior given in the order of ``risks``."""
+        q = check_posterior(posterior, self.size)
+        return self.bound_at(self.empirical_risk(q), self.divergence_size(q))
+
+    def risk_gradient(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The derivatives of the empirical risk with respect to the weights."""
+        return self.risks
+
+    def gradient(self, posterior: ArrayLike) -> NDArray[np.float64]:
+        """The derivatives of the bound with respect to the posterior weights."""
+        return optimality.gradient(self, check_posterior(posterior, self.size))
+
+    def size_and_slopes(self, q: NDArray[np.float64]) -> tuple[float, Slopes]:
+        """The divergence's size of weights on the simplex, and the bound with its slopes in the risk and that size."""
+        size = self.divergence_size(q)
+        return size, self.slopes_at(self.empirical_risk(q), size)
+
+    def parameters(self, q: NDArray[np.float64]) -> dict[str, float]:
+        budget = self.budget_at(self.divergence_size(q)).value
+        return self.distance_function.parameters(self.empirical_risk(q), budget)
+
+
+class BoundProblem(RiskAndSize):
     """Minimise a PAC-Bayesian bound over the posteriors on a finite set of classifiers.
 
     A problem never changes: :meth:`replace` makes another one.
@@ -360,8 +431,8 @@ class BoundProblem(Problem):
         Number of those examples, 1 to 10⁹.
     delta : float
         The bound holds with probability at least ``1 - delta``.
-    distance : {"kl", "linear", "squared", "pinsker", "ch"} or Distance
-        How empirical and true risk are compared; the last two exist for the KL divergence only.
+    distance : {"kl", "linear", "squared", "pinsker", "ch", "relative"} or Distance
+        How empirical and true risk are compared; the last three exist for the KL divergence only.
     divergence : {"chi2", "kl", "renyi"} or Divergence
         How posterior and prior are compared.
     prior : array of shape (H,), optional
@@ -385,40 +456,17 @@ class BoundProblem(Problem):
     """
 
     kind = "bound"
+    vote_factor = 2.0
 
-    def bound_at(self, L: Numbers, size: Numbers) -> Numbers:
-        """The bound as a function of the empirical risk and of the divergence's size: jointly concave, increasing."""
-        return self.distance_function.invert(L, self.budget_at(size).value)
-
-    def budget_at(self, size: Numbers) -> Budget:
-        """The budget of the distance as a function of the divergence's size."""
-        return self.divergence_function.size_budget(size, self.coefficient, self.exponent)
-
-    def slopes_at(self, L: float, size: float) -> Slopes:
-        """The bound and its two slopes, in the empirical risk and in the divergence's size."""
-        budget = self.budget_at(size)
-        value, r_L, r_b = self.distance_function.slopes(L, budget.value)
-        return Slopes(value, r_L, r_b * budget.slope)
-
-    def divergence_size(self, posterior: NDArray[np.float64]) -> float:
-        """The divergence's size: its statistic, or a root of it that stays in the range of floating point."""
-        return self.divergence_function.size(posterior, self.prior)
-
-    def outer(self, L: float, D: float) -> float:
-        """The bound as a function of the empirical risk and the statistic."""
-        budget = self.divergence_function.budget(D, self.coefficient, self.exponent)
-        return self.distance_function.invert(L, budget.value)
-
-    def outer_derivatives(self, L: float, D: float) -> Outer:
-        """``F(L, D)`` and its partial derivatives in the empirical risk and the statistic."""
-        return self._derivatives(L, self.divergence_function.budget(D, self.coefficient, self.exponent))
+    def judge(self, q: NDArray[np.float64]) -> Judgement:
+        L, size = self.empirical_risk(q), self.divergence_size(q)
+        slopes = self.slopes_at(L, size)
+        residual = relative(optimality.residual_at(self, q, size, slopes), slopes.value)
+        return Judgement(slopes.value, residual, L, self.divergence_function.value(size))
 
     def derivatives_at(self, L: float, size: float) -> Outer:
         """``F`` and its partial derivatives in the empirical risk and the divergence's size."""
-        return self._derivatives(L, self.budget_at(size))
-
-    def _derivatives(self, L: float, budget: Budget) -> Outer:
-        """By the chain rule through the budget."""
+        budget = self.budget_at(size)
         r = self.distance_function.derivatives(L, budget.value)
         return Outer(
             r.value,
@@ -428,22 +476,6 @@ class BoundProblem(Problem):
             r.Lb * budget.slope,
             r.bb * budget.slope * budget.slope + r.b * budget.bend,
         )
-
-    def bound(self, posterior: ArrayLike) -> float:
-        """The bound at a posterior given in the order of ``risks``."""
-        q = check_posterior(posterior, self.size)
-        # Not by bound_at, which a subclass that builds on this bound does not inherit.
-        return self.distance_function.invert(self.empirical_risk(q), self.budget_at(self.divergence_size(q)).value)
-
-    def gradient(self, posterior: ArrayLike) -> NDArray[np.float64]:
-        """The derivatives of the bound with respect to the posterior weights."""
-        return optimality.gradient(self, check_posterior(posterior, self.size))
-
-    def judge(self, q: NDArray[np.float64]) -> Judgement:
-        L, size = self.empirical_risk(q), self.divergence_size(q)
-        slopes = self.slopes_at(L, size)
-        residual = relative(optimality.residual_at(self, q, size, slopes), slopes.value)
-        return Judgement(slopes.value, residual, L, self.divergence_function.value_of_size(size))
 
     def classify(self, posterior: ArrayLike, tol: float = 1e-8) -> str:
         """``"local minimum"``, ``"saddle"`` or ``"not stationary"``, by the bordered Hessian on its support."""
@@ -456,15 +488,6 @@ class BoundProblem(Problem):
 
         return pyomo_model(self, formulation)
 
-    def read_back(self, model: pyo.ConcreteModel | cvxpy.Problem) -> Solution:
-        """The weights of a model that was changed or solved by hand, judged as a solver's are.
-
-        See :func:`pacb_models.models.reading.read_back`.
-        """
-        from .models.reading import read_back
-
-        return read_back(self, model)
-
     def cvxpy_problem(self) -> cvxpy.Problem:
         """The minimisation as a CVXPY problem, where it is convex.
 
@@ -473,6 +496,78 @@ class BoundProblem(Problem):
         from .models.convex import cvxpy_problem
 
         return cvxpy_problem(self)
+
+    # -- The bound in a model of the user's: each is documented where it is written ------------------------------------
+
+    def pyomo_block(
+        self, q: Any = None, *, formulation: str = "lifted", exact: bool = False, simplex: bool = True
+    ) -> BoundBlock:
+        """The bound as a block of a Pyomo model; see :func:`pacb_models.models.pyomo_blocks.pyomo_block`."""
+        from .models.pyomo_blocks import pyomo_block
+
+        return pyomo_block(self, q, formulation=formulation, exact=exact, simplex=simplex)
+
+    def cvxpy_bound(self, q: cvxpy.Expression, *, simplex: bool = True) -> ConvexBound:
+        """The bound, where it is convex, in a CVXPY problem; see :func:`pacb_models.models.convex.cvxpy_bound`."""
+        from .models.convex import cvxpy_bound
+
+        return cvxpy_bound(self, q, simplex=simplex)
+
+    def cvxpy_nonlinear(
+        self, q: cvxpy.Expression, *, simplex: bool = True, exact: bool = False
+    ) -> tuple[cvxpy.Expression, list[cvxpy.Constraint]]:
+        """The bound for CVXPY's ``nlp=True``; see :func:`pacb_models.models.cvxpy_models.cvxpy_nonlinear`."""
+        from .models.cvxpy_models import cvxpy_nonlinear
+
+        return cvxpy_nonlinear(self, q, simplex=simplex, exact=exact)
+
+    def casadi_bound(self, q: Any, *, simplex: bool = True, exact: bool = False) -> CasadiBound:
+        """The bound in CasADi's symbols; see :func:`pacb_models.models.casadi_models.casadi_bound`."""
+        from .models.casadi_models import casadi_bound
+
+        return casadi_bound(self, q, simplex=simplex, exact=exact)
+
+    def value_and_gradient(self, q: ArrayLike) -> tuple[float, NDArray[np.float64]]:
+        """The bound and its derivatives; see :func:`pacb_models.models.derivatives.value_and_gradient`."""
+        from .models.derivatives import value_and_gradient
+
+        return value_and_gradient(self, q)
+
+    def hessian_product(self, q: ArrayLike, direction: ArrayLike) -> NDArray[np.float64]:
+        """The Hessian of the bound times a vector; see :func:`pacb_models.models.derivatives.hessian_product`."""
+        from .models.derivatives import hessian_product
+
+        return hessian_product(self, q, direction)
+
+    def read_back(self, model: Any, *, prove: bool = False) -> Solution:
+        """The weights of a model or block that was solved elsewhere, judged as a solver's are.
+
+        See :func:`pacb_models.models.reading.read_back`.
+        """
+        from .models.reading import read_back
+
+        return read_back(self, model, prove=prove)
+
+
+def _argument_names(kind: type[Problem]) -> Iterator[str]:
+    """The names of a constructor's arguments, and of the next class's where it hands on ``**arguments``."""
+    for base in kind.__mro__:
+        if "__init__" in vars(base):
+            _, *parameters = inspect.signature(vars(base)["__init__"]).parameters.values()
+            passed_on = [each for each in parameters if each.kind is each.VAR_KEYWORD]
+            # With them positional ones can be given by name.
+            ends = (inspect.Parameter.VAR_KEYWORD, *((inspect.Parameter.VAR_POSITIONAL,) if passed_on else ()))
+            yield from (each.name for each in parameters if each.kind not in ends)
+            if not passed_on:
+                return
+
+
+def _refuse_another_bound(kind: type[Problem]) -> None:
+    """Refuse a class that puts another bound in the place of one of ours: what is known of ours does not hold there."""
+    for base in kind.__mro__[1:]:
+        if issubclass(base, Problem) and base.kind != "own" and kind.bound is not base.bound:
+            name = kind.__name__
+            raise InputError(f"{name} has a bound of its own and derives from {base.__name__}; derive it from Problem.")
 
 
 def _listed(constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:
@@ -496,10 +591,16 @@ def resolve(
     """The distance and divergence objects, once the names are known to go together."""
     moments = divergence.moments if isinstance(divergence, Divergence) else divergence
     if not isinstance(distance, Distance):
-        check_names(distance, moments, constant)
+        check_pair(distance, moments, constant)
         distance = distances.BY_NAME[distance]
     elif distance is distances.BY_NAME.get(distance.name):
-        check_names(distance.name, moments, constant)
+        check_pair(distance.name, moments, constant)
     if not isinstance(divergence, Divergence):
         divergence = divergences.by_name(divergence, check_order(order) if divergence == "renyi" else order)
+    if distance.exponential_only and divergence.moments != "kl":
+        raise InputError(
+            f"distance is {distance!r}, which goes with the divergence 'kl' only, not {divergence.name!r}."
+        )
+    check_final("distance", distance, Distance)
+    check_final("divergence", divergence, Divergence)
     return distance, divergence

@@ -1,21 +1,24 @@
 """A problem as JSON: the one file format of a problem, which ``pacb export`` writes and ``pacb judge`` reads.
 
-Fields: ``schema`` (this format's version), ``problem_kind`` ("bound" or "direct"), ``risks``, ``errors`` (counts; null
-unless the problem was given by them), ``m``, ``delta``, ``distance``, ``divergence``, ``order``, ``constant`` and
-``prior`` (null for the uniform one). ``constraints`` is a list of objects with a ``kind`` and the arguments of
-:mod:`pacb_models.constraints`; absent when there are none. Numbers keep all their digits. Other fields may stand beside
-them.
+Fields: ``schema`` (this format's version), ``problem_kind`` ("bound", "direct" or "tandem"), ``risks``, ``errors``
+(counts; null unless the problem was given by them), ``m``, ``delta``, ``distance``, ``divergence``, ``order``,
+``constant`` and ``prior`` (null for the uniform one). A problem of votes ("tandem") has ``tandem_risks``, a list of
+rows, in place of ``risks``; its ``errors`` are a text of zeros and ones for each example, or null. ``constraints`` is
+a list of objects with a ``kind`` and the arguments of :mod:`pacb_models.constraints`; absent when there are none.
+Numbers keep all their digits. Other fields may stand beside them.
 """
 
 from __future__ import annotations
 
 import json
 import reprlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import distances, divergences
-from .constraints.kinds import from_record as from_fields
+from .constraints.kinds import from_record
 from .errors import InputError, UnsupportedProblemError
+from .files import reading
 from .plugins import ours
 
 if TYPE_CHECKING:
@@ -47,8 +50,7 @@ def as_record(problem: Problem) -> dict[str, Any]:
         "schema": SCHEMA,
         "problem_kind": problem.kind if _ours(problem) else OWN,
         **{name: getattr(problem, name) for name in ("m", "delta", "distance", "divergence", "order", "constant")},
-        "risks": problem.risks.tolist(),
-        "errors": None if problem.errors is None else problem.errors.tolist(),
+        **problem.classifiers_record(),
         "prior": None if problem.uniform_prior else problem.prior.tolist(),
         **kept,
     }
@@ -67,31 +69,42 @@ def _ours(problem: Problem) -> bool:
 
 def read_record(text: str | bytes, source: str = "text") -> dict[str, Any]:
     """The fields in a JSON text, when they are those of a problem; ``source`` names it in complaints."""
-    try:
-        record = json.loads(text)
-    except (ValueError, RecursionError):
-        raise InputError(f"{source} is {reprlib.repr(text)}; it must be JSON.") from None
-    absent = [name for name in _NEEDED if not isinstance(record, dict) or name not in record]
-    if absent:
-        raise InputError(f"{source} has no field {absent[0]!r}; it must be a problem that pacb has written.")
-    schema = record.get("schema")
-    if type(schema) is not int or not 1 <= schema <= SCHEMA:
-        raise InputError(f"{source} has the schema {schema!r}; this version reads 1 to {SCHEMA}.")
-    return record
+    with reading(source):
+        try:
+            record = json.loads(text)
+        except (ValueError, RecursionError):
+            raise InputError(f"{source} is {reprlib.repr(text)}; it must be JSON.") from None
+        needed = ("tandem_risks", *_NEEDED[1:]) if isinstance(record, dict) and "tandem_risks" in record else _NEEDED
+        absent = [name for name in needed if not isinstance(record, dict) or name not in record]
+        if absent:
+            raise InputError(f"{source} has no field {absent[0]!r}; it must be a problem that pacb has written.")
+        schema = record.get("schema")
+        if type(schema) is not int or not 1 <= schema <= SCHEMA:
+            raise InputError(f"{source} has the schema {reprlib.repr(schema)}; this version reads 1 to {SCHEMA}.")
+        return record
 
 
-def from_record(cls: type[P], record: dict[str, Any], source: str = "text") -> P:
+def read_problem(path: str | Path) -> tuple[dict[str, Any], Problem]:
+    """The fields of a file, and its problem."""
+    from .direct import DirectProblem
+    from .problem import BoundProblem
+
+    with reading(path):
+        record = read_record(Path(path).read_bytes(), str(path))
+        cls: type[Problem] = DirectProblem if record.get("problem_kind") == DirectProblem.kind else BoundProblem
+        return record, problem_of_record(cls, record, str(path))
+
+
+def problem_of_record(cls: type[P], record: dict[str, Any], source: str = "text") -> P:
     """The problem of some fields."""
-    if record.get("problem_kind", "bound") != cls.kind:
-        raise InputError(f"{source} has the problem_kind {record['problem_kind']!r}; {cls.__name__} is {cls.kind!r}.")
-    arguments = {name: record[name] for name in _NEEDED[1:]} | {"prior": record.get("prior")}
-    if record["divergence"] == "renyi":
-        arguments["order"] = record.get("order")
-    if record.get("constraints"):
-        arguments["constraints"] = [from_fields(each) for each in record["constraints"]]
-    if record.get("errors") is None:
-        return cls(record["risks"], **arguments)
-    problem = cls.from_counts(record["errors"], **arguments)
-    if problem.risks.tolist() != record["risks"]:
-        raise InputError(f"{source} has errors that are not its risks times m.")
-    return problem
+    with reading(source):
+        if record.get("problem_kind", "bound") != cls.kind:
+            raise InputError(
+                f"{source} has the problem_kind {record['problem_kind']!r}; {cls.__name__} is {cls.kind!r}."
+            )
+        arguments = {name: record[name] for name in _NEEDED[1:]} | {"prior": record.get("prior")}
+        if record["divergence"] == "renyi":
+            arguments["order"] = record.get("order")
+        if record.get("constraints"):
+            arguments["constraints"] = [from_record(each) for each in record["constraints"]]
+        return cls.of_record(record, arguments, source)

@@ -1,4 +1,4 @@
-"""Processes that we start, which end with us: other people's code runs there, or joblib's work."""
+"""Processes that we start, joblib's too, which end with us."""
 
 from __future__ import annotations
 
@@ -8,77 +8,14 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from multiprocessing.connection import Connection
 from types import FrameType
-from typing import Any, TypeVar
-
-from .plugins import described
-
-#: Seconds between looks at whether a process is still there.
-_LOOK = 0.02
-
-Result = TypeVar("Result")
-
-
-class Ended(Exception):
-    """A process ended without an answer; the message is a clause that says how."""
-
-
-def apart(work: Callable[..., Result], *arguments: Any) -> Result:
-    """``work(*arguments)`` in a new process, which may end, or change its own code, as it likes."""
-    context = multiprocessing.get_context("spawn")
-    ours, its = context.Pipe(duplex=False)
-    child = context.Process(target=_send, args=(its, work, *arguments))
-    with ended_with_us():
-        child.start()
-        its.close()
-        try:
-            # What it started may hold the pipe open, whose end then says nothing.
-            while child.is_alive() and not ours.poll(_LOOK):
-                pass
-            if not ours.poll():
-                raise EOFError
-            returned, found = ours.recv()
-        except EOFError:
-            child.join()
-            raise Ended(f"it ended its process with exit code {child.exitcode}") from None
-        finally:
-            child.kill()
-            child.join()
-    if not returned:
-        raise found
-    return found
-
-
-def _send(pipe: Connection, work: Callable[..., Any], *arguments: Any) -> None:
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
-    try:
-        found: tuple[bool, Any] = True, work(*arguments)
-    except BaseException as reason:
-        found = False, reason
-    try:
-        pipe.send(found)
-    except Exception as reason:
-        pipe.send((False, Ended(f"what it returned cannot be sent to another process ({described(reason)})")))
-
-
-def _leave_with_parent() -> None:
-    if (parent := multiprocessing.parent_process()) is not None:
-        parent.join()
-        os._exit(1)
 
 
 @contextmanager
 def ended_with_us() -> Iterator[None]:
-    """While it lasts, SIGTERM ends the processes that we started, joblib's too, as well as this one."""
-    if threading.current_thread() is not threading.main_thread():
+    """While it lasts, SIGTERM and SIGHUP end the processes that we started, joblib's too, as well as this one."""
+    with _answered_by(_end):
         yield
-        return
-    before = signal.signal(signal.SIGTERM, _end)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def _end(number: int, frame: FrameType | None) -> None:
@@ -88,3 +25,37 @@ def _end(number: int, frame: FrameType | None) -> None:
             os.kill(process, signal.SIGKILL)
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
+
+
+class _Told(BaseException):
+    """A signal told this process to end."""
+
+
+@contextmanager
+def closed_before_the_end() -> Iterator[None]:
+    """While it lasts, SIGTERM and SIGHUP end this process only after what was opened in this context is closed."""
+    try:
+        with _answered_by(_unwind):
+            yield
+    except _Told as told:
+        os.kill(os.getpid(), told.args[0])
+        raise
+
+
+def _unwind(number: int, frame: FrameType | None) -> None:
+    raise _Told(number)
+
+
+@contextmanager
+def _answered_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Signals that tell a process to end are answered so meanwhile, but for those that are ignored (nohup)."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in heard}
+    try:
+        yield
+    finally:
+        for number, earlier in before.items():
+            signal.signal(number, earlier)

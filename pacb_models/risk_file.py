@@ -15,6 +15,8 @@ from functools import cached_property
 from pathlib import Path
 
 from .errors import InputError
+from .files import reading
+from .wording import some_of
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class RiskFile:
             raise InputError(f"{self.source} has no header, so no column {name!r}; a CSV with a header has columns.")
         if self.header.count(wanted) != 1:
             count = "no column" if wanted not in self.header else f"{self.header.count(wanted)} columns"
-            present = ", ".join(map(repr, dict.fromkeys(self.header)))
+            present = some_of(list(dict.fromkeys(self.header)))
             raise InputError(f"{self.source} has {count} {name!r}; its columns are {present}.")
         values = self._numbers(wanted)
         for value, (line, _) in zip(values, self.rows, strict=True):
@@ -81,12 +83,9 @@ def read_risk_file(path: str | Path, kinds: tuple[str, ...] = ("risk",)) -> Risk
     Blank lines and lines that start with ``#`` are passed over. Without a header every line holds one number.
     """
     source = "standard input" if str(path) == "-" else str(path)
-    try:
+    with reading(source, f"the {kinds[0]} file "):
         text = _standard_input() if str(path) == "-" else Path(path).read_text(encoding="utf-8")
-    except (OSError, ValueError) as reason:
-        detail = reason.strerror if isinstance(reason, OSError) else "it is not a text file in UTF-8"
-        raise InputError(f"cannot read the {kinds[0]} file {source!r}: {detail}.") from None
-    return parse_risks(text, source, kinds)
+        return parse_risks(text, source, kinds)
 
 
 def _standard_input() -> str:

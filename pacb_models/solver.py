@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
-from functools import lru_cache
+import inspect
+import sys
 from typing import TYPE_CHECKING, Any
 
-from . import distances, divergences
+from .distances import Distance
+from .divergences import Divergence
 from .problem import Problem
 from .solution import Outcome, Solution
 
 if TYPE_CHECKING:
-    from .solving.many import BatchOutcome, ProblemBatch
-    from .solving.merging import Merged
-
-#: What a solver can need, and the methods that must be there: of the problem, of its distance or of its divergence.
-#: Where several stand together, one of them is enough.
-METHODS: dict[str, tuple[str, ...]] = {
-    "gradient": ("problem.gradient",),
-    "outer": ("problem.bound_at",),
-    "hessian": ("problem.bound_at", "divergence.curvature"),
-    "path": ("problem.bound_at", "divergence.frontier or slope_inverse"),
-    "model": ("problem.bound_at", "distance.express", "divergence.express"),
-    "supports": ("problem.bound_at", "divergence.supports"),
-    "cone": ("problem.bound_at", "divergence.cone"),
-    "excess": ("problem.worst_case", "distance.express_excess"),
-    "penalty": ("problem.worst_case",),
-}
-#: The kinds of problem that a solver of version 0.2 lists, in these terms.
-KINDS = {"bound": "outer", "direct": "penalty"}
+    from .merging import Merged
 
 
 class Solver:
@@ -40,15 +26,9 @@ class Solver:
 
     #: Name used by :func:`pacb_models.solve`.
     name: str
-    #: What it needs of a problem, in the words of :data:`METHODS`: a problem that has it can be minimised.
+    #: The methods that it needs of a problem, of its distance and of its divergence, as "problem.gradient" or
+    #: "distance.express"; " or " stands between methods of which one is enough.
     needs: tuple[str, ...] = ()
-    #: A method that knows only some of our bounds lists them, as ``{"chi2": ("linear", …), …}``.
-    handles: dict[str, tuple[str, ...]] = {}
-    #: True when it can minimise any pair; False for a method that has ``handles`` or ``needs``.
-    any_pair: bool = False
-    #: Kinds of problem, for a method that has ``handles`` or ``any_pair``: "bound"
-    #: (:class:`~pacb_models.BoundProblem`), "direct" (:class:`~pacb_models.DirectProblem`), or both.
-    kinds: tuple[str, ...] = ("bound",)
     #: Modules that must be importable.
     requires: tuple[str, ...] = ()
     #: How to get them, as a command or a sentence.
@@ -57,16 +37,32 @@ class Solver:
     exact: bool = False
     #: True when where it ends may depend on where it starts; False for a method that searches everywhere.
     local: bool = True
-    #: True when a ``time_limit`` option is honoured inside :meth:`run`.
-    keeps_time_limit: bool = False
+    #: A dataclass of its options with their defaults; without one they are the keyword arguments of :meth:`run`.
+    Options: type[Any] | None = None
     #: The kinds of constraints on the posterior that it honours: "average", "weights", "support". A problem with
     #: another kind is refused for it.
     honours: tuple[str, ...] = ()
+
+    @classmethod
+    def option_names(cls) -> tuple[str, ...] | None:
+        """The names of its options; None when it takes any and judges for itself."""
+        if cls.Options is not None:
+            return tuple(each.name for each in dataclasses.fields(cls.Options))
+        parameters = list(inspect.signature(cls.run).parameters.values())[2:]
+        taken = tuple(each.name for each in parameters)
+        return None if any(each.kind is each.VAR_KEYWORD for each in parameters) else taken
+
+    @property
+    def keeps_time_limit(self) -> bool:
+        """Whether it has an option ``time_limit``."""
+        return "time_limit" in (self.option_names() or ())
 
     def missing(self) -> str | None:
         """None when the solver can run here, else what to install. Looks without importing."""
         if not self.requires:
             return None
+        if "pyomo" in self.requires and sys.flags.optimize > 1:
+            return "Pyomo needs docstrings, which Python leaves out with PYTHONOPTIMIZE=2 and -OO"
         absent = [module for module in self.requires if importlib.util.find_spec(module) is None]
         if not absent:
             return None
@@ -83,36 +79,11 @@ class Solver:
 
     def unsupported(self, problem: Problem) -> str | None:
         """None when the problem is in reach of this method, else a clause that says why not; constraints apart."""
-        for need in self.needs:
-            reason = unmet(problem, need)
-            if reason is not None:
-                return reason
-        if self.handles or self.any_pair or not self.needs:
-            return self._not_listed(problem)
-        return None
-
-    def _not_listed(self, problem: Problem) -> str | None:
-        """A clause when neither the kind nor the pair is among those listed."""
-        if all(lacking(problem, METHODS[KINDS[kind]][0]) for kind in self.kinds):
-            return f"it handles {' and '.join(self.kinds)} problems only"
-        if self.any_pair:
-            return None
-        for divergence, names in self.handles.items():
-            # Our own objects, not others that inherit a name with another formula.
-            ours = type(divergences.by_name(divergence)) is type(problem.divergence_function)
-            if ours and any(problem.distance_function is distances.BY_NAME[name] for name in names):
-                return None
-        pairs = "; ".join(f"{divergence}: {', '.join(names)}" for divergence, names in self.handles.items())
-        return f"it handles {pairs}"
+        return lacking(problem, *self.needs)
 
     def run(self, problem: Any, *args: Any, **options: Any) -> Outcome:
         """Minimise the bound. ``options`` are the method's own keyword arguments."""
         raise NotImplementedError
-
-    def run_batch(self, batch: ProblemBatch) -> BatchOutcome | None:
-        """Minimise many bounds together. None when the method does not do that: then :meth:`run` takes them one by
-        one."""
-        return None
 
     def continued(self, last: Solution) -> dict[str, Any]:
         """Options with which a problem begins where a similar one ended; none where that is no use."""
@@ -138,63 +109,26 @@ class Solver:
         return f"<solver {self.name!r}>"
 
 
-_BASES: dict[str, type] = {"problem": Problem, "distance": distances.Distance, "divergence": divergences.Divergence}
-
-#: What a method repeats in other terms. A subclass that changes one of these and inherits the method has another
-#: formula.
-REPEATS = {
-    "express": ("derivatives", "invert", "statistic", "budget"),
-    "express_excess": ("forward",),
-    "cone": ("statistic", "budget"),
-}
+_BASES: dict[str, type] = {"problem": Problem, "distance": Distance, "divergence": Divergence}
 
 
-def unmet(problem: Problem, need: str) -> str | None:
-    """None when a problem has what a solver can need, else a clause that says what it lacks."""
-    objects = problem, getattr(problem, "distance_function", None), getattr(problem, "divergence_function", None)
-    kinds: Any = tuple(map(type, objects))
-    if _meets(kinds, need):
-        return None
-    return next((reason for methods in METHODS.get(need, ()) if (reason := lacking(problem, methods))), None)
+def lacking(problem: Problem, *methods: str) -> str | None:
+    """None when a problem has the methods, such as "distance.express", else a clause that says who lacks which.
 
-
-def lacking(problem: Problem, methods: str) -> str | None:
-    """None when a problem has a method, such as "distance.express", else a clause that says who lacks it."""
-    owner, _, names = methods.partition(".")
-    thing: Any = problem if owner == "problem" else getattr(problem, f"{owner}_function", None)
-    kind: Any = type(thing)
-    complaint = _complaint(kind, owner, names)
-    if complaint is None:
-        return None
-    who = "the problem" if thing is problem else f"the {getattr(thing, 'name', 'missing')} {owner}"
-    return f"{who} {complaint} (class {kind.__name__})"
-
-
-@lru_cache(maxsize=4096)
-def _meets(kinds: tuple[Any, ...], need: str) -> bool:
-    """Whether the classes of a problem, its distance and its divergence have what a solver can need.
-
-    It is asked for every problem that is solved, and so remembered.
+    A method that the base class leaves open is for its subclass to bring.
     """
-    owners = dict(zip(_BASES, kinds, strict=True))
-    asked = [methods.partition(".") for methods in METHODS.get(need, ())]
-    return all(_complaint(owners[owner], owner, names) is None for owner, _, names in asked)
+    for method in methods:
+        owner, _, names = method.partition(".")
+        if owner not in _BASES:
+            return f"it needs {method!r}, which is no method of a problem, a distance or a divergence"
+        thing: Any = problem if owner == "problem" else getattr(problem, f"{owner}_function", None)
+        found = [getattr(type(thing), name, None) for name in names.split(" or ")]
+        if all(each in (None, getattr(_BASES[owner], name, None)) for each, name in zip(found, names.split(" or "))):
+            who = "the problem" if thing is problem else f"the {getattr(thing, 'name', 'missing')} {owner}"
+            return f"{who} lacks the method `{names.replace(' or ', '` or `')}` (class {type(thing).__name__})"
+    return None
 
 
-@lru_cache(maxsize=4096)
-def _complaint(kind: Any, owner: str, names: str) -> str | None:
-    """None when a class has one of the methods. One that the base class leaves open is for its subclass to bring."""
-    complaint = f"lacks the method `{names.replace(' or ', '` or `')}`"
-    for name in names.split(" or "):
-        if getattr(kind, name, None) not in (None, getattr(_BASES[owner], name, None)):
-            changed = [other for other in REPEATS.get(name, ()) if _older(kind, name, other)]
-            if not changed:
-                return None
-            complaint = f"inherits the method `{name}`, but not `{changed[0]}`"
-    return complaint
-
-
-def _older(kind: type, name: str, other: str) -> bool:
-    """Whether a class has one method from a class further up than another method."""
-    lines = [next((k for k, base in enumerate(kind.__mro__) if each in vars(base)), -1) for each in (name, other)]
-    return lines[0] > lines[1] >= 0
+#: What a model is written from, with change of measure and without.
+MODEL = ("problem.pyomo_block", "distance.express", "divergence.express")
+DIRECT_MODEL = ("problem.worst_case", "distance.express_excess")

@@ -1,7 +1,6 @@
 """Tables for somebody who looks at a terminal; what goes to a file or a pipe is plain text.
 
-On a terminal the verdict comes first. The tables are rich's where it is installed, with columns left out where the
-window is narrow, and else the plain text.
+On a terminal the verdict comes first. The tables are rich's where it is installed, and else the plain text.
 """
 
 from __future__ import annotations
@@ -13,21 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from rich.table import Table
 
-#: The space that a text which may be broken into lines needs at least.
-_NARROWEST = 16
-#: What rich leaves between two columns.
-_BETWEEN = 2
-
 
 class Column(NamedTuple):
-    """A heading; numbers are flush right, a text may be broken, and what is spare goes first in a narrow window."""
+    """A heading; numbers are flush right."""
 
     title: str
     numeric: bool = True
-    spare: bool = False
 
 
-class Row(NamedTuple):
+class Line(NamedTuple):
     """The cells of a line, and whether it is good news (True), bad news (False) or neither (None)."""
 
     cells: Sequence[str]
@@ -39,10 +32,10 @@ class Grid(NamedTuple):
 
     title: str
     columns: Sequence[Column]
-    rows: Sequence[Row]
+    rows: Sequence[Line]
 
 
-def show(verdict: Row, grids: Sequence[Grid], plain: str) -> None:
+def show(verdict: Line, grids: Sequence[Grid], plain: str) -> None:
     """Print a verdict and tables, or the plain text where nobody looks.
 
     The verdict's cells are sentences, of which the first is the news.
@@ -62,7 +55,7 @@ def show(verdict: Row, grids: Sequence[Grid], plain: str) -> None:
         console.print(Text(sentence, "" if k else _style(verdict.good, "bold")))
     for grid in grids:
         console.print()
-        console.print(_drawn(grid, console.width))
+        console.print(_drawn(grid))
 
 
 def aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -84,31 +77,11 @@ def aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[st
     ]
 
 
-def fitting(grid: Grid, width: int) -> list[int]:
-    """The positions of the columns that are shown: spare ones are left out, the last first, until the rest fits."""
-    needed = [
-        max([len(column.title), *(len(row.cells[k]) for row in grid.rows)]) for k, column in enumerate(grid.columns)
-    ]
-    # Numbers and the names in the first column stay in one line.
-    needed = [
-        full if column.numeric or not k else min(full, max(_NARROWEST, len(column.title)))
-        for k, (full, column) in enumerate(zip(needed, grid.columns, strict=True))
-    ]
-    kept = list(range(len(needed)))
-    for k in reversed(kept[:]):
-        if sum(needed[j] + _BETWEEN for j in kept) <= width:
-            break
-        if grid.columns[k].spare:
-            kept.remove(k)
-    return kept
-
-
-def _drawn(grid: Grid, width: int) -> Table:
+def _drawn(grid: Grid) -> Table:
     from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    kept = fitting(grid, width)
     table = Table(
         title=grid.title or None,
         title_justify="left",
@@ -119,16 +92,11 @@ def _drawn(grid: Grid, width: int) -> Table:
         show_edge=False,
         show_header=any(column.title for column in grid.columns),
     )
-    for k in kept:
-        column = grid.columns[k]
-        table.add_column(
-            column.title,
-            justify="right" if column.numeric else "left",
-            no_wrap=column.numeric or not k,
-            overflow="fold",
-        )
+    for column in grid.columns:
+        # Folded, so that a narrow window shows every digit.
+        table.add_column(column.title, justify="right" if column.numeric else "left", overflow="fold")
     for row in grid.rows:
-        *cells, last = (row.cells[k] for k in kept)
+        *cells, last = row.cells
         # As text: square brackets in other people's names are no markup.
         table.add_row(*map(Text, cells), Text(last, _style(row.good)))
     return table

@@ -7,6 +7,8 @@ import numbers
 import reprlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -15,8 +17,6 @@ from .errors import InputError
 
 #: How far a distribution's weights may sum from one.
 SUM_TOLERANCE = 1e-9
-#: What rounding alone may do to a sum.
-SUM_ROUNDING = 1e-14
 
 
 #: Below, quotients by delta would leave the floating-point range.
@@ -103,17 +103,25 @@ def check_error_counts(errors: object, m: int) -> np.ndarray:
     return all_or_refuse("errors", array, good, f"every count must be a whole number from 0 to m = {m}").astype(np.intp)
 
 
+def check_kind(name: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:
+    """Refuse what is of another class; ``expected`` completes the sentence."""
+    if not isinstance(value, kind):
+        raise InputError(f"{name} is {reprlib.repr(value)}; it must be {expected}.")
+
+
 def check_number(name: str, value: object, good: Callable[[float], bool], expected: str) -> float:
     """A real number for which ``good`` holds; ``expected`` completes the sentence."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real) or not good(float(value)):
-        raise InputError(f"{name} is {value!r}; {expected}.")
-    return float(value)
+    # A whole number beyond all floats is larger than any limit.
+    with suppress(OverflowError):
+        if isinstance(value, numbers.Real) and not isinstance(value, bool) and good(float(value)):
+            return float(value)
+    raise InputError(f"{name} is {reprlib.repr(value)}; {expected}.")
 
 
 def check_whole(name: str, value: object, good: Callable[[int], bool], expected: str) -> int:
     """The same of a whole number."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not good(int(value)):
-        raise InputError(f"{name} is {value!r}; {expected}.")
+        raise InputError(f"{name} is {reprlib.repr(value)}; {expected}.")
     return int(value)
 
 
@@ -141,7 +149,8 @@ def _summing_to_one(name: str, array: np.ndarray) -> np.ndarray:
         total = math.fsum(array)
     if not abs(total - 1.0) <= SUM_TOLERANCE:
         raise InputError(f"{name} sums to {total:.12g}; it must sum to 1 (within {SUM_TOLERANCE:g}).")
-    return array if abs(total - 1.0) <= SUM_ROUNDING else array / total
+    # What rounding alone may do to a sum.
+    return array if abs(total - 1.0) <= 1e-14 else array / total
 
 
 def check_prior(prior: object, size: int) -> np.ndarray:
@@ -161,7 +170,7 @@ def check_posterior(posterior: object, size: int, name: str = "posterior") -> np
     return _summing_to_one(name, array)
 
 
-def check_share(name: str, value: object) -> float:
+def check_fraction(name: str, value: object) -> float:
     """A real number from 0 to 1."""
     return check_number(name, value, lambda x: 0.0 <= x <= 1.0, "it must be a number from 0 to 1")
 
@@ -195,7 +204,11 @@ def check_columns(source: object, columns: Sequence[Any], asked: Iterable[tuple[
         raise InputError(f"{source} has two columns {twice!r}; every column needs a name of its own.")
     for argument, name in asked:
         if name not in columns:
-            raise InputError(f"{argument} is {name!r}; the columns of {source} are {', '.join(map(str, columns))}.")
+            names = [str(column) for column in columns]
+            # Of more columns those with similar names are listed.
+            listed = names if len(names) <= 50 else get_close_matches(str(name), names, 5) or names[:5]
+            more = f", ... ({len(names)} in all)" if len(names) > len(listed) else ""
+            raise InputError(f"{argument} is {name!r}; the columns of {source} are {', '.join(listed)}{more}.")
 
 
 def check_jobs(name: str, value: object) -> int:
@@ -207,3 +220,13 @@ def check_count(name: str, value: object, least: int = 1, most: float = math.inf
     """A whole number from ``least`` to ``most``."""
     expected = f"of at least {least}" if most == math.inf else f"from {least} to {most}"
     return check_whole(name, value, lambda n: least <= n <= most, f"it must be a whole number {expected}")
+
+
+def check_final(name: str, thing: object, base: type) -> None:
+    """Refuse an object whose class derives from a final one: it would inherit what belongs to another formula."""
+    for parent in type(thing).__mro__[1:]:
+        if "__final__" in vars(parent):
+            raise InputError(
+                f"{name} is {thing!r}, whose class derives from {parent.__name__}, which is final; derive it from "
+                f"{base.__name__}."
+            )

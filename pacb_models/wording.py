@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
+import reprlib
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-
-#: A confidence closer to one than this is printed as a difference.
-CLOSEST = 1e-9
 
 
 def at_most(bound: float, digits: int = 4) -> str:
@@ -55,7 +53,8 @@ def confidence_text(delta: float, digits: int = 4) -> str:
     ('0.95', '0.9999996', '1 - 1e-30')
     """
     decimal = Decimal(repr(delta))
-    if delta < CLOSEST:
+    # A confidence closer to one than this is printed as a difference.
+    if delta < 1e-9:
         return f"1 - {delta_text(delta, digits)}"
     places = digits if delta > 0.5 else digits - 1 - decimal.adjusted()
     return _written(Context(prec=places, rounding=ROUND_FLOOR).subtract(Decimal(1), decimal))
@@ -104,6 +103,16 @@ def paragraphs(lines: Iterable[str], width: int = 80) -> str:
         for indent in ("", "    ")
     )
     return "\n".join((indented if line.startswith("  ") else plain).fill(line) for line in lines)
+
+
+def some_of(names: Sequence[object], most: int = 20) -> str:
+    """The first of some names, and how many more there are.
+
+    >>> some_of(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(reprlib.repr(name) for name in names[:most]) + more
 
 
 def _rounded(bound: float, context: Context) -> str:

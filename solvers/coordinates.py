@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from pacb_models.problem import Problem
+from pacb_models.direct import DirectProblem
+from pacb_models.problem import Problem, RiskAndSize
 from pacb_models.solving.judging import onto_simplex
 
-from .oracle import Oracle
+from .oracle import Oracle, is_steep
 
 
 class Coordinates:
@@ -98,11 +99,11 @@ def suitable_order(problem: Problem) -> float:
 
     Their slope is the excess at which :math:`\phi^{\alpha'}` has the slope :math:`q_i/p_i`. Where φ is nearly a square,
     it grows as that ratio's power :math:`1/(2\alpha'-1)`. A bound of another form is taken for a smooth function of the
-    weights, as that of order two.
+    weights, as that of order two, unless it is steep at weight zero.
     """
-    if problem.bound_at is None and problem.worst_case is None:
-        return 2.0
+    if not isinstance(problem, RiskAndSize | DirectProblem):
+        return 1.0 if is_steep(problem) else 2.0
     order = problem.order
-    if problem.worst_case is None or problem.distance_function.affine or order <= 1.0:
+    if isinstance(problem, RiskAndSize) or problem.distance_function.affine or order <= 1.0:
         return order
     return 1.0 + (order - 1.0) / (order + 1.0)

@@ -22,60 +22,94 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any, NamedTuple
-
-import numpy as np
+from dataclasses import dataclass
+from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from pacb_models.errors import InputError
 from pacb_models.problem import Problem
-from pacb_models.validation import check_count, check_positive, check_posterior
+from pacb_models.solution import Outcome
+from pacb_models.solver import Solver
+from pacb_models.validation import check_choice, check_count, check_positive, check_posterior
 
 from .starts import default_start, nearest
 
 
-class Options(NamedTuple):
-    """What a solver was asked, checked; the time begins to run."""
+@dataclass(kw_only=True)
+class Options:
+    """The options of a solver with their defaults: each solver's are a subclass, and its fields the only declaration.
 
-    start: np.ndarray
-    #: Whether the caller chose the start.
-    given: bool
-    starts: int
-    seed: int
-    tolerance: float
-    max_iterations: int
-    #: A reading of the monotonic clock; infinite without a limit.
-    deadline: float
-    trace: bool
+    A field whose type is a :data:`typing.Literal` takes no other value.
+    """
 
+    time_limit: float | None = None
 
-def check_options(
-    problem: Problem,
-    start: object = None,
-    starts: int = 1,
-    seed: int = 0,
-    tolerance: float = 1e-9,
-    max_iterations: int = 1,
-    time_limit: float | None = None,
-    trace: bool = False,
-) -> Options:
-    """The options of this module's text; a solver without one of them leaves it out."""
-    return Options(
-        default_start(problem) if start is None else nearest(problem, check_posterior(start, problem.size, "start")),
-        start is not None,
-        check_count("starts", starts),
-        check_count("seed", seed, least=0),
-        check_positive("tolerance", tolerance),
-        check_count("max_iterations", max_iterations),
-        deadline_after(time_limit),
-        bool(trace),
-    )
+    def checked(self, problem: Problem) -> Self:
+        """The same, once every value is known to be one; the time begins to run."""
+        #: A reading of the monotonic clock; infinite without a limit.
+        self.deadline = deadline_after(self.time_limit)
+        for name, kind in get_type_hints(type(self)).items():
+            if get_origin(kind) is Literal:
+                check_choice(name, getattr(self, name), get_args(kind))
+        return self
 
 
-def check_own(options: dict[str, Any] | None, whose: str) -> dict[str, Any]:
+@dataclass(kw_only=True)
+class FromStarts(Options):
+    """What a method that begins at a posterior, or at several, can be asked."""
+
+    start: Any = None
+    starts: int = 1
+    seed: int = 0
+    max_iterations: int = 3000
+
+    def checked(self, problem: Problem) -> Self:
+        #: Whether the caller chose the start.
+        self.given = self.start is not None
+        given = check_posterior(self.start, problem.size, "start") if self.given else None
+        self.start = default_start(problem) if given is None else nearest(problem, given)
+        check_count("starts", self.starts)
+        check_count("seed", self.seed, least=0)
+        check_count("max_iterations", self.max_iterations)
+        return super().checked(problem)
+
+
+@dataclass(kw_only=True)
+class Iterative(FromStarts):
+    """What a method that we iterate ourselves can be asked."""
+
+    tolerance: float = 1e-9
+    max_iterations: int = 1000
+    trace: bool = False
+
+    def checked(self, problem: Problem) -> Self:
+        check_positive("tolerance", self.tolerance)
+        return super().checked(problem)
+
+
+@dataclass(kw_only=True)
+class Software(Options):
     """The options of the underlying software, which go to it as they are."""
-    if options is not None and not isinstance(options, dict):
-        raise InputError(f"options is {options!r}; it must be a dict of {whose} options.")
-    return options or {}
+
+    options: dict[str, Any] | None = None
+
+    def checked(self, problem: Problem) -> Self:
+        if self.options is not None and not isinstance(self.options, dict):
+            raise InputError(f"options is {self.options!r}; it must be a dict of the software's own options.")
+        self.own: dict[str, Any] = self.options or {}
+        return super().checked(problem)
+
+
+class DeclaredSolver(Solver):
+    """A solver whose options are declared as a class."""
+
+    Options: type[Options]
+
+    def run(self, problem: Any, **given: Any) -> Outcome:
+        return self.run_with(problem, self.Options(**given).checked(problem))
+
+    def run_with(self, problem: Any, options: Any) -> Outcome:
+        """Minimise the bound, with options that are checked."""
+        raise NotImplementedError
 
 
 def deadline_after(time_limit: float | None) -> float:

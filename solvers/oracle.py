@@ -10,13 +10,17 @@ import numpy as np
 
 from pacb_models import optimality
 from pacb_models.constraints.posteriors import FEASIBLE
+from pacb_models.direct import DirectProblem
 from pacb_models.numerics.inner import dot
-from pacb_models.problem import Problem
+from pacb_models.problem import Problem, RiskAndSize
 from pacb_models.solution import Outcome, Trace
 from pacb_models.solving.judging import onto_simplex, supported_claim
 
-from .options import Options
+from .options import Iterative
 from .weights import without_negligible
+
+#: Shares of its prior weight at which a classifier's slope is looked at.
+TINY = (1e-2, 1e-5, 1e-8)
 
 
 class TimeUp(Exception):
@@ -31,7 +35,7 @@ class Oracle:
     a method stays on the simplex.
     """
 
-    def __init__(self, problem: Problem, options: Options | None = None):
+    def __init__(self, problem: Problem, options: Iterative | None = None):
         #: Which methods it has beside its bound is looked up where they are used.
         self.problem: Any = problem
         self.deadline = math.inf if options is None else options.deadline
@@ -50,11 +54,11 @@ class Oracle:
             raise TimeUp
         self.function_evaluations += 1
         problem = self.problem
-        if problem.worst_case is not None:
+        if isinstance(problem, DirectProblem):
             # The slopes come with the value.
             bound, risks = problem.worst_case(q)
             self._worst = q, risks
-        elif problem.bound_at is not None:
+        elif isinstance(problem, RiskAndSize):
             bound = problem.bound_at(problem.empirical_risk(q), problem.divergence_size(q))
         else:
             bound = float(problem.bound(q))
@@ -75,7 +79,7 @@ class Oracle:
         if self._known is not None and self._known[0] is q:
             return self._known[1]
         self.gradient_evaluations += 1
-        if self.problem.bound_at is not None:
+        if isinstance(self.problem, RiskAndSize):
             slopes = optimality.gradient(self.problem, q)
         elif self._worst is not None and self._worst[0] is q:
             slopes = self._worst[1]
@@ -128,5 +132,21 @@ class Oracle:
 
 
 def is_steep(problem: Problem) -> bool:
-    """True for bounds whose slopes are minus infinity at weight zero: those of the KL divergence."""
-    return problem.bound_at is not None and problem.divergence_function.steep
+    """True for bounds whose slopes are minus infinity at weight zero: those of the KL divergence.
+
+    A bound of another form is taken for one where the slope towards the last classifier, its weight made ever smaller,
+    falls as a logarithm does: by as much for each power of ten.
+    """
+    if isinstance(problem, RiskAndSize):
+        return bool(problem.divergence_function.steep)
+    if problem.kind != "own" or problem.size < 2:
+        return False
+    slopes = []
+    for weight in TINY:
+        q = problem.prior.copy()
+        q[-1] *= weight
+        q /= q.sum()
+        gradient = np.asarray(problem.gradient(q), dtype=np.float64)
+        slopes.append(gradient[-1] - gradient[0])
+    first, second = np.diff(slopes)
+    return bool(first < 0.0 and 0.5 < second / first < 2.0)

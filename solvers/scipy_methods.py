@@ -12,7 +12,7 @@ from pacb_models.numerics.inner import one_thread
 from pacb_models.solution import Outcome
 
 from .coordinates import Coordinates
-from .options import Options
+from .options import Iterative
 from .oracle import TimeUp
 
 
@@ -20,10 +20,10 @@ class _Stationary(Exception):
     """The point of an iteration is stationary to the tolerance."""
 
 
-def minimise(
+def by_scipy(
     coordinates: Coordinates,
     start: np.ndarray,
-    options: Options,
+    options: Iterative,
     method: str,
     settings: dict[str, Any],
     again: bool = False,

@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pacb_models.constraints.posteriors import KEPT
-from pacb_models.problem import Problem
+from pacb_models.problem import Problem, RiskAndSize
 from pacb_models.solution import LocalMinimum, Outcome
 from pacb_models.solving.judging import CLAIMS, OPTIMAL_RESIDUAL, onto_simplex
 
 if TYPE_CHECKING:
-    from .options import Options
+    from .options import FromStarts
 
 #: Concentrations of the Gibbs posteriors that are tried, in units of one over the spread of the risks.
 TILTS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 #: The prior's share in a start that has weights of zero and has to have none.
 INTERIOR = 1e-4
-#: Two points are the same when their posteriors differ by less than this in total variation.
-SAME_POINT = 1e-3
 
 
 class StationaryPoint(NamedTuple):
@@ -58,7 +56,7 @@ def default_start(problem: Problem) -> np.ndarray:
     """The prior, or what is nearest to it under the problem's constraints. Where the bound rounds to one there, and is
     flat, no method could leave it: then the best start."""
     first = nearest(problem, problem.prior)
-    flat = problem.bound_at is not None and problem.distance_function.below_one and problem.bound(first) >= 1.0
+    flat = isinstance(problem, RiskAndSize) and problem.distance_function.below_one and problem.bound(first) >= 1.0
     return best_start(problem) if flat else first
 
 
@@ -92,7 +90,7 @@ def tilted(problem: Problem, tilt: float, noise: np.ndarray | float = 1.0) -> np
     return mixed / mixed.sum()
 
 
-def from_all_starts(problem: Problem, options: Options, run: Callable[[np.ndarray], Outcome]) -> Outcome:
+def from_all_starts(problem: Problem, options: FromStarts, run: Callable[[np.ndarray], Outcome]) -> Outcome:
     """Run a method from every start, until the time is up, and report the best point and the other local minima.
 
     With several starts ``details`` lists ``bounds``, ``statuses`` and ``iterations`` of all of them, and
@@ -133,7 +131,8 @@ def distinct_points(problem: Problem, found: Sequence[np.ndarray | None]) -> tup
     posteriors = [q for weights in found if weights is not None and (q := onto_simplex(weights)[0]) is not None]
     groups: list[list[np.ndarray]] = []
     for q in sorted(posteriors, key=problem.bound):
-        same = [group for group in groups if 0.5 * np.abs(q - group[0]).sum() < SAME_POINT]
+        # Two points are the same when their posteriors differ by less than this in total variation.
+        same = [group for group in groups if 0.5 * np.abs(q - group[0]).sum() < 1e-3]
         if same:
             same[0].append(q)
         else:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from pacb_models.numerics.inner import dot
+from pacb_models.problem import RiskAndSize
 from pacb_models.solving.judging import onto_simplex
 
 #: Weights above this share of the prior are left alone, whatever their slope: a point that has not converged stays
@@ -25,15 +26,14 @@ def without_negligible(problem: Any, weights: np.ndarray) -> np.ndarray:
     """
     q, _ = onto_simplex(weights)
     # Under constraints the others could not take anything over without breaking rows or caps.
-    if q is None or problem.posteriors is not None or problem.bound_at is None:
+    if q is None or problem.posteriors is not None or not isinstance(problem, RiskAndSize):
         return weights
-    size = problem.divergence_size(q)
-    slopes = problem.slopes_at(problem.empirical_risk(q), size)
+    size, slopes = problem.size_and_slopes(q)
     if not np.isfinite([slopes.L, slopes.T]).all():
         return weights
-    divergence, by_risk = problem.divergence_function, slopes.L * problem.risks
-    mean = dot(q, by_risk + slopes.T * divergence.size_gradient(q, problem.prior, size))
-    at_zero = by_risk + slopes.T * divergence.size_gradient(np.zeros_like(q), problem.prior, size)
+    divergence, by_risk = problem.divergence_function, slopes.L * problem.risk_gradient(q)
+    mean = dot(q, by_risk + slopes.T * divergence.gradient(q, problem.prior, size))
+    at_zero = by_risk + slopes.T * divergence.gradient(np.zeros_like(q), problem.prior, size)
     dropped = (q > 0.0) & (q < NEGLIGIBLE * problem.prior) & (at_zero >= mean)
     if not dropped.any():
         return weights

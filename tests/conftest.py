@@ -42,6 +42,16 @@ if hasattr(providers, "_get_local_constants"):
     providers._get_local_constants = providers.Constants
 
 
+@pytest.fixture(autouse=True)
+def full_precision() -> Iterator[None]:
+    """Give every test a long double of full precision: the ASL library, loaded by a Pyomo model of a test or an
+    example, takes it away from the whole process."""
+    from pacb_models.solvers.nonlinear.native import float_environment_kept
+
+    with float_environment_kept():
+        yield
+
+
 @pytest.fixture(scope="session")
 def raw_files() -> Path | None:
     """The directory of the raw UCI files, where there is one: PACB_DATA, or ../shared/data beside the checkout."""

@@ -17,7 +17,7 @@ import psutil
 #: with it, and it with the tests.
 MOTHER = """
 import gc, json, os, signal, sys
-import sklearn.svm
+import dask, sklearn.svm
 from distributed.cli import dask_scheduler, dask_worker
 
 gc.freeze()
@@ -33,6 +33,7 @@ for line in sys.stdin:
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(variables)
+        dask.config.refresh()
         sys.path.insert(0, variables["PYTHONPATH"])
         sys.argv[1:] = arguments
         {"scheduler": dask_scheduler, "worker": dask_worker}[program].main()

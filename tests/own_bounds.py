@@ -32,32 +32,32 @@ class Relative(Distance):
 
 
 class Mixed(Divergence):
-    """D = Σ p (w² + w³)/2 ≥ Σ p w²; its budget is √D · c, χ²'s with a larger statistic."""
+    """T = Σ p (w² + w³)/2 ≥ Σ p w²; its budget is √T · c, χ²'s with a larger statistic."""
 
     name = "mixed"
     moments = "chi2"
     order = 2.0
 
-    def statistic(self, q, p):
+    def size(self, q, p):
         w = q / p
         return float(np.dot(p, 0.5 * (w**2 + w**3)))
 
-    def gradient(self, q, p):
+    def gradient(self, q, p, size):
         w = q / p
         return w + 1.5 * w**2
 
-    def curvature(self, q, p):
-        return (1.0 + 3.0 * q / p) / p
+    def curvature(self, q, p, size):
+        return (1.0 + 3.0 * q / p) / p, 0.0
 
-    def value(self, statistic):
-        return max(statistic - 1.0, 0.0)
+    def value(self, size):
+        return max(size - 1.0, 0.0)
 
     def coefficient(self, constant, log_constant, delta):
         return math.sqrt(constant / delta)
 
-    def budget(self, statistic, coefficient, exponent):
-        value = coefficient * statistic**0.5
-        return Budget(value, 0.5 * value / statistic, -0.25 * value / statistic**2)
+    def budget(self, size, coefficient, exponent):
+        value = coefficient * size**0.5
+        return Budget(value, 0.5 * value / size, -0.25 * value / size**2)
 
     def slope_inverse(self, slope):
         return (np.sqrt(1.0 + 6.0 * np.maximum(slope, 0.0)) - 1.0) / 3.0
@@ -65,3 +65,32 @@ class Mixed(Divergence):
     def express(self, algebra, ratios):
         D = algebra.lift("D", algebra.mean(0.5 * ratios**2 + 0.5 * ratios**3))
         return algebra.coefficient * algebra.sqrt(D)
+
+
+class TangentChiSquared(Divergence):
+    """χ² as Σ q²/p with the budget c (X + 1)/2, which is at least c √X; without an expression of it."""
+
+    name = "tangent-chi2"
+    moments = "chi2"
+    order = 2.0
+
+    def size(self, q, p):
+        return float(np.dot(q, q / p))
+
+    def gradient(self, q, p, size):
+        return 2.0 * q / p
+
+    def curvature(self, q, p, size):
+        return 2.0 / p, 0.0
+
+    def value(self, size):
+        return max(size - 1.0, 0.0)
+
+    def coefficient(self, constant, log_constant, delta):
+        return math.sqrt(constant / delta)
+
+    def budget(self, size, coefficient, exponent):
+        return Budget(0.5 * coefficient * (size + 1.0), 0.5 * coefficient, 0.0)
+
+    def slope_inverse(self, slope):
+        return 0.5 * np.maximum(slope, 0.0)

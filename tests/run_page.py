@@ -8,6 +8,8 @@ Blocks are run in the page's order, in one process and in one directory:
 * ``sh``: commands whose output is not shown.
 * ``text``: output (see above), or a sketch that is not run.
 
+Pages that change the tree are for ``tests/test_recipes.py``.
+
 In shown output, a line ``...`` stands for any number of lines, and figures that differ from run to run or between
 processors (seconds, iterations, residuals, zero or tiny) stand for any such figure. Commands of ``make`` are looked
 up, not run, and those of :data:`TOO_LONG` only parsed. Blocks that load a data set are not run without ``PACB_DATA``,

@@ -1,9 +1,10 @@
-"""Set-up asks before it uses sudo, and does without where nobody can answer."""
+"""Set-up asks before it uses sudo, lets root stop it, and does without where nobody can answer."""
 
 from __future__ import annotations
 
 import os
 import pty
+import signal
 import subprocess
 import sys
 import tempfile
@@ -81,3 +82,43 @@ def test_with_a_yes_sudo_is_used(folder):
     said, called = install(folder, "y")
     assert "missing" not in said and said.count("[y/N]") == 1
     assert [line.split()[0] for line in called.splitlines()] == ["sudo", "sudo"] and "libamplsolver-dev" in called
+
+
+#: As root, or as if: the programs that are called are those of the test.
+AS_ROOT = """
+import os, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+import debian
+from steps import Log, StepFailed
+os.geteuid = lambda: 0
+debian.GRACE = float(sys.argv[2])
+try:
+    debian.install(["libamplsolver-dev"], Log(Path("log")))
+except StepFailed as reason:
+    print(f"missing: {reason}")
+"""
+
+
+@pytest.mark.parametrize(("terminal", "grace", "stopped"), [(True, 0.2, False), (True, 600, True), (False, 600, False)])
+def test_root_is_told_what_is_installed_and_can_stop_it(folder, terminal, grace, stopped):
+    """And nobody waits where nobody looks."""
+    (folder / "apt-get").write_text('#!/bin/sh\necho "$@" >> called\n')
+    (folder / "apt-get").chmod(0o755)
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", AS_ROOT, str(TOOLS), str(grace)],
+        cwd=folder,
+        env={"PATH": f"{folder}:/usr/bin:/bin"},
+        stdin=theirs if terminal else subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    if terminal:
+        assert process.stdout.readline().startswith("set-up: apt-get installs libamplsolver-dev in ")
+    if stopped:
+        process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=60)[0]
+    os.close(ours), os.close(theirs)
+    assert ("missing: no libamplsolver-dev; get it as root" in said) == stopped
+    assert (folder / "called").exists() != stopped

@@ -17,6 +17,8 @@ import pytest
 
 import pacb_models
 
+from .benchmarks.browser import Browser, executable
+
 # A page runs dozens of commands, one after the other.
 pytestmark = [pytest.mark.outside, pytest.mark.timeout(300)]
 
@@ -50,7 +52,11 @@ def run_page(raw_files, tmp_path_factory):
         yield run
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if "```" in page.read_text()], ids=name_of)
+#: Its commands are run in a changed copy of the tree, by tests/test_recipes.py.
+RECIPES = ROOT / "docs" / "recipes.md"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "```" in page.read_text() and page != RECIPES], ids=name_of)
 def test_code_of_the_page_runs(page, tmp_path, run_page, without_raw_files):
     status, printed = run_page(page, tmp_path)
     assert status == 0, printed
@@ -83,7 +89,7 @@ def test_the_solver_of_the_page_can_be_installed(tmp_path):
     package, site = tmp_path / "package", tmp_path / "site"
     package.mkdir()
     shown = re.findall(
-        r'^```\w+ title="([^"]+)"\n(.*?)^```$', (ROOT / "docs" / "extending.md").read_text(), re.M | re.S
+        r'^```\w+ title="([^"]+)"\n(.*?)^```$', (ROOT / "docs" / "your-solver.md").read_text(), re.M | re.S
     )
     for name in ("conditional.py", "pyproject.toml"):
         (package / name).write_text(next(text for title, text in shown if title == name))
@@ -140,6 +146,8 @@ def test_links_lead_somewhere(page):
             assert link.startswith("https://"), f"{link} is no https address"
             continue
         path, _, anchor = unquote(link).partition("#")
+        # Two pages come from the root of the checkout (docs/hooks.py).
+        path = {"contributing.md": "../CONTRIBUTING.md", "changelog.md": "../CHANGELOG.md"}.get(path, path)
         target = page.parent / path if path else page
         assert target.exists(), f"{link} leads nowhere"
         assert not anchor or anchor in anchors(target), f"{link}: the page has no such heading"
@@ -175,23 +183,53 @@ def anchors(page: Path) -> set[str]:
     return {slugify(heading, "-") for heading in _HEADING.findall(_FENCED.sub("", page.read_text()))}
 
 
-def test_the_site_builds_without_warning(tmp_path):
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site as a fork builds it that has filled in its addresses."""
+    folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path / "site"],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
         cwd=ROOT,
+        env={**os.environ, "SITE_URL": "https://example.org/docs/", "REPO_URL": "https://example.org/code"},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    home = (tmp_path / "site" / "index.html").read_text()
+    return folder
+
+
+def test_the_site_builds_without_warning(site):
+    home = (site / "index.html").read_text()
+    assert "data-md-component=source" not in home.replace('"', ""), "the theme asks GitHub how many stars there are"
     assert not re.findall(r'(?:src|href)="(https?://[^"]*\.(?:js|css|woff2?)[^"]*)', home), "a page fetches something"
-    references = [page.read_text() for page in (tmp_path / "site" / "api").glob("*/index.html")]
+    for said in (f"pacb-models {pacb_models.__version__}", "https://example.org/docs/", "https://example.org/code"):
+        assert said in home
+    references = [page.read_text() for page in (site / "api").glob("*.html")]
     assert any("<math" in page for page in references)
-    for page in (tmp_path / "site").rglob("*.html"):
+    for page in site.rglob("*.html"):
         wrong = [formula for formula in re.findall(r"<math.*?</math>", page.read_text()) if "\\" in formula]
-        assert not wrong, f"{page.parent.name}: a command that MathML does not know: {wrong[0]}"
-    problems = (tmp_path / "site" / "api" / "problems" / "index.html").read_text()
+        assert not wrong, f"{page.stem}: a command that MathML does not know: {wrong[0]}"
+    problems = (site / "api" / "problems.html").read_text()
     for name in ("bound", "gradient", "kkt_residual", "replace", "from_counts", "merged", "pyomo_model"):
         assert f'id="pacb_models.BoundProblem.{name}"' in problems, name
     for page in references:
         assert not re.search(r":(math|class|func|meth|mod|data):|\.\. math::|arithmatex", page)
+
+
+def test_the_site_opens_from_files(site, tmp_path):
+    """Every link of a page leads to a file, and the search finds without a server."""
+    if executable() is None:
+        pytest.skip("no Chromium on PATH; Debian: apt-get install chromium")
+    with Browser(executable(), tmp_path / "profile") as browser:
+        browser.open(site / "index.html")
+        links = browser.evaluate("[...document.links].map(link => link.href.split('#')[0])")
+        for link in {unquote(link) for link in links if link.startswith("file:")}:
+            assert Path(link.removeprefix("file://")).is_file(), link
+        browser.evaluate(
+            "(() => { const field = document.querySelector('.md-search__input'); field.focus();"
+            "field.value = 'Clopper Pearson'; field.dispatchEvent(new KeyboardEvent('keyup')) })()"
+        )
+        found = "[...document.querySelectorAll('.md-search-result__link')].map(link => link.pathname)"
+        waited = "new Promise(done => { const ask = () => (%s).length ? done(%s) : setTimeout(ask, 50); ask() })"
+        assert str(site / "certificates.html") in browser.evaluate(waited % (found, found))
+        assert not browser.problems

@@ -87,6 +87,21 @@ def test_compare_divergences(run, tmp_path, own):
     assert ("3 classifiers on 300 examples" in printed) == own
 
 
+def test_the_bound_in_your_own_model(run):
+    rows = [line.rsplit(maxsplit=2) for line in run("bound_in_your_own_model.py").splitlines()]
+    assert len(rows) == 7
+    for name, own, other in rows:
+        # SCIP's rows hold to 1e-6.
+        assert float(own) == pytest.approx(float(other), abs=3e-6), name
+
+
+def test_one_theorem(run, tmp_path):
+    """Few lines prove little, more of them nearly the minimum, and the picture is written."""
+    few, many, best = (float(line.split()[-1]) for line in run("one_theorem.py").splitlines())
+    assert few < many <= best < many + 2e-3
+    assert (tmp_path / "one-theorem.svg").stat().st_size > 10_000
+
+
 def shown(path, namespace):
     """What a notebook would show: the value of the last expression of each cell, run in turn."""
     for cell in json.loads(path.read_text())["cells"]:

@@ -115,13 +115,19 @@ def test_doctor(installed):
 def test_embedded_tables(installed):
     code = (
         "from pacb_models.benchmarks.problems.risks import available, load_risk_table\n"
-        "from pacb_models.benchmarks.paper.printed import printed\n"
+        "from pacb_models.benchmarks.paper.cells import printed\n"
         "print(len(available()), len(load_risk_table('wdbc')), len(printed('bounds')) > 0)"
     )
     assert run(installed, "-c", code, cwd=installed.parents[2]) == "10 1990 True\n"
 
 
-@pytest.mark.parametrize("example", sorted(path.name for path in (ROOT / "examples").glob("*.py")))
+# Ipopt reaches Pyomo's models through a library that set-up builds; a wheel does not bring it. tests/test_examples.py
+# runs that example.
+NEEDS_SET_UP = {"bound_in_your_own_model.py"}
+EXAMPLES = sorted({path.name for path in (ROOT / "examples").glob("*.py")} - NEEDS_SET_UP)
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
 def test_examples(installed, example):
     folder = installed.parents[2]
     assert run(installed, folder / "examples" / example, cwd=folder)

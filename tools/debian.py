@@ -1,4 +1,6 @@
-"""Debian packages, installed by apt when they are missing: by root, or through sudo where somebody says yes to it."""
+"""Debian packages, installed by apt when they are missing: by root, unless somebody at the terminal says no in ten
+seconds, or through sudo where somebody says yes to it.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +8,15 @@ import os
 import shutil
 import sys
 import sysconfig
+import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 from steps import Log, StepFailed
+
+#: Seconds in which somebody at a terminal can keep root from installing.
+GRACE = 10.0
 
 
 @cache
@@ -39,6 +45,12 @@ def install(packages: list[str], log: Log) -> None:
     prefix = administrator()
     if prefix is None:
         raise StepFailed(f"no {names}; {by_hand}")
+    if not prefix and sys.stdin.isatty():
+        try:
+            print(f"set-up: apt-get installs {names} in {GRACE:g} seconds; Ctrl-C goes on without.", flush=True)
+            time.sleep(GRACE)
+        except KeyboardInterrupt:
+            raise StepFailed(f"no {names}; {by_hand}") from None
     apt = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300"]
     command = [*apt, "install", "-y", "--no-install-recommends", *packages]
     with log.step(f"Debian packages {names}"):

@@ -1,4 +1,4 @@
-"""How the collections were made: ``python tools/freeze_hard.py FILE.csv``, with ``hard.csv`` or ``constrained.csv``.
+"""How the collections were made: ``python tools/freeze_hard.py FILE.csv``, with ``hard``, ``constrained`` or ``gaps``.
 
 Every family is given parameters from easy to hard, for several bounds and sizes. Two-minima instances are tuned: δ is
 moved until the two minima differ by a given amount, from 10⁻² down to 10⁻⁶. Each optimum is certified by the exact
@@ -14,12 +14,12 @@ import json
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from itertools import cycle, pairwise, product
+from itertools import count, cycle, pairwise, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pacb_models import BoundProblem, InputError, Solution, solve
-from pacb_models.benchmarks.problems.families.collection import COLUMNS, CONSTRAINED, HARD, digest
+from pacb_models.benchmarks.problems.families.collection import COLUMNS, CONSTRAINED, GAPS, HARD, digest
 from pacb_models.benchmarks.problems.families.draws import Draws
 from pacb_models.benchmarks.problems.families.generators import FAMILIES
 from pacb_models.files import write_atomically
@@ -114,7 +114,7 @@ def tuned() -> Iterator[Specification]:
         target = next(signs) * next(narrow if kind.divergence == "kl" else gaps)
         while True:
             arguments = {"seed": seed, **_random_one_good(draws, kind)}
-            delta = _tune(kind, arguments, target)
+            delta = _tune("one-good", kind, arguments, target)
             if delta is not None:
                 break
         yield "one-good", kind, {**arguments, "delta": delta}
@@ -138,9 +138,9 @@ def _random_one_good(draws: Draws, kind: Kind) -> dict[str, Any]:
     return {"count": count, "m": m, "good": good, "poor": poor, "spread": spread, "prior": prior}
 
 
-def _tune(kind: Kind, arguments: dict[str, Any], target: float) -> float | None:
+def _tune(family: str, kind: Kind, arguments: dict[str, Any], target: float) -> float | None:
     """The δ, to twelve digits, where the bound of the minimum of least risk less that of the other is ``target``."""
-    problem = FAMILIES["one-good"](**arguments, **kind.arguments)
+    problem = FAMILIES[family](**arguments, **kind.arguments)
 
     def excess(log_delta: float) -> float | None:
         difference = _two_minima(solve(problem.replace(delta=math.exp(log_delta)), "frontier"))
@@ -309,10 +309,55 @@ def hard() -> Iterator[Specification]:
     yield from (*tuned(), *staircases(), *found(), *specifications())
 
 
+#: How many kinds meet every gap, for each number of classifiers.
+RIVALS = {10: 5, 100: 6, 1000: 6, 10_000: 6, 100_000: 2}
+APART = (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
+
+
+def gaps() -> Iterator[Specification]:
+    """Two minima that are 10⁻² to 10⁻⁷ apart; the one of smaller risk is ahead two times out of three. First groups of
+    nearly equal risks, then 300 classifiers whose risks differ much."""
+    yield from _apart(RIVALS, _Pick(Draws(40)), first=1, narrow=50)
+    yield from _apart({300: 3}, _Pick(Draws(41)), first=151, narrow=6)
+
+
+def _apart(numbers: dict[int, int], pick: _Pick, first: int, narrow: int) -> Iterator[Specification]:
+    """So many kinds for each size and gap; risks of poor classifiers differ by up to one part in ``narrow`` of m."""
+    kinds, signs, seeds = cycle((*CHI2[1:], *RENYI, *KL[:3])), cycle((-1.0, -1.0, 1.0)), count(first)
+    for size, gap in product(numbers, APART):
+        for _ in range(numbers[size]):
+            yield _first_rivals(kinds, pick, next(seeds), size, narrow, next(signs) * gap)
+
+
+def _first_rivals(
+    kinds: Iterator[Kind], pick: _Pick, seed: int, size: int, narrow: int, target: float
+) -> Specification:
+    """The first draw whose minima can be that far apart; after twelve draws the next kind is tried."""
+    while True:
+        kind = next(kinds)
+        for _ in range(12):
+            m = pick.one(40, 100, 200, 500, 1000, 2000)
+            good = pick.between(0, m // 10)
+            arguments = {
+                "seed": seed,
+                "count": size,
+                "m": m,
+                "goods": max(size // pick.one(10, 30, 100, 300, 1000), 1),
+                "good": good,
+                "poor": pick.between(good + m // 8 + 1, 2 * m // 3),
+                "spread": pick.between(0, m // narrow),
+                "prior": pick.one("uniform", "random") if size < 10_000 else "uniform",
+            }
+            if arguments["spread"] < arguments["poor"]:
+                delta = _tune("rivals", kind, arguments, target)
+                if delta is not None:
+                    return "rivals", kind, {**arguments, "delta": delta}
+
+
 def lines(collection: str) -> Iterator[dict[str, Any]]:
     """A whole collection."""
     numbers: dict[str, int] = {}
-    for family, kind, arguments in {HARD: hard, CONSTRAINED: constrained}[collection]():
+    for family, kind, arguments in {HARD: hard, CONSTRAINED: constrained, GAPS: gaps}[collection]():
         numbers[family] = numbers.get(family, 0) + 1
         yield frozen_line(family, kind, arguments, numbers[family])
 

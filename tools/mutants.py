@@ -1,10 +1,10 @@
-"""Mutation testing of the formulas: change one operator or number at a time, and see whether the tests notice.
+"""Mutation testing of what is trusted: change one operator or number at a time, and see whether the tests notice.
 
-    python tools/mutants.py [--sample 15] [--seed 0] [--only binary_kl ...] [--out build/mutants]
+    python tools/mutants.py [--sample 15] [--seed 0] [--only distances ...] [--out build/mutants]
 
 Cosmic Ray makes the mutants; a random sample of each part is tried, in a copy of the checkout, with the tests of that
-part. Survivors are printed with their difference and written to a file: each asks for a test, or for a word why it
-changes nothing.
+part: of the test folder that mirrors its own, those that are called after it and those that import it. Survivors are
+printed with their difference and written to a file: each asks for a test, or for a word why it changes nothing.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import re
 import shlex
 import shutil
 import subprocess
@@ -19,22 +20,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from namespace import ROOT, link_namespace
+from namespace import MAPPED, ROOT, link_namespace
 
-#: Part -> (file or folder that is changed, tests that must notice).
-PARTS = {
-    "problem": ("pacb_models/problem.py", ["pacb_models/test_problem.py", "pacb_models/test_optimality.py"]),
-    "distances": ("pacb_models/distances.py", ["pacb_models/test_distances.py", "pacb_models/test_optimality.py"]),
-    "divergences": (
-        "pacb_models/divergences.py",
-        ["pacb_models/test_divergences.py", "pacb_models/test_opt*.py"],
-    ),
-    "binary_kl": ("pacb_models/binary_kl.py", ["pacb_models/test_binary_kl.py"]),
-    "constants": ("pacb_models/constants", ["pacb_models/test_constants*.py"]),
-    "optimality": ("pacb_models/optimality.py", ["pacb_models/test_optimality.py"]),
-    "certificates": ("pacb_models/certificates", ["pacb_models/test_certificates*.py"]),
-    "frontier": ("solvers/exact/frontier", ["solvers/test_frontier.py", "pacb_models/test_many.py"]),
-}
+#: The parts that a claim or a certificate rests on: modules or folders, wherever they are.
+TRUSTED = (
+    *("problem", "optimality", "constants", "distances", "divergences", "numerics", "constraints", "certificates"),
+    *("proofs", "exact"),
+)
 #: Operators whose mutants say nothing: `|` stands in annotations only, which are never evaluated.
 MEANINGLESS = ("core/ReplaceBinaryOperator_BitOr", "core/RemoveDecorator")
 #: Seconds after which a mutant counts as noticed: it made something run for ever.
@@ -47,7 +39,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sample", type=int, default=15, help="mutants tried of each part (default 15)")
     parser.add_argument("--seed", type=int, default=0, help="which ones")
-    parser.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS), help="parts to try (default all)")
+    present = [part for part in TRUSTED if target(part)]
+    parser.add_argument("--only", nargs="+", choices=present, default=present, help="parts to try (default all)")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "mutants", help="folder for the survivors")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
@@ -66,6 +59,26 @@ def main() -> int:
     return 0
 
 
+def target(part: str, root: Path = ROOT) -> Path | None:
+    """The module or folder of that name, the one nearest to the top where there are several; None without one."""
+    folders = [root / "pacb_models", *(root / name for name in MAPPED)]
+    found = [path for folder in folders for name in (part, f"{part}.py") for path in folder.rglob(name)]
+    return min(found, key=lambda path: (len(path.parts), str(path)), default=None)
+
+
+def tests_of(part: str, root: Path = ROOT) -> list[Path]:
+    """Of the folder that mirrors a part's own, the test files that are called after it, and those that import it."""
+    place = target(part, root)
+    if place is None:
+        return []
+    # setup.cfg maps the other folders into the package.
+    folder, *inner = place.relative_to(root).with_suffix("").parts
+    words = inner if folder == "pacb_models" else [folder, *inner]
+    imports = re.compile(rf"^\s*(?:from|import) pacb_models\.{re.escape('.'.join(words))}\b", re.MULTILINE)
+    every = sorted((root / "tests" / folder).glob("test_*.py"))
+    return [path for path in every if path.stem.startswith(f"test_{part}") or imports.search(path.read_text())]
+
+
 def try_part(part: str, copy: Path, sample: int, seed: int) -> tuple[int, list[str], int]:
     """How many mutants of a part were tried, the survivors' differences, and how many there are."""
     from cosmic_ray.commands import execute
@@ -73,13 +86,14 @@ def try_part(part: str, copy: Path, sample: int, seed: int) -> tuple[int, list[s
     from cosmic_ray.work_db import WorkDB, use_db
     from cosmic_ray.work_item import WorkerOutcome, WorkResult
 
-    target, tests = PARTS[part]
+    place, tests = target(part, copy), tests_of(part, copy)
+    assert place is not None and tests, part
     session, config_file = copy / f"{part}.sqlite", copy / f"{part}.toml"
-    test_files = [str(path) for pattern in tests for path in sorted((copy / "tests").glob(pattern))]
     # -P: the copy's own folders are found through the links only, so that solvers and benchmarks are the copy's too.
-    command = [sys.executable, "-P", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *test_files]
+    quick = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not outside and not long"]
+    command = [sys.executable, "-P", "-m", "pytest", *quick, *map(str, tests)]
     config_file.write_text(
-        f'[cosmic-ray]\nmodule-path = "{target}"\ntimeout = {TIMEOUT}\nexcluded-modules = []\n'
+        f'[cosmic-ray]\nmodule-path = "{place.relative_to(copy)}"\ntimeout = {TIMEOUT}\nexcluded-modules = []\n'
         f'test-command = "{shlex.join(command)}"\n[cosmic-ray.distributor]\nname = "local"\n'
     )
     os.chdir(copy)

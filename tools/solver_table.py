@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from pacb_models.benchmarks import verdict
+from pacb_models.benchmarks.harness.results import load_results
 from pacb_models.benchmarks.problems.families import FAMILIES
 from pacb_models.benchmarks.report.details import milliseconds
 from pacb_models.benchmarks.report.tables import pipes
+from pacb_models.benchmarks.verdict import Judged
 
 ROOT = Path(__file__).resolve().parent.parent
 MARKS = re.compile(r"(<!-- solvers -->\n).*?(<!-- end of solvers -->)", re.DOTALL)
@@ -42,9 +43,8 @@ METHODS = {
 
 def solver_table(results: pd.DataFrame) -> str:
     """The rows of the hard collection as a Markdown table, one line for each solver."""
-    hard = results[results["dataset"].isin(FAMILIES)].assign(machine="")
-    runs = verdict.judged(hard)
-    lines = verdict.by_solver(verdict.comparable(verdict.condensed(runs))).set_index("method")
+    hard = results[results["family"].isin(FAMILIES)].assign(machine="")
+    lines = Judged(hard).by_solver.set_index("method")
     rows = [
         pipes([f"`{name}`", *METHODS[name], f"{line.found:.0f}/{line.runs:.0f}", milliseconds(line["median"])])
         for name, line in sorted(lines.iterrows(), key=lambda item: list(METHODS).index(item[0]))
@@ -54,6 +54,6 @@ def solver_table(results: pd.DataFrame) -> str:
 
 
 if __name__ == "__main__":
-    table = solver_table(pd.read_parquet(ROOT / "docs" / "field" / "results.parquet"))
+    table = solver_table(load_results(ROOT / "docs" / "field"))
     readme = ROOT / "README.md"
     readme.write_text(MARKS.sub(rf"\g<1>\n{table}\n\g<2>", readme.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,15 +1,20 @@
 """Our problems for benchopt: ``benchopt run benchmarks/benchopt -d "uci[H=50]" -o "PAC-Bayes bound[distance=kl]"``.
 
 The objective is the bound, recomputed from the posterior as everywhere in this package; beside it benchopt records the
-gap to the certified optimum, the KKT residual and the support.
+certified optimum f*, the file that proves it (see ``pacb verify``), the gap to it, the KKT residual and the support.
 """
 
 import math
+from pathlib import Path
 
 import numpy as np
 from benchopt import BaseObjective
 
 import pacb_models as pm
+from pacb_models.proofs import files
+
+#: Where the proofs go: beside benchopt's own results.
+PROOFS = Path(__file__).resolve().parent / "outputs" / "proofs"
 
 
 class Objective(BaseObjective):
@@ -41,6 +46,10 @@ class Objective(BaseObjective):
         )
         best = pm.solve(self.problem)
         self.optimum = best.bound if best.is_global else math.nan
+        record = files.to_record(self.problem, best.proof, best)
+        PROOFS.mkdir(parents=True, exist_ok=True)
+        self.proof = PROOFS / f"{record['problem_digest'][:16]}.proof.json"
+        files.save(self.proof, record)
 
     def get_objective(self):
         """What a solver is given."""
@@ -48,10 +57,12 @@ class Objective(BaseObjective):
 
     def evaluate_result(self, posterior):
         """The bound and what else there is to say of a posterior; infinite where there is none."""
+        known = {"optimum": self.optimum, "proof": str(self.proof)}
         if posterior is None:
-            return {"value": math.inf, "gap": math.inf, "kkt_residual": math.inf, "support_size": 0}
+            return {"value": math.inf, "gap": math.inf, "kkt_residual": math.inf, "support_size": 0, **known}
         bound = self.problem.bound(posterior)
         return {
+            **known,
             "value": bound,
             "gap": bound - self.optimum,
             "kkt_residual": self.problem.kkt_residual(posterior),

@@ -6,7 +6,6 @@ import argparse
 import math
 import re
 import reprlib
-import shlex
 import sys
 from collections.abc import Callable
 from datetime import datetime
@@ -14,22 +13,25 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pacb_models.commands.constraint_arguments import CONSTRAINTS, add_constraint_arguments, constraints_from
 from pacb_models.commands.program import (
     DONE,
     FAILED,
     SOLVER_FILE,
     add_command,
+    kept_in,
     named_solvers,
     parse_options,
     refuse_ignored,
 )
 from pacb_models.errors import InputError
 
-from ..progress import Show, shown
+from ..progress import Show, progress_shown
 
 # The runner and the suites are imported where they are used: ``pacb --help`` must not wait for NumPy.
 if TYPE_CHECKING:
-    from ..harness.runner import Progress
+    from ..harness.measurement import Measurement
+    from ..harness.runner import OnRow
     from ..harness.suites import Suite
 
 
@@ -46,6 +48,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "  pacb bench --suite paper --jobs 2 --out results/paper\n"
         "  pacb bench --out results/paper --suite paper --resume\n"
         "  pacb bench --risks mine.csv --m 500      your own risk file\n"
+        "  pacb bench --risks mine.csv --m 500 --at-most latency=25 --support-at-most 5\n"
+        "  pacb bench --risks models/one-good-01.json   a problem that 'pacb export' wrote\n"
         "  pacb bench --solvers mine.py:SOLVER,frontier,ipopt,ccp   your own solver\n"
         "  pacb bench --solvers ipopt,ccp --option starts=5         an option of solvers\n"
         "  pacb bench --solvers nl:ipopt,frontier   any program that reads .nl files, as AMPL's solvers do\n"
@@ -58,13 +62,15 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     # In the place of the method: argparse asks for the help when it is wanted, and not before.
     vars(parser)["format_help"] = partial(_with_suites, parser.format_help)
     _add_options(parser)
+    add_constraint_arguments(parser)
     return parser
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--suite", default="quick", help="one of those listed below")
-    add("--risks", nargs="+", metavar="FILE", help="risk files to use instead of a suite (with --m)")
+    text = "risk files (with --m), or problems as JSON that 'pacb export' wrote, instead of a suite"
+    add("--risks", nargs="+", metavar="FILE", help=text)
     add("--m", type=int, help="sample size of the risk files")
     add("--delta", type=float, default=0.05, help="confidence parameter for the risk files")
     add("--distance", action="append", help="distance for the risk files; repeatable, all three by default")
@@ -101,6 +107,7 @@ _MEMORY_HELP = (
 
 #: What describes a user's risk files.
 _BOUND = ("delta", "divergence", "order", "constant")
+_OF_RISKS = ("m", "distance", *_BOUND, *CONSTRAINTS)
 
 #: What shows results without measuring any, and the options that each of them takes.
 _MODES = {"compare": (), "merge": ("out", "page", "files", "no_report"), "report": ("page", "files")}
@@ -119,7 +126,7 @@ def run(options: argparse.Namespace) -> int:
     if options.page is not None and not options.page.endswith(".md"):
         raise InputError(f"--page is {options.page!r}; it must end in '.md'.")
     if (options.page is not None or options.files) and options.no_report:
-        raise InputError("--page and --files are forms of the report; they do not go with --no-report.")
+        raise InputError("--page and --files are forms of the report; they cannot be used with --no-report.")
     if options.page is not None:
         from ..report.page import figures_shown_by
 
@@ -128,7 +135,7 @@ def run(options: argparse.Namespace) -> int:
     if mode is None:
         return _measure(options)
     others = set(vars(options)) - {mode, *_MODES[mode]}
-    refuse_ignored(options, others, f"does not go with --{mode}, which measures nothing")
+    refuse_ignored(options, others, f"cannot be used with --{mode}, which measures nothing")
     if options.compare:
         from ..harness import compare
 
@@ -145,51 +152,27 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _measure(options: argparse.Namespace) -> int:
-    from pacb_models.errors import RunStopped
-
     from ..harness.runner import run_suite
 
     chosen = _suite(options)
     memory_limit = _memory_limit(options.memory_limit)
     directory = _directory(options, chosen)
     print(f"{chosen.name}: {chosen.description}; {len(chosen.cells)} cells into {directory}", file=sys.stderr)
-    try:
-        with shown() as show:
-            run_suite(
-                chosen,
-                directory,
-                jobs=options.jobs,
-                dask=options.dask,
-                resume=options.resume,
-                retry_failed=options.retry_failed,
-                time_limit=options.time_limit,
-                memory_limit=memory_limit,
-                repeats=options.repeat,
-                progress=_counting(show),
-                tell=lambda words: print(f"pacb bench: {words}", file=sys.stderr, flush=True),
-            )
-    except (KeyboardInterrupt, RunStopped) as reason:
-        interrupted = isinstance(reason, KeyboardInterrupt)
-        cause = "\ninterrupted" if interrupted else f"pacb bench: {reason}"
-        again = _again(options, directory)
-        print(f"{cause}; what was measured is in {directory}. To go on: {again}", file=sys.stderr)
-        return 130 if interrupted else FAILED
+    with kept_in(directory if options.out else f"--out {directory}"), progress_shown() as show:
+        run_suite(
+            chosen,
+            directory,
+            jobs=options.jobs,
+            dask=options.dask,
+            resume=options.resume,
+            retry_failed=options.retry_failed,
+            time_limit=options.time_limit,
+            memory_limit=memory_limit,
+            repeats=options.repeat,
+            progress=_counting(show),
+            tell=lambda words: print(f"pacb bench: {words}", file=sys.stderr, flush=True),
+        )
     return _summarise(directory, options)
-
-
-def _again(options: argparse.Namespace, directory: Path) -> str:
-    """The command that goes on with a run that was stopped."""
-    words = ["pacb", "bench"]
-    if options.risks:
-        words += ["--risks", *options.risks]
-    for action in options.parser._actions:
-        value = getattr(options, action.dest, action.default)
-        if value == action.default or action.dest in ("risks", "out", "resume", "retry_failed"):
-            continue
-        # With an equals sign, a value may begin with a hyphen.
-        values = value if isinstance(value, list) else [value]
-        words += [action.option_strings[0] if each is True else f"{action.option_strings[0]}={each}" for each in values]
-    return shlex.join([*words, f"--out={directory}", "--resume"])
 
 
 def _memory_limit(text: str | None) -> int | None:
@@ -206,21 +189,20 @@ def _memory_limit(text: str | None) -> int | None:
 
 
 def _summarise(directory: Path, options: argparse.Namespace) -> int:
-    """Write the report, print the summary; a contradiction among the results is a failure."""
-    from .. import verdict
-    from ..harness.results import load_results
+    """Write the report, print the summary; 1 for a contradiction among the results, or no success at all."""
+    from ..harness.results import judged_results
     from ..report import terminal, write_report
 
-    report = None if options.no_report else write_report(directory, page=options.page, files=options.files)
-    runs = verdict.judged(load_results(directory))
-    print(terminal.text(runs))
+    judged = judged_results(directory)
+    report = None if options.no_report else write_report(directory, options.page, options.files, judged)
+    print(terminal.text(judged))
     if report is not None:
         print(f"report: {report}")
-    return DONE if verdict.contradictions(runs).empty else FAILED
+    return DONE if judged.contradictions.empty and judged.runs["success"].any() else FAILED
 
 
 def _suite(options: argparse.Namespace) -> Suite:
-    from ..harness.suites import DISTANCES, from_files, suite
+    from ..harness.suites import TABLE_DISTANCES, from_files, suite
 
     if options.jobs < 1:
         raise InputError(f"--jobs is {options.jobs}; it must be at least 1.")
@@ -233,21 +215,24 @@ def _suite(options: argparse.Namespace) -> Suite:
         if value is not None and not least <= value < 2**32:
             raise InputError(f"--{name} is {value}; it must be an integer from {least} to 4294967295.")
     if options.seed is not None and options.starts is None:
-        raise InputError("--seed goes with --starts.")
+        raise InputError("--seed needs --starts.")
     if options.retry_failed and not options.resume:
-        raise InputError("--retry-failed goes with --resume.")
+        raise InputError("--retry-failed needs --resume.")
     # Before the suite is made, so that a solver in a file gets its problems as any other.
     solvers = named_solvers(options.solvers)
     if options.risks:
-        if options.m is None:
+        if all(path.endswith(".json") for path in options.risks):
+            refuse_ignored(options, _OF_RISKS, "needs files of risks; a problem as JSON has its own")
+        elif options.m is None:
             raise InputError("--risks needs --m, the number of examples on which the risks were measured.")
-        refuse_ignored(options, ["suite"], "does not go with --risks, which is a suite of its own")
+        refuse_ignored(options, ["suite"], "cannot be used with --risks, which is a suite of its own")
         if options.divergence != "renyi":
-            refuse_ignored(options, ["order"], "goes with --divergence renyi")
+            refuse_ignored(options, ["order"], "needs --divergence renyi")
         bound = {name: getattr(options, name) for name in _BOUND}
-        chosen = from_files(options.risks, options.m, options.distance or DISTANCES, **bound)
+        limits = partial(constraints_from, options)
+        chosen = from_files(options.risks, options.m, options.distance or TABLE_DISTANCES, limits, **bound)
     else:
-        refuse_ignored(options, ["m", "distance", *_BOUND], "describes risk files; it goes with --risks")
+        refuse_ignored(options, _OF_RISKS, "describes risk files; it needs --risks")
         chosen = suite(options.suite)
     chosen = chosen.select(solvers, options.problems).with_options(parse_options(options.option))
     return chosen if options.starts is None else chosen.with_starts(options.starts, options.seed or 0)
@@ -261,13 +246,15 @@ def _directory(options: argparse.Namespace, chosen: Suite) -> Path:
     return Path("results") / f"{chosen.name}-{datetime.now():%Y%m%d-%H%M%S}"
 
 
-def _counting(show: Show) -> Progress:
+def _counting(show: Show) -> OnRow:
     """Progress of cells, with the failures among them."""
+    from .. import verdict
+
     failures = 0
 
-    def tell(row: dict[str, Any], done: int, total: int) -> None:
+    def tell(row: Measurement, done: int, total: int) -> None:
         nonlocal failures
-        failures += not row["success"]
+        failures += not verdict.success(row)
         show("cells", done, total, f"{failures} failed")
 
     return tell

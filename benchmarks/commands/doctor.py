@@ -40,7 +40,7 @@ SETUP_COMMAND = "make setup (in a checkout), or: conda install -c conda-forge cy
 
 
 @dataclass(frozen=True)
-class Finding:
+class Checked:
     """One line of the report.
 
     ``found`` is a version, a path or "yes"; None means that it is missing, and then ``remedy`` tells how to get it.
@@ -80,13 +80,13 @@ def print_report(report: dict[str, list[dict[str, Any]]]) -> None:
     columns = [terminal.Column("", numeric=False), terminal.Column("", numeric=False)]
     for title, findings in report.items():
         lines += [title, *(f"  {finding['name']:<{width}}  {_describe(finding)}" for finding in findings), ""]
-        rows = [terminal.Row([finding["name"], _describe(finding)], _news(finding)) for finding in findings]
+        rows = [terminal.Line([finding["name"], _describe(finding)], _news(finding)) for finding in findings]
         grids.append(terminal.Grid(title, columns, rows))
-    text, good = verdict(report)
-    terminal.show(terminal.Row([text], good), grids, "\n".join(lines))
+    text, good = conclusion(report)
+    terminal.show(terminal.Line([text], good), grids, "\n".join(lines))
 
 
-def verdict(report: dict[str, list[dict[str, Any]]]) -> tuple[str, bool]:
+def conclusion(report: dict[str, list[dict[str, Any]]]) -> tuple[str, bool]:
     """How many solvers work, and what is missing or of another version than is needed; True when nothing is."""
     wanting = [finding["name"] for findings in report.values() for finding in findings if _news(finding) is False]
     solvers = report.get("solvers", [])
@@ -109,36 +109,36 @@ def _describe(finding: dict[str, Any]) -> str:
     return f"{finding['found'] or 'MISSING'}{note}{remedy}"
 
 
-def _system() -> Iterator[Finding]:
-    yield Finding("python", platform.python_version(), note=sys.prefix)
-    yield Finding("platform", platform.platform())
-    yield Finding("cores", str(os.cpu_count()))
+def _system() -> Iterator[Checked]:
+    yield Checked("python", platform.python_version(), note=sys.prefix)
+    yield Checked("platform", platform.platform())
+    yield Checked("cores", str(os.cpu_count()))
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    yield Finding("browser", browser, "" if browser else "apt-get install chromium", "only to test the report")
+    yield Checked("browser", browser, "" if browser else "apt-get install chromium", "only to test the report")
 
 
-def _solvers() -> Iterator[Finding]:
+def _solvers() -> Iterator[Checked]:
     from pacb_models.solving.registry import get_solver, solver_names
 
     names = solver_names()
     if not names:
-        yield Finding("any", None, "pip install -e . (solvers are found through the installed package's entry points)")
+        yield Checked("any", None, "pip install -e . (solvers are found through the installed package's entry points)")
     for name in names:
         try:
             reason = get_solver(name).missing()
         except Exception as error:  # a third party's solver may fail in any way; the others are still reported
-            yield Finding(name, None, note=f"cannot be loaded, {type(error).__name__}: {error}")
+            yield Checked(name, None, note=f"cannot be loaded, {type(error).__name__}: {error}")
             continue
-        yield Finding(name, None, note=reason) if reason else Finding(name, "available")
+        yield Checked(name, None, note=reason) if reason else Checked(name, "available")
 
 
-def _packages() -> Iterator[Finding]:
+def _packages() -> Iterator[Checked]:
     from packaging.requirements import Requirement
 
     try:
         declared = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
-        yield Finding(DISTRIBUTION, None, "pip install -e .", "not installed, only imported from a folder")
+        yield Checked(DISTRIBUTION, None, "pip install -e .", "not installed, only imported from a folder")
         declared = []
     # Two extras may name the same package.
     wanted: dict[str, Requirement] = {}
@@ -151,7 +151,7 @@ def _packages() -> Iterator[Finding]:
     yield from map(_package, wanted.values())
 
 
-def _package(requirement: Requirement) -> Finding:
+def _package(requirement: Requirement) -> Checked:
     """A package's version, without importing it; a version that setup.cfg does not allow gets the remedy as well."""
     name, allowed = requirement.name, requirement.specifier
     extras = f"[{','.join(requirement.extras)}]" if requirement.extras else ""
@@ -159,22 +159,21 @@ def _package(requirement: Requirement) -> Finding:
     try:
         version = metadata.version(name)
     except metadata.PackageNotFoundError:
-        return Finding(name, None, remedy)
+        return Checked(name, None, remedy)
     if not allowed.contains(version, prereleases=True):
-        return Finding(name, version, remedy, f"{allowed} is needed")
-    return Finding(name, version)
+        return Checked(name, version, remedy, f"{allowed} is needed")
+    return Checked(name, version)
 
 
-def _ipopt() -> Iterator[Finding]:
+def _ipopt() -> Iterator[Checked]:
     library = native.find_asl_library()
-    program, stand_in = native.find_ipopt_executable(), native.find_pounce_executable()
-    version, complaint = _probe("ipopt_version")
-    yield Finding("Ipopt through cyipopt", version, "" if version else SETUP_COMMAND, complaint)
-    yield Finding("PyNumero ASL library", str(library) if library else None, "" if library else SETUP_COMMAND)
-    yield Finding("ipopt program", str(program) if program else "none", note="needed only without the two above")
-    yield Finding("pounce program", str(stand_in) if stand_in else "none", note="stands in for ipopt where none is")
+    program = native.find_ipopt_executable()
+    version, complaint = _probe("ipopt_text")
+    yield Checked("Ipopt through cyipopt", version, "" if version else SETUP_COMMAND, complaint)
+    yield Checked("PyNumero ASL library", str(library) if library else None, "" if library else SETUP_COMMAND)
+    yield Checked("ipopt program", str(program) if program else "none", note="needed only without the two above")
     answer, complaint = _probe("solve_small_problem")
-    yield Finding("a Pyomo model solved", answer, "" if answer else SETUP_COMMAND, complaint)
+    yield Checked("a Pyomo model solved", answer, "" if answer else SETUP_COMMAND, complaint)
 
 
 def _probe(function: str) -> tuple[str | None, str]:
@@ -199,7 +198,7 @@ def answer_probe(function: Callable[[], str]) -> None:
         sys.exit(1)
 
 
-def ipopt_version() -> str:
+def ipopt_text() -> str:
     """The version of the Ipopt library that cyipopt loads."""
     import cyipopt
 
@@ -223,19 +222,19 @@ def solve_small_problem() -> str:
     return "yes"
 
 
-def _data() -> Iterator[Finding]:
+def _data() -> Iterator[Checked]:
     from ..experiments.raw_files import cache_directory
     from ..experiments.uci import LOADERS
 
     directory = os.environ.get("PACB_DATA")
     note = "optional: wdbc and waveform need no file, the others are downloaded when they are asked for"
-    finding = Finding("PACB_DATA", directory) if directory else Finding("PACB_DATA", "not set", note=note)
+    finding = Checked("PACB_DATA", directory) if directory else Checked("PACB_DATA", "not set", note=note)
     if directory and not Path(directory).is_dir():
         remedy = "set it to a directory with the raw UCI files"
-        finding = Finding("PACB_DATA", None, remedy, f"{directory} is no directory")
+        finding = Checked("PACB_DATA", None, remedy, f"{directory} is no directory")
     yield finding
     folder = Path(directory) if directory else cache_directory()
     files = list(dict.fromkeys(loader.file.name for loader in LOADERS.values()))
     absent = [file for file in files if not (folder / file).is_file()]
     note = f"not there: {', '.join(absent)}" if absent else ""
-    yield Finding("raw files", f"{len(files) - len(absent)} of {len(files)} in {folder}", note=note)
+    yield Checked("raw files", f"{len(files) - len(absent)} of {len(files)} in {folder}", note=note)

@@ -29,10 +29,11 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "export",
         run,
         "write problems as .nl, .gms, .bar, .lp, ... files, with their optima",
-        "Write problems as models that other solvers read, with names and a start, and a JSON file beside each: data,\n"
-        "certified optimum, lower bound, posterior, local minima. Formats: nl (AMPL's solvers), gms (GAMS), bar\n"
-        "(BARON); for chi2, lp and mps (quadratic rows of the linear and the squared distance, for SCIP, Gurobi,\n"
-        "CPLEX; or a quadratic objective, for HiGHS); for the linear distance, clarabel (cones); tex, to read.\n\n"
+        "Write problems as models that other solvers read, with names and a start, and beside each a JSON file (data,\n"
+        "certified optimum, posterior, local minima) and the proof that 'pacb verify' checks. Formats: nl (AMPL's\n"
+        "solvers), gms (GAMS), bar (BARON); for chi2, lp and mps (quadratic rows of the linear and the squared\n"
+        "distance, for SCIP, Gurobi, CPLEX; or a quadratic objective, for HiGHS); for the linear distance, clarabel\n"
+        "(cones); tex, to read.\n\n"
         "  pacb export one-good-01 --out models     an instance of the collection 'hard'\n"
         "  pacb export wdbc-H50-kl-exact --out models\n"
         "  pacb export hard --out build/hard --archive dist/hard.tar.xz\n"
@@ -58,7 +59,9 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "--floors", action="store_true", help="tiny lower bounds, for solvers that would evaluate log at zero"
     )
     parser.add_argument("--largest", type=int, metavar="H", help="above, only the JSON is written (default 10000)")
-    parser.add_argument("--archive", metavar="FILE.tar.xz", help="also pack everything that was written")
+    parser.add_argument(
+        "--archive", metavar="FILE.tar.xz", help="also pack everything, with an index, a README and the checker"
+    )
     parser.add_argument("--m", type=int, help="sample size of the risk files")
     add_bound_arguments(parser)
     add_constraint_arguments(parser)
@@ -71,7 +74,8 @@ def run(options: argparse.Namespace) -> int:
         raise InputError("export does not run without docstrings, which Pyomo reads; leave out -OO or PYTHONOPTIMIZE.")
     from pacb_models.validation import check_choice
 
-    from ..problems.export import LARGEST_MODEL, archive, export
+    from ..problems.export import LARGEST_MODEL, export
+    from ..problems.library import pack
     from ..problems.model_files import DEFAULT, FORMATS, FORMULATIONS
 
     if options.archive is not None and not options.archive.endswith(".tar.xz"):
@@ -80,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     if not any(map(_is_file, options.problems)):
         refuse_ignored(options, ("m", *_BOUND, *CONSTRAINTS), "describes risk files, and none is given")
     if options.divergence != "renyi":
-        refuse_ignored(options, ["order"], "goes with --divergence renyi")
+        refuse_ignored(options, ["order"], "needs --divergence renyi")
     formats = [check_choice("--format", name, tuple(FORMATS)) for name in options.format or DEFAULT]
     if options.formulation is not None:
         check_choice("--formulation", options.formulation, tuple(FORMULATIONS))
@@ -93,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
         )
     print(f"{len(recipes)} problem{'s' * (len(recipes) > 1)}, {len(written)} files in {options.out}", file=sys.stderr)
     if options.archive:
-        archive(options.out, written, options.archive)
+        pack(options.out, written, options.archive, largest)
         print(f"packed into {options.archive}", file=sys.stderr)
     return DONE
 
@@ -104,7 +108,7 @@ def _different(recipes: Iterable[Problem]) -> dict[str, Problem]:
     for recipe in recipes:
         if found.setdefault(recipe.name, recipe).identity != recipe.identity:
             raise InputError(
-                f"{found[recipe.name].dataset!r} and {recipe.dataset!r} would both be written as {recipe.name!r}; "
+                f"{found[recipe.name].family!r} and {recipe.family!r} would both be written as {recipe.name!r}; "
                 "export them into different directories."
             )
     return found
@@ -152,18 +156,18 @@ def _from_file(path: str, options: argparse.Namespace) -> Problem:
     if constraints := constraints_from(options, found):
         bound["constraints"] = constraints
     name = f"{Path(path).stem}-{options.divergence}-{options.distance}"
-    return Problem(name, path, BoundProblem, {"risks": found.values, "prior": found.prior, **bound})
+    return Problem(name, path, BoundProblem, {"risks": found.values, "prior": found.prior, **bound}, len(found.values))
 
 
 def _known() -> Iterator[Problem]:
     """Problems that have a name: the hard instances, the embedded tables, and other packages'."""
     from pacb_models.names import CONSTANTS
 
-    from ..harness.suites import DISTANCES, PAPER_SIZES
+    from ..harness.suites import PAPER_SIZES, TABLE_DISTANCES
     from ..problems.families import every_instance
     from ..problems.problem import PAPER_DATASETS, outside_problems, table_problem
 
     yield from (instance.problem for instance in every_instance())
-    for dataset, count, distance, constant in product(PAPER_DATASETS, PAPER_SIZES, DISTANCES, CONSTANTS):
+    for dataset, count, distance, constant in product(PAPER_DATASETS, PAPER_SIZES, TABLE_DISTANCES, CONSTANTS):
         yield table_problem(dataset, count, distance, constant)
     yield from outside_problems()

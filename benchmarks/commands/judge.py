@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pacb_models.commands.program import DONE, FAILED, add_command
 from pacb_models.errors import InputError
+from pacb_models.wording import shown
 
 # Problems and suites are imported where they are used: ``pacb --help`` must not wait for NumPy.
 if TYPE_CHECKING:
@@ -42,20 +43,23 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Judge every file; 1 when one of them claims what does not hold."""
-    from ..harness.submissions import Judge, add_to_log, name_of
+    from ..harness.submissions import Judge, add_to_log, solver_of
     from ..problems.solution_files import read_solution
 
     recipe, columns = _problem(options.problem)
+    proof = _proof(options.problem)
     judge = Judge(recipe)
     findings: dict[str, Finding] = {}
     for text in options.solutions:
         found = read_solution(text, judge.problem.size, columns)
-        findings[text] = judge.judge(found, name_of(found, Path(text), options.solver))
+        findings[text] = judge.judge(found, solver_of(found, Path(text), options.solver))
     if options.json:
-        print(json.dumps(_as_json(recipe, judge.optimum, findings), allow_nan=False))
+        print(json.dumps(_as_json(recipe, judge.optimum, findings) | {"proof": proof}, allow_nan=False))
     else:
         for text, finding in findings.items():
-            print(f"{text}: {finding.solver}: {finding.sentence}")
+            print(shown(f"{text}: {finding.solver}: {finding.sentence}"))
+        if proof is not None:
+            print(f"The optimum is proven by {proof} ('pacb verify' checks it).")
     if options.into is not None:
         names = [finding.solver for finding in findings.values()]
         twice = next((name for name in names if names.count(name) > 1), None)
@@ -76,6 +80,14 @@ def _as_json(recipe: Problem, optimum: float | None, findings: dict[str, Finding
 
 def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _proof(text: str) -> str | None:
+    """The proof that was exported beside a problem."""
+    from ..problems.export import PROOF
+
+    path = Path(text.removesuffix(".json") + PROOF)
+    return str(path) if text.endswith(".json") and path.is_file() else None
 
 
 def _problem(text: str) -> tuple[Problem, list[Path]]:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pacb_models.commands.program import DONE, add_command, refuse_ignored
-from pacb_models.errors import InputError, RunStopped
+from pacb_models.commands.program import DONE, add_command, kept_in, refuse_ignored
+from pacb_models.errors import InputError
 from pacb_models.wording import paragraphs
 
-from ..paper.numbers import listed
-from ..progress import shown
+from ..paper.numbers import listed_items
+from ..progress import progress_shown
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -30,7 +29,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "  pacb reproduce --out paper                     everything, from the embedded risk tables\n"
         "  pacb reproduce table3 figure1 --out paper      one table and one figure\n"
         "  pacb reproduce all --out paper --resume        go on after an interruption\n"
-        "  pacb reproduce all --out paper --from-data --data DIR --with-cv     train everything anew\n\n" + listed(),
+        "  pacb reproduce all --out paper --from-data --data DIR --with-cv     train everything anew\n\n"
+        + listed_items(),
     )
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help="tables and figures, by number or by name; all by default"
@@ -52,26 +52,22 @@ def run(options: argparse.Namespace) -> int:
     from pacb_models.validation import check_count
 
     from ..paper.catalogue import chosen
-    from ..paper.document import compose, write
+    from ..paper.document import compose, write_document
 
     items = chosen(options.names)
     directory = Path(options.out)
     for name, least in (("starts", 1), ("seed", 0), ("jobs", 1)):
         check_count(f"--{name}", getattr(options, name), least=least)
     if not (options.from_data or options.with_cv):
-        refuse_ignored(options, ["data"], "goes with --from-data or --with-cv")
+        refuse_ignored(options, ["data"], "needs --from-data or --with-cv")
     if directory.exists() and not directory.is_dir():
         raise InputError(f"--out is {options.out!r}, which is a file; it must be a directory.")
-    try:
-        with shown() as report:
-            study = _study(options, directory, report)
-            results = compute(items, study, directory, options.resume)
-            report("writing the document", 0, 1)
-            document = compose(items, results, study)
-            paths = write(document, directory)
-    except (KeyboardInterrupt, RunStopped):
-        print(f"\n{directory} keeps what is done; the same command with --resume goes on from there.", file=sys.stderr)
-        raise
+    with kept_in(directory), progress_shown() as report:
+        study = _study(options, directory, report)
+        results = compute(items, study, directory, options.resume)
+        report("writing the document", 0, 1)
+        document = compose(items, results, study)
+        paths = write_document(document, directory)
     print("\n".join([*(paragraphs([sentence]) for sentence in document.summary), *map(str, paths)]))
     return DONE
 
@@ -102,26 +98,24 @@ def _study(options: argparse.Namespace, directory: Path, report: Any) -> Any:
         data_dir=options.data,
         training_seconds=times,
         report=report,
-        directory=directory / "results",
+        directory=directory,
         resume=options.resume,
     )
 
 
 def compute(items: Sequence[Any], study: Any, directory: Path, resume: bool) -> dict[str, dict[str, Any]]:
-    """The results of the items and of those they need; with ``resume``, from their files where these are current."""
-    from ..paper.cache import Cache, fingerprint
+    """The results of the items and of those they need; with ``resume``, those that are kept are not computed again."""
+    from ..paper.cache import key
     from ..paper.catalogue import with_needs
+    from ..store import Store
 
-    cache = Cache(directory / "results")
     results: dict[str, dict[str, Any]] = {}
     todo = with_needs(items)
-    for position, item in enumerate(todo):
-        study.report(item.name, position, len(todo))
-        key = fingerprint(item, study, results)
-        result = cache.load(item, key) if resume else None
-        if result is None:
-            result = item.compute(study, results)
-            cache.store(item, key, result)
-            cache.forget_partial()
-        results[item.name] = result
+    with Store(directory / "results.jsonl", resume) as store:
+        for position, item in enumerate(todo):
+            study.report(item.name, position, len(todo))
+            place = key(item, study, results)
+            if place not in store.rows:
+                store.add(place, item.compute(study, results))
+            results[item.name] = store.rows[place]
     return results

@@ -40,6 +40,6 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 
 def run(options: argparse.Namespace) -> int:
     """Train on each data set in turn; the exit code."""
-    from ..experiments.training import train_all
+    from .training import train_all
 
     return train_all(options)

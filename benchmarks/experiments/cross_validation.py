@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -17,7 +18,7 @@ from pacb_models.estimators.grids import lambda_grid
 from pacb_models.validation import check_count
 
 from .protocols import random_stream
-from .risks import Experiment, PartialResults, Progress, run_batches
+from .risks import Experiment, How, Progress, count_errors
 from .shared_gram import Errors, Task
 
 
@@ -97,11 +98,11 @@ def cross_validate(
     fold_of = random_stream(seed, 2).permutation(kept) % folds
 
     total = len(lambdas) * folds
-    finished = PartialResults(partial, f"{experiment.fingerprint} {folds} folds", resume, parts=1)
     work = functools.partial(_errors_of_folds, fold_of, folds)
-    run_batches(experiment, work, finished, total, n_jobs, dask, progress)
-    held_out = [finished.errors[run].counts[0] for run in range(total)]
-    errors = np.array(held_out, dtype=np.int64).reshape(-1, folds).sum(axis=1)
+    how = How(n_jobs, dask, partial, resume, progress)
+    found, seconds = count_errors(experiment, f"{folds} folds", work, total, how)
+    started = time.process_time()
+    errors = np.array([each.counts[0] for each in found], dtype=np.int64).reshape(-1, folds).sum(axis=1)
     best = min(np.flatnonzero(errors == errors.min()), key=lambda index: lambdas[index])
     everything = Task(float(lambdas[best]), np.ones(kept, dtype=bool), (test_rows,))
     (final,) = experiment.gram.errors([everything])
@@ -115,7 +116,7 @@ def cross_validate(
         test_size=len(test_rows),
         folds=folds,
         seed=seed,
-        cpu_seconds=finished.cpu_seconds,
+        cpu_seconds=seconds + time.process_time() - started,
     )
 
 

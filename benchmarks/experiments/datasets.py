@@ -19,7 +19,7 @@ from pacb_models.estimators.dataset import Dataset
 from pacb_models.plugins import load, registered
 
 #: Entry-point group: name -> a function ``loader(data_dir=None)`` that returns a :class:`Dataset`.
-GROUP = "pacb_models.datasets"
+DATASETS_GROUP = "pacb_models.datasets"
 
 
 def load_dataset(name: str, data_dir: str | os.PathLike[str] | None = None) -> Dataset:
@@ -38,7 +38,7 @@ def load_dataset(name: str, data_dir: str | os.PathLike[str] | None = None) -> D
 
     if name in LOADERS:
         return LOADERS[name](data_dir)
-    for entry in registered(GROUP):
+    for entry in registered(DATASETS_GROUP):
         if entry.name == name:
             return load(entry, lambda loader: loader(data_dir))
     raise InputError(f"dataset is {name!r}; it must be one of {', '.join(available_datasets())}.")
@@ -48,4 +48,4 @@ def available_datasets() -> list[str]:
     """Names that :func:`load_dataset` knows: the built-in ones first. Nothing of other packages is imported for it."""
     from .uci import LOADERS
 
-    return list(dict.fromkeys([*LOADERS, *(entry.name for entry in registered(GROUP))]))
+    return list(dict.fromkeys([*LOADERS, *(entry.name for entry in registered(DATASETS_GROUP))]))

@@ -14,7 +14,7 @@ from pacb_models.files import write_atomically
 
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 
-Rows = list[list[str]]
+Lines = list[list[str]]
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class RawFile:
     sha256: str
     uci: str | None = None
 
-    def parse(self, text: str, source: str) -> Rows:
+    def parse(self, text: str, source: str) -> Lines:
         """The cells of the file, after the checks."""
         lines = [line.strip() for line in text.splitlines() if line.strip()]
         if len(lines) != self.rows:
@@ -69,7 +69,7 @@ def cache_directory() -> Path:
 
 def _download(file: RawFile, path: Path, base_url: str) -> None:
     """Fetch a file into the cache; one that is not the published text is not kept."""
-    advice = f"put {file.name} into a directory and name it in PACB_DATA or with --data"
+    advice = f"put {file.name} into a directory and name that, also as PACB_DATA"
     if file.uci is None:
         raise InputError(f"{file.name} cannot be downloaded as text; {advice}.")
     url = f"{base_url}/{file.uci}"

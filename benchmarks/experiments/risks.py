@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cached_property, partial
-from pathlib import Path
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from pacb_models.cluster import check_workers
 from pacb_models.errors import InputError
 from pacb_models.estimators.dataset import Dataset, Sizes
 from pacb_models.estimators.grids import lambda_grid
 from pacb_models.estimators.sigest import sigest
-from pacb_models.files import write_atomically
 from pacb_models.validation import check_count, check_jobs
 
+from ..store import digest, kept
+from ..work import run
 from .protocols import make_protocol, paper_sizes
 from .risk_table import COUNTS, RiskTable
 from .shared_gram import MAX_ITERATIONS, Errors, SharedGram, Task
@@ -33,8 +35,9 @@ BATCH = 32
 Progress = Callable[[int, int], None]
 #: Errors of the SVMs with these numbers.
 Work = Callable[["Experiment", Sequence[int]], list[Errors]]
-#: A batch, the errors of its SVMs, and the processor time that they took on another machine.
-Done = tuple[Sequence[int], tuple[list[Errors], float]]
+
+#: Raised when the same experiment counts other errors.
+COUNTS_VERSION = 1
 
 
 class Experiment:
@@ -91,62 +94,6 @@ class Experiment:
         return digest.hexdigest()
 
 
-class PartialResults:
-    """Finished error counts on disk, so that an interrupted run can go on where it stopped.
-
-    ``parts`` is how many counts an SVM has. The processor time since this object was made is kept with them.
-    """
-
-    def __init__(self, path: str | os.PathLike[str] | None, fingerprint: str, resume: bool, parts: int = 3):
-        self.path = None if path is None else Path(path)
-        self.fingerprint, self.parts = fingerprint, parts
-        self.errors: dict[int, Errors] = {}
-        self._other_seconds, self._started = 0.0, time.process_time()
-        if self.path is not None and self.path.exists():
-            if not resume:
-                raise InputError(
-                    f"{str(path)!r} keeps what an interrupted run has done; resume (--resume) goes on with it, and "
-                    "to start anew delete it."
-                )
-            self._read(self.path)
-
-    @property
-    def cpu_seconds(self) -> float:
-        """Processor time of this run, of earlier ones and of the cluster."""
-        return self._other_seconds + time.process_time() - self._started
-
-    def add(self, indices: Sequence[int], errors: Sequence[Errors], elsewhere: float = 0.0) -> None:
-        """Keep the errors of some SVMs, which took so many seconds on another machine."""
-        self.errors.update(zip(indices, errors))
-        self._other_seconds += elsewhere
-        if self.path is not None:
-            rows = [[index, *found.counts, found.converged] for index, found in sorted(self.errors.items())]
-            content = {"fingerprint": self.fingerprint, "cpu_seconds": self.cpu_seconds, "errors": rows}
-            write_atomically(self.path, json.dumps(content))
-
-    def missing(self, total: int) -> list[range]:
-        """What is left of so many SVMs, in batches."""
-        batches = [range(start, min(start + BATCH, total)) for start in range(0, total, BATCH)]
-        return [batch for batch in batches if not all(index in self.errors for index in batch)]
-
-    def _read(self, path: Path) -> None:
-        try:
-            content = json.loads(path.read_text())
-            fingerprint, rows = content["fingerprint"], content["errors"]
-            errors = {int(index): Errors(tuple(map(int, counts)), bool(done)) for index, *counts, done in rows}
-            if any(len(found.counts) != self.parts for found in errors.values()):
-                raise ValueError(f"an SVM has not {self.parts} counts")
-            self._other_seconds = float(content.get("cpu_seconds", 0.0))
-        except (OSError, ValueError, KeyError, TypeError) as reason:
-            raise InputError(f"cannot resume from {str(self.path)!r}: {reason}; delete it to start anew.") from None
-        if fingerprint != self.fingerprint:
-            raise InputError(
-                f"cannot resume from {str(self.path)!r}: it belongs to a run with other data or settings; "
-                "repeat that run's settings, or delete it to start anew."
-            )
-        self.errors = errors
-
-
 def train_risks(
     dataset: Dataset,
     grid: str | Sequence[float] | np.ndarray = "paper",
@@ -182,9 +129,9 @@ def train_risks(
         Address of a Dask scheduler on whose workers the SVMs are trained instead: the data are sent to each worker
         once, and each makes the kernel matrix once. The table is the same.
     partial : path, optional
-        Where to keep finished error counts; delete the file when the table is safe.
+        A store for finished error counts; delete the file when the table is safe.
     resume : bool
-        Continue from ``partial`` if it exists.
+        Go on with what ``partial`` holds.
     progress : callable, optional
         Called with (classifiers done, classifiers in all).
     command : str
@@ -194,9 +141,8 @@ def train_risks(
 
     lambdas = lambda_grid(grid, count)
     experiment = Experiment(dataset, lambdas, protocol=protocol, seed=seed, sizes=sizes)
-    finished = PartialResults(partial, experiment.fingerprint, resume)
-    run_batches(experiment, Experiment.errors, finished, len(lambdas), n_jobs, dask, progress)
-    rows = [finished.errors[index] for index in range(len(lambdas))]
+    how = How(n_jobs, dask, partial, resume, progress)
+    rows, _ = count_errors(experiment, "training", Experiment.errors, len(lambdas), how)
     table = RiskTable(
         name=dataset.name,
         grid=grid if isinstance(grid, str) else "own",
@@ -215,45 +161,59 @@ def train_risks(
     return replace(table, digest=table.digest_with(experiment.fingerprint))
 
 
-def run_batches(
-    experiment: Experiment,
-    work: Work,
-    finished: PartialResults,
-    total: int,
-    n_jobs: int,
-    dask: str | None = None,
-    progress: Progress | None = None,
-) -> None:
-    """``work(experiment, batch)`` of every batch that is not finished, in threads or on a cluster; with progress."""
-    check_jobs("n_jobs", n_jobs)
-    report = progress or (lambda done, total: None)
-    report(len(finished.errors), total)
-    todo = finished.missing(total)
-    if not todo:
-        return
-    if dask is None:
-        done = _in_threads(experiment, work, todo, n_jobs)
-    else:
-        from pacb_models.cluster import spread
+class How(NamedTuple):
+    """Where errors are counted and kept; see :func:`train_risks`."""
 
-        done = spread(partial(_timed, work), todo, dask, shared=experiment)
-    for batch, (errors, elsewhere) in done:
-        finished.add(batch, errors, elsewhere)
-        report(len(finished.errors), total)
+    n_jobs: int
+    dask: str | None
+    partial: str | os.PathLike[str] | None
+    resume: bool
+    progress: Progress | None
 
 
-def _in_threads(experiment: Experiment, work: Work, batches: Sequence[Sequence[int]], n_jobs: int) -> Iterator[Done]:
-    """Every batch with its errors, as they are done."""
-    from joblib import Parallel, delayed
+def count_errors(experiment: Experiment, name: str, work: Work, total: int, how: How) -> tuple[list[Errors], float]:
+    """The errors of so many SVMs, by ``work(experiment, batch)``, and the processor seconds of all of them.
 
-    experiment.gram  # noqa: B018  made once, before the threads ask for it
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator_unordered")
+    Batch by batch, in threads or on a cluster. ``name`` is that of the work.
+    """
+    check_jobs("n_jobs", how.n_jobs)
+    batches = [range(start, min(start + BATCH, total)) for start in range(0, total, BATCH)]
+    tasks = {
+        digest(COUNTS_VERSION, name, experiment.fingerprint, batch.start, batch.stop): (batch,) for batch in batches
+    }
+    places = dict(zip(tasks, batches))
+    errors: dict[int, Errors] = {}
+    seconds = 0.0
+    report = how.progress or (lambda done, total: None)
+    report(0, total)
+    for key, row in kept(how.partial, tasks, functools.partial(_computed, experiment, work, how), how.resume):
+        errors |= {index: Errors(tuple(counts), done) for index, (*counts, done) in zip(places[key], row["errors"])}
+        seconds += row["cpu_seconds"]
+        report(len(errors), total)
+    return [errors[index] for index in range(total)], seconds
+
+
+def _computed(
+    experiment: Experiment, work: Work, how: How, tasks: Mapping[str, tuple[Sequence[int]]]
+) -> Iterator[tuple[str, dict[str, object]]]:
+    """Every batch with its errors and seconds, as they are done."""
+    last = time.process_time()
+    if tasks and how.dask is None:
+        experiment.gram  # noqa: B018  made once, before the threads ask for it
+    function = functools.partial(_timed, experiment, work, how.dask is not None)
     with _calm():
-        yield from parallel(delayed(lambda batch: (batch, (work(experiment, batch), 0.0)))(batch) for batch in batches)
+        done = run(function, tasks, how.n_jobs, how.dask, threads=True, blas=True, check=check_workers)
+        for key, (errors, seconds) in done:
+            now = time.process_time()
+            rows = [[*found.counts, found.converged] for found in errors]
+            yield key, {"errors": rows, "cpu_seconds": seconds + now - last}
+            last = now
 
 
-def _timed(work: Work, experiment: Experiment, batch: Sequence[int]) -> tuple[list[Errors], float]:
-    """The errors, and the processor time that a worker took for them."""
+def _timed(experiment: Experiment, work: Work, elsewhere: bool, batch: Sequence[int]) -> tuple[list[Errors], float]:
+    """The errors, and the processor time that a worker elsewhere took for them."""
+    if not elsewhere:
+        return work(experiment, batch), 0.0
     started = time.thread_time()
     with _calm():
         return work(experiment, batch), time.thread_time() - started

@@ -18,7 +18,7 @@ import numpy as np
 from pacb_models.errors import InputError
 from pacb_models.estimators.dataset import Dataset, Sizes
 
-from .raw_files import RawFile, Rows, find_file, read_text
+from .raw_files import Lines, RawFile, find_file, read_text
 
 Prepared = tuple[np.ndarray, np.ndarray, tuple[str, ...]]  # X, y, feature names
 
@@ -69,7 +69,7 @@ class UCIDataset:
         X, y, names = prepared
         return Dataset(X, y, self.name, self.description, names, self.class_names, source, self.sizes)
 
-    def classes(self, rows: Rows) -> np.ndarray:
+    def classes(self, rows: Lines) -> np.ndarray:
         """Class numbers: the position of each class in ``values``."""
         numbers = {value: number for number, value in enumerate(self.values)}
         try:
@@ -79,29 +79,29 @@ class UCIDataset:
             raise ValueError(f"column {self.label + 1} holds {cell}, expected one of {expected}") from None
 
 
-def _numbers(rows: Rows, columns: range | list[int]) -> np.ndarray:
+def _numbers(rows: Lines, columns: range | list[int]) -> np.ndarray:
     return np.array([[float(row[column]) for column in columns] for row in rows])
 
 
-def _complete(rows: Rows) -> Rows:
+def _complete(rows: Lines) -> Lines:
     """The rows without missing values."""
     return [row for row in rows if "?" not in row]
 
 
-def _plain(data: UCIDataset, rows: Rows) -> Prepared:
+def _plain(data: UCIDataset, rows: Lines) -> Prepared:
     """Numeric features around one class column; rows with missing values are left out."""
     rows = _complete(rows)
     columns = [column for column in range(data.file.columns) if column not in (data.label, *data.ignore)]
     return _numbers(rows, columns), data.classes(rows), data.feature_names
 
 
-def _bupa(data: UCIDataset, rows: Rows) -> Prepared:
+def _bupa(data: UCIDataset, rows: Lines) -> Prepared:
     """Column 7 divides the rows into two samples and is no class; the paper's class is made from column 6."""
     y = (_numbers(rows, [5])[:, 0] >= 3).astype(int)
     return _numbers(rows, range(data.features)), y, data.feature_names
 
 
-def _mushroom(data: UCIDataset, rows: Rows) -> Prepared:
+def _mushroom(data: UCIDataset, rows: Lines) -> Prepared:
     """One column per category of each feature; the categories are those of all rows, also of the incomplete ones."""
     categories = [(column, value) for column in range(1, 23) for value in sorted({row[column] for row in rows} - {"?"})]
     rows = _complete(rows)
@@ -109,12 +109,12 @@ def _mushroom(data: UCIDataset, rows: Rows) -> Prepared:
     return X, data.classes(rows), tuple(f"{data.feature_names[column - 1]}={value}" for column, value in categories)
 
 
-def _waveform(data: UCIDataset, rows: Rows) -> Prepared:
+def _waveform(data: UCIDataset, rows: Lines) -> Prepared:
     """Class 0 is left out."""
     return _plain(data, [row for row in rows if row[data.label] != "0"])
 
 
-_PREPARATIONS: dict[str, Callable[[UCIDataset, Rows], Prepared]] = {
+_PREPARATIONS: dict[str, Callable[[UCIDataset, Lines], Prepared]] = {
     "bupa": _bupa,
     "bupa-no-leak": _bupa,
     "mushroom": _mushroom,

@@ -12,7 +12,7 @@ from pacb_models.errors import InputError
 
 from .. import verdict
 from .environment import MACHINE, Environments
-from .results import load_results, read_rows
+from .results import judged_results, read_rows
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Comparison:
 def compare(first: str | Path, second: str | Path) -> Comparison:
     """Match the cells of two result directories by their keys; repetitions count as :mod:`..verdict` condenses them."""
     columns = ["key", "problem", "method", "status", "found", "total_seconds"]
-    frames = [verdict.condensed(verdict.judged(load_results(each)))[columns] for each in (first, second)]
+    frames = [judged_results(each).condensed[columns] for each in (first, second)]
     cells = frames[0].add_suffix("_1").merge(frames[1].add_suffix("_2"), left_on="key_1", right_on="key_2")
     if cells.empty:
         raise InputError(f"{first} and {second} have no cell in common.")
@@ -74,5 +74,5 @@ def compare(first: str | Path, second: str | Path) -> Comparison:
 def _machines(directory: str | Path) -> set[tuple[Any, ...]]:
     """The machines that a directory's rows were measured on, by their facts."""
     environments = Environments.read(directory)
-    numbers = {row["environment"] for row in read_rows(directory)}
+    numbers = {row.environment for row in read_rows(directory)}
     return {tuple(environments.entry(number).get(name) for name in MACHINE) for number in numbers}

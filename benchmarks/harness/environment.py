@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pacb_models.errors import InputError
-from pacb_models.files import write_atomically
+from pacb_models.files import reading, write_atomically
 from pacb_models.wording import shown
 
 ENVIRONMENT = "environment.json"
@@ -31,8 +31,12 @@ _PACKAGES = (
 MACHINE = ("processor", "cores", "memory_bytes", "system")
 
 
+#: What is known of a machine and its software, ready for JSON.
+Description = dict[str, Any]
+
+
 @cache
-def describe() -> dict[str, Any]:
+def described_here() -> Description:
     """Versions, processor, memory, operating system and date, as JSON-ready values."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -41,7 +45,7 @@ def describe() -> dict[str, Any]:
         "processor": _processor(),
         "cores": cores(),
         "memory_bytes": memory_bytes(),
-        "versions": {name: _version(name) for name in _PACKAGES},
+        "versions": versions(),
         "ipopt": ipopt_version(),
         "commit": _commit(),
     }
@@ -60,30 +64,28 @@ class Environments:
     were measured elsewhere, or by other versions, keep theirs.
     """
 
-    listed: list[dict[str, Any]] = field(default_factory=list)
+    listed: list[Description] = field(default_factory=list)
     #: Name of the suite, number of its cells, repetitions; of the latest run.
-    plan: dict[str, Any] = field(default_factory=dict)
+    plan: Description = field(default_factory=dict)
 
     @classmethod
     def read(cls, directory: str | Path) -> Environments:
         """What the directory has; empty when nothing is there."""
         path = Path(directory) / ENVIRONMENT
-        try:
-            found = json.loads(path.read_bytes())
-        except FileNotFoundError:
-            return cls()
-        except (OSError, ValueError, RecursionError) as reason:
-            detail = reason.strerror if isinstance(reason, OSError) else "it is not JSON"
-            raise InputError(f"cannot read {str(path)!r}: {detail}.") from None
-        entries = found.get("environments") if isinstance(found, dict) else None
-        if not isinstance(entries, list):
-            raise InputError(f"{str(path)!r} holds no list 'environments'; move it away, or repair it.")
-        plan = found.get("plan") or {}
-        for described in (*entries, plan):
-            _check(described, path)
-        return cls(entries, plan)
+        with reading(path):
+            try:
+                found = json.loads(path.read_bytes())
+            except FileNotFoundError:
+                return cls()
+            entries = found.get("environments") if isinstance(found, dict) else None
+            if not isinstance(entries, list):
+                raise InputError(f"{str(path)!r} holds no list 'environments'; move it away, or repair it.")
+            plan = found.get("plan") or {}
+            for described in (*entries, plan):
+                _check(described, path)
+            return cls(entries, plan)
 
-    def number(self, described: dict[str, Any], directory: str | Path) -> int:
+    def number(self, described: Description, directory: str | Path) -> int:
         """The number of an environment. One that equals none but for the date is added, on disk before rows name it."""
         for position, known in enumerate(self.listed, 1):
             if _undated(known) == _undated(described):
@@ -98,12 +100,12 @@ class Environments:
         order = {fact: position for position, fact in enumerate(dict.fromkeys(facts.values()), 1)}
         return {number: order[fact] for number, fact in facts.items()}
 
-    def entry(self, number: Any) -> dict[str, Any]:
+    def entry(self, number: Any) -> Description:
         """The environment of that number; empty for one that is not listed."""
         known = number is not None and 1 <= number <= len(self.listed)
         return self.listed[int(number) - 1] if known else {}
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Description:
         """The content of the file."""
         return {"plan": self.plan, "environments": self.listed}
 
@@ -119,6 +121,8 @@ def _check(described: Any, path: Path) -> None:
     for name, wanted in _KINDS.items():
         value = described.get(name)
         good = isinstance(value, wanted | None) and not isinstance(value, bool)
+        if wanted is int and good:
+            good = value is None or 0 <= value < 2**63
         if wanted is dict and good:
             good = all(isinstance(version, str | None) for version in (value or {}).values())
         if not good:
@@ -135,10 +139,10 @@ _KINDS: dict[str, type] = {
     **dict.fromkeys(("cores", "memory_bytes", "cells", "repeats"), int),
     "versions": dict,
 }
-_KIND_NAMES = {str: "a text", int: "an integer", dict: "an object of texts"}
+_KIND_NAMES = {str: "a text", int: "an integer from 0 to 2^63", dict: "an object of texts"}
 
 
-def _undated(described: dict[str, Any]) -> str:
+def _undated(described: Description) -> str:
     return json.dumps({name: value for name, value in described.items() if name != "date"}, sort_keys=True)
 
 
@@ -152,6 +156,11 @@ def memory_bytes() -> int:
     except (OSError, ValueError):
         # No such group, or the word "max".
         return total
+
+
+def versions() -> dict[str, str | None]:
+    """Those of the packages that results depend on; None for one that is not installed."""
+    return {name: _version(name) for name in _PACKAGES}
 
 
 def _version(package: str) -> str | None:

@@ -12,19 +12,25 @@ import sys
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
 from multiprocessing import Pipe
 from multiprocessing.connection import wait
 from typing import Any
 
+import numpy as np
+
 from pacb_models.errors import InputError
 from pacb_models.plugins import described
 
+from ..problems.problem import FACTS
 from . import supervisor
+from .measurement import Measurement
+from .referee import Returned
 from .suites import Cell
-from .worker import times_to_levels
+from .worker import SAID, Descents, Facts, unpacked, with_times
 
 #: Seconds beyond the time limit for building a problem, for importing a solver's software (its clock starts
 #: afterwards), for the certified optimum and for the trace (it has stopped before).
@@ -45,8 +51,6 @@ ENDING_LIMIT = 5.0
 #: A measured solver gets one thread: otherwise it would be measured how many cores the machine has to spare.
 _ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "RAYON")}
 
-Row = dict[str, Any]
-
 
 @dataclass(frozen=True)
 class Conditions:
@@ -62,6 +66,47 @@ class Conditions:
     parallel: bool = False
     idle_limit: float = 0.0
     kept: int = KEPT
+
+
+def begun(cell: Cell, repetition: int, conditions: Conditions) -> Measurement:
+    """The row of a cell before anything is known of how it went."""
+    return Measurement(
+        key=cell.key,
+        repetition=repetition,
+        suite=conditions.suite,
+        problem=cell.problem.name,
+        family=cell.problem.family,
+        dataset=cell.problem.dataset,
+        size=cell.problem.size,
+        solver=cell.solver,
+        settings=cell.settings,
+        seed=cell.seed,
+        start=cell.start,
+        status="error",
+        time_limit=conditions.time_limit,
+        memory_limit_bytes=conditions.memory_limit or None,
+        parallel=conditions.parallel,
+        timestamp=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
+
+
+@dataclass
+class Sheet:
+    """What is known of a cell while it is measured."""
+
+    row: Measurement
+    returned: Returned | None = None
+    descents: Descents = ()
+    #: Whether somebody else killed its process, such as a system that is out of memory.
+    killed: bool = False
+
+    def note(self, **facts: object) -> None:
+        """Add facts to the row."""
+        self.row = self.row.told(facts)
+
+    def fail(self, message: str, **facts: object) -> None:
+        """The cell came to nothing, for this reason."""
+        self.note(status="error", message=message, claims=False, **facts)
 
 
 class NotTakenOn(Exception):
@@ -121,20 +166,23 @@ class Process:
         if accepted is None:
             raise NotTakenOn(f"the measuring process did not answer within {START_LIMIT:g} s")
 
-    def answer(self, kind: str, seconds: float) -> Row | None:
-        """What the process says next; None when it takes longer. Raises EOFError when it has ended."""
+    def answer(self, kind: str, seconds: float) -> tuple[Facts, np.ndarray | None] | None:
+        """What the process says next, with weights; None when it takes longer. Raises EOFError when it has ended."""
         # The end of the process too: a child that a solver forked may hold the pipe open.
         ready = wait([self._pipe, self._end], seconds)
         if not ready:
             return None
         if not self._pipe.poll(0):
             raise EOFError
-        key, found, facts = self._pipe.recv()
+        try:
+            key, found, facts, weights = unpacked(self._pipe.recv_bytes())
+        except (ValueError, TypeError, RecursionError):
+            raise Confused(f"the measuring process answered nonsense for cell {self._key}") from None
         if key != self._key or found not in (kind, "failed"):
             raise Confused(f"the measuring process answered {found!r} for cell {key}, not {kind!r} for {self._key}")
         if found == "failed":
-            raise Failed(facts["message"])
-        return facts
+            raise Failed(str(facts.get("message")))
+        return facts, weights
 
     def cause(self) -> str:
         """How the process ended, or that it did not; it is left to be waited for."""
@@ -169,9 +217,11 @@ class Process:
                 self._process.wait()
 
 
-def _failed(message: str) -> Row:
-    return {"status": "error", "message": message}
+#: How a process ends that somebody else kills.
+_KILLED = f"signal {int(signal.SIGKILL)}"
 
+#: What the referee is told of a solver's answer, beside its weights.
+_RETURNED = tuple(each.name for each in fields(Returned) if each.name != "posterior")
 
 #: What stands for a solver's name where weights are judged.
 _REFEREE = ""
@@ -198,17 +248,23 @@ class Pool:
         self._idle: list[Process] = []
         #: Solvers that did not come back from their warm-up, with the kind of problem.
         self._hanging: set[tuple[Any, ...]] = set()
-        #: Certified optima by the problem's identity, NaN where none can be had.
-        self._references: dict[str, float] = {}
+        #: Certified optima and numbers of minima by the problem's identity, NaN where none can be had.
+        self._references: dict[str, tuple[float, int | None]] = {}
 
-    def measure(self, cell: Cell) -> Row | None:
+    def measure(self, cell: Cell, repetition: int = 0) -> Measurement | None:
         """Measure one cell and judge it; whatever happens there is a row. None when the run has ended."""
-        row: Row = {}
-        found: Row = {}
-        self._with_process(cell.solver, row, lambda process: self._measure(process, cell, row, found))
-        if found:
-            self._with_process(_REFEREE, row, lambda process: self._judge(process, cell, row, found))
-        return None if self._ended else row
+        blank = begun(cell, repetition, self.conditions)
+        sheet = self._answered(cell, Sheet(blank))
+        if sheet.killed:  # that may not be the solver's fault
+            sheet = self._answered(cell, Sheet(blank, killed=True))
+        if sheet.returned is not None:
+            self._with_process(_REFEREE, sheet, lambda process: self._judge(process, cell, sheet))
+        return None if self._ended else sheet.row
+
+    def _answered(self, cell: Cell, sheet: Sheet) -> Sheet:
+        """The sheet with what the solver's process says."""
+        self._with_process(cell.solver, sheet, lambda process: self._measure(process, cell, sheet))
+        return sheet
 
     def end(self) -> None:
         """End every process, and start no more."""
@@ -219,8 +275,8 @@ class Pool:
             for process in processes:
                 act(process)
 
-    def _with_process(self, solver: str, row: Row, work: Callable[[Process], bool]) -> None:
-        """Let a process work on a row; what goes wrong becomes its status. ``work`` says if it is good for another."""
+    def _with_process(self, solver: str, sheet: Sheet, work: Callable[[Process], bool]) -> None:
+        """Let a process work on a cell; what goes wrong becomes its status. ``work`` says if it is good for another."""
         for _ in range(ATTEMPTS):
             if self._ended:
                 return
@@ -230,14 +286,14 @@ class Pool:
                 usable = work(process)
                 return
             except NotTakenOn as reason:
-                row |= _failed(f"{reason}, {ATTEMPTS} times")
+                sheet.fail(f"{reason}, {ATTEMPTS} times")
             except Failed as reason:
-                row |= _failed(str(reason))
+                sheet.fail(str(reason))
                 usable = True
                 return
             except Exception as reason:
                 # Answers may be left in its pipe, and must not be taken for another cell's.
-                row |= _failed(described(reason))
+                sheet.fail(described(reason))
                 return
             finally:
                 self._give_back(process, usable)
@@ -263,65 +319,76 @@ class Pool:
         for each in spare:
             each.kill()
 
-    def _measure(self, process: Process, cell: Cell, row: Row, result: Row) -> bool:
-        """Fill the row, and the result with what the solver's process says of it."""
+    def _measure(self, process: Process, cell: Cell, sheet: Sheet) -> bool:
+        """Fill the row with what the solver's process says of it."""
         limit, patience = self.conditions.time_limit, self._patience
-        row.clear()
         process.ask(cell.key, "measure", cell, limit, self.conditions.with_memory)
         started = time.perf_counter()
         try:
-            found = process.answer("built", patience)
-            if found is None:
-                row |= _failed(f"building the problem took over {patience:g} s")
+            answer = process.answer("built", patience)
+            if answer is None:
+                sheet.fail(f"building the problem took over {patience:g} s")
                 return False
-            row |= found
-            hanging = (cell.solver, row["problem_kind"], row["distance"], row["divergence"])
+            sheet.note(**_only(FACTS, answer[0]))
+            hanging = (cell.solver, sheet.row.problem_kind, sheet.row.distance, sheet.row.divergence)
             if hanging in self._hanging:
-                row |= _failed(f"not tried: its warm-up took over {patience:g} s before")
+                sheet.fail(f"not tried: its warm-up took over {patience:g} s before")
                 return False
-            found = process.answer("ready", patience)
-            if found is None:
+            answer = process.answer("ready", patience)
+            if answer is None:
                 self._hanging.add(hanging)
-                row |= _failed(f"importing and warming up took over {patience:g} s")
+                sheet.fail(f"importing and warming up took over {patience:g} s")
                 return False
             started = time.perf_counter()
             # A solver that keeps the limit itself gets a moment to say so.
-            found = process.answer("done", 1.1 * limit + 1.0 if found["keeps_time_limit"] else limit)
-            if found is None:
-                seconds = time.perf_counter() - started
-                row |= {"status": "time_limit", "message": "ended at the time limit", "seconds": seconds}
+            answer = process.answer("done", 1.1 * limit + 1.0 if answer[0].get("keeps_time_limit") else limit)
+            sheet.note(wall_seconds=time.perf_counter() - started)
+            if answer is None:
+                words = "ended at the time limit"
+                sheet.note(status="time_limit", message=words, seconds=sheet.row.wall_seconds)
                 return False
-            result |= found
-            row |= {name: value for name, value in found.items() if name != "posterior"}
         except (EOFError, OSError):
-            row |= {**_failed(f"the process ended with {process.cause()}"), "seconds": time.perf_counter() - started}
+            cause = process.cause()
+            again = ", twice" if sheet.killed and cause == _KILLED else ""
+            # Its memory is limited otherwise: it is not this program that kills it so.
+            sheet.killed = cause == _KILLED and not sheet.killed
+            sheet.fail(f"the process ended with {cause}{again}", seconds=time.perf_counter() - started)
             return False
+        said, posterior = _only(SAID, answer[0]), answer[1]
+        sheet.note(**said, claims=said.get("status") == "optimal")
+        sheet.returned = Returned(posterior=posterior, **_only(_RETURNED, said))
         with suppress(EOFError, OSError):
-            found = process.answer("trace", patience)
-            if found is not None:
-                result |= found
+            answer = process.answer("trace", patience)
+            if answer is not None:
+                sheet.descents = answer[0]["descents"]
                 # What a solver has left behind would take time from the others.
                 return not self.conditions.with_memory and not process.left_something()
         return False
 
-    def _judge(self, process: Process, cell: Cell, row: Row, result: Row) -> bool:
+    def _judge(self, process: Process, cell: Cell, sheet: Sheet) -> bool:
         """Complete a measurement; without a certified optimum it still counts."""
         identity = cell.problem.identity
-        process.ask(cell.key, "judge", cell.problem, cell.solver, result, self._references.get(identity))
+        process.ask(cell.key, "judge", cell.problem, cell.solver, sheet.returned, self._references.get(identity))
         try:
-            judged = process.answer("judged", self._patience)
-            if judged is None:
-                row |= _failed(f"judging what it returned took over {self._patience:g} s")
+            answer = process.answer("judged", self._patience)
+            if answer is None:
+                sheet.fail(f"judging what it returned took over {self._patience:g} s")
                 return False
-            row |= judged
+            sheet.note(**answer[0])
         except (EOFError, OSError):
             # No solver runs there: whatever ended it may not end the next one.
             raise NotTakenOn(f"the process that judges what it returned ended with {process.cause()}") from None
         with suppress(EOFError, OSError, Failed):
-            reference = process.answer("reference", self._patience)
-            if reference is not None:
-                row["reference_bound"] = self._references[identity] = reference["reference_bound"]
-                row["minima"] = reference["minima"]
-                row |= times_to_levels(row, result.get("descents", ()))
-                return reference["clean"]
+            answer = process.answer("reference", self._patience)
+            if answer is not None:
+                found = answer[0]
+                self._references[identity] = found["reference_bound"], found["minima"]
+                sheet.note(reference_bound=found["reference_bound"], minima=found["minima"])
+                sheet.row = with_times(sheet.row, sheet.descents)
+                return bool(found["clean"])
         return False
+
+
+def _only(names: Iterable[str], facts: Facts) -> Facts:
+    """Those facts that may be said here: a solver's process must not name another problem."""
+    return {name: facts[name] for name in names if name in facts}

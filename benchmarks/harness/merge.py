@@ -3,6 +3,7 @@ from."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -21,26 +22,24 @@ def merge(directories: Sequence[str | Path], out: str | Path) -> Path:
     found = [(name, read_rows(path), Environments.read(path)) for name, path in _named(directories).items()]
     environments = Environments()
     with ResultLog(out) as log:
-        if log.path.exists() and log.path.stat().st_size:
-            raise InputError(f"{out} holds results already; choose another directory with --out.")
         for name, rows, known in found:
             numbers = {}
-            for number in dict.fromkeys(row["environment"] for row in rows):
+            for number in dict.fromkeys(row.environment for row in rows):
                 # One that nothing is known of is nobody else's.
                 numbers[number] = environments.number(known.entry(number) or {"unknown": f"{name}, {number}"}, out)
             for row in rows:
-                source = name if row["source"] is None else f"{name}/{row['source']}"
-                log.append({**row, "source": source, "environment": numbers[row["environment"]]})
+                source = name if row.source is None else f"{name}/{row.source}"
+                log.append(row.told({"source": source, "environment": numbers[row.environment]}))
         if not environments.listed:
             raise InputError(f"there are no results in {', '.join(map(str, directories))}.")
-        export(out)
+        export(out, log.measurements())
     return Path(out)
 
 
 def _named(directories: Sequence[str | Path]) -> dict[str, Path]:
     """Directories by their last name, or by their whole path where last names are equal."""
-    paths = list(dict.fromkeys(Path(directory).resolve() for directory in directories))
+    paths = list(dict.fromkeys(Path(os.path.realpath(directory)) for directory in directories))
     if len(paths) < 2:
-        raise InputError("--merge needs at least two directories.")
+        raise InputError("there must be at least two different directories to merge.")
     names = [path.name for path in paths]
     return {path.name if names.count(path.name) == 1 else str(path): path for path in paths}

@@ -14,10 +14,12 @@ import time
 from contextlib import nullcontext
 from pathlib import Path
 
+from pacb_models.errors import InputError
 from pacb_models.models.pyomo_models import set_start
 from pacb_models.problem import BoundProblem
+from pacb_models.processes import closed_before_the_end
 from pacb_models.solution import Outcome
-from pacb_models.solver import Solver
+from pacb_models.solver import MODEL, Solver
 from pacb_models.solvers.starts import default_start
 from pacb_models.solving.judging import OPTIMAL_RESIDUAL
 from pacb_models.validation import check_positive, check_posterior
@@ -34,9 +36,8 @@ _QUOTED = 300
 class NlProgram(Solver):
     """A program that reads the lifted model of a bound minimisation."""
 
-    needs = ("model",)
+    needs = MODEL
     requires = ("pyomo",)
-    keeps_time_limit = True
     honours = ("average", "weights", "support")
 
     def __init__(self, name: str, path: str) -> None:
@@ -74,7 +75,7 @@ class NlProgram(Solver):
             add_floors(model, problem)
             posterior = mixture(problem, posterior)
         set_start(model, problem, posterior)
-        with tempfile.TemporaryDirectory() as name:
+        with closed_before_the_end(), tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             with nullcontext() if suffixes else without_suffixes(model):
                 for file, content in nl_files(model, "model").items():
@@ -83,9 +84,12 @@ class NlProgram(Solver):
             ended = _ended(self.path, folder, None if limit is None else max(limit - built, 0.0))
             if ended is None:
                 return Outcome(None, "time_limit", "the program was ended at the time limit", setup_seconds=built)
-            if not (folder / "model.sol").exists():
+            if not os.path.lexists(folder / "model.sol"):
                 return Outcome(None, "error", f"no model.sol; {_last_words(ended, folder)}", setup_seconds=built)
-            found = read_solution(folder / "model.sol", problem.size)
+            try:
+                found = read_solution(folder / "model.sol", problem.size)
+            except InputError as reason:
+                return Outcome(None, "error", str(reason), setup_seconds=built)
         status = found.status or ("not_converged" if found.weights is None else "optimal")
         return Outcome(
             found.weights,

@@ -7,7 +7,9 @@ weights are judged here, on the problem built anew from its recipe, and the cert
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import dataclass
+
+import numpy as np
 
 from pacb_models import BoundProblem, solve
 from pacb_models.plugins import ours
@@ -16,7 +18,23 @@ from pacb_models.solving.judging import assess
 from pacb_models.solving.registry import get_solver, solver_names
 
 from ..problems.problem import Problem, facts
-from .worker import Say
+from .worker import Facts, Say
+
+
+@dataclass(frozen=True)
+class Returned:
+    """What a solver returned, as its own process says."""
+
+    status: str
+    message: str = ""
+    posterior: np.ndarray | None = None
+    lower_bound: float | None = None
+    simplex_residual: float | None = None
+    constraint_residual: float | None = None
+
+
+#: The certified optimum, NaN without one, and the number of local minima.
+Reference = tuple[float, int | None]
 
 
 class Referee:
@@ -26,38 +44,37 @@ class Referee:
         self._identity = ""
         self._problem: BoundProblem
 
-    def answer(self, say: Say, recipe: Problem, solver: str, found: dict[str, Any], reference: float | None) -> None:
+    def answer(self, say: Say, recipe: Problem, solver: str, found: Returned, known: Reference | None) -> None:
         """Say "judged" with what holds of the weights, then "reference" with the certified optimum."""
         if self._identity != recipe.identity:
             self._problem, self._identity = recipe.build(), recipe.identity
-        say("judged", judged(self._problem, solver, found) if "posterior" in found else facts(self._problem))
-        bound, minima, clean = (reference, None, True) if reference is not None else certified(self._problem)
+        say("judged", facts(self._problem) if found.posterior is None else by_weights(self._problem, solver, found))
+        bound, minima, clean = (*known, True) if known is not None else certified_optimum(self._problem)
         say("reference", {"reference_bound": bound, "minima": minima, "clean": clean})
 
 
-def judged(problem: BoundProblem, solver: str, found: dict[str, Any]) -> dict[str, Any]:
-    """The columns of a row that are computed from the weights, and the claim as far as they support it."""
-    claimed = Outcome(found["posterior"], found["status"], found["message"], lower_bound=found["lower_bound"])
-    solution = assess(problem, claimed, solver, found["seconds"])
+def by_weights(problem: BoundProblem, solver: str, found: Returned) -> Facts:
+    """What is computed from the weights, and the claim as far as they support it."""
+    claimed = Outcome(found.posterior, found.status, found.message or "", claimed_lower_bound=found.lower_bound)
+    solution = assess(problem, claimed, solver, math.nan)
     return {
         **facts(problem),
         "status": solution.status,
         "message": solution.message,
         "bound": solution.bound,
-        "lower_bound": solution.lower_bound,
+        "lower_bound": solution.claimed_lower_bound,
         "kkt_residual": solution.kkt_residual,
         # Of the weights before they were put onto the simplex and into the set: only the solver saw those.
-        "simplex_residual": max(found["simplex_residual"] or 0.0, solution.details["simplex_violation"]),
-        "constraint_residual": max(found["constraint_residual"] or 0.0, solution.details["constraint_violation"]),
+        "simplex_residual": max(found.simplex_residual or 0.0, solution.details["simplex_violation"]),
+        "constraint_residual": max(found.constraint_residual or 0.0, solution.details["constraint_violation"]),
         "support_size": solution.support_size,
         "empirical_risk": solution.empirical_risk,
         "divergence_value": solution.divergence,
-        "claims": found["status"] == "optimal",
-        "success": solution.status == "optimal",
+        "claims": found.status == "optimal",
     }
 
 
-def certified(problem: BoundProblem) -> tuple[float, int | None, bool]:
+def certified_optimum(problem: BoundProblem) -> tuple[float, int | None, bool]:
     """The smallest possible bound and the number of local minima, NaN and None where no exact solver applies; and
     whether only our own solvers were loaded.
     """

@@ -5,7 +5,6 @@ A solver's own value counts as a claim only (see :mod:`..problems.claimed`).
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,30 +18,29 @@ from pacb_models.solving.registry import solver_names
 from .. import verdict
 from ..problems.claimed import claims
 from ..problems.export import optimum_of
-from ..problems.problem import Problem, facts
+from ..problems.problem import FACTS, Problem, facts
 from ..problems.solution_files import SolutionFile
+from ..store import digest
 from . import environment
 from .environment import Environments
-from .measuring import Conditions
-from .referee import judged
-from .results import LOG, ResultLog, export, read_rows
-from .runner import complete
+from .measurement import Measurement
+from .measuring import Conditions, begun
+from .referee import Returned, by_weights
+from .results import ResultLog, export
 from .suites import Cell
+from .worker import Facts
 
-#: What a solution can come to.
-NO_POINT, BELOW, INFEASIBLE, FOUND, LOCAL, ELSEWHERE, UNKNOWN = (
+#: What a solution can come to beside the endings of :class:`..verdict.Ending`.
+NO_POINT, BELOW, INFEASIBLE, UNKNOWN = (
     "no point",
     "claims a value below the proven one",
     "infeasible",
-    "found",
-    "local minimum",
-    "not a minimum",
     "no optimum is proven",
 )
 #: What does not hold of a solution that its solver calls one.
 WRONG = (BELOW, INFEASIBLE)
 #: Of what a finding has numbers.
-NUMBERS = ("bound", "claimed", "gap", "kkt_residual", "violation", "violated")
+FINDING_NUMBERS = ("bound", "claimed", "gap", "kkt_residual", "violation", "violated")
 
 
 @dataclass(frozen=True)
@@ -55,11 +53,11 @@ class Finding:
     sentence: str
     #: Whether the solver claims what does not hold; one that says itself that it failed does not.
     wrong: bool
-    #: By :data:`NUMBERS`: the bound of the weights, put onto the simplex; the smallest value that the file claims; how
-    #: far the bound is above the proven one; the KKT residual; the largest violation, and which row or variable has it.
+    #: By :data:`FINDING_NUMBERS`: the bound of the weights, on the simplex; the smallest value that the file claims;
+    #: how far the bound is above the proven one; the KKT residual; the largest violation, and what has it.
     numbers: dict[str, Any]
-    #: Columns of a row of the log.
-    row: dict[str, Any]
+    #: Fields of its measurement.
+    row: Facts
 
 
 class Judge:
@@ -76,10 +74,10 @@ class Judge:
 
     def judge(self, found: SolutionFile, solver: str) -> Finding:
         """What one file says, and what holds of it."""
-        numbers: dict[str, Any] = dict.fromkeys(NUMBERS)
+        numbers: dict[str, Any] = dict.fromkeys(FINDING_NUMBERS)
         if found.weights is None:
             kind, sentence = NO_POINT, f"no point: {found.message or 'the file has none'}"
-            row = {**facts(self.problem), "status": found.status or "error", "message": found.message}
+            row: Facts = {**facts(self.problem), "status": found.status or "error", "message": found.message}
         else:
             row = self._row(found, solver)
             numbers |= claims(self.problem, found) | {name: row[name] for name in ("bound", "kkt_residual")}
@@ -107,59 +105,57 @@ class Judge:
         near = f"KKT residual {numbers['kkt_residual']:.1e}"
         if gap is None:
             return UNKNOWN, f"bound {bound:.10g}; {UNKNOWN}; {near}"
+        residual = numbers["kkt_residual"]
+        end = verdict.ending(True, residual <= OPTIMAL_RESIDUAL, gap, residual)
+        kind = which = end.words
         number = next((n for n, low in enumerate(self.minima, 1) if abs(bound - low) <= verdict.CORRECT_GAP), 0)
-        kind = {0: ELSEWHERE, 1: FOUND}.get(number, LOCAL)
-        which = f"{kind} {number} of {len(self.minima)}" if kind == LOCAL else kind
+        if end is verdict.Ending.LOCAL and number:
+            which = f"local minimum {number} of {len(self.minima)}"
         return kind, f"{which}: bound {bound:.10g}, {gap:.1e} above the proven optimum; {near}"
 
-    def _row(self, found: SolutionFile, solver: str) -> dict[str, Any]:
-        """The columns of the log, by the same functions as for a solver that is measured."""
+    def _row(self, found: SolutionFile, solver: str) -> Facts:
+        """What is measured, by the same functions as of a solver that runs here."""
         status = found.status
         if status is None:
             # A file that claims nothing is taken for what its weights support.
             status = assess(self.problem, Outcome(found.weights, "optimal"), solver, math.nan).status
-        said = {"posterior": found.weights, "status": status, "message": found.message, "lower_bound": None}
-        unmeasured = {"seconds": math.nan, "simplex_residual": None, "constraint_residual": None}
-        return judged(self.problem, solver, {**said, **unmeasured})
+        return by_weights(self.problem, solver, Returned(status, found.message, found.weights))
 
 
-def name_of(found: SolutionFile, path: Path, given: str | None) -> str:
+def solver_of(found: SolutionFile, path: Path, given: str | None) -> str:
     """What a solver is called in a report: as the user says, as the file says, or as the file is called."""
     name = given or found.solver or path.stem
     if name in solver_names():
-        raise InputError(f"{path} is by {name!r}, which is a solver of this package; name yours with --solver.")
+        raise InputError(f"{path} is by {name!r}, which is a solver of this package; yours needs a name of its own.")
     return name
 
 
 def add_to_log(directory: str | Path, recipe: Problem, findings: list[Finding]) -> None:
     """Append the rows to the log of a directory; a solver's earlier row for the problem is replaced."""
-    with ResultLog(directory) as log:
-        written = (Path(directory) / LOG).exists() and (Path(directory) / LOG).stat().st_size > 0
-        known = read_rows(directory) if written else []
+    with ResultLog(directory, resume=True) as log:
+        known = log.measurements()
+        number = Environments.read(directory).number(environment.described_here(), directory)
+        limits = [row.time_limit for row in known if row.problem == recipe.name]
+        suites = [row.suite for row in known]
+        conditions = Conditions((suites and suites[0]) or "judged", time_limit=max(limits, default=0.0))
         for finding in findings:
-            _check_same(directory, recipe.name, finding.row, known)
-        number = Environments.read(directory).number(environment.describe(), directory)
-        limits = [row["time_limit"] for row in known if row["problem"] == recipe.name]
-        suites = [row["suite"] for row in known]
-        conditions = Conditions(suites[0] if suites else "judged", time_limit=max(limits, default=0.0))
-        for finding in findings:
-            cell = Cell(recipe, finding.solver)
-            row = complete(cell, 0, finding.row, conditions)
-            key = hashlib.sha256(f"judged {recipe.name} {finding.solver}".encode()).hexdigest()[:16]
-            log.append({**row, "key": key, "environment": number})
-        export(directory)
+            key = digest("judged", recipe.name, finding.solver)
+            facts = {**finding.row, "key": key, "environment": number}
+            row = begun(Cell(recipe, finding.solver), 0, conditions).told(facts)
+            _check_same(directory, row, known)
+            log.append(row)
+        export(directory, log.measurements())
 
 
-def _check_same(directory: str | Path, name: str, row: dict[str, Any], known: list[dict[str, Any]]) -> None:
+def _check_same(directory: str | Path, mine: Measurement, known: list[Measurement]) -> None:
     """Refuse a problem that shares nothing but its name with that of the log."""
-    for other in known:
-        if other["problem"] != name or other["H"] is None:
-            continue
-        for fact in ("H", "m", "delta", "distance", "divergence", "order", "constant", "reference_bound"):
-            mine, theirs = row[fact], other[fact]
-            same = mine == theirs or None in (mine, theirs)
-            if fact == "reference_bound" and not same:
-                same = abs(mine - theirs) <= verdict.BELOW
-            if not same:
-                raise InputError(f"{directory} has results on another {name!r}: its {fact} is {theirs}, not {mine}.")
-        return
+    other = next((row for row in known if row.problem == mine.problem and row.size is not None), mine)
+    pairs = {name: (getattr(mine, name), getattr(other, name)) for name in (*FACTS, "reference_bound")}
+    for name, (one, another) in pairs.items():
+        same = one == another or None in (one, another)
+        if name == "reference_bound" and not same:
+            same = abs(one - another) <= verdict.BELOW
+        if not same:
+            raise InputError(
+                f"{directory} has results on another {mine.problem!r}: its {name} is {another}, not {one}."
+            )

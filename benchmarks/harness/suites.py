@@ -2,35 +2,41 @@
 
 from __future__ import annotations
 
-import hashlib
-import inspect
-import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pacb_models import BoundProblem
 from pacb_models.errors import InputError
 from pacb_models.plugins import load, registered
-from pacb_models.risk_file import read_risk_file
+from pacb_models.problem_file import as_record
+from pacb_models.risk_file import RiskFile, read_risk_file
 from pacb_models.solving.registry import available_solvers, capable_solvers, get_solver, solver_identity
 
 from ..problems.families import CONSTRAINED, HARD, Instance, instance, instances
 from ..problems.problem import (
     PAPER_DATASETS,
+    UCI_FAMILY,
     Problem,
+    from_file,
+    from_record,
     from_table,
     outside_problems,
     synthetic,
     table_problem,
 )
 from ..problems.starts import numbered_start, takes_start
+from ..store import digest
+from .measurement import Settings
+
+if TYPE_CHECKING:
+    from pacb_models.constraints import Constraint
 
 #: Entry-point group for third parties: a function without arguments that returns a suite.
-GROUP = "pacb_models.suites"
+SUITES_GROUP = "pacb_models.suites"
 
-DISTANCES = ("linear", "squared", "kl")
+TABLE_DISTANCES = ("linear", "squared", "kl")
 PAPER_SIZES = (50, 200, 500, 1000, 1990)
 
 
@@ -40,7 +46,7 @@ class Cell:
 
     problem: Problem
     solver: str
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: Settings = field(default_factory=dict)
     #: Of the solver's own draws, or of the list of starts.
     seed: int | None = None
     start: int | None = None
@@ -49,10 +55,9 @@ class Cell:
     def key(self) -> str:
         """A short name for exactly this measurement, the same in every run."""
         parts = [self.problem.identity, solver_identity(self.solver), self.settings, self.seed]
-        parts += [] if self.start is None else [self.start]
-        return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+        return digest(*parts, *([] if self.start is None else [self.start]))
 
-    def options(self, problem: BoundProblem) -> dict[str, Any]:
+    def options(self, problem: BoundProblem) -> Settings:
         """Keyword arguments for the solver."""
         if self.seed is None:
             return self.settings
@@ -72,7 +77,7 @@ class Suite:
     time_limit: float
     #: Measure peak memory, which takes a new process for every cell.
     measure_memory: bool = False
-    #: Once a solver runs out of time, do not try it on larger problems of the same kind.
+    #: Once a solver runs out of time, do not try it on larger problems of the family.
     stop_at_limit: bool = False
 
     def select(self, solvers: Iterable[str] | None = None, problems: str | None = None) -> Suite:
@@ -88,11 +93,11 @@ class Suite:
         idle = sorted((wanted or set()) - {cell.solver for cell in self.cells})
         if idle:
             raise InputError(
-                f"--solvers names {idle[0]!r}, which the suite {self.name!r} gives no problem to; "
-                "'pacb bench --help' lists the suites, and which have every solver."
+                f"solvers is {idle[0]!r}, which the suite {self.name!r} gives no problem to; the help lists the "
+                "suites, and which have every solver."
             )
         if not cells:
-            raise InputError(f"no cell of the suite {self.name!r} is left after --solvers and --problems.")
+            raise InputError(f"no cell of the suite {self.name!r} is left for these solvers and problems.")
         return replace(self, cells=cells)
 
     def with_starts(self, count: int, seed: int) -> Suite:
@@ -109,11 +114,11 @@ class Suite:
         description = f"{self.description}; local methods from {count} random starts (seed {seed})"
         return replace(self, description=description, cells=tuple(cells))
 
-    def with_options(self, options: dict[str, Any]) -> Suite:
+    def with_options(self, options: Settings) -> Suite:
         """Every cell with those of the options that its solver has; one that no solver has is refused."""
         taken = {solver: options.keys() & parameters(solver) for solver in {cell.solver for cell in self.cells}}
         for name in sorted(options.keys() - set().union(*taken.values())):
-            raise InputError(f"--option gives {name!r}, which none of {', '.join(sorted(taken))} has.")
+            raise InputError(f"option is {name!r}, which none of {', '.join(sorted(taken))} has.")
         cells = [
             replace(cell, settings={**cell.settings, **{name: options[name] for name in sorted(taken[cell.solver])}})
             for cell in self.cells
@@ -131,12 +136,10 @@ class Suite:
 
 def parameters(solver: str) -> set[str]:
     """The options that a solver has."""
-    return set(inspect.signature(get_solver(solver).run).parameters) - {"problem"}
+    return set(get_solver(solver).option_names() or ())
 
 
-def cells_for(
-    problem: Problem, settings: dict[str, list[tuple[dict[str, Any], int | None]]] | None = None
-) -> list[Cell]:
+def cells_for(problem: Problem, settings: dict[str, list[tuple[Settings, int | None]]] | None = None) -> list[Cell]:
     """One cell per solver that can handle the problem; ``settings`` lists (options, seed) pairs for some of them."""
     chosen = settings or {}
     return [
@@ -187,7 +190,7 @@ def table_problems(*counts: int) -> list[Problem]:
         table_problem(dataset, count, distance)
         for count in counts
         for dataset in PAPER_DATASETS
-        for distance in DISTANCES
+        for distance in TABLE_DISTANCES
     ]
 
 
@@ -218,7 +221,8 @@ def quick() -> Suite:
 def hard() -> Suite:
     """The frozen collection of hard instances, with the solvers that are done in milliseconds."""
     cells = hard_cells(SLOW + MODELLED)
-    return Suite("hard", "200 hard instances with certified optima, the fast solvers", tuple(cells), time_limit=2.0)
+    description = f"{len(instances())} hard instances with certified optima, the fast solvers"
+    return Suite("hard", description, tuple(cells), time_limit=2.0)
 
 
 def constrained() -> Suite:
@@ -237,10 +241,10 @@ def field_suite() -> Suite:
     cells = [
         cell
         for cell in (*tables, *hard_cells())
-        if cell.solver not in DENSE or cell.problem.arguments["count"] <= DENSE_LARGEST
+        if cell.solver not in DENSE or (cell.problem.size or 0) <= DENSE_LARGEST
     ]
     description = (
-        "nine UCI data sets (H = 50 and 1990), raw and merged, and 200 hard instances, every solver; "
+        f"nine UCI data sets (H = 50 and 1990), raw and merged, and {len(instances())} hard instances, every solver; "
         f"dense methods ({', '.join(DENSE)}) up to H = {DENSE_LARGEST}"
     )
     return Suite("field", description, tuple(cells), time_limit=3.0)
@@ -264,7 +268,7 @@ def paper() -> Suite:
     for constant in ("exact", "paper"):
         for count in PAPER_SIZES:
             for dataset in PAPER_DATASETS:
-                for distance in DISTANCES:
+                for distance in TABLE_DISTANCES:
                     problem = table_problem(dataset, count, distance, constant)
                     cells += cells_for(problem, {"ipopt": [({}, None), ({"starts": 5}, 0)]})
                     if count == 50 and distance == "kl":
@@ -277,12 +281,13 @@ def scaling() -> Suite:
     """H = 10² to 10⁷ with synthetic risks, each solver as far as its time limit lets it."""
     cells: list[Cell] = []
     for exponent in range(2, 8):
-        for distance, kind in (*((distance, "bound") for distance in DISTANCES), ("kl", "direct")):
+        for distance, kind in (*((distance, "bound") for distance in TABLE_DISTANCES), ("kl", "direct")):
             arguments = {"count": 10**exponent, "distance": distance, "delta": 0.05, "kind": kind}
             name = f"synthetic-H1e{exponent}-{distance}" + ("" if kind == "bound" else "-direct")
-            problem = Problem(name, "synthetic", synthetic, arguments)
+            family = f"synthetic, {distance}" + ("" if kind == "bound" else ", direct")
+            problem = Problem(name, family, synthetic, arguments, 10**exponent)
             # Which solvers can handle it does not depend on its size; the small one is cheap to build.
-            small = Problem("small", "synthetic", synthetic, {**arguments, "count": 10})
+            small = Problem("small", family, synthetic, {**arguments, "count": 10})
             cells += both_ways([Cell(problem, solver) for solver in capable_solvers(small.build())])
     description = "synthetic risks, H = 10² to 10⁷, raw and merged, each solver as far as the time limit lets it"
     return Suite("scaling", description, tuple(cells), time_limit=20.0, measure_memory=True, stop_at_limit=True)
@@ -290,7 +295,7 @@ def scaling() -> Suite:
 
 def direct() -> Suite:
     """Direct bounds: nine data sets × distances and divergences × H = 50 and 1990; dense methods at H = 50 only."""
-    pairs = [*(("chi2", 2.0, distance) for distance in DISTANCES), ("renyi", 1.2, "kl"), ("kl", 2.0, "kl")]
+    pairs = [*(("chi2", 2.0, distance) for distance in TABLE_DISTANCES), ("renyi", 1.2, "kl"), ("kl", 2.0, "kl")]
     cells: list[Cell] = []
     for count in (50, 1990):
         for dataset in PAPER_DATASETS:
@@ -298,18 +303,18 @@ def direct() -> Suite:
                 bound = {"distance": distance, "divergence": divergence, "order": order, "delta": 0.01}
                 arguments = {"dataset": dataset, "count": count, "kind": "direct", "constant": "one-sided", **bound}
                 name = f"{dataset}-H{count}-{distance}-{divergence}-direct"
-                problem = Problem(name, dataset, from_table, arguments)
+                problem = Problem(name, UCI_FAMILY, from_table, arguments, count, dataset)
                 cells += without(cells_for(problem), DENSE if count > 50 else ())
     description = "bounds without change of measure, one-sided constants: nine UCI data sets, H = 50 and 1990"
     return Suite("direct", description, tuple(cells), time_limit=5.0)
 
 
 def starts() -> Suite:
-    """Where local methods end, with --starts N: a few instances of every hard family, and the paper's own problems."""
+    """Where local methods end, from random starts: a few instances of every hard family, and the paper's own."""
     problems = [frozen.problem for frozen in telling_instances()]
     # Of these the paper says that methods find one stationary point, whatever the start.
     problems += [
-        replace(table_problem(dataset, 50, distance, "paper"), dataset=f"the paper's, {distance}")
+        replace(table_problem(dataset, 50, distance, "paper"), family=f"the paper's, {distance}")
         for distance in ("squared", "kl")
         for dataset in PAPER_DATASETS
     ]
@@ -341,16 +346,34 @@ def outside() -> Suite:
     return Suite("outside", "problems registered by other packages", tuple(cells), time_limit=60.0)
 
 
-def from_files(paths: Iterable[str], m: int, distances: Iterable[str], **bound: Any) -> Suite:
-    """A user's own risk files, every solver; the name of a problem tells what is not as usual."""
+def from_files(
+    paths: Iterable[str],
+    m: int | None,
+    distances: Iterable[str],
+    limits: Callable[[RiskFile], list[Constraint]] = lambda table: [],
+    **bound: Any,
+) -> Suite:
+    """A user's own risk files and problems as JSON, every solver; the name of a problem tells what is not as usual.
+
+    ``limits`` are the constraints that go with a risk file.
+    """
     usual = {"divergence": "chi2", "order": 2.0, "constant": "exact"}
     marks = "".join(f"-{bound[name]}" for name, value in usual.items() if bound.get(name, value) != value)
     cells: list[Cell] = []
     for path in paths:
+        if path.endswith(".json"):
+            cells += cells_for(from_file(path))
+            continue
         content = read_risk_file(path)
+        constraints = limits(content)
         for distance in distances:
+            name = f"{path}-{distance}{marks}{'-constrained' * bool(constraints)}"
             arguments = {"risks": content.values, "m": m, "prior": content.prior, "distance": distance, **bound}
-            cells += cells_for(Problem(f"{path}-{distance}{marks}", str(path), BoundProblem, arguments))
+            recipe = Problem(name, str(path), BoundProblem, arguments, len(content.values))
+            if constraints:
+                record = as_record(BoundProblem(**arguments, constraints=constraints))
+                recipe = replace(recipe, make=from_record, arguments={"record": record})
+            cells += cells_for(recipe)
     return Suite("files", "risk files: " + ", ".join(map(str, paths)), tuple(cells), time_limit=60.0)
 
 
@@ -370,20 +393,20 @@ _OURS = {
 
 def suite_lines() -> dict[str, str]:
     """What each suite is, in a line."""
-    theirs = {entry.name: f"registered by {entry.value}" for entry in registered(GROUP)}
+    theirs = {entry.name: f"registered by {entry.value}" for entry in registered(SUITES_GROUP)}
     return {name: (make.__doc__ or name).splitlines()[0] for name, make in _OURS.items()} | theirs
 
 
 def suite_names() -> list[str]:
     """Names of all suites, ours and registered ones."""
-    return [*_OURS, *(entry.name for entry in registered(GROUP))]
+    return [*_OURS, *(entry.name for entry in registered(SUITES_GROUP))]
 
 
 def suite(name: str) -> Suite:
     """The suite of that name."""
     if name in _OURS:
         return _OURS[name]()
-    for entry in registered(GROUP):
+    for entry in registered(SUITES_GROUP):
         if entry.name == name:
             return load(entry, _made)
     raise InputError(f"suite is {name!r}; it must be one of {', '.join(map(repr, suite_names()))}.")

@@ -6,12 +6,13 @@ repeats the key of the request. A measurement: "accepted"; "built" with the prob
 software is imported (the clock starts here); "done" with what came out (it stops here); "trace" with the way down. A
 judgement (see :mod:`.referee`): "accepted", "judged", "reference". "failed" takes the place of an answer that cannot be
 given.
+
+Answers are JSON, and weights raw numbers after it: nothing that a measured process sends is ever run by the runner.
 """
 
 from __future__ import annotations
 
-import inspect
-import math
+import json
 import os
 import pickle
 import time
@@ -21,19 +22,31 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pacb_models import BoundProblem, Solution, SolverUnavailableError, average, solve, support, weights
 from pacb_models.constraints import Constraint
 from pacb_models.plugins import described
 from pacb_models.solving.registry import get_solver
 
 from ..problems.problem import facts
-from .results import LEVELS, conform, reach_field
+from .measurement import LEVELS, Measurement, Settings, conforming
 from .suites import Cell
 
 #: Seconds for the tiny problem that warms a solver up: a global method may not close it.
 WARM_UP_LIMIT = 5.0
 
-Say = Callable[[str, dict[str, Any]], None]
+#: What is said of a cell, by fields of its measurement; weights go apart.
+Facts = dict[str, Any]
+Say = Callable[..., None]
+#: Bounds on the way down, with the share of the time after which each was reached.
+Descents = Sequence[tuple[float, float]]
+
+#: What a solver's process may say of its own run.
+SAID = (
+    *("status", "message", "software", "lower_bound", "simplex_residual", "constraint_residual", "iterations"),
+    *("gradient_evaluations", "merged_size", "setup_seconds", "seconds", "peak_memory_bytes"),
+)
 
 
 def warm_up(solver: str, problem: BoundProblem) -> None:
@@ -52,24 +65,25 @@ def _tiny(problem: BoundProblem) -> list[Constraint]:
     return [known[kind] for kind in kinds]
 
 
-def measure(cell: Cell, problem: BoundProblem, options: dict[str, Any]) -> dict[str, Any]:
+def measure(cell: Cell, problem: BoundProblem, options: Settings) -> tuple[Facts, np.ndarray | None]:
     """Solve and describe what came out; whatever is raised, or is not what it should be, becomes the status "error"."""
     started = time.perf_counter()
     try:
         return outcome(solve(problem, cell.solver, **options))
     except SolverUnavailableError as reason:
-        return {"status": "unavailable", "message": str(reason)}
+        return {"status": "unavailable", "message": str(reason)}, None
     except MemoryError:
         import resource
 
         limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
         within = "" if limit == resource.RLIM_INFINITY else f" (the limit is {limit / 2**30:.3g} GiB)"
-        return {"status": "error", "message": f"out of memory{within}", "seconds": time.perf_counter() - started}
+        message = f"out of memory{within}"
     except BaseException as reason:
-        return {"status": "error", "message": described(reason), "seconds": time.perf_counter() - started}
+        message = described(reason)
+    return {"status": "error", "message": message, "seconds": time.perf_counter() - started}, None
 
 
-def _options(cell: Cell, problem: BoundProblem, time_limit: float) -> dict[str, Any]:
+def _options(cell: Cell, problem: BoundProblem, time_limit: float) -> Settings:
     # Solvers are compared on the problem as it is, with all its classifiers, unless the cell's settings say otherwise.
     options = {"merge": False, **cell.options(problem)}
     if get_solver(cell.solver).keeps_time_limit:
@@ -77,13 +91,14 @@ def _options(cell: Cell, problem: BoundProblem, time_limit: float) -> dict[str, 
     return options
 
 
-def outcome(solution: Solution) -> dict[str, Any]:
-    """What a solution says of itself; ValueError names what is not of its column's type. Its weights go along."""
+def outcome(solution: Solution) -> tuple[Facts, np.ndarray | None]:
+    """What a solution says of itself, and its weights; ValueError names what is not of its field's type."""
     found = {
         "status": solution.status,
         "message": solution.message,
         "software": solution.details.get("software"),
-        "lower_bound": solution.lower_bound,
+        # What is proven here is only said there: the referee has the weights, and no proof.
+        "lower_bound": solution.claimed_lower_bound if solution.lower_bound is None else solution.lower_bound,
         "simplex_residual": solution.details.get("simplex_violation"),
         "constraint_residual": solution.details.get("constraint_violation"),
         "iterations": solution.iterations,
@@ -92,16 +107,15 @@ def outcome(solution: Solution) -> dict[str, Any]:
         "setup_seconds": solution.setup_seconds,
         "seconds": solution.seconds,
     }
-    conforming = conform(found)
-    return {**{name: conforming[name] for name in found}, "posterior": solution.posterior}
+    return conforming(found), solution.posterior
 
 
-def way_down(cell: Cell, problem: BoundProblem, options: dict[str, Any]) -> list[tuple[float, float]]:
+def way_down(cell: Cell, problem: BoundProblem, options: Settings) -> Descents:
     """Every bound that was the smallest so far, with the share of the time after which it was reached.
 
     Recording takes time, so the measured run does not; a second run does, of a solver that has an option ``trace``.
     """
-    if "trace" not in inspect.signature(get_solver(cell.solver).run).parameters:
+    if "trace" not in (get_solver(cell.solver).option_names() or ()):
         return []
     try:
         points = solve(problem, cell.solver, **options, trace=True).details.get("trace", ())
@@ -111,7 +125,7 @@ def way_down(cell: Cell, problem: BoundProblem, options: dict[str, Any]) -> list
         return []
 
 
-def _descents(points: Sequence[Any]) -> list[tuple[float, float]]:
+def _descents(points: Sequence[Any]) -> Descents:
     """Of a trace: bounds, or pairs of bound and seconds."""
     found: list[tuple[float, float]] = []
     for position, point in enumerate(points):
@@ -123,18 +137,17 @@ def _descents(points: Sequence[Any]) -> list[tuple[float, float]]:
     return found
 
 
-def times_to_levels(row: dict[str, Any], descents: Sequence[tuple[float, float]]) -> dict[str, Any]:
-    """Seconds, set-up included, until the gap was at most each level; all of the time where there is no trace."""
-    solving, building = row.get("seconds"), row.get("setup_seconds")
-    bound, reference = row.get("bound"), row.get("reference_bound")
-    if bound is None or solving is None or reference is None or not math.isfinite(reference):
-        return {}
-    shares = [next((share for low, share in descents if low <= reference + level), None) for level in LEVELS]
-    found: dict[str, Any] = {"traced": any(share is not None for share in shares)}
-    for level, share in zip(LEVELS, shares, strict=True):
-        if bound - reference <= level:
-            found[reach_field(level)] = (building or 0.0) + solving * (1.0 if share is None else min(share, 1.0))
-    return found
+def with_times(row: Measurement, descents: Descents) -> Measurement:
+    """The row with the seconds, set-up included, until the gap was at most each level; all where there is no trace."""
+    if row.gap is None or row.seconds is None or row.reference_bound is None:
+        return row
+    goals = {name: row.reference_bound + level for name, level in LEVELS.items()}
+    shares = {name: next((share for low, share in descents if low <= goal), None) for name, goal in goals.items()}
+    found: Facts = {"traced": any(share is not None for share in shares.values())}
+    for name, share in shares.items():
+        if row.gap <= LEVELS[name]:
+            found[name] = (row.setup_seconds or 0.0) + row.seconds * (1.0 if share is None else min(share, 1.0))
+    return row.told(found)
 
 
 class PeakMemory:
@@ -166,7 +179,7 @@ class Measurer:
 
     def __init__(self) -> None:
         self._warm: set[tuple[Any, ...]] = set()
-        self._ways: dict[str, list[tuple[float, float]]] = {}
+        self._ways: dict[str, Descents] = {}
 
     def answer(self, say: Say, cell: Cell, time_limit: float, with_memory: bool) -> None:
         """Build, warm up, measure, trace; say so after each."""
@@ -185,10 +198,10 @@ class Measurer:
             warm_up(cell.solver, problem)
         say("ready", {"keeps_time_limit": get_solver(cell.solver).keeps_time_limit})
         memory = PeakMemory() if with_memory else None
-        found = measure(cell, problem, options)
+        found, posterior = measure(cell, problem, options)
         if memory is not None:
             found["peak_memory_bytes"] = memory.rise()
-        say("done", found)
+        say("done", found, posterior)
         if cell.key not in self._ways:
             self._ways[cell.key] = way_down(cell, problem, options)
         say("trace", {"descents": self._ways[cell.key]})
@@ -206,8 +219,8 @@ def serve(connection: Connection, idle_limit: float | None = None) -> None:
         except (EOFError, OSError):
             return
 
-        def say(what: str, found: dict[str, Any], key: str = key) -> None:
-            connection.send((key, what, found))
+        def say(what: str, found: Facts, weights: np.ndarray | None = None, key: str = key) -> None:
+            connection.send_bytes(packed([key, what, found], weights))
 
         say("accepted", {})
         try:
@@ -215,6 +228,21 @@ def serve(connection: Connection, idle_limit: float | None = None) -> None:
         except BaseException as reason:
             text = str(reason) if type(reason) is RuntimeError else described(reason)
             say("failed", {"message": text})
+
+
+def packed(message: Sequence[object], weights: np.ndarray | None = None) -> bytes:
+    """A message of a measured process: a line of JSON, which says if weights follow, and these as doubles."""
+    numbers = b"" if weights is None else np.asarray(weights, dtype="<f8").tobytes()
+    return json.dumps([*message, weights is not None]).encode() + b"\n" + numbers
+
+
+def unpacked(content: bytes) -> tuple[str, str, Facts, np.ndarray | None]:
+    """What :func:`packed` packed: the key, what is said, its facts and the weights; ValueError for anything else."""
+    text, _, numbers = content.partition(b"\n")
+    key, what, facts, weighted = json.loads(text)
+    if not (isinstance(key, str) and isinstance(what, str) and isinstance(facts, dict)):
+        raise ValueError("a message is a key, a word and facts")
+    return key, what, facts, np.frombuffer(numbers, dtype="<f8") if weighted else None
 
 
 def main(arguments: Sequence[str]) -> None:

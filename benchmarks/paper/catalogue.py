@@ -9,7 +9,7 @@ from pacb_models.errors import InputError
 from .figures import bounds as bound_figures
 from .figures import moments, posteriors
 from .item import Item
-from .numbers import name_of
+from .numbers import item_name
 from .tables import (
     bounds,
     certificates,
@@ -23,20 +23,20 @@ from .tables import (
     sparsity,
 )
 
-TABLES = (
-    constants.ITEM,
-    bounds.ITEM,
-    fp_vs_solver.ITEM,
-    fp_vs_ccp.ITEM,
-    sparsity.ITEM,
-    divergences.ITEM,
-    cross_validation.ITEM,
-    data.ITEM,
-    certificates.ITEM,
-    change_of_measure.ITEM,
+TABLE_ITEMS = (
+    constants.CONSTANTS_TABLE,
+    bounds.BOUNDS_TABLE,
+    fp_vs_solver.FP_VS_SOLVER_TABLE,
+    fp_vs_ccp.FP_VS_CCP_TABLE,
+    sparsity.SPARSITY_TABLE,
+    divergences.DIVERGENCES_TABLE,
+    cross_validation.CROSS_VALIDATION_TABLE,
+    data.DATA_TABLE,
+    certificates.CERTIFICATES_TABLE,
+    change_of_measure.CHANGE_OF_MEASURE_TABLE,
 )
 
-FIGURES = (
+FIGURE_ITEMS = (
     bound_figures.HEADLINE,
     posteriors.SUPPORTS,
     moments.SQUARED,
@@ -52,14 +52,14 @@ FIGURES = (
 )
 
 #: The headline picture opens the document.
-ITEMS: dict[str, Item] = {item.name: item for item in (bound_figures.HEADLINE, *TABLES, *FIGURES)}
+ITEMS: dict[str, Item] = {item.name: item for item in (bound_figures.HEADLINE, *TABLE_ITEMS, *FIGURE_ITEMS)}
 
 
 def chosen(names: Iterable[str]) -> list[Item]:
     """The items of these names, or numbers in the paper, in the order of the document; "all", or none, stands for every
     one.
     """
-    wanted = {name_of(name) for name in names} or {"all"}
+    wanted = {item_name(name) for name in names} or {"all"}
     for name in sorted(wanted - {"all"}):
         if name not in ITEMS:
             raise InputError(

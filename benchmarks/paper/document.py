@@ -47,7 +47,7 @@ def compose(items: Sequence[Item], results: Results, study: Study) -> Document:
     )
 
 
-def write(document: Document, directory: Path) -> list[Path]:
+def write_document(document: Document, directory: Path) -> list[Path]:
     """Write all formats; the document's files."""
     for section in document.sections:
         _write_section(section, directory)

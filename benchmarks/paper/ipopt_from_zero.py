@@ -14,7 +14,7 @@ from pacb_models.solvers.nonlinear.ipopt import cyipopt_missing
 from pacb_models.solvers.nonlinear.native import pynumero_problem
 
 
-def available() -> bool:
+def can_start_from_zero() -> bool:
     """Whether cyipopt and PyNumero's library are here (an ``ipopt`` program alone will not do)."""
     return cyipopt_missing() is None
 

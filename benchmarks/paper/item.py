@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..report.drawing import Picture, draw
 from ..report.tables import Table
-from .entries import Entries, Entry
+from .cells import Cells
 from .numbers import TEXTS, words
 from .study import Study
 
@@ -72,19 +72,19 @@ class Item:
 
 @dataclass(frozen=True)
 class TableItem(Item):
-    """A table: ``make`` fills the cells and returns facts for the notes below them, if any; ``show`` lays it out."""
+    """A table: ``make`` fills the cells, ``show`` lays them out."""
 
-    show: Callable[[Entries, dict[str, Any]], list[Table]] = lambda entries, facts: []
+    show: Callable[[Cells], list[Table]] = lambda cells: []
 
     def compute(self, study: Study, results: Results) -> dict[str, Any]:
-        entries = Entries.of(self.name)
-        facts = self.make(study, entries) or {}
-        return {"entries": entries.as_list(), "facts": facts}
+        cells = Cells.printed(self.name)
+        self.make(study, cells)
+        return {"cells": cells.records()}
 
     def section(self, result: dict[str, Any]) -> Section:
-        entries = entries_of(result)
-        panels = tuple(self.show(entries, result["facts"]))
-        return Section(self.name, self.title, self.source, panels, csv=entries.to_csv())
+        cells = cells_of(result)
+        text = cells.frame(self.name).to_csv(index=False)
+        return Section(self.name, self.title, self.source, tuple(self.show(cells)), csv=text)
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,6 @@ class FigureItem(Item):
         return Section(self.name, self.title, self.source, illustration=picture, caption=caption)
 
 
-def entries_of(result: dict[str, Any]) -> Entries:
+def cells_of(result: dict[str, Any]) -> Cells:
     """The cells of a table's result."""
-    return Entries(Entry(**entry) for entry in result["entries"])
+    return Cells.of_records(result["cells"])

@@ -23,13 +23,8 @@ DOCUMENT = TEXTS.pop("document")
 TITLES = {name: text["title"] for name, text in TEXTS.items()}
 
 #: What the paper numbers, and what it is called here.
-NUMBERS = {
-    f"{found[1].lower()}{digit}": name
-    for name, text in TEXTS.items()
-    if (found := re.match(r"(Table|Figure)s? (\d)(?: and (\d))?", text["source"]))
-    for digit in filter(None, found.groups()[1:])
-}
-OTHERS = tuple(name for name in TITLES if name not in NUMBERS.values())
+BY_NUMBER = {number: name for name, text in TEXTS.items() for number in text.get("numbers", ())}
+OTHERS = tuple(name for name in TITLES if name not in BY_NUMBER.values())
 
 _NUMBER = re.compile(r"(tab|fig)(?:le|ure|\.)?[ _-]*(\d+)", re.IGNORECASE)
 
@@ -40,10 +35,10 @@ def words(name: str, kind: str, **values: Any) -> list[str]:
     return [filled(text, **values) for text in (texts if isinstance(texts, list) else [texts])]
 
 
-def name_of(text: str) -> str:
+def item_name(text: str) -> str:
     """The name of a table or figure that is given by name, or by number in any spelling.
 
-    >>> name_of("table3"), name_of("Fig. 1"), name_of("bounds")
+    >>> item_name("table3"), item_name("Fig. 1"), item_name("bounds")
     ('bounds', 'linear-supports', 'bounds')
     """
     found = _NUMBER.fullmatch(text)
@@ -52,13 +47,13 @@ def name_of(text: str) -> str:
     number = f"{'table' if found[1].lower() == 'tab' else 'figure'}{int(found[2])}"
     if number == "table1":
         raise InputError("Table 1 lists formulas; there is nothing to compute. docs/errata.md corrects them.")
-    if number not in NUMBERS:
+    if number not in BY_NUMBER:
         raise InputError(f"NAME is {text!r}; the paper has Tables 1 to 9 and Figures 1 to 6.")
-    return NUMBERS[number]
+    return BY_NUMBER[number]
 
 
-def listed() -> str:
+def listed_items() -> str:
     """Numbers, names and what they show, for the help."""
-    numbers = [f"  {number:<9} {name:<16} {TITLES[name]}" for number, name in NUMBERS.items()]
+    numbers = [f"  {number:<9} {name:<16} {TITLES[name]}" for number, name in BY_NUMBER.items()]
     others = [f"  {name:<26} {TITLES[name]}" for name in OTHERS]
     return "\n".join(["by number or by name:", *numbers, "", "by name:", *others])

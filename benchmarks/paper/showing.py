@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from ..report.tables import NONE, Cell, Group
-from .entries import KEYS, Entry, difference
+from .cells import BOTH_HALVES, CORRECTED, PRINTED, REPRODUCED, difference
 
 #: Differences from print above this, in per cent, are marked.
 FAR = 8.0
@@ -17,13 +19,15 @@ NAMES = {
 } | {"bupa-no-leak": "Bupa without leak"}
 
 #: Short titles of the versions in headings.
-TITLES = {"ours": "ours", "paper": "paper's const.", "both_halves": "both halves", "exact": "exact const."}
+_TITLES = {REPRODUCED: "paper's const.", BOTH_HALVES: "both halves", CORRECTED: "exact const."}
+#: What has no constant.
+OURS = {REPRODUCED: "ours"}
 
 
-def shown(value: object, decimals: int = 5) -> str:
+def as_text(value: object, decimals: int = 5) -> str:
     """A number with so many decimals, an integer or text as it is, a dash for nothing.
 
-    >>> shown(0.1234567), shown(12), shown(None), shown(-1e-9)
+    >>> as_text(0.1234567), as_text(12), as_text(None), as_text(-1e-9)
     ('0.12346', '12', '–', '0.00000')
     """
     if value is None or value == "":
@@ -53,34 +57,35 @@ class Beside:
     come from another random test part than the paper's. Their distance says little, and is not given.
     """
 
-    keys: tuple[str, ...] = KEYS[1:]
+    versions: tuple[str, ...] = tuple(_TITLES)
     decimals: int = 5
     compared: bool = True
+    titles: Mapping[str, str] = field(default_factory=lambda: _TITLES)
 
     @classmethod
     def of(cls, quantity: str) -> Beside:
         """For the table's bounds or its test errors."""
-        return cls() if quantity == "bound" else cls(("paper", "exact"), compared=False)
+        return cls() if quantity == "bound" else cls((REPRODUCED, CORRECTED), compared=False)
 
     def group(self, title: str) -> Group:
         """The headings."""
         columns = ["printed"]
-        for key in self.keys:
-            columns += [TITLES[key], "±"] if self._compared(key) else [TITLES[key]]
+        for version in self.versions:
+            columns += [self.titles[version], *(["±"] if self._compared(version) else [])]
         return Group(title, tuple(columns))
 
-    def cells(self, entry: Entry, best: str = "") -> list[Cell]:
+    def cells(self, values: dict[str, Any], best: str = "") -> list[Cell]:
         """The cells below them; ``best`` names a version to be set in bold."""
-        cells = [Cell(entry.printed or NONE, "printed")]
-        for key in self.keys:
-            cells.append(Cell(shown(entry.values.get(key), self.decimals), "best" if key == best else ""))
-            if self._compared(key):
-                off = difference(entry, key)
+        cells = [Cell(values.get(PRINTED) or NONE, "printed")]
+        for version in self.versions:
+            cells.append(Cell(as_text(values.get(version), self.decimals), "best" if version == best else ""))
+            if self._compared(version):
+                off = difference(values, version)
                 cells.append(Cell(per_cent(off), "off" if off is not None and abs(off) > FAR else ""))
         return cells
 
-    def _compared(self, key: str) -> bool:
-        return self.compared and key in ("paper", "both_halves")
+    def _compared(self, version: str) -> bool:
+        return self.compared and version != CORRECTED
 
 
 def named(dataset: str, *labels: object, first: bool = True) -> list[Cell]:

@@ -17,10 +17,11 @@ from ..experiments.cross_validation import Baseline, load_cross_validation
 from ..experiments.risk_table import RiskTable
 from ..problems.problem import LEAK_FREE, PAPER_DATASETS
 from ..problems.risks import load_risk_table
-from ..work import finished
+from ..work import run
+from . import cells
 
 #: The paper's confidence parameter and its largest set of classifiers.
-DELTA = 0.01
+PAPER_DELTA = 0.01
 ALL_CLASSIFIERS = 1990
 
 DISTANCES = ("linear", "squared", "kl")
@@ -35,9 +36,9 @@ class Version(NamedTuple):
     both_halves: bool = False
 
 
-PAPER = Version("paper", "paper's constants", "paper")
-BOTH_HALVES = Version("both_halves", "both halves (not a valid certificate)", "paper", both_halves=True)
-EXACT = Version("exact", "exact constants", "exact")
+PAPER = Version(cells.REPRODUCED, "paper's constants", "paper")
+BOTH_HALVES = Version(cells.BOTH_HALVES, "both halves (not a valid certificate)", "paper", both_halves=True)
+EXACT = Version(cells.CORRECTED, "exact constants", "exact")
 VERSIONS = (PAPER, BOTH_HALVES, EXACT)
 
 #: Called with what is being done, the steps finished and the steps in all.
@@ -95,7 +96,7 @@ class Study:
 
     def partial(self, name: str) -> Path | None:
         """The file that keeps what is finished of some work."""
-        return None if self.directory is None else self.directory / f"{name}.partial"
+        return None if self.directory is None else self.directory / f"{name}.jsonl"
 
     @cached_property
     def tables_digest(self) -> str:
@@ -112,7 +113,7 @@ class Study:
         distance: str,
         version: Version,
         *,
-        delta: float = DELTA,
+        delta: float = PAPER_DELTA,
         divergence: str = "chi2",
     ) -> BoundProblem:
         """The minimisation over the first ``count`` classifiers; ``m`` is the validation size, as in the paper."""
@@ -134,7 +135,7 @@ class Study:
         """``[function(*each) for each in arguments]``, in ``jobs`` processes or on the cluster, with progress."""
         found: dict[int, Any] = {}
         self.report(what, 0, len(arguments))
-        for place, result in finished(function, arguments, min(self.jobs, len(arguments)) or 1, self.dask):
+        for place, result in run(function, dict(enumerate(arguments)), min(self.jobs, len(arguments)) or 1, self.dask):
             found[place] = result
             self.report(what, len(found), len(arguments))
         return [found[place] for place in range(len(arguments))]

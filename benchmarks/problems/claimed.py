@@ -15,7 +15,7 @@ from pacb_models import BoundProblem
 from pacb_models.models.algebra import Numbers, Squares
 from pacb_models.models.lifted import write
 from pacb_models.models.limits import box
-from pacb_models.solver import unmet
+from pacb_models.solver import MODEL, lacking
 from pacb_models.solving.judging import onto_simplex
 
 from .solution_files import SolutionFile
@@ -63,8 +63,9 @@ class ClaimedSquares(Squares, Claimed):
 def claims(problem: BoundProblem, found: SolutionFile) -> dict[str, Any]:
     """The smallest value that a file claims, and its largest violation."""
     assert found.weights is not None
-    if unmet(problem, "model"):
-        return {"claimed": found.objective, "violation": onto_simplex(found.weights)[1], "violated": "q"}
+    posterior, violation = onto_simplex(found.weights)
+    if posterior is None or lacking(problem, *MODEL):
+        return {"claimed": found.objective, "violation": violation, "violated": "q"}
     with np.errstate(all="ignore"):
         models = [kind(problem, found.weights, found.variables) for kind in (Claimed, ClaimedSquares)]
         values = [float(write(model)) for model in models]

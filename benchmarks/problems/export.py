@@ -1,16 +1,14 @@
-"""Problems as files for other people's solvers, and a JSON with the proven optimum beside them.
+"""Problems as files for other people's solvers, and beside them a JSON with the proven optimum, and the proof.
 
 The models are those of :func:`pacb_models.models.pyomo_models.pyomo_model`, with the names of variables and
 constraints and with the start (the prior), in the formats of :mod:`.model_files`. Beside them stands what test sets
-rarely have: the certified global minimum of a non-convex program, a lower bound, the posterior that attains it, and all
-other local minima.
+rarely have: the global minimum of a non-convex program, a file that proves it, the posterior that attains it, and the
+other local minima that are known.
 """
 
 from __future__ import annotations
 
-import io
 import json
-import tarfile
 from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
@@ -21,6 +19,9 @@ from pacb_models.errors import UnsupportedProblemError
 from pacb_models.files import write_atomically
 from pacb_models.models import pyomo_models
 from pacb_models.problem_file import as_record
+from pacb_models.proofs import Proof
+from pacb_models.proofs import files as proof_files
+from pacb_models.solution import Solution
 from pacb_models.validation import check_choice
 
 from .families import FAMILIES, sentence
@@ -30,6 +31,8 @@ from .problem import Problem
 
 #: A model with more weights than this is not written, only its data: Pyomo needs minutes and gigabytes for it.
 LARGEST_MODEL = 10_000
+#: How the name of a proof's file ends.
+PROOF = ".proof.json"
 
 
 def export(
@@ -41,7 +44,7 @@ def export(
     suffixes: bool = True,
     floors: bool = False,
 ) -> list[Path]:
-    """Write one problem as models and data; what was written, the data first.
+    """Write one problem as data, proof and models; what was written, the data first.
 
     Parameters
     ----------
@@ -64,8 +67,13 @@ def export(
     problem = recipe.build()
     stem = recipe.name.replace("/", "_")
     chosen = [check_choice("formats", name, tuple(FORMATS)) for name in formats] if problem.size <= largest else []
-    record = _record(recipe, problem)
+    solution = _solved(problem)
+    record = _record(recipe, problem, solution)
     files: dict[str, bytes] = {}
+    if solution is not None and isinstance(solution.proof, Proof) and solution.posterior is not None:
+        proof = proof_files.to_record(problem, solution.proof, solution)
+        record["proof"] = stem + PROOF
+        files[record["proof"]] = json.dumps(proof, allow_nan=False).encode() + b"\n"
     for name in chosen:
         form = record["models"][name] = FORMATS[name].check(name, formulation)
         model = FORMULATIONS[form](problem, record["posterior"])
@@ -81,31 +89,41 @@ def export(
     return written
 
 
-def _record(recipe: Problem, problem: BoundProblem) -> dict[str, Any]:
+def _record(recipe: Problem, problem: BoundProblem, solution: Solution | None) -> dict[str, Any]:
     """Everything that defines the problem, and what is known of it."""
     return {
         **as_record(problem),
         "H": problem.size,
         "name": recipe.name,
-        "dataset": recipe.dataset,
-        "description": sentence(recipe.dataset) if recipe.dataset in FAMILIES else "",
+        "dataset": recipe.dataset or recipe.family,
+        "description": sentence(recipe.family) if recipe.family in FAMILIES else "",
         "written_by": f"pacb-models {__version__}",
         "models": {},
+        "proof": None,
         "log_constant_value": problem.log_constant,
         "coefficient": problem.coefficient,
         "exponent": problem.exponent,
-        **optimum_of(problem),
+        **_optimum(solution),
     }
+
+
+def _solved(problem: BoundProblem) -> Solution | None:
+    """The solution of the exact method, where one takes the problem."""
+    try:
+        return solve(problem)
+    except UnsupportedProblemError:
+        return None
 
 
 def optimum_of(problem: BoundProblem) -> dict[str, Any]:
     """The certified minimum, or null where no method certifies one; all local minima, best first."""
-    try:
-        solution = solve(problem)
-    except UnsupportedProblemError:
-        return {"optimum": None, "lower_bound": None, "posterior": None, "local_minima": []}
-    if not solution.is_global or solution.posterior is None:
-        return {"optimum": None, "lower_bound": solution.lower_bound, "posterior": None, "local_minima": []}
+    return _optimum(_solved(problem))
+
+
+def _optimum(solution: Solution | None) -> dict[str, Any]:
+    if solution is None or not solution.is_global or solution.posterior is None:
+        lower = None if solution is None else solution.lower_bound
+        return {"optimum": None, "lower_bound": lower, "posterior": None, "local_minima": []}
     best = {
         "bound": solution.bound,
         "empirical_risk": solution.empirical_risk,
@@ -118,16 +136,3 @@ def optimum_of(problem: BoundProblem) -> dict[str, Any]:
         "posterior": solution.posterior.tolist(),
         "local_minima": [best, *(minimum._asdict() for minimum in solution.local_minima)],
     }
-
-
-def archive(directory: str | Path, files: Iterable[Path], path: str | Path) -> None:
-    """Pack files of a directory into a ``.tar.xz``: the same bytes from the same files, without dates and owners."""
-    buffer = io.BytesIO()
-    # Level 1: the default takes minutes for a collection of 150 MB, which this level makes 17 MB.
-    with tarfile.open(fileobj=buffer, mode="w:xz", preset=1) as packed:
-        for file in sorted(files):
-            entry = tarfile.TarInfo(f"{Path(path).name.removesuffix('.tar.xz')}/{file.relative_to(directory)}")
-            entry.size = file.stat().st_size
-            with file.open("rb") as content:
-                packed.addfile(entry, content)
-    write_atomically(path, buffer.getvalue())

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
 #: The floor of each weight, as a share of its prior.
-SHARE = 1e-9
+FLOOR_SHARE = 1e-9
 #: How far the bound of the kl distance, a variable, stays below one.
 BELOW_ONE = 1e-12
 
 
 def mixture(problem: BoundProblem, posterior: np.ndarray) -> np.ndarray:
     """A posterior of all, mixed with the prior until it keeps the floors."""
-    return SHARE * problem.prior + (1.0 - SHARE) * posterior
+    return FLOOR_SHARE * problem.prior + (1.0 - FLOOR_SHARE) * posterior
 
 
 def add_floors(model: pyo.ConcreteModel, problem: BoundProblem) -> dict[str, float]:
@@ -37,11 +37,11 @@ def add_floors(model: pyo.ConcreteModel, problem: BoundProblem) -> dict[str, flo
     if problem.posteriors is not None:
         raise UnsupportedProblemError("floors are for problems without constraints, which the floors may break.")
     for variable, weight in zip(model.q.values(), problem.prior.tolist()):
-        variable.setlb(SHARE * weight)
-    changed = {"q/p": SHARE}
+        variable.setlb(FLOOR_SHARE * weight)
+    changed = {"q/p": FLOOR_SHARE}
     if (L := model.component("L")) is not None:
         # Every weight is at least its floor, so the risk is at least the prior's, times the share; half for rounding.
-        L.setlb(changed.setdefault("L", 0.5 * SHARE * problem.empirical_risk(problem.prior)))
+        L.setlb(changed.setdefault("L", 0.5 * FLOOR_SHARE * problem.empirical_risk(problem.prior)))
     if (r := model.component("r")) is not None and problem.bound(problem.prior) < 1.0 - BELOW_ONE:
         r.setub(changed.setdefault("r", 1.0 - BELOW_ONE))
     return changed

@@ -9,6 +9,7 @@ bar        BARON                                  everything
 lp, mps    SCIP, Gurobi, CPLEX, HiGHS, ...        χ² with the linear (convex) or squared distance: quadratic rows
                                                   (``squares``); χ² with any: a quadratic objective (``touching``)
 clarabel   Clarabel                               the linear distance with any divergence: cones
+inc, jl    models of your own in GAMS and JuMP    everything, as a block without objective
 tex        people                                 everything
 =========  =====================================  ===================================================================
 """
@@ -28,6 +29,7 @@ import numpy as np
 
 from pacb_models.errors import UnsupportedProblemError
 from pacb_models.models import pyomo_models
+from pacb_models.models.text_models import text_block
 from pacb_models.validation import check_choice
 
 if TYPE_CHECKING:
@@ -143,6 +145,10 @@ def _clarabel(problem: BoundProblem, stem: str) -> dict[str, bytes]:
     return {f"{stem}.clarabel.json": f"{text}\n".encode()}
 
 
+def _block(extension: str) -> Callable[[BoundProblem, str], dict[str, bytes]]:
+    return lambda problem, stem: {f"{stem}.{extension}": text_block(problem, extension).encode()}
+
+
 def touching_model(problem: BoundProblem, posterior: Any) -> pyo.ConcreteModel:
     r"""The convex quadratic program that touches the bound at its minimum :math:`q^*`, for solvers such as HiGHS.
 
@@ -170,12 +176,14 @@ def touching_model(problem: BoundProblem, posterior: Any) -> pyo.ConcreteModel:
             f"{problem.describe()} is touched by no quadratic program: its set is not convex."
         )
     posterior = np.asarray(posterior)
-    best = problem.outer_derivatives(L := problem.empirical_risk(posterior), X := problem.statistic(posterior))
+    best = problem.derivatives_at(L := problem.empirical_risk(posterior), T := problem.divergence_size(posterior))
     model = pyo.ConcreteModel(name=f"{problem.distance}-{problem.divergence}, touching")
     algebra = pyomo_models.PyomoAlgebra(problem, model)
     write_set(algebra)
     linear, quadratic = algebra.average(best.L * problem.risks), algebra.mean_power(algebra.ratios, 2)
-    model.bound = pyo.Objective(expr=linear + best.D * quadratic + (best.value - best.L * L - best.D * X))
+    # In terms of the statistic, the square of the size.
+    slope = best.T / (2.0 * T)
+    model.bound = pyo.Objective(expr=linear + slope * quadratic + (best.value - best.L * L - slope * T * T))
     return model
 
 
@@ -188,9 +196,10 @@ FORMULATIONS: dict[str, Callable[[BoundProblem, Any], Any]] = {
     **{name: _pyomo(name) for name in pyomo_models.FORMULATIONS},
     "touching": touching_model,
     "conic": lambda problem, best: problem,
+    "block": lambda problem, best: problem,
 }
-_CONIC = ("conic",)
-_PYOMO = tuple(name for name in FORMULATIONS if name not in _CONIC)
+_CONIC, _BLOCK = ("conic",), ("block",)
+_PYOMO = tuple(name for name in FORMULATIONS if name not in _CONIC + _BLOCK)
 
 
 class Format(NamedTuple):
@@ -211,6 +220,8 @@ FORMATS = {
     "lp": Format(_quadratic("lp"), ("squares", "touching")),
     "mps": Format(_quadratic("mps"), ("squares", "touching")),
     "clarabel": Format(_clarabel, _CONIC),
+    "inc": Format(_block("inc"), _BLOCK),
+    "jl": Format(_block("jl"), _BLOCK),
     "tex": Format(_latex),
 }
 #: What is written unless formats are asked for.

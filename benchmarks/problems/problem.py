@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import pickle
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -14,13 +11,16 @@ from typing import Any
 import numpy as np
 
 from pacb_models import BoundProblem, DirectProblem, problem_file
-from pacb_models.errors import InputError
 from pacb_models.plugins import load_all
 
+from ..store import digest
 from .risks import available, load_risk_table
 
 #: Entry-point group for third parties: a function without arguments that returns a list of problems.
-GROUP = "pacb_models.problems"
+PROBLEMS_GROUP = "pacb_models.problems"
+
+#: The family of the embedded tables.
+UCI_FAMILY = "UCI data sets"
 
 #: Bupa without the feature that determines its class, beside the paper's nine data sets, which are in its order.
 LEAK_FREE = "bupa-no-leak"
@@ -35,9 +35,14 @@ class Problem:
     """
 
     name: str
-    dataset: str
+    #: The group that it is shown in; a solver that ran out of time may be spared larger problems of it.
+    family: str
     make: Callable[..., BoundProblem]
     arguments: dict[str, Any] = field(default_factory=dict)
+    #: The number of classifiers, where it is known before the problem is built.
+    size: int | None = None
+    #: The data set behind the risks.
+    dataset: str | None = None
 
     def build(self) -> BoundProblem:
         """The problem itself."""
@@ -48,43 +53,23 @@ class Problem:
         """A digest of the names of problem and function and of the arguments themselves: risks that changed are another
         problem, and a function that moved to another module is the same one.
         """
-        parts = [self.name, self.make, self.arguments]
-        return _digest(json.dumps(parts, sort_keys=True, default=_content).encode())
-
-
-def _content(value: Any) -> Any:
-    """For what JSON cannot hold. Not its text, which leaves out most of a long array."""
-    if isinstance(value, np.ndarray | np.generic):
-        return [value.dtype.str, list(value.shape), _digest(value.tobytes())]
-    if hasattr(value, "__qualname__"):
-        return [value.__module__.partition(".")[0], value.__qualname__]
-    if hasattr(value, "__dict__"):
-        return [type(value), vars(value)]
-    return [type(value), _digest(pickle.dumps(value, protocol=4))]
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+        return digest(self.name, self.make, self.arguments)
 
 
 #: The classes of problems, by their kind.
 KINDS: dict[str, type[Any]] = {"bound": BoundProblem, "direct": DirectProblem}
 
 
-def facts(problem: BoundProblem) -> dict[str, Any]:
-    """What describes a problem, as columns of the results."""
-    return {
-        "problem_kind": problem.kind,
-        "H": problem.size,
-        "m": problem.m,
-        "delta": problem.delta,
-        "distance": problem.distance,
-        "divergence": problem.divergence,
-        "order": problem.order,
-        "constant": problem.constant,
-        "prior": "uniform" if problem.uniform_prior else "given",
-        "constraints": None if problem.posteriors is None else problem.posteriors.describe(),
-    }
+#: What describes a problem, by fields of a measurement.
+FACTS = tuple("problem_kind size m delta distance divergence order constant prior constraints".split())
+
+
+def facts(problem: BoundProblem) -> dict[str, object]:
+    """Those fields of a problem."""
+    prior = "uniform" if problem.uniform_prior else "given"
+    constraints = None if problem.posteriors is None else problem.posteriors.describe()
+    same = {name: getattr(problem, name) for name in FACTS[1:-2]}
+    return {"problem_kind": problem.kind, **same, "prior": prior, "constraints": constraints}
 
 
 @lru_cache(maxsize=32)
@@ -117,28 +102,25 @@ def synthetic(
 
 def from_record(record: dict[str, Any]) -> BoundProblem:
     """The problem in a JSON that ``pacb export`` wrote, by its fields."""
-    return problem_file.from_record(BoundProblem, record)
+    return problem_file.problem_of_record(KINDS[record["problem_kind"]], record)
 
 
 def from_file(path: str | Path) -> Problem:
     """The recipe of such a file; only what defines the problem is read."""
-    try:
-        text = Path(path).read_bytes()
-    except OSError as reason:
-        raise InputError(f"cannot read the problem {str(path)!r}: {reason.strerror}.") from None
-    record = problem_file.read_record(text, str(path))
-    name, dataset = (record.get(field, Path(path).stem) for field in ("name", "dataset"))
-    problem = problem_file.from_record(BoundProblem, record, str(path))
-    return Problem(str(name), str(dataset), from_record, {"record": problem_file.as_record(problem)})
+    record, problem = problem_file.read_problem(path)
+    name, family = (str(record.get(field, Path(path).stem)) for field in ("name", "dataset"))
+    return Problem(name, family, from_record, {"record": problem_file.as_record(problem)}, problem.size)
 
 
 def table_problem(dataset: str, count: int, distance: str, constant: str = "exact", delta: float = 0.01) -> Problem:
     """The χ² problem of an embedded table."""
     bound = {"distance": distance, "constant": constant, "delta": delta}
     name = f"{dataset}-H{count}-{distance}-{constant}"
-    return Problem(name, dataset, from_table, {"dataset": dataset, "count": count, **bound})
+    return Problem(name, UCI_FAMILY, from_table, {"dataset": dataset, "count": count, **bound}, count, dataset)
 
 
 def outside_problems() -> list[Problem]:
     """Problems that other packages register."""
-    return [problem for problems in load_all(GROUP, lambda make: list(make())).values() for problem in problems]
+    return [
+        problem for problems in load_all(PROBLEMS_GROUP, lambda make: list(make())).values() for problem in problems
+    ]

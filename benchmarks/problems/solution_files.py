@@ -21,6 +21,7 @@ import math
 import re
 import reprlib
 import shutil
+import stat
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterable
@@ -31,8 +32,9 @@ from typing import Any
 import numpy as np
 
 from pacb_models.errors import InputError
+from pacb_models.files import reading
 from pacb_models.risk_file import read_risk_file
-from pacb_models.solution import STATUSES
+from pacb_models.solution import Status
 
 #: AMPL's result codes by hundreds, in our words; the third is "unbounded", which no bound is.
 _CODES = ("optimal", "acceptable", "infeasible", "error", "iteration_limit", "error")
@@ -40,7 +42,8 @@ _CODES = ("optimal", "acceptable", "infeasible", "error", "iteration_limit", "er
 _GAMS_SOLVER = {2: "iteration_limit", 3: "time_limit", 4: "not_converged", 5: "numerical_error"}
 _GAMS_MODEL = {1: "optimal", 2: "optimal", 7: "acceptable"} | dict.fromkeys((4, 5, 6, 10, 19), "infeasible")
 
-_NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
+# Possessive, here and below: what does not match is found out in one pass over a long file.
+_NUMBER = r"([-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][-+]?\d++)?)"
 
 
 @dataclass(frozen=True)
@@ -71,24 +74,24 @@ def read_solution(path: str | Path, size: int, columns: Iterable[Path] = ()) -> 
     path = Path(path)
     if path.suffix not in _READERS:
         raise InputError(f"the solution is {str(path)!r}; it must end in {', '.join(_READERS)}.")
-    found = _READERS[path.suffix](path, [path.with_suffix(".col"), *columns])
-    if found.variables:
-        found = replace(found, weights=_weights(path, found.variables, size))
-    if found.weights is None:
+    with reading(path):
+        # A program may leave a pipe under that name, which nobody writes to.
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise InputError(f"{path} is no regular file.")
+        found = _READERS[path.suffix](path, [path.with_suffix(".col"), *columns])
+        if found.variables:
+            found = replace(found, weights=_weights(path, found.variables, size))
+        if found.weights is not None and found.weights.shape != (size,):
+            raise InputError(f"{path} has {found.weights.size} weights; the problem has {size} classifiers.")
+        if found.weights is not None and not math.isfinite(sum(map(abs, found.weights.tolist()))):
+            raise InputError(f"{path} has weights whose sum is no finite number.")
+        if found.objective is not None and not math.isfinite(found.objective):
+            raise InputError(f"{path} has the objective {found.objective}; it must be a finite number.")
         return found
-    if found.weights.shape != (size,):
-        raise InputError(f"{path} has {found.weights.size} weights; the problem has {size} classifiers.")
-    if not np.isfinite(found.weights).all():
-        raise InputError(f"{path} has a weight that is no finite number.")
-    return found
 
 
 def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as reason:
-        detail = reason.strerror if isinstance(reason, OSError) else "it is not a text file in UTF-8"
-        raise InputError(f"cannot read {str(path)!r}: {detail}.") from None
+    return path.read_text(encoding="utf-8")
 
 
 def _weights(path: Path, variables: dict[str, float], size: int) -> np.ndarray:
@@ -104,10 +107,14 @@ def _weights(path: Path, variables: dict[str, float], size: int) -> np.ndarray:
 
 
 def _named(pairs: Iterable[tuple[str, str]]) -> dict[str, float]:
-    """Variables by their names in the model: q(3) of .lp and q_3_ of .gms files are q[3]. The first value counts."""
+    """Variables by their names in the model: q(3) of .lp and q_3_ of .gms files are q[3]. The first value counts.
+
+    GAMS' EPS is a zero that is stored.
+    """
     found: dict[str, float] = {}
     for name, value in pairs:
-        found.setdefault(re.sub(r"^q[(_](\d+)[)_]$", r"q[\1]", name), float(value))
+        number = 0.0 if value.upper() == "EPS" else float(value)
+        found.setdefault(re.sub(r"^q[(_](\d+)[)_]$", r"q[\1]", name), number)
     return found
 
 
@@ -166,13 +173,13 @@ def parse_sol(text: str) -> tuple[str, list[float], int | None]:
 
 def _program(message: str) -> str | None:
     """Name and version at the beginning of a message, for example "Ipopt 3.14.19" of "Ipopt 3.14.19: Optimal …"."""
-    found = re.match(r"\s*([^:\n]{1,60}?)\s*(?::|$)", message)
+    found = re.match(r"([^:\n]{1,60}?)\s*+(?::|$)", message.strip())
     return found[1] if found and found[1] else None
 
 
 def _objective(message: str) -> tuple[float | None, float]:
     """The value that solvers print after the word "objective", and half a unit of its last digit."""
-    found = re.search(rf"\bobjective(?: value)?\s*[:=]?\s*{_NUMBER}", message, re.IGNORECASE)
+    found = re.search(rf"\bobjective(?: value)?\s*+[:=]?\s*+{_NUMBER}", message, re.IGNORECASE)
     if found is None:
         return None, 0.0
     digits, _, power = found[1].lower().partition("e")
@@ -188,21 +195,22 @@ def _gams_status(of_solver: int, of_model: int) -> str:
 
 def _read_listing(path: Path, columns: list[Path]) -> SolutionFile:
     text = _text(path)
-    head = re.match(r"GAMS (\S+)", text)
+    head, solver = re.match(r"GAMS (\S+)", text), re.search(r"^ ++SOLVER ++(\S+)", text, re.MULTILINE)
     said = re.search(
-        r"^ +SOLVER +(\S+).*?^\*{4} SOLVER STATUS +(\d+) *(.*?) *$\s^\*{4} MODEL STATUS +(\d+) *(.*?) *$",
-        text,
-        re.MULTILINE | re.DOTALL,
+        r"^\*{4} SOLVER STATUS +(\d+)(.*)\s^\*{4} MODEL STATUS +(\d+)(.*)$",
+        text[solver.end() :] if solver else "",
+        re.MULTILINE,
     )
-    if head is None or said is None:
+    if head is None or solver is None or said is None:
         raise InputError(f"{path} is not a listing of GAMS in which a model was solved.")
-    solver, status = f"{said[1]} (GAMS {head[1]})", _gams_status(int(said[2]), int(said[4]))
+    status = _gams_status(int(said[1]), int(said[3]))
     variables = _named(re.findall(r"VARIABLE (\w+)\.L += +(\S+)", text))
     if not variables and status in ("optimal", "acceptable"):
         raise InputError(f"{path} does not display the levels of the variables, as our .gms files make GAMS do.")
     # Eight decimals.
     value, rounding = variables.pop("GAMS_OBJECTIVE", None), 0.5e-8
-    return SolutionFile(None, solver, status, f"{said[3]}; {said[5]}", value, rounding, variables)
+    message = f"{said[2].strip()}; {said[4].strip()}"
+    return SolutionFile(None, f"{solver[1]} (GAMS {head[1]})", status, message, value, rounding, variables)
 
 
 def _read_gdx(path: Path, columns: list[Path]) -> SolutionFile:
@@ -218,7 +226,7 @@ def _read_gdx(path: Path, columns: list[Path]) -> SolutionFile:
 def parse_dump(text: str) -> SolutionFile:
     """What ``gdxdump`` prints of the variables, whose levels it leaves out where they are zero, and of the status."""
     levels = re.findall(r"^\w+ +Variable (\w+) /(?:L ([^, ]+))?", text, re.MULTILINE)
-    variables = _named((name, {"": "0", "Eps": "0"}.get(level, level)) for name, level in levels)
+    variables = _named((name, level or "0") for name, level in levels)
     codes = dict(re.findall(r"^Scalar (MODELSTAT|SOLVESTAT)\b.* / (\d+)", text, re.MULTILINE))
     status = _gams_status(int(codes["SOLVESTAT"]), int(codes["MODELSTAT"])) if len(codes) == 2 else None
     return SolutionFile(objective=variables.pop("GAMS_OBJECTIVE", None), status=status, variables=variables)
@@ -232,19 +240,16 @@ def _read_csv(path: Path, columns: list[Path]) -> SolutionFile:
 
 
 def _read_json(path: Path, columns: list[Path]) -> SolutionFile:
-    try:
-        found = json.loads(_text(path))
-    except (ValueError, RecursionError):
-        raise InputError(f"{path} is not JSON.") from None
+    found = json.loads(_text(path))
     fields: dict[str, Any] = found if isinstance(found, dict) else {"posterior": found}
     weights = fields.get("posterior")
     if not isinstance(weights, list) or not all(type(each) in (int, float) for each in weights):
         raise InputError(f"{path} has no list of numbers 'posterior'.")
     status = fields.get("status")
-    if status is not None and status not in STATUSES:
-        raise InputError(f"{path} has the status {reprlib.repr(status)}; it must be one of {', '.join(STATUSES)}.")
+    if status is not None and not (isinstance(status, str) and status in set(Status)):
+        raise InputError(f"{path} has the status {reprlib.repr(status)}; it must be one of {', '.join(Status)}.")
     objective = fields.get("objective")
-    if objective is not None and (type(objective) not in (int, float) or not math.isfinite(objective)):
+    if objective is not None and type(objective) not in (int, float):
         raise InputError(f"{path} has the objective {reprlib.repr(objective)}; it must be a number.")
     for name in ("solver", "message"):
         if not isinstance(fields.get(name, ""), str):

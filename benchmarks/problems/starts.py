@@ -7,8 +7,6 @@ the prior, so that no weight is zero: methods that multiply weights would never 
 
 from __future__ import annotations
 
-import inspect
-
 import numpy as np
 import numpy.typing as npt
 
@@ -24,7 +22,7 @@ PRIOR_SHARE = 1e-9
 
 def takes_start(solver: Solver) -> bool:
     """Whether a method goes down from a posterior that it is given."""
-    return solver.local and "start" in inspect.signature(solver.run).parameters
+    return solver.local and "start" in (solver.option_names() or ())
 
 
 def numbered_start(problem: BoundProblem, seed: int, number: int) -> npt.NDArray[np.float64]:

@@ -9,14 +9,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pacb_models.errors import InputError
 from pacb_models.files import write_atomically
 
 if TYPE_CHECKING:
+    from ..verdict import Judged
     from .content import Content
 
 
-def write_report(directory: str | Path, page: str | Path | None = None, files: bool = False) -> Path:
+def write_report(
+    directory: str | Path, page: str | Path | None = None, files: bool = False, judged: Judged | None = None
+) -> Path:
     """Write ``report.html``.
 
     Parameters
@@ -27,6 +29,8 @@ def write_report(directory: str | Path, page: str | Path | None = None, files: b
         A Markdown file to write as well; see :mod:`.page`.
     files : bool
         Also write the figures (SVG, PDF) and tables (Markdown, LaTeX) as files, to cite.
+    judged : Judged, optional
+        The results of the directory, where they are read and judged already.
 
     Returns
     -------
@@ -35,22 +39,20 @@ def write_report(directory: str | Path, page: str | Path | None = None, files: b
     """
     # Imported here: matplotlib, jinja2 and pandas are heavy, and the tables of a run do without the first two.
     from ..harness.environment import Environments
-    from ..harness.results import load_results
+    from ..harness.results import judged_results
     from .content import describe
     from .html import read_file, render_page
     from .page import write_page
 
     directory = Path(directory)
-    results = load_results(directory)
-    if results.empty:
-        raise InputError(f"{directory} holds no finished run yet.")
-    content = describe(results, Environments.read(directory))
+    judged = judged or judged_results(directory)
+    content = describe(judged, Environments.read(directory))
     template, script = (read_file(__package__, name) for name in ("report.html", "report.js"))
     write_atomically(directory / "report.html", render_page(template, content=content, script=script))
     if files:
         _write_files(content, directory)
     if page is not None:
-        write_page(directory, content, Path(page))
+        write_page(directory, content, Path(page), judged.runs)
     return directory / "report.html"
 
 
@@ -61,7 +63,7 @@ def _write_files(content: Content, directory: Path) -> None:
     for part in content.every():
         for table in part.tables:
             write_atomically(directory / "tables" / f"{table.name}.md", as_markdown(table))
-            write_atomically(directory / "tables" / f"{table.name}.tex", LATEX_NEEDS + as_latex(table))
+            write_atomically(directory / "tables" / f"{table.name}.tex", LATEX_NEEDS + as_latex(table, part.title))
         for picture in part.pictures:
             write_atomically(directory / "figures" / f"{picture.name}.svg", picture.svg)
             if picture.figure is not None:

@@ -12,7 +12,7 @@ from pacb_models.plots.style import styled
 
 from .. import verdict
 from ..harness.environment import Environments
-from ..verdict import LOCAL
+from ..verdict import Judged
 from . import missed, pictures
 from .details import COUNT, SOLVER, details, families, milliseconds
 from .drawing import Looks
@@ -40,36 +40,34 @@ class Content:
         yield from (*self.parts, *self.paper, *self.details)
 
 
-def describe(results: pd.DataFrame, environments: Environments) -> Content:
-    """Everything the report says about the rows of a log."""
-    runs = verdict.judged(results)
-    cells = verdict.condensed(runs)
-    each = verdict.comparable(cells)
+def describe(judged: Judged, environments: Environments) -> Content:
+    """Everything the report says about the results of a run."""
+    runs, each = judged.runs, judged.comparable
     parts: list[Part | None] = []
     paper: list[Part] = []
     found: list[Part] = []
     if len(each):
-        table = verdict.by_solver(each)
+        table = judged.by_solver
         looks = pictures.looks_for(table)
         with styled():
             parts = [
                 _overview(each, table, looks),
-                _matrix(each),
+                _matrix(each, table),
                 families(each) if each["start"].nunique() > 1 else None,
                 _growth(each, looks),
                 _ends(each, looks),
                 _solvers(each, table),
             ]
-            paper = list(paper_parts(cells, each))
-            found = list(details(cells, each, looks))
+            paper = list(paper_parts(judged.condensed, each))
+            found = list(details(judged, looks))
     return Content(
         suite=" and ".join(map(str, runs["suite"].unique())),
-        subtitle=_subtitle(runs),
+        subtitle=_subtitle(judged),
         introduction=_introduction(runs),
-        verdict=verdict.verdict_text(runs),
-        contradicted=len(verdict.contradictions(runs)) > 0,
+        verdict=judged.sentence(),
+        contradicted=len(judged.contradictions) > 0,
         warnings=tuple(_warnings(runs, environments)),
-        parts=(*filter(None, parts), _environment(runs, environments)),
+        parts=(*filter(None, parts), _environment(judged, environments)),
         paper=tuple(paper),
         details=(*found, _software(runs, environments)),
     )
@@ -81,8 +79,9 @@ def _introduction(runs: pd.DataFrame) -> str:
     return said("introduction", which=which)
 
 
-def _subtitle(runs: pd.DataFrame) -> str:
-    counts = (len(runs), "run"), (runs["problem"].nunique(), "problem"), (runs["method"].nunique(), "solver")
+def _subtitle(judged: Judged) -> str:
+    runs, compared = judged.runs, len(judged.comparable)
+    counts = (runs["problem"].nunique(), "problem"), (runs["method"].nunique(), "solver"), (compared, "compared run")
     # The day is enough here; the environment has the rest.
     return " · ".join([*(counted(*each) for each in counts), str(runs["timestamp"].max())[:10]])
 
@@ -114,23 +113,24 @@ def _overview(each: pd.DataFrame, table: pd.DataFrame, looks: Looks) -> Part:
         if best["median"] == best["median"]:
             title += f", in {duration(best['median'], 2)} (median)"
     text = "Up: more optima found. Left: faster. Misses are not in the times. "
+    if each["start"].nunique() > 1:
+        text += said("whiskers") + " "
     parts = [percent(rows["found"].mean()) for rows in pictures.classes(each).values()]
     if len(parts) == 2:
         text += said("overview", easy=parts[0], hard=parts[1])
     return Part("overview", title, text, pictures.overview(each, looks))
 
 
-def _matrix(each: pd.DataFrame) -> Part:
-    wrong = each[~each["found"]]
-    if wrong.empty:
-        title = "No run missed an optimum"
-    else:
-        local = int((wrong["outcome"] == LOCAL).sum())
-        which = "all" if local == len(wrong) else f"{local} of them"
-        title = f"{len(wrong)} of {len(each)} runs missed the optimum; {which} claim to have it"
+def _matrix(each: pd.DataFrame, table: pd.DataFrame) -> Part:
+    missed = len(each) - int(table["found"].sum())
+    title = "No run missed an optimum"
+    if missed:
+        counts = {"ended in another local minimum": "elsewhere", "found it less accurately": "less_accurate"}
+        words = [f"{table[name].sum()} {ending}" for ending, name in counts.items() if table[name].any()]
+        title = f"{missed} of {len(each)} runs missed the optimum" + (f"; {listed(words)}" if words else "")
     text = said("matrix")
     if differing := verdict.disagreements(each):
-        text += f" On {counted(differing, 'problem')}, solvers claim optima that differ."
+        text += f" On {counted(differing, 'problem')}, solvers end in minima that differ."
     return Part("matrix", title, text, (pictures.matrix(each),))
 
 
@@ -139,8 +139,8 @@ def _growth(each: pd.DataFrame, looks: Looks) -> Part | None:
     if not kinds:
         return None
     timed = each[each["found"] & each["total_seconds"].notna()]
-    largest = timed.loc[timed["kind"].isin(kinds), "H"].max()
-    there = timed[timed["H"] == largest].groupby("method")["total_seconds"].median().sort_values()
+    largest = timed.loc[timed["kind"].isin(kinds), "size"].max()
+    there = timed[timed["size"] == largest].groupby("method")["total_seconds"].median().sort_values()
     title = f"At H = {largest:,.0f}, {there.index[0]} takes {duration(there.iloc[0], 2)}"
     if len(there) > 1:
         title += f", {there.index[-1]} {duration(there.iloc[-1], 2)}"
@@ -158,26 +158,28 @@ def _ends(each: pd.DataFrame, looks: Looks, most: int = 4) -> Part | None:
 
 
 def _solvers(each: pd.DataFrame, table: pd.DataFrame) -> Part:
-    honest = list(table.loc[table["false_claims"] == 0, "method"])
-    title = f"{len(honest)} of {len(table)} solvers never claim a false optimum"
-    if len(honest) == len(table):
-        title = "No solver claims a false optimum"
-    elif 0 < len(honest) <= 3:
-        title = f"Only {listed(honest)} never claim{'s' * (len(honest) == 1)} a false optimum"
-    return Part("solvers", title, tables=(solvers_table(each),))
+    liars = list(table.loc[table["false_claims"] > 0, "method"])
+    title = "No solver makes a false claim"
+    if liars:
+        title = f"{counted(len(liars), 'solver')} of {len(table)} made a false claim"
+        title += f": {listed(liars)}" if len(liars) <= 3 else ""
+    return Part("solvers", title, tables=(solvers_table(each, table),))
 
 
-def solvers_table(each: pd.DataFrame) -> Table:
+def solvers_table(each: pd.DataFrame, table: pd.DataFrame) -> Table:
     """The one table: a row for each solver."""
-    table = verdict.by_solver(each)
-    columns = [SOLVER]
-    for title, rows in pictures.classes(each).items():
+    table, columns = table.copy(), [SOLVER]
+    classes = pictures.classes(each)
+    heads = ["found"] if len(classes) == 1 else ["found, one minimum", "found, several minima"]
+    for head, (title, rows) in zip(heads, classes.items(), strict=True):
         tallies = verdict.by_solver(rows).set_index("method")
         texts = {line.method: f"{line.found}/{line.runs}" for line in tallies.reset_index().itertuples()}
         table[f"share {title}"] = table["method"].map(tallies["share"])
         table[f"tally {title}"] = table["method"].map(texts)
-        words = {"One": "found, one minimum", "Sev": "found, several minima"}.get(title[:3], "found")
-        columns.append(Column(words, f"share {title}", text=f"tally {title}"))
+        columns.append(Column(head, f"share {title}", text=f"tally {title}"))
+    columns.append(Column("another minimum", "elsewhere", COUNT))
+    if table["less_accurate"].any():
+        columns.append(Column("less accurate", "less_accurate", COUNT))
     columns.append(Column("false claims", "false_claims", COUNT))
     columns += [Column("median [ms]", "median", milliseconds), Column("90 % [ms]", "ninety", milliseconds)]
     columns.append(Column("× fastest", "relative", lambda value: significant(value, 2)))
@@ -188,11 +190,12 @@ def solvers_table(each: pd.DataFrame) -> Table:
     return Table.of("solvers", "", columns, table, notes)
 
 
-def _environment(runs: pd.DataFrame, environments: Environments) -> Part:
-    return Part("environment", "Where it was measured, and its limits", points=tuple(_limits(runs, environments)))
+def _environment(judged: Judged, environments: Environments) -> Part:
+    return Part("environment", "Where it was measured, and its limits", points=tuple(_limits(judged, environments)))
 
 
-def _limits(runs: pd.DataFrame, environments: Environments) -> Iterator[str]:
+def _limits(judged: Judged, environments: Environments) -> Iterator[str]:
+    runs = judged.runs
     machines = {
         f"{entry.get('processor')}, {counted(entry.get('cores') or 1, 'core')}, Python {entry.get('python')}"
         for entry in _used(environments, runs).values()
@@ -209,6 +212,9 @@ def _limits(runs: pd.DataFrame, environments: Environments) -> Iterator[str]:
     places = ["at the prior"] if (local == verdict.PRIOR).any() or not drawn else []
     places += [f"at {drawn} random posteriors, the same for all methods"] if drawn else []
     yield f"Each local method begins {listed(places)}."
+    counts = len(judged.comparable), len(judged.condensed), len(runs)
+    if counts[0] < counts[2]:
+        yield said("counts", compared=counts[0], runs=counts[1], measurements=counts[2])
     yield "Not timed: importing software (each solver first solves a tiny problem), the constant, the certificate."
     yield said("optimum", gap=verdict.CORRECT_GAP)
 

@@ -5,31 +5,37 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from .. import verdict
-from ..harness.results import LEVELS, reach_field
-from ..verdict import FOUND, is_local
+from ..harness.measurement import LEVELS
+from ..verdict import Judged, is_local
 from . import pictures
 from .drawing import Looks
-from .tables import Column, Part, Table
+from .tables import Cell, Column, Group, Part, Table
 from .wording import percent, said, scientific, significant, status_text
 
 #: Longer tables are cut: all of it is in the results.
 LONGEST = 20
 
+#: Up to so many problems have a table of their bounds.
+MOST_PROBLEMS = 12
+
 #: What tables begin with, and how counts are shown.
 SOLVER, COUNT = Column("solver", "method", numeric=False), "{:.0f}".format
 
 
-def details(cells: pd.DataFrame, each: pd.DataFrame, looks: Looks) -> Iterator[Part]:
-    """Every part that the runs have something for; ``cells`` are all condensed rows, ``each`` the comparable ones."""
+def details(judged: Judged, looks: Looks) -> Iterator[Part]:
+    """Every part that the runs have something for."""
+    each = judged.comparable
     made = (
         families(each) if each["start"].nunique() == 1 else None,
+        _bounds(judged),
         _levels(each),
         _profiles(each, looks),
         _memory(each, looks),
-        _merging(cells),
+        _merging(judged.condensed),
         _misses(each),
     )
     yield from filter(None, made)
@@ -42,7 +48,7 @@ def milliseconds(seconds: float) -> str:
 
 def families(each: pd.DataFrame) -> Part | None:
     """Optima found by each solver on each family: a count, or from several starts a rate."""
-    names = each["dataset"].map(pictures.family_of)
+    names = each["family"]
     if names.nunique() < 2:
         return None
     grouped = each.groupby(["method", names])["found"]
@@ -60,14 +66,36 @@ def families(each: pd.DataFrame) -> Part | None:
     return Part("families", title, tables=(Table.of("families", "", columns, table.reset_index()),))
 
 
-def _levels(each: pd.DataFrame) -> Part | None:
-    names = [reach_field(level) for level in LEVELS]
-    if each[names].isna().all(axis=None):
+def _bounds(judged: Judged) -> Part | None:
+    """Problems against solvers, where they are few."""
+    each, methods = judged.comparable, list(judged.by_solver["method"])
+    if each["problem"].nunique() > MOST_PROBLEMS:
         return None
-    kept = {f"reached {name}": (name, "count") for name in names} | {name: (name, "median") for name in names}
+    rows = []
+    for problem, of_problem in each.groupby("problem", sort=False):
+        least = of_problem["reference_bound"].iloc[0]
+        known = np.isfinite(least)
+        cells = [Cell(str(problem)), Cell(f"{least:.8f}" if known else "–")]
+        for method in methods:
+            mine = of_problem[of_problem["method"] == method]
+            worst = (mine["gap"] if known else mine["bound"]).max()
+            # Less than this is rounding.
+            worst = 0.0 if known and abs(worst) < 1e-12 else worst
+            text = "–" if np.isnan(worst) else scientific(worst) if known else f"{worst:.8f}"
+            cells.append(Cell(text, "best" if len(mine) and mine["found"].all() else "", float(worst)))
+        rows.append(cells)
+    groups = Group("", ("problem",)), Group("", ("minimum", *methods))
+    table = Table("bounds", "", groups, rows)
+    return Part("bounds", "Bounds, problem by problem", said("bounds"), tables=(table,))
+
+
+def _levels(each: pd.DataFrame) -> Part | None:
+    if each[list(LEVELS)].isna().all(axis=None):
+        return None
+    kept = {f"reached {name}": (name, "count") for name in LEVELS} | {name: (name, "median") for name in LEVELS}
     table = each.groupby("method").agg(runs=("key", "size"), **kept)
     columns = [SOLVER, Column("runs", "runs", COUNT)]
-    for level, name in zip(LEVELS, names):
+    for name, level in LEVELS.items():
         columns += [Column(f"to {level:.0e}", f"reached {name}", COUNT), Column("[ms]", name, milliseconds)]
     rows = table.loc[list(verdict.by_solver(each)["method"])].reset_index()
     return Part("levels", "Time to three accuracies", said("levels"), tables=(Table.of("levels", "", columns, rows),))
@@ -117,7 +145,7 @@ def _merging(cells: pd.DataFrame) -> Part | None:
 
 
 def _misses(each: pd.DataFrame) -> Part | None:
-    wrong = each[each["outcome"] != FOUND]
+    wrong = each[~each["found"]]
     if wrong.empty:
         return None
     grouped = wrong.groupby(["method", "kind", "status"], sort=False, dropna=False)

@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pacb_models.plots.style import BLACK, BLUE, GREEN, MARKERS, ORANGE, PURPLE, SKY, VERMILION, literal, styled
+from pacb_models.plots.palette import Palette
+from pacb_models.plots.style import BLACK, literal, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-#: Colours of the named curves. They differ for who sees no red, no green, no blue, and beside each carries its name.
-NAMED = (BLACK, VERMILION, BLUE, GREEN, ORANGE, SKY, PURPLE)
+#: Curves with a colour and a name in one picture; more than these nobody tells apart.
+NAMED = 7
 #: The colour of the others.
 PALE = "#c2c2c2"
-
-_DASHES = ("-", "--", "-.", (0, (5, 1)), ":", (0, (3, 1, 1, 1)), (0, (8, 3)))
 
 #: Fonts of the reader's, so that text stays text: it can be searched, and the file is small.
 _FONTS = {"svg.fonttype": "none", "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans", "Arial"]}
@@ -34,13 +33,13 @@ class Looks:
     """Colour, line and mark of each method, the same in every picture: seven of them are named, the others grey."""
 
     def __init__(self, named: Iterable[str]):
-        self.named = list(named)[: len(NAMED)]
+        self.named = list(named)[:NAMED]
+        self._palette = Palette(self.named)
 
     def __getitem__(self, method: str) -> dict[str, Any]:
         if method not in self.named:
             return {"color": PALE, "linestyle": "-", "marker": "o"}
-        place = self.named.index(method)
-        return {"color": NAMED[place], "linestyle": _DASHES[place], "marker": MARKERS[place]}
+        return self._palette[method]
 
 
 @dataclass(frozen=True)
@@ -63,9 +62,16 @@ class Picture:
 
     @property
     def inline(self) -> str:
-        """The picture as a part of a page: no identifiers that two pictures could share, and the tips in it."""
+        """The picture as a part of a page: no identifiers that two pictures could share, and the tips in it.
+
+        Styles are attributes, since the page's policy allows no style but the page's.
+        """
         text = self.svg.decode()
         text = text[text.index("<svg") :]
+        text, rules = re.subn(r'<style type="text/css">\*\{[^}]*\}</style>', "", text)
+        if rules:
+            text = text.replace("<svg", '<svg stroke-linejoin="round" stroke-linecap="butt"', 1)
+        text = re.sub(r' style="([^"]*)"', _as_attributes, text)
         text = re.sub(r' id="[A-Za-z]+[0-9.a-z]*_\d+"', "", text)
         for gid, words in self.tips.items():
             solver = escape(gid.partition(":")[2])
@@ -73,6 +79,11 @@ class Picture:
                 f'<g id="{escape(gid)}">', f'<g class="mark" data-solver="{solver}"><title>{escape(words)}</title>'
             )
         return text
+
+
+def _as_attributes(style: re.Match[str]) -> str:
+    pairs = (part.partition(":") for part in style[1].split(";") if part.strip())
+    return "".join(f' {name.strip()}="{value.strip()}"' for name, _, value in pairs)
 
 
 def draw(name: str, description: str, figure: Figure, tips: Mapping[str, str] | None = None) -> Picture:

@@ -6,6 +6,8 @@ import re
 from importlib.resources import files
 from typing import Any
 
+from pacb_models.html import policy
+
 
 def render_page(template: str, **values: Any) -> str:
     """A template of the kit filled in; what comes from a log (names, messages) is escaped."""
@@ -17,8 +19,9 @@ def render_page(template: str, **values: Any) -> str:
     )
     # I_kl(m) and φ_CH as they are set in formulas.
     environment.filters["subscripts"] = lambda html: re.sub(r"(?<!\w)([Iφ])_(\w+)", r"\1<sub>\2</sub>", str(html))
-    style = read_file(__package__, "report.css")
-    return environment.get_template("page").render(**{**values, "style": style + values.get("style", "")})
+    style = read_file(__package__, "report.css") + values.get("style", "")
+    allowed = policy(style, values.get("script", ""))
+    return environment.get_template("page").render(**{**values, "style": style, "policy": allowed})
 
 
 def render_text(template: str, **values: Any) -> str:

@@ -25,13 +25,14 @@ class Case:
     """A problem of which some method missed the optimum, with the path and where the methods ended."""
 
     name: str
+    minima: int
     missed: int
     tried: int
     display: PathDisplay
 
     def words(self) -> str:
         """How many methods missed it."""
-        minima = counted(len(self.display.minima), "local minimum", "local minima")
+        minima = counted(self.minima, "local minimum", "local minima")
         return f"{minima}, {self.missed} of {self.tried} missed the best"
 
 
@@ -39,9 +40,11 @@ def cases(each: pd.DataFrame, most: int) -> list[Case]:
     """Problems that most methods missed, one of each family in turn, as far as they can be built again."""
     each = each.drop_duplicates(["problem", "method"])
     above = each[each["gap"] > CORRECT_GAP]
-    problems = above.groupby("problem", sort=False).agg(dataset=("dataset", "first"), methods=("method", "size"))
+    problems = above.groupby("problem", sort=False).agg(
+        family=("family", "first"), dataset=("dataset", "first"), methods=("method", "size")
+    )
     problems = problems.sort_values("methods", ascending=False, kind="stable")
-    problems["turn"] = problems.groupby("dataset", dropna=False, sort=False).cumcount()
+    problems["turn"] = problems.groupby(["family", "dataset"], dropna=False, sort=False).cumcount()
     found: list[Case] = []
     for name, missed in problems.sort_values("turn", kind="stable")["methods"].items():
         if len(found) == most:
@@ -52,7 +55,9 @@ def cases(each: pd.DataFrame, most: int) -> list[Case]:
         if known is not None and len(ends):
             path = PathDisplay.from_problem(known[0], exact=known[1])
             path.solutions = {row.method: row for row in ends.itertuples()}
-            found.append(Case(str(name), int(missed), len(rows), path))
+            # A proof needs not all minima; the log may know more.
+            minima = max(len(path.minima), int(rows["minima"].fillna(0).max()))
+            found.append(Case(str(name), minima, int(missed), len(rows), path))
     return found
 
 
@@ -79,10 +84,10 @@ def _of_table(row: pd.Series) -> pm.BoundProblem | None:
     if isinstance(row["constraints"], str):
         # The path is that of all posteriors.
         return None
-    facts = ["H", "m", "delta", "distance", "divergence", "constant"]
+    facts = ["size", "m", "delta", "distance", "divergence", "constant"]
     if row[facts].isna().any():
         return None
-    table, size = load_risk_table(row["dataset"]), int(row["H"])
+    table, size = load_risk_table(row["dataset"]), int(row["size"])
     if int(row["m"]) != table.m or size > len(table):
         return None
     order = float(row["order"]) if row["divergence"] == "renyi" else 2.0

@@ -10,11 +10,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pandas as pd
+
 from pacb_models.errors import InputError
 from pacb_models.files import write_atomically
 
-from ..harness.results import export, load_results
+from ..harness.results import export, read_rows
 from ..harness.suites import suite, suite_names
+from ..verdict import PRIOR, is_local
 from .content import Content
 from .html import read_file, render_text
 from .tables import as_markdown, markdown_text
@@ -26,11 +29,12 @@ PARQUET, ENVIRONMENT = "results.parquet", "environment.json"
 _TITLE = "# How the solvers compare: the suite `"
 
 
-def write_page(directory: Path, content: Content, page: Path) -> None:
+def write_page(directory: Path, content: Content, page: Path, runs: pd.DataFrame) -> None:
     """Write the page on the run in a directory, and beside it the folder with its pictures and data."""
     beside = page.with_suffix("")
     earlier = figures_shown_by(page)
-    export(directory)
+    rows = read_rows(directory)
+    export(directory, rows)
     drawn = {
         f"{picture.name}.svg": picture.svg for part in (*content.parts, *content.paper) for picture in part.pictures
     }
@@ -39,11 +43,12 @@ def write_page(directory: Path, content: Content, page: Path) -> None:
         write_atomically(beside / name, file)
     whole = suite(content.suite) if content.suite in suite_names() else None
     problems = {cell.problem.name for cell in whole.cells} if whole else set()
-    shared = problems & set(load_results(directory)["problem"])
+    shared = problems & set(runs["problem"])
     named = content.suite.replace("`", "'")  # which would end the code in which it stands
     text = render_text(
         read_file(__package__, "page.md"),
         named=named,
+        made=_made_by(runs, named, page.name),
         **{"title": _TITLE, "content": content, "folder": page.stem, "page": page.name, "data": list(data)},
         **{"whole": whole, "missing": f"{len(shared)} of its {len(problems)}" if shared != problems else ""},
         **{"md": markdown_text, "table": as_markdown},
@@ -53,11 +58,27 @@ def write_page(directory: Path, content: Content, page: Path) -> None:
         (beside / name).unlink(missing_ok=True)
 
 
+def _made_by(runs: pd.DataFrame, named: str, page: str) -> list[str]:
+    """The commands that measured the runs: all in one, or those from random starts apart from the others."""
+    local = runs["solver"].map(is_local).astype(bool)
+    drawn = local & (runs["start"] != PRIOR)
+    commands = []
+    for rows in (runs[~drawn], runs[drawn]) if (local & ~drawn).any() and drawn.any() else (runs,):
+        command, starts = f"pacb bench --suite {named}", rows.loc[drawn[rows.index], "start"].nunique()
+        if starts:
+            command += f" --starts {starts}"
+        if len(rows) < len(runs) and starts:
+            command += f" --solvers {','.join(sorted(rows['solver'].unique()))}"
+        repeats = int(rows["repetition"].max()) + 1
+        commands.append(command + (f" --repeat {repeats}" if repeats > 1 else ""))
+    return [*commands[:-1], commands[-1] + f" --page {page}"] if len(commands) == 1 else commands
+
+
 def figures_shown_by(page: Path) -> set[str]:
     """The figures that the page of an earlier run shows: ours to remove, unlike others in the folder."""
     if not page.exists():
         return set()
     text = page.read_text(encoding="utf-8")
     if not text.startswith(_TITLE):
-        raise InputError(f"--page is {str(page)!r}, which is no page of ours; choose another file.")
+        raise InputError(f"page is {str(page)!r}, which is no page of ours; choose another file.")
     return set(re.findall(rf"^!\[.*\]\({re.escape(page.stem)}/([^/()]+\.svg)\)$", text, re.MULTILINE))

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from pacb_models.plots.palette import kind_of
 from pacb_models.plots.path import Curve, PathDisplay, frontier_curve
 from pacb_models.plots.style import BLACK, VERMILION, literal
 
 from .. import verdict
-from ..verdict import FAILED, FOUND, LOCAL, OUTCOMES, SOME
+from ..verdict import Ending
 from .drawing import PALE, Looks, Named, Picture, draw, log_axis, name_ends, name_points, new_axes, settle
 from .html import read_file, render_text
 from .wording import counted, duration, percent
@@ -25,21 +26,31 @@ if TYPE_CHECKING:
 FIRST = ("frontier", "fixed-point", "ipopt", "ccp")
 
 #: Light to dark, so that they differ on grey paper too.
-FILLS = {FOUND: "#a6cee3", SOME: "#d0a030", LOCAL: "#d55e00", FAILED: "#222222"}
+FILLS = {
+    Ending.FOUND: "#a0c9df",
+    Ending.LESS_ACCURATE: "#d2e6d0",
+    Ending.SOME: "#d0a030",
+    Ending.LOCAL: "#d55e00",
+    Ending.NO_MINIMUM: "#8a2f00",
+    Ending.FAILED: "#222222",
+}
 
 #: More sizes than these are put together by half powers of ten.
 SIZES = 8
 
 
 def looks_for(table: pd.DataFrame) -> Looks:
-    """The seven methods to name: the exact one, the paper's, other people's, then those that found most."""
+    """The seven methods to name: the exact one, the paper's, other people's, then the best of each kind."""
     from pacb_models.plugins import registered
-    from pacb_models.solving.registry import GROUP
+    from pacb_models.solving.registry import SOLVERS_GROUP
 
-    ours = {entry.name for entry in registered(GROUP) if entry.value.startswith("pacb_models.")}
+    ours = {entry.name for entry in registered(SOLVERS_GROUP) if entry.value.startswith("pacb_models.")}
     methods = list(table["method"])
     theirs = [method for method in methods if method.split(" ")[0] not in ours]
-    return Looks(dict.fromkeys([*(name for name in FIRST if name in methods), *theirs, *methods]))
+    first = [*(name for name in FIRST if name in methods), *theirs]
+    # A kind has a colour: others of the same kind come last.
+    kinds = {kind_of(method): method for method in reversed([*first, *methods])}
+    return Looks(dict.fromkeys([*first, *(method for method in methods if method in kinds.values()), *methods]))
 
 
 def classes(each: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -117,87 +128,98 @@ def overview(each: pd.DataFrame, looks: Looks) -> tuple[Picture, ...]:
     return tuple(drawn)
 
 
-def family_of(dataset: Any) -> str:
-    """The group that a problem is shown in."""
-    from ..problems.risks import available
-
-    return "UCI data sets" if dataset in available() else str(dataset)
-
-
 def matrix(each: pd.DataFrame) -> Picture:
     """Problems against methods, coloured by outcome, family by family; those that most methods miss come first."""
-    outcomes = verdict.by_problem(each)
+    endings = verdict.by_problem(each)
     order = verdict.by_solver(each)["method"]
-    facts = each.drop_duplicates("problem").set_index("problem").loc[outcomes.index]
-    families = facts["dataset"].map(family_of)
-    missed = (outcomes.notna() & (outcomes != FOUND)).sum(axis=1)
-    facts = facts.assign(family=families, missed=missed, rank=-missed.groupby(families).transform("mean"))
+    facts = each.drop_duplicates("problem").set_index("problem").loc[endings.index]
+    missed = (endings.notna() & (endings != Ending.FOUND)).sum(axis=1)
+    facts = facts.assign(missed=missed, rank=-missed.groupby(facts["family"]).transform("mean"))
     facts = facts.sort_values(
-        ["rank", "family", "missed", "kind", "H"], ascending=[True, True, False, True, True], kind="stable"
+        ["rank", "family", "missed", "kind", "size"], ascending=[True, True, False, True, True], kind="stable"
     )
     return Picture(
         "matrix",
         f"The outcome of {counted(len(order), 'solver')} on {counted(len(facts), 'problem')}, family by family.",
-        drawn=_matrix_svg(outcomes, facts, list(order)).encode(),
+        drawn=_matrix_svg(endings, facts, list(order)).encode(),
     )
 
 
-def _matrix_svg(outcomes: pd.DataFrame, facts: pd.DataFrame, methods: Sequence[str]) -> str:
+def _matrix_svg(endings: pd.DataFrame, facts: pd.DataFrame, methods: Sequence[str]) -> str:
     """The matrix as SVG of our own: a rectangle for neighbours of equal outcome, words for each problem."""
     width, top, step, gap = 1080.0, 110.0, 19.0, 5.0
     left = 12.0 + 7.2 * max(map(len, methods))
-    column = min((width - left - gap * facts["family"].nunique() - 80.0) / len(facts), 24.0)
+    missed = facts["missed"] > 0
+    # Problems that everybody found take no more room together than the others.
+    shares = np.where(missed, 1.0, min(1.0, missed.sum() / max((~missed).sum(), 1)) if missed.any() else 1.0)
+    room = width - left - gap * facts["family"].nunique() - 80.0
+    widths = pd.Series(shares * min(room / shares.sum(), 24.0), facts.index)
     families: list[dict[str, Any]] = []
     x, label = left, 0.0
     for name, rows in facts.groupby("family", sort=False):
-        wide = column * len(rows)
+        edges = x + np.concatenate([[0.0], widths[rows.index].cumsum()])
         # Labels of narrow families need room.
-        label = max(x + wide / 2, label + 17.0)
+        label = max((x + edges[-1]) / 2, label + 17.0)
         bars = [
-            {"x": x + column * start, "y": top + step * place + 1.0, "width": column * length, "fill": FILLS[outcome]}
+            {
+                "x": edges[start],
+                "y": top + step * place + 1.0,
+                "width": edges[end] - edges[start],
+                "fill": FILLS[ending],
+            }
             for place, method in enumerate(methods)
-            for start, length, outcome in _runs(outcomes[method].reindex(rows.index))
+            for start, end, ending in _runs(endings[method].reindex(rows.index))
         ]
-        tips = [_matrix_words(outcomes.loc[problem], methods, problem, each["H"]) for problem, each in rows.iterrows()]
+        words = [
+            _matrix_words(endings.loc[problem], methods, problem, each["size"]) for problem, each in rows.iterrows()
+        ]
+        tips = list(zip(edges, np.diff(edges), words))
         short = name if len(name) <= 16 else "…" + name[-15:]
         families.append(
-            {"name": name, "short": short, "x": x, "width": wide, "label": label, "bars": bars, "tips": tips}
+            {"name": name, "short": short, "x": x, "width": edges[-1] - x, "label": label, "bars": bars, "tips": tips}
         )
-        x += wide + gap
-    words = {LOCAL: "claims an optimum that is not the best", FAILED: "failed: no claim, or no answer"}
-    shown = [outcome for outcome in reversed(OUTCOMES) if (outcomes == outcome).any(axis=None)]
+        x = edges[-1] + gap
+    drawn = [ending for ending in reversed(Ending) if (endings == ending).any(axis=None)]
+    legend = left + sum(40.0 + 6.8 * len(ending.words) for ending in drawn) + 220.0
     return render_text(
         read_file(__package__, "matrix.svg"),
-        **{"width": width, "top": top, "step": step, "left": left, "column": column, "families": families},
+        **{
+            "width": min(max(x + 75.0, label + 110.0, legend), width),
+            "top": top,
+            "step": step,
+            "left": left,
+            "families": families,
+        },
         methods=methods,
         bottom=top + step * len(methods),
-        legend=[(words.get(outcome, outcome), FILLS[outcome]) for outcome in shown],
+        legend=[(ending.words, FILLS[ending]) for ending in drawn],
     )
 
 
-def _runs(values: pd.Series) -> Iterator[tuple[int, int, str]]:
-    """Where neighbours of equal outcome begin, and how many they are; without those that have none."""
+def _runs(values: pd.Series) -> Iterator[tuple[int, int, Ending]]:
+    """Where neighbours of the same ending begin and end; without those that have none."""
     start = 0
-    for outcome, group in groupby(values):
-        length = len(list(group))
-        if outcome is not None:
-            yield start, length, outcome
-        start += length
+    for ending, group in groupby(values):
+        end = start + len(list(group))
+        if ending is not None:
+            yield start, end, Ending(ending)
+        start = end
 
 
 def _matrix_words(ends: pd.Series, methods: Sequence[str], problem: Any, size: float) -> str:
     lines = [f"{problem} (H = {size:.0f})" if np.isfinite(size) else str(problem)]
-    for outcome in OUTCOMES:
-        names = [name for name in methods if ends.get(name) == outcome]
+    for ending in Ending:
+        names = [name for name in methods if ends.get(name) == ending]
         if names:
-            lines.append(f"{outcome}: {', '.join(names) if outcome != FOUND else counted(len(names), 'solver')}")
+            told = ", ".join(names) if ending != Ending.FOUND else counted(len(names), "solver")
+            lines.append(f"{ending.words}: {told}")
     return "\n".join(lines)
 
 
 def growth_kinds(each: pd.DataFrame, most: int = 3) -> list[str]:
     """The kinds of problem that were solved at two sizes at least; those with most problems, in order of appearance."""
     timed = each[each["found"] & each["total_seconds"].notna()]
-    solved = timed.groupby("kind", sort=False).agg(sizes=("H", "nunique"), problems=("problem", "nunique"))
+    solved = timed.groupby("kind", sort=False).agg(sizes=("size", "nunique"), problems=("problem", "nunique"))
     solved = solved[solved["sizes"] > 1]
     kept = set(solved.sort_values("problems", ascending=False, kind="stable").index[:most])
     return [kind for kind in solved.index if kind in kept]
@@ -215,14 +237,14 @@ def growth(
     drawn = []
     for number, kind in enumerate(kinds):
         rows = solved[solved["kind"] == kind]
-        sizes = rows["H"] if rows["H"].nunique() <= SIZES else 10 ** (np.round(2 * np.log10(rows["H"])) / 2)
+        sizes = rows["size"] if rows["size"].nunique() <= SIZES else 10 ** (np.round(2 * np.log10(rows["size"])) / 2)
         chart = Chart(name, number, looks, 4.4, 3.6)
         for method in sorted(rows["method"].unique(), key=looks.named.__contains__):
             of_method = rows[rows["method"] == method]
-            curve = of_method.groupby(sizes[of_method.index])[["H", quantity]].median()
+            curve = of_method.groupby(sizes[of_method.index])[["size", quantity]].median()
             points = (f"{show(value)} at H = {size:,.0f}" for size, value in curve.itertuples(index=False))
             weight = {"ms": 4, "lw": 1.8} if method in looks.named else {"ms": 2.5, "lw": 1.0}
-            chart.plot(method, curve["H"].to_numpy(), curve[quantity].to_numpy(), ", ".join(points), **weight)
+            chart.plot(method, curve["size"].to_numpy(), curve[quantity].to_numpy(), ", ".join(points), **weight)
         chart.axis.set_title(kind_title(kind), loc="left", fontsize=10.0)
         chart.axis.set(xlabel="number of classifiers H", ylabel=what, ylim=limits)
         log_axis(chart.axis.xaxis, _power)
@@ -335,7 +357,7 @@ def shares(parts: Mapping[str, pd.DataFrame], methods: Sequence[str], looks: Loo
             if not count:
                 continue
             look = looks[method]
-            low, high = verdict.wilson(found, count)
+            low, high = verdict.interval(found, count)
             axis.barh(place, 100 * found / count, height=0.62, color=look["color"], alpha=0.85)
             axis.hlines(place, 100 * low, 100 * high, color="#555555", lw=1.2)
             axis.text(102.0, place, f"{found} of {count}", va="center", fontsize=8.5)

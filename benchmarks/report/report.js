@@ -27,6 +27,13 @@ for (const table of document.querySelectorAll(".table table")) {
   });
 }
 
+// Boxes that go on to the right show that they do, until they are scrolled to the end.
+for (const box of document.querySelectorAll(".scroll")) {
+  const show = () => box.classList.toggle("more", box.scrollWidth - box.clientWidth - box.scrollLeft > 4);
+  box.addEventListener("scroll", show, { passive: true });
+  new ResizeObserver(show).observe(box);
+}
+
 // A solver that is pointed at, in a picture or in a table, stands out in every picture.
 for (const row of document.querySelectorAll("#table-solvers tbody tr")) row.dataset.solver = row.cells[0].textContent;
 function light(event) {

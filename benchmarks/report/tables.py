@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from .drawing import Picture
-from .html import read_file, render_text
 
 #: No value.
 NONE = "–"
@@ -157,10 +156,31 @@ def markdown_text(text: str) -> str:
     return re.sub(r"([\\`*\[\]~#]|(?<!\w)_|_(?!\w))", r"\\\1", line)
 
 
-def as_latex(table: Table) -> str:
-    """A floating table in the style of booktabs, shrunk to the width of the page where it is wider."""
+def as_latex(table: Table, caption: str = "") -> str:
+    """A floating table in the style of booktabs, shrunk to the width of the page where it is wider.
+
+    ``caption`` is for one without a title.
+    """
     fonts = {"best": r"\textbf{%s}", "printed": r"\textit{%s}"}
-    return render_text(read_file(__package__, "table.tex"), table=table, latex=latex_text, fonts=fonts)
+    texts = [[fonts.get(cell.kind, "%s") % latex_text(cell.text) for cell in row] for row in table.rows]
+    headings = [(latex_text(group.title), latex_text(column)) for group in table.groups for column in group.columns]
+    columns = pd.MultiIndex.from_tuples(headings) if table.has_groups else [column for _, column in headings]
+    layout = "".join("r" if numeric else "l" for numeric in table.numeric)
+    tabular = pd.DataFrame(texts, columns=columns).to_latex(
+        index=False, escape=False, column_format=layout, multicolumn_format="c"
+    )
+    lines = [
+        r"\begin{table}[H]",
+        r"\centering",
+        rf"\caption{{{latex_text(table.title or caption)}}}",
+        rf"\label{{tab:{table.name}}}",
+    ]
+    lines += [r"\begin{adjustbox}{max width=\linewidth, max totalheight=0.75\textheight}", tabular.rstrip()]
+    lines += [r"\end{adjustbox}", r"\end{table}"]
+    if table.notes:
+        notes = (rf"\item {latex_text(note)}" for note in table.notes)
+        lines += [r"\begin{itemize}\footnotesize", *notes, r"\end{itemize}"]
+    return "\n".join(lines) + "\n"
 
 
 #: What tables in LaTeX need.

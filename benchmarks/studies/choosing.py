@@ -11,7 +11,7 @@ random half of each data set, predict the other half. The same predictions, at t
     python -m pacb_models.benchmarks.studies.choosing --out choosing.csv          nine data sets, five splits: an hour
     python -m pacb_models.benchmarks.studies.choosing wdbc haberman --splits 2
 
-``--out FILE.csv`` keeps a row for every split and size, and a second run adds only what is missing there.
+``--out FILE.csv`` keeps the rows of every split in FILE.jsonl, too, and ``--resume`` measures what is missing there.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from pacb_models.estimators.sharing import predict_members
 from pacb_models.validation import check_choice
 
 from ..experiments.datasets import load_dataset
-from .certified import DELTA, UCI, Rows, geometric_mean
-from .kept_rows import measured, options_for
+from .certified import DELTA, UCI_TABLES, Rows, geometric_mean
+from .kept_rows import kept_table, options_for
 
 SIZES = (50, 200, 1990)
 SHARE = 0.2
@@ -60,7 +60,7 @@ def bounds(y: np.ndarray, predictions: np.ndarray, seed: int) -> tuple[float, ..
     return plain.bound, plain.single_bound, with_vote.single_bound, *chosen
 
 
-def table(rows: pd.DataFrame) -> str:
+def means(rows: pd.DataFrame) -> str:
     """Means of the splits of each data set and size, and how choosing compares over the data sets."""
     parts = []
     for size, of_size in rows.groupby("size"):
@@ -75,12 +75,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is missing and print the table."""
     options = options_for(__doc__, "DATASET", 5, arguments)
     for name in options.names:
-        check_choice("DATASET", name, UCI)
-    wanted = product(options.seeds, options.names or UCI)
-    rows = measured(
-        options.out, ("split", "data"), wanted, lambda split, name: measure(name, split, data_dir=options.data)
+        check_choice("DATASET", name, UCI_TABLES)
+    wanted = product(options.seeds, options.names or UCI_TABLES)
+    rows = kept_table(
+        options.out,
+        options.resume,
+        "choosing 1",
+        ("split", "data"),
+        wanted,
+        lambda split, name: measure(name, split, data_dir=options.data),
     )
-    print(table(rows))
+    print(means(rows))
     return 0
 
 

@@ -1,6 +1,6 @@
 """The certified minimum under constraints against others: SCIP, and Ipopt from many starts, on random problems.
 
-    python -m pacb_models.benchmarks.studies.constrained [--count 500] [--seconds 3] [--first 0] [--out FILE.csv]
+    python -m pacb_models.benchmarks.studies.constrained [--count 500] [--seconds 3] [--out FILE.csv [--resume]]
 
 Rows, caps and floors on 3 to 12 classifiers, every distance with χ², the KL divergence and order 3, one good classifier
 among poor ones in a third. A line for each problem says what each found. Nothing may contradict: no posterior of
@@ -20,9 +20,11 @@ import pandas as pd
 import pacb_models as pm
 from pacb_models.solving.judging import CLAIMS, ROUNDING
 
-from .kept_rows import measured
+from .kept_rows import kept_table
 
-PAIRS = [(distance, divergence) for divergence in ("chi2", "kl", "renyi") for distance in ("kl", "squared", "linear")]
+COMBINATIONS = [
+    (distance, divergence) for divergence in ("chi2", "kl", "renyi") for distance in ("kl", "squared", "linear")
+]
 #: By how much a claimed minimum may be above another's.
 CLAIMED = 1e-6
 #: Starts of Ipopt: the prior, and random posteriors.
@@ -32,9 +34,9 @@ STARTS = 10
 def random_problem(seed: int) -> pm.BoundProblem:
     """A problem whose constraints a random posterior keeps; the prior breaks some of them."""
     random = np.random.default_rng(seed)
-    (distance, divergence), size = PAIRS[seed % len(PAIRS)], int(random.integers(3, 13))
+    (distance, divergence), size = COMBINATIONS[seed % len(COMBINATIONS)], int(random.integers(3, 13))
     risks = random.beta(2.0, 8.0, size)
-    if seed // len(PAIRS) % 3 == 0:
+    if seed // len(COMBINATIONS) % 3 == 0:
         risks = np.append(random.uniform(0.0, 0.03), random.uniform(0.22, 0.4, size - 1))
     inside, prior = random.dirichlet(np.full(size, 1.5)), random.dirichlet(np.full(size, 3.0))
     constraints: list[pm.constraints.Constraint] = []
@@ -49,7 +51,7 @@ def random_problem(seed: int) -> pm.BoundProblem:
     return pm.BoundProblem(risks, m, 0.05, distance, divergence, prior, order=order, constraints=constraints)
 
 
-def compared(seed: int, seconds: float) -> dict[str, Any]:
+def by_everybody(seed: int, seconds: float) -> dict[str, Any]:
     """What ours, SCIP and Ipopt found on one problem, and what contradicts."""
     problem = random_problem(seed)
     ours = pm.solve(problem, "frontier")
@@ -59,11 +61,11 @@ def compared(seed: int, seconds: float) -> dict[str, Any]:
     row |= {"bound": ours.bound, "lower_bound": ours.lower_bound, "global": ours.is_global}
     for other in (scip, ipopt):
         row |= {other.solver: other.bound, f"{other.solver}_status": other.status}
-    row["scip_lower_bound"] = scip.lower_bound
-    return row | {"contradictions": "; ".join(contradictions(ours, (scip, ipopt)))}
+    row["scip_lower_bound"] = scip.claimed_lower_bound
+    return row | {"contradictions": "; ".join(what_contradicts(ours, (scip, ipopt)))}
 
 
-def contradictions(ours: pm.Solution, others: Iterable[pm.Solution]) -> list[str]:
+def what_contradicts(ours: pm.Solution, others: Iterable[pm.Solution]) -> list[str]:
     """What cannot be, if the certificate is right and the others' claims are."""
     found = [] if ours.is_global and ours.lower_bound is not None else ["ours is open"]
     for other in others:
@@ -72,12 +74,12 @@ def contradictions(ours: pm.Solution, others: Iterable[pm.Solution]) -> list[str
             found.append(f"{other.solver} is below our lower bound")
         if other.status in CLAIMS and ours.bound > other.bound + CLAIMED:
             found.append(f"ours is above {other.solver}")
-        if other.lower_bound is not None and other.lower_bound > ours.bound + ROUNDING:
+        if other.claimed_lower_bound is not None and other.claimed_lower_bound > ours.bound + ROUNDING:
             found.append(f"the lower bound of {other.solver} is above our minimum")
     return found
 
 
-def counted(rows: pd.DataFrame) -> str:
+def summary(rows: pd.DataFrame) -> str:
     """The counts, for reading."""
     closed, claimed = rows["scip_status"] == "optimal", rows["ipopt_status"].isin(CLAIMS)
     far, missed = rows["scip_lower_bound"] < rows["bound"] - 1e-5, rows["ipopt"] > rows["bound"] + CLAIMED
@@ -96,10 +98,17 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=500)
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
     parser.add_argument("--seconds", type=float, default=3.0, help="for each of the others on each problem")
-    parser.add_argument("--out", type=Path, metavar="FILE.csv", help="rows are kept here, and not measured again")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE.csv", help="the table; rows are kept beside it, in FILE.jsonl"
+    )
+    parser.add_argument("--resume", action="store_true", help="do not measure again what is kept there")
     options = parser.parse_args()
     seeds = range(options.first, options.first + options.count)
-    print(counted(measured(options.out, ("seed",), zip(seeds), lambda seed: [compared(seed, options.seconds)])))
+    study = f"constrained 1, {options.seconds:g} s"
+    rows = kept_table(
+        options.out, options.resume, study, ("seed",), zip(seeds), lambda seed: [by_everybody(seed, options.seconds)]
+    )
+    print(summary(rows))
 
 
 if __name__ == "__main__":

@@ -1,16 +1,18 @@
-"""Rows of a study in a CSV file: what it holds is not measured again."""
+"""Rows of a study, kept as they are measured, and its table."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from pacb_models.files import write_atomically
+
+from ..store import digest, kept
 
 
 def options_for(
@@ -22,7 +24,10 @@ def options_for(
     parser.add_argument("--splits", type=int, default=splits)
     parser.add_argument("--first", type=int, default=0, metavar="SEED", help="of the first split")
     parser.add_argument("--data", metavar="DIR", help="directory of the raw UCI files (the variable PACB_DATA)")
-    parser.add_argument("--out", type=Path, metavar="FILE.csv", help="rows are kept here, and not measured again")
+    parser.add_argument(
+        "--out", type=Path, metavar="FILE.csv", help="the table; rows are kept beside it, in FILE.jsonl"
+    )
+    parser.add_argument("--resume", action="store_true", help="do not measure again what is kept there")
     for name, option in more.items():
         parser.add_argument(f"--{name.replace('_', '-')}", **option)
     options = parser.parse_args(arguments)
@@ -30,21 +35,30 @@ def options_for(
     return options
 
 
-def measured(
-    path: Path | None,
+def kept_table(
+    out: Path | None,
+    resume: bool,
+    study: str,
     keys: Sequence[str],
     wanted: Iterable[tuple[Any, ...]],
     measure: Callable[..., list[dict[str, Any]]],
 ) -> pd.DataFrame:
-    """All rows: those of the file, and ``measure(*values)`` for every wanted value of the keys that it lacks."""
-    rows = pd.read_csv(path) if path is not None and path.exists() else pd.DataFrame(columns=list(keys))
-    known = set(rows[list(keys)].itertuples(index=False, name=None))
-    todo = list(wanted)
-    for number, values in enumerate(todo, start=1):
-        if values not in known:
-            rows = pd.concat([rows.dropna(axis=1, how="all"), pd.DataFrame(measure(*values))], ignore_index=True)
-            words = ", ".join(f"{key} {value}" for key, value in zip(keys, values))
-            print(f"{number} of {len(todo)}: {words}", file=sys.stderr, flush=True)
-            if path is not None:
-                write_atomically(path, rows.to_csv(index=False))
+    """The rows ``measure(*values)`` of every wanted value of the keys, as a table that is written to ``out``.
+
+    They are kept beside it, in a store, as they are measured. ``study`` is its name and its version, which is raised
+    when its rows change.
+    """
+    tasks = {digest(study, *values): values for values in wanted}
+    numbers = {key: number for number, key in enumerate(tasks, start=1)}
+
+    def compute(todo: Mapping[str, tuple[Any, ...]]) -> Iterator[tuple[str, Any]]:
+        for key, values in todo.items():
+            words = ", ".join(f"{name} {value}" for name, value in zip(keys, values))
+            print(f"{numbers[key]} of {len(tasks)}: {words}", file=sys.stderr, flush=True)
+            yield key, measure(*values)
+
+    found = dict(kept(None if out is None else out.with_suffix(".jsonl"), tasks, compute, resume))
+    rows = pd.DataFrame([row for key in tasks for row in found[key]])
+    if out is not None:
+        write_atomically(out, rows.to_csv(index=False))
     return rows

@@ -18,11 +18,9 @@ from __future__ import annotations
 
 import argparse
 import copy
-import hashlib
-import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -30,20 +28,23 @@ from typing import Any
 import numpy as np
 from scipy.stats import beta, binom
 
-from pacb_models import BoundProblem, DirectProblem, ProblemBatch, certify, clopper_pearson, solve, solve_many
+from pacb_models import BoundProblem, DirectProblem, certify, clopper_pearson, solve_many
 from pacb_models.commands.program import answered
 from pacb_models.distances import BY_NAME, Distance
 from pacb_models.names import DISTANCES
 from pacb_models.validation import check_count, check_delta, check_jobs
 
-from ..harness.journal import kept
-from ..work import finished
+from ..store import digest, kept
+from ..work import run
 
 #: Every bound of the package that has a name.
-BOUNDS = [(distance, divergence) for divergence in ("chi2", "kl") for distance in DISTANCES[divergence]]
+NAMED_BOUNDS = [(distance, divergence) for divergence in ("chi2", "kl") for distance in DISTANCES[divergence]]
 
 #: A simulated rate contradicts a guarantee when even the lower limit of this confidence is above δ.
 CONFIDENCE = 0.999
+
+#: Raised when lines change.
+LINES_VERSION = 1
 
 Counts = np.ndarray
 
@@ -163,12 +164,9 @@ def tally(
     counts = scenario.draw(random, scenario.true_risks, scenario.m, draws)
     different, times = np.unique(counts, axis=0, return_counts=True)
     bound: dict[str, Any] = {"delta": delta, "distance": shrunken(distance, factor), "divergence": divergence}
-    if direct:
-        each = [solve(DirectProblem.from_counts(row, scenario.m, constant=constant, **bound)) for row in different]
-        bounds, posteriors = (np.array([getattr(one, name) for one in each]) for name in ("bound", "posterior"))
-    else:
-        together = solve_many(ProblemBatch.from_counts(different, scenario.m, constant=constant, **bound))
-        bounds, posteriors = together.bound, together.posterior
+    kind = DirectProblem if direct else BoundProblem
+    each = solve_many(kind.from_counts(row, scenario.m, constant=constant, **bound) for row in different)
+    bounds, posteriors = (np.array([getattr(one, name) for one in each]) for name in ("bound", "posterior"))
     risks = posteriors @ scenario.true_risks
     violations = int(times[risks > bounds].sum())
     mean_bound, mean_risk = (float(times @ values) / draws for values in (np.minimum(bounds, 1.0), risks))
@@ -240,16 +238,11 @@ def table(
     Where there is a directory, it holds each line as soon as it is computed, and with ``resume`` lines that it holds
     are not computed again.
     """
-    cases: list[tuple[Any, ...]] = [(tally, scenario, *bound) for scenario in scenarios(m) for bound in BOUNDS]
+    cases: list[tuple[Any, ...]] = [(tally, scenario, *bound) for scenario in scenarios(m) for bound in NAMED_BOUNDS]
     cases += [(tally_certificates, scenario) for scenario in (*scenarios(m), *critical_scenarios(m, delta))]
-    named = {_digest(line): line for line in ((*case, delta, draws, seed) for case in cases)}
-
-    def compute(keys: Sequence[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-        done = finished(_line, [named[key] for key in keys], n_jobs, dask)
-        return ((keys[place], result) for place, result in done)
-
-    keys = list(named)
-    found = compute(keys) if directory is None else kept(Path(directory) / "simulation.jsonl", keys, compute, resume)
+    named = {digest(LINES_VERSION, *line): line for line in ((*case, delta, draws, seed) for case in cases)}
+    path = None if directory is None else Path(directory) / "simulation.jsonl"
+    found = kept(path, named, lambda tasks: run(_line, tasks, n_jobs, dask), resume)
     report(
         f"{'scenario':<36} {'bound':<16} {'draws':>8} {'rate':>9} {'delta':>6}  {'mean bound':>10} {'mean risk':>10}"
     )
@@ -261,14 +254,7 @@ def table(
             f"{result.scenario:<36} {result.distance + '-' + result.divergence:<16} {draws:>8} {result.rate:>9.2e} "
             f"{delta:>6g}  {result.mean_bound:>10.4f} {result.mean_true_risk:>10.4f}{verdict}"
         )
-    return [tallies[key] for key in keys]
-
-
-def _digest(line: tuple[Any, ...]) -> str:
-    """A key for one line: what is counted, the scenario with its risks, and all numbers."""
-    count, scenario, *numbers = line
-    facts = [count.__name__, scenario.name, scenario.true_risks.tolist(), scenario.m, scenario.draw.__name__, *numbers]
-    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+    return [tallies[key] for key in named]
 
 
 def _line(count: Callable[..., Tally], *arguments: Any) -> dict[str, Any]:
@@ -287,17 +273,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", metavar="DIR", help="keep every line there as soon as it is computed")
     parser.add_argument("--resume", action="store_true", help="go on in a directory that holds lines")
     options = parser.parse_args(arguments)
-    check_count("--draws", options.draws)
-    check_count("--m", options.m)
-    check_count("--seed", options.seed, least=0)
-    check_jobs("--jobs", options.jobs)
+    check_count("draws", options.draws)
+    check_count("m", options.m)
+    check_count("seed", options.seed, least=0)
+    check_jobs("jobs", options.jobs)
     check_delta(options.delta)
-    lines = len(scenarios()) * (len(BOUNDS) + 1) + len(critical_scenarios())
+    lines = len(scenarios()) * (len(NAMED_BOUNDS) + 1) + len(critical_scenarios())
     per_line = max(1, options.draws // lines)
     work = {"n_jobs": options.jobs, "dask": options.dask, "directory": options.out, "resume": options.resume}
     tallies = table(per_line, options.m, options.delta, options.seed, **work)
     print("\nlargest factor on the constant at which a single classifier breaks the guarantee")
-    for distance, divergence in BOUNDS:
+    for distance, divergence in NAMED_BOUNDS:
         print(f"  {distance}-{divergence}: {breaking_factor(distance, divergence, options.m, options.delta):.2g}")
     return 0 if all(result.valid for result in tallies) else 1
 

@@ -5,7 +5,7 @@ from scipy.special import rel_entr
 from scipy.stats import binom
 
 import pacb_models as pm
-from pacb_models.benchmarks.paper.printed import printed_value
+from pacb_models.benchmarks.paper.cells import printed_value
 
 
 def largest_on_the_grid(m, powers):
@@ -21,7 +21,7 @@ print("    m    printed  two terms unsquared        exact  printed / exact")
 for m in (50, 100, 200, 500, 1000, 1020, 1028):
     powers = np.full(m + 1, 2)
     powers[[0, m]] = 1
-    printed, unsquared = printed_value("constants", str(m), "I_kl"), largest_on_the_grid(m, powers)
+    printed, unsquared = printed_value("constants", "", m, "kl", "constant"), largest_on_the_grid(m, powers)
     exact = pm.moment_constant("kl", m)
     # The value for m = 500 is cut, not rounded, in print.
     assert abs(printed - unsquared) < 1e-7

@@ -1,7 +1,26 @@
-"""The same quantity with different values: the kl bound of Ionosphere, H = 50."""
+"""The same quantity with different values in several tables."""
 
-from pacb_models.benchmarks.paper.printed import printed_value
+from pacb_models.benchmarks.paper.cells import printed_value
 
-print("Table 6, fixed point ", printed_value("fp-vs-solver", "ionosphere", "bound_fp_H50"))
-print("Table 6, solver      ", printed_value("fp-vs-solver", "ionosphere", "bound_solver_H50"))
-print("Table 8              ", printed_value("fp-vs-ccp", "ionosphere", "bound_fp"))
+FP, BOUND, ERROR = "fixed-point", "bound", "test_error"
+
+
+def show(said: str, data: str, *cells: tuple) -> None:
+    """Print the values of a quantity side by side."""
+    print(f"{said:<40}", *(f"{printed_value(table, data, *cell):.5f}" for table, *cell in cells))
+
+
+ionosphere = [("fp-vs-solver", 50, FP, BOUND), ("fp-vs-solver", 50, "ipopt", BOUND), ("fp-vs-ccp", 50, FP, BOUND)]
+show("Ionosphere, kl, H = 50, bound", "ionosphere", *ionosphere)
+for data, quantity in (
+    ("ionosphere", BOUND),
+    ("haberman", BOUND),
+    ("banknote", ERROR),
+    ("mushroom", ERROR),
+    ("ionosphere", ERROR),
+    ("waveform", ERROR),
+):
+    said = f"{data.capitalize()}, kl, H = 1990, {quantity.replace('_', ' ')}"
+    show(said, data, ("bounds", 1990, "kl", quantity), ("fp-vs-solver", 1990, FP, quantity))
+wdbc = [("fp-vs-solver", 50, "ipopt", BOUND), ("fp-vs-solver", 50, FP, BOUND)]
+show("Wdbc, kl, H = 50, Ipopt and fixed point", "wdbc", *wdbc)

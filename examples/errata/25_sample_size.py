@@ -3,9 +3,9 @@
 from math import exp, sqrt
 
 import pacb_models as pm
-from pacb_models.benchmarks.paper.printed import printed_value
+from pacb_models.benchmarks.paper.cells import printed_value
 
-print("printed           ", printed_value("fp-vs-solver", "banknote", "bound_fp_H50"))
+print("printed           ", printed_value("fp-vs-solver", "banknote", 50, "fixed-point", "bound"))
 for size, m in (("training", 548), ("validation", 549)):
     bound = 1 - exp(-sqrt(pm.moment_constant("kl", m, "paper") / 0.01))
     print(f"{size:<10} m = {m} {bound:.5f}")

@@ -8,11 +8,13 @@ from .limits import clopper_pearson
 from .monitor import RiskMonitor
 from .planning import sample_size
 from .predictions import certify_predictions
+from .sequence import LevelCertificate
 
 __all__ = [
     "Certificate",
     "ChosenCertificate",
     "ErrorCounts",
+    "LevelCertificate",
     "RiskMonitor",
     "certify",
     "certify_predictions",

@@ -23,24 +23,18 @@ from functools import cached_property
 
 import numpy as np
 
+from ..immutable import read_only
+from ..numerics.elementwise import Array
 from .binomial import EPSILON
-from .certificate import frozen
 from .losses import LossCertificate
-from .scores import Array
-
-#: Limits to c, and what counts as seen before the first example. Chosen on the losses that docs/certificates.md names.
-_LEAST, _MOST, _SEEN = 0.5, 0.99, 0.25
-_CELLS = 1 << 20
-_STEPS = 48
-#: Rows are taken in the order of this seed: a table that somebody sorted is then a sample again.
-_SEED = 0
 
 
 def betting_limits(losses: Array, levels: Array) -> Array:
     """Upper confidence limits for the means of the columns, rounded up."""
     rows, size = losses.shape
-    order = np.random.default_rng(_SEED).permutation(rows)
-    step = max(1, _CELLS // rows)
+    # In this order a table that somebody sorted is a sample again.
+    order = np.random.default_rng(0).permutation(rows)
+    step = max(1, (1 << 20) // rows)
     parts = [
         _limits(losses[order, start : start + step], levels[start : start + step]) for start in range(0, size, step)
     ]
@@ -55,11 +49,12 @@ def _limits(x: Array, levels: Array) -> Array:
     variances = _variances_before(x)
     bets = np.sqrt(2.0 * target / (rows * variances))
     guess = _means_before(x) + np.sqrt(2.0 * target * variances / rows) + target / rows
-    caps = np.clip(1.0 - _means_before(x**4) / guess, _LEAST, _MOST)
+    # Chosen, as what counts as seen before the first example, on the losses that docs/certificates.md names.
+    caps = np.clip(1.0 - _means_before(x**4) / guess, 0.5, 0.99)
     # What rounding may have added to a logarithm of the wealth.
     target = target * (1.0 + 4.0 * EPSILON) + 4.0 * EPSILON * rows
     low, high = x.mean(axis=0), np.ones(x.shape[1])
-    for _ in range(_STEPS):
+    for _ in range(48):
         u = 0.5 * (low + high)
         rejected = _largest_wealth(x, u, bets, caps) >= target
         low, high = np.where(rejected, low, u), np.where(rejected, u, high)
@@ -75,7 +70,7 @@ def _largest_wealth(x: Array, u: Array, bets: Array, caps: Array) -> Array:
 
 def _means_before(x: Array) -> Array:
     """The mean of the examples before each, and what counts as seen."""
-    return (_SEEN + x.cumsum(axis=0) - x) / np.arange(1.0, len(x) + 1.0)[:, None]
+    return (0.25 + x.cumsum(axis=0) - x) / np.arange(1.0, len(x) + 1.0)[:, None]
 
 
 def _variances_before(x: Array) -> Array:
@@ -95,4 +90,4 @@ class BettingCertificate(LossCertificate):
 
     @cached_property
     def single_bounds(self) -> Array:
-        return frozen(betting_limits(self.losses, self.levels))
+        return read_only(betting_limits(self.losses, self.levels))

@@ -34,14 +34,14 @@ from ..numerics.binary_kl import near_term, product_error
 from ..numerics.elementwise import Numbers
 
 _COMMON = vars(elementwise.SCALAR)
-SCALAR = SimpleNamespace(
+ONE = SimpleNamespace(
     **_COMMON,
     column=lambda x: x,
     result=float,
     largest=lambda x: x,
     table=lambda values, index: values[int(index)],
 )
-ARRAY = SimpleNamespace(
+MANY = SimpleNamespace(
     **{name: getattr(np, name) for name in _COMMON},
     column=lambda x: x[..., None],
     result=lambda x: x,
@@ -50,7 +50,6 @@ ARRAY = SimpleNamespace(
 )
 
 EPSILON = 2.0**-52
-_FEW = 11  # so many tails are computed faster one by one
 _NEGLIGIBLE = 38.0  # exp(-38) is below half a unit in the last place of one
 _HALF_LOG_TWO_PI = Decimal("0.91893853320467274178032973640561763986")
 
@@ -126,7 +125,7 @@ def tail(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any, log_prefactor
 
 def prefactor(k: Numbers, m: Numbers, lib: Any) -> Numbers:
     """ln P(B = k) at the risk k/m."""
-    return _prefactor_of_one(k, m) if lib is SCALAR else _log_prefactor(k, m, lib)
+    return _prefactor_of_one(k, m) if lib is ONE else _log_prefactor(k, m, lib)
 
 
 def _log_prefactor(k: Numbers, m: Numbers, lib: Any) -> Numbers:
@@ -137,7 +136,7 @@ def _log_prefactor(k: Numbers, m: Numbers, lib: Any) -> Numbers:
 @lru_cache(maxsize=1024)
 def _prefactor_of_one(k: float, m: float) -> float:
     """The same, remembered: a root is looked for at one count after the other."""
-    return float(_log_prefactor(k, m, SCALAR))
+    return float(_log_prefactor(k, m, ONE))
 
 
 def _exponent(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any) -> Numbers:
@@ -180,12 +179,12 @@ def _sum_over_last(j: Numbers, m: Numbers, odds: Numbers, lib: Any) -> Numbers:
 
 def tails_at(k: Numbers, m: float, l: Numbers) -> Tail:
     """The tails of an array of counts, at one risk or one each; k - 1 < m l for each, k = 0 is allowed, k = m not."""
-    if k.size <= _FEW:
+    if k.size <= 11:  # so few are computed faster one by one
         risks = l.tolist() if isinstance(l, np.ndarray) and l.ndim else itertools.repeat(float(l))
-        return joined([tail_of_one(each, m, risk) for each, risk in zip(k.tolist(), risks)])
+        return stacked([tail_of_one(each, m, risk) for each, risk in zip(k.tolist(), risks)])
     without = k == 0.0
     risk = np.where(without, 0.5, l)
-    at = tail(np.maximum(k, 1.0), np.where(without, 3.0, m), risk, 1.0 - risk, ARRAY)
+    at = tail(np.maximum(k, 1.0), np.where(without, 3.0, m), risk, 1.0 - risk, MANY)
     if not without.any():
         return at
     log_mass = m * np.log1p(-np.asarray(l, dtype=np.float64))
@@ -199,11 +198,11 @@ def tails_at(k: Numbers, m: float, l: Numbers) -> Tail:
 def tail_of_one(k: float, m: float, l: float) -> Tail:
     """The tail of one count."""
     if k > 0.0:
-        return tail(k, m, l, 1.0 - l, SCALAR)
+        return tail(k, m, l, 1.0 - l, ONE)
     log_mass = m * math.log1p(-l)
     return Tail(log_mass, 0.0, EPSILON * (2.0 - 2.0 * log_mass))
 
 
-def joined(tails: Sequence[Tail]) -> Tail:
+def stacked(tails: Sequence[Tail]) -> Tail:
     """The tails of single counts as one of arrays."""
     return Tail(*map(np.array, zip(*tails))) if tails else Tail(*np.zeros((3, 0)))

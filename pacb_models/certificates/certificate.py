@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..html import as_html
-from ..immutable import Immutable
-from ..validation import check_posterior, check_share
-from ..wording import at_most, confidence_text, one_line, paragraphs
+from ..html import TableCells
+from ..immutable import read_only
+from ..numerics.elementwise import Array
+from ..validation import check_fraction, check_posterior
+from ..wording import at_most, confidence_text, one_line
 from .limits import levels_of
-from .scores import Array
+from .page import Shown, picture
 
 if TYPE_CHECKING:
+    import pandas
+
     from ..plots import CertificateDisplay
 
 _ASSUMPTION = (
@@ -26,7 +29,7 @@ _ASSUMPTION = (
 )
 
 
-class Certificate(Immutable):
+class Certificate(Shown):
     """What is guaranteed with probability at least ``1 - delta`` over the ``m`` examples, all at once.
 
     ``errors`` are the error counts of the H classifiers, or their sums of losses. All bounds hold together, because
@@ -44,6 +47,8 @@ class Certificate(Immutable):
 
     #: What a bound is about, in words.
     claim = "errs with probability"
+    #: What was counted.
+    counted = "errors"
 
     def __init__(
         self,
@@ -69,6 +74,11 @@ class Certificate(Immutable):
     def _bound_of(self, posterior: Array) -> float:
         raise NotImplementedError
 
+    @property
+    def name(self) -> str:
+        """The name of the classifier with the smallest bound of its own."""
+        return self.names[self.single]
+
     @cached_property
     def single(self) -> int:
         """The classifier with the smallest bound of its own."""
@@ -87,7 +97,7 @@ class Certificate(Immutable):
     @cached_property
     def posterior(self) -> Array:
         """The weights of the random classifier."""
-        return frozen((np.arange(self.errors.size) == self.single).astype(np.float64))
+        return read_only((np.arange(self.errors.size) == self.single).astype(np.float64))
 
     def bound_of(self, posterior: ArrayLike) -> float:
         """The bound of any posterior, valid together with all others."""
@@ -98,7 +108,7 @@ class Certificate(Immutable):
 
         You may choose ``alpha`` after looking, and ask for several.
         """
-        level = check_share("alpha", alpha)
+        level = check_fraction("alpha", alpha)
         return [self.names[index] for index in self.order if self.single_bounds[index] <= level]
 
     @cached_property
@@ -106,7 +116,7 @@ class Certificate(Immutable):
         """The candidates, the smallest bound first."""
         return np.argsort(self.single_bounds, kind="stable").tolist()
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pandas.DataFrame:
         """A pandas DataFrame with a row per candidate, the smallest bound first."""
         import pandas as pd
 
@@ -190,9 +200,6 @@ class Certificate(Immutable):
             **{name: getattr(self, name).tolist() for name in arrays},
         }
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Certificate) and self.as_dict() == other.as_dict()
-
     def __repr__(self) -> str:
         return (
             f"Certificate(bound={at_most(self.bound, 6)}, single={self.single}, "
@@ -200,26 +207,31 @@ class Certificate(Immutable):
             f"m={self.m}, delta={self.delta!r}, method={self.method!r})"
         )
 
-    def __str__(self) -> str:
+    @property
+    def sentences(self) -> list[str]:
         some = f"The posterior has weight on {self.support_size} of {self.errors.size} classifiers."
         chosen = f"It was chosen from {self.errors.size} classifiers by these examples, which the bound allows for."
         remark = "" if self.errors.size == 1 else f"{chosen if self._one_alone else some} "
-        return paragraphs(
-            [
-                f"With probability at least {confidence_text(self.delta)} over the {self.m} examples, all at once:",
-                *self._statements(),
-                f"{remark}Method: {self.method}.",
-                _ASSUMPTION,
-                *self.notes,
-            ]
-        )
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (self.names[i], f"{self.errors[i]:.9g}", f"{self.errors[i] / self.m:.4f}", at_most(self.single_bounds[i]))
-            for i in self.order[:10]
+        return [
+            f"With probability at least {confidence_text(self.delta)} over the {self.m} examples, all at once:",
+            *self._statements(),
+            f"{remark}Method: {self.method}.",
+            _ASSUMPTION,
+            *self.notes,
         ]
-        return as_html(str(self), ("candidate", "observed", "rate", "at most"), rows, self.errors.size)
+
+    def _picture(self) -> dict[str, Any]:
+        order, rates = self.order[:500], self.errors / self.m
+        names = [self.names[index] for index in order]
+        return picture(names, self.single_bounds[order], rates[order], 0, "the smallest bound of one candidate")
+
+    def table(self, rows: int = 10) -> TableCells:
+        """Titles and cells of the best candidates."""
+        cells = [
+            (self.names[i], f"{self.errors[i]:.9g}", f"{self.errors[i] / self.m:.4f}", at_most(self.single_bounds[i]))
+            for i in self.order[:rows]
+        ]
+        return ("candidate", self.counted, "rate", "at most"), cells
 
     @property
     def _one_alone(self) -> bool:
@@ -237,9 +249,3 @@ class Certificate(Immutable):
             f"  the majority vote weighted by the posterior {claim} at most {at_most(self.vote_bound)} (twice that);",
             f"{own} {observed}, the smallest bound of one classifier.",
         ]
-
-
-def frozen(array: Array) -> Array:
-    """The array, read-only from now on."""
-    array.setflags(write=False)
-    return array

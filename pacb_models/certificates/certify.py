@@ -29,7 +29,7 @@ def certify(
     spread: float = 0.0,
     *,
     losses: ArrayLike | None = None,
-) -> Any:
+) -> Certificate:
     r"""A certificate for a finite set of classifiers, from their error counts or losses.
 
     With probability at least ``1 - delta`` over ``m`` i.i.d. examples that were used neither to train nor to choose the

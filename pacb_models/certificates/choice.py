@@ -17,12 +17,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..html import as_html
-from ..immutable import Immutable
-from ..wording import at_most, confidence_text, one_line, paragraphs, percentage_at_most
+from ..html import TableCells
+from ..wording import at_most, confidence_text, one_line, percentage_at_most
 from .limits import clopper_pearson
+from .page import Shown
 
 if TYPE_CHECKING:
+    import pandas
+
     from ..plots import ChoiceDisplay
 
 Counts = NDArray[np.int64]
@@ -43,7 +45,7 @@ def divided(examples: int, share: float, seed: int) -> tuple[NDArray[np.intp], N
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ChosenCertificate(Immutable):
+class ChosenCertificate(Shown):
     """What is guaranteed of one candidate that a part of the examples chose.
 
     ``choosing_errors`` are those of all candidates on the examples that chose, ``errors`` those of the chosen one on
@@ -101,7 +103,7 @@ class ChosenCertificate(Immutable):
         """The examples that certify."""
         return divided(self.examples, self.share, self.seed)[1]
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pandas.DataFrame:
         """A pandas DataFrame with a row per candidate, the chosen one first; only that one has a bound."""
         import pandas as pd
 
@@ -138,38 +140,28 @@ class ChosenCertificate(Immutable):
             "choosing_errors": self.choosing_errors.tolist(),
         }
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ChosenCertificate) and self.as_dict() == other.as_dict()
-
     def __repr__(self) -> str:
         return (
             f"ChosenCertificate(bound={at_most(self.bound, 6)}, name={self.name!r}, m={self.m}, delta={self.delta!r}, "
             f"share={self.share:g}, seed={self.seed})"
         )
 
-    def __str__(self) -> str:
+    @property
+    def sentences(self) -> list[str]:
         first = self.examples - self.m
-        return paragraphs(
-            [
-                f"With probability at least {confidence_text(self.delta)} over the {self.m} examples that certify:",
-                f"  {one_line(self.name)} errs with probability at most {at_most(self.bound)} "
-                f"({percentage_at_most(self.bound)}; {self.errors} of {self.m}).",
-                f"It was chosen from {len(self.names)} candidates on {first} other examples ({self.share:g} of all, "
-                f"drawn with seed {self.seed}), where it had {self.choosing_errors[self.single]} errors.",
-                "An upper limit, not an estimate, and of this candidate alone.",
-                _ASSUMPTION,
-            ]
-        )
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (
-                name,
-                f"{row.errors_choosing:.0f}",
-                *(("", "") if np.isnan(row.bound) else (f"{row.errors:.0f}", at_most(row.bound))),
-            )
-            for name, row in self.to_frame().head(10).iterrows()
+        return [
+            f"With probability at least {confidence_text(self.delta)} over the {self.m} examples that certify:",
+            f"  {one_line(self.name)} errs with probability at most {at_most(self.bound)} "
+            f"({percentage_at_most(self.bound)}; {self.errors} of {self.m}).",
+            f"It was chosen from {len(self.names)} candidates on {first} other examples ({self.share:g} of all, "
+            f"drawn with seed {self.seed}), of which it erred on {self.choosing_errors[self.single]}.",
+            "An upper limit, not an estimate, and of this candidate alone.",
+            _ASSUMPTION,
         ]
-        return as_html(
-            str(self), ("candidate", "errors, choosing", "errors, certifying", "at most"), rows, len(self.names)
-        )
+
+    def table(self, rows: int = 10) -> TableCells:
+        """Titles and cells of the best candidates."""
+        order = np.argsort(self.choosing_errors, kind="stable")[:rows]
+        own = {self.single: (str(self.errors), at_most(self.bound))}
+        cells = [(self.names[i], str(self.choosing_errors[i]), *own.get(int(i), ("", ""))) for i in order]
+        return ("candidate", "errors, choosing", "errors, certifying", "at most"), cells

@@ -15,16 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.common_risk import Total
-from ..numerics.common_risk import common_risk as root
-from .binomial import Tail, joined, tail_of_one, tails_at
-from .scores import Array, Spread, TieSplit
+from ..numerics.common_risk import common_root as root
+from ..numerics.elementwise import Array
+from .binomial import Tail, stacked, tail_of_one, tails_at
+from .scores import Spread, TieSplit
 
-_CLOSE = 1e-7  # the bound is off by its square
 _NOTHING = Total(-math.inf, 0.0, 0.0, 0.0)
 _FEW = 11  # tails that are computed one by one, as far as they are needed
 
 
-class CommonRisk(NamedTuple):
+class SmallestBound(NamedTuple):
     """The bound, the items with weight and their weights; the best item alone; whether every score was convex."""
 
     bound: float
@@ -37,7 +37,7 @@ class CommonRisk(NamedTuple):
 
 def common_risk(
     scoring: TieSplit | Spread, errors: NDArray[np.int64], m: int, levels: Array, multiplicity: Array | None = None
-) -> CommonRisk:
+) -> SmallestBound:
     """Solve sum of scores = 1 for items with ``errors`` and ``levels``, each standing for ``multiplicity`` classifiers.
 
     Items whose score is not convex at their level are left out of the sum, which only shrinks it.
@@ -48,7 +48,7 @@ def common_risk(
     winner, box, near, at = _best_single(scoring, keys, best, float(m))
     single = int(((group == winner) & (levels == best[winner])).argmax())
     counts = np.ones(levels.size) if multiplicity is None else multiplicity
-    alone = CommonRisk(box, np.array([single]), np.array([1.0 / counts[single]]), single, box, True)
+    alone = SmallestBound(box, np.array([single]), np.array([1.0 / counts[single]]), single, box, True)
     if box >= 1.0:
         return alone
     least = np.full(keys.size, np.inf)
@@ -65,7 +65,7 @@ def common_risk(
         return alone
     known = box, Tail(*(part[: near.size] for part in at))
     sums = _Sums(scoring, keys[near], float(m), places, reached, levels[reached], counts[reached], known)
-    bound = root(sums, 0.0, box, _CLOSE).high
+    bound = root(sums, 0.0, box, 1e-7).high  # it is off by the square of that
     return alone if bound >= box else alone._replace(bound=bound, chosen=sums.chosen, weights=sums.weights)
 
 
@@ -90,7 +90,7 @@ def _best_single(
     record[1:] &= best[1:ends] > np.maximum.accumulate(best[:ends])[:-1]
     records = record.nonzero()[0]
     if not records.size:
-        return int(best.argmax()), 1.0, records, joined([])
+        return int(best.argmax()), 1.0, records, stacked([])
     largest = float(best[records[-1]]) * scoring.scale
     winner = min(records.tolist(), key=lambda i: _guess(float(keys[i]) / m, -math.log(best[i]) / m))
     box = scoring.box_of(float(keys[winner]), m, float(best[winner]))
@@ -98,7 +98,7 @@ def _best_single(
         boxes = scoring.box(keys[records], m, best[records])
         winner, box = int(records[boxes.argmin()]), float(boxes.min())
         if box >= 1.0:
-            return winner, box, records[:0], joined([])
+            return winner, box, records[:0], stacked([])
     while True:
         # The counts that occur and have a lower tail.
         near = (best[: min(ends, int(keys.searchsorted(m * box + 1.0)))] > 0.0).nonzero()[0]
@@ -128,8 +128,8 @@ def _tails_up_to(keys: Array, m: float, l: float, reach: float) -> Tail:
     for k in keys[:_FEW].tolist():
         few.append(at := tail_of_one(k, m, l))
         if (1.0 + at.below) * math.exp(at.log_mass) >= reach:  # P(B <= k)
-            return joined(few)
-    return tails_at(keys, m, l) if keys.size > _FEW else joined(few)
+            return stacked(few)
+    return tails_at(keys, m, l) if keys.size > _FEW else stacked(few)
 
 
 def _positive_from(scoring: TieSplit | Spread, at: Tail) -> Array:

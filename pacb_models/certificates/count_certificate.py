@@ -7,11 +7,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ..immutable import read_only
+from ..numerics.elementwise import Array
 from .binomial import EPSILON
-from .certificate import Certificate, frozen
-from .common_risk import CommonRisk, common_risk
+from .certificate import Certificate
+from .common_risk import SmallestBound, common_risk
 from .limits import limit, uniform_level
-from .scores import Array, Spread, TieSplit, level_of_one
+from .scores import Spread, TieSplit, level_of_one
 from .support_function import support_function
 
 
@@ -29,7 +31,7 @@ class CountCertificate(Certificate):
         return uniform_level(self.delta, self.errors.size)
 
     @cached_property
-    def _smallest(self) -> CommonRisk:
+    def _smallest(self) -> SmallestBound:
         if self._prior is not None:
             return common_risk(self.scoring, self.errors, self.m, self.levels)
         if isinstance(self.scoring, TieSplit):
@@ -59,7 +61,7 @@ class CountCertificate(Certificate):
             posterior[self.errors == self.errors[found.single]] = found.weights
         else:
             posterior[found.chosen] = found.weights
-        return frozen(posterior)
+        return read_only(posterior)
 
     @property
     def single(self) -> int:
@@ -81,7 +83,7 @@ class CountCertificate(Certificate):
         # One root alone may be rounded otherwise than among others; the smallest is one number.
         found = np.maximum(found, self.single_bound)
         found[self.single] = self.single_bound
-        return frozen(found)
+        return read_only(found)
 
     def _bound_of(self, posterior: Array) -> float:
         """The largest risk of the posterior over the set; see :func:`~.support_function.support_function`."""
@@ -95,7 +97,7 @@ class CountCertificate(Certificate):
         return () if self._smallest.convex else (said,)
 
 
-def _shared_minimum(errors: NDArray[np.int64], m: int, level: float) -> CommonRisk:
+def _shared_minimum(errors: NDArray[np.int64], m: int, level: float) -> SmallestBound:
     """The tie split for a uniform prior: classifiers with more than the fewest errors have score zero.
 
     ``chosen`` is left empty for "all with the fewest errors".
@@ -109,5 +111,5 @@ def _shared_minimum(errors: NDArray[np.int64], m: int, level: float) -> CommonRi
     if convex and ties > 1 and box < 1.0:
         bound = limit(k, size, level, 1.0 / ties) * (1.0 + 2.0 * EPSILON)
         if bound < box:
-            return CommonRisk(bound, np.array([], dtype=np.intp), np.array(1.0 / ties), single, box, True)
-    return CommonRisk(box, np.array([single]), np.array([1.0]), single, box, convex)
+            return SmallestBound(bound, np.array([], dtype=np.intp), np.array(1.0 / ties), single, box, True)
+    return SmallestBound(box, np.array([single]), np.array([1.0]), single, box, convex)

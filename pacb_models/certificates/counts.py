@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..constants import LARGEST_SAMPLE_SIZE
 from ..errors import InputError
 from ..validation import all_or_refuse, check_count, first_repeated, real_numbers, refuse_masked, vector
-from .labels import label_array, label_column
+from .labels import check_same_rows, label_array, label_column
 
 if TYPE_CHECKING:
     from .certificate import Certificate
@@ -111,20 +112,21 @@ class ErrorCounts:
         truth = label_array("y", y)
         if truth.ndim != 1:
             raise InputError(f"y must be one-dimensional, but its shape is {truth.shape}.")
-        found = np.empty(len(self.names), dtype=np.int64)
-        for position, name in enumerate(self.names):
-            if name not in predictions:
-                raise InputError(f"predictions has no column {name!r}; it must have one for each classifier.")
-            column = label_column(f"predictions[{name!r}]", predictions[name], truth, "y")
-            found[position] = np.count_nonzero(column != truth)
-        self.errors += found
+        missing = [name for name in self.names if name not in predictions]
+        if missing:
+            raise InputError(f"predictions has no column {missing[0]!r}; it must have one for each classifier.")
+        columns = [(f"predictions[{name!r}]", predictions[name]) for name in self.names]
+        check_same_rows([("y", y), *columns])
+        self.errors += [np.count_nonzero(label_column(*column, truth, "y") != truth) for column in columns]
         self.m += truth.size
 
     def __add__(self, other: ErrorCounts) -> ErrorCounts:
         if not isinstance(other, ErrorCounts):
             return NotImplemented
         if self.names != other.names:
-            raise InputError(f"the names of the two differ: {self.names} and {other.names}.")
+            raise InputError(
+                f"the names of the two differ: {reprlib.repr(self.names)} and {reprlib.repr(other.names)}."
+            )
         return ErrorCounts(self.names, self.errors + other.errors, self.m + other.m)
 
     def __radd__(self, other: object) -> ErrorCounts:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from ..errors import InputError
 LARGEST_EXACT = 2.0**53
 _TEXT = "OUST"
 _MOST_CODES = 1 << 12
-_FEW = 8  # so many labels are counted faster one by one
 
 
 def label_array(name: str, values: ArrayLike) -> NDArray[Any]:
@@ -36,6 +35,20 @@ def label_array(name: str, values: ArrayLike) -> NDArray[Any]:
             "numbers; give such labels as text or as integers of one type."
         )
     return array
+
+
+def check_same_rows(parts: Iterable[tuple[str, Any]]) -> None:
+    """Refuse tables and columns of pandas, each after its name, whose indices differ: rows are taken by position."""
+    first: tuple[str, Any] | None = None
+    for name, values in parts:
+        if not hasattr(values, "iloc"):
+            continue
+        if first is None:
+            first = name, values.index
+        elif not first[1].equals(values.index):
+            raise InputError(
+                f"{first[0]} and {name} have different indices; their rows must be the same examples in the same order."
+            )
 
 
 def is_missing(value: object) -> bool:
@@ -69,21 +82,6 @@ def label_column(name: str, values: ArrayLike, truth: NDArray[Any], of_truth: st
         raise InputError(f"{name} has shape {column.shape}, but {of_truth} has {truth.shape}.")
     check_comparable(name, column, truth, of_truth)
     return column
-
-
-def majority(columns: NDArray[Any], size: int, block: int = 1 << 22) -> NDArray[np.intp]:
-    """What most columns of codes (see :func:`coded`) say of each example, the first label of several."""
-    result = np.empty(len(columns), dtype=np.intp)
-    step = max(1, block // max(size, columns.shape[1]))
-    for start in range(0, len(columns), step):
-        part = columns[start : start + step]
-        if size <= _FEW:
-            votes = np.stack([np.count_nonzero(part == code, axis=1) for code in range(size)], axis=1)
-        else:
-            places = part + size * np.arange(len(part), dtype=np.intp)[:, None]
-            votes = np.bincount(places.ravel(), minlength=size * len(part)).reshape(-1, size)
-        result[start : start + step] = votes.argmax(axis=1)
-    return result
 
 
 def coded(parts: Sequence[NDArray[Any]]) -> tuple[list[NDArray[Any]], int]:

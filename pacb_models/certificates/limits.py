@@ -17,13 +17,10 @@ from numpy.typing import ArrayLike, NDArray
 from ..numerics.binary_kl import kl_inverse
 from ..numerics.elementwise import Numbers
 from ..validation import all_or_refuse, real_numbers
-from .binomial import ARRAY, EPSILON, SCALAR, prefactor, tail
+from .binomial import EPSILON, MANY, ONE, prefactor, tail
 from .counts import check_counts
 
 _BLOCK = 1024  # limits whose nodes stay in the processor's cache
-_MOST_STEPS = 60
-#: A Halley step cubes the error: after a step from here nothing is left but rounding.
-_LAST_STEP = 3e-6
 _CLOSED_FORM_MARGIN = 4  # units in the last place; the formulas lose less than three
 _SMALLEST = 1e-307  # keeps m (1 - l) a normal number
 #: Levels delta * p_i are rounded down by more than the product's rounding.
@@ -50,7 +47,7 @@ def clopper_pearson(errors: ArrayLike, m: ArrayLike, delta: ArrayLike) -> float 
     levels = real_numbers("delta", delta)
     all_or_refuse("delta", levels, (levels > 0.0) & (levels < 1.0), "it must lie strictly between 0 and 1")
     k, n, e = np.broadcast_arrays(counts.astype(np.float64), sizes.astype(np.float64), levels)
-    return limit(float(k), float(n), float(e)) if k.ndim == 0 else limits(k, n, e)
+    return limit(float(k), float(n), float(e)) if k.ndim == 0 else upper_limits(k, n, e)
 
 
 def levels_of(delta: float, prior: NDArray[np.float64] | None, size: int) -> NDArray[np.float64]:
@@ -67,7 +64,7 @@ def uniform_level(delta: float, size: int) -> float:
     return delta / size * (1.0 if size == 1 else _BELOW_ONE)
 
 
-def limits(k: NDArray[np.float64], m: NDArray[np.float64], e: NDArray[np.float64]) -> NDArray[np.float64]:
+def upper_limits(k: NDArray[np.float64], m: NDArray[np.float64], e: NDArray[np.float64]) -> NDArray[np.float64]:
     """The limits of arrays of one shape; arguments unchecked. A level of zero has the limit one."""
     shape, k, m, e = k.shape, k.ravel(), m.ravel(), e.ravel()
     result = np.empty(k.size)
@@ -82,23 +79,23 @@ def limit(k: float, m: float, e: float, share: float = 1.0) -> float:
     if k == m:
         return 1.0
     if k == 0.0:
-        return _without_errors(m, e / share, SCALAR)
+        return _without_errors(m, e / share, ONE)
     if e <= 0.5:
-        return _root(k, m, e, share, SCALAR)[0]
+        return _root(k, m, e, share, ONE)[0]
     # Near one the level says little; its complement is exact, and so is the upper tail P(B > k) as a lower one.
     if k == m - 1.0:
-        return _all_but_one(m, e, SCALAR)
-    return _root(m - k - 1.0, m, 1.0 - e, 1.0, SCALAR)[1]
+        return _all_but_one(m, e, ONE)
+    return _root(m - k - 1.0, m, 1.0 - e, 1.0, ONE)[1]
 
 
 def _block(k: Numbers, m: Numbers, e: Numbers) -> Numbers:
     result = np.ones(k.size)
     rest = (k < m) & (e > 0.0)
     for chosen, formula in (
-        (rest & (k == 0.0), lambda k, m, e: _without_errors(m, e, ARRAY)),
-        (rest & (k > 0.0) & (e <= 0.5), lambda k, m, e: _root(k, m, e, 1.0, ARRAY)[0]),
-        (rest & (k > 0.0) & (k == m - 1.0) & (e > 0.5), lambda k, m, e: _all_but_one(m, e, ARRAY)),
-        (rest & (k > 0.0) & (k < m - 1.0) & (e > 0.5), lambda k, m, e: _root(m - k - 1.0, m, 1.0 - e, 1.0, ARRAY)[1]),
+        (rest & (k == 0.0), lambda k, m, e: _without_errors(m, e, MANY)),
+        (rest & (k > 0.0) & (e <= 0.5), lambda k, m, e: _root(k, m, e, 1.0, MANY)[0]),
+        (rest & (k > 0.0) & (k == m - 1.0) & (e > 0.5), lambda k, m, e: _all_but_one(m, e, MANY)),
+        (rest & (k > 0.0) & (k < m - 1.0) & (e > 0.5), lambda k, m, e: _root(m - k - 1.0, m, 1.0 - e, 1.0, MANY)[1]),
     ):
         if chosen.any():
             result[chosen] = formula(k[chosen], m[chosen], e[chosen])
@@ -134,10 +131,11 @@ def _root(k: Numbers, m: Numbers, e: Numbers, share: float, lib: Any) -> tuple[N
     """The root and its complement, both rounded up."""
     l, c = _start(k, m, e, lib)
     constants = lib.log(e), prefactor(k, m, lib)
-    for _ in range(_MOST_STEPS):
+    for _ in range(60):
         step, excess, error = _halley(k, m, l, c, *constants, share, lib)
         l, c = _moved(l, c, step, lib)
-        if lib.largest(abs(excess)) < _LAST_STEP:
+        # A Halley step cubes the error: after a step from here nothing is left but rounding.
+        if lib.largest(abs(excess)) < 3e-6:
             break
     # Raised by the rounding of the equation, ``error`` in ln c, and of the last step.
     return _raised(l + error * c, 2, lib), _raised(c + error * c, 2, lib)

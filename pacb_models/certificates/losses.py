@@ -17,14 +17,14 @@ from functools import cached_property
 
 import numpy as np
 
+from ..immutable import read_only
 from ..numerics.binary_kl import kl_inverse
+from ..numerics.elementwise import Array
 from .binomial import EPSILON, Tail, tails_at
-from .certificate import Certificate, frozen
-from .scores import Array
+from .certificate import Certificate
 from .support_function import mean_of_box, normed
 
 _BLOCK = 1024
-_MOST_STEPS = 100
 
 
 def loss_limits(sums: Array, m: int, levels: Array) -> Array:
@@ -73,7 +73,7 @@ def _limit(s: Array, m: float, e: Array, c: Array, high: Array) -> Array:
     """The root of p_c(s, l) = e by bisection below ``high``; its upper end, where p_c is at most e beyond rounding."""
     target = np.log(e) + np.log(c - s)
     low = np.minimum(np.maximum(s, c - 1.0) / m, high)
-    for _ in range(_MOST_STEPS):
+    for _ in range(100):
         l = 0.5 * (low + high)
         at = tails_at(c - 1.0, m, l)
         shortfall = _shortfall(at, c, m, l)
@@ -89,6 +89,7 @@ class LossCertificate(Certificate):
     """From losses: a limit for each mean loss at the level delta p_i. Ties have nothing to share here."""
 
     claim = "has an expected loss of"
+    counted = "sum of losses"
 
     def _bound_of(self, posterior: Array) -> float:
         """The mean of the limits."""
@@ -115,4 +116,4 @@ class LossSumCertificate(LossCertificate):
 
     @cached_property
     def single_bounds(self) -> Array:
-        return frozen(loss_limits(self.errors, self.m, self.levels))
+        return read_only(loss_limits(self.errors, self.m, self.levels))

@@ -24,16 +24,15 @@ from numpy.typing import ArrayLike
 from ..errors import InputError
 from ..files import write_atomically
 from ..html import as_html
-from ..validation import check_delta, real_numbers
+from ..numerics.elementwise import Array
+from ..validation import check_delta, check_number, real_numbers
 from ..wording import at_most, delta_text, paragraphs
-from .scores import Array
 
 if TYPE_CHECKING:
     from ..plots import MonitorDisplay
 
 #: Risks that the bets are best against, as parts of the way from the bound to one, on a scale from 1/100 to 1/2.
 _BETS = 8
-_LARGEST = 1e300
 
 
 def bets(bound: float) -> Array:
@@ -52,7 +51,7 @@ def step(started: Array, t: int, losses: ArrayLike, bound: float) -> Array:
     """The wealth of the products that have begun, after example ``t`` (from 1); a row of bets for each sequence."""
     factor = 1.0 + bets(bound) * (np.asarray(losses, dtype=np.float64)[..., None] - bound)
     weight = (not_begun(t - 1) - not_begun(t)) / _BETS
-    return np.minimum((started + weight) * factor, _LARGEST)
+    return np.minimum((started + weight) * factor, 1e300)
 
 
 class RiskMonitor:
@@ -66,6 +65,8 @@ class RiskMonitor:
     bound : float
         The risk that was guaranteed.
     delta : float
+    guaranteed : bool
+        Whether the guarantee is about the classifier that is watched, and not about one that it was trained from.
 
     Attributes
     ----------
@@ -85,12 +86,10 @@ class RiskMonitor:
     True
     """
 
-    def __init__(self, bound: float, delta: float = 0.05) -> None:
-        checked = float(real_numbers("bound", bound, "a number"))
-        if not 0.0 <= checked < 1.0:
-            raise InputError(f"bound is {bound!r}; it must be a risk of at least 0 and below 1.")
-        self.bound = checked
+    def __init__(self, bound: float, delta: float = 0.05, *, guaranteed: bool = True) -> None:
+        self.bound = check_number("bound", bound, lambda b: 0.0 <= b < 1.0, "it must be a risk from 0 to below 1")
         self.delta = check_delta(delta)
+        self.guaranteed = guaranteed
         self.examples = 0
         self.errors = 0.0
         self.alarm: int | None = None
@@ -119,8 +118,9 @@ class RiskMonitor:
 
     def as_dict(self) -> dict[str, Any]:
         """The whole state as JSON-ready values."""
+        plain = ("bound", "delta", "guaranteed", "examples", "errors", "wealth", "alarm")
         return {
-            **{name: getattr(self, name) for name in ("bound", "delta", "examples", "errors", "wealth", "alarm")},
+            **{name: getattr(self, name) for name in plain},
             "history": [list(entry) for entry in self.history],
             "started": self._started.tolist(),
         }
@@ -134,7 +134,7 @@ class RiskMonitor:
         """A monitor that goes on where the saved one stopped."""
         try:
             state = json.loads(Path(path).read_text(encoding="utf-8"))
-            monitor = cls(state["bound"], state["delta"])
+            monitor = cls(state["bound"], state["delta"], guaranteed=bool(state.get("guaranteed", True)))
             monitor.examples, monitor.errors = int(state["examples"]), float(state["errors"])
             monitor.alarm = None if state["alarm"] is None else int(state["alarm"])
             monitor.history = [(int(n), float(k), float(w)) for n, k, w in state["history"]]
@@ -159,19 +159,22 @@ class RiskMonitor:
         )
 
     def __str__(self) -> str:
+        return paragraphs(self._lines())
+
+    def _lines(self) -> list[str]:
         seen = f"{self.errors:.9g} of {self.examples} examples since deployment are errors"
-        held = f"the risk is at most {at_most(self.bound)}, as guaranteed"
+        held = f"the risk is at most {at_most(self.bound)}{', as guaranteed' if self.guaranteed else ''}"
+        other = "Nothing is guaranteed of this classifier: the bound is about the one before it was trained again."
         if self.alarm is None:
             verdict = f"No alarm: {seen}, which does not contradict that {held}."
         else:
             verdict = f"Alarm after {self.alarm} examples: {seen}. It is no longer plausible that {held}."
-        return paragraphs(
-            [
-                verdict,
-                f"While that is true, the probability that there is ever an alarm is at most {delta_text(self.delta)}.",
-                f"Evidence {self.wealth:.3g}; the alarm is at {1.0 / self.delta:.3g}.",
-            ]
-        )
+        return [
+            verdict,
+            *(() if self.guaranteed else (other,)),
+            f"While that is true, the probability that there is ever an alarm is at most {delta_text(self.delta)}.",
+            f"Evidence {self.wealth:.3g}; the alarm is at {1.0 / self.delta:.3g}.",
+        ]
 
     def _repr_html_(self) -> str:
-        return as_html(str(self), (), (), 0)
+        return as_html(self._lines(), (), (), 0)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..immutable import read_only
+from ..numerics.elementwise import Array
 from ..problem import Problem
 from ..solution import Solution
-from .certificate import Certificate, frozen
-from .scores import Array
+from .certificate import Certificate
 
 
 class PacBayesCertificate(Certificate):
@@ -44,7 +45,7 @@ class PacBayesCertificate(Certificate):
     @cached_property
     def posterior(self) -> Array:
         assert self.solution.posterior is not None
-        return frozen(np.array(self.solution.posterior))
+        return read_only(np.array(self.solution.posterior))
 
     @cached_property
     def single_bounds(self) -> Array:
@@ -57,7 +58,7 @@ class PacBayesCertificate(Certificate):
             alone[index] = 1.0
             bounds[position] = self._bound_of(alone)
             alone[index] = 0.0
-        return frozen(bounds[places.ravel()])
+        return read_only(bounds[places.ravel()])
 
     def _bound_of(self, posterior: Array) -> float:
         return min(self.problem.bound(posterior), 1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..constants import LARGEST_SAMPLE_SIZE
 from ..errors import InputError
-from ..validation import check_count, check_delta, check_share
+from ..validation import check_count, check_delta, check_fraction
 from .limits import limit, uniform_level
 
 
@@ -35,7 +35,7 @@ def sample_size(
     299
     """
     goal, risk, wanted = (
-        check_share(name, value)
+        check_fraction(name, value)
         for name, value in (("target", target), ("expected_risk", expected_risk), ("chance", chance))
     )
     if not 0.0 < goal < 1.0 or not 0.0 < wanted < 1.0:

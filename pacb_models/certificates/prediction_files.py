@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -18,24 +19,31 @@ from .counts import ErrorCounts
 from .labels import LARGEST_EXACT
 
 _TEXTS, _PARQUET = (".csv", ".csv.gz"), (".parquet", ".pq")
-#: Cells of one batch, so that a batch of numbers takes 64 MB at most, however many columns there are.
-_CELLS = 1 << 23
-_MOST_ROWS = 1 << 17
-_BUFFERS = 1 << 25  # bytes, of all columns
 
 
-def count_errors(paths: Sequence[str | Path], target: str, ignore: Iterable[str] = ()) -> ErrorCounts:
-    """The errors of every column but ``target`` and the ignored ones, over all files and the files of folders."""
-    files = _opened(paths, target, ignore)
+def count_errors(
+    paths: Sequence[str | Path], target: str, ignore: Iterable[str] = (), identifier: str | None = None
+) -> ErrorCounts:
+    """The errors of every column but ``target`` and the ignored ones, over all files and the files of folders.
+
+    ``identifier`` is a column with a value of its own in every row of all files.
+    """
+    files = _opened(paths, target, ignore, identifier)
     errors, rows = _count(files)
     return ErrorCounts(files[0].names, errors[0], rows)
 
 
 def certify_files(
-    paths: Sequence[str | Path], target: str, ignore: Iterable[str], delta: float, share: float, seed: int
+    paths: Sequence[str | Path],
+    target: str,
+    ignore: Iterable[str],
+    delta: float,
+    share: float,
+    seed: int,
+    identifier: str | None = None,
 ) -> ChosenCertificate:
     """One classifier, chosen on a part of the rows of all files and certified on the others."""
-    files = _opened(paths, target, ignore)
+    files = _opened(paths, target, ignore, identifier)
     total = sum(file.rows for file in files)
     mask = np.zeros(total, dtype=bool)
     mask[divided(total, share, seed)[0] if total else []] = True
@@ -45,7 +53,9 @@ def certify_files(
     return ChosenCertificate(errors[1], left, total, delta, files[0].names, share, seed)
 
 
-def _opened(paths: Sequence[str | Path], target: str, ignore: Iterable[str]) -> list[_PredictionFile]:
+def _opened(
+    paths: Sequence[str | Path], target: str, ignore: Iterable[str], identifier: str | None = None
+) -> list[_PredictionFile]:
     """All files, those of folders included; examples that are counted twice would make the certificate too small."""
     seen: dict[tuple[int, int], _PredictionFile] = {}
     for file in (file for path in paths for file in _files(Path(path))):
@@ -53,16 +63,31 @@ def _opened(paths: Sequence[str | Path], target: str, ignore: Iterable[str]) -> 
         other = seen.get((status.st_dev, status.st_ino))
         if other is not None:
             raise InputError(f"{file} is the file {other.path} again; every example must be counted once.")
-        seen[status.st_dev, status.st_ino] = _PredictionFile(file, target, set(ignore))
+        seen[status.st_dev, status.st_ino] = _PredictionFile(file, target, set(ignore), identifier)
     if not seen:
-        raise InputError(f"--predictions is {' '.join(map(str, paths))!r}, where there are no CSV or Parquet files.")
+        raise InputError(f"predictions is {' '.join(map(str, paths))!r}, where there are no CSV or Parquet files.")
     first, *others = opened = list(seen.values())
     for each in others:
         if each.names != first.names:
-            raise InputError(
-                f"{each.path} has the classifiers {', '.join(each.names)}, but {first.path} {', '.join(first.names)}."
-            )
+            pairs = zip_longest(each.names, first.names, fillvalue="none more")
+            own, its = next(pair for pair in pairs if pair[0] != pair[1])
+            raise InputError(f"{each.path} has the classifier {own}, but {first.path} has {its} in its place.")
+    if identifier is not None:
+        _check_identifiers(opened, identifier)
     return opened
+
+
+def _check_identifiers(files: Sequence[_PredictionFile], column: str) -> None:
+    """Refuse an example that stands in the files twice, under its identifier."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    every = pa.chunked_array([chunk for file in files for chunk in file.column(column).chunks], type=pa.string())
+    counts = every.value_counts()
+    twice = counts.filter(pc.greater(counts.field("counts"), 1))
+    if len(twice):
+        value = twice[0]["values"].as_py()
+        raise InputError(f"{column} is {value!r} in {twice[0]['counts']} rows; every example must be counted once.")
 
 
 def _count(files: Sequence[_PredictionFile], mask: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.int64], int]:
@@ -120,18 +145,21 @@ def _of_folder(folder: Path) -> Iterator[Path]:
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
     """What goes wrong meanwhile is said in one sentence."""
-    import pyarrow as pa
-
     try:
         yield
-    except (pa.ArrowException, OSError) as reason:
+    except InputError:
+        raise
+    except UnicodeError as reason:
+        raise InputError(f"cannot read {path}: {reason}; a CSV must be UTF-8 text.") from None
+    # Whatever a reader says of somebody else's file.
+    except Exception as reason:
         raise InputError(f"cannot read {path}: {str(reason).splitlines()[0]}.") from None
 
 
 class _PredictionFile:
     """One file: the names of its classifiers, its rows, and the errors in them."""
 
-    def __init__(self, path: Path, target: str, ignored: set[str]) -> None:
+    def __init__(self, path: Path, target: str, ignored: set[str], identifier: str | None) -> None:
         try:
             import pyarrow.csv as csv
             import pyarrow.dataset as ds
@@ -144,18 +172,27 @@ class _PredictionFile:
         texts = ds.CsvFileFormat(convert_options=csv.ConvertOptions(strings_can_be_null=True))
         with _reading(path):
             self.dataset: Any = ds.dataset(path, format="parquet" if self.is_parquet else texts)
-        self.names = self._classifiers(ignored)
+            self.names = self._classifiers(ignored, identifier)
 
     @property
     def rows(self) -> int:
         with _reading(self.path):
             return int(self.dataset.count_rows())
 
-    def _classifiers(self, ignored: set[str]) -> list[str]:
+    def column(self, name: str) -> Any:
+        """One column as text."""
+        import pyarrow as pa
+
+        with _reading(self.path):
+            return self.dataset.to_table(columns=[name]).column(name).cast(pa.string())
+
+    def _classifiers(self, ignored: set[str], identifier: str | None) -> list[str]:
         """The columns of predictions, all of the type of the target."""
         schema, target = self.dataset.schema, self.target
-        check_columns(self.path, schema.names, [("target", target), *(("ignore", name) for name in sorted(ignored))])
-        names = [name for name in schema.names if name != target and name not in ignored]
+        others = [] if identifier is None else [("id", identifier)]
+        others += [("ignore", name) for name in sorted(ignored)]
+        check_columns(self.path, schema.names, [("target", target), *others])
+        names = [name for name in schema.names if name != target and name != identifier and name not in ignored]
         if not names:
             raise InputError(f"{self.path} has no column of predictions beside {target!r}.")
         truth = schema.field(target).type
@@ -190,13 +227,14 @@ class _PredictionFile:
 
     def _batches(self) -> Iterator[Any]:
         columns = [*self.names, self.target]
-        rows = max(1, min(_MOST_ROWS, _CELLS // len(columns)))
+        # A batch of numbers takes 64 MB at most, however many columns there are.
+        rows = max(1, min(1 << 17, (1 << 23) // len(columns)))
         if not self.is_parquet:
             return iter(self.dataset.to_batches(columns=columns, batch_size=rows, batch_readahead=1))
         import pyarrow.parquet as pq
 
         # Without reading ahead, and pages instead of whole columns: row groups may be as large as the file.
-        buffer = max(1 << 14, min(1 << 20, _BUFFERS // len(columns)))
+        buffer = max(1 << 14, min(1 << 20, (1 << 25) // len(columns)))
         file = pq.ParquetFile(self.path, pre_buffer=False, buffer_size=buffer)
         return iter(file.iter_batches(batch_size=rows, columns=columns, use_threads=False))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,14 +14,66 @@ from .certificate import Certificate
 from .certify import certify
 from .choice import ChosenCertificate
 from .counts import check_names
-from .labels import check_comparable, coded, label_array, label_column, majority
+from .labels import check_comparable, check_same_rows, coded, label_array, label_column
+from .sequence import LevelCertificate, check_sequence
+from .votes import majority
 
 #: The prior mass of the plain majority vote, where nothing is known of it and the classifiers but these examples.
 VOTE_SHARE = 0.5
-#: With fewer classifiers a majority is one of them, or decided by the order of the labels.
-FEWEST_VOTERS = 3
 
 
+@overload
+def certify_predictions(
+    y_true: ArrayLike,
+    predictions: Any,
+    delta: float = ...,
+    names: Sequence[str] | None = ...,
+    choose: None = ...,
+    random_state: None = ...,
+    *,
+    vote: bool = ...,
+    level: None = ...,
+    order: None = ...,
+) -> Certificate: ...
+@overload
+def certify_predictions(
+    y_true: ArrayLike,
+    predictions: Any,
+    delta: float = ...,
+    names: Sequence[str] | None = ...,
+    *,
+    choose: float,
+    random_state: int | None = ...,
+    vote: bool = ...,
+    level: None = ...,
+    order: None = ...,
+) -> ChosenCertificate: ...
+@overload
+def certify_predictions(
+    y_true: ArrayLike,
+    predictions: Any,
+    delta: float = ...,
+    names: Sequence[str] | None = ...,
+    *,
+    choose: None = ...,
+    random_state: None = ...,
+    vote: bool = ...,
+    level: float,
+    order: Iterable[str] | None = ...,
+) -> LevelCertificate: ...
+@overload
+def certify_predictions(
+    y_true: ArrayLike,
+    predictions: Any,
+    delta: float = ...,
+    names: Sequence[str] | None = ...,
+    choose: float | None = ...,
+    random_state: int | None = ...,
+    *,
+    vote: bool = ...,
+    level: float | None = ...,
+    order: Iterable[str] | None = ...,
+) -> Certificate | ChosenCertificate | LevelCertificate: ...
 def certify_predictions(
     y_true: ArrayLike,
     predictions: Any,
@@ -31,7 +83,9 @@ def certify_predictions(
     random_state: int | None = None,
     *,
     vote: bool = True,
-) -> Certificate | Any:
+    level: float | None = None,
+    order: Iterable[str] | None = None,
+) -> Certificate | ChosenCertificate | LevelCertificate:
     r"""Certify classifiers from what they predict of held-out examples.
 
     The examples must be i.i.d. draws from where new ones come from, and no classifier may have been trained, tuned or
@@ -49,19 +103,26 @@ def certify_predictions(
     choose : float, optional
         Without it every candidate is certified at once, as by :func:`certify`. With a share, such as 0.2, that part of
         the examples chooses one candidate (the fewest errors, a tie to the vote), and the others certify this one
-        alone. Take it when there are many classifiers; do not take it when many of them make no errors at all, or when
-        you want to state something about all of them.
+        alone. Take it when there are thousands of classifiers; do not take it when many of them make no errors at all,
+        or when you want to state something about all of them.
     random_state : int, optional
-        The seed of that division, 0 by default. Fix the share and the seed before you look: the best of several
-        certificates is none.
+        The seed of that division, 0 by default. Fix the share and the seed before you look. The bound differs between
+        seeds by more than a tenth; whoever tries several and keeps the best has no guarantee.
     vote : bool
         Whether the majority vote of three or more classifiers is a candidate, too. It has half of the prior, the
         classifiers share the other half.
+    level : float, optional
+        A risk that is fixed beforehand, instead of the smallest bound: which candidates err with at most this
+        probability? They are tested one after the other, each at the whole ``delta``, up to the first failure.
+    order : sequence of str, optional
+        The candidates' names in the order of these tests, fixed beforehand, the best in training first; it need not
+        hold all of them. Without it the vote comes first, then the classifiers as they are given.
 
     Returns
     -------
-    Certificate or ChosenCertificate
-        Both print what is guaranteed, and have ``bound``, ``to_frame()`` and ``plot()``.
+    Certificate, ChosenCertificate or LevelCertificate
+        All print what is guaranteed, and have ``to_frame()``; the first two ``bound`` and ``plot()``, the last one
+        ``certified``.
 
     Examples
     --------
@@ -74,26 +135,32 @@ def certify_predictions(
     >>> chosen = pm.certify_predictions(y, predictions, choose=0.2)
     >>> chosen.name, chosen.m
     ('nearly right', 320)
+    >>> pm.certify_predictions(y, predictions, level=0.02, order=["nearly right", "all spam"]).certified
+    ['nearly right']
     """
     check_delta(delta)
+    _check_level(level, order, choose)
     share = None if choose is None else check_share(choose)
     seed = check_seed(random_state, share)
-    truth, columns, given = _checked(y_true, predictions)
+    codes, said, labels, given = _coded(y_true, predictions)
     names = [str(name) for name in (given if names is None else names)]
-    (codes, *found), labels = coded([truth, *columns])
-    said = found[0] if found[0].ndim == 2 else np.column_stack(found)
     size = said.shape[1]
     check_names(names, size)
     wrong = said != codes[:, None]
-    with_vote = vote and size >= FEWEST_VOTERS
+    # With fewer a majority is one of them, or decided by the order of the labels.
+    with_vote = vote and size >= 3
     if with_vote:
         names = [_vote_name(size, names), *names]
         wrong = np.column_stack([majority(said, labels) != codes, wrong])
+    if level is not None:
+        places = check_sequence(order, names)
+        errors = np.count_nonzero(wrong[:, places], axis=0)
+        return LevelCertificate(errors, len(codes), delta, float(level), [names[place] for place in places])
     if share is not None:
         return ChosenCertificate.of(wrong, delta, names, share, seed)
-    certificate: Certificate = certify(
+    certificate = certify(
         np.count_nonzero(wrong, axis=0),
-        len(truth),
+        len(codes),
         delta,
         prior=np.array([VOTE_SHARE, *[(1.0 - VOTE_SHARE) / size] * size]) if with_vote else None,
         names=names,
@@ -105,12 +172,36 @@ def certify_predictions(
     return certificate.with_note(note) if with_vote else certificate
 
 
+def errors_of(y_true: ArrayLike, predictions: Any) -> NDArray[np.bool_]:
+    """A row per example and a column per classifier: whether it errs."""
+    codes, said, _, _ = _coded(y_true, predictions)
+    return np.asarray(said != codes[:, None])
+
+
+def _coded(y_true: ArrayLike, predictions: Any) -> tuple[NDArray[Any], NDArray[Any], Any, Sequence[Any]]:
+    """True labels and predictions as small whole numbers, the labels that these stand for, and the columns' names."""
+    truth, columns, given = _checked(y_true, predictions)
+    (codes, *found), labels = coded([truth, *columns])
+    return codes, found[0] if found[0].ndim == 2 else np.column_stack(found), labels, given
+
+
 def _vote_name(size: int, names: Sequence[str]) -> str:
     """What the majority vote is called; a classifier may have that name already."""
     name = f"majority vote of {size}"
     while name in names:
         name += " (all)"
     return name
+
+
+def _check_level(level: object, order: object, choose: object) -> None:
+    """A level strictly between 0 and 1; an order goes with it, and a choice does not."""
+    if level is None:
+        if order is not None:
+            raise InputError("order is given without level; candidates are tested in an order at a level only.")
+        return
+    check_number("level", level, lambda a: 0.0 < a < 1.0, "it must be a risk strictly between 0 and 1")
+    if choose is not None:
+        raise InputError("level and choose are both given; give one of the two.")
 
 
 def check_share(choose: object) -> float:
@@ -135,8 +226,7 @@ def _checked(y_true: Any, predictions: Any) -> tuple[NDArray[Any], list[NDArray[
     truth = label_array("y_true", y_true)
     if truth.ndim != 1 or not truth.size:
         raise InputError(f"y_true has the shape {truth.shape}; it must hold a label for each of the examples.")
-    if hasattr(y_true, "iloc") and hasattr(predictions, "iloc") and not y_true.index.equals(predictions.index):
-        raise InputError("y_true and predictions have different indices; their rows must be the same examples.")
+    check_same_rows([("y_true", y_true), ("predictions", predictions)])
     if hasattr(predictions, "columns") or isinstance(predictions, Mapping):
         named = list(getattr(predictions, "columns", predictions))
         if not named:
@@ -144,8 +234,9 @@ def _checked(y_true: Any, predictions: Any) -> tuple[NDArray[Any], list[NDArray[
         twice = first_repeated(named)
         if twice is not None:
             raise InputError(f"predictions has more than one column {twice!r}; classifiers must have different names.")
-        columns = [label_column(f"predictions[{name!r}]", predictions[name], truth, "y_true") for name in named]
-        return truth, columns, [str(name) for name in named]
+        columns = [(f"predictions[{name!r}]", predictions[name]) for name in named]
+        check_same_rows([("y_true", y_true), *columns])
+        return truth, [label_column(*column, truth, "y_true") for column in columns], [str(name) for name in named]
     matrix = label_array("predictions", predictions)
     if matrix.ndim == 1:
         # One classifier.

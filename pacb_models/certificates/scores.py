@@ -18,13 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.elementwise import Numbers
-from .binomial import ARRAY, EPSILON, SCALAR, Tail, tail, tails_at
-from .limits import limit, limits
+from ..numerics.elementwise import Array, Numbers
+from .binomial import EPSILON, MANY, ONE, Tail, tail, tails_at
+from .limits import limit, upper_limits
 
-Array = NDArray[np.float64]
-
-_MOST_STEPS = 100
 _SMALLEST = 1e-300  # stands for risk 0, which only classifiers without errors can have, where it divides 0
 
 
@@ -47,7 +44,7 @@ def level_of_convexity(k: Numbers, m: Numbers, lib: Any) -> Numbers:
 @lru_cache(maxsize=1024)
 def level_of_one(k: float, m: float) -> float:
     """The same for numbers, remembered: samples of one size have the same counts again."""
-    return float(level_of_convexity(k, m, SCALAR))
+    return float(level_of_convexity(k, m, ONE))
 
 
 class TieSplit:
@@ -79,7 +76,7 @@ class TieSplit:
 
     def box(self, k: Array, m: float, level: Array) -> Array:
         """The risk at which the score of a classifier alone is one, rounded up: Clopper and Pearson's limit."""
-        return limits(k, np.full(k.size, m), level)
+        return upper_limits(k, np.full(k.size, m), level)
 
     def box_of(self, k: float, m: float, level: float) -> float:
         """The same for one classifier."""
@@ -94,7 +91,7 @@ class TieSplit:
             ends = {0.0: 1.0, m: 0.0}
             return np.array([ends[n] if n in ends else level_of_one(n, m) for n in k.tolist()])
         size = max(m, 2.0)
-        level = level_of_convexity(np.clip(k, 1.0, size - 1.0), np.full(k.size, size), ARRAY)
+        level = level_of_convexity(np.clip(k, 1.0, size - 1.0), np.full(k.size, size), MANY)
         return np.where(k == 0.0, 1.0, np.where(k == m, 0.0, level))
 
     def convex_from(self, begin: Array, k: Array, m: float) -> NDArray[np.bool_]:
@@ -157,7 +154,7 @@ class Spread:
         box[without] = np.minimum(-np.expm1((exponent[without] + 1.0) / m) * (1.0 + 8.0 * EPSILON), 1.0)
         # P_U <= P(B <= k) everywhere: beyond this limit the integral is larger than exp(spread).
         between = np.flatnonzero(~without & (k < m) & (exponent > -700.0))
-        start = limits(k[between], np.full(between.size, m), np.exp(exponent[between]))
+        start = upper_limits(k[between], np.full(between.size, m), np.exp(exponent[between]))
         # Next to one there is no room for a step.
         between, start = between[start < 1.0 - 4.0 * EPSILON], start[start < 1.0 - 4.0 * EPSILON]
         box[between] = self._roots(k[between], m, level[between], start)
@@ -168,7 +165,7 @@ class Spread:
         return float(self.box(np.array([k]), m, np.array([level]))[0])
 
     def _roots(self, k: Array, m: float, level: Array, l: Array) -> Array:
-        for _ in range(_MOST_STEPS):
+        for _ in range(100):
             inside = np.minimum(l, 1.0 - EPSILON)
             at = self.score(tails_at(k, m, inside), k, m, inside, level)
             new = np.minimum(l, inside + (1.0 - at.value + at.rounding) / at.slope)

@@ -9,15 +9,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.support_function import Look
-from ..numerics.support_function import support_function as largest_average
+from ..numerics.elementwise import Array
+from ..numerics.support_function import Look, largest_average
 from .binomial import EPSILON, tails_at
-from .limits import limits
-from .scores import Array, Spread, TieSplit
-
-#: Logarithms: of a score of zero, and of what a slope rises from one end to the other, at most.
-_NOTHING, _STEEP = -300.0, 5.0
-_FLAT = 1e-12
+from .limits import upper_limits
+from .scores import Spread, TieSplit
 
 
 def support_function(
@@ -31,7 +27,7 @@ def support_function(
     begin = np.zeros(counts.size)
     some = inside & (counts > 0.0)
     reach = np.minimum(levels[some] * scoring.scale, 0.5)
-    first = np.minimum(limits(counts[some] - 1.0, np.full(reach.size, float(m)), reach), box[some])
+    first = np.minimum(upper_limits(counts[some] - 1.0, np.full(reach.size, float(m)), reach), box[some])
     begin[some] = first + scoring.lead * (box[some] - first)
     moving = inside & scoring.convex_from(begin, counts, float(m))
     if not moving.any():
@@ -70,7 +66,7 @@ class _Terms:
         self.low, self.high = np.log(self.shift), np.log1p(self.shift)
         every = np.arange(k.size)
         # The beginning is rounded up: below, where the score is zero, there is a price of nothing, too.
-        value = np.where(k > 0.0, _NOTHING, np.log(levels))
+        value = np.where(k > 0.0, -300.0, np.log(levels))
         self.resting = self._scores(begin, self.shift, every)._replace(log_value=value)
 
     def look(self, z: Array) -> Look:
@@ -90,14 +86,15 @@ class _Terms:
         score = self.scoring.score(tails_at(k, self.m, l), k, self.m, l, self.levels[index])
         value, slope = np.maximum(score.value, score.rounding), np.maximum(score.slope, score.slope_rounding)
         growth = pace * self.way[index] * (l - 1.0)
-        steepness = np.maximum(score.bend / slope * growth, _FLAT)
+        steepness = np.maximum(score.bend / slope * growth, 1e-12)
         roundings = score.rounding / value, score.slope_rounding / slope
         return Look(l, growth, np.log(value), np.log(slope), steepness, *roundings)
 
     def start(self, q: Array, budget: float) -> tuple[float, Array]:
         """As if every score rose with the logarithm of its slope in a straight line, from one end to the other."""
         last = np.log((self.m - self.k) / (1.0 - self.box) / self.scoring.scale / q)
-        first = np.clip(self.resting.log_slope - np.log(q), last - _STEEP, last - 1e-9)
+        # The slope rises by no more than a factor of e^5.
+        first = np.clip(self.resting.log_slope - np.log(q), last - 5.0, last - 1e-9)
         points, rise = np.concatenate([first, last]), 1.0 / (last - first)
         order = points.argsort()
         points, pace = points[order], np.cumsum(np.concatenate([rise, -rise])[order])

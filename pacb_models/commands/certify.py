@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..terminal import Column, aligned
-from .program import DONE, add_command, add_plot_argument, check_plot
+from .program import DONE, add_command, add_plot_argument, check_plot, refuse_ignored
 
 if TYPE_CHECKING:
     from ..certificates import Certificate, ChosenCertificate
     from ..risk_file import RiskFile
-
-#: A risk is a count over m when it differs from one by no more than its own rounding: so much, in units of counts, and
-#: so much of the count, which two conversions and a product leave.
-_ROUNDING, _RELATIVE_ROUNDING = 1e-9, 4.0 * 2.0**-53
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -58,6 +54,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--target", metavar="COLUMN", help="with --predictions: the column of the true labels")
     parser.add_argument("--ignore", default="", metavar="A,B,...", help="with --predictions: columns to leave out")
+    parser.add_argument("--id", metavar="COLUMN", help="with --predictions: refuse an example that is there twice")
     parser.add_argument(
         "--choose",
         type=float,
@@ -85,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     from ..validation import check_count
 
     if options.target is not None and not options.predictions:
-        raise InputError("--target goes with --predictions; to train on a table: pacb fit TABLE.csv --target COLUMN.")
+        raise InputError("--target needs --predictions; to train on a table: pacb fit TABLE.csv --target COLUMN.")
     check_plot(options.plot)
     check_count("--top", options.top, least=0)
     certificate = (_from_predictions if options.predictions else _from_file)(options)
@@ -104,8 +101,7 @@ def _from_file(options: argparse.Namespace) -> Certificate:
     from ..certificates import certify
     from ..risk_file import read_risk_file
 
-    if options.choose is not None or options.ignore:
-        raise InputError(f"--{'ignore' if options.ignore else 'choose'} goes with --predictions and --target.")
+    refuse_ignored(options, ("ignore", "id", "choose", "seed"), "needs --predictions and --target")
     if options.counts is None or options.m is None:
         raise InputError("COUNTS.csv and --m are needed, or --predictions and --target.")
     found = read_risk_file(options.counts, ("losses",) if options.losses else ("errors", "risk"))
@@ -121,14 +117,16 @@ def _from_predictions(options: argparse.Namespace) -> Certificate | ChosenCertif
     from ..validation import check_count, check_delta
 
     if options.counts is not None or options.losses or options.target is None:
-        raise InputError("--predictions goes with --target, and without COUNTS.csv and --losses.")
+        raise InputError("--predictions needs --target, and cannot be used with COUNTS.csv or --losses.")
     ignored = [name for name in options.ignore.split(",") if name]
     if options.choose is not None:
         share, seed = check_share(options.choose), check_count("--seed", options.seed, least=0)
         if options.spread != 0.0 or options.m is not None:
-            raise InputError("--choose goes without --spread and --m.")
-        return certify_files(options.predictions, options.target, ignored, check_delta(options.delta), share, seed)
-    found = count_errors(options.predictions, options.target, ignored)
+            raise InputError("--choose cannot be used with --spread or --m.")
+        delta = check_delta(options.delta)
+        return certify_files(options.predictions, options.target, ignored, delta, share, seed, options.id)
+    refuse_ignored(options, ["seed"], "needs --choose")
+    found = count_errors(options.predictions, options.target, ignored, options.id)
     if options.m not in (None, found.m):
         raise InputError(f"--m is {options.m}, but the files have {found.m} rows.")
     return found.certify(options.delta, spread=options.spread)
@@ -142,7 +140,8 @@ def _counts(found: RiskFile, m: int) -> Any:
     counts = values * m if found.kind == "risk" else values
     with np.errstate(invalid="ignore"):
         whole = np.rint(counts)
-        allowed = _ROUNDING + _RELATIVE_ROUNDING * np.abs(whole) if found.kind == "risk" else 0.0
+        # A risk is a count over m but for its own rounding, and that of two conversions and a product.
+        allowed = 1e-9 + 4.0 * 2.0**-53 * np.abs(whole) if found.kind == "risk" else 0.0
         bad = ~(np.abs(counts - whole) <= allowed)
     if not bad.any():
         return whole

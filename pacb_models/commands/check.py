@@ -47,11 +47,10 @@ def add_parser(subparsers: Any) -> None:
 
 def _check(options: argparse.Namespace) -> int:
     from ..solving.checking import cross_check
-    from ..solving.running import others_apart
 
     problem, _ = problem_from(options)
     methods = named_solvers(options.solvers)
-    with chatter_among_errors(), others_apart():
+    with chatter_among_errors():
         table = cross_check(problem, methods, options.tol, time_limit=options.time_limit)
     if options.json:
         print(json.dumps(table.as_dict(), allow_nan=False))

@@ -28,14 +28,14 @@ def add_parser(subparsers: Any) -> None:
 
 
 def _constants(options: argparse.Namespace) -> int:
-    from ..constants import check_names, moment_constant
+    from ..constants import check_pair, moment_constant
     from ..validation import check_order
 
     if options.divergence != "renyi":
-        refuse_ignored(options, ["order"], "goes with --divergence renyi")
+        refuse_ignored(options, ["order"], "needs --divergence renyi")
     rows = []
     for divergence in [options.divergence] if options.divergence else ["chi2", "kl"]:
-        check_names("linear", divergence, "exact")
+        check_pair("linear", divergence, "exact")
         order = check_order(options.order) if divergence == "renyi" else 2.0
         kinds = CONSTANTS if divergence != "renyi" else ("exact", "one-sided")
         for distance in DISTANCES[divergence]:
@@ -49,8 +49,8 @@ def _constants(options: argparse.Namespace) -> int:
     titles = ("m", "divergence", "distance", "exact", "one-sided", "paper", "paper/exact")
     columns = [terminal.Column(title, title not in ("divergence", "distance")) for title in titles]
     cells = [[str(row[title]) for title in titles[:3]] + _numbers(row) for row in rows]
-    lines = [terminal.Row(each, False if _too_small(row) else None) for each, row in zip(cells, rows, strict=True)]
-    verdict = terminal.Row(_verdict_on_the_paper(rows), not any(map(_too_small, rows)))
+    lines = [terminal.Line(each, False if _too_small(row) else None) for each, row in zip(cells, rows, strict=True)]
+    verdict = terminal.Line(_verdict_on_the_paper(rows), not any(map(_too_small, rows)))
     terminal.show(verdict, [terminal.Grid("", columns, lines)], "\n".join(terminal.aligned(columns, cells)))
     return DONE
 

@@ -12,10 +12,9 @@ from ..errors import InputError
 from ..files import check_writable, write_atomically
 from .program import BOUND, DONE, FAILED, add_bound_arguments, add_command, refuse_ignored
 
-#: Rows from which threads gain more than they cost.
-_ROWS_FOR_THREADS = 10_000
 #: Options of the paper's ensemble, and options of all others.
 _OF_THE_PAPER = (*BOUND[1:], "solver", "lambdas", "count", "scale")
+_HOW_TO_PREDICT = "to predict: model = joblib.load(FILE); model.predict(table[model.feature_names_in_])"
 _OF_CERTIFIED = ("resume", "report", "per_class", "per_prediction", "positive", "group")
 
 
@@ -35,7 +34,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser.add_argument("file", metavar="TABLE.csv", help="a CSV with a header line, or a Parquet file")
     parser.add_argument("--target", required=True, metavar="COLUMN", help="the column that holds the classes")
     parser.add_argument("--ignore", default="", metavar="A,B,...", help="columns to leave out, such as identifiers")
-    parser.add_argument("--missing", default="refuse", help="rows that lack a value: 'refuse' or 'drop'")
+    parser.add_argument("--missing", default="refuse", help="rows that lack a value: 'refuse', 'drop' or 'impute'")
     parser.add_argument(
         "--classifiers",
         metavar="SET",
@@ -75,7 +74,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
 def run(options: argparse.Namespace) -> int:
     """Train, certify, print, and save what was asked for."""
     from ..cluster import fitted_on
-    from ..estimators.tables import load_table
+    from ..estimators.tables import read_table
+    from ..processes import ended_with_us
     from ..validation import check_choice, check_count
 
     paper = options.classifiers == "paper-svm"
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> int:
     if paper:
         refuse_ignored(options, _OF_CERTIFIED, "is not for --classifiers paper-svm")
     else:
-        refuse_ignored(options, _OF_THE_PAPER, "goes with --classifiers paper-svm")
+        refuse_ignored(options, _OF_THE_PAPER, "needs --classifiers paper-svm")
     options.lambdas = options.lambdas or "paper"
     check_choice("--lambdas", options.lambdas, ("paper", "arithmetic-geometric"))
     check_count("--seed", options.seed, least=0, most=2**32 - 1)
@@ -92,10 +92,13 @@ def run(options: argparse.Namespace) -> int:
     if options.jobs == 0:
         raise InputError("--jobs is 0; it must be a number of processes, or -1 for one per core.")
     options.ignore = [name for name in options.ignore.split(",") if name]
-    table = load_table(
+    table = read_table(
         options.file, options.target, missing=options.missing, ignore=options.ignore, group=options.group
     )
-    return fitted_on(options.dask, lambda: _train(options, table, paper))
+    if options.dask is not None:
+        return fitted_on(options.dask, lambda: _train(options, table, paper))
+    with ended_with_us():
+        return _train(options, table, paper)
 
 
 def _check_files(options: argparse.Namespace) -> None:
@@ -142,13 +145,14 @@ def _train(options: argparse.Namespace, table: Any, paper: bool) -> int:
     if options.json:
         print(json.dumps(record, allow_nan=False))
     else:
-        rows, features = table.X.shape
+        rows, columns = table.features.shape
         print(
-            f"{table.name}: {rows} rows, {features} features, classes {', '.join(map(str, model.classes_))}; "
+            f"{table.name}: {rows} rows, {columns} columns, classes {', '.join(map(str, model.classes_))}; "
             f"{len(model.names_)} {'SVMs' if paper else 'classifiers'} trained on {rows - model.n_validation_} rows",
-            *reading_notes(table),
+            *reading_notes(table.reading),
             model.certificate_ if paper else model.guarantee_,
             *(f"saved {path}" for path in (options.model, options.out, options.report) if path),
+            *([_HOW_TO_PREDICT] if options.model else []),
             sep="\n",
         )
     return FAILED if paper and model.solution_.status not in ("optimal", "acceptable") else DONE
@@ -164,15 +168,16 @@ def _certified(options: argparse.Namespace, table: Any, y: Any) -> Any:
 
     same = ("delta", "validation_size", "per_class", "per_prediction", "positive")
     model = CertifiedClassifier(
-        classifier_set(options.classifiers or "all"),
+        classifier_set(options.classifiers or "all", _coding(options, table)),
         n_jobs=options.jobs,
         memory=options.resume and joblib.Memory(options.resume, verbose=0),
         random_state=options.seed,
         **{name: getattr(options, name) for name in same},
     )
     # Threads of boosting wait for each other in loops: on a small table and a busy machine that takes minutes.
-    with threadpool_limits(1 if len(y) < _ROWS_FOR_THREADS else None):
-        return model.fit(table.X, y, groups=table.groups)
+    # Rows from which threads gain more than they cost.
+    with threadpool_limits(1 if len(y) < 10_000 else None):
+        return model.fit(table.features, y, groups=table.groups)
 
 
 def _paper_svm(options: argparse.Namespace, table: Any, y: Any) -> Any:
@@ -182,10 +187,18 @@ def _paper_svm(options: argparse.Namespace, table: Any, y: Any) -> Any:
     return StochasticSVC(
         options.lambdas,
         n_lambdas=options.count,
+        coding=_coding(options, table),
         n_jobs=options.jobs,
         random_state=options.seed,
         **{name: getattr(options, name) for name in same},
-    ).fit(table.X, y)
+    ).fit(table.features, y)
+
+
+def _coding(options: argparse.Namespace, table: Any) -> Any:
+    """How the classifiers read the table: it is learnt with them, and saved with them."""
+    from ..estimators.coding import TableCoding
+
+    return TableCoding(table.text, impute=options.missing == "impute")
 
 
 def _facts(options: argparse.Namespace) -> list[tuple[str, str]]:
@@ -193,7 +206,7 @@ def _facts(options: argparse.Namespace) -> list[tuple[str, str]]:
     import hashlib
     from pathlib import Path
 
-    from ..estimators.certificate_page import versions
+    from ..certificates.page import versions
 
     return [
         ("file", str(options.file)),
@@ -201,6 +214,7 @@ def _facts(options: argparse.Namespace) -> list[tuple[str, str]]:
         ("target", options.target),
         ("classifiers", options.classifiers or "all"),
         ("share held out", f"{options.validation_size:g}, at random"),
+        ("missing values", options.missing),
         ("delta", f"{options.delta:g}"),
         ("seed", str(options.seed)),
         *versions(),
@@ -209,7 +223,7 @@ def _facts(options: argparse.Namespace) -> list[tuple[str, str]]:
 
 def _record(options: argparse.Namespace, model: Any, table: Any) -> dict[str, Any]:
     """What is saved and printed as JSON."""
-    rows, features = table.X.shape
+    rows, columns = table.features.shape
     if hasattr(model, "guarantee_"):
         own = {"guarantee": model.guarantee_.as_dict()}
     else:
@@ -222,7 +236,7 @@ def _record(options: argparse.Namespace, model: Any, table: Any) -> dict[str, An
             "file": str(options.file),
             "target": options.target,
             "rows": rows,
-            "features": features,
+            "columns": columns,
             "rows_in_file": table.reading.rows,
             "rows_dropped": table.reading.dropped,
             "columns_ignored": list(table.reading.ignored),

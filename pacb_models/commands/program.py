@@ -12,8 +12,9 @@ import json
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -21,9 +22,9 @@ from .. import __version__
 from ..errors import InputError, RunStopped, SolverUnavailableError
 from ..names import CONSTANTS, DISTANCES
 from ..plugins import files_for_now, load, load_all, registered
-from ..terminal import say
+from ..wording import shown
 from . import streams
-from .constraint_arguments import add_constraint_arguments, constraints_from
+from .constraint_arguments import CONSTRAINTS, add_constraint_arguments, constraints_from
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -31,39 +32,48 @@ if TYPE_CHECKING:
 DONE, FAILED, BAD_INPUT = 0, 1, 2
 
 #: The entry-point group of further commands.
-GROUP = "pacb_models.commands"
+COMMANDS_GROUP = "pacb_models.commands"
 
 _DISTANCE_NAMES = tuple(dict.fromkeys(name for names in DISTANCES.values() for name in names))
 
 _RISKS_HELP = (
     "one risk per line, or a CSV with a column 'risk' and optionally 'prior', 'name' and columns for constraints; "
-    "'-' reads standard input"
+    "'-' reads standard input; or a problem as JSON, which 'pacb export' writes and which needs no options"
 )
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose complaint is one line, and that knows what was typed."""
+    """An argument parser whose complaint is one line, that knows what was typed, and whose help shows defaults."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
+        # Examples in descriptions keep their line breaks.
+        settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        settings.setdefault("allow_abbrev", False)
         super().__init__(*arguments, **settings)
         #: The options that were typed, also those with the value that they have by default.
-        self.typed: set[argparse.Action] = set()
+        self.typed: list[str] = []
 
-    def _get_values(self, action: argparse.Action, strings: list[str]) -> Any:
-        self.typed.add(action)
-        return super()._get_values(action, strings)
+    def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
+        """Add one; the help of an option shows its default, where that is a value."""
+        default = settings.get("default")
+        if "help" in settings and not (isinstance(default, bool) or default in (None, "", [], argparse.SUPPRESS)):
+            settings["help"] += " (default: %(default)s)"
+        return super().add_argument(*names, **settings)
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse, and keep the options that were typed."""
+        words = sys.argv[1:] if args is None else list(args)
+        self.typed = [word.partition("=")[0] for word in words if word.startswith("--")]
+        return super().parse_known_args(words, namespace)
 
     def error(self, message: str) -> NoReturn:
-        self.exit(BAD_INPUT, f"{self.prog}: {message} (see '{self.prog} --help')\n")
+        self.exit(BAD_INPUT, f"{self.prog}: {shown(message)} (see '{self.prog} --help')\n")
 
-
-class HelpFormatter(argparse.RawDescriptionHelpFormatter, argparse.ArgumentDefaultsHelpFormatter):
-    """Examples keep their line breaks; options show their defaults."""
-
-    def _get_help_string(self, action: argparse.Action) -> str | None:
-        if action.default is None or isinstance(action.default, bool) or action.default in ("", [], argparse.SUPPRESS):
-            return action.help
-        return super()._get_help_string(action)
+    def refuse(self, words: Sequence[str]) -> NoReturn:
+        """Complain about words that no option or argument takes, with the option that the first one is nearest to."""
+        known = re.findall(r"--[\w-]+", self.format_usage())
+        nearest = get_close_matches(words[0].partition("=")[0], known, 1, 0.75)
+        self.error(f"unrecognized arguments: {' '.join(words)}" + (f"; did you mean {nearest[0]}?" if nearest else ""))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -85,6 +95,8 @@ def answered(program: str, work: Callable[[], int], arguments: Sequence[str] = (
         return _complain(program, _as_typed(str(reason), arguments), BAD_INPUT)
     except (SolverUnavailableError, RunStopped) as reason:
         return _complain(program, reason, FAILED)
+    except ModuleNotFoundError as reason:
+        return _complain(program, _to_install(reason), FAILED)
     except MemoryError:
         return _complain(program, "out of memory", FAILED)
     except BrokenPipeError:
@@ -99,12 +111,10 @@ def answered(program: str, work: Callable[[], int], arguments: Sequence[str] = (
 
 
 def _run(arguments: Sequence[str], command: str) -> int:
-    named = {word.partition("=")[0] for word in arguments}
-    if command == "certify" and "--target" in named and not named & {"--predictions", "--m", "--help", "-h"}:
-        say("pacb certify TABLE --target COLUMN is called pacb fit now; this name works until version 0.4.")
-        place = arguments.index(command)
-        arguments, command = [*arguments[:place], "fit", *arguments[place + 1 :]], "fit"
-    options = build_parser(command).parse_args(arguments)
+    parser = build_parser(command)
+    options, left = parser.parse_known_args(arguments)
+    if left:
+        getattr(options, "parser", parser).refuse(left)
     _refuse_empty(arguments)
     with files_for_now():
         return options.run(options)
@@ -126,14 +136,29 @@ def _as_typed(sentence: str, arguments: Sequence[str]) -> str:
     return f"{option}{sentence[len(name[0]) :]}" if name and typed else sentence
 
 
+def _to_install(reason: ModuleNotFoundError) -> str:
+    """What to install for a module that is missing: an extra of this package where one has it. One of ours is a bug."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    module = (reason.name or "").partition(".")[0]
+    if module in ("", "pacb_models"):
+        raise reason
+    wanted = []
+    with suppress(PackageNotFoundError):
+        wanted = [line for line in requires("pacb-models") or [] if re.match(rf"{re.escape(module)}\b", line)]
+    extras = [found[1] for line in wanted if (found := re.search(r"extra == ['\"]([\w-]+)", line))]
+    package = f"'pacb-models[{extras[0]}]'" if extras else module
+    return f"{module} is not installed: pip install {package}"
+
+
 def _complain(program: str, reason: object, status: int) -> int:
-    # One line, whatever the message quotes; where it cannot be written, the status says it.
+    # One line that no terminal obeys, whatever the message quotes; where it cannot be written, the status says it.
     with suppress(OSError):
-        print(f"{program}: {' '.join(str(reason).split())}", file=sys.stderr)
+        print(f"{program}: {shown(' '.join(str(reason).split()))}", file=sys.stderr)
     return status
 
 
-def build_parser(command: str = "") -> argparse.ArgumentParser:
+def build_parser(command: str = "") -> Parser:
     """The parser with our commands and those that are plugged in; of the latter only ``command``, when that is one."""
     parser = Parser(
         prog="pacb",
@@ -148,16 +173,15 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
         "  pacb check risks.csv --m 549         every solver on one bound\n"
         "  pacb certify counts.csv --m 549      a certificate from error counts\n"
         "  pacb reproduce table3 --out paper    a table of the paper",
-        formatter_class=HelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"pacb {__version__}")
     subparsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name in _COMMANDS:
         import_module(f".{name}", __package__).add_parser(subparsers)
     if command not in _COMMANDS:
-        entry = next((entry for entry in registered(GROUP) if entry.name == command), None)
+        entry = next((entry for entry in registered(COMMANDS_GROUP) if entry.name == command), None)
         if entry is None:
-            load_all(GROUP, lambda add: add(subparsers))
+            load_all(COMMANDS_GROUP, lambda add: add(subparsers))
         else:
             load(entry, lambda add: add(subparsers))
     return parser
@@ -166,22 +190,23 @@ def build_parser(command: str = "") -> argparse.ArgumentParser:
 def add_command(subparsers: Any, name: str, run: Any, summary: str, description: str = "") -> argparse.ArgumentParser:
     """Add one command in the common form; for our commands and plugged-in ones alike. Without summary, unlisted."""
     listed = {"help": summary} if summary else {}
-    parser = subparsers.add_parser(name, **listed, description=description or summary, formatter_class=HelpFormatter)
+    parser = subparsers.add_parser(name, **listed, description=description or summary)
     parser.set_defaults(run=run, parser=parser)
     return parser
 
 
 def refuse_ignored(options: argparse.Namespace, names: Iterable[str], because: str) -> None:
     """Refuse options that were given but would be ignored; ``because`` completes the sentence."""
-    for action in options.parser._actions:
-        if action.dest in names and action.option_strings and action in options.parser.typed:
-            raise InputError(f"{action.option_strings[0]} {because}.")
+    refused = {f"--{name.replace('_', '-')}" for name in names}
+    for option in options.parser.typed:
+        if option in refused:
+            raise InputError(f"{option} {because}.")
 
 
 def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments that describe one problem."""
-    parser.add_argument("risks", metavar="RISKS.csv", help=_RISKS_HELP)
-    parser.add_argument("--m", type=int, required=True, help="number of examples on which each risk was measured")
+    parser.add_argument("risks", metavar="RISKS.csv|PROBLEM.json", help=_RISKS_HELP)
+    parser.add_argument("--m", type=int, help="number of examples on which each risk was measured")
     parser.add_argument(
         "--direct", action="store_true", help="the bound without change of measure: convex and never larger"
     )
@@ -189,8 +214,11 @@ def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
     add_constraint_arguments(parser)
 
 
-#: The names of the arguments that describe a bound.
+#: The names of the arguments that describe a bound, and of all that describe a problem beside its risks.
 BOUND = ("delta", "distance", "divergence", "order", "constant")
+_OF_RISKS = ("m", "direct", *BOUND, *CONSTRAINTS)
+
+_PLOT = "--plot draws a bound along its path of optimal posteriors"
 
 
 def add_bound_arguments(parser: argparse.ArgumentParser) -> None:
@@ -207,20 +235,29 @@ def add_bound_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def problem_from(options: argparse.Namespace) -> tuple[Problem, list[str]]:
-    """The problem that the arguments describe, and the classifiers' names."""
+    """The problem that the arguments describe, or that is in a JSON file, and the classifiers' names."""
     from ..direct import DirectProblem
     from ..problem import BoundProblem
+    from ..problem_file import read_problem
     from ..risk_file import read_risk_file
 
     check_plot(options.plot)
+    if options.risks.endswith(".json"):
+        refuse_ignored(options, _OF_RISKS, "needs a file of risks; a problem as JSON has its own")
+        named = read_problem(options.risks)[1]
+        if options.plot and (named.kind != "bound" or named.constraints):
+            raise InputError(f"{_PLOT}, which this problem does not have.")
+        return named, [str(number) for number in range(named.size)]
+    if options.m is None:
+        raise InputError("--m is missing; a file of risks needs the number of examples.")
     if options.direct and options.plot:
-        raise InputError("--plot draws a bound along its path of optimal posteriors, which direct bounds do not have.")
+        raise InputError(f"{_PLOT}, which direct bounds do not have.")
     if options.divergence != "renyi":
-        refuse_ignored(options, ["order"], "goes with --divergence renyi")
+        refuse_ignored(options, ["order"], "needs --divergence renyi")
     content = read_risk_file(options.risks)
     constraints = constraints_from(options, content)
     if constraints and options.plot:
-        raise InputError("--plot draws a bound along its path of optimal posteriors, which knows no constraints.")
+        raise InputError(f"{_PLOT}, which cannot have constraints.")
     problem = (DirectProblem if options.direct else BoundProblem)(
         content.values,
         m=options.m,
@@ -240,6 +277,16 @@ def named_solvers(text: str | None) -> list[str] | None:
 
 #: For the help of ``--solver`` and ``--solvers``.
 SOLVER_FILE = "FILE.py:SOLVER for an object in a Python file, nl:PROGRAM for a program that reads .nl files"
+
+
+@contextmanager
+def kept_in(place: object) -> Iterator[None]:
+    """Say how to go on with work that is stopped, and of which ``place`` keeps what is done."""
+    try:
+        yield
+    except (KeyboardInterrupt, RunStopped):
+        print(f"\n{place} keeps what is done; the same command with --resume goes on from there.", file=sys.stderr)
+        raise
 
 
 def add_plot_argument(parser: argparse.ArgumentParser, what: str) -> None:
@@ -274,10 +321,10 @@ def parse_options(pairs: Sequence[str]) -> dict[str, Any]:
             raise InputError(f"--option is {pair!r}, but the {name} is no option of a solver.")
         try:
             options[name] = json.loads(text)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             options[name] = text
     return options
 
 
 #: The commands that need no look at what is installed, and where they are.
-_COMMANDS = ("solve", "check", "constants")
+_COMMANDS = ("solve", "check", "constants", "prove", "verify")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 from typing import TYPE_CHECKING, Any
 
 from ..errors import RunStopped
@@ -36,6 +35,7 @@ def add_parser(subparsers: Any) -> None:
         "Find the posterior with the least bound; print its bound, risk and weights, and whether it is proven.\n\n"
         "  pacb solve risks.csv --m 549 --delta 0.01 --distance kl\n"
         "  pacb solve risks.csv --m 549 --direct --constant one-sided\n"
+        "  pacb solve models/one-good-01.json       a problem that 'pacb export' wrote\n"
         "  pacb solve risks.csv --m 549 --at-most latency=25 --weights-at-most 0.2\n"
         "  pacb solve risks.csv --m 549 --solver ipopt --option formulation=substituted --json",
     )
@@ -46,20 +46,24 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the solver; repeatable"
     )
+    parser.add_argument("--proof", metavar="FILE", help="write the proof of the minimum, which 'pacb verify' checks")
     parser.add_argument("--json", action="store_true", help="print one JSON object with all fields and weights")
     parser.add_argument("--top", type=int, default=10, metavar="N", help="how many of the largest weights to print")
     add_plot_argument(parser, "the bound along the path of optimal posteriors, with this solution on it")
 
 
 def _solve(options: argparse.Namespace) -> int:
+    from ..files import check_writable
     from ..solving.registry import named_solver
-    from ..solving.running import others_apart, solve
+    from ..solving.running import solve
     from ..validation import check_count
 
     check_count("--top", options.top, least=0)
+    if options.proof is not None:
+        check_writable("--proof", options.proof)
     problem, names = problem_from(options)
     method, settings = named_solver(options.solver), parse_options(options.option)
-    with chatter_among_errors(), others_apart():
+    with chatter_among_errors():
         solution = solve(problem, method, **settings)
     if options.json:
         print(json.dumps(solution.as_dict(), allow_nan=False))
@@ -67,6 +71,8 @@ def _solve(options: argparse.Namespace) -> int:
         raise RunStopped(f"solver {solution.solver!r} failed: {solution.message}")
     else:
         print(_describe(problem, solution, names, options.top))
+    if options.proof is not None:
+        solution.save_proof(options.proof)
     draw_path(options.plot, problem, solution)
     return DONE if solution.status in ("optimal", "acceptable") else FAILED
 
@@ -76,8 +82,14 @@ def _describe(problem: Problem, solution: Any, names: list[str], top: int) -> st
     scope = "the global minimum" if solution.is_global else "not certified as global"
     effort = "" if solution.iterations is None else f"{solution.iterations} iterations, "
     effort += f"{solution.seconds:.4f} s"
-    lower = math.nan if solution.lower_bound is None else solution.lower_bound
-    proven = f"lower bound      {at_least(lower, 10)}   (no posterior has a smaller bound, as the solver proves)"
+    lower_bounds = []
+    # Of a global minimum it is known to be the bound itself, but for rounding.
+    if solution.lower_bound is not None and not solution.is_global:
+        proven = at_least(solution.lower_bound, 10)
+        lower_bounds.append(f"lower bound      {proven}   (no bound is smaller: the proof was checked)")
+    if solution.claimed_lower_bound is not None:
+        claimed, name = at_least(solution.claimed_lower_bound, 10), one_line(solution.solver)
+        lower_bounds.append(f"claimed          {claimed}   ({name} says that no bound is smaller; not proven)")
     lines = [
         f"bound            {at_most(solution.bound, 10)}   (true risk at most this, with probability at least "
         f"{confidence_text(problem.delta)})",
@@ -85,8 +97,7 @@ def _describe(problem: Problem, solution: Any, names: list[str], top: int) -> st
         f"divergence       {solution.divergence:.6g}   ({problem.divergence})",
         f"support          {solution.support_size} of {problem.size} classifiers",
         f"status           {solution.status}, {scope}" + (f": {solution.message}" if solution.message else ""),
-        # Of a global minimum it is known to be the bound itself, but for rounding.
-        *([proven] if solution.lower_bound is not None and not solution.is_global else []),
+        *lower_bounds,
         f"solver           {one_line(solution.solver)}, {effort}, KKT residual {solution.kkt_residual:.1e}",
         f"constant         I(m) = {problem.constant_value:.6g} ({problem.constant}), distance {problem.distance}",
     ]

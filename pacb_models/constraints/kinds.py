@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
+from fractions import Fraction
 from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InputError
-from ..immutable import fixed
+from ..immutable import read_only
 from ..validation import all_or_refuse, check_count, check_number, real_numbers
+
+#: Whole numbers below are exact in floating point.
+EXACT = 2.0**53
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,7 +88,7 @@ def _finite(what: str, values: object) -> NDArray[np.float64]:
     if array.ndim != 1 or array.size == 0:
         raise InputError(f"{what} must be a sequence of numbers, one for each classifier; its shape is {array.shape}.")
     all_or_refuse(what, array, np.isfinite(array), "every entry must be a finite number")
-    return fixed(all_or_refuse(what, array, np.abs(array) <= LARGEST, _OUT_OF_REACH))
+    return read_only(all_or_refuse(what, array, np.abs(array) <= LARGEST, _OUT_OF_REACH))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,10 +174,35 @@ class Support(Constraint):
         return {"at_most": "support", "total": "support"}
 
     def costs(self, size: int) -> tuple[NDArray[np.float64], float]:
-        """What each of so many classifiers takes of a budget, and the budget; classifiers that are counted take one."""
+        """What each of so many classifiers takes of a budget, and the budget; classifiers that are counted take one.
+
+        Sizes are the decimals that were typed, in a unit in which they are whole numbers, so that sums and differences
+        are exact: in floating point 2.3 - 1.3 is less than 1.0. Where that unit is too small the budget is a little
+        larger than typed.
+        """
         if self.sizes is None or self.total is None:
             return np.ones(size), float(self.at_most or 0)
-        return self.sizes, self.total
+        decimals = [*map(_decimal, self.sizes.tolist()), self.exact_total()]
+        unit = math.lcm(*(each.denominator for each in decimals))
+        if unit * sum(abs(each) for each in decimals) < EXACT:
+            *sizes, total = (float(each * unit) for each in decimals)
+            return np.array(sizes), total
+        return self.sizes, self.total + 1e-12 * max(abs(self.total), float(self.sizes.sum()))
+
+    def exact_total(self) -> Fraction:
+        """The budget as it was typed."""
+        return _decimal(self.total) if self.total is not None else Fraction(self.at_most or 0)
+
+    def exact_size(self, classifiers: Iterable[int]) -> Fraction:
+        """What some classifiers take of it."""
+        if self.sizes is None:
+            return Fraction(len(set(classifiers)))
+        return sum((_decimal(self.sizes[i]) for i in classifiers), Fraction(0))
+
+
+def _decimal(value: float) -> Fraction:
+    """The shortest decimal that is a number, which is what was typed."""
+    return Fraction(repr(float(value)))
 
 
 #: The classes by what JSON calls them.

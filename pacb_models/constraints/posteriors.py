@@ -21,7 +21,7 @@ from ..numerics.inner import combination, dot, products
 from .kinds import Average, Constraint, Support, Weights
 
 if TYPE_CHECKING:
-    from ..solving.merging import Groups
+    from ..merging import Groups
 
 #: How far rows may be broken before they count as contradicting each other: what HiGHS may be off.
 FEASIBLE = 1e-9
@@ -205,7 +205,7 @@ class Posteriors:
         left = (1.0 - self.lower.sum()) / max(held.sum(), 1), (self.upper.sum() - 1.0) / max(capped.sum(), 1)
         away = 0.0 if self.support is not None else 0.5 * float(min(*left, (self.upper - self.lower).min()))
         while away > FEASIBLE:
-            found, room = _roomiest(self.matrix, self.lower + away * held, self.upper - away * capped, 1.0)
+            found, room, _ = _roomiest(self.matrix, self.lower + away * held, self.upper - away * capped, 1.0)
             if room > FEASIBLE:
                 weights = np.maximum(found, 0.0)
                 return weights / weights.sum(), (min(room, away) if (capped | held).any() else room) - FEASIBLE
@@ -297,6 +297,14 @@ class Posteriors:
         part.__dict__.pop("_inside", None)
         return part
 
+    def with_limits(self, limits: NDArray[np.float64]) -> Self:
+        """The same set with other limits of its rows; whether it is empty is not asked."""
+        part = copy(self)
+        part.rows = tuple(row._replace(limit=limit) for row, limit in zip(self.rows, limits.tolist(), strict=True))
+        for name in ("scales", "matrix", "_inside"):
+            part.__dict__.pop(name, None)
+        return part
+
     # -- Whether anything is left ------------------------------------------------------------------------------------
 
     def _refuse_contradictions(self) -> None:
@@ -314,6 +322,18 @@ class Posteriors:
             self._refuse_contradicting_rows()
         if self.support is not None:
             self._refuse_small_supports()
+
+    def contradiction(self) -> NDArray[np.float64] | None:
+        """Multipliers of the rows, in their units, that prove that nothing keeps rows, caps and floors, whatever the
+        limit on the support; zeros where caps and floors alone contradict, and None where something keeps them."""
+        none = np.zeros(len(self.rows))
+        sums = float(self.lower.sum()), float(self.upper.sum())
+        if sums[0] > 1.0 + FEASIBLE or sums[1] < 1.0 - FEASIBLE or float((self.lower - self.upper).max()) > FEASIBLE:
+            return none
+        if not self.rows:
+            return None
+        _, room, multipliers = _roomiest(self.matrix, self.lower, self.upper, 0.0)
+        return multipliers if room < -2.0 * FEASIBLE else None
 
     def _refuse_contradicting_rows(self) -> None:
         """Find rows, caps and floors that cannot hold together, none of which can be left out."""
@@ -420,10 +440,11 @@ def _highs(
 
 def _roomiest(
     rows: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64], most: float
-) -> tuple[NDArray[np.float64], float]:
-    """Weights between bounds that leave all rows as much room as can be, and how much that is, ``most`` at most.
+) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
+    """Weights between bounds that leave all rows as much room as can be, how much that is, ``most`` at most, and the
+    rows' multipliers.
 
-    It is negative where the rows cannot hold together.
+    It is negative where the rows cannot hold together, as the multipliers then prove.
     """
     found = _highs(
         np.append(np.zeros(lower.size), -1.0),
@@ -432,4 +453,6 @@ def _roomiest(
         np.append(lower, -np.inf),
         np.append(upper, most),
     )
-    return (upper, -math.inf) if found.x is None else (found.x[:-1], float(found.x[-1]))
+    if found.x is None:
+        return upper, -math.inf, np.zeros(len(rows))
+    return found.x[:-1], float(found.x[-1]), np.maximum(-found.ineqlin.marginals, 0.0)

@@ -1,224 +1,385 @@
-r"""The posterior of a constrained set that minimises :math:`D + \beta L`, with the multipliers that prove it.
+r"""The posterior of a constrained set that minimises :math:`T + \gamma L`, with the multipliers that prove it.
 
-For any θ and :math:`\nu \ge 0` weak duality bounds :math:`D + \beta L` from below on the set, and the weights
+``T`` is the size of the divergence. Between caps and floors a minimiser's gradient of ``T`` is :math:`s_i = \theta -
+\gamma y_i - \nu \tilde a_i`, so that
 
-.. math:: q_i = \mathrm{clip}\big(p_i (f')^{-1}(s_i),\, lo_i,\, up_i\big), \qquad
-          s_i = \theta - \beta l_i - \nu \tilde a_i,
+.. math:: q_i = \mathrm{clip}\big(p_i\,\rho(s_i, T),\, lo_i,\, up_i\big),
 
-minimise the Lagrangian over caps and floors. For given ν there is one θ at which they sum to one. The bound is then a
-concave function of ν alone. Its gradient is :math:`\tilde A q`, its Hessian :math:`-\sum_i w_i (\tilde a_i - \bar
-a)(\tilde a_i - \bar a)^T` over the weights strictly between their bounds, :math:`w_i = 1/D''_{ii}`. It is maximised by
-Newton's method: the step solves a quadratic program in ν, and the search goes along the straight segment to it.
+ρ the ``ratios`` of the divergence. Three nested roots, each monotone, none of which can diverge:
+
+* θ at given ν and ``T``: the sum of the weights increases with θ. It is one in the end.
+* ν at given ``T``: the dual, maximised over θ, is concave and continuously differentiable in ν. Its gradient is
+  :math:`\tilde A q`, its Hessian :math:`-\sum_i w_i (\tilde a_i - \bar a)(\tilde a_i - \bar a)^T` over the weights
+  strictly between their bounds, :math:`w_i = dq_i/ds_i`. Newton's step solves a quadratic program, and the search along
+  it needs the slope only, which decreases.
+* ``T``, for a homogeneous size, :math:`T = \min_\tau \tau^{1-\alpha} D/\alpha + (1 - 1/\alpha)\tau`: the minimum over
+  ``q`` of the right side is convex in τ, so that :math:`\ln T(q(\tau)) - \ln\tau` decreases. It is zero in the end.
+
+Where caps and rows leave little, or γ is large, the dual has nearly corners, and ν is found along a path: some entropy
+is added to ``T``, with which weights leave zero gently, and taken away again.
+
+At large orders a weight rises from zero like the root of order α - 1 of its slope, and 16 digits of θ and ν do not tell
+how high. Slopes are therefore a vector of their own to which small steps are added: their first rounding, a relative
+1e-16 of the risks, is the only one that counts, and a slope near zero has all its digits.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.inner import combination, gram, products
+from ..numerics.elementwise import Array
+from ..numerics.inner import PIECE, combination, products
 
 if TYPE_CHECKING:
     from ..divergences import Divergence
     from .posteriors import Posteriors
 
-#: Rows, in their units, are kept to this by the weights that are returned; rounding of a sum is some units of 1e-16.
-KEPT = 1e-14
-#: The sum of the weights is one to this.
-ROUNDING = 1e-15
-#: Limits of the two iterations.
-NEWTON_STEPS, ROOT_STEPS, HALVINGS = 200, 200, 40
-#: Steps without a better point after which rounding is taken for the reason.
-PATIENCE = 4
-#: How often the weights are computed for one minimiser, at most, but for the last step.
-PASSES = 2000
-#: Rows that are broken by more ask for a second try.
-DOUBTFUL, SHORTER = 1e-9, 9
-#: Added to the Hessian's diagonal, relative to its largest entry: rows may be dependent on the weights between their
-#: bounds.
-RIDGE = 1e-12
-#: The largest speed of a weight that Newton's method reckons with, relative to the prior's.
-FASTEST = 1e8
-#: Two minimisers tell where a third is up to so many times their distance.
-FAR = 2.0
-#: The longest step of the multipliers, relative to the tilts.
-REACH = 10.0
+
+#: Rows, in their units, and the logarithm of the size are kept to the first number, the weights' sum to the second.
+KEPT, ROUNDING = 4e-15, 1e-15
+#: Limits of the iterations for θ, for ν, along one of its steps, and for the size.
+LEVEL_STEPS, NEWTON_STEPS, SEARCH_STEPS, SIZE_STEPS = 120, 60, 50, 40
+#: A direct way of so many passes over the classifiers is tried first where there are rows, then a path of so many,
+#: until there were so many in all. Rows that are kept to the last number need no path.
+FEW, PASSES, ENOUGH, ARRIVED = 100, 1500, 20_000, 1e-12
+#: On a path the entropy falls from so many times the costs by the second factor to the third number, or at large orders
+#: to the fourth times the costs. On the way rows and sizes are kept to the last two.
+MUCH, PACE, MILD, TRACE, LOOSE, ROUGH = 100.0, 6.0, 0.05, 1e-13, 1e-5, 1e-3
+#: Steps of ν that leave more than half of the error, after which rounding is taken for the reason.
+PATIENCE = 8
+#: Weights that lack more to one get a θ of their own before ν moves on.
+LACKING = 0.1
+#: The first and the last step of θ where nothing is known, relative to the slopes, and the longest of ν.
+REACH, FARTHEST, LONGEST = 1e-6, 1e15, 10.0
+#: Long steps of θ begin with new slopes, and are repeated where slopes that were longer still have taken digits.
+SHORT, FAR, REPEATS = 1e-6, 100.0, 4
+#: Added to the root of the Hessian, relative to its largest entry: rows may be dependent on the free weights.
+RIDGE = 1e-10
+#: The largest speed of a weight, which is infinite where it leaves zero, and the smallest distance from there.
+FASTEST, NEAREST = 1e200, 1e-300
+#: How far a step of the logarithm of the size leads at first, relative to the simplest one.
+STRETCH = 8.0
 
 
-class Tilt(NamedTuple):
-    """Weights that minimise :math:`D + \\beta L` over the set, and what proves it."""
+class Minimiser(NamedTuple):
+    """Weights that minimise :math:`T + \\gamma L` over the set, and what proves it."""
 
-    beta: float
+    gamma: float
     theta: float
+    #: The size that the weights' formula was used with; one where it does not need it.
+    size: float
     #: Of the rows in their units.
-    multipliers: NDArray[np.float64]
-    posterior: NDArray[np.float64]
-    #: By how much the weights break a row, or leave one with a multiplier unfilled.
+    multipliers: Array
+    posterior: Array
+    #: By how much the weights break a row, or leave one with a multiplier unfilled, or by which factor the size is off.
     error: float
 
 
-class Tilting:
-    """Minimisers of :math:`D + \\beta x` over a set of posteriors, ``x`` the risk above some number."""
+class Point(NamedTuple):
+    """Slopes, the θ and ν that they belong to, the weights, what these lack to one, and the rows' averages."""
 
-    def __init__(
-        self, divergence: Divergence, risks: NDArray[np.float64], prior: NDArray[np.float64], posteriors: Posteriors
-    ) -> None:
+    slopes: Array
+    theta: float
+    nu: Array
+    q: Array
+    lack: float
+    rows: Array
+
+    @property
+    def error(self) -> float:
+        broken = np.where(self.nu > 0.0, np.abs(self.rows), np.maximum(self.rows, 0.0))
+        return max(float(broken.max(initial=0.0)), abs(self.lack))
+
+
+class Tilting:
+    """Minimisers of :math:`T + \\gamma y` over a set of posteriors, ``y`` the risk above some number."""
+
+    def __init__(self, divergence: Divergence, risks: Array, prior: Array, posteriors: Posteriors) -> None:
         self.divergence, self.y, self.p = divergence, risks, prior
         self.rows, self.lower, self.upper = posteriors.matrix, posteriors.lower, posteriors.upper
-        # Weights that may be anything are not clipped: comparing them costs as much as computing them.
-        self.boxed = posteriors.boxed
         #: How often the weights were computed.
         self.passes = 0
-        ones = np.ones(prior.size)
-        self.slopes_alone = divergence.gradient(ones, prior)
-        self.slope_of_one = float(divergence.gradient(ones[:1], ones[:1])[0])
-        self.first = Tilt(0.0, 0.0, np.zeros(len(self.rows)), prior, math.inf)
+        self.gamma, self.entropy, self.kept, self.limit = 0.0, 0.0, KEPT, PASSES
 
-    # -- Weights at given multipliers --------------------------------------------------------------------------------
+    def weights(self, gamma: float, theta: float, size: float, multipliers: Array) -> Array:
+        """The weights at any parameters; their sum may be anything."""
+        self.entropy = 0.0
+        return self._clipped(self._slopes(gamma, theta, multipliers), size)
 
-    def weights(self, tilts: NDArray[np.float64], theta: float) -> NDArray[np.float64]:
-        """The weights at ``θ - tilts``; their sum may be anything."""
-        self.passes += 1
-        q = self.p * self.divergence.slope_inverse(theta - tilts)
-        return np.minimum(np.maximum(q, self.lower), self.upper) if self.boxed else q
+    def at(self, gamma: float, start: Minimiser | None = None) -> Minimiser:
+        """The minimiser at one γ, beginning at another; along a path of easier problems where that does not arrive."""
+        self.limit = self.passes + (FEW if len(self.rows) else PASSES)
+        found = self._from(gamma, start or self._first(gamma, self._first_size()), 0.0)
+        if found.error <= ARRIVED or not len(self.rows) or self.passes > ENOUGH:
+            return found
+        self.limit = self.passes + PASSES
+        other = self._along_path(gamma)
+        return other if other.error < found.error else found
 
-    def freedom(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How fast each weight moves with its slope: zero at a cap or a floor."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            moves = 1.0 / self.divergence.curvature(q, self.p)
-        inside = (q > self.lower) & (q < self.upper) if self.boxed else q > 0.0
-        # Above order two a weight leaves zero with infinite speed.
-        return np.where(inside, np.minimum(moves, FASTEST * self.p), 0.0)
+    def _along_path(self, gamma: float) -> Minimiser:
+        """Minimises :math:`T + \\gamma L` and less and less of KL from the middle of the box, none in the end.
 
-    def normalised(self, tilts: NDArray[np.float64], theta: float) -> tuple[float, NDArray[np.float64]]:
-        r"""θ and the weights at which they sum to one.
-
-        Newton's method for :math:`(S^a - 1)/a`, ``S`` the sum and :math:`a = \alpha - 1`. That is nearly linear in θ,
-        as weights are powers :math:`1/a` of it; for the KL divergence, :math:`a \to 0`, it is the logarithm. Where it
-        leads out of the interval that holds the root, the interval is halved.
+        For large orders a trace is left, far below what a bound can show.
         """
-        power = self.divergence.order - 1.0
-        low, high, below, above = -math.inf, math.inf, None, None
-        for _ in range(ROOT_STEPS):
-            q = self.weights(tilts, theta)
-            total = float(np.add.reduce(q))
-            if abs(total - 1.0) <= ROUNDING:
-                return theta, q
-            if total < 1.0:
-                low, below = theta, (total, q)
-            else:
-                high, above = theta, (total, q)
-            speed, following = float(np.add.reduce(self.freedom(q))), math.nan
-            if speed > 0.0 and 0.0 < total < math.inf:
-                gap = math.log(total) if power == 0.0 else (total**power - 1.0) / power
-                following = theta - gap * total ** (1.0 - power) / speed
-            if not low < following < high:
-                if high - low == math.inf:
-                    bracket = self._bracket(tilts)
-                    low, high = max(low, bracket[0]), min(high, bracket[1])
-                following = 0.5 * (low + high)
-            if following in (theta, low, high):
-                break
-            theta = following
-        if not math.isfinite(total):
-            # θ is so large that its last digit decides.
-            q = np.where(tilts == tilts.min(), self.p, 0.0)
-            q /= np.add.reduce(q)
-        elif below is not None and above is not None and above[0] < math.inf:
-            # Above order two weights leave zero so fast that two neighbouring numbers θ may be on both sides.
-            share = (1.0 - below[0]) / (above[0] - below[0])
-            q = (1.0 - share) * below[1] + share * above[1]
-        return theta, q
+        mixed, sharp = self.divergence.homogeneous, self.divergence.homogeneous and self.divergence.order > 2.0
+        spread = gamma * float(np.ptp(self.y))
+        entropy, end = MUCH * (self._first_size() + spread), MILD
+        before = last = (math.inf, self._first(gamma, float((self.upper / self.p).max()) if mixed else 1.0))
+        while True:
+            final = entropy <= end if sharp else entropy == 0.0
+            self.kept = KEPT if final else LOOSE
+            # Multipliers are nearly linear in the amount of entropy, in the end.
+            share = (entropy - last[0]) / (last[0] - before[0]) if before[0] < math.inf else 0.0
+            guess = last[1]._replace(
+                theta=last[1].theta + share * (last[1].theta - before[1].theta),
+                multipliers=np.maximum(
+                    last[1].multipliers + share * (last[1].multipliers - before[1].multipliers), 0.0
+                ),
+            )
+            before, last = last, (entropy, self._from(gamma, guess, entropy))
+            if final or self.passes > self.limit:
+                self.kept = KEPT
+                return last[1] if final else last[1]._replace(error=math.inf)
+            end = TRACE * (last[1].size + spread) if sharp else MILD
+            entropy = max(entropy / PACE, end) if entropy > end else 0.0
 
-    def _bracket(self, tilts: NDArray[np.float64]) -> tuple[float, float]:
-        """Slopes between which the sum of the weights passes one: at the first no ratio is above one, and at the second
-        one weight alone is one. Floors and caps may ask for more."""
-        low, high = self.slope_of_one + float(tilts.min()), float((self.slopes_alone + tilts).min())
-        width = high - low + 1.0
-        low, high = low - ROUNDING * abs(low), high + ROUNDING * abs(high)
-        if self.boxed:
-            for _ in range(ROOT_STEPS):
-                if float(np.add.reduce(self.weights(tilts, low))) <= 1.0:
-                    break
-                low, width = low - width, 2.0 * width
-            for _ in range(ROOT_STEPS):
-                if float(np.add.reduce(self.weights(tilts, high))) >= 1.0:
-                    break
-                high, width = high + width, 2.0 * width
-        return low, high
+    def _from(self, gamma: float, start: Minimiser, entropy: float) -> Minimiser:
+        self.gamma, self.entropy = gamma, entropy
+        scale = gamma / start.gamma if start.gamma > 0.0 else 1.0
+        nu, theta, size = start.multipliers * scale, start.theta * scale, start.size
+        point = self._climbed(self._evaluated(self._slopes(gamma, theta, nu), theta, nu, size), size)
+        excess = 0.0
+        if self.divergence.homogeneous:
+            point, size, excess = self._sized(point, size)
+        q = self._filled(point.q)
+        if self.divergence.homogeneous and abs(point.lack) > ROUNDING:
+            excess = math.log(self.divergence.size(q, self.p) / size)
+        point = point._replace(q=q, lack=1.0 - float(np.add.reduce(q)), rows=products(self.rows, q))
+        return Minimiser(gamma, point.theta, size, point.nu, q, max(point.error, abs(excess)))
+
+    def _first(self, gamma: float, size: float) -> Minimiser:
+        return Minimiser(0.0, 1.0 + gamma * float(self.y.min()), size, np.zeros(len(self.rows)), self.p, math.inf)
+
+    def _first_size(self) -> float:
+        """The size of the prior, moved between the bounds."""
+        return self.divergence.size(self._filled(self.p), self.p) if self.divergence.homogeneous else 1.0
+
+    def _filled(self, q: Array) -> Array:
+        """Weights between the bounds that sum to one: what they lack is spread over the room that is left."""
+        q = np.clip(q, self.lower, self.upper)
+        lack = 1.0 - float(np.add.reduce(q))
+        if abs(lack) <= ROUNDING:
+            return q
+        room = self.upper - q if lack > 0.0 else self.lower - q
+        q += min(lack / (float(np.add.reduce(room)) or lack), 1.0) * room
+        return np.clip(q, self.lower, self.upper, out=q)
+
+    @property
+    def power(self) -> float:
+        """Weights are about this root of their slopes, exponential at zero."""
+        power = 0.0 if self.entropy > 0.0 else self.divergence.order - 1.0
+        return power if self.divergence.homogeneous else min(power, 1.0)
+
+    @cached_property
+    def tilts(self) -> Array:
+        """What makes the entropy that from the prior the one from the middle of the box."""
+        share = (1.0 - float(self.lower.sum())) / (float((self.upper - self.lower).sum()) or 1.0)
+        return np.log(self.p / np.maximum(self.lower + share * (self.upper - self.lower), NEAREST))
+
+    def _slopes(self, gamma: float, theta: float, nu: Array) -> Array:
+        slopes = -gamma * self.y
+        slopes += theta
+        return slopes - combination(nu, self.rows) if nu.any() else slopes
+
+    def _clipped(self, slopes: Array, size: float) -> Array:
+        self.passes += 1
+        if self.entropy > 0.0:
+            slopes = slopes - self.entropy * self.tilts
+        q = self.divergence.ratios(slopes, size, self.entropy)
+        q = np.multiply(q, self.p, out=q)
+        return np.clip(q, self.lower, self.upper, out=q)
+
+    def _speeds(self, slopes: Array, q: Array) -> tuple[Array, NDArray[np.intp]]:
+        """Which weights are strictly between their bounds, and how fast those move with their slopes."""
+        free = np.flatnonzero((q > self.lower) & (q < self.upper))
+        slopes, q, p = slopes.take(free), q.take(free), self.p.take(free)
+        if self.entropy > 0.0:
+            slopes = slopes - self.entropy * self.tilts.take(free)
+        with np.errstate(divide="ignore", over="ignore"):
+            return np.minimum(np.abs(self.divergence.speeds(q, p, slopes, self.entropy)), FASTEST), free
+
+    # -- The sum -----------------------------------------------------------------------------------------------------
+
+    def _evaluated(self, slopes: Array, theta: float, nu: Array, size: float) -> Point:
+        q = self._clipped(slopes, size)
+        return Point(slopes, theta, nu, q, 1.0 - float(np.add.reduce(q)), products(self.rows, q))
+
+    def _levelled(self, point: Point, size: float, kept: float) -> Point:
+        """The point at which the weights sum to one, with the same multipliers."""
+        slopes, theta, q = point.slopes, point.theta, point.q
+        for repeat in range(REPEATS):
+            step, q = self._level(slopes, self._clipped(slopes, size) if repeat else q, size, kept)
+            theta += step
+            if step == 0.0:
+                break
+            slopes = slopes + step if abs(step) <= SHORT * abs(theta) else self._slopes(self.gamma, theta, point.nu)
+            far = float(np.abs(slopes).max())
+            if abs(step) <= (FAR * far if self.power <= 1.0 else ROUNDING * abs(theta)):
+                break
+        return Point(slopes, theta, point.nu, q, 1.0 - float(np.add.reduce(q)), products(self.rows, q))
+
+    def _level(self, slopes: Array, q: Array, size: float, kept: float) -> tuple[float, Array]:
+        """What to add to the slopes, and the weights then.
+
+        The step is exact where the free weights stay the same for χ² and the KL divergence; elsewhere it takes a power
+        of their sum for linear, or the sum for linear in the logarithm of the smallest slope. Where it leads out of the
+        interval that holds the root, or gains little, the interval is halved.
+        """
+        low, high, step, last = -math.inf, math.inf, 0.0, math.inf
+        below = above = None
+        scale = 1.0 + float(np.abs(slopes).max())
+        reach, farthest = REACH * scale, FARTHEST * scale
+        for _ in range(LEVEL_STEPS):
+            moved = slopes + step
+            q = q if step == 0.0 else self._clipped(moved, size)
+            total = float(np.add.reduce(q))
+            if abs(total - 1.0) <= kept:
+                return step, q
+            if total < 1.0:
+                low, below = step, (total, q)
+            else:
+                high, above = step, (total, q)
+            following = step + self._newton(moved, q, total)
+            gained, last = abs(total - 1.0) <= 0.5 * last, abs(total - 1.0)
+            if high == math.inf or low == -math.inf:
+                if not (low < following < high and abs(following - step) <= reach and gained):
+                    following = step + math.copysign(reach, 1.0 - total)
+                    reach *= 10.0
+            elif not low < following < high or not gained:
+                following = self._middle(slopes, low, high)
+            if following in (step, low, high) or abs(following) > farthest or self.passes > self.limit:
+                break
+            step = following
+        if below is None or above is None or above[0] == math.inf:
+            return step, q
+        # Two neighbouring numbers are on both sides.
+        share = (1.0 - below[0]) / (above[0] - below[0])
+        return step, (1.0 - share) * below[1] + share * above[1]
+
+    def _middle(self, slopes: Array, low: float, high: float) -> float:
+        """Halves an interval; at large orders the numbers in it at which a weight leaves zero, or the logarithm of the
+        distance from the last of them."""
+        if self.power <= 1.0:
+            return 0.5 * (low + high)
+        inside = slopes[(slopes < -low) & (slopes > -high)]
+        if inside.size:
+            return -float(np.partition(inside, inside.size // 2)[inside.size // 2])
+        last = -float(slopes.min(where=slopes >= -low, initial=math.inf))
+        if last == -math.inf:
+            return 0.5 * (low + high)
+        return last + math.sqrt(max(low - last, NEAREST) * (high - last))
+
+    def _newton(self, slopes: Array, q: Array, total: float) -> float:
+        speeds, free = self._speeds(slopes, q)
+        speed, mass = float(np.add.reduce(speeds)), float(np.add.reduce(q.take(free)))
+        needed = mass + 1.0 - total
+        if not (0.0 < speed < math.inf and 0.0 < mass < math.inf and needed > 0.0):
+            return math.nan
+        if self.power > 1.0 and total > 1.0 and float(speeds.max()) > 0.5 * speed:
+            # One weight moves, and it does not pass zero.
+            least = float(slopes[free][speeds.argmax()])
+            return least * math.expm1((1.0 - total) / (speed * least))
+        growth = math.log(needed / mass)
+        power = self.power
+        return mass / speed * (growth if power == 0.0 else math.expm1(min(power * growth, 700.0)) / power)
 
     # -- The multipliers ---------------------------------------------------------------------------------------------
 
-    def at(self, beta: float, near: Sequence[Tilt] = ()) -> Tilt:
-        """The minimiser at one β, beginning on the straight line through two others; the nearest is first."""
-        start = near[0] if near else self.first
-        found = self._from(beta, _through(near, beta) or start)
-        if found.error > DOUBTFUL and beta > 0.0:
-            # In shorter steps of β.
-            start = start if start.beta > 0.0 else self._from(1e-4 * beta, self._from(0.0, start))
-            for each in np.geomspace(start.beta, beta, SHORTER)[1:].tolist():
-                start = self._from(each, start)
-            found = min(found, start, key=lambda tilt: tilt.error)
-        return found
-
-    def _from(self, beta: float, start: Tilt) -> Tilt:
-        base = beta * self.y
-        scale = beta / start.beta if start.beta > 0.0 and beta > 0.0 else 1.0
-        nu = start.multipliers * scale
-        theta, q = self.normalised(base + combination(nu, self.rows), start.theta * scale)
-        if len(self.rows):
-            nu, theta, q = self._climb(base, nu, theta, q)
-        return Tilt(beta, theta, nu, q, self._error(nu, q))
-
-    def _climb(
-        self, base: NDArray[np.float64], nu: NDArray[np.float64], theta: float, q: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], float, NDArray[np.float64]]:
-        """Newton's method for the multipliers."""
-        best, idle, most = (math.inf, nu, theta, q), 0, self.passes + PASSES
-        for _ in range(NEWTON_STEPS):
-            slopes = products(self.rows, q)
-            error = self._error(nu, q, slopes)
-            idle = 0 if error < 0.5 * best[0] else idle + 1
-            if error < best[0]:
-                best = (error, nu, theta, q)
-            if error <= KEPT or idle > PATIENCE or self.passes > most:
+    def _climbed(self, point: Point, size: float) -> Point:
+        """The point that maximises the dual over θ and ν, at one size."""
+        if not abs(point.lack) <= LACKING:
+            point = self._levelled(point, size, self.kept)
+        best, idle = point, 0
+        for _ in range(NEWTON_STEPS if len(self.rows) else 0):
+            if best.error <= self.kept or idle > PATIENCE or self.passes > self.limit:
                 break
-            step = self._step(nu, slopes, q)
-            # Where no weight can move the model is flat, and its step too long; the search finds how far to go.
-            longest = REACH * (1.0 + abs(theta) + float(np.abs(base + combination(nu, self.rows)).max()))
-            step *= min(1.0, longest / (float(np.abs(step).max()) or 1.0))
-            if not float(np.dot(slopes, step)) > 0.0:
+            step, lead = self._step(point)
+            if not float(np.dot(point.rows, step)) + point.lack * lead > 0.0:
                 break
-            moved = self._search(base, nu, theta, step, float(np.dot(slopes, step)))
-            if moved is None:
-                break
-            nu, theta, q = moved
-        return best[1:]
+            point = self._searched(point, step, lead, size)
+            idle = 0 if point.error <= 0.5 * best.error else idle + 1
+            best = min(best, point, key=lambda each: each.error)
+        return self._levelled(best, size, ROUNDING) if abs(best.lack) > ROUNDING else best
 
-    def _search(
-        self, base: NDArray[np.float64], nu: NDArray[np.float64], theta: float, step: NDArray[np.float64], first: float
-    ) -> tuple[NDArray[np.float64], float, NDArray[np.float64]] | None:
-        """Along the segment to where the slope, ``first`` at its beginning, has fallen to half at most.
+    def _step(self, point: Point) -> tuple[Array, float]:
+        """To the maximum of the quadratic model over :math:`\\nu \\ge 0`, and how θ moves with it."""
+        from scipy.optimize import nnls
 
-        The dual is concave, so that its slope decreases along every segment: it tells, to the last digit, on which side
-        of the top a point is.
+        triangle = self._triangle(point)
+        corner, means, root = triangle[0, 0], triangle[0, 1:], triangle[1:, 1:]
+        # With the sum of the weights brought to one.
+        means, lead = (means / corner, point.lack / corner**2) if corner != 0.0 else (0.0 * means, 0.0)
+        slopes = point.rows + means * point.lack
+        nu, count = point.nu, len(self.rows)
+        ridge = RIDGE * float(np.abs(root).max()) or 1.0
+        whole = _triangular(np.vstack((root, ridge * np.eye(count))))
+        target = whole @ nu + np.linalg.solve(whole.T, slopes)
+        try:
+            kept = nnls(whole, target)[0] > 0.0
+        except RuntimeError:
+            kept = (nu > 0.0) | (slopes > 0.0)
+        # Solved once more for the step itself, which may be far smaller than the multipliers.
+        step: Array = np.where(kept, 0.0, -nu)
+        hessian = whole.T @ whole
+        if kept.any():
+            rest = slopes - hessian @ step
+            part = _triangular(whole[:, kept])
+            step[kept] = np.linalg.solve(part, np.linalg.solve(part.T, rest[kept]))
+        longest = LONGEST * (1.0 + float(np.abs(point.slopes).max()))
+        lead += float(np.dot(means, step))
+        shorter = min(1.0, longest / (max(float(np.abs(step).max()), abs(lead)) or 1.0))
+        return step * shorter, lead * shorter
+
+    def _triangle(self, point: Point) -> Array:
+        """The triangular factor of ones and rows, times the roots of the speeds.
+
+        Without its first row and column it is a root of the Hessian, which itself has half as many digits.
         """
+        speeds, free = self._speeds(point.slopes, point.q)
+        triangle = np.zeros((0, len(self.rows) + 1))
+        np.sqrt(speeds, out=speeds)
+        for i in range(0, speeds.size, PIECE):
+            part = speeds[i : i + PIECE]
+            piece = np.column_stack((part, (self.rows.take(free[i : i + PIECE], axis=1) * part).T))
+            # The largest first: digits of the others are lost else.
+            triangle = _triangular(np.vstack((triangle, piece[np.argsort(-part)] if self.power > 1.0 else piece)))
+        return np.pad(triangle, ((0, len(self.rows) + 1 - len(triangle)), (0, 0)))
+
+    def _searched(self, point: Point, step: Array, lead: float, size: float) -> Point:
+        """Along the segment to where the slope has fallen to half at most; as the dual is concave it decreases."""
         falling = step < 0.0
-        furthest = float((nu[falling] / -step[falling]).min()) if falling.any() else math.inf
-        low, high, share, at_low, at_high = 0.0, math.inf, 1.0, first, -math.inf
-        moved = None
-        for _ in range(HALVINGS):
-            ahead = np.maximum(nu + share * step, 0.0)
-            if np.array_equal(ahead, nu):
-                break
-            theta, q = self.normalised(base + combination(ahead, self.rows), theta)
-            slope = float(np.dot(products(self.rows, q), step))
-            moved = ahead, theta, q
-            if abs(slope) <= 0.5 * first or (slope > 0.0 and share >= furthest):
+        furthest = float((point.nu[falling] / -step[falling]).min()) if falling.any() else math.inf
+        tilts = combination(step, self.rows)
+        first, ahead, nested = float(np.dot(point.rows, step)) + point.lack * lead, lead, False
+        low, high, share, at_low, at_high = 0.0, math.inf, min(1.0, furthest), first, -math.inf
+        moved = point
+        for _ in range(SEARCH_STEPS):
+            nu = np.maximum(point.nu + share * step, 0.0)
+            if share == furthest:
+                nu[falling & (point.nu + share * step <= 1e-15 * point.nu)] = 0.0
+            slopes = point.slopes - share * tilts
+            slopes += share * ahead
+            moved = self._evaluated(slopes, point.theta + share * ahead, nu, size)
+            if nested or not abs(moved.lack) <= LACKING:
+                nested, moved = True, self._levelled(moved, size, max(ROUNDING, 1e-3 * point.error))
+                ahead = (moved.theta - point.theta) / share
+            slope = float(np.dot(moved.rows, step)) + (0.0 if nested else moved.lack * lead)
+            if abs(slope) <= 0.5 * first or (slope > 0.0 and share >= furthest) or self.passes > self.limit:
                 break
             if slope > 0.0:
                 low, at_low = share, slope
@@ -229,37 +390,37 @@ class Tilting:
             share = min(4.0 * share, furthest) if high == math.inf else low + (high - low) * between
         return moved
 
-    def _step(
-        self, nu: NDArray[np.float64], slopes: NDArray[np.float64], q: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """To the maximum of the quadratic model over :math:`\\nu \\ge 0`."""
-        from scipy.optimize import nnls
+    # -- The size ----------------------------------------------------------------------------------------------------
 
-        w = self.freedom(q)
-        total = float(np.add.reduce(w))
-        centred = self.rows - (products(self.rows, w) / total)[:, None] if total > 0.0 else self.rows
-        hessian = gram(centred, w)
-        hessian += (RIDGE * float(hessian.diagonal().max()) + 1e-30) * np.eye(nu.size)
-        factor = np.linalg.cholesky(hessian)
-        target = np.linalg.solve(factor, hessian @ nu + slopes)
-        step: NDArray[np.float64] = nnls(factor.T, target)[0] - nu
-        return step
+    def _sized(self, point: Point, size: float) -> tuple[Point, float, float]:
+        """The point whose size is the one that its weights were computed with."""
+        # Sizes are at least one, and at most the largest ratio.
+        low, high, before = -KEPT, math.log(float((self.upper / self.p).max())) + KEPT, None
+        at, excess, stretch = math.log(size), math.inf, STRETCH
+        for _ in range(SIZE_STEPS):
+            if not point.q.any():
+                break
+            # Less than the way to the root: the size of the weights increases with that of the formula.
+            safe = math.log(self.divergence.size(point.q, self.p))
+            excess = safe - at
+            if abs(excess) <= (KEPT if self.kept == KEPT else ROUGH) or self.passes > self.limit:
+                break
+            low, high = (max(safe, low), high) if excess > 0.0 else (low, min(safe, high))
+            following, furthest = safe, at + stretch * excess
+            if before is not None:
+                following = at + excess * (before[0] - at) / (excess - before[1]) if before[1] != excess else furthest
+                following = min(max(following, min(safe, furthest)), max(safe, furthest))
+                stretch *= 2.0 if following == furthest else 1.0
+                if not low <= following <= high:
+                    following = 0.5 * (low + high) if low < high else safe
+            if following == at:
+                break
+            before, at, size = (at, excess), following, math.exp(following)
+            point = self._climbed(self._evaluated(point.slopes, point.theta, point.nu, size), size)
+        return point, size, excess
 
-    def _error(
-        self, nu: NDArray[np.float64], q: NDArray[np.float64], slopes: NDArray[np.float64] | None = None
-    ) -> float:
-        if not len(self.rows):
-            return abs(float(np.add.reduce(q)) - 1.0)
-        broken = products(self.rows, q) if slopes is None else slopes
-        return float(np.where(nu > 0.0, np.abs(broken), np.maximum(broken, 0.0)).max())
 
-
-def _through(near: Sequence[Tilt], beta: float) -> Tilt | None:
-    """What the multipliers are if they are linear in β, as for χ² while the same weights are free."""
-    for other in near[1:]:
-        share = (beta - near[0].beta) / (other.beta - near[0].beta) if other.beta != near[0].beta else math.inf
-        if abs(share) <= FAR:
-            theta = (1.0 - share) * near[0].theta + share * other.theta
-            nu = np.maximum((1.0 - share) * near[0].multipliers + share * other.multipliers, 0.0)
-            return Tilt(beta, theta, nu, near[0].posterior, math.inf)
-    return None
+def _triangular(matrix: Array) -> Array:
+    """The triangular factor ``R`` with :math:`R^T R = M^T M`."""
+    factor: Array = np.asarray(np.linalg.qr(matrix, mode="r"))
+    return factor

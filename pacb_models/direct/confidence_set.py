@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..numerics.common_risk import Root, Total, common_risk
+from ..numerics.common_risk import Root, Total, common_root
 from ..numerics.inner import dot
-from ..numerics.support_function import Look, support_function
+from ..numerics.support_function import Look, largest_average
 from .penalties import Penalty
 
 #: From this many classifiers on, a histogram of their risks finds the root's neighbourhood.
@@ -83,7 +83,7 @@ class ConfidenceSet:
             return Root(self.least, self.least, 0)
         if end == ALMOST_ONE == self.highest and self.total(end).value < 0.0:
             return Root(ALMOST_ONE, 1.0, 1)
-        found = common_risk(some.total, self.least, end, 0.0)
+        found = common_root(some.total, self.least, end, 0.0)
         high = min(found.high, 1.0) if self.penalty.distance.below_one else found.high
         return Root(max(found.low, self.least), high, found.evaluations)
 
@@ -124,7 +124,7 @@ class ConfidenceSet:
             return WorstCase(float((q * risks).sum()) * (1.0 + 4.0 * _EPSILON), risks.copy())
         some = self if inside.all() else self._of(inside)
         spent = float(self.prior[~inside].sum()) * math.exp(self.penalty.at_rest - self.log_radius)
-        bound, found = support_function(some, weights[inside], spent, *some._start(start))
+        bound, found = largest_average(some, weights[inside], spent, *some._start(start))
         worst = risks.copy()
         worst[inside] = found
         if some is not self:

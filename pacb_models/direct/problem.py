@@ -54,6 +54,7 @@ class DirectProblem(Problem):
     form = "the direct bound of "
 
     constrainable = False
+    vote_factor = 2.0
 
     @cached_property
     def penalty(self) -> Penalty:
@@ -95,6 +96,18 @@ class DirectProblem(Problem):
         """The minimum of the bound, enclosed."""
         return self.confidence_set.common_risk
 
+    def common_risk_is_possible(self, risk: float) -> bool:
+        """Whether all true risks can surely be that large at once, so that no posterior's bound is below it.
+
+        Classifiers of a larger empirical risk may have that one.
+        """
+        if risk <= self.confidence_set.least:
+            return True
+        if not risk <= self.confidence_set.highest:
+            return False
+        total = self.confidence_set.total(risk)
+        return total.value + total.error < 0.0
+
     def weights_at(self, true_risk: float) -> NDArray[np.float64]:
         r"""The posterior :math:`q_i \propto p_i\, \partial G(\hat l_i, t)/\partial t`, optimal where ``t`` is the
         minimum."""
@@ -127,9 +140,7 @@ class DirectProblem(Problem):
         wanted = self.weights_at(mean)
         residual = relative(dot(np.maximum(q, wanted), np.abs(risks - mean)), bound)
         divergence = self.divergence_function
-        return Judgement(
-            bound, residual, self.empirical_risk(q), divergence.value_of_size(divergence.size(q, self.prior))
-        )
+        return Judgement(bound, residual, self.empirical_risk(q), divergence.value(divergence.size(q, self.prior)))
 
     def cvxpy_problem(self) -> cvxpy.Problem:
         """The minimisation as a CVXPY problem whose multipliers are the posterior; always convex.

@@ -3,7 +3,7 @@ r"""The binary kl distance :math:`\phi = kl(\hat l, l)`; ``r`` is the upper root
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _LARGEST_RATE = 700.0
 
 
+@final
 class BinaryKL(Distance):
     r""":math:`\phi = kl(\hat l, l)`.
 

@@ -6,20 +6,20 @@ inversion
 
 .. math:: r(L, b) = \sup\{r \ge L : \phi(L, r) \le b\}.
 
-How the budget depends on the posterior is the divergence's business. A new distance is one subclass with
-``derivatives`` and ``log_constant``. Everything else is optional, and a solver that needs it says so by its name:
-``forward`` for direct bounds, ``express`` for algebraic models.
+How the budget depends on the posterior is the divergence's business. Ours are final; a new distance is a subclass of
+:class:`Distance` with ``derivatives`` and ``log_constant``. Everything else is optional, and a solver that needs it
+says so by its name: ``forward`` for direct bounds, ``express`` for algebraic models.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..numerics.elementwise import Numbers
 from ..numerics.rounding import Constant, ceil_exp
+from ..per_object import per_object
 
 if TYPE_CHECKING:
     from ..models.algebra import Algebra
@@ -45,10 +45,6 @@ class Forward(NamedTuple):
     bend: np.ndarray
 
 
-#: What says in other terms what ``derivatives`` says.
-_REPEATED = ("invert", "reaches", "slopes", "rate", "balance")
-
-
 class Distance:
     """A distance between an empirical and a true risk, jointly convex in both."""
 
@@ -60,13 +56,8 @@ class Distance:
     below_one: bool = False
     #: True when ``r`` is a linear function of ``L`` and ``b``, so that bounds with a convex budget are convex.
     affine: bool = False
-
-    def __init_subclass__(cls) -> None:
-        """A class with another inverse does not inherit what repeats it in other terms."""
-        own = vars(cls)
-        repeated = _REPEATED if "derivatives" in own else ("reaches",) if "invert" in own else ()
-        for name in set(repeated) - own.keys():
-            setattr(cls, name, getattr(Distance, name))
+    #: True when it has exponential moments only, so that the divergence must be that of Kullback and Leibler.
+    exponential_only: bool = False
 
     # -- The inverse -------------------------------------------------------------------------------------------------
 
@@ -103,6 +94,10 @@ class Distance:
         """
         r = self.derivatives(L, budget)
         return rate * r.b - r.L
+
+    def parameters(self, L: float, budget: float) -> dict[str, float]:
+        """The parameters by which authors know the theorem, at a posterior: a part of the solution's details."""
+        return {}
 
     # -- What direct bounds and models need --------------------------------------------------------------------------
 
@@ -160,7 +155,7 @@ class Distance:
         return f"{type(self).__name__}()"
 
 
-@lru_cache(maxsize=2**16)
+@per_object
 def _moment(distance: Distance, m: int, power: float | None, constant: str) -> Constant:
     return distance.moment(m, power, constant)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..models.direct_bounds import ExcessAlgebra
 
 
+@final
 class Linear(Distance):
     r""":math:`\phi = l - \hat l`.
 

@@ -2,11 +2,14 @@ r"""Pinsker's distance :math:`\phi = 2 (l - \hat l)^2`, the quadratic minorant o
 
 from __future__ import annotations
 
+from typing import final
+
 from ..numerics.rounding import Constant, ceil_log, ceil_sqrt
-from .squared import Squared
+from .squared import Quadratic
 
 
-class Pinsker(Squared):
+@final
+class Pinsker(Quadratic):
     r""":math:`r = L + \sqrt{b/2}`; the companion paper's constant is :math:`2\sqrt m`."""
 
     name = "pinsker"

@@ -7,7 +7,7 @@ the binary kl.
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -32,6 +32,7 @@ COEFFICIENTS = (1.0, 2.0 / 9.0, 16.0 / 135.0)
 _SECOND, _THIRD = COEFFICIENTS[1:]
 
 
+@final
 class SixthDegree(Distance):
     r""":math:`r = L + \sqrt y` with ``y`` the only real root of :math:`y + \tfrac29 y^2 + \tfrac{16}{135} y^3 = b`."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -21,16 +21,14 @@ if TYPE_CHECKING:
     from ..models.direct_bounds import ExcessAlgebra
 
 
-class Squared(Distance):
-    r""":math:`\phi = s\,(l - \hat l)^2` with the scale :math:`s = 1`.
+class Quadratic(Distance):
+    r""":math:`\phi = s\,(l - \hat l)^2` with a scale :math:`s`.
 
-    A subclass with another ``scale`` has its own moments: those of the ``p``-th power are :math:`s^p` times the
-    deviation's of the power ``2p``; exponential ones are largest at :math:`l = 1/2` for :math:`s \le 2`, which is
-    proved in :mod:`pacb_models.numerics.exponential_means`.
+    Moments of the ``p``-th power are :math:`s^p` times the deviation's of the power ``2p``; exponential ones are
+    largest at :math:`l = 1/2` for :math:`s \le 2`, which is proved in :mod:`pacb_models.numerics.exponential_means`.
     """
 
-    name = "squared"
-    scale = 1.0
+    scale: float
 
     def derivatives(self, L: Numbers, budget: Numbers) -> Inverse:
         if not isinstance(budget, np.ndarray) and budget <= 0.0:
@@ -89,3 +87,11 @@ class Squared(Distance):
         if constant == "one-sided":
             return ceil_exp(log_exponential_mean_above(self.polynomial(m), m * (1.0 - l)))
         return ceil_exp(log_exponential_mean(self.polynomial(m), l - 0.5))
+
+
+@final
+class Squared(Quadratic):
+    r""":math:`r = L + \sqrt b`."""
+
+    name = "squared"
+    scale = 1.0

@@ -1,12 +1,20 @@
 """Divergences between posterior and prior: one file each, with all that is known of it."""
 
+from collections.abc import Callable
+from functools import lru_cache
+
 from .chi_squared import ChiSquared
 from .divergence import Budget, Divergence
 from .kullback_leibler import KullbackLeibler
 from .renyi import Renyi
 
+_CHI_SQUARED, _KULLBACK_LEIBLER = ChiSquared(), KullbackLeibler()
 #: The divergences known by name; a function of the Rényi order, which counts for "renyi" only.
-BY_NAME = {"chi2": lambda order: ChiSquared(), "renyi": Renyi, "kl": lambda order: KullbackLeibler()}
+BY_NAME: dict[str, Callable[[float], Divergence]] = {
+    "chi2": lambda order: _CHI_SQUARED,
+    "renyi": lru_cache(Renyi),
+    "kl": lambda order: _KULLBACK_LEIBLER,
+}
 NAMES = tuple(BY_NAME)
 
 

@@ -1,26 +1,29 @@
 r"""What every divergence offers.
 
-Every bound of the package depends on the posterior through its empirical risk :math:`L = \sum_i q_i l_i` and one
-separable sum :math:`D = \sum_i p_i f(q_i/p_i)`, ``f`` convex, here called the *statistic*. The divergence turns it into
-the budget of the distance.
+Every bound of the package depends on the posterior through its empirical risk :math:`L = \sum_i q_i l_i` and the *size*
+``T`` of its divergence from the prior, a convex function of the posterior. The divergence turns the size into the
+budget of the distance, a concave increasing function. For χ² and Rényi orders the size is a norm of the ratios
+:math:`q_i/p_i`, for others a sum :math:`\sum_i p_i f(q_i/p_i)`, ``f`` convex.
 
-**The frontier.** Posteriors that minimise ``D`` for their own ``L`` form a path with one parameter, from the prior to
-all weight on the smallest risk. At each of its points the frontier of all :math:`(L, D)` has a supporting line
-:math:`D + \beta L \ge d`, and the path's point is where it touches: the minimiser of :math:`D + \beta L` has
-:math:`f'(q_i/p_i) = \theta - \beta l_i`. A divergence with the method ``slope_inverse``, the inverse of ``f'``, has
-supporting lines (:class:`.frontiers.Frontier`), and with them the certified global solver; ours have closed forms.
+**The frontier.** Posteriors that minimise ``T`` for their own ``L`` form a path with one parameter, from the prior to
+all weight on the smallest risk. At each of its points the frontier of all :math:`(L, T)` has a supporting line
+:math:`T + \gamma L \ge h`, and the path's point is where it touches. A divergence with the method ``slope_inverse``,
+the inverse of ``f'``, has supporting lines (:class:`.frontiers.Frontier`), and with them the certified global solver;
+ours have closed forms.
 
-**Size.** Lines are drawn in coordinates in which the budget is concave and numbers stay in range: ``size``, which is
-the statistic unless a divergence says otherwise (Rényi orders: its root).
+**Duality.** Proofs (:mod:`pacb_models.proofs`) rest on one inequality, :math:`T(q) \ge g \cdot q` less the conjugate of
+``T`` at any prices ``g``: ``conjugate`` and ``supporting`` are that inequality.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..numerics.elementwise import Numbers
+from ..numerics.inner import dot
 
 if TYPE_CHECKING:
     from ..models.algebra import Algebra
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Budget(NamedTuple):
-    """The budget as a function of the statistic, with two derivatives; numbers or arrays."""
+    """The budget as a function of the size, with two derivatives; numbers or arrays."""
 
     value: Numbers
     slope: Numbers
@@ -46,26 +49,32 @@ class Divergence:
     order: float
     #: Which moment of the distance the bound needs: "chi2", "renyi" (of the order) or "kl".
     moments: str
-    #: True when the gradient of the statistic is minus infinity at weight zero, so that optima have full support.
+    #: True when the gradient of the size is minus infinity at weight zero, so that optima have full support.
     steep: bool = False
+    #: True when the size is homogeneous, a norm of the ratios: its gradient then depends on the size.
+    homogeneous: bool = False
 
-    # -- The statistic -----------------------------------------------------------------------------------------------
+    # -- The size ----------------------------------------------------------------------------------------------------
+
+    def size(self, q: np.ndarray, p: np.ndarray) -> float:
+        """The size ``T``, convex in the weights."""
+        raise NotImplementedError
+
+    def gradient(self, q: np.ndarray, p: np.ndarray, size: float) -> np.ndarray:
+        """Derivatives of the size with respect to the weights; ``size`` is the size of ``q``."""
+        raise NotImplementedError
+
+    def curvature(self, q: np.ndarray, p: np.ndarray, size: float) -> tuple[np.ndarray, float]:
+        """The Hessian of the size: its diagonal, and the multiple of the gradient's square that is added to it."""
+        raise NotImplementedError
+
+    def value(self, size: float) -> float:
+        """The divergence itself, for display: zero when posterior and prior agree."""
+        raise NotImplementedError
 
     def statistic(self, q: np.ndarray, p: np.ndarray) -> float:
-        """The separable sum ``D``."""
-        raise NotImplementedError
-
-    def gradient(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """Derivatives of ``D`` with respect to the weights."""
-        raise NotImplementedError
-
-    def curvature(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """The diagonal of the Hessian of ``D`` (its other entries are zero)."""
-        raise NotImplementedError
-
-    def value(self, statistic: float) -> float:
-        """The divergence itself: zero when posterior and prior agree."""
-        raise NotImplementedError
+        """What the paper's equations are written in: the sum :math:`\\sum_i p_i f(q_i/p_i)`."""
+        return self.size(q, p)
 
     # -- The budget --------------------------------------------------------------------------------------------------
 
@@ -73,44 +82,71 @@ class Divergence:
         """What the budget needs of the moment constant and the confidence, computed once per problem."""
         raise NotImplementedError
 
-    def budget(self, statistic: Numbers, coefficient: Numbers, exponent: Numbers) -> Budget:
-        """The budget for the distance."""
+    def budget(self, size: Numbers, coefficient: Numbers, exponent: Numbers) -> Budget:
+        """The budget for the distance: concave and increasing in the size."""
         raise NotImplementedError
 
-    # -- The same in terms of the size -------------------------------------------------------------------------------
+    def pairs(self, size: Numbers) -> Budget:
+        """The size of the pairs of classifiers, of the posterior q⊗q from the prior p⊗p, as a function of the size of
+        q from p, with two derivatives: increasing and convex."""
+        raise NotImplementedError
 
-    def size(self, q: np.ndarray, p: np.ndarray) -> float:
-        """The statistic, or a function of it that stays in the range of floating point."""
-        return self.statistic(q, p)
-
-    def sizes(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """The sizes of many posteriors, one in each row."""
-        return np.array([self.size(*pair) for pair in zip(q, np.broadcast_to(p, q.shape), strict=True)])
-
-    def size_gradient(self, q: np.ndarray, p: np.ndarray, size: float) -> np.ndarray:
-        """Derivatives of the size with respect to the weights."""
-        return self.gradient(q, p)
-
-    def size_curvature(self, q: np.ndarray, p: np.ndarray, size: float) -> tuple[np.ndarray, float]:
-        """The Hessian of the size: its diagonal, and the multiple of the gradient's square that is added to it."""
-        return self.curvature(q, p), 0.0
-
-    def size_budget(self, size: Numbers, coefficient: Numbers, exponent: Numbers) -> Budget:
-        """The budget as a function of the size; it must be concave."""
-        return self.budget(size, coefficient, exponent)
-
-    def value_of_size(self, size: float) -> float:
-        """The divergence itself."""
-        return self.value(size)
-
-    def values(self, sizes: np.ndarray) -> np.ndarray:
-        """The divergences of many sizes."""
-        return np.array([self.value_of_size(size) for size in sizes.tolist()])
-
-    # -- Optional ----------------------------------------------------------------------------------------------------
+    # -- Duality -----------------------------------------------------------------------------------------------------
 
     def slope_inverse(self, slope: np.ndarray) -> np.ndarray:
         """The ratio :math:`q/p \\ge 0` at which :math:`f'` has a slope; zero where no ratio has so small a one."""
+        raise NotImplementedError
+
+    def ratios(self, prices: np.ndarray, size: Numbers, entropy: float = 0.0) -> np.ndarray:
+        """The ratios :math:`q/p` at which the gradient of the size has given values, where the size is ``size``;
+        ``entropy`` times :math:`\\ln(q/p)` is added to the gradient."""
+        if entropy == 0.0:
+            return self.slope_inverse(prices)
+        low, high = np.full(prices.shape, -745.0), np.full(prices.shape, 709.0)
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            with np.errstate(over="ignore"):
+                above = self.prices(np.exp(middle), size) + entropy * middle > prices
+            low, high = np.where(above, low, middle), np.where(above, middle, high)
+        return np.exp(low)
+
+    def prices(self, ratios: np.ndarray, size: Numbers) -> np.ndarray:
+        """The gradient of the size at given ratios :math:`q/p`, where the size is ``size``."""
+        flat = np.ravel(ratios)
+        return self.gradient(flat, np.ones(flat.size), 1.0).reshape(np.shape(ratios))
+
+    def speeds(self, q: np.ndarray, p: np.ndarray, prices: np.ndarray, entropy: float = 0.0) -> np.ndarray:
+        """How fast the weights of :meth:`ratios` move with their prices, at positive weights."""
+        return 1.0 / (self.curvature(q, p, 1.0)[0] + entropy / q)
+
+    @cached_property
+    def flattest(self) -> float:
+        """The gradient of the size at weight zero."""
+        return -np.inf if self.steep else float(self.prices(np.zeros(1), 1.0)[0])
+
+    def conjugate(self, prices: np.ndarray, p: np.ndarray) -> np.ndarray:
+        r"""What :meth:`supporting` needs of the conjugate, a sum over classifiers, for each row of prices.
+
+        Here :math:`\sum_i p_i f^*(g_i)` with :math:`f^*(g) = g x - f(x)` at :math:`f'(x) = g`, rounded up.
+        """
+        totals = []
+        for g in prices:
+            ratios = self.slope_inverse(g)
+            used = ratios > 0.0
+            gain, size = dot((p * ratios)[used], g[used]), self.size(p * ratios, p)
+            totals.append(gain - size + 1e-13 * (abs(gain) + abs(size)))
+        return np.array(totals)
+
+    def supporting(self, total: Numbers, gamma: Numbers, level: Numbers) -> tuple[Numbers, Numbers]:
+        r"""Slope and height of the line :math:`T + \gamma' x \ge h`, when :math:`g \cdot q + \gamma x` is at least a
+        level for all posteriors and ``total`` is the conjugate of ``g``."""
+        return gamma, level - total
+
+    # -- Optional ----------------------------------------------------------------------------------------------------
+
+    def potentials(self, prices: np.ndarray) -> np.ndarray:
+        """The terms, over their prior weights, that the conjugate is the sum of; none is negative. Limits on the
+        support need them one by one."""
         raise NotImplementedError
 
     def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
@@ -121,18 +157,6 @@ class Divergence:
         from .frontiers import SeparableFrontier
 
         return SeparableFrontier(self, risks, prior)
-
-    def summed_frontier(self, risks: np.ndarray, prior: np.ndarray) -> Frontier:
-        """The frontier whose lines are sums over the classifiers, with ``potential``: for limits on the support."""
-        return self.frontier(risks, prior, False)
-
-    def row_frontiers(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Any:
-        """The frontiers of many sets of classifiers, a row each, whose lines are found together."""
-        raise NotImplementedError
-
-    def sorted_frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
-        """The same for many lines one after the other: the risks are sorted where that makes every line cheap."""
-        return self.frontier(risks, prior, uniform)
 
     def supports(self, risks: np.ndarray, prior: np.ndarray) -> OrderedSupports:
         """Sums over the sets of the smallest risks, for a divergence whose optimal posteriors have closed forms on

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 FAR, NOTHING = 700.0, 1e-300
 
 
+@final
 class KullbackLeibler(Divergence):
     r""":math:`D = \sum_i q_i \ln(q_i/p_i)`."""
 
@@ -33,33 +34,55 @@ class KullbackLeibler(Divergence):
     order = 1.0
     steep = True
 
-    def statistic(self, q: np.ndarray, p: np.ndarray) -> float:
+    def size(self, q: np.ndarray, p: np.ndarray) -> float:
         return dot(q, _log_ratios(q, p))
 
-    def gradient(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
+    def gradient(self, q: np.ndarray, p: np.ndarray, size: float) -> np.ndarray:
         return _log_ratios(q, p) + 1.0
 
-    def curvature(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
+    def curvature(self, q: np.ndarray, p: np.ndarray, size: float) -> tuple[np.ndarray, float]:
         with np.errstate(divide="ignore", over="ignore"):
-            return 1.0 / q
+            return 1.0 / q, 0.0
 
-    def value(self, statistic: float) -> float:
-        return max(statistic, 0.0)
+    def value(self, size: float) -> float:
+        return max(size, 0.0)
 
     def coefficient(self, constant: float, log_constant: float, delta: float) -> float:
         # A true constant is at least one; the companion's for φ_CH is not at m = 1, and a budget must not be negative.
         return max(log_constant - math.log(delta), 0.0)
 
-    def budget(self, statistic: Numbers, coefficient: Numbers, exponent: Numbers) -> Budget:
-        return Budget((statistic + coefficient) / exponent, 1.0 / exponent, 0.0)
+    def budget(self, size: Numbers, coefficient: Numbers, exponent: Numbers) -> Budget:
+        return Budget((size + coefficient) / exponent, 1.0 / exponent, 0.0)
 
-    def slope_inverse(self, slope: np.ndarray) -> np.ndarray:
+    def pairs(self, size: Numbers) -> Budget:
+        """It adds up over independent draws."""
+        return Budget(2.0 * size, 2.0, 0.0)
+
+    # Prices may have any constant added to them: weights sum to one. Here it is left out.
+
+    def ratios(self, prices: np.ndarray, size: Numbers, entropy: float = 0.0) -> np.ndarray:
         with np.errstate(over="ignore"):
-            return np.exp(slope - 1.0)
+            return np.exp(prices / (1.0 + entropy) if entropy > 0.0 else prices)
+
+    def prices(self, ratios: np.ndarray, size: Numbers) -> np.ndarray:
+        with np.errstate(divide="ignore"):
+            return np.log(ratios)
+
+    def speeds(self, q: np.ndarray, p: np.ndarray, prices: np.ndarray, entropy: float = 0.0) -> np.ndarray:
+        return q / (1.0 + entropy) if entropy > 0.0 else q
+
+    def potentials(self, prices: np.ndarray) -> np.ndarray:
+        return np.exp(prices)
+
+    def conjugate(self, prices: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """The sum in :math:`T(q) \\ge g \\cdot q - \\ln \\sum_i p_i e^{g_i}` (Donsker and Varadhan)."""
+        return np.asarray(np.add.reduce(p * np.exp(prices), axis=-1))
+
+    def supporting(self, total: Numbers, gamma: Numbers, level: Numbers) -> tuple[Numbers, Numbers]:
+        return gamma, level - np.log(total)
 
     def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
-        ours = type(self).statistic is KullbackLeibler.statistic
-        return GibbsFrontier(risks, prior) if ours else super().frontier(risks, prior, uniform)
+        return GibbsFrontier(risks, prior)
 
     def express(self, algebra: Algebra, ratios: Any) -> Any:
         D = algebra.lift("KL", algebra.mean_entropy(ratios))
@@ -80,13 +103,15 @@ def _log_ratios(q: np.ndarray, p: np.ndarray) -> np.ndarray:
 class GibbsFrontier(Frontier):
     r"""Gibbs posteriors :math:`q_i \propto p_i e^{-\beta l_i}`; the strength is β.
 
-    With :math:`Z = \sum_i p_i e^{-\beta y_i}` the line is :math:`D + \beta x \ge -\ln Z` (Donsker and Varadhan).
+    With :math:`Z = \sum_i p_i e^{-\beta y_i}` the line is :math:`T + \beta x \ge -\ln Z` (Donsker and Varadhan).
     """
 
     finite = False
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        return (dot(self.p, self.y), 0.0), (0.0, max(-math.log(dot(self.p, self.at_least())), 0.0))
+        mass = min(float(np.add.reduce(self.p)), 1.0)
+        last = max(-math.log(dot(self.p, self.at_least())), 0.0)
+        return (dot(self.p, self.y) / mass, -math.log(mass)), (0.0, last)
 
     @property
     def last(self) -> float:
@@ -123,12 +148,9 @@ class GibbsFrontier(Frontier):
         x, height = R / Z, -lib.log(Z)
         return Lines(x, lib.maximum(height - beta * x, 0.0), beta, height)
 
+    def rows(self, z: np.ndarray) -> np.ndarray:
+        beta = np.exp(np.minimum(z, LARGEST))
+        return np.column_stack((beta, np.zeros(z.size), np.ones(z.size)))
+
     def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
         return np.exp(-strength * y)
-
-    def potential(self, strength: float, y: np.ndarray) -> np.ndarray:
-        return self.density(strength, y)
-
-    def lowered(self, line: Lines, factor: float) -> Lines:
-        height = line.height - math.log(factor)
-        return Lines(line.x, height - line.slope * line.x, line.slope, height)

@@ -1,65 +1,64 @@
-r"""Rényi order :math:`\alpha > 1`: :math:`D = \sum_i p_i (q_i/p_i)^\alpha`, budget :math:`b = D^{1/\alpha}
-(I/\delta)^{1 - 1/\alpha}` (Bégin et al., 2016)."""
+r"""Rényi order :math:`\alpha > 1`: the size is :math:`T = (\sum_i p_i (q_i/p_i)^\alpha)^{1/\alpha}`, the budget
+:math:`b = T\,(I/\delta)^{1 - 1/\alpha}` (Bégin et al., 2016)."""
 
 from __future__ import annotations
 
 import math
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from ..numerics.elementwise import Numbers
 from ..numerics.inner import dot
 from .divergence import Budget, Divergence
-from .frontiers import BLOCK, LARGEST, NO_CORNERS, Frontier, Lines
+from .frontiers import LARGEST, Frontier, Lines
 
 if TYPE_CHECKING:
     from ..models.algebra import Algebra
     from ..models.convex import Cone
 
 
-#: Sets of more different risks have so many corners that the first points are close enough.
-MOST_CORNERS, FEW_CORNERS = 100, 16
-#: Where points are looked at around a corner: where the weight begins to rise, and soon after.
-AROUND_CORNERS = np.array([-0.03, -0.003, -1e-4, 0.0])
+class PowerDivergence(Divergence):
+    r"""What every order has: :math:`T = (\sum_i p_i (q_i/p_i)^\alpha)^{1/\alpha}`, a norm of the ratios.
 
-
-@dataclass(frozen=True, repr=False)
-class Renyi(Divergence):
-    r"""Order :math:`\alpha`: :math:`D = \sum_i p_i (q_i/p_i)^\alpha`.
-
-    Its ``value`` is :math:`D - 1`, which is χ² at order two and a monotone function of the Rényi divergence
-    :math:`\ln(D)/(\alpha - 1)` at any order. Its size is the root :math:`T = D^{1/\alpha}`, a norm of the ratios: the
-    budget is linear in it, and it does not overflow at large orders. A subclass with a budget of its own has the
-    statistic as size.
+    The budget is linear in it, and it does not overflow at large orders. The ``value`` is :math:`T^\alpha - 1`, which
+    is χ² at order two and a monotone function of the Rényi divergence at any order. With the conjugate exponent
+    :math:`\alpha' = \alpha/(\alpha-1)` Hölder's inequality is :math:`g \cdot q \le T(q)\,(\sum_i p_i
+    (g_i)_+^{\alpha'})^{1/\alpha'}`.
     """
 
-    order: float
+    homogeneous = True
 
-    name = "renyi"
-    moments = "renyi"
-    #: True when statistic and budget are ours: the budget is linear in the root of the statistic.
-    rooted = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "order", float(self.order))
+    @property
+    def conjugate_order(self) -> float:
+        """The exponent :math:`\\alpha'`."""
+        return self.order / (self.order - 1.0)
 
     def statistic(self, q: np.ndarray, p: np.ndarray) -> float:
+        r"""The sum :math:`\sum_i p_i (q_i/p_i)^\alpha`."""
         with np.errstate(over="ignore"):
             return dot(q, (q / p) ** (self.order - 1.0))
 
-    def gradient(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
-        with np.errstate(over="ignore"):
-            return self.order * held_ratios(q, p, self.order) ** (self.order - 1.0)
+    def size(self, q: np.ndarray, p: np.ndarray) -> float:
+        statistic = self.statistic(q, p)
+        if 1e-300 < statistic < 1e300:
+            return math.sqrt(statistic) if self.order == 2.0 else statistic ** (1.0 / self.order)
+        ratios = q / p
+        largest = float(ratios.max())
+        return largest * dot(p, (ratios / largest) ** self.order) ** (1.0 / self.order)
 
-    def curvature(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
-        with np.errstate(divide="ignore", over="ignore"):
-            return self.order * (self.order - 1.0) * (q / p) ** (self.order - 2.0) / p
+    def gradient(self, q: np.ndarray, p: np.ndarray, size: float) -> np.ndarray:
+        return (held_ratios(q, p, self.order) / size) ** (self.order - 1.0)
 
-    def value(self, statistic: float) -> float:
-        return max(statistic - 1.0, 0.0)
+    def curvature(self, q: np.ndarray, p: np.ndarray, size: float) -> tuple[np.ndarray, float]:
+        bend = (self.order - 1.0) / size
+        with np.errstate(divide="ignore"):
+            return bend * (q / p / size) ** (self.order - 2.0) / p, -bend
+
+    def value(self, size: float) -> float:
+        return max(math.expm1(min(self.order * math.log(size), 709.0)), 0.0)
 
     def coefficient(self, constant: float, log_constant: float, delta: float) -> float:
         conjugate = 1.0 - 1.0 / self.order
@@ -67,63 +66,51 @@ class Renyi(Divergence):
             return (constant / delta) ** conjugate
         return math.exp((log_constant - math.log(delta)) * conjugate)
 
-    def budget(self, statistic: Numbers, coefficient: Numbers, exponent: Numbers) -> Budget:
-        value = coefficient * statistic ** (1.0 / self.order)
-        slope = value / (self.order * statistic)
-        return Budget(value, slope, (1.0 / self.order - 1.0) * slope / statistic)
+    def budget(self, size: Numbers, coefficient: Numbers, exponent: Numbers) -> Budget:
+        return Budget(coefficient * size, coefficient, 0.0)
 
-    def __init_subclass__(cls) -> None:
-        cls.rooted = cls.budget is Renyi.budget and cls.statistic is Renyi.statistic
+    def pairs(self, size: Numbers) -> Budget:
+        """The norm of a product is the product of the norms."""
+        return Budget(size * size, 2.0 * size, 2.0)
 
-    def size(self, q: np.ndarray, p: np.ndarray) -> float:
-        statistic = self.statistic(q, p)
-        if not self.rooted:
-            return statistic
-        if 1e-300 < statistic < 1e300:
-            return statistic ** (1.0 / self.order)
-        ratios = q / p
-        largest = float(ratios.max())
-        return largest * dot(p, (ratios / largest) ** self.order) ** (1.0 / self.order)
+    def ratios(self, prices: np.ndarray, size: Numbers, entropy: float = 0.0) -> np.ndarray:
+        r"""With entropy ε the ratio is :math:`T e^{z/(\alpha-1)}` with :math:`e^z + \kappa z = s - \varepsilon \ln T`,
+        :math:`\kappa = \varepsilon/(\alpha-1)`: :math:`e^z = \kappa\,\omega`, ω Wright's function."""
+        power = self.order - 1.0
+        if entropy == 0.0:
+            positive = np.maximum(prices, 0.0)
+            with np.errstate(over="ignore"):
+                return np.asarray(size * (positive if power == 1.0 else positive ** (1.0 / power)))
+        from scipy.special import wrightomega
 
-    def sizes(self, q: np.ndarray, p: np.ndarray) -> np.ndarray:
-        if not self.rooted:
-            return super().sizes(q, p)
-        ratios = q / p
-        largest = ratios.max(axis=1)
-        ratios /= largest[:, None]
-        means = (np.broadcast_to(p, q.shape) * ratios**self.order).sum(axis=1)
-        return np.asarray(largest * means ** (1.0 / self.order))
+        part = entropy / power
+        level = prices / part - power * math.log(size)
+        omega = wrightomega(level - math.log(part))
+        with np.errstate(divide="ignore", over="ignore"):
+            z = np.where(omega > 1e-3, math.log(part) + np.log(omega), level - omega)
+            return np.asarray(size * np.exp(z / power))
 
-    def size_gradient(self, q: np.ndarray, p: np.ndarray, size: float) -> np.ndarray:
-        if not self.rooted:
-            return self.gradient(q, p)
-        return (held_ratios(q, p, self.order) / size) ** (self.order - 1.0)
+    def speeds(self, q: np.ndarray, p: np.ndarray, prices: np.ndarray, entropy: float = 0.0) -> np.ndarray:
+        if entropy > 0.0:
+            prices = np.maximum(prices - entropy * np.log(q / p), 0.0)
+        return q / ((self.order - 1.0) * prices + entropy)
 
-    def size_curvature(self, q: np.ndarray, p: np.ndarray, size: float) -> tuple[np.ndarray, float]:
-        if not self.rooted:
-            return super().size_curvature(q, p, size)
-        bend = (self.order - 1.0) / size
-        with np.errstate(divide="ignore"):
-            return bend * (q / p / size) ** (self.order - 2.0) / p, -bend
+    def prices(self, ratios: np.ndarray, size: Numbers) -> np.ndarray:
+        return np.asarray((ratios / size) ** (self.order - 1.0))
 
-    def size_budget(self, size: Numbers, coefficient: Numbers, exponent: Numbers) -> Budget:
-        return Budget(coefficient * size, coefficient, 0.0) if self.rooted else self.budget(size, coefficient, exponent)
+    def potentials(self, prices: np.ndarray) -> np.ndarray:
+        return np.maximum(prices, 0.0) ** self.conjugate_order
 
-    def value_of_size(self, size: float) -> float:
-        if not self.rooted:
-            return self.value(size)
-        return max(math.expm1(min(self.order * math.log(size), 709.0)), 0.0)
+    def conjugate(self, prices: np.ndarray, p: np.ndarray) -> np.ndarray:
+        """The sum in Hölder's inequality."""
+        return np.asarray(np.add.reduce(p * self.potentials(prices), axis=-1))
 
-    def values(self, sizes: np.ndarray) -> np.ndarray:
-        if not self.rooted:
-            return super().values(sizes)
-        return np.maximum(np.expm1(np.minimum(self.order * np.log(sizes), 709.0)), 0.0)
-
-    def slope_inverse(self, slope: np.ndarray) -> np.ndarray:
-        return (np.maximum(slope, 0.0) / self.order) ** (1.0 / (self.order - 1.0))
+    def supporting(self, total: Numbers, gamma: Numbers, level: Numbers) -> tuple[Numbers, Numbers]:
+        norm = total ** (1.0 / self.conjugate_order)
+        return gamma / norm, level / norm
 
     def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
-        return PowerFrontier(risks, prior, self.order) if self.rooted else super().frontier(risks, prior, uniform)
+        return PowerFrontier(risks, prior, self.order)
 
     def express(self, algebra: Algebra, ratios: Any) -> Any:
         return algebra.coefficient * algebra.norm(ratios, self.order)
@@ -132,6 +119,20 @@ class Renyi(Divergence):
         from ..models.convex import NormCone
 
         return NormCone(self.order)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Renyi(PowerDivergence):
+    r"""Order :math:`\alpha`: :math:`T = (\sum_i p_i (q_i/p_i)^\alpha)^{1/\alpha}`."""
+
+    order: float
+
+    name = "renyi"
+    moments = "renyi"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", float(self.order))
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(order={self.order:g})"
@@ -154,38 +155,26 @@ class PowerFrontier(Frontier):
     gives :math:`T + \gamma L \ge \gamma\mu`, :math:`\gamma = W^{-1/\alpha'}`.
     """
 
-    pace = 0.8
-
     def __init__(self, risks: np.ndarray, prior: np.ndarray, order: float) -> None:
         super().__init__(risks, prior)
         self.order, self.power = order, 1.0 / (order - 1.0)
 
-    def corners(self) -> np.ndarray:
-        """Above order two the weight of a classifier rises vertically when the level passes its risk."""
-        sharp = self.order > 2.0 and self.y.size <= BLOCK
-        risks = np.unique(self.y[self.y > 0.0]) if sharp else NO_CORNERS
-        if not 0 < risks.size <= MOST_CORNERS:
-            return NO_CORNERS
-        z = -np.log(risks)
-        around = np.add.outer(z, AROUND_CORNERS).ravel() if z.size <= FEW_CORNERS else z
-        return np.append(around, 0.5 * (z[1:] + z[:-1]))
-
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        mass = dot(self.p, self.at_least())
-        return (dot(self.p, self.y), 1.0), (0.0, max(mass ** (1.0 / self.order - 1.0), 1.0))
+        mass, last = min(float(np.add.reduce(self.p)), 1.0), dot(self.p, self.at_least())
+        power = 1.0 / self.order - 1.0
+        return (dot(self.p, self.y) / mass, mass**power), (0.0, max(last**power, 1.0))
 
-    def towards(self, slope: float, line: Lines) -> float:
-        r"""Newton's step for :math:`1/\gamma(\mu) = 1/\gamma`: the left side is convex with the derivative
-        :math:`1/T`, and :math:`\mu = x + T/\gamma(\mu)`, so that the step leads to :math:`x + T/\gamma`."""
-        return -math.log(line.x + line.T / slope)
-
-    def at_slope(self, slope: float, line: Lines) -> float:
-        z = self.towards(slope, line)
+    def at_slope(self, slope: float) -> float:
+        r"""Newton's method for :math:`1/\gamma(\mu) = 1/\gamma`: the left side is convex with the derivative
+        :math:`1/T`, and :math:`\mu = x + T/\gamma(\mu)`, so that a step leads to :math:`x + T/\gamma`."""
+        x, size = self.ends()[0]
+        z = last = math.inf
         # After the first step all come from one side, so that the last ones are below rounding.
         for _ in range(100):
-            last, z = z, self.towards(slope, self.line(z))
+            z, last = -math.log(x + size / slope), z
             if abs(z - last) <= 4.0 * sys.float_info.epsilon * max(abs(z), 1.0):
                 break
+            x, size = self.line(z)[:2]
         return z
 
     def lines(self, z: np.ndarray) -> Lines:
@@ -203,9 +192,9 @@ class PowerFrontier(Frontier):
         R: Numbers = 0.0
         for y, p in self.blocks(count):
             shares = self._shares(strength, y)
-            weights = shares**self.power
+            weights = shares if self.power == 1.0 else shares**self.power
             M = M + np.vecdot(weights, p)
-            weights *= p
+            weights = weights * p
             R = R + np.vecdot(weights, y)
             W = W + np.vecdot(weights, shares)
         return M, W, R
@@ -221,13 +210,8 @@ class PowerFrontier(Frontier):
         np.subtract(1.0, shares, out=shares)
         return np.maximum(shares, 0.0, out=shares)
 
+    def rows(self, z: np.ndarray) -> np.ndarray:
+        return np.column_stack((np.exp(np.minimum(z, LARGEST)), np.ones(z.size), np.ones(z.size)))
+
     def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
         return self._shares(strength, y) ** self.power
-
-    def potential(self, strength: float, y: np.ndarray) -> np.ndarray:
-        return self._shares(strength, y) ** (self.power + 1.0)
-
-    def lowered(self, line: Lines, factor: float) -> Lines:
-        scale = factor ** (1.0 / self.order - 1.0)
-        slope, height = line.slope * scale, line.height * scale
-        return Lines(line.x, height - slope * line.x, slope, height)

@@ -8,13 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..certificates.predictions import VOTE_SHARE
+from ..certificates.votes import Tally, vote_shares, vote_weights
 
 #: Votes weigh a member by exp(-rate · its cross-validation errors): from the plain majority to almost the best alone.
 RATES = (0.0, 0.1, 0.3, 1.0, 3.0)
-
-
-#: The default prior's mass on the votes; its preference among them; how it falls with a single member's errors.
-VOTES_SHARE, PREFERENCE, SINGLE_RATE = 0.8, 0.95, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +31,6 @@ class Candidate:
         return np.flatnonzero(self.weights)
 
 
-def vote_weights(errors: np.ndarray, rate: float) -> np.ndarray:
-    r"""Weights :math:`\propto \exp(-\text{rate} \cdot \text{errors})`."""
-    weights = np.exp(-rate * (errors - errors.min()))
-    return weights / weights.sum()
-
-
 def vote_candidates(errors: np.ndarray, rates: Sequence[float] = RATES) -> list[Candidate]:
     """The votes with weights that fall with the members' errors, one for each rate."""
     kinds = ["equal weights" if rate == 0.0 else f"weights exp(-{rate:g} x cross-validation errors)" for rate in rates]
@@ -52,40 +43,6 @@ def vote_candidates(errors: np.ndarray, rates: Sequence[float] = RATES) -> list[
 def single_candidates(names: Sequence[str]) -> list[Candidate]:
     """Each member alone."""
     return [Candidate(name, weights) for name, weights in zip(names, np.eye(len(names)), strict=True)]
-
-
-class Tally:
-    """The shares of one weighted vote, collected member by member.
-
-    An opinion is a vector of class indices, or a matrix with a row of class probabilities per example. Additions are
-    made one by one in the order of the members, whatever the number of rows, so that an example gets the same vote
-    alone and among others; where all agree the share is exactly one.
-    """
-
-    def __init__(self, rows: int, classes: int) -> None:
-        self._sums = np.zeros((rows, classes))
-        self._total = 0.0
-
-    def add(self, weight: float, opinion: np.ndarray) -> None:
-        """Count a member's opinion."""
-        if opinion.ndim == 1:
-            self._sums[np.arange(len(opinion)), opinion] += weight
-        else:
-            self._sums += weight * opinion
-        self._total += weight
-
-    @property
-    def shares(self) -> np.ndarray:
-        """The share of each class in the votes on each row."""
-        return self._sums / self._total
-
-
-def vote_shares(weights: np.ndarray, opinions: Iterable[np.ndarray], rows: int, classes: int) -> np.ndarray:
-    """The share of each class in one weighted vote on each row."""
-    tally = Tally(rows, classes)
-    for weight, opinion in zip(weights, opinions, strict=True):
-        tally.add(weight, opinion)
-    return tally.shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,13 +111,13 @@ def default_prior(
     alone = np.full(singles, 1.0 / singles)
     if single_errors is not None:
         best = np.arange(singles) == int(np.argmin(single_errors))
-        alone = 0.5 * best + 0.25 * vote_weights(single_errors, SINGLE_RATE) + 0.25 * alone
+        alone = 0.5 * best + 0.25 * vote_weights(single_errors, 0.5) + 0.25 * alone
     if votes == 0:
         return alone
-    share = VOTE_SHARE if single_errors is None else VOTES_SHARE
+    share = VOTE_SHARE if single_errors is None else 0.8
     together = np.full(votes, 1.0 / votes)
     if vote_errors is not None:
         fewest = vote_errors.min()
         preferred = int(np.argmax(vote_errors <= fewest + np.sqrt(fewest)))
-        together = PREFERENCE * (np.arange(votes) == preferred) + (1.0 - PREFERENCE) * together
+        together = 0.95 * (np.arange(votes) == preferred) + 0.05 * together
     return np.concatenate([share * together, (1.0 - share) * alone])

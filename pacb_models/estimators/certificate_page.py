@@ -2,47 +2,27 @@
 
 from __future__ import annotations
 
-import math
-import platform
-from collections.abc import Sequence
-from datetime import UTC, datetime
-from importlib.metadata import version
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import wording
-from ..errors import InputError
+from ..certificates.page import Facts, picture, rendered
 from ..wording import at_least, at_most, percentage, percentage_at_most, share_text
-from .tables import reading_notes
+from .tables import dropped_note, reading_notes
 
 if TYPE_CHECKING:
     from .certified import CertifiedClassifier
-    from .dataset import Dataset
-
-#: Rows of the table of candidates, and of that of weights.
-_CANDIDATES, _WEIGHTS = 10, 8
+    from .tables import Table
 
 
 def certificate_page(
     model: CertifiedClassifier,
     title: str,
-    facts: Sequence[tuple[str, str]],
-    table: Dataset | None = None,
+    facts: Facts,
+    table: Table | None = None,
     positive: Any = None,
 ) -> str:
     """The page as HTML; ``facts`` are lines for its last table (file, digest, seed, versions), ``table`` the data."""
-    try:
-        from jinja2 import Environment, StrictUndefined
-    except ImportError:
-        raise InputError("a page about a certificate needs jinja2; install pacb-models[bench].") from None
-
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    used = ("at_most", "percentage_at_most", "percentage", "confidence_text", "delta_text", "share_text")
-    environment.filters |= {name: getattr(wording, name) for name in used}
-    folder = files(__package__)
-    template = environment.from_string((folder / "certificate_page.html").read_text(encoding="utf-8"))
     bounds = model.certificate_.single_bounds
     order = np.argsort(bounds, kind="stable")
     names, weights = model.names_, np.zeros(0)
@@ -50,32 +30,28 @@ def certificate_page(
         names, weights = [candidate.name for candidate in model.candidates_], model.certificate_.posterior
     elif model.deployed_.is_vote:
         weights = model.deployed_.weights
-    return template.render(
+    deployed = next((row for row, index in enumerate(order) if model.candidates_[index] is model.deployed_), -1)
+    in_order, rates = [model.candidates_[index].name for index in order], model.errors_[order] / model.n_validation_
+    return rendered(
+        __package__,
+        "certificate_page.html",
         model=model,
+        examples=model.n_validation_,
         of=model.guarantee_,
         title=title,
-        style=(folder / "certificate_page.css").read_text(encoding="utf-8"),
         statements=_statements(model),
         confusion=None if model.confusion_ is None else _confusion(model.classes_, model.confusion_),
         weights=[(names[i], weights[i]) for i in np.argsort(-weights, kind="stable")[: np.count_nonzero(weights)]],
-        most_weights=_WEIGHTS,
-        candidates=[_candidate(model, index) for index in order[:_CANDIDATES]],
-        deployed=next((row for row, index in enumerate(order) if model.candidates_[index] is model.deployed_), -1),
-        picture=_picture(bounds[order], model.errors_[order] / model.n_validation_),
-        in_order=[model.candidates_[index] for index in order],
-        notes=[] if table is None else reading_notes(table),
+        most_weights=8,
+        candidates=[_candidate(model, index) for index in order[:10]],
+        deployed=deployed,
+        picture=picture(in_order, bounds[order], rates, deployed, "deployed"),
+        total=len(order),
+        lost=[] if table is None or 2 * table.reading.dropped <= table.reading.rows else [dropped_note(table.reading)],
+        notes=[] if table is None else reading_notes(table.reading),
         split=_split(model, table, positive),
         facts=facts,
     )
-
-
-def versions() -> list[tuple[str, str]]:
-    """When and with what it is made."""
-    return [
-        ("made", datetime.now(UTC).isoformat(timespec="seconds")),
-        ("Python", platform.python_version()),
-        *((name, version(name)) for name in ("pacb-models", "scikit-learn", "numpy")),
-    ]
 
 
 def _statements(model: CertifiedClassifier) -> tuple[list[str], list[list[str]]]:
@@ -113,31 +89,15 @@ def _candidate(model: CertifiedClassifier, index: int) -> tuple[Any, ...]:
     return model.candidates_[index].name, bound, model.errors_[index], folds, f"{model.prior_[index]:.2g}"
 
 
-def _picture(bounds: np.ndarray, rates: np.ndarray) -> dict[str, Any]:
-    """Where the ticks, bounds and held-out errors of candidates are, in a picture of 640 by 280."""
-    power = 10.0 ** math.floor(math.log10(bounds.max()))
-    # A round number such that three to six of them reach the largest value.
-    step = next(size * power for size in (0.2, 0.5, 1.0, 2.0) if bounds.max() <= 6.0 * size * power)
-    highest = max(1.03 * bounds.max(), step)
-    ticks = step * np.arange(int(highest / step + 1e-9) + 1)
-
-    def heights(values: np.ndarray) -> np.ndarray:
-        return 240.0 - values / highest * 228.0
-
-    places = 52.0 + (np.arange(bounds.size) + 0.5) / bounds.size * 580.0
-    points = zip(places, heights(rates), heights(bounds), rates, bounds.tolist(), strict=True)
-    return {"ticks": list(zip(heights(ticks), ticks, strict=True)), "points": list(points)}
-
-
-def _split(model: CertifiedClassifier, table: Dataset | None, positive: Any) -> list[tuple[str, Any]]:
+def _split(model: CertifiedClassifier, table: Table | None, positive: Any) -> list[tuple[str, Any]]:
     rows: list[tuple[str, Any]] = []
-    if table is not None and table.reading is not None:
+    if table is not None:
         of = table.reading
         rows += [
             ("rows in the file", of.rows),
             ("rows dropped", f"{of.dropped} ({percentage(of.dropped / of.rows)})"),
             ("columns ignored", ", ".join(of.ignored) or "none"),
-            ("features", f"{table.X.shape[1]}, some columns may give several"),
+            ("columns used", f"{table.features.shape[1]}, of them {len(table.text)} with text"),
         ]
     rows += [
         ("examples for training", getattr(model, "n_training_", "fitted elsewhere")),
@@ -152,5 +112,6 @@ def _split(model: CertifiedClassifier, table: Dataset | None, positive: Any) -> 
         *rows,
         ("positive class", unnamed if positive is None else positive),
         ("classifiers", len(model.names_)),
-        ("candidates", len(model.candidates_)),
+        ("candidates", model.guarantee_.candidates),
+        *([("examples that chose", model.guarantee_.choosing)] if model.guarantee_.choosing else []),
     ]

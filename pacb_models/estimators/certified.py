@@ -17,6 +17,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_method_params, _num_samples, check_is_fitted
 
 from ..certificates import RiskMonitor, certify
+from ..certificates.choice import divided
+from ..certificates.labels import check_same_rows
+from ..certificates.predictions import check_seed, check_share
+from ..certificates.votes import vote_shares
 from ..errors import InputError
 from ..files import write_atomically
 from ..validation import check_choice, check_delta, check_prior, refuse_masked
@@ -29,19 +33,18 @@ from .candidates import (
     poll,
     single_candidates,
     vote_candidates,
-    vote_shares,
 )
 from .cross_fitting import Progress, Training, cross_fit, make_folds
 from .guarantee import (
     Evidence,
     Guarantee,
     Requests,
-    check_positive,
-    check_risks,
+    check_events,
+    check_positive_class,
     check_thresholds,
     finer_statements,
 )
-from .members import EnsembleClassifier, check_kind, refuse_weights
+from .members import EnsembleClassifier, check_same_kind, check_sample_weight, refuse_one_class, refuse_weights
 
 #: What a certificate brings with it, and takes with it.
 _OF_THE_CERTIFICATE = (
@@ -110,6 +113,9 @@ class CertifiedClassifier(EnsembleClassifier):
         The ``estimators`` are fitted already: ``fit`` is then :meth:`calibrate`, and the only vote is the one with
         equal weights, which has half of the prior. Data that any of them was trained on cannot certify: the bound would
         be a false guarantee, and nothing here can notice. :func:`certify_models` needs no estimator around them.
+    choose : float, optional
+        With ``prefit=True``: this share of the examples, drawn with the seed ``random_state`` (0 when it is None),
+        chooses one candidate, and the others certify this one alone, as for :func:`certify_predictions`.
     n_jobs : int, optional
         Processes for training and predicting, through joblib: ``joblib.parallel_config("dask")`` moves the work to a
         cluster.
@@ -186,6 +192,7 @@ class CertifiedClassifier(EnsembleClassifier):
     abstain: Any = None
     refit: bool = False
     prefit: bool = False
+    choose: float | None = None
     n_jobs: int | None = None
     memory: Any = None
     verbose: bool | Progress = False
@@ -196,26 +203,30 @@ class CertifiedClassifier(EnsembleClassifier):
 
         ``groups``, one per example, asks for a statement about each group. ``fit_params`` go to the classifiers'
         ``fit`` (arrays with one entry per example are split along), or are routed when scikit-learn's metadata routing
-        is on. ``sample_weight`` is refused.
+        is on. ``sample_weight`` is for training: cross-validation and held-out errors are counted without it.
         """
-        refuse_weights(fit_params)
         self._check_parameters()
         if self.prefit:
+            refuse_weights(fit_params)
             return self.calibrate(X, y, groups=groups)
         X, y = self._check_data(X, y, reset=True, read_labels=False)
-        groups = _checked_groups(groups, len(y))
+        fit_params = check_sample_weight(fit_params, X)
+        groups = _checked_groups(groups, X)
         random = check_random_state(self.random_state)
         whole = np.arange(len(y)), np.arange(0)
         training, held_out = whole if self.validation_size is None else self._split(len(y), random)
+        refuse_one_class(fit_params, y, training)
         self._forget_certificate()
         # From here to _certify nothing but the training part is looked at.
         self._learn(X, y, training, fit_params, random)
         if held_out.size:
             self._certify(_safe_indexing(X, held_out), y[held_out], None if groups is None else groups[held_out])
+        if "sample_weight" in fit_params and hasattr(self, "guarantee_"):
+            self.guarantee_: Guarantee = replace(self.guarantee_, weighted=True)
         if self.refit:
             self._train_again(X, y, fit_params)
             if hasattr(self, "guarantee_"):
-                self.guarantee_: Guarantee = replace(self.guarantee_, refitted=True)
+                self.guarantee_ = replace(self.guarantee_, refitted=True)
         return self
 
     def calibrate(self, X: Any, y: Any, *, groups: Any = None) -> CertifiedClassifier:
@@ -231,7 +242,15 @@ class CertifiedClassifier(EnsembleClassifier):
             self.voting_ = self.voting
             self._form_candidates()
             self.classes_ = self._known_classes(y)
-        self._certify(X, y, _checked_groups(groups, len(y)))
+        groups = _checked_groups(groups, X)
+        if self.choose is None:
+            self._certify(X, y, groups)
+            return self
+        number = len(self.candidates_)
+        choosing, rows = divided(len(y), self.choose, check_seed(self.random_state, self.choose))
+        self._choose(_safe_indexing(X, choosing), y[choosing])
+        self._certify(_safe_indexing(X, rows), y[rows], None if groups is None else groups[rows])
+        self.guarantee_ = replace(self.guarantee_, candidates=number, choosing=len(choosing))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -259,15 +278,18 @@ class CertifiedClassifier(EnsembleClassifier):
         """Test whether the risk after deployment is above ``bound_``, from new labelled examples in their order.
 
         Pass what an earlier call returned, or :meth:`RiskMonitor.load` read, to go on with it. If the risk is at most
-        ``bound_``, the probability that there ever is an alarm is at most ``delta``, however often it is asked.
+        ``bound_``, the probability that there ever is an alarm is at most ``delta``, however often it is asked. Of
+        classifiers that ``refit=True`` trained again nothing is guaranteed, and the monitor says so.
         """
         predicted = self.predict(X)
         X, y = self._check_data(X, y, reset=False)
-        check_kind("y", y, self.classes_)
+        check_same_kind("y", y, self.classes_)
         if monitor is None:
             if self.bound_ >= 1.0:
                 raise InputError("bound_ is 1; there is nothing to monitor.")
-            monitor = RiskMonitor(self.bound_, delta)
+            monitor = RiskMonitor(self.bound_, delta, guaranteed=not self.guarantee_.refitted)
+        elif not isinstance(monitor, RiskMonitor):
+            raise InputError(f"monitor is {monitor!r}; it must be a RiskMonitor, such as an earlier call returned.")
         elif monitor.bound != self.bound_:
             raise InputError(f"monitor is for the bound {monitor.bound!r}, but that of this model is {self.bound_!r}.")
         return monitor.update(predicted != y)
@@ -279,7 +301,8 @@ class CertifiedClassifier(EnsembleClassifier):
 
         ``facts`` are lines for its last table, such as where the examples came from; versions are added.
         """
-        from .certificate_page import certificate_page, versions
+        from ..certificates.page import versions
+        from .certificate_page import certificate_page
 
         self._is_random()
         write_atomically(path, certificate_page(self, title, [*facts, *versions()], positive=self.positive))
@@ -304,7 +327,7 @@ class CertifiedClassifier(EnsembleClassifier):
             check_choice("votes", self.votes, ("cv", "uniform"))
         check_choice("voting", self.voting, ("hard", "soft"))
         check_choice("deploy", self.deploy, ("deterministic", "stochastic"))
-        check_risks(self.risk)
+        check_events(self.risk)
         if (check_thresholds(self.abstain) or self.per_prediction) and self.deploy == "stochastic":
             named = "per_prediction" if self.per_prediction else "abstain"
             raise InputError(
@@ -312,6 +335,12 @@ class CertifiedClassifier(EnsembleClassifier):
             )
         if isinstance(self.prior, str):
             check_choice("prior", self.prior, ("default",))
+        if self.choose is not None:
+            check_share(self.choose)
+            if not self.prefit:
+                raise InputError("choose is given without prefit=True; else the training part is what chooses.")
+            if not isinstance(self.prior, str):
+                raise InputError("prior and choose are both given; one candidate needs no prior.")
         if callable(self.prior) and self.prefit:
             raise InputError("prior is a function, but with prefit=True there are no cross-validation errors for it.")
 
@@ -326,7 +355,7 @@ class CertifiedClassifier(EnsembleClassifier):
         parameters = [_check_method_params(X, own, indices=rows) for own in self._member_parameters(fit_params)]
         self.classes_ = np.unique(y_training)
         self.n_training_ = len(rows)
-        check_positive(self.positive, self.classes_)
+        check_positive_class(self.positive, self.classes_)
         training = Training(X_training, y_training, self.classes_, parameters, self.voting_ == "soft")
         folds = make_folds(self.cv, y_training, random) if self.votes == "cv" or callable(self.prior) else []
         progress = self.verbose if callable(self.verbose) else _print_progress if self.verbose else None
@@ -358,19 +387,26 @@ class CertifiedClassifier(EnsembleClassifier):
         given = self.prior(self.cv_errors_) if callable(self.prior) else self.prior
         self.prior_ = check_prior(given, len(self.candidates_))
 
+    def _choose(self, X: Any, y: np.ndarray) -> None:
+        """Keep the candidate with the fewest errors on these examples, the vote before single ones."""
+        check_same_kind("y", y, self.classes_)
+        wrong = self.classes_[self._poll(X, self.candidates_).choices] != y
+        self.candidates_ = [self.candidates_[int(np.count_nonzero(wrong, axis=1).argmin())]]
+        self.prior_ = np.ones(1)
+
     def _certify(self, X: Any, y: np.ndarray, groups: np.ndarray | None) -> None:
         """Count the candidates' errors and record what follows. Here, and nowhere before, held-out labels are read."""
         # Whatever fails from here on, an earlier certificate must not stay beside what is new.
         self._forget_certificate()
         check_classification_targets(y)
-        check_kind("y", y, self.classes_)
+        check_same_kind("y", y, self.classes_)
         # A class that only these examples have is one that new examples may have.
         self.classes_ = np.union1d(self.classes_, y)
         answers = self._poll(X, self.candidates_)
         self.thresholds_ = check_thresholds(self.abstain)
-        positive = check_positive(self.positive, self.classes_)
+        positive = check_positive_class(self.positive, self.classes_)
         requests = Requests(
-            self.per_class, self.per_prediction, positive, groups, check_risks(self.risk), self.thresholds_
+            self.per_class, self.per_prediction, positive, groups, check_events(self.risk), self.thresholds_
         )
         delta, of_kind = requests.shares(self.delta)
         self.n_validation_ = len(y)
@@ -448,11 +484,12 @@ def _print_progress(done: int, total: int) -> None:
     print(f"CertifiedClassifier: {done} of {total} fits", file=sys.stderr, flush=True)
 
 
-def _checked_groups(groups: Any, examples: int) -> np.ndarray | None:
+def _checked_groups(groups: Any, X: Any) -> np.ndarray | None:
     if groups is None:
         return None
     refuse_masked("groups", groups)
-    array = np.asarray(groups)
+    check_same_rows([("X", X), ("groups", groups)])
+    array, examples = np.asarray(groups), _num_samples(X)
     if array.shape != (examples,):
         raise InputError(f"groups has shape {array.shape}; it must hold one group for each of the {examples} examples.")
     missing = [position for position, group in enumerate(array.tolist()) if group is None or group != group]

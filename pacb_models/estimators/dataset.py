@@ -44,7 +44,7 @@ class Dataset:
     """A table to classify: features ``X`` (n × d), class numbers ``y`` (0, 1, …) and what they stand for.
 
     ``sizes`` overrides the usual 0.4 : 0.4 : 0.2 division; ``source`` says where this copy came from, ``reading`` what
-    was left out; ``groups`` are those of the examples.
+    was left out.
     """
 
     X: np.ndarray
@@ -56,7 +56,6 @@ class Dataset:
     source: str = ""
     sizes: Sizes | None = None
     reading: Reading | None = None
-    groups: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         if self.X.ndim != 2 or self.y.shape != self.X.shape[:1]:

@@ -2,20 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, overload
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples
 
-from ..certificates import Certificate, certify_predictions
+from ..certificates import Certificate, ChosenCertificate, LevelCertificate, certify_predictions
 from ..certificates.counts import check_names
+from ..certificates.labels import check_same_rows
+from ..certificates.votes import majority
 from ..errors import InputError
 from .members import check_one_label_each, named, refuse_unfitted
 from .sharing import predict_members
 
 
+class MajorityVote:
+    """The label that most classifiers say, the first in the order of the labels of several."""
+
+    def __init__(self, members: Sequence[Any]) -> None:
+        self.members = list(members)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """A label for each row."""
+        said = np.column_stack(predict_members(self.members, X, None))
+        labels, codes = np.unique(said, return_inverse=True)
+        return labels[majority(codes.reshape(said.shape), labels.size)]
+
+    def __repr__(self) -> str:
+        return f"MajorityVote(of {len(self.members)} classifiers)"
+
+
+@overload
+def certify_models(
+    models: Sequence[Any] | Mapping[str, Any],
+    X: Any,
+    y: ArrayLike,
+    delta: float = ...,
+    names: Sequence[str] | None = ...,
+    choose: None = ...,
+    random_state: None = ...,
+    *,
+    vote: bool = ...,
+    level: None = ...,
+    order: None = ...,
+    n_jobs: int | None = ...,
+) -> Certificate: ...
+@overload
+def certify_models(
+    models: Sequence[Any] | Mapping[str, Any],
+    X: Any,
+    y: ArrayLike,
+    delta: float = ...,
+    names: Sequence[str] | None = ...,
+    *,
+    choose: float,
+    random_state: int | None = ...,
+    vote: bool = ...,
+    level: None = ...,
+    order: None = ...,
+    n_jobs: int | None = ...,
+) -> ChosenCertificate: ...
+@overload
+def certify_models(
+    models: Sequence[Any] | Mapping[str, Any],
+    X: Any,
+    y: ArrayLike,
+    delta: float = ...,
+    names: Sequence[str] | None = ...,
+    *,
+    choose: None = ...,
+    random_state: None = ...,
+    vote: bool = ...,
+    level: float,
+    order: Iterable[str] | None = ...,
+    n_jobs: int | None = ...,
+) -> LevelCertificate: ...
+@overload
+def certify_models(
+    models: Sequence[Any] | Mapping[str, Any],
+    X: Any,
+    y: ArrayLike,
+    delta: float = ...,
+    names: Sequence[str] | None = ...,
+    choose: float | None = ...,
+    random_state: int | None = ...,
+    *,
+    vote: bool = ...,
+    level: float | None = ...,
+    order: Iterable[str] | None = ...,
+    n_jobs: int | None = ...,
+) -> Certificate | ChosenCertificate | LevelCertificate: ...
 def certify_models(
     models: Sequence[Any] | Mapping[str, Any],
     X: Any,
@@ -26,8 +105,10 @@ def certify_models(
     random_state: int | None = None,
     *,
     vote: bool = True,
+    level: float | None = None,
+    order: Iterable[str] | None = None,
     n_jobs: int | None = None,
-) -> Certificate | Any:
+) -> Certificate | ChosenCertificate | LevelCertificate:
     """Certify classifiers that are fitted already, on examples that none of them has seen.
 
     Parameters
@@ -37,14 +118,15 @@ def certify_models(
         worthless, and nothing here can notice.
     X : table with a row per example
     y : array of labels
-    delta, names, choose, random_state, vote
+    delta, names, choose, random_state, vote, level, order
         As for :func:`pacb_models.certify_predictions`, which explains when to choose.
     n_jobs : int, optional
         Processes for predicting, through joblib.
 
     Returns
     -------
-    Certificate or ChosenCertificate
+    Certificate, ChosenCertificate or LevelCertificate
+        Its ``classifier_`` is what it is about: one of the models, or their vote, with ``predict``.
 
     Examples
     --------
@@ -57,6 +139,23 @@ def certify_models(
     >>> certificate.m, certificate.names[0]
     (284, 'majority vote of 3')
     """
+    found, members, columns = predictions_of(models, X, y, n_jobs)
+    certificate = certify_predictions(
+        y, columns, delta, names, choose, random_state, vote=vote, level=level, order=order
+    )
+    if certificate.name is None:
+        return certificate
+    # A name that no classifier has is that of their vote.
+    own = dict(zip(found if names is None else map(str, names), members, strict=True))
+    return certificate.with_classifier(own.get(certificate.name, MajorityVote(members)))
+
+
+def predictions_of(
+    models: Sequence[Any] | Mapping[str, Any], X: Any, y: ArrayLike, n_jobs: int | None = None
+) -> tuple[list[str], list[Any], dict[str, Any]]:
+    """Names and models as they are given, and what each predicts, by name."""
+    if not isinstance(models, Mapping | Iterable):
+        raise InputError(f"models is {models!r}; it must be a list or a dict of fitted classifiers.")
     given = list(models.items()) if isinstance(models, Mapping) else list(models)
     if not given:
         raise InputError("models is empty; it must hold at least one fitted classifier.")
@@ -67,7 +166,8 @@ def certify_models(
             raise InputError(f"models: {name!r} is {model!r}, which has no predict; it must be a fitted classifier.")
         if isinstance(model, BaseEstimator):
             refuse_unfitted(f"models: {name!r} is not fitted", model)
+    check_same_rows([("X", X), ("y", y)])
     columns = dict(zip(found, predict_members(members, X, n_jobs), strict=True))
     for name, labels in columns.items():
         check_one_label_each(f"models: {name!r}", labels, _num_samples(X))
-    return certify_predictions(y, columns, delta, names, choose, random_state, vote=vote)
+    return found, members, columns

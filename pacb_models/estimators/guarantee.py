@@ -14,14 +14,10 @@ from ..errors import InputError
 from ..html import as_html
 from ..wording import at_least, at_most, confidence_text, one_line, paragraphs, percentage_at_most, share_text
 from .candidates import Poll
-from .members import REFITTED
+from .members import REFITTED, WEIGHTED
 
 Risk = Callable[[np.ndarray, np.ndarray], Any]
 
-#: What the overall statement keeps of delta when there are finer ones.
-OVERALL_SHARE = 0.5
-#: A statement whose bound would be at least this without a single error has too few examples.
-HOPELESS = 0.5
 
 #: What a statement says, by its kind.
 _CLAIMS = {
@@ -68,7 +64,7 @@ class Statement:
     @property
     def hopeless(self) -> bool:
         """Whether there are too few examples for a bound that says something."""
-        return self.least >= HOPELESS
+        return self.least >= 0.5
 
     def __str__(self) -> str:
         said = (
@@ -100,10 +96,14 @@ class Guarantee:
         The part of it that the overall statement takes.
     candidates : int
         From how many candidates it was chosen; the choice is paid for.
+    choosing : int
+        On how many other examples it was chosen; 0 where the held-out examples did it.
     statements : tuple of Statement
         Finer statements, on request.
     refitted : bool
         True when the members that predict were trained again on all data; the guarantee is about those before.
+    weighted : bool
+        True when training weighed its examples; held-out ones count alike.
     """
 
     predictor: str
@@ -115,12 +115,27 @@ class Guarantee:
     candidates: int
     statements: tuple[Statement, ...] = ()
     refitted: bool = False
+    weighted: bool = False
+    choosing: int = 0
+
+    @property
+    def chosen(self) -> str:
+        """How it was chosen, in a sentence; empty where there was no choice."""
+        if self.candidates == 1:
+            return ""
+        how = f"on {self.choosing} other examples" if self.choosing else "by these examples, which the bound allows for"
+        return f"It was chosen from {self.candidates} candidates {how}."
 
     def as_dict(self) -> dict[str, Any]:
         """The fields as JSON-ready values."""
         return asdict(self)
 
     def __str__(self) -> str:
+        return paragraphs(self.sentences)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What is guaranteed, how, and what it assumes; an item of a list begins with two spaces."""
         more = bool(self.statements)
         counted = f"{self.errors:.9g} of {self.examples}" + (f"; delta {share_text(self.delta)}" if more else "")
         *claims, last = [
@@ -135,10 +150,8 @@ class Guarantee:
             *(f"{claim};" for claim in claims),
             f"{last}.",
         ]
-        if self.candidates > 1:
-            lines.append(
-                f"It was chosen from {self.candidates} candidates by these examples, which the bound allows for."
-            )
+        if self.chosen:
+            lines.append(self.chosen)
         lines.append(
             "It is an upper limit, not an estimate. It assumes that the held-out examples are i.i.d. from the "
             "distribution of new examples, and that they were not used to train, scale or choose anything before."
@@ -146,9 +159,11 @@ class Guarantee:
         lines += self.too_few
         if self.bound >= 1.0:
             lines.append("The bound is vacuous: more held-out examples or fewer candidates are needed.")
+        if self.weighted:
+            lines.append(WEIGHTED)
         if self.refitted:
             lines.append(REFITTED)
-        return paragraphs(lines)
+        return lines
 
     @property
     def too_few(self) -> list[str]:
@@ -165,7 +180,9 @@ class Guarantee:
             (f"{each.kind} {each.about}", f"{each.errors:.9g} of {each.examples}", at_most(each.bound))
             for each in self.statements
         ]
-        return as_html(str(self), ("among", "errors", "at most"), rows, len(rows))
+        headline, predictor, claim, *others = self.sentences
+        lines = [headline, f"{predictor} {claim.strip()}", *others]
+        return as_html(lines, ("among", "errors", "at most"), rows, len(rows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +205,7 @@ class Requests:
         """What the overall statement takes of delta, and what each kind does."""
         asked = self.per_class, self.per_prediction, self.groups is not None, self.risks, self.thresholds
         kinds = sum(map(bool, asked))
-        return (OVERALL_SHARE * delta, (1.0 - OVERALL_SHARE) * delta / kinds) if kinds else (delta, 0.0)
+        return (0.5 * delta, 0.5 * delta / kinds) if kinds else (delta, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +280,7 @@ def _named(label: Any, positive: Any, rates: tuple[str, str]) -> str:
     return name if positive is None else f"{name} ({rates[0 if label == positive else 1]})"
 
 
-def check_positive(positive: Any, classes: np.ndarray) -> Any:
+def check_positive_class(positive: Any, classes: np.ndarray) -> Any:
     """One of two classes."""
     if positive is None:
         return None
@@ -302,7 +319,7 @@ def _acceptance(evidence: Evidence, wrong: np.ndarray, threshold: float, delta: 
     return replace(statement, delta=delta, accepted=max(0.0, float(np.nextafter(1.0 - upper, 0.0))))
 
 
-def check_risks(risk: Any) -> dict[str, Risk]:
+def check_events(risk: Any) -> dict[str, Risk]:
     """The events of ``risk=``: a function, or several by name."""
     if risk is None:
         return {}

@@ -23,7 +23,7 @@ from ..errors import InputError
 from .kernels import cache_size, gaussian_kernel, pairwise, vote
 
 #: Rows for which the kernel is held at a time while predicting.
-BLOCK = 2048
+_BLOCK = 2048
 #: Numbers in the coefficients of a batch of members while predicting, half a GiB.
 _LARGEST_PRODUCT = 2**26
 #: Parameters of SVC in which members may differ; without probabilities the seed does nothing.
@@ -69,7 +69,7 @@ class KernelFamily:
     def predict(self, X: Any, members: Sequence[int]) -> np.ndarray:
         """The labels that these members give the rows, of shape (members, rows).
 
-        The kernel is held for :data:`BLOCK` rows at a time, and coefficients for a batch of members: memory is one
+        The kernel is held for 2048 rows at a time, and coefficients for a batch of members: memory is one
         label per member and row, whatever their number.
         """
         found = np.empty((len(members), _num_samples(X)), dtype=np.int32)
@@ -93,8 +93,8 @@ class KernelFamily:
         X = check_array(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64, order="C")
         if X.shape[1] != self.vectors.shape[1]:
             raise InputError(f"X has {X.shape[1]} features; the SVMs were trained on {self.vectors.shape[1]}.")
-        for start in range(0, X.shape[0], BLOCK):
-            rows = slice(start, start + BLOCK)
+        for start in range(0, X.shape[0], _BLOCK):
+            rows = slice(start, start + _BLOCK)
             yield rows, gaussian_kernel(X[rows], self.vectors, self.gamma)
 
 

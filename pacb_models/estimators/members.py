@@ -14,6 +14,7 @@ from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import ParameterGrid
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
@@ -22,26 +23,63 @@ from sklearn.utils.validation import (
     _num_samples,
     check_is_fitted,
     column_or_1d,
+    has_fit_parameter,
     validate_data,
 )
 
 from ..certificates import Certificate
-from ..certificates.labels import is_missing
+from ..certificates.labels import check_same_rows, is_missing
 from ..errors import InputError
-from ..validation import first_repeated, refuse_masked
+from ..validation import all_or_refuse, first_repeated, refuse_masked, vector
 from .sharing import predict_members, train_members
 
 #: What a certificate says of classifiers that were trained again.
 REFITTED = "It is about the classifiers before refit=True trained them again; it does not cover the refitted."
 
 
+#: What a certificate says of classifiers that were trained with weights.
+WEIGHTED = "Weights of examples were for training only: the examples that certify count alike."
+
+
 def refuse_weights(fit_params: dict[str, Any]) -> None:
-    """Weighted examples are not the sample of the theorems."""
+    """Nothing is trained, so weights would do nothing."""
     if fit_params.get("sample_weight") is not None:
-        raise InputError(
-            "sample_weight is not supported: the certificate is for validation examples that are i.i.d. and count "
-            "alike, and weights would break that."
-        )
+        raise InputError("sample_weight is for training, but prefit is True: examples that certify count alike.")
+
+
+def check_sample_weight(fit_params: dict[str, Any], X: Any) -> dict[str, Any]:
+    """The fit parameters, with a ``sample_weight`` that is not None only, one for each example.
+
+    Weights are for training. The errors on held-out examples are counted without them, since the certificate is about
+    a new example from where these came from.
+    """
+    if fit_params.get("sample_weight") is None:
+        return {name: value for name, value in fit_params.items() if name != "sample_weight"}
+    check_same_rows([("X", X), ("sample_weight", fit_params["sample_weight"])])
+    weights = vector("sample_weight", fit_params["sample_weight"])
+    if weights.size != _num_samples(X):
+        raise InputError(f"sample_weight has {weights.size} entries, but X has {_num_samples(X)} rows.")
+    good = (weights >= 0.0) & (weights < np.inf)
+    all_or_refuse("sample_weight", weights, good, "a weight must be a finite number of at least 0")
+    return {**fit_params, "sample_weight": weights}
+
+
+def refuse_one_class(fit_params: dict[str, Any], y: np.ndarray, rows: np.ndarray) -> None:
+    """Weights of zero leave examples out; those that are left for training must have two classes."""
+    if "sample_weight" in fit_params:
+        left = np.unique(y[rows[fit_params["sample_weight"][rows] > 0.0]])
+        if left.size < 2:
+            raise InputError(f"sample_weight leaves the training part with {left.size} class; there must be two.")
+
+
+def _weights_for(name: str, member: Any, weights: np.ndarray) -> dict[str, Any]:
+    """As the fit parameter of a member; a pipeline passes them on to its last step."""
+    if isinstance(member, Pipeline):
+        last, classifier = member.steps[-1]
+        return {f"{last}__{key}": value for key, value in _weights_for(name, classifier, weights).items()}
+    if not has_fit_parameter(member, "sample_weight"):
+        raise InputError(f"estimators: {name!r} takes no sample_weight; leave it out, or train without weights.")
+    return {"sample_weight": weights}
 
 
 class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
@@ -122,6 +160,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if y is None:
             raise InputError("y is None; this estimator requires y to be passed, but the target y is None.")
         refuse_masked("y", y)
+        check_same_rows([("X", X), ("y", y)])
         X, y = indexable(X, y)
         y = column_or_1d(y, warn=True)
         if y.dtype.kind == "O":
@@ -151,7 +190,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         for name, member in zip(self.names_, self.estimators_, strict=True):
             if hasattr(member, "classes_"):
                 known.append(np.asarray(member.classes_))
-                check_kind(f"estimators: {name!r}", known[-1], y)
+                check_same_kind(f"estimators: {name!r}", known[-1], y)
         return np.unique(np.concatenate(known))
 
     def _split(self, examples: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
@@ -165,7 +204,11 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         if not fit_params:
             return [{} for _ in self.names_]
         if not get_config()["enable_metadata_routing"]:
-            return [fit_params for _ in self.names_]
+            others = {name: value for name, value in fit_params.items() if name != "sample_weight"}
+            if len(others) == len(fit_params):
+                return [others for _ in self.names_]
+            pairs, weights = zip(*named(self._given()), strict=True), fit_params["sample_weight"]
+            return [{**others, **_weights_for(name, member, weights)} for name, member in pairs]
         routed = process_routing(self, "fit", **fit_params)
         return [routed[name].fit for name in self.names_]
 
@@ -237,7 +280,7 @@ def _class_indices(name: str, prediction: np.ndarray, classes: np.ndarray, rows:
     refuse_masked(f"estimators: what {name!r} predicts", prediction)
     prediction = np.asarray(prediction)
     check_one_label_each(f"estimators: {name!r}", prediction, rows)
-    check_kind(f"estimators: {name!r}", prediction, classes)
+    check_same_kind(f"estimators: {name!r}", prediction, classes)
     indices = np.minimum(np.searchsorted(classes, prediction), len(classes) - 1)
     strange = np.flatnonzero(classes[indices] != prediction)
     if strange.size:
@@ -265,7 +308,7 @@ def check_one_label_each(whose: str, labels: np.ndarray, rows: int) -> None:
         )
 
 
-def check_kind(whose: str, labels: np.ndarray, others: np.ndarray) -> None:
+def check_same_kind(whose: str, labels: np.ndarray, others: np.ndarray) -> None:
     """Labels are numbers or text; compared with the other kind they would all differ, or be converted."""
     if _is_text(labels) != _is_text(others):
         raise InputError(

@@ -12,10 +12,10 @@ from sklearn.utils import _safe_indexing, check_random_state
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from ..certificates.pac_bayes import PacBayesCertificate
+from ..certificates.votes import vote_shares
 from ..problem import BoundProblem
 from ..solving.running import solve
-from .candidates import vote_shares
-from .members import EnsembleClassifier, refuse_weights, train
+from .members import WEIGHTED, EnsembleClassifier, check_sample_weight, refuse_one_class, refuse_weights, train
 
 
 @dataclass(eq=False, repr=False)
@@ -87,18 +87,23 @@ class StochasticClassifier(EnsembleClassifier):
         """Train on one part of the data and certify on the other.
 
         ``fit_params`` go to the classifiers' ``fit`` (arrays with one entry per example are split along), or are
-        routed when scikit-learn's metadata routing is on. ``sample_weight`` is refused.
+        routed when scikit-learn's metadata routing is on. ``sample_weight`` is for training:
+        errors are counted without it.
         """
-        refuse_weights(fit_params)
         if self.prefit:
+            refuse_weights(fit_params)
             return self.calibrate(X, y)
         X, y = self._check_data(X, y, reset=True)
+        fit_params = check_sample_weight(fit_params, X)
         random = check_random_state(self.random_state)
         training, validation = self._split(_num_samples(X), random)
+        refuse_one_class(fit_params, y, training)
         self.names_, candidates = self._candidates(_safe_indexing(X, training), random)
         self.estimators_ = train(candidates, X, y, training, self._member_parameters(fit_params), self.n_jobs)
         self.classes_ = np.unique(y)
         self._certify(_safe_indexing(X, validation), y[validation])
+        if "sample_weight" in fit_params:
+            self.certificate_ = self.certificate_.with_note(WEIGHTED)
         if self.refit:
             self._train_again(X, y, fit_params)
         return self

@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -34,6 +35,8 @@ class StochasticSVC(StochasticClassifier):
     scale : bool
         Scale the features to variance one on the training part (their means do not matter to the kernel); the paper
         does not scale.
+    coding : transformer, optional
+        What every SVM begins with, learnt on the training part, such as a coding of text as numbers.
     max_examples_for_gamma : int
         ``sigest`` looks at all pairs of at most this many training examples.
 
@@ -52,6 +55,7 @@ class StochasticSVC(StochasticClassifier):
     n_lambdas: int | None = None
     gamma: str | float = "sigest"
     scale: bool = False
+    coding: Any = None
     max_examples_for_gamma: int = 1000
     # The classifiers are those of the grid.
     estimators: None = field(default=None, init=False)
@@ -60,7 +64,7 @@ class StochasticSVC(StochasticClassifier):
     prefit: bool = field(default=False, init=False)
 
     def _given(self) -> list[Any]:
-        return _machines(self._grid(), "scale", self.scale)
+        return self._machines(self._grid(), "scale")
 
     def _grid(self) -> np.ndarray:
         count = self.n_lambdas
@@ -71,7 +75,7 @@ class StochasticSVC(StochasticClassifier):
     def _candidates(self, X_training: Any, random: np.random.RandomState) -> tuple[list[str], list[Any]]:
         self.lambdas_ = self._grid()
         self.gamma_ = self._kernel_width(X_training, random)
-        names, machines = zip(*_machines(self.lambdas_, self.gamma_, self.scale), strict=True)
+        names, machines = zip(*self._machines(self.lambdas_, self.gamma_), strict=True)
         return list(names), list(machines)
 
     def _kernel_width(self, X_training: Any, random: np.random.RandomState) -> str | float:
@@ -81,15 +85,17 @@ class StochasticSVC(StochasticClassifier):
             return self.gamma
         if self.gamma != "sigest":
             raise InputError(f"gamma is {self.gamma!r}; it must be 'sigest', 'scale', 'auto' or a positive number.")
-        X = check_array(X_training, accept_sparse="csr")
+        coded = X_training if self.coding is None else clone(self.coding).fit_transform(X_training)
+        X = check_array(coded, accept_sparse="csr")
         chosen = random.permutation(X.shape[0])[: self.max_examples_for_gamma]
         X = X[np.sort(chosen)]
         X = X.toarray() if hasattr(X, "toarray") else X
         return sigest(StandardScaler(with_mean=False).fit_transform(X) if self.scale else X)
 
-
-def _machines(lambdas: np.ndarray, gamma: str | float, scale: bool) -> list[tuple[str, Any]]:
-    machines = [SVC(C=1.0 / value, kernel="rbf", gamma=gamma) for value in lambdas]
-    if scale:
-        machines = [make_pipeline(StandardScaler(with_mean=False), machine) for machine in machines]
-    return [(f"lambda={value:g}", machine) for value, machine in zip(lambdas, machines, strict=True)]
+    def _machines(self, lambdas: np.ndarray, gamma: str | float) -> list[tuple[str, Any]]:
+        before = [] if self.coding is None else [self.coding]
+        before += [StandardScaler(with_mean=False)] if self.scale else []
+        machines = [SVC(C=1.0 / value, kernel="rbf", gamma=gamma) for value in lambdas]
+        if before:
+            machines = [make_pipeline(*map(clone, before), machine) for machine in machines]
+        return [(f"lambda={value:g}", machine) for value, machine in zip(lambdas, machines, strict=True)]

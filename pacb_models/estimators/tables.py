@@ -1,4 +1,4 @@
-"""Any CSV or Parquet file with a target column, as a data set."""
+"""Any CSV or Parquet file with a target column, as it stands there or as a data set."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import reprlib
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,30 +21,61 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".csv", ".parquet")
 
-#: What to do with rows that lack a value.
+#: What to do with rows that lack a value; to put something in their place is for classifiers that learn what.
 MISSING = ("refuse", "drop")
+IMPUTE = "impute"
 
 #: Squares of larger features, and so distances between rows, would leave the floating-point range.
-LARGEST = 1e150
-#: With fewer rows measurements may well be different whole numbers.
-_FEWEST_ROWS = 50
+LARGEST_FEATURE = 1e150
 
 #: A target with more classes than this is taken for a measurement.
 MOST_CLASSES = 100
 
 
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table as it stands in its file: its features by column, class numbers and what they stand for.
+
+    ``text`` names the columns that are no numbers, ``reading`` tells what was left out.
+    """
+
+    features: pd.DataFrame
+    text: tuple[str, ...]
+    y: np.ndarray
+    class_names: tuple[str, ...]
+    name: str
+    reading: Reading
+    groups: np.ndarray | None = None
+
+
 def load_table(
+    path: str | os.PathLike[str], target: str, *, missing: str = "refuse", ignore: Sequence[str] = ()
+) -> Dataset:
+    """Read a table as a matrix; see :func:`read_table`.
+
+    Numeric columns become features as they are, true/false columns 0 and 1, and any other column one feature per value
+    it takes. What is learnt from the table later can only be judged on other tables, or by a protocol that allows that
+    these values are known.
+    """
+    from .coding import TableCoding
+
+    check_choice("missing", missing, MISSING)
+    table = read_table(path, target, missing=missing, ignore=ignore)
+    coding = TableCoding(table.text).fit(table.features)
+    names, source = tuple(coding.get_feature_names_out()), f"{Path(path).name}, column {target!r}"
+    X = coding.transform(table.features)
+    return Dataset(X, table.y, table.name, source, names, table.class_names, str(path), reading=table.reading)
+
+
+def read_table(
     path: str | os.PathLike[str],
     target: str,
     *,
     missing: str = "refuse",
     ignore: Sequence[str] = (),
     group: str | None = None,
-) -> Dataset:
+) -> Table:
     """Read a table whose column ``target`` holds the classes.
-
-    Numeric columns become features as they are, true/false columns 0 and 1, and any other column one feature per value
-    it takes.
 
     Parameters
     ----------
@@ -51,14 +83,15 @@ def load_table(
         A CSV with a header line, or a Parquet file. In a CSV, empty cells, ``?`` and pandas' usual marks are missing.
     target : str
         The column with the classes.
-    missing : "refuse" or "drop"
-        What to do with rows that lack a value.
+    missing : "refuse", "drop" or "impute"
+        What to do with rows that lack a value. With "impute" they stay as they are, for classifiers that know what to
+        do; only rows without a class are dropped.
     ignore : sequence of str
         Columns to leave out, such as identifiers.
     group : str, optional
         The column with the groups of the examples, as text; it may be one that is left out.
     """
-    check_choice("missing", missing, MISSING)
+    check_choice("missing", missing, (*MISSING, IMPUTE))
     path = Path(path)
     whole = _read(path)
     asked = [("target", target), *(("ignore", column) for column in ignore), *([("group", group)] if group else [])]
@@ -67,18 +100,18 @@ def load_table(
     frame = whole.drop(columns=list(ignored))
     _refuse_lists(frame, path)
     counts = {str(name): int(count) for name, count in frame.isna().sum().items() if count}
-    kept = frame.dropna()
+    kept = frame.dropna(subset=[target] if missing == IMPUTE else None)
     if counts and missing == "refuse":
         listed = ", ".join(f"{column} {count}" for column, count in counts.items())
         raise InputError(
             f"{path} has missing values in {len(frame) - len(kept)} of {len(frame)} rows (by column: {listed}); "
-            "missing='drop' (--missing drop) leaves these rows out."
+            "missing='drop' (--missing drop) leaves these rows out, --missing impute of pacb fit puts in medians."
         )
     if kept.empty:
-        raise InputError(f"{path} has no row without missing values.")
+        raise InputError(f"{path} has no row without {'a missing class' if missing == IMPUTE else 'missing values'}.")
     y, class_names = _classes(kept[target], path)
     features = kept.drop(columns=target)
-    X, feature_names = _features(features, path)
+    text = _check_features(features, path)
     reading = Reading(
         len(frame),
         len(frame) - len(kept),
@@ -86,30 +119,34 @@ def load_table(
         ignored,
         tuple(str(name) for name, column in features.items() if _looks_like_an_identifier(column)),
     )
-    source = f"{path.name}, column {target!r}"
     groups = np.asarray(whole[group].loc[kept.index].astype(str)) if group else None
-    return Dataset(X, y, path.stem, source, feature_names, class_names, str(path), reading=reading, groups=groups)
+    return Table(features, text, y, class_names, path.stem, reading, groups)
 
 
 def _looks_like_an_identifier(column: pd.Series) -> bool:
     """A whole number of its own in every row: a number of a patient or a row, hardly a measurement."""
     from pandas.api.types import is_integer_dtype
 
-    return len(column) >= _FEWEST_ROWS and is_integer_dtype(column) and column.is_unique
+    # In fewer rows measurements may well be different whole numbers.
+    return len(column) >= 50 and is_integer_dtype(column) and column.is_unique
 
 
-def reading_notes(table: Dataset) -> list[str]:
+def dropped_note(of: Reading) -> str:
+    """A sentence about rows that were left out, if there are any."""
+    if not of.dropped:
+        return ""
+    columns = ", ".join(f"{name} {count}" for name, count in of.missing.items())
+    return (
+        f"{of.dropped} of {of.rows} rows were dropped because a value is missing (by column: {columns}). The "
+        "certificate is about examples without missing values only."
+    )
+
+
+def reading_notes(of: Reading | None) -> list[str]:
     """Sentences about what was left out of a table, and about what perhaps should have been."""
-    of = table.reading
     if of is None:
         return []
-    notes = []
-    if of.dropped:
-        columns = ", ".join(f"{name} {count}" for name, count in of.missing.items())
-        notes.append(
-            f"{of.dropped} of {of.rows} rows were dropped because a value is missing (by column: {columns}). The "
-            "certificate is about examples without missing values only."
-        )
+    notes = [note] if (note := dropped_note(of)) else []
     if of.ignored:
         notes.append(f"Columns that were ignored: {', '.join(of.ignored)}.")
     notes += [
@@ -171,40 +208,36 @@ def _classes(column: pd.Series, path: Path) -> tuple[np.ndarray, tuple[str, ...]
     return y, tuple(map(str, values))
 
 
-def _features(frame: pd.DataFrame, path: Path) -> tuple[np.ndarray, tuple[str, ...]]:
+def _check_features(frame: pd.DataFrame, path: Path) -> tuple[str, ...]:
+    """The columns that are no numbers, after a look at all."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
-    columns: list[np.ndarray] = []
-    names: list[str] = []
+    if frame.columns.empty:
+        raise InputError(f"{path} has no column besides the target; there must be a feature.")
+    text = []
     for name, column in frame.items():
         if is_bool_dtype(column) or is_numeric_dtype(column):
-            columns.append(_finite(column, path))
-            names.append(str(name))
+            _check_size(column, path)
         else:
-            values = _categories(column, path)
-            columns += [(column == value).to_numpy(dtype=np.float64) for value in values]
-            names += [f"{name}={value}" for value in values]
-    if not columns:
-        raise InputError(f"{path} has no column besides the target; there must be a feature.")
-    return np.column_stack(columns), tuple(names)
+            _check_values(column, path)
+            text.append(str(name))
+    return tuple(text)
 
 
-def _finite(column: pd.Series, path: Path) -> np.ndarray:
-    values = column.to_numpy(dtype=np.float64)
-    bad = np.flatnonzero(~(np.abs(values) <= LARGEST))
+def _check_size(column: pd.Series, path: Path) -> None:
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    bad = np.flatnonzero(np.abs(values) > LARGEST_FEATURE)
     if bad.size:
         raise InputError(
             f"column {column.name!r} of {path} holds {values[bad[0]]} in row {column.index[bad[0]] + 1}; "
-            f"a feature must be a number from {-LARGEST:g} to {LARGEST:g}."
+            f"a feature must be a number from {-LARGEST_FEATURE:g} to {LARGEST_FEATURE:g}."
         )
-    return values
 
 
-def _categories(column: pd.Series, path: Path) -> list[object]:
-    values = sorted(column.unique(), key=str)
-    if len(values) > max(MOST_CLASSES, len(column) // 2):
+def _check_values(column: pd.Series, path: Path) -> None:
+    values = column.nunique()
+    if values > max(MOST_CLASSES, len(column) // 2):
         raise InputError(
-            f"column {column.name!r} of {path} has {len(values)} different values in {len(column)} rows and is not "
+            f"column {column.name!r} of {path} has {values} different values in {len(column)} rows and is not "
             "numeric; it looks like an identifier or a date, so leave it out with ignore= (--ignore)."
         )
-    return values

@@ -35,6 +35,8 @@ class Algebra:
     ratios: Any
     #: What a constraint is multiplied by unless it says otherwise: the factor of the part that is being written.
     scale: float = 1.0
+    #: Whether the model says that the weights sum to one, and whether its one-sided rows are equations.
+    simplex, exact = True, False
 
     def __init__(self, problem: BoundProblem, posterior: np.ndarray) -> None:
         self.problem, self.prior, self.factors = problem, problem.prior, scaling(problem)
@@ -104,15 +106,21 @@ class Algebra:
         """A limit on the total cost of the classifiers that have weight, for systems with binary variables."""
         raise UnsupportedProblemError(f"{type(self).__name__} has no limits on the support.")
 
-    def reach(self, name: str, distance: Any, budget: Any) -> None:
-        """The constraint that inverts a distance: it is not below the budget, and equal to it at the minimum."""
-        self.at_least(name, distance, budget)
+    def reach(self, name: str, left: Any, right: Any) -> None:
+        """A one-sided row: ``left >= right``, with equality where the bound is as small as it can be.
+
+        It is right while the bound is minimised or limited from above.
+        """
+        if self.exact:
+            self.equal(name, left, right)
+        else:
+            self.at_least(name, left, right)
 
     def lift(self, name: str, size: Any) -> Any:
         """The divergence's size as a variable that is not below an expression, and equal to it at the minimum."""
         lower = self.problem.divergence_size(self.prior)
         variable = self.variable(name, max(self.size, lower), lower)
-        self.at_least("divergence", variable, size)
+        self.reach("divergence", variable, size)
         return variable
 
     def norm(self, ratios: Any, order: float) -> Any:
@@ -124,10 +132,10 @@ class Algebra:
         size = max(self.size, 1.0)
         if order == 2.0:
             X = self.variable("X", size * size, 1.0)
-            self.at_least("divergence", X, self.mean_power(ratios, 2))
+            self.reach("divergence", X, self.mean_power(ratios, 2))
             return self.sqrt(X)
         t = self.variable("t", size, 1.0)
-        self.at_least("divergence", 1.0, self.mean_power(ratios / t, order))
+        self.reach("divergence", 1.0, self.mean_power(ratios / t, order))
         return t
 
     def empirical_risk(self) -> Any:
@@ -184,7 +192,7 @@ class Squares(Algebra):
     def sqrt(self, x: Any) -> Any:
         self.roots += 1
         s = self.variable(f"s{self.roots}", self.root(x), 0.0)
-        self.at_least(f"root{self.roots}", s * s, x)
+        self.reach(f"root{self.roots}", s * s, x)
         return s
 
     def root(self, x: Any) -> float:
@@ -195,7 +203,7 @@ class Squares(Algebra):
         if order != 2.0:
             return super().norm(ratios, order)
         t = self.variable("t", max(self.size, 1.0), 1.0)
-        self.at_least("divergence", t * t, self.mean_power(ratios, 2))
+        self.reach("divergence", t * t, self.mean_power(ratios, 2))
         return t
 
 

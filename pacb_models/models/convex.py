@@ -20,13 +20,15 @@ written into the problem instead, which compiles in a fraction of a second.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import UnsupportedProblemError
+from ..errors import InputError, UnsupportedProblemError
 from ..solver import lacking
+from .cvxpy_models import check_weights
 from .limits import box, limits
 
 if TYPE_CHECKING:
@@ -38,24 +40,24 @@ if TYPE_CHECKING:
 #: without.
 LARGEST_PARAMETRISED = 2000
 
-#: Multipliers below this share of the largest are a solver's noise around zero. Slopes are off by no more than that
-#: without them; weights are, when the order is large and the noise is raised to a small power.
-MULTIPLIER_NOISE = 1e-7
-
 
 class Cone:
     """The budget of a divergence as a cone. Equal cones share a compiled problem."""
 
-    def data(self, problem: BoundProblem) -> dict[str, Any]:
-        """The numbers that a problem with this cone and a given size depends on."""
+    def data(self, problem: BoundProblem, factor: float) -> dict[str, Any]:
+        """The numbers that a problem with this cone and a given size depends on, for so many times its bound."""
         raise NotImplementedError
 
     def factor(self, problem: BoundProblem) -> float:
-        """What the bound is multiplied by in the objective."""
+        """What the bound is multiplied by in the objective of a problem of its own."""
         return 1.0
 
-    def write(self, q: cp.Variable, data: dict[str, Any]) -> tuple[cp.Expression, list[Any]]:
+    def write(self, q: cp.Expression, data: dict[str, Any]) -> tuple[cp.Expression, list[Any]]:
         """The objective and the constraints; the cone whose multiplier tells the posterior is the first."""
+        raise NotImplementedError
+
+    def express(self, q: cp.Expression, data: dict[str, Any]) -> cp.Expression:
+        """The objective as a convex function, which CVXPY lets nobody maximise or limit from below."""
         raise NotImplementedError
 
     def weights(self, multipliers: list[np.ndarray], data: dict[str, Any]) -> np.ndarray:
@@ -69,12 +71,12 @@ class NormCone(Cone):
 
     order: float
 
-    def data(self, problem: BoundProblem) -> dict[str, Any]:
+    def data(self, problem: BoundProblem, factor: float) -> dict[str, Any]:
         slopes = problem.distance_function.derivatives(0.5, 0.5)
-        penalty = slopes.b * problem.coefficient * problem.prior ** (1.0 / self.order - 1.0)
-        return {"risks": slopes.L * problem.risks, "penalty": penalty}
+        penalty = factor * slopes.b * problem.coefficient * problem.prior ** (1.0 / self.order - 1.0)
+        return {"risks": factor * slopes.L * problem.risks, "penalty": penalty}
 
-    def write(self, q: cp.Variable, data: dict[str, Any]) -> tuple[cp.Expression, list[Any]]:
+    def write(self, q: cp.Expression, data: dict[str, Any]) -> tuple[cp.Expression, list[Any]]:
         r"""For orders other than two: :math:`|u_i| \le s_i^{1/\alpha} t^{1-1/\alpha}`, :math:`\sum_i s_i = t`."""
         import cvxpy as cp
 
@@ -85,10 +87,18 @@ class NormCone(Cone):
         s = cp.Variable(u.size, name="s")
         return objective, [cp.PowCone3D(s, t * np.ones(u.size), u, 1.0 / self.order), cp.sum(s) == t]
 
+    def express(self, q: cp.Expression, data: dict[str, Any]) -> cp.Expression:
+        import cvxpy as cp
+
+        # The approximation by a fraction is exact for order two, a second-order cone.
+        norm = cp.pnorm(cp.multiply(data["penalty"], q), self.order, approx=self.order == 2.0)
+        return data["risks"] @ q + norm
+
     def weights(self, multipliers: list[np.ndarray], data: dict[str, Any]) -> np.ndarray:
         r"""The multiplier is :math:`v_i = (u_i/t)^{\alpha-1}`."""
         multiplier = -np.ravel(multipliers[-1])
-        multiplier = np.where(multiplier > MULTIPLIER_NOISE * multiplier.max(), multiplier, 0.0)
+        # Below this share a multiplier is noise around zero, which a large order would raise to a small power.
+        multiplier = np.where(multiplier > 1e-7 * multiplier.max(), multiplier, 0.0)
         return multiplier ** (1.0 / (self.order - 1.0)) / data["penalty"]
 
 
@@ -96,19 +106,24 @@ class NormCone(Cone):
 class EntropyCone(Cone):
     r"""A budget that is :math:`(\sum_i q_i \ln(q_i/p_i) + c)/n`."""
 
-    def data(self, problem: BoundProblem) -> dict[str, Any]:
-        slopes = problem.distance_function.derivatives(0.5, 0.5)
-        cost = problem.exponent * (slopes.L / slopes.b) * problem.risks - np.log(problem.prior)
-        return {"cost": cost, "offset": problem.coefficient}
+    def data(self, problem: BoundProblem, factor: float) -> dict[str, Any]:
+        slopes, rate = problem.distance_function.derivatives(0.5, 0.5), factor / self.factor(problem)
+        cost = factor * slopes.L * problem.risks - rate * np.log(problem.prior)
+        return {"risks": cost, "rate": rate, "offset": rate * problem.coefficient}
 
     def factor(self, problem: BoundProblem) -> float:
         return problem.exponent / problem.distance_function.derivatives(0.5, 0.5).b
 
-    def write(self, q: cp.Variable, data: dict[str, Any]) -> tuple[cp.Expression, list[Any]]:
+    def write(self, q: cp.Expression, data: dict[str, Any]) -> tuple[cp.Expression, list[Any]]:
         import cvxpy as cp
 
         t = cp.Variable(q.size, name="t")
-        return data["cost"] @ q + cp.sum(t) + data["offset"], [cp.ExpCone(-t, q, np.ones(q.size))]
+        return data["risks"] @ q + data["rate"] * cp.sum(t) + data["offset"], [cp.ExpCone(-t, q, np.ones(q.size))]
+
+    def express(self, q: cp.Expression, data: dict[str, Any]) -> cp.Expression:
+        import cvxpy as cp
+
+        return data["risks"] @ q - data["rate"] * cp.sum(cp.entr(q)) + data["offset"]
 
     def weights(self, multipliers: list[np.ndarray], data: dict[str, Any]) -> np.ndarray:
         r"""The multiplier is :math:`v_i = \ln q_i + 1`."""
@@ -130,7 +145,7 @@ class ConvexModel:
 
     def set_data(self, problem: BoundProblem) -> None:
         """Give the parameters the values of a problem with the same cone and size."""
-        data = self.cone.data(problem)
+        data = self.cone.data(problem, self.cone.factor(problem))
         for name, parameter in self.parameters.items():
             parameter.value = data[name]
 
@@ -143,7 +158,8 @@ class ConvexModel:
         """
         if self.posterior.value is None:
             return []
-        weights = self.cone.weights(self.constraint.dual_value, self.cone.data(problem))
+        data = self.cone.data(problem, self.cone.factor(problem))
+        weights = self.cone.weights(self.constraint.dual_value, data)
         return [self.posterior.value, weights / weights.sum()]
 
 
@@ -160,12 +176,97 @@ def cvxpy_problem(problem: BoundProblem) -> cp.Problem:
     >>> bool(abs(value - pm.solve(problem).bound) < 1e-7)
     True
     """
-    reason = not_conic(problem)
-    if reason is not None:
-        raise UnsupportedProblemError(f"{problem.describe()} has no CVXPY form: {reason}.")
+    check_conic(problem)
     model = build(problem, parametrised=problem.size <= LARGEST_PARAMETRISED)
     model.set_data(problem)
     return model.problem
+
+
+@dataclass(frozen=True)
+class ConvexBound:
+    """A convex bound in CVXPY: an expression to minimise or to limit from above, and the constraints of the weights.
+
+    It unpacks to these two.
+    """
+
+    problem: BoundProblem
+    expression: cp.Expression
+    constraints: list[cp.Constraint]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.expression, self.constraints))
+
+    def update(self, problem: BoundProblem) -> None:
+        """Give the parameters the values of another problem of as many classifiers, for instance at another delta."""
+        if not isinstance(problem, type(self.problem)):
+            raise InputError(f"problem is {problem!r:.60}; it must be a {type(self.problem).__name__}.")
+        check_conic(problem)
+        data = problem.divergence_function.cone().data(problem, 1.0)
+        found = self.expression.parameters()
+        shapes = {each.name(): each.shape for each in found}
+        if shapes != {name: np.shape(value) for name, value in data.items()}:
+            raise InputError(
+                f"problem is {problem!r:.60}; its bound must have the parameters {shapes}, which bounds of at most "
+                f"{LARGEST_PARAMETRISED} classifiers with the same divergence have."
+            )
+        own, others = ([each.as_record() for each in of.constraints] for of in (problem, self.problem))
+        if own != others:
+            raise InputError(f"problem has the constraints {own}; they must be those that were written, {others}.")
+        for each in found:
+            each.value = data[each.name()]
+
+
+def cvxpy_bound(problem: BoundProblem, q: cp.Expression, *, simplex: bool = True) -> ConvexBound:
+    """Write the bound of weights that are CVXPY's variables or affine expressions, where it is convex.
+
+    Parameters
+    ----------
+    problem : BoundProblem
+        With an affine distance (linear); :meth:`~pacb_models.BoundProblem.cvxpy_nonlinear` has the others.
+    q : cvxpy.Expression
+        A vector of H weights.
+    simplex : bool
+        Whether the constraints say that the weights are not negative and sum to one; False where another bound of the
+        same weights says so.
+
+    Returns
+    -------
+    expression, constraints
+        CVXPY refuses to maximise the expression or to limit it from below. The numbers of the problem are parameters,
+        by the rules for disciplined parametrised programming: the method ``update(problem)`` sets those of another
+        problem, and CVXPY does not compile again.
+
+    Examples
+    --------
+    >>> import cvxpy as cp, pacb_models as pm
+    >>> problem = pm.BoundProblem([0.1, 0.3], m=100, distance="linear")
+    >>> q = cp.Variable(2)
+    >>> bound = problem.cvxpy_bound(q)
+    >>> program = cp.Problem(cp.Minimize(bound.expression + 0.2 * q[0]), bound.constraints)
+    >>> program.is_dcp(dpp=True)
+    True
+    """
+    import cvxpy as cp
+
+    check_weights(problem, q)
+    check_conic(problem)
+    cone = problem.divergence_function.cone()
+    data = cone.data(problem, 1.0)
+    if problem.size <= LARGEST_PARAMETRISED:
+        # Only with a rate that is known to be positive is the entropy's part convex.
+        data = {
+            name: cp.Parameter(np.shape(value), name=name, value=value, nonneg=name == "rate")
+            for name, value in data.items()
+        }
+    posterior = [cp.sum(q) == 1.0, q >= 0.0] if simplex else []
+    return ConvexBound(problem, cone.express(q, data), [*posterior, *kept(problem, q)])
+
+
+def check_conic(problem: BoundProblem) -> None:
+    """Refuse a problem without a conic form."""
+    reason = not_conic(problem)
+    if reason is not None:
+        raise UnsupportedProblemError(f"{problem.describe()} has no CVXPY form: {reason}.")
 
 
 def not_conic(problem: Problem) -> str | None:
@@ -180,7 +281,7 @@ def build(problem: BoundProblem, parametrised: bool) -> ConvexModel:
     import cvxpy as cp
 
     cone = problem.divergence_function.cone()
-    data, parameters = cone.data(problem), {}
+    data, parameters = cone.data(problem, cone.factor(problem)), {}
     if parametrised:
         data = parameters = {name: cp.Parameter(np.shape(value), name=name) for name, value in data.items()}
     q = cp.Variable(problem.size, name="q", nonneg=True)
@@ -189,7 +290,7 @@ def build(problem: BoundProblem, parametrised: bool) -> ConvexModel:
     return ConvexModel(program, q, parameters, cone, constraints[0])
 
 
-def kept(problem: Problem, q: cp.Variable) -> list[Any]:
+def kept(problem: Problem, q: cp.Expression) -> list[Any]:
     """The problem's constraints on the posterior, labelled as the user calls them."""
     import cvxpy as cp
 

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..direct.penalties import Power
+from ..environment import use_environment_folders
 from ..errors import UnsupportedProblemError
-from ..solver import unmet
+from ..solver import DIRECT_MODEL, lacking
 from .algebra import elementwise, object_array
 
 if TYPE_CHECKING:
@@ -26,11 +27,6 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
     from ..direct.problem import DirectProblem
-
-#: Added to a distance relative to its budget before it is raised to a power.
-TINY = 1e-16
-#: Weights of this share of the largest are left out of a model.
-_NO_WEIGHT = 1e-20
 
 
 class Units(NamedTuple):
@@ -63,7 +59,7 @@ def units_of(problem: DirectProblem) -> Units:
     A classifier whose empirical risk is not below the upper end of the common risk never has weight; where no weight is
     zero, those that are as good as zero are left out.
     """
-    reason = unmet(problem, "excess")
+    reason = lacking(problem, *DIRECT_MODEL)
     if reason is not None:
         raise UnsupportedProblemError(f"{problem.describe()} has no model: {reason}.")
     penalty, log_radius, exponent = problem.penalty, problem.log_radius, float(problem.exponent)
@@ -72,7 +68,7 @@ def units_of(problem: DirectProblem) -> Units:
     if penalty.signed:
         # There weights are as p exp(-n l̂) whatever the common risk.
         logarithms = np.log(problem.prior) - exponent * problem.risks
-        kept = logarithms > logarithms.max() + math.log(_NO_WEIGHT)
+        kept = logarithms > logarithms.max() + math.log(1e-20)
     risks, prior, unit = problem.risks[kept], problem.prior[kept], max(end - least, 1e-12)
     factors = np.full(risks.size, exponent)
     if isinstance(penalty, Power):
@@ -88,9 +84,9 @@ class ExcessAlgebra:
         """``k x``, elementwise."""
         return factor * x
 
-    def power(self, factor: np.ndarray, x: Any, exponent: int) -> Any:
-        """``k x^n`` with an even exponent, elementwise."""
-        return factor * x**exponent
+    def power(self, factor: np.ndarray, x: Any, exponent: int, over: Any = 1.0) -> Any:
+        """``k x^n / w^(n-1)`` with an even exponent, elementwise."""
+        return factor * x**exponent / over ** (exponent - 1)
 
     def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Any:
         r""":math:`k\,a\,h(x/a)` with :math:`h(z) = z - \ln(1+z)`, elementwise; ``k x`` where ``a`` is zero."""
@@ -108,10 +104,10 @@ class Cones(ExcessAlgebra):
     def times(self, factor: np.ndarray, x: Any) -> Any:
         return self.cp.multiply(factor, x)
 
-    def power(self, factor: np.ndarray, x: Any, exponent: int) -> Any:
+    def power(self, factor: np.ndarray, x: Any, exponent: int, over: Any = 1.0) -> Any:
         term = self.cp.Variable(self.size)
         root = self.cp.multiply(factor ** (1.0 / exponent), x)
-        self.constraints.append(self.cp.PowCone3D(term, np.ones(self.size), root, 1.0 / exponent))
+        self.constraints.append(self.cp.PowCone3D(term, over + np.zeros(self.size), root, 1.0 / exponent))
         return term
 
     def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Any:
@@ -187,6 +183,7 @@ def direct_pyomo_model(problem: DirectProblem) -> pyo.ConcreteModel:
     """
     import pyomo.environ as pyo
 
+    use_environment_folders()
     units, penalty = units_of(problem), problem.penalty
     model = pyo.ConcreteModel(name=f"{problem.distance}-{problem.divergence}, direct bound")
     # A classifier that always errs has nothing above its risk.
@@ -206,7 +203,7 @@ def direct_pyomo_model(problem: DirectProblem) -> pyo.ConcreteModel:
     phi = problem.distance_function.express_excess(PyomoExcess(), risks, excess, factors)
     if isinstance(penalty, Power):
         # A distance rounds below zero where the excess is tiny, and a negative number has no power.
-        shares = (phi + TINY) ** penalty.power
+        shares = (phi + 1e-16) ** penalty.power
     else:
         shares = elementwise(pyo.exp)(phi + units.log_weights[inside])
     model.budget = pyo.Constraint(expr=pyo.quicksum(shares) <= units.left)

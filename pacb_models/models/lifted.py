@@ -19,15 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import UnsupportedProblemError
-from ..solver import lacking
+from ..solver import MODEL, lacking
 from .algebra import Algebra, Numbers
 from .limits import limits
 
 if TYPE_CHECKING:
     from ..problem import BoundProblem
-
-#: How far the expression and the bound may be apart, relative to the bound: rounding, also of small differences.
-ROUNDING = 1e-7
 
 
 def write(algebra: Algebra) -> Any:
@@ -44,7 +41,8 @@ def write(algebra: Algebra) -> Any:
 def write_set(algebra: Algebra) -> None:
     """Write that the weights sum to one and keep the problem's constraints."""
     problem, scale = algebra.problem, algebra.factors.normalised
-    algebra.equal("normalised", algebra.average(np.ones(problem.size)), 1.0, scale)
+    if algebra.simplex:
+        algebra.equal("normalised", algebra.average(np.ones(problem.size)), 1.0, scale)
     for limit in limits(problem):
         algebra.limit(limit, scale)
     if problem.posteriors is not None and problem.posteriors.support is not None:
@@ -60,7 +58,8 @@ def values_at(problem: BoundProblem, posterior: np.ndarray, kind: type[Numbers] 
     check_expressed(problem)
     numbers = kind(problem, posterior)
     found = write(numbers)
-    if not math.isclose(found, numbers.bound, rel_tol=ROUNDING, abs_tol=ROUNDING):
+    # Rounding, also of small differences.
+    if not math.isclose(found, numbers.bound, rel_tol=1e-7, abs_tol=1e-7):
         raise UnsupportedProblemError(
             f"the methods `express` of {problem.describe()} give a bound of {found:.9g}, where the problem has "
             f"{numbers.bound:.9g}: they do not fit the other methods."
@@ -70,7 +69,6 @@ def values_at(problem: BoundProblem, posterior: np.ndarray, kind: type[Numbers] 
 
 def check_expressed(problem: BoundProblem) -> None:
     """Refuse a distance or divergence without an expression."""
-    for method in ("distance.express", "divergence.express"):
-        reason = lacking(problem, method)
-        if reason is not None:
-            raise UnsupportedProblemError(f"{problem.describe()} has no model: {reason}.")
+    reason = lacking(problem, *MODEL)
+    if reason is not None:
+        raise UnsupportedProblemError(f"{problem.describe()} has no model: {reason}.")

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..environment import use_environment_folders
 from ..errors import InputError
 from ..validation import check_choice
 from .algebra import Algebra, SquaredNumbers, Squares, elementwise, object_array
@@ -41,8 +42,6 @@ FORMULATIONS = ("lifted", "substituted", "squares")
 
 def check_formulation(formulation: object, argument: str = "formulation") -> str:
     """One of the formulations."""
-    if formulation == "direct":
-        raise InputError(f"{argument} is 'direct', which is called 'substituted' now.")
     return check_choice(argument, formulation, FORMULATIONS)
 
 
@@ -71,20 +70,32 @@ def pyomo_model(problem: BoundProblem, formulation: str = "lifted") -> pyo.Concr
     """
     import pyomo.environ as pyo
 
-    writers = (PyomoAlgebra, Substituted, PyomoSquares)
-    writer = dict(zip(FORMULATIONS, writers))[check_formulation(formulation)]
-    check_expressed(problem)
-    algebra = writer(problem, pyo.ConcreteModel(name=f"{problem.distance}-{problem.divergence}, {formulation}"))
+    model = pyo.ConcreteModel(name=f"{problem.distance}-{problem.divergence}, {formulation}")
+    algebra = writer_of(problem, formulation)(problem, model)
     algebra.add("bound", pyo.Objective(expr=write(algebra)), algebra.factors.objective)
-    start = problem.prior if problem.posteriors is None else problem.posteriors.nearest(problem.prior)
-    set_start(algebra.model, problem, start)
-    return algebra.model
+    set_start(model, problem, central(problem))
+    model._written = frozenset(model.component_map())
+    return model
 
 
-def set_start(model: pyo.ConcreteModel, problem: BoundProblem, posterior: np.ndarray) -> None:
+def writer_of(problem: BoundProblem, formulation: str) -> type[PyomoAlgebra]:
+    """The algebra of a formulation, for a problem that can be written."""
+    writers = (PyomoAlgebra, Substituted, PyomoSquares)
+    chosen = dict(zip(FORMULATIONS, writers))[check_formulation(formulation)]
+    check_expressed(problem)
+    return chosen
+
+
+def central(problem: BoundProblem) -> np.ndarray:
+    """The prior, or what is nearest to it under the problem's constraints."""
+    return problem.prior if problem.posteriors is None else problem.posteriors.nearest(problem.prior)
+
+
+def set_start(model: Any, problem: BoundProblem, posterior: np.ndarray, weights: bool = True) -> None:
     """Give every variable its value at a posterior, so that a solver starts from a feasible point."""
-    for variable, weight in zip(model.q.values(), posterior.tolist()):
-        variable.set_value(weight, skip_validation=True)
+    for variable, weight in zip(model.q.values() if weights else (), posterior.tolist()):
+        if not variable.fixed:
+            variable.set_value(weight, skip_validation=True)
     values = values_at(problem, posterior).values | values_at(problem, posterior, SquaredNumbers).values
     for name, value in values.items():
         variable = model.component(name)
@@ -95,22 +106,68 @@ def set_start(model: pyo.ConcreteModel, problem: BoundProblem, posterior: np.nda
 class PyomoAlgebra(Algebra):
     """Pyomo's expressions; the weights themselves are the variables."""
 
-    def __init__(self, problem: BoundProblem, model: pyo.ConcreteModel) -> None:
+    def __init__(
+        self, problem: BoundProblem, model: Any, q: Any = None, simplex: bool = True, exact: bool = False
+    ) -> None:
         import pyomo.environ as pyo
+        from pyomo.core.base.indexed_component import IndexedComponent
 
         super().__init__(problem, problem.prior)
-        self.pyo, self.model = pyo, model
-        model.q = pyo.Var(range(problem.size), domain=pyo.NonNegativeReals)
-        if problem.posteriors is not None:
-            for variable, floor, cap in zip(model.q.values(), *(bounds.tolist() for bounds in box(problem))):
+        # For whatever solver the user hands the model to.
+        use_environment_folders()
+        self.pyo, self.model, self.simplex, self.exact = pyo, model, simplex, exact or self.exact
+        #: The variables beside the weights.
+        self.variables: dict[str, Any] = {}
+        self.log = elementwise(pyo.log)
+        self.given = given = [] if q is None else self._checked(q)
+        # Variables of the user's are weights as they are; expressions are equal to variables of the model's own.
+        self.shared = shared = bool(given) and all(getattr(each, "is_variable_type", bool)() for each in given)
+        if shared:
+            model.q = pyo.Reference(given, ctype=IndexedComponent)
+        else:
+            model.q = pyo.Var(range(problem.size), domain=pyo.NonNegativeReals)
+        self.weights = list(model.q.values())
+        self.ratios = object_array(self.weights) / problem.prior
+        if shared:
+            self._write_box()
+        elif problem.posteriors is not None:
+            for variable, floor, cap in zip(self.weights, *(bounds.tolist() for bounds in box(problem))):
                 variable.setlb(floor or None)
                 variable.setub(cap if cap < 1.0 else None)
+        if problem.posteriors is not None:
             model.rows = pyo.Constraint([limit.name for limit in limits(problem)])
         model.scaling_factor = pyo.Suffix(direction=pyo.Suffix.EXPORT)
-        self.weights = list(model.q.values())
-        model.scaling_factor.update(zip(self.weights, self.factors.weights.tolist()))
-        self.ratios = object_array(self.weights) / problem.prior
-        self.log = elementwise(pyo.log)
+        if shared:
+            return
+        factors = self.factors.weights.tolist()
+        model.scaling_factor.update(zip(self.weights, factors))
+        if given:
+            model.given = pyo.Constraint(range(problem.size), rule=lambda model, i: model.q[i] == given[i])
+            model.scaling_factor.update(zip(model.given.values(), factors))
+
+    def _checked(self, q: Any) -> list[Any]:
+        from pyomo.core.expr.numvalue import as_numeric
+
+        try:
+            given = list(q.values() if callable(getattr(q, "values", None)) else q)
+            for each in given:
+                as_numeric(each)
+        except TypeError:
+            raise InputError(f"q is {q!r:.60}; it must be a sequence of variables or expressions.") from None
+        if len(given) != self.problem.size:
+            raise InputError(
+                f"q has {len(given)} entries, but there are {self.problem.size} classifiers; the two must match."
+            )
+        return given
+
+    def _write_box(self) -> None:
+        """Write what the bounds of the user's variables do not say of floors and caps."""
+        self.model.box = self.pyo.Constraint(range(self.problem.size))
+        for i, (variable, floor, cap) in enumerate(zip(self.weights, *(each.tolist() for each in box(self.problem)))):
+            low = floor if (floor > 0.0 or self.simplex) and (variable.lb is None or variable.lb < floor) else None
+            high = cap if cap < 1.0 and (variable.ub is None or variable.ub > cap) else None
+            if low is not None or high is not None:
+                self.model.box[i] = (low, variable, high)
 
     def add(self, name: str, component: Any, scale: float) -> None:
         """Put an objective or a constraint into the model."""
@@ -135,7 +192,9 @@ class PyomoAlgebra(Algebra):
     def mean_entropy(self, ratios: Any) -> Any:
         if ratios is not self.ratios:
             return super().mean_entropy(ratios)
-        return self._sum(np.ones(len(self.weights)), self.weights * self.log(ratios))
+        # Not q ln(q/p): solvers recognise this as convex, and give it a value where q is zero.
+        weights = object_array(self.weights)
+        return self._sum(np.ones(weights.size), weights * self.log(weights)) - self._sum(np.log(self.prior), weights)
 
     def average(self, values: np.ndarray) -> Any:
         return self._sum(values, self.weights)
@@ -144,9 +203,9 @@ class PyomoAlgebra(Algebra):
         return self.pyo.quicksum(factor * term for factor, term in zip(factors.tolist(), terms) if factor != 0.0)
 
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
-        created = self.pyo.Var(bounds=(lower, upper))
-        self.model.add_component(name, created)
-        return created
+        self.variables[name] = self.pyo.Var(bounds=(lower, upper))
+        self.model.add_component(name, self.variables[name])
+        return self.variables[name]
 
     def limit(self, limit: Limit, scale: float) -> None:
         self.model.rows[limit.name] = limit.written(self.average)
@@ -166,6 +225,8 @@ class PyomoAlgebra(Algebra):
 class Substituted(PyomoAlgebra):
     """The paper's form: empirical risk and divergence are expressions in the weights."""
 
+    exact = True
+
     def empirical_risk(self) -> Any:
         return self.average(self.problem.risks) if self.problem.risks.max() > 0.0 else 0.0
 
@@ -174,9 +235,6 @@ class Substituted(PyomoAlgebra):
 
     def norm(self, ratios: Any, order: float) -> Any:
         return self.mean_power(ratios, order) ** (1.0 / order)
-
-    def reach(self, name: str, distance: Any, budget: Any) -> None:
-        self.equal(name, distance, budget)
 
 
 class PyomoSquares(Squares, PyomoAlgebra):

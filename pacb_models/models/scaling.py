@@ -48,17 +48,18 @@ def scaling(problem: BoundProblem) -> Scaling:
     bound nearly vacuous; each constraint is multiplied by what the objective changes with it, so that its multiplier is
     of order one too.
     """
-    L, D = problem.empirical_risk(problem.prior), problem.statistic(problem.prior)
-    outer = problem.outer_derivatives(L, D)
-    budget = problem.divergence_function.budget(D, problem.coefficient, problem.exponent)
+    outer = problem.derivatives_at(problem.empirical_risk(problem.prior), problem.divergence_size(problem.prior))
+    budget = problem.budget_at(problem.divergence_size(problem.prior))
+    # With respect to the statistic, whose root of the order the size is; both are one at the prior.
+    F_D = outer.T / problem.order
     F_L = outer.L if math.isfinite(outer.L) else 1.0
-    slope = max(F_L * float(np.ptp(problem.risks)) + outer.D, SMALLEST_SLOPE)
+    slope = max(F_L * float(np.ptp(problem.risks)) + F_D, SMALLEST_SLOPE)
     objective = problem.size / min(slope, 1.0)
     return Scaling(
         weights=1.0 / np.maximum(problem.prior, SMALLEST_SHARE / problem.size),
         objective=objective,
         normalised=float(problem.size),
         empirical_risk=objective * max(F_L, SMALLEST_SLOPE),
-        divergence=objective * max(outer.D, SMALLEST_SLOPE),
-        budget=objective * max(outer.D / budget.slope, SMALLEST_SLOPE),
+        divergence=objective * max(F_D, SMALLEST_SLOPE),
+        budget=objective * max(outer.T / budget.slope, SMALLEST_SLOPE),
     )

@@ -8,6 +8,7 @@ small would be an invalid certificate, so every root here is rounded away from q
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, overload
 
 import numpy as np
@@ -72,10 +73,10 @@ def kl(a: ArrayLike, b: ArrayLike) -> Any:
 @overload
 def kl_inverse(q: float, budget: float, side: str = ...) -> float: ...
 @overload
-def kl_inverse(q: NDArray[np.float64], budget: ArrayLike, side: str = ...) -> NDArray[np.float64]: ...
+def kl_inverse(q: Sequence[float] | NDArray[Any], budget: ArrayLike, side: str = ...) -> NDArray[np.float64]: ...
 @overload
-def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = ...) -> Any: ...
-def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = "upper") -> Any:
+def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = ...) -> float | NDArray[np.float64]: ...
+def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = "upper") -> float | NDArray[np.float64]:
     """The end of the set of all r with kl(q, r) <= budget: its largest ("upper") or smallest ("lower") element.
 
     Elementwise with broadcasting; scalars give a float. ``budget`` runs from 0 (the root is q itself) to inf.

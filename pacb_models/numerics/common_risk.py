@@ -19,7 +19,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 _EPSILON = 2.0**-52
-_MOST_STEPS = 200
 
 
 class Total(NamedTuple):
@@ -41,7 +40,7 @@ class Root(NamedTuple):
     evaluations: int
 
 
-def common_risk(total_at: Callable[[float], Total], left: float, right: float, close: float) -> Root:
+def common_root(total_at: Callable[[float], Total], left: float, right: float, close: float) -> Root:
     """The root between ``left`` and ``right``, by Halley's method for the sum's logarithm from ``right``.
 
     Powers and exponentials, of which the sums consist, become nearly straight by it. It ends where the logarithm is
@@ -52,7 +51,7 @@ def common_risk(total_at: Callable[[float], Total], left: float, right: float, c
         at = total_at(t)
         left, right = (left, t) if at.value >= 0.0 else (t, right)
         noise = max(at.error, 4.0 * _EPSILON * t * at.slope)
-        if abs(at.value) <= max(close, noise) or right - left <= 4.0 * _EPSILON * right or count == _MOST_STEPS:
+        if abs(at.value) <= max(close, noise) or right - left <= 4.0 * _EPSILON * right or count == 200:
             break
         step = _halley(at)
         # Rounding and curvature may lead astray.

@@ -10,6 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
 
 #: A number, or an array of them: formulas hold elementwise.
 Numbers = Any

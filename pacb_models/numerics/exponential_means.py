@@ -29,7 +29,7 @@ from .maximum import largest_value
 
 #: 1/(e-1) + ln(1 - 1/e), rounded up in the 40th decimal.
 LINEAR_RATE = Fraction("0.1233015614822445333633583600416818566699")
-NEGLIGIBLE = 60.0  # terms below exp(-60) of the largest are left out
+_NEGLIGIBLE = 60.0  # terms below exp(-60) of the largest are left out
 _SERIES = [1 / (2 * j * (2 * j - 1)) for j in range(27, 1, -1)]
 _SLOPE_SERIES = [2 / (2 * j + 1) for j in range(27, 0, -1)]
 
@@ -103,17 +103,17 @@ def _terms(phi: Polynomial, offset: float, first: int) -> tuple[np.ndarray, np.n
 
 
 def _reach(phi: Polynomial, offset: float) -> float:
-    """How far x can be from 0 before D - n phi exceeds NEGLIGIBLE.
+    """How far x can be from 0 before D - n phi exceeds _NEGLIGIBLE.
 
     From kl >= 2x^2 + 4x^4/9 + 32x^6/135 + 7072x^8/42525 (Toussaint): the deficit of a quadratic distance, or the fourth
     power. With ch's higher powers, the eighth, and D - n phi >= 8m x^2 (x/3 - offset)^2, up to higher powers.
     """
     m = phi.m
     if len(phi.coefficients) > 1:
-        near = 1.5 * (offset + math.sqrt(offset * offset + 4 / 3 * math.sqrt(NEGLIGIBLE / 8 / m)))
-        return min(near, (42525 / 7072 * NEGLIGIBLE / m) ** 0.125)
-    fourth = (9 / 4 * NEGLIGIBLE / m) ** 0.25
-    return min(math.sqrt(NEGLIGIBLE / phi.deficit), fourth) if phi.deficit > 0.0 else fourth
+        near = 1.5 * (offset + math.sqrt(offset * offset + 4 / 3 * math.sqrt(_NEGLIGIBLE / 8 / m)))
+        return min(near, (42525 / 7072 * _NEGLIGIBLE / m) ** 0.125)
+    fourth = (9 / 4 * _NEGLIGIBLE / m) ** 0.25
+    return min(math.sqrt(_NEGLIGIBLE / phi.deficit), fourth) if phi.deficit > 0.0 else fourth
 
 
 def _excess_deviance(m: int, offset: float, k: np.ndarray, place: np.ndarray) -> np.ndarray:

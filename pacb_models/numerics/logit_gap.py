@@ -11,8 +11,6 @@ import numpy as np
 
 from .binary_kl import divergence_term, kl_inverse
 
-#: Beyond this gap 1 - r is below 1e-13 (1 - L), and the closed expression of ``d`` has nothing to lose.
-_WIDE = 30.0
 #: Stands for an empirical risk of zero, at which the gap is infinite: a posterior on classifiers without errors is left
 #: if, and only if, weights that doubles can hold do better.
 _SMALLEST_RISK = 1e-300
@@ -38,5 +36,6 @@ def logit_gap(L: np.ndarray | float, budget: np.ndarray | float) -> np.ndarray:
         excess = left * odds
         spent = divergence_term(L, r, -excess) + divergence_term(rest, left, excess)
         polished = d - (spent - budget) / excess
-        d = np.where(d < _WIDE, polished, d)
+        # Beyond this gap 1 - r is below 1e-13 (1 - L), and the closed expression of ``d`` has nothing to lose.
+        d = np.where(d < 30.0, polished, d)
     return np.where(L >= 1.0, np.inf, d)

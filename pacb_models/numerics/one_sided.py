@@ -27,10 +27,9 @@ from collections.abc import Callable
 import numpy as np
 
 from .exponential_means import Polynomial, log_exponential_mean_above, log_kl_constant
-from .maximum import GOLDEN, largest_value
+from .maximum import largest_value
 from .power_means import log_power_mean
 
-SMALL = 24  # up to this many examples every mean is looked at
 PHASES = 12  # points per period of the ripples
 
 
@@ -54,7 +53,8 @@ def log_largest_exponential_above(phi: Polynomial) -> float:
 
 def _largest(function: Callable[[float], float], m: int, means: np.ndarray) -> float:
     """The maximum over 0 < mean < m of a function with one peak in the range of ``means``, apart from ripples."""
-    if m <= SMALL:
+    # Up to this many examples every mean is looked at
+    if m <= 24:
         grid = np.concatenate([np.geomspace(1e-4, 0.05, 20), np.linspace(0.05, m, PHASES * m + 1)[1:-1]])
         return largest_value(function, grid[grid < m].tolist())
     places = np.unique(np.clip(np.round(means), 0, m - 1).astype(int)).tolist()
@@ -75,7 +75,7 @@ def _top(function: Callable[[int], float], low: int, high: int) -> int:
         return known[j]
 
     while high - low > 4:
-        step = max(round(GOLDEN * (high - low)), 1)
+        step = max(round(0.382 * (high - low)), 1)
         left, right = low + step, high - step
         low, high = (low, right) if at(left) >= at(right) else (left, high)
     return max(range(low, high + 1), key=at)

@@ -27,9 +27,6 @@ from .binomial_sums import deviance, lattice_rule, log_coefficient, log_sum
 from .exponential_means import log_kl_constant
 from .maximum import largest_value
 
-NEGLIGIBLE = 45.0  # terms below exp(-45) of the largest are left out, which is 9.5 standard deviations of a Gaussian
-BLOCKS = 9  # on each side of the mean, so that a block of integers is one or two standard deviations long
-
 
 def log_power_mean(quantity: str, m: int, mean: float, power: float, side: str = "both") -> float:
     """ln E[f^power] for l = mean/m, 0 < mean < m, where f is the "deviation" abs(k/m - l) or the "deviance" D(k)/m.
@@ -42,7 +39,8 @@ def log_power_mean(quantity: str, m: int, mean: float, power: float, side: str =
     parts = []
     for inner, outer in _sides(m, mean, side):
         low, high = _lobe(quantity, m, mean, power, inner, outer)
-        parts.append(lattice_rule(low, high, rough, (high - low) / BLOCKS, origin))
+        # So many on each side of the mean, so that a block of integers is one or two standard deviations long
+        parts.append(lattice_rule(low, high, rough, (high - low) / 9, origin))
     points, weights = np.concatenate(parts, axis=1)
     k, difference = points + origin, points - (mean - origin)
     divergence = deviance(m, mean, k, difference)
@@ -82,7 +80,8 @@ def _lobe(quantity: str, m: int, mean: float, power: float, inner: int, outer: i
         return power * math.log(size) - divergence(k) if size > 0 else -math.inf
 
     peak = _last(inner, outer, rises)
-    floor = height(peak) - NEGLIGIBLE
+    # Terms below exp(-45) of the largest are left out, which is 9.5 standard deviations of a Gaussian
+    floor = height(peak) - 45.0
     ends = [_last(peak, end, lambda k: height(k) > floor) for end in (inner, outer)]
     # two more integers, in case the peak is narrow and lies between integers that are far below it
     return max(math.floor(min(ends)) - 2, min(inner, outer)), min(math.ceil(max(ends)) + 2, max(inner, outer))

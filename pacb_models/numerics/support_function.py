@@ -16,9 +16,8 @@ import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from .elementwise import Array
 
 _EPSILON = 2.0**-52
 _INNER, _OUTER = 200, 100
@@ -27,9 +26,6 @@ _CLOSE = 1e-8
 #: Logarithms and coordinates that are off by less are left to the common Newton step.
 _NEAR = 0.3
 _FLAT, _SHORT, _FAR = 0.1, 4.0, 1e5
-#: The logarithm of a sum in which all that counts is yet to come.
-_LITTLE = -20.0
-_LARGEST = 700.0  # the logarithm of numbers that are as good as infinite
 
 
 class Look(NamedTuple):
@@ -60,7 +56,7 @@ class Terms(Protocol):
         """The terms at coordinates within their ends."""
 
 
-def support_function(terms: Terms, q: Array, spent: float, price: float, z: Array) -> tuple[float, Array]:
+def largest_average(terms: Terms, q: Array, spent: float, price: float, z: Array) -> tuple[float, Array]:
     r"""The bound, rounded up, and the risks that have it.
 
     Newton's method finds all risks and :math:`v = \ln(1/\lambda)` together, with :math:`\ln G_i' = \ln q_i + v`.
@@ -72,7 +68,8 @@ def support_function(terms: Terms, q: Array, spent: float, price: float, z: Arra
         look, lag, moves = _look(terms, z, log_q + price)
         total = _log_sum(look.log_value, spent)
         settled = _small(lag, look, moves)
-        if astray or total < _LITTLE or float(np.maximum(np.abs(lag * moves), np.abs(lag)).max()) > _NEAR:
+        # The logarithm of a sum in which all that counts is yet to come.
+        if astray or total < -20.0 or float(np.maximum(np.abs(lag * moves), np.abs(lag)).max()) > _NEAR:
             settled, (z, look, lag, moves) = True, _settled(terms, z, log_q + price)
             total = _log_sum(look.log_value, spent)
         effects = np.exp(look.log_slope - total) * look.growth * moves
@@ -106,7 +103,8 @@ def support_function(terms: Terms, q: Array, spent: float, price: float, z: Arra
 def _value(look: Look, q: Array, lag: Array, moves: Array, width: Any, price: float, spent: float) -> float:
     """The dual function, from above. q l - λ G is concave in l: from here it rises by no more than its slope times
     the way to its maximum, which is at most twice that of a Newton step, and within the range."""
-    if price < -_LARGEST or not np.isfinite(look.risk).all():
+    # The logarithm of numbers that are as good as infinite
+    if price < -700.0 or not np.isfinite(look.risk).all():
         return math.inf
     off = np.abs(lag) + look.slope_rounding
     way = np.where(off <= _NEAR, 2.0 * off * moves * look.growth, np.inf)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from .certificate import CertificateDisplay, ChoiceDisplay, MonitorDisplay
 from .convergence import ConvergenceDisplay
 from .divergence import DivergenceDisplay
+from .palette import PaletteDisplay
 from .path import PathDisplay
 from .posterior import PosteriorDisplay
 from .solution_path import SolutionPathDisplay
@@ -18,6 +19,7 @@ __all__ = [
     "ConvergenceDisplay",
     "DivergenceDisplay",
     "MonitorDisplay",
+    "PaletteDisplay",
     "PathDisplay",
     "PosteriorDisplay",
     "SolutionPathDisplay",

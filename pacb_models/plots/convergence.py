@@ -11,17 +11,17 @@ import numpy as np
 from ..errors import InputError
 from ..problem import Problem
 from ..solution import Solution
+from ..solver import Solver
 from ..solving.running import solve
-from ..validation import check_choice
-from .display import Display, by_name
-from .style import Style, literal
+from ..validation import check_choice, check_kind
+from .display import Display, named_solutions
+from .palette import Palette
+from .style import literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 AXES = ("iterations", "seconds")
-#: Gaps below this are rounding; a logarithmic axis needs an end.
-FLOOR = 1e-16
 
 
 @dataclass(eq=False, repr=False)
@@ -54,12 +54,13 @@ class ConvergenceDisplay(Display):
     def from_solvers(
         cls,
         problem: Problem,
-        solvers: Sequence[str] = ("fixed-point", "ccp", "cyipopt"),
+        solvers: Sequence[str | Solver] = ("fixed-point", "ccp", "cyipopt"),
         against: str = "iterations",
         **options: Any,
     ) -> ConvergenceDisplay:
-        """Solve with each of the solvers, with a trace; ``options`` go to all of them."""
-        found = {name: solve(problem, name, trace=True, **options) for name in solvers}
+        """Solve with each of the solvers, names or objects, with a trace; ``options`` go to all of them."""
+        check_kind("solvers", solvers, (list, tuple), "a list of solvers")
+        found = [solve(problem, solver, trace=True, **options) for solver in solvers]
         return cls.from_solutions(problem, found, against)
 
     @classmethod
@@ -70,7 +71,7 @@ class ConvergenceDisplay(Display):
         against: str = "iterations",
     ) -> ConvergenceDisplay:
         """A display of solutions that have a trace."""
-        named = by_name(solutions)
+        named = named_solutions(solutions)
         for name, solution in named.items():
             if not solution.details.get("trace"):
                 raise InputError(f"solution {name!r} has no trace; solve with trace=True.")
@@ -82,15 +83,16 @@ class ConvergenceDisplay(Display):
         found = {}
         for name, solution in self.solutions.items():
             points = solution.details["trace"]
-            gaps = [max(point.bound - self.minimum, FLOOR) for point in points]
+            # Gaps below this are rounding; a logarithmic axis needs an end.
+            gaps = [max(point.bound - self.minimum, 1e-16) for point in points]
             found[name] = np.column_stack([np.arange(len(points)), [point.seconds for point in points], gaps])
         return found
 
     def _draw(self, ax: Axes) -> None:
-        style, column = Style(list(self.solutions)), AXES.index(self.against)
+        palette, column = Palette(self.solutions), AXES.index(self.against)
         for name, trace in self.traces.items():
             every = max(1, len(trace) // 30)
-            ax.plot(trace[:, column], trace[:, 2], label=literal(name), markevery=every, **style[name])
+            ax.plot(trace[:, column], trace[:, 2], label=literal(name), markevery=every, **palette[name])
         ax.set(yscale="log", xlabel=self.against, ylabel="gap to the certified minimum")
 
     def title(self) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import InputError
 from ..files import write_atomically
 from ..solution import Solution
+from ..validation import check_kind
 from .style import check_picture, new_axes, styled
 
 if TYPE_CHECKING:
@@ -74,10 +75,11 @@ class Display:
         return content.getvalue()
 
 
-def by_name(
+def named_solutions(
     solutions: Solution | Sequence[Solution] | Mapping[str, Solution] | None, least: int = 1
 ) -> dict[str, Solution]:
     """Solutions under the names they are shown with: their solvers', numbered where two are the same."""
+    check_kind("solutions", solutions or (), (Solution, Iterable), "a solution, a list or a dict of solutions")
     if isinstance(solutions, Mapping):
         found = dict(solutions)
     else:

@@ -11,9 +11,10 @@ import numpy as np
 from ..errors import InputError
 from ..problem import Problem
 from ..solving.running import solve
-from ..validation import check_choice
+from ..validation import check_choice, check_kind
 from .display import Display
-from .style import Style, literal
+from .palette import Palette
+from .style import literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,6 +69,7 @@ class DivergenceDisplay(Display):
         bounds: Mapping[str, Mapping[str, Any]] | None = None,
     ) -> DivergenceDisplay:
         """Minimise each bound at each value; ``bounds`` are changes for ``problem.replace``, by the names to show."""
+        check_kind("problem", problem, Problem, "a problem, as pm.BoundProblem makes one")
         check_choice("parameter", parameter, list(_SYMBOLS))
         if bounds is None:
             bounds = {"Rényi, kl": {"divergence": "renyi", "distance": "kl"}} if parameter == "order" else BOUNDS
@@ -81,10 +83,10 @@ class DivergenceDisplay(Display):
         return cls(parameter, grid, minima)
 
     def _draw(self, ax: Axes) -> None:
-        style = Style(list(self.minima))
+        palette = Palette(self.minima)
         for name, bounds in self.minima.items():
             every = max(1, len(bounds) // 8)
-            ax.plot(self.values, bounds, label=literal(name), markevery=every, **style[name])
+            ax.plot(self.values, bounds, label=literal(name), markevery=every, **palette[name])
         ax.set_xscale("log")
         if self.parameter == "order":
             ticks = [tick for tick in (1, 1.5, 2, 3, 5, 10, 20) if self.values.min() <= tick <= self.values.max()]

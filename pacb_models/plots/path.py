@@ -21,25 +21,17 @@ from ..problem import BoundProblem
 from ..solution import LocalMinimum, Solution
 from ..solving.running import solve
 from ..wording import at_most
-from .display import Display, by_name
-from .style import BLACK, GREY, VERMILION, Style, legend_below, literal
+from .display import Display, named_solutions
+from .palette import Palette
+from .style import BLACK, GREY, VERMILION, literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: A gap to the minimum that counts as none.
-SAME = 1e-7
-#: A point is at a minimum when its bound differs by no more than this, its risk by this share of the path's width.
-_SAME_BOUND, _SAME_RISK = 1e-6, 0.02
+_SAME = 1e-7
 #: The name of a point that is none of those which have one.
 NOWHERE = "no minimum"
-#: Characters in a line of the legend.
-_WIDTH = 88
-
-#: Neighbouring points of the curve are no farther apart than this share of its width and height ...
-_RESOLUTION = 1.0 / 150.0
-#: ... as far as so many rounds of halving can bring it.
-_ROUNDS = 40
 
 
 class Curve(NamedTuple):
@@ -72,15 +64,16 @@ def frontier_curve(problem: BoundProblem, between: tuple[float, float] | None = 
     def point(z: float) -> tuple[float, float, float]:
         q = path.posterior(z)
         risk = small.empirical_risk(q)
-        return z, risk, small.outer(risk, small.statistic(q))
+        return z, risk, small.bound_at(risk, small.divergence_size(q))
 
     points = [point(z) for z in np.linspace(-math.log(1e4 * path.spread), path.last, 60).tolist()]
     for low, high in ((-np.inf, np.inf), *([] if between is None else [between])):
-        for _ in range(_ROUNDS):
+        # As far as so many rounds of halving can bring it.
+        for _ in range(40):
             table = np.array(points)
             inside = (low <= table[:, 1]) & (table[:, 1] <= high)
             spans = np.maximum(np.ptp(table[inside, 1:], axis=0), 1e-12)
-            far = (np.abs(np.diff(table[:, 1:], axis=0)) > _RESOLUTION * spans).any(axis=1)
+            far = (np.abs(np.diff(table[:, 1:], axis=0)) > spans / 150.0).any(axis=1)
             wide = np.flatnonzero(far & (inside[1:] | inside[:-1]))
             if not wide.size:
                 break
@@ -93,7 +86,7 @@ def place_of(minima: Sequence[LocalMinimum], curve: Curve, bound: float, risk: f
     width = max(curve.risk[0] - curve.risk[-1], 1e-12)
 
     def same(other_bound: float, other_risk: float) -> bool:
-        return abs(bound - other_bound) <= _SAME_BOUND and not abs(risk - other_risk) > _SAME_RISK * width
+        return abs(bound - other_bound) <= 1e-6 and not abs(risk - other_risk) > 0.02 * width
 
     if not math.isfinite(bound):
         return "no posterior"
@@ -102,7 +95,7 @@ def place_of(minima: Sequence[LocalMinimum], curve: Curve, bound: float, risk: f
         nearest = min(matching, key=lambda k: abs(bound - minima[k].bound))
         if nearest:
             return f"local minimum {nearest + 1} of {len(minima)}"
-        return "the minimum" if bound - minima[0].bound <= SAME else "next to the minimum"
+        return "the minimum" if bound - minima[0].bound <= _SAME else "next to the minimum"
     for place, words in ((0, "the prior"), (-1, "all weight on the smallest risk")):
         if same(curve.bound[place], curve.risk[place]):
             return words
@@ -148,14 +141,14 @@ class PathDisplay(Display):
         """Compute the curve and, unless ``exact`` is the solution of frontier, the certified minima of a problem."""
         if not isinstance(problem, BoundProblem):
             raise UnsupportedProblemError(
-                f"the path is that of a BoundProblem, not of a {type(problem).__name__}, whose bound is convex."
+                f"problem is a {type(problem).__name__}; only a BoundProblem has a path that holds all local minima."
             )
         if problem.posteriors is not None:
-            raise UnsupportedProblemError("the path is that of the whole simplex, not of a problem with constraints.")
+            raise UnsupportedProblemError("problem has constraints; the path is drawn for the whole simplex only.")
         exact = exact or solve(problem, "frontier")
         best = LocalMinimum(exact.bound, exact.empirical_risk, exact.divergence, exact.support_size)
         others = sorted(exact.local_minima)
-        return cls(problem, frontier_curve(problem), [best, *others], by_name(solutions, least=0))
+        return cls(problem, frontier_curve(problem), [best, *others], named_solutions(solutions, least=0))
 
     @property
     def ends(self) -> list[End]:
@@ -169,39 +162,64 @@ class PathDisplay(Display):
             found.setdefault((place, look), end).names.append(name)
         return list(found.values())
 
-    def _height(self) -> float:
-        return 3.6 + 0.16 * (5 + sum(self._label(end).count("\n") + 1 for end in self.ends))
-
     def _draw(self, ax: Axes) -> None:
-        ax.plot(self.curve.risk, self.curve.bound, color=BLACK, lw=1.6, label="least bound for each empirical risk")
-        ax.plot(self.curve.risk[0], self.curve.bound[0], "|", color=GREY, ms=14, mew=2, label="prior")
-        last = (self.curve.risk[-1], self.curve.bound[-1])
-        ax.plot(*last, "_", color=GREY, ms=14, mew=2, label="all weight on the smallest risk")
+        ax.plot(self.curve.risk, self.curve.bound, color=BLACK, lw=1.6)
         best, *others = self.minima
         ax.axhline(best.bound, color=VERMILION, lw=0.8, ls=":")
-        ax.plot(best.empirical_risk, best.bound, "*", color=VERMILION, ms=13, label=f"minimum {at_most(best.bound)}")
-        if others:
-            risks, bounds = zip(*((other.empirical_risk, other.bound) for other in others), strict=True)
-            label = "other local minimum" if len(others) == 1 else "other local minima"
-            ax.plot(risks, bounds, "o", color=VERMILION, ms=5, ls="none", label=label)
-        style = Style(list(self.solutions))
+        ax.plot(best.empirical_risk, best.bound, "*", color=VERMILION, ms=13)
+        for other in others:
+            ax.plot(other.empirical_risk, other.bound, "o", color=VERMILION, ms=5)
+        for place, text in ((0, "prior"), (-1, "all weight on the smallest risk")):
+            risk, bound = float(self.curve.risk[place]), float(self.curve.bound[place])
+            ax.plot(risk, bound, "_", color=GREY, ms=14, mew=2)
+            near = [end for end in self.ends if abs(end.empirical_risk - risk) <= 0.04 * np.ptp(self.curve.risk)]
+            if not near and place_of(self.minima, self.curve, bound, risk).endswith(text):
+                self._write(ax, risk, bound, text, above=True, color=GREY)
+        palette = Palette(self.solutions)
         for end in self.ends:
             # Hollow and larger than what it may lie on.
-            look = {**style[end.names[0]], "linestyle": "none", "markerfacecolor": "none"}
-            ax.plot(end.empirical_risk, end.bound, ms=14.0, mew=1.6, label=self._label(end), **look)
-        ax.set(xlabel="empirical risk of the posterior", ylabel="bound")
+            look = {**palette[end.names[0]], "linestyle": "none", "markerfacecolor": "none"}
+            ax.plot(end.empirical_risk, end.bound, ms=14.0, mew=1.6, **look)
+            if not math.isfinite(end.bound):
+                ax.text(0.5, 0.97, self._label(end), transform=ax.transAxes, ha="center", va="top", fontsize=8.0)
+                continue
+            self._write(ax, end.empirical_risk, end.bound, self._label(end), end.place == NOWHERE, look["color"])
+        if not any(end.place == "the minimum" for end in self.ends):
+            self._write(ax, best.empirical_risk, best.bound, f"the minimum, {at_most(best.bound)}", color=VERMILION)
+        low, high = ax.get_ylim()
+        # Room for what is written below the lowest point.
+        ax.set(xlabel="empirical risk of the posterior", ylabel="bound", ylim=(low - 0.3 * (high - low), high))
+
+    def _write(self, ax: Axes, risk: float, bound: float, text: str, above: bool = False, color: str = BLACK) -> None:
+        """Words at a point: below it, where no posterior is, and towards the middle of the picture."""
+        share = (risk - self.curve.risk[-1]) / max(self.curve.risk[0] - self.curve.risk[-1], 1e-12)
+        side = "left" if share < 0.3 else "right" if share > 0.7 else "center"
+        shift = {"left": -8, "right": 8, "center": 0}[side]
+        down = 8 if above else -11
+        ax.annotate(
+            text,
+            (risk, bound),
+            xytext=(shift, down),
+            textcoords="offset points",
+            ha=side,
+            va="bottom" if above else "top",
+            fontsize=8.0,
+            color=color,
+        )
 
     def _finish(self, own: bool) -> None:
         self.ax_.set_title(self.title())
-        legend_below(self.ax_) if own else self.ax_.legend(fontsize=8.0)
 
     def _label(self, end: End) -> str:
         gap = end.bound - self.minima[0].bound
-        above = f", {gap:.2g} above" if SAME < gap < math.inf else ""
-        return textwrap.fill(f"{literal(', '.join(end.names))}: {end.place}{above}", _WIDTH)
+        above = f", {gap:.2g} above" if _SAME < gap < math.inf else ""
+        at = f" {at_most(end.bound)}" if end.place == "the minimum" else ""
+        # Characters in a line.
+        names = textwrap.fill(literal(", ".join(end.names)), 30)
+        return f"{names}:\n{end.place}{at}{above}"
 
     def title(self) -> str:
-        missed = [name for name, point in self.solutions.items() if not point.bound <= self.minima[0].bound + SAME]
+        missed = [name for name, point in self.solutions.items() if not point.bound <= self.minima[0].bound + _SAME]
         count, asked = len(self.minima), len(self.solutions)
         text = "The bound has one minimum" if count == 1 else f"The bound has {count} local minima"
         best = "it" if count == 1 else "the best"

@@ -11,8 +11,9 @@ import numpy as np
 from ..errors import InputError
 from ..problem import Problem
 from ..solution import Solution
-from .display import Display, by_name
-from .style import GREY, Style, literal
+from .display import Display, named_solutions
+from .palette import Palette
+from .style import GREY, literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,7 +52,7 @@ class PosteriorDisplay(Display):
         cumulative: bool = False,
     ) -> PosteriorDisplay:
         """A display of one or several solutions of a problem."""
-        named = by_name(solutions)
+        named = named_solutions(solutions)
         for name, solution in named.items():
             if solution.posterior is None or solution.posterior.size != problem.size:
                 raise InputError(f"solution {name!r} has no posterior over the problem's {problem.size} classifiers.")
@@ -60,7 +61,7 @@ class PosteriorDisplay(Display):
     def _draw(self, ax: Axes) -> None:
         order = np.argsort(self.problem.risks, kind="stable")
         risks, prior = self.problem.risks[order], self.problem.prior[order]
-        style = Style(list(self.solutions))
+        palette = Palette(self.solutions)
         if self.cumulative:
             # No mass is below the smallest risk.
             risks = np.concatenate([risks[:1], risks])
@@ -69,7 +70,7 @@ class PosteriorDisplay(Display):
             ax.axhline(1.0, color=GREY, lw=1.2, label="prior")
         for name, solution in self.solutions.items():
             assert solution.posterior is not None  # checked when the display was made
-            weights, look = solution.posterior[order], {**style[name], "label": literal(name)}
+            weights, look = solution.posterior[order], {**palette[name], "label": literal(name)}
             if self.cumulative:
                 ax.step(risks, _masses(weights), where="post", **{**look, "marker": ""})
             else:

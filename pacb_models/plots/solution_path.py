@@ -8,17 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from ..solving.paths import SolutionPath
+from ..validation import check_kind
 from ..wording import at_most
 from .display import Display
-from .style import BLACK, BLUE, GREY, VERMILION, Style, literal, new_axes, styled
+from .palette import Palette
+from .style import BLACK, BLUE, GREY, VERMILION, literal, new_axes, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-#: Curves in one panel, at most.
-MOST = 7
-#: Values whose ratio is above this are on a logarithmic axis.
-WIDE = 50.0
 
 
 @dataclass(eq=False, repr=False)
@@ -39,6 +36,7 @@ class SolutionPathDisplay(Display):
     @classmethod
     def from_path(cls, path: SolutionPath) -> SolutionPathDisplay:
         """A display of what :func:`pacb_models.path` returned."""
+        check_kind("path", path, SolutionPath, "what pm.path returned")
         return cls(path)
 
     def plot(self, ax: Axes | None = None) -> Self:
@@ -59,7 +57,8 @@ class SolutionPathDisplay(Display):
             if len(panels) > 2:
                 self._multipliers(panels[2], values, rates)
             panels[-1].set_xlabel(literal(self.path.parameter))
-            if values[0] > 0.0 and values[-1] > WIDE * values[0]:
+            # Values whose ratio is above this are on a logarithmic axis.
+            if values[0] > 0.0 and values[-1] > 50.0 * values[0]:
                 panels[-1].set_xscale("log")
             self._finish(own=ax is None)
         return self
@@ -79,9 +78,10 @@ class SolutionPathDisplay(Display):
     def _multipliers(self, ax: Axes, values: np.ndarray, rates: dict[str, np.ndarray]) -> None:
         # The parameter's own row first, then those that cost most.
         names = sorted(rates, key=lambda name: (name != self.path.parameter, -float(np.nanmax(rates[name]))))
-        style = Style(names)
-        for name in names[:MOST]:
-            look: dict[str, Any] = {**style[name], **({"color": VERMILION} if name == self.path.parameter else {})}
+        palette = Palette(names)
+        # Curves in one panel, at most.
+        for name in names[:7]:
+            look: dict[str, Any] = {**palette[name], **({"color": VERMILION} if name == self.path.parameter else {})}
             ax.plot(values, rates[name], label=literal(name), **look)
         ax.set(ylabel="fall of the bound\nper unit of room", ylim=(0.0, None))
         ax.legend(fontsize=8.0)

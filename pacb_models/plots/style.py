@@ -1,10 +1,9 @@
-"""Colours, marks and line styles of every figure, told apart without seeing colour."""
+"""Colours and style of every figure."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Okabe and Ito's colours, with grey in the place of yellow, which is faint on white paper.
-COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F")
-LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 3)))
-MARKERS = "osD^vPX*"
-BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY = COLOURS
+_COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F")
+BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY = _COLOURS
 
 _STYLE = {
     "font.size": 9.0,
@@ -38,23 +35,6 @@ _STYLE = {
     "svg.hashsalt": "pacb",
     "svg.fonttype": "path",
 }
-
-
-class Style:
-    """A colour, a line style and a marker for each method, the same in every figure."""
-
-    def __init__(self, names: Sequence[str]):
-        self._position = {name: position for position, name in enumerate(names)}
-
-    def __getitem__(self, name: str) -> dict[str, Any]:
-        position = self._position[name]
-        # With more than eight the colours start again beside other line styles.
-        turn = position // len(COLOURS)
-        return {
-            "color": COLOURS[position % len(COLOURS)],
-            "linestyle": LINES[(position + turn) % len(LINES)],
-            "marker": MARKERS[(position + 3 * turn) % len(MARKERS)],
-        }
 
 
 def import_matplotlib() -> None:

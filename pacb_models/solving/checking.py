@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from ..plugins import described
 from ..problem import Problem
 from ..solution import Solution, finite
 from ..solver import Solver
-from ..validation import check_positive
+from ..validation import check_kind, check_positive
 from ..wording import at_least, at_most
 from .judging import ROUNDING
 from .registry import capable_solvers, get_solver
@@ -30,13 +30,15 @@ class CheckRow(NamedTuple):
     status: str
     bound: float
     gap: float
-    #: What the solver proves to be below the bound of every posterior; None when it proves nothing.
+    #: What no bound is below, as a checked proof of the solver's shows; None without one.
     lower_bound: float | None
     kkt_residual: float
     iterations: int | None
     setup_seconds: float
     seconds: float
     verdict: str
+    #: What no bound is below, as the solver says without a proof; None when it says nothing.
+    claimed_lower_bound: float | None = None
 
     @property
     def agrees(self) -> bool:
@@ -45,17 +47,15 @@ class CheckRow(NamedTuple):
 
     @property
     def refuted(self) -> bool:
-        """True when another solver found a bound below what this one proves to be the least."""
+        """True when some solver found a bound below what this one says that none is below."""
         return self.verdict.startswith(REFUTED)
 
 
-#: What is printed, under short headings: the largest lower bound has a line of its own. A narrow window does without
-#: the columns that can be spared.
-_SHOWN = tuple(column for column in CheckRow._fields if column != "lower_bound")
+#: What is printed, under short headings: lower bounds have lines of their own.
+_SHOWN = tuple(column for column in CheckRow._fields if not column.endswith("lower_bound"))
 _TITLES = {"kkt_residual": "KKT", "setup_seconds": "set-up s", "seconds": "s"}
-_SPARE = {"gap", "kkt_residual", "iterations", "setup_seconds"}
-_NUMERIC = {"bound", "seconds", *_SPARE}
-_HEADINGS = [terminal.Column(_TITLES.get(name, name), name in _NUMERIC, name in _SPARE) for name in _SHOWN]
+_TEXTS = {"solver", "status", "verdict"}
+_HEADINGS = [terminal.Column(_TITLES.get(name, name), name not in _TEXTS) for name in _SHOWN]
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class CrossCheck:
         return f"{who}: the smallest bound is {at_most(self.reference_bound, 10)}.{absent}"
 
     def _repr_html_(self) -> str:
-        return as_html(self.verdict, [column.title for column in _HEADINGS], self._cells(), len(self.rows))
+        return as_html([self.verdict], [column.title for column in _HEADINGS], self._cells(), len(self.rows))
 
     def __str__(self) -> str:
         return "\n".join([*terminal.aligned(_HEADINGS, self._cells()), *self._remarks()])
@@ -133,15 +133,20 @@ class CrossCheck:
             lines.append(
                 f"proven: no bound is below {at_least(self.lower_bound, 12)}, {max(below, 0.0):.1e} below the reference"
             )
+        lines += [
+            f"{row.solver} says: no bound is below {at_least(row.claimed_lower_bound, 12)}"
+            for row in self.rows
+            if row.claimed_lower_bound is not None and not row.refuted
+        ]
         return lines
 
     def show(self) -> None:
         """Print the table; on a terminal with the verdict first."""
         lines = [
-            terminal.Row(cells, None if row.status == "unavailable" else row.agrees)
+            terminal.Line(cells, None if row.status == "unavailable" else row.agrees)
             for row, cells in zip(self.rows, self._cells(), strict=True)
         ]
-        first = terminal.Row([self.verdict, *self._remarks()], self.agree)
+        first = terminal.Line([self.verdict, *self._remarks()], self.agree)
         terminal.show(first, [terminal.Grid("", _HEADINGS, lines)], str(self))
 
 
@@ -166,9 +171,9 @@ def cross_check(
 ) -> CrossCheck:
     """Run every capable solver and compare its bound with the reference.
 
-    The reference is the solution of an exact solver when one applies, else the smallest bound found. Where solvers
-    prove lower bounds, every one of them has to be below every bound that was found: a certified minimum is confirmed
-    from below by an unrelated method, or one of the two proofs is wrong.
+    The reference is the solution of an exact solver when one applies, else the smallest bound found. Lower bounds,
+    proven ones and those that a solver only claims, have to be below every bound that was found: a certified minimum
+    is confirmed from below by an unrelated method, or one of the two is wrong.
 
     Parameters
     ----------
@@ -187,8 +192,10 @@ def cross_check(
     CrossCheck
         One row per solver with a verdict: ``agrees``, ``worse by …``, ``failed: …``, ``claims optimal but is not``,
         ``below the reference by …``, which would mean that the reference is wrong, or ``its lower bound is refuted, by
-        …``, which would mean that the solver's proof is.
+        …``, which would mean that the solver's proof or claim is.
     """
+    check_kind("problem", problem, Problem, "a problem, as pm.BoundProblem makes one")
+    check_kind("solvers", solvers or (), (str, Solver, Iterable), "a list of solvers")
     check_positive("tol", tol)
     if time_limit is not None:
         check_positive("time_limit", time_limit)
@@ -259,8 +266,9 @@ def verdict(solution: Solution, gap: float, tol: float, smallest: float = math.i
 
     ``smallest`` is the smallest bound that any solver found.
     """
-    if solution.lower_bound is not None and solution.lower_bound > smallest + ROUNDING:
-        return f"{REFUTED}, by {solution.lower_bound - smallest:.1e}"
+    said = [each for each in (solution.lower_bound, solution.claimed_lower_bound) if each is not None]
+    if any(each > smallest + ROUNDING for each in said):
+        return f"{REFUTED}, by {max(said) - smallest:.1e}"
     if gap < -tol:
         return f"below the reference by {-gap:.1e}"
     if solution.status not in ("optimal", "acceptable"):

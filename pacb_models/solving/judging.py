@@ -9,7 +9,8 @@ import reprlib
 import numpy as np
 
 from ..problem import Problem
-from ..solution import STATUSES, Outcome, Solution
+from ..proofs import CommonRisk, Proof, ProofError, Tangent, check_proof
+from ..solution import Outcome, Solution, Status
 from ..wording import one_line
 
 #: A point whose recomputed KKT residual, or whose own weights' distance from the simplex, is above this is never
@@ -18,13 +19,13 @@ OPTIMAL_RESIDUAL = 1e-6
 #: ... and above this not even as "acceptable".
 ACCEPTABLE_RESIDUAL = 1e-4
 
-#: A lower bound may exceed the bound of the solver's own posterior by rounding, up to this. More refutes it.
+#: How far below the bound of a posterior, relative to it, the proven lower bound of a global minimum may be.
+GLOBAL = 1e-9
+#: A claimed lower bound may exceed the bound of the solver's own posterior by rounding, up to this. More refutes it.
 ROUNDING = 1e-12
 
 #: What a solver says when it has succeeded.
 CLAIMS = ("optimal", "acceptable")
-#: A method that ended like this has proved nothing.
-_BROKEN = ("error", "numerical_error")
 
 
 def assess(problem: Problem, outcome: Outcome, solver: str, seconds: float) -> Solution:
@@ -37,23 +38,23 @@ def assess(problem: Problem, outcome: Outcome, solver: str, seconds: float) -> S
         posterior = problem.posteriors.repaired(posterior, broken)
     violation = max(off_simplex, broken)
     status, message = outcome.status, one_line(outcome.message)
-    bound, residual, risk, divergence = math.inf, math.inf, math.nan, math.nan
+    bound, residual, risk, divergence, parameters = math.inf, math.inf, math.nan, math.nan, dict[str, float]()
     if posterior is not None:
         bound, residual, risk, divergence = problem.judge(posterior)
+        parameters = problem.parameters(posterior)
     if status in CLAIMS:
         status = supported_claim(status, residual, violation) if posterior is not None else "numerical_error"
     denied = status != outcome.status
     if denied:
         fact = _fact(posterior, residual, off_simplex, broken)
         message = f"the solver said {outcome.status!r}, but {fact}. {message}".strip()
-    lower_bound = outcome.lower_bound
-    refuted = lower_bound is not None and not lower_bound <= bound + ROUNDING
-    if refuted:
-        message = (
-            f"the solver's lower bound, {lower_bound:.10g}, is above the bound of its own weights. {message}".strip()
-        )
-    # What a method proves falls with the claim that carries it.
-    believed = not denied and not refuted and status not in _BROKEN
+    claimed = outcome.claimed_lower_bound
+    if claimed is not None and not claimed <= bound + ROUNDING:
+        message = f"the solver's lower bound, {claimed:.10g}, is above the bound of its own weights. {message}".strip()
+    proof = outcome.proof
+    if proof is None and posterior is not None and problem.kind == "own" and problem.convex:
+        proof = Tangent(posterior)
+    lower_bound, message = _told(problem, proof, float(bound), message)
     return Solution(
         posterior=posterior,
         bound=float(bound),
@@ -66,13 +67,45 @@ def assess(problem: Problem, outcome: Outcome, solver: str, seconds: float) -> S
         seconds=seconds,
         setup_seconds=outcome.setup_seconds,
         kkt_residual=float(residual),
-        is_global=outcome.is_global and status == "optimal" and believed,
+        is_global=status == "optimal" and lower_bound is not None and lower_bound >= bound - GLOBAL * abs(bound),
         solver=solver,
         local_minima=outcome.local_minima,
-        details={**outcome.details, "simplex_violation": off_simplex, "constraint_violation": broken},
-        lower_bound=min(float(lower_bound), float(bound)) if lower_bound is not None and believed else None,
+        details={**outcome.details, **parameters, "simplex_violation": off_simplex, "constraint_violation": broken},
+        lower_bound=lower_bound,
+        claimed_lower_bound=None if claimed is None else float(claimed),
+        proof=proof if lower_bound is not None else None,
         problem=problem,
     )
+
+
+def _told(
+    problem: Problem, proof: Proof | Tangent | CommonRisk | None, bound: float, message: str
+) -> tuple[float | None, str]:
+    """What a proof proves, and the message with what is to be said of it."""
+    if proof is None:
+        return None, message
+    lower_bound, reason = proven(problem, proof)
+    if lower_bound is None:
+        return None, f"nothing is proven: {reason} {message}".strip()
+    # A proof holds whatever the weights are; rounding of theirs must not look like a contradiction.
+    lower_bound = min(lower_bound, bound)
+    if isinstance(proof, Tangent):
+        trusted = f"That no bound is lower holds if {type(problem).__name__} is convex, and its gradient right."
+        message = f"{message} {trusted}".strip()
+    if not lower_bound >= bound - GLOBAL * abs(bound):
+        message = f"{message} A gap is left: no posterior's bound is below {lower_bound:.12g}.".strip()
+    return lower_bound, message
+
+
+def proven(problem: Problem, proof: Proof | Tangent | CommonRisk) -> tuple[float | None, str]:
+    """The lower bound that a proof proves, or None and the reason why it proves nothing. Third-party solvers may hand
+    over anything."""
+    try:
+        return check_proof(problem, proof), ""
+    except ProofError as reason:
+        return None, str(reason)
+    except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as reason:
+        return None, f"the proof cannot be read ({type(reason).__name__})."
 
 
 def _fact(posterior: np.ndarray | None, residual: float, off_simplex: float, broken: float) -> str:
@@ -123,10 +156,10 @@ class BadOutcome(Exception):
 
 #: The fields of an outcome, what they must be, and how that is said.
 _FORM = (
-    ("status", lambda value: value in STATUSES, f"one of {', '.join(STATUSES)}"),
+    ("status", lambda value: value in set(Status), f"one of {', '.join(Status)}"),
     ("iterations", lambda value: value is None or _is_number(value, numbers.Integral), "a count"),
     ("setup_seconds", lambda value: _is_number(value, numbers.Real) and 0.0 <= value < math.inf, "a time"),
-    ("lower_bound", lambda value: value is None or _is_number(value, numbers.Real), "a number"),
+    ("claimed_lower_bound", lambda value: value is None or _is_number(value, numbers.Real), "a number"),
     ("message", lambda value: isinstance(value, str), "a text"),
     ("local_minima", lambda value: isinstance(value, tuple), "a tuple"),
     ("details", lambda value: isinstance(value, dict), "a dict"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,12 +14,14 @@ from ..errors import InputError
 from ..problem import BoundProblem
 from ..solution import Solution
 from ..solver import Solver
-from ..validation import real_numbers
+from ..validation import check_kind, real_numbers
 from ..wording import at_most
 from .registry import choose
 from .running import solve
 
 if TYPE_CHECKING:
+    import pandas
+
     from ..plots import SolutionPathDisplay
 
 #: Parameters that are no constraint's.
@@ -63,7 +64,7 @@ class SolutionPath:
             name: np.array([solution.multipliers.get(name, np.nan) for solution in self.solutions]) for name in names
         }
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pandas.DataFrame:
         """A pandas DataFrame with a line per value; multipliers are columns "multiplier of …"."""
         import pandas
 
@@ -124,8 +125,8 @@ def path(
     >>> pm.path(problem, "delta", [0.01, 0.05])
     SolutionPath('delta', 2 values from 0.01 to 0.05, bounds from 0.1593 to 0.194, 2 certified as global)
     """
-    if not isinstance(problem, BoundProblem):
-        raise InputError(f"problem is {reprlib.repr(problem)}; it must be a BoundProblem.")
+    check_kind("problem", problem, BoundProblem, "a BoundProblem")
+    check_kind("parameter", parameter, str, "the name of a parameter")
     numbers = np.array(real_numbers("values", values, "a sequence of numbers"))
     if numbers.ndim != 1 or numbers.size == 0:
         raise InputError(f"values must be a sequence of numbers; its shape is {numbers.shape}.")

@@ -25,17 +25,15 @@ from ..plugins import (
 )
 from ..problem import Problem
 from ..solver import Solver
+from ..validation import check_kind
 
-GROUP = "pacb_models.solvers"
+SOLVERS_GROUP = "pacb_models.solvers"
 
 #: Order in which solvers are listed; others follow by name.
 _ORDER = (
     "frontier fixed-point subset-search direct cvxpy ipopt cyipopt ccp mirror spg lbfgsb frank-wolfe softmax casadi "
     "dnlp slsqp trust-constr scip"
 ).split()
-
-#: Names that solvers had, and those of today.
-_RENAMED = {"scipy": "'slsqp' and 'trust-constr'"}
 
 
 def _entry_points() -> dict[str, Any]:
@@ -44,7 +42,7 @@ def _entry_points() -> dict[str, Any]:
 
 @cache
 def _listed(files: tuple[FileEntry, ...]) -> dict[str, Any]:
-    found: dict[str, Any] = {entry.name: entry for entry in registered(GROUP)}
+    found: dict[str, Any] = {entry.name: entry for entry in registered(SOLVERS_GROUP)}
     found |= {entry.name: entry for entry in files}
     rank = {name: position for position, name in enumerate(_ORDER)}
     return {name: found[name] for name in sorted(found, key=lambda name: (rank.get(name, len(rank)), name))}
@@ -73,8 +71,8 @@ def solver_identity(name: str) -> str:
 def get_solver(name: str) -> Solver:
     """The registered solver of that name."""
     points = _entry_points()
-    if name in _RENAMED and name not in points:
-        raise InputError(f"solver is {name!r}, which is called {_RENAMED[name]} now.")
+    if not isinstance(name, str):
+        raise InputError(f"solver is {reprlib.repr(name)}; it must be the name of a solver, or a Solver.")
     if name not in points:
         raise InputError(f"solver is {name!r}; it must be 'auto' or one of {', '.join(map(repr, points))}.")
     return _loaded(points[name])
@@ -124,6 +122,8 @@ def available_solvers(problem: Problem | None = None) -> dict[str, Availability]
     >>> pm.available_solvers()["frontier"].available
     True
     """
+    if problem is not None:
+        check_kind("problem", problem, Problem, "a problem, as pm.BoundProblem makes one")
     table = {}
     for name in solver_names():
         solver = get_solver(name)

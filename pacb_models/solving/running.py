@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
-import operator
 import time
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any
 
 from ..distances.checks import check_once
 from ..errors import InputError, SolverUnavailableError
-from ..plugins import described, ours
+from ..merging import Merged
+from ..plugins import described
 from ..problem import Problem
 from ..solution import Outcome, Solution
 from ..solver import Solver
+from ..validation import check_kind
 from .judging import BadOutcome, assess, check_form
-from .merging import Merged
-from .registry import choose, get_solver
+from .registry import choose
 
 
 def solve(problem: Problem, solver: str | Solver = "auto", *, merge: str | bool = "auto", **options: Any) -> Solution:
@@ -59,6 +55,7 @@ def solve(problem: Problem, solver: str | Solver = "auto", *, merge: str | bool 
     """
     if not isinstance(merge, bool) and merge != "auto":
         raise InputError(f"merge is {merge!r}; it must be 'auto', True or False.")
+    check_kind("problem", problem, Problem, "a problem, as pm.BoundProblem makes one")
     check_once(problem)
     method = choose(problem, solver)
     if options:
@@ -67,47 +64,22 @@ def solve(problem: Problem, solver: str | Solver = "auto", *, merge: str | bool 
     wanted = method.merges(problem, options) if merge == "auto" else merge
     merged = problem.merged() if wanted else Merged(problem, problem)
     ready = time.perf_counter()
-    outcome, seconds = (_attempt_apart if _apart and not ours(method) else _attempt)(method, merged.problem, options)
+    outcome, seconds = _attempt(method, merged.problem, options)
     outcome.setup_seconds += ready - started
     outcome.details["merged_size"] = merged.problem.size
     return merged.invert(assess(merged.problem, outcome, method.name, max(seconds, 0.0)), method)
-
-
-#: Whether others' solvers run in processes of their own.
-_apart = False
-
-
-@contextmanager
-def others_apart() -> Iterator[None]:
-    """While it lasts, other people's solvers run in a process each, which they may end or change.
-
-    It takes a second, and such a solver must be registered.
-    """
-    global _apart
-    _apart = True
-    try:
-        yield
-    finally:
-        _apart = False
 
 
 def _attempt(method: Solver, problem: Problem, options: dict[str, Any]) -> tuple[Outcome, float]:
     """What a method makes of a problem, and the seconds; one that fails in any way of its own has the status "error".
 
     Options that it refuses, software and memory that are missing, and an interrupt are not its own: they stay
-    exceptions. It gets a problem of its own: later solvers, and the judge, see what the caller gave, and nothing that
-    it computed from that.
+    exceptions.
     """
-    own = object.__new__(type(problem))
-    vars(own).update(vars(problem))
     started = time.perf_counter()
     try:
-        outcome = check_form(method.run(own, **options), problem.size)
-        seconds = time.perf_counter() - started - outcome.setup_seconds
-        if not all(map(operator.is_, vars(problem).values(), vars(own).values())):
-            changed = [name for name, value in vars(problem).items() if vars(own).get(name) is not value]
-            raise BadOutcome(f"it changed {', '.join(changed)} of the problem that it was given")
-        return outcome, seconds
+        outcome = check_form(method.run(problem, **options), problem.size)
+        return outcome, time.perf_counter() - started - outcome.setup_seconds
     except (InputError, SolverUnavailableError, MemoryError):
         raise
     except BadOutcome as reason:
@@ -119,36 +91,10 @@ def _attempt(method: Solver, problem: Problem, options: dict[str, Any]) -> tuple
     return outcome, time.perf_counter() - started
 
 
-def _attempt_apart(method: Solver, problem: Problem, options: dict[str, Any]) -> tuple[Outcome, float]:
-    from ..processes import Ended, apart  # costs a moment, which few have a use for
-
-    started = time.perf_counter()
-    try:
-        outcome, seconds = apart(_attempt_named, method.name, problem, options)
-        return check_form(outcome, problem.size), seconds
-    except (BadOutcome, Ended) as reason:
-        return Outcome(None, "error", f"{reason}."), time.perf_counter() - started
-
-
-def _attempt_named(name: str, problem: Problem, options: dict[str, Any]) -> tuple[Outcome, float]:
-    return _attempt(get_solver(name), problem, options)
-
-
 def _check_options(method: Solver, options: dict[str, Any]) -> None:
-    """Refuse keywords that the method's ``run`` does not take; one that takes ``**options`` judges for itself."""
-    known = _options_of(type(method).run)
-    if known is None:
-        return
+    """Refuse options that the method does not have."""
+    known = method.option_names()
     for name in options:
-        if name not in known:
+        if known is not None and name not in known:
             valid = ", ".join(map(repr, known)) or "none"
             raise InputError(f"option {name!r} is unknown to solver {method.name!r}; its options are {valid}.")
-
-
-@lru_cache(maxsize=256)
-def _options_of(run: Any) -> tuple[str, ...] | None:
-    """The names of a method's options; None when it takes any."""
-    parameters = list(inspect.signature(run).parameters.values())[2:]
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return None
-    return tuple(parameter.name for parameter in parameters)

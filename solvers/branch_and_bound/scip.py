@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,25 +21,23 @@ import numpy as np
 from pacb_models.constraints import Support, Weights
 from pacb_models.constraints.posteriors import FEASIBLE
 from pacb_models.errors import InputError
+from pacb_models.models.scip_models import LEAST_RISK, ScipModel, out_of_reach
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
-from pacb_models.solver import Solver
+from pacb_models.solver import MODEL, Solver
 from pacb_models.solving.judging import onto_simplex
 from pacb_models.validation import check_posterior
 
 from ..first_order import mirror
 from ..fixed_points import fixed_point
 from ..nonlinear.native import native_output_silenced
-from ..options import check_own, deadline_after
+from ..options import DeclaredSolver, Software
 from ..starts import best_start, nearest
 from . import scip_worker
-from .scip_model import LEAST_RISK, ScipModel, out_of_reach
 
 #: What SCIP's dual bound is lowered by. Its constraints hold to 1e-6 (``numerics/feastol``), and what it calls the
 #: minimum has been seen up to 3e-6 *below* the true one; a dual bound above the true minimum has not been seen.
-TOLERANCE = 1e-6
-#: Seconds that the process may take beyond SCIP's own limit, for starting and building the model.
-GRACE = 10.0
+SCIP_TOLERANCE = 1e-6
 #: The longest polishing, of the start and of the result, in iterations.
 PREPARING, POLISHING = 100, 1000
 
@@ -61,8 +60,8 @@ STATUS_MAP: dict[str, tuple[str, str]] = {
 }
 
 
-class Scip(Solver):
-    """Branch and bound by SCIP, with a lower bound that it proves.
+class Scip(DeclaredSolver):
+    """Branch and bound by SCIP, with a lower bound that it claims.
 
     To confirm a minimum, not to find it: χ² problems close in seconds up to a few hundred classifiers of different
     risk, KL and high Rényi orders far earlier end at the time limit, with the lower bound reached so far. SCIP runs in
@@ -85,24 +84,19 @@ class Scip(Solver):
     """
 
     name = "scip"
-    needs = ("model",)
+    needs = MODEL
     honours = ("average", "weights", "support")
     requires = ("pyscipopt",)
     install = "pip install 'pacb-models[solvers]', or pip install pyscipopt"
     local = False
-    keeps_time_limit = True
 
-    def run(
-        self,
-        problem: BoundProblem,
-        *,
-        start: object = None,
-        time_limit: float | None = None,
-        options: dict[str, Any] | None = None,
-        polish: bool = True,
-    ) -> Outcome:
-        deadline = deadline_after(time_limit)
-        own = check_own(options, "SCIP's")
+    @dataclass(kw_only=True)
+    class Options(Software):
+        start: Any = None
+        polish: bool = True
+
+    def run_with(self, problem: BoundProblem, options: Options) -> Outcome:
+        start, own = options.start, options.own
         first = _first(problem) if start is None else check_posterior(start, problem.size, "start")
         if problem.posteriors is not None and problem.posteriors.violation(first) > FEASIBLE:
             if problem.posteriors.support is not None:
@@ -110,14 +104,14 @@ class Scip(Solver):
             first = nearest(problem, first)
         if start is None:
             # The model's units are those of the start, and its tolerances are best kept near a minimum.
-            first = _polished(problem, first, PREPARING, time_limit)
+            first = _polished(problem, first, PREPARING, options.time_limit)
         if problem.distance_function.below_one and problem.bound(first) >= 1.0 - LEAST_RISK:
             # It is flat there, and the model has no point with r below one.
             return Outcome(first, "acceptable", "the bound rounds to 1 at the start; SCIP was not started.", 0)
         reason = out_of_reach(problem, first)
         if reason is not None:
             return Outcome(first, "numerical_error", f"{reason}.", 0)
-        left = deadline - time.monotonic()
+        left = options.deadline - time.monotonic()
         settings = {"limits/time": left} if math.isfinite(left) else {}
         if left <= 0.0:
             return Outcome(first, "time_limit", "the time limit was reached before SCIP was started.", 0)
@@ -128,12 +122,13 @@ class Scip(Solver):
             with native_output_silenced():
                 model.scip.writeProblem(path, verbose=False)
             task = {"model": path, "start": model.start, "options": settings | own}
-            answer = _ask(task, left + GRACE)
+            # Seconds that the process may take beyond SCIP's own limit, for starting and building the model.
+            answer = _ask(task, left + 10.0)
         elapsed = time.perf_counter() - started
         if isinstance(answer, str):
             status = "time_limit" if elapsed > left else "error"
             return Outcome(first, status, answer, None)
-        return _outcome(model, first, answer, elapsed, polish)
+        return _outcome(model, first, answer, elapsed, options.polish)
 
 
 def _polished(
@@ -201,14 +196,14 @@ def _outcome(model: ScipModel, first: np.ndarray, answer: dict[str, Any], elapse
     dual = float(answer["lower_bound"])
     details = {"scip_status": word, "dual_bound": dual, "nodes": answer["nodes"]}
     # SCIP's infinity is 1e20; a bound is never negative.
-    lower = max(dual - TOLERANCE * max(dual, 1.0), 0.0) if abs(dual) < 1e19 else None
+    lower = max(dual - SCIP_TOLERANCE * max(dual, 1.0), 0.0) if abs(dual) < 1e19 else None
     if lower is not None:
         gap = problem.bound(weights) - lower
-        if status == "optimal" and gap > 10.0 * TOLERANCE * max(dual, 1.0):
+        if status == "optimal" and gap > 10.0 * SCIP_TOLERANCE * max(dual, 1.0):
             message = f"SCIP closed the gap but for its tolerances, which leave {gap:.1g}."
-        message += f" No bound is below {lower:.9g}."
+        message += f" It says that no bound is below {lower:.9g}."
     setup = max(elapsed - answer["seconds"], 0.0)
-    return Outcome(weights, status, message, answer["nodes"], setup, lower_bound=lower, details=details)
+    return Outcome(weights, status, message, answer["nodes"], setup, claimed_lower_bound=lower, details=details)
 
 
 SOLVER = Scip()

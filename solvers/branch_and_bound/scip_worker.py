@@ -14,10 +14,10 @@ from typing import Any
 
 def main() -> None:
     """Solve the problem on standard input."""
-    print(json.dumps(minimise(json.load(sys.stdin))))
+    print(json.dumps(solve_task(json.load(sys.stdin))))
 
 
-def minimise(task: dict[str, Any]) -> dict[str, Any]:
+def solve_task(task: dict[str, Any]) -> dict[str, Any]:
     """Read the model, run SCIP, and tell what it found and proved."""
     from pyscipopt import Model
 

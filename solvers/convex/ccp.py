@@ -18,7 +18,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import Any
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,25 +28,22 @@ from pacb_models.errors import InputError
 from pacb_models.models.convex import NormCone
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome, Trace
-from pacb_models.solver import Solver
 from pacb_models.validation import check_choice
 
-from ..first_order.descent import Point, descend
-from ..options import Options, check_options
+from ..first_order.descent import Iterate, descend
+from ..options import DeclaredSolver, Iterative
 from ..oracle import Oracle, TimeUp
 from ..starts import from_all_starts
-from .subproblems import OneSidedSubproblem, Step, TwoSidedSubproblem, check_paper_form, evaluate, tangent_ratio
+from .subproblems import OneSidedSubproblem, Solved, TwoSidedSubproblem, check_paper_form, evaluate, tangent_ratio
 
 VARIANTS = ("one-sided", "paper")
 
-#: An iterate may break its subproblem's constraints by rounding, not by more.
-FEASIBILITY = 1e-12
 
 #: A subproblem: linearise at a posterior and solve within some seconds.
-Subproblem = Callable[[np.ndarray, float], Step]
+Subproblem = Callable[[np.ndarray, float], Solved]
 
 
-class ConvexConcave(Solver):
+class ConvexConcave(DeclaredSolver):
     """Convex–concave procedure for the χ² divergence and distances that are not affine (see the module's text).
 
     Each step costs a second-order cone program: choose it to compare methods, and ``frontier`` for the global minimum
@@ -63,11 +62,10 @@ class ConvexConcave(Solver):
     """
 
     name = "ccp"
-    needs = ("cone",)
+    needs = ("problem.cvxpy_bound", "divergence.cone")
     honours = ("average", "weights")
     requires = ("cvxpy", "clarabel")
     install = "pip install cvxpy"
-    keeps_time_limit = True
 
     def merges(self, problem: Problem, options: dict[str, Any]) -> bool:
         return super().merges(problem, options) and options.get("variant") != "paper"
@@ -82,22 +80,14 @@ class ConvexConcave(Solver):
             return "it needs a divergence whose size is the norm of order two, as χ²"
         return None
 
-    def run(
-        self,
-        problem: BoundProblem,
-        *,
-        variant: str = "one-sided",
-        start: object = None,
-        starts: int = 1,
-        seed: int = 0,
-        max_iterations: int = 1000,
-        tolerance: float = 1e-8,
-        time_limit: float | None = None,
-        trace: bool = False,
-    ) -> Outcome:
-        options = check_options(problem, start, starts, seed, tolerance, max_iterations, time_limit, trace)
+    @dataclass(kw_only=True)
+    class Options(Iterative):
+        variant: Literal["one-sided", "paper"] = "one-sided"
+        tolerance: float = 1e-8
+
+    def run_with(self, problem: BoundProblem, options: Options) -> Outcome:
         began = time.perf_counter()
-        solve = subproblem(problem, variant)
+        solve = subproblem(problem, options.variant)
         setup_seconds = time.perf_counter() - began
         outcome = from_all_starts(problem, options, lambda q: from_start(problem, solve, q, options))
         outcome.setup_seconds = setup_seconds
@@ -107,7 +97,7 @@ class ConvexConcave(Solver):
 class _Settled(Oracle):
     """Asks for a small decrease of the bound beside a small residual."""
 
-    def __init__(self, problem: BoundProblem, options: Options) -> None:
+    def __init__(self, problem: BoundProblem, options: Iterative) -> None:
         super().__init__(problem, options)
         #: Always on: it is the history of the bounds.
         self.trace = Trace(True)
@@ -128,7 +118,7 @@ class _Tangents:
         #: Why there is no further step, where the subproblem is to blame.
         self.reason = ""
 
-    def step(self, oracle: Oracle, point: Point, ceiling: float) -> Point | None:
+    def step(self, oracle: Oracle, point: Iterate, ceiling: float) -> Iterate | None:
         found = self.solve(point.q, oracle.deadline - time.monotonic())
         self.solved += 1
         if found.status == "MaxTime":
@@ -137,19 +127,22 @@ class _Tangents:
             self.reason = f"the subproblem was not solved ({found.status}); "
             return None
         self.displacement = float(np.abs(found.posterior - point.q).max())
-        if found.violation > FEASIBILITY:
+        # An iterate may break its subproblem's constraints by rounding, not by more.
+        if found.violation > 1e-12:
             self.reason = (
                 f"the subproblem's only feasible point is its start: the solver came back {self.displacement:.1e} away "
                 f"from it in the largest weight, with the constraints broken by {found.violation:.1e}; "
             )
             return None
         bound = oracle.value(found.posterior)
-        return Point(found.posterior, bound, oracle.slopes(found.posterior)) if bound < point.bound else None
+        return Iterate(found.posterior, bound, oracle.slopes(found.posterior)) if bound < point.bound else None
 
 
-def from_start(problem: BoundProblem, solve: Subproblem, start: np.ndarray, options: Options) -> Outcome:
+def from_start(problem: BoundProblem, solve: Subproblem, start: np.ndarray, options: Iterative) -> Outcome:
     """Solve subproblems from one start until none lowers the bound any more."""
-    oracle, tangents = _Settled(problem, options._replace(start=start)), _Tangents(solve)
+    begun = copy(options)
+    begun.start = start
+    oracle, tangents = _Settled(problem, begun), _Tangents(solve)
     outcome = descend(oracle, tangents.step, start, options)
     outcome.message, outcome.iterations = tangents.reason + outcome.message, tangents.solved
     trace = outcome.details["trace"] if options.trace else outcome.details.pop("trace")
@@ -161,7 +154,7 @@ def subproblem(problem: BoundProblem, variant: str = "one-sided") -> Subproblem:
     """The compiled subproblem of a variant."""
     if check_choice("variant", variant, VARIANTS) == "paper":
         if problem.posteriors is not None:
-            raise InputError("variant is 'paper', which knows no constraints; use 'one-sided'.")
+            raise InputError("variant is 'paper', which has no constraints; use 'one-sided'.")
         check_paper_form(problem)
         two_sided = TwoSidedSubproblem(problem)
         return lambda q, seconds: two_sided.solve(evaluate(problem, q), seconds)

@@ -6,8 +6,9 @@ import math
 import threading
 import time
 import warnings
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,14 +18,13 @@ from pacb_models.models.convex import LARGEST_PARAMETRISED, Cone, ConvexModel, b
 from pacb_models.models.direct_bounds import DirectModel, build_direct
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome
-from pacb_models.solver import Solver, unmet
+from pacb_models.solver import DIRECT_MODEL, lacking
 from pacb_models.solving.judging import onto_simplex
-from pacb_models.validation import check_choice, check_count
+from pacb_models.validation import check_count
 
-from ..options import check_own, deadline_after
+from ..exact.convex import proof_of_convex
+from ..options import DeclaredSolver, Software
 from ..weights import without_negligible
-
-BACKENDS = ("CLARABEL", "SCS")
 
 #: Tolerances. Clarabel goes on to 1e-9 if it can; at its default of 1e-8 a weight that should be zero may be 1e-5.
 #: Where rounding stops it before, CVXPY has a point only from the reduced tolerances on; whether that point is optimal
@@ -77,7 +77,7 @@ STATUS_MAP: dict[str, tuple[str, str]] = {
 }
 
 
-class Conic(Solver):
+class Conic(DeclaredSolver):
     """Clarabel or SCS on the CVXPY form of a convex bound minimisation.
 
     Options
@@ -96,41 +96,38 @@ class Conic(Solver):
     """
 
     name = "cvxpy"
-    needs = ("cone",)
+    needs = ("problem.cvxpy_bound", "divergence.cone")
     honours = ("average", "weights")
     requires = ("cvxpy",)
     install = "pip install cvxpy"
-    keeps_time_limit = True
 
     def unsupported(self, problem: Problem) -> str | None:
         # Direct bounds are convex whatever the distance.
-        if unmet(problem, "penalty") is None:
-            return unmet(problem, "excess")
+        if lacking(problem, "problem.worst_case") is None:
+            return lacking(problem, *DIRECT_MODEL)
         return super().unsupported(problem) or not_conic(problem)
 
-    def run(
-        self,
-        problem: Problem,
-        *,
-        backend: str = "CLARABEL",
-        time_limit: float | None = None,
-        max_iterations: int | None = None,
-        options: dict[str, Any] | None = None,
-    ) -> Outcome:
-        deadline = deadline_after(time_limit)
-        check_choice("backend", backend, BACKENDS)
-        own = check_own(options, f"{backend}'s")
+    @dataclass(kw_only=True)
+    class Options(Software):
+        backend: Literal["CLARABEL", "SCS"] = "CLARABEL"
+        max_iterations: int | None = None
+
+    def run_with(self, problem: Problem, options: Options) -> Outcome:
+        backend, own = options.backend, options.own
         settings = dict(SETTINGS[backend])
         if backend == "CLARABEL" and (isinstance(problem, DirectProblem) or problem.posteriors is not None):
             settings |= SHARP
-        if max_iterations is not None:
-            settings[LIMITS[backend]["iterations"]] = check_count("max_iterations", max_iterations)
+        if options.max_iterations is not None:
+            settings[LIMITS[backend]["iterations"]] = check_count("max_iterations", options.max_iterations)
         try:
-            return _solve(problem, backend, settings | own, deadline)
+            outcome = _solve(problem, backend, settings | own, options.deadline)
         except (TypeError, ValueError, OverflowError) as reason:
             if not own:
                 raise
             raise InputError(f"options is {own!r}, which {backend} refuses: {reason}") from None
+        if outcome.status == "optimal":
+            outcome.proof = proof_of_convex(problem, _judged(problem, outcome.posterior))
+        return outcome
 
 
 @lru_cache(maxsize=16)
@@ -188,7 +185,7 @@ def _solve_model(
             # Raised for statuses without a point.
             pass
     details = {"backend": backend, "backend_status": word}
-    return Outcome(weights, status, message, iterations, setup_seconds, status == "optimal", details=details)
+    return Outcome(weights, status, message, iterations, setup_seconds, details=details)
 
 
 def _posterior(model: ConvexModel | DirectModel, problem: Any) -> np.ndarray | None:
@@ -199,12 +196,15 @@ def _posterior(model: ConvexModel | DirectModel, problem: Any) -> np.ndarray | N
 
 
 def _residual(problem: Problem, weights: np.ndarray) -> float:
-    q, _ = onto_simplex(weights)
-    assert q is not None
-    if problem.posteriors is not None:
-        # Multipliers know nothing of caps and rows; weights are judged as they will be reported.
-        q = problem.posteriors.repaired(q, problem.posteriors.violation(q))
-    return problem.judge(q).kkt_residual
+    return problem.judge(_judged(problem, weights)).kkt_residual
+
+
+def _judged(problem: Problem, weights: np.ndarray | None) -> Any:
+    """Weights as they will be reported: multipliers know nothing of caps and rows."""
+    q = None if weights is None else onto_simplex(weights)[0]
+    if q is None or problem.posteriors is None:
+        return q
+    return problem.posteriors.repaired(q, problem.posteriors.violation(q))
 
 
 def _own_status(backend: str, raw: Any) -> tuple[str, int]:

@@ -16,11 +16,10 @@ import numpy as np
 
 from pacb_models.errors import InputError
 from pacb_models.models.convex import kept
+from pacb_models.models.cvxpy_models import PaperForm
 from pacb_models.problem import BoundProblem
 from pacb_models.solver import lacking
 from pacb_models.solving.judging import onto_simplex
-
-from ..nonlinear.dnlp import CvxpyAlgebra
 
 if TYPE_CHECKING:
     import clarabel
@@ -43,7 +42,7 @@ SOLVED = ("Solved", "AlmostSolved")
 USABLE = (*SOLVED, "InsufficientProgress", "MaxIterations")
 
 
-class Point(NamedTuple):
+class Linearised(NamedTuple):
     """A posterior with what its linearisation needs."""
 
     posterior: np.ndarray
@@ -56,7 +55,7 @@ class Point(NamedTuple):
     bound: float
 
 
-class Step(NamedTuple):
+class Solved(NamedTuple):
     """A subproblem's solution: weights on the simplex (None when there are none) and the conic solver's own status."""
 
     posterior: np.ndarray | None
@@ -65,14 +64,14 @@ class Step(NamedTuple):
     violation: float = 0.0
 
 
-def evaluate(problem: BoundProblem, posterior: np.ndarray) -> Point:
+def evaluate(problem: BoundProblem, posterior: np.ndarray) -> Linearised:
     """The point of a posterior that is known to lie on the simplex."""
     risk, norm = problem.empirical_risk(posterior), problem.divergence_size(posterior)
     budget = problem.budget_at(norm).value
-    return Point(posterior, risk, norm, budget, problem.distance_function.invert(risk, budget))
+    return Linearised(posterior, risk, norm, budget, problem.distance_function.invert(risk, budget))
 
 
-def tangent_ratio(problem: BoundProblem, point: Point) -> float:
+def tangent_ratio(problem: BoundProblem, point: Linearised) -> float:
     r"""The ratio :math:`c' = F_t/F_L` of the slopes of the outer function.
 
     It is zero where the slope in ``L`` is infinite, as that of kl at :math:`L = 0`, where the paper has no
@@ -132,13 +131,13 @@ class OneSidedSubproblem:
         self.ratio.value = ratio
         return self.problem.get_problem_data(cp.CLARABEL)[0]
 
-    def solve(self, ratio: float, seconds: float = math.inf) -> Step:
+    def solve(self, ratio: float, seconds: float = math.inf) -> Solved:
         """Solve for one ``c'`` in at most the given time.
 
         Any point will do that the conic solver has: how good it is, the procedure judges by the bound it gives.
         """
         if ratio == 0.0 and self._free:
-            return Step(onto_simplex(np.where(self.excess > 0.0, 0.0, self.prior))[0], SOLVED[0])
+            return Solved(onto_simplex(np.where(self.excess > 0.0, 0.0, self.prior))[0], SOLVED[0])
         if ratio == 0.0:
             return self._least_risk.solve(1.0, seconds)
         if seconds != self._settings.time_limit:
@@ -147,7 +146,7 @@ class OneSidedSubproblem:
         self._conic.update(q=self._constant_costs + ratio * self._ratio_costs)
         result = self._conic.solve()
         status = str(result.status)
-        return Step(self._weights(result) if status in USABLE else None, status)
+        return Solved(self._weights(result) if status in USABLE else None, status)
 
     def _weights(self, result: clarabel.DefaultSolution) -> np.ndarray | None:
         r"""The posterior, read from the optimal value ``v``: :math:`q_i \propto p_i (v - l_i)_+` by stationarity.
@@ -161,28 +160,6 @@ class OneSidedSubproblem:
         if not weights.sum() > 0.0:
             weights = _values(self._data, result, self.posterior)
         return onto_simplex(weights)[0]
-
-
-class PaperForm(CvxpyAlgebra):
-    r"""The distance as a convex expression of risk and bound; see :meth:`Algebra.reach`."""
-
-    def __init__(self, problem: BoundProblem, risk: Any) -> None:
-        super().__init__(problem)
-        self.distance: Any = None
-        self.r = problem.distance_function.express(self, risk, 1.0)
-
-    @property
-    def exists(self) -> bool:
-        """Whether the bound is a variable, and the distance a convex expression."""
-        return [id(each) for each in self.variables.values()] == [id(self.r)] and self.distance.is_convex()
-
-    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
-        # With bounds it would be another one in the canonical form.
-        self.variables[name] = self.cp.Variable(name=name)
-        return self.variables[name]
-
-    def reach(self, name: str, distance: Any, budget: Any) -> None:
-        self.distance = distance
 
 
 def check_paper_form(problem: BoundProblem) -> None:
@@ -214,7 +191,7 @@ class TwoSidedSubproblem:
     Tangents of convex functions lie below them, so :math:`\phi \le \hat C \le C \le \hat\phi \le \phi` at every
     feasible point, and all are equal. The norm is strictly convex on the simplex, so :math:`\hat C = C` only at
     :math:`q = q^0`: the subproblem has one feasible point, its start. An interior-point method has no interior to work
-    in; what it returns differs from the start by its own inaccuracy, and :attr:`Step.violation` tells by how much
+    in; what it returns differs from the start by its own inaccuracy, and :attr:`Solved.violation` tells by how much
     that point breaks the constraints.
     """
 
@@ -248,21 +225,21 @@ class TwoSidedSubproblem:
             parameter.value = np.ones(parameter.shape)
         self.problem.get_problem_data(cp.CLARABEL)
 
-    def solve(self, point: Point, seconds: float = math.inf) -> Step:
+    def solve(self, point: Linearised, seconds: float = math.inf) -> Solved:
         """Linearise at a point and solve, in at most the given time."""
         import cvxpy as cp
 
         if not self._linearise(point):
-            return Step(None, "the distance has no tangent there, as kl where L = 0 or r = 1")
+            return Solved(None, "the distance has no tangent there, as kl where L = 0 or r = 1")
         data = self.problem.get_problem_data(cp.CLARABEL)[0]
         result = _conic_solver(data, _conic_settings(seconds)).solve()
         status = str(result.status)
         weights = onto_simplex(_values(data, result, self.posterior))[0] if status in SOLVED else None
         if weights is None:
-            return Step(None, status)
-        return Step(weights, status, self._violation(weights, float(_values(data, result, self.bound)[0])))
+            return Solved(None, status)
+        return Solved(weights, status, self._violation(weights, float(_values(data, result, self.bound)[0])))
 
-    def _linearise(self, point: Point) -> bool:
+    def _linearise(self, point: Linearised) -> bool:
         """Set the tangents at a point; False where there are none."""
         problem, r = self.bound_problem, self.bound_problem.distance_function.derivatives(point.risk, point.budget)
         if not (math.isfinite(r.L) and 0.0 < r.b < math.inf):

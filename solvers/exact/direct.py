@@ -6,18 +6,19 @@ The convex problem :math:`\min_q B^\circ(q)` over all posteriors has the value `
 
 and the optimal posterior is :math:`q_i \propto p_i\, \partial G(\hat l_i, t)/\partial t`, on the classifiers whose
 empirical risk is below the bound (:mod:`pacb_models.numerics.common_risk` has the proof).
-``lower_bound`` is the root rounded down, below which no posterior's bound can be, since all risks may be that large
+The proof is the root rounded down, below which no posterior's bound can be, since all risks may be that large
 at once; the bound of the posterior itself is not above the root rounded up, by a supporting line of each penalty.
 """
 
 from __future__ import annotations
 
 from pacb_models.direct import DirectProblem
+from pacb_models.proofs import CommonRisk
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 
 
-class CommonRisk(Solver):
+class DirectSolver(Solver):
     """The exact minimum of a direct bound, for any prior, distance, divergence and order.
 
     A dozen passes over the classifiers whose risk is below the bound; no sorting. ``iterations`` counts them,
@@ -33,7 +34,7 @@ class CommonRisk(Solver):
     """
 
     name = "direct"
-    needs = ("penalty",)
+    needs = ("problem.worst_case",)
     exact = True
 
     def run(self, problem: DirectProblem) -> Outcome:
@@ -43,10 +44,9 @@ class CommonRisk(Solver):
             problem.weights_at(root.high),
             "optimal",
             iterations=root.evaluations,
-            is_global=True,
-            lower_bound=root.low,
+            proof=CommonRisk(root.low * (1.0 - 1e-15)),
             details={"root": root.high},
         )
 
 
-SOLVER = CommonRisk()
+SOLVER = DirectSolver()

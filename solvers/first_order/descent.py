@@ -5,22 +5,20 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
-from pacb_models.solver import Solver
 
-from ..options import Options, check_options
+from ..options import DeclaredSolver, Iterative
 from ..oracle import Oracle, TimeUp, is_steep
 from ..starts import from_all_starts
 
 #: A step has to gain this share of what the slopes promise (Armijo) ...
 SUFFICIENT = 1e-4
-#: ... against the largest of so many last values (Grippo, Lampariello and Lucidi, 1986) ...
-MEMORY = 10
 #: ... but for rounding: close to a minimum the gain is smaller than the bound's last digit.
 ROUNDING = 4.0 * sys.float_info.epsilon
 #: A step that has been shortened so often leads nowhere.
@@ -32,47 +30,34 @@ GROWTH = 1e3
 STEEP = "it needs slopes that are finite at weight zero, where those of the KL divergence are not"
 
 
-class FirstOrder(Solver):
+class FirstOrder(DeclaredSolver):
     """A method that knows of a bound its value and its slopes: :meth:`minimise` is the method, the rest is shared.
 
     It goes down from a start until the KKT residual is at most the tolerance. All options are those of every solver;
     see :mod:`pacb_models.solvers.options`. ``details`` has ``function_evaluations`` and ``gradient_evaluations``.
     """
 
-    needs = ("gradient",)
-    keeps_time_limit = True
-    #: The limit where none is given.
-    iterations = 100_000
+    needs = ("problem.gradient",)
     #: True for a method that moves along the bounds of the simplex.
     needs_finite_slopes = False
 
     def unsupported(self, problem: Problem) -> str | None:
-        if self.needs_finite_slopes and is_steep(problem):
-            return STEEP
-        return super().unsupported(problem)
+        lacking = super().unsupported(problem)
+        return STEEP if lacking is None and self.needs_finite_slopes and is_steep(problem) else lacking
 
-    def run(
-        self,
-        problem: Problem,
-        *,
-        start: object = None,
-        starts: int = 1,
-        seed: int = 0,
-        tolerance: float = 1e-9,
-        max_iterations: int | None = None,
-        time_limit: float | None = None,
-        trace: bool = False,
-    ) -> Outcome:
-        limit = self.iterations if max_iterations is None else max_iterations
-        options = check_options(problem, start, starts, seed, tolerance, limit, time_limit, trace)
+    @dataclass(kw_only=True)
+    class Options(Iterative):
+        max_iterations: int = 100_000
+
+    def run_with(self, problem: Problem, options: Any) -> Outcome:
         return from_all_starts(problem, options, lambda q: self.minimise(Oracle(problem, options), q, options))
 
-    def minimise(self, oracle: Oracle, start: np.ndarray, options: Options) -> Outcome:
+    def minimise(self, oracle: Oracle, start: np.ndarray, options: Iterative) -> Outcome:
         """The method itself."""
         raise NotImplementedError
 
 
-class Point(NamedTuple):
+class Iterate(NamedTuple):
     """An iterate: weights, their bound, and the bound's slope from there towards each classifier."""
 
     q: np.ndarray
@@ -81,15 +66,16 @@ class Point(NamedTuple):
 
 
 #: The next iterate, whose bound has to be below the ceiling by what is sufficient; None: there is none.
-Step = Callable[[Oracle, Point, float], Point | None]
+Step = Callable[[Oracle, Iterate, float], Iterate | None]
 
 
-def descend(oracle: Oracle, step: Step, start: np.ndarray, options: Options) -> Outcome:
+def descend(oracle: Oracle, step: Step, start: np.ndarray, options: Iterative) -> Outcome:
     """Take steps until the point is stationary, no step is accepted any more, or a limit is reached."""
     iterations = 0
-    recent: deque[float] = deque(maxlen=MEMORY)
+    # A bound has to be below the largest of so many last ones (Grippo, Lampariello and Lucidi, 1986).
+    recent: deque[float] = deque(maxlen=10)
     try:
-        point = Point(start, oracle.value(start), oracle.slopes(start))
+        point = Iterate(start, oracle.value(start), oracle.slopes(start))
         while True:
             oracle.trace.add(point.bound)
             if oracle.stationary(point.q, options.tolerance):

@@ -16,14 +16,9 @@ import numpy as np
 
 from pacb_models.solution import Outcome
 
-from ..options import Options
+from ..options import Iterative
 from ..oracle import Oracle
-from .descent import SHORTENINGS, FirstOrder, Point, descend
-
-#: After each step the bend is tried a little smaller ...
-EASE = 0.9
-#: ... and made larger by this where it was too small.
-TIGHTEN = 2.0
+from .descent import SHORTENINGS, FirstOrder, Iterate, descend
 
 
 class _Pairwise:
@@ -31,7 +26,7 @@ class _Pairwise:
         self.prior = prior
         self.bend: float | None = None
 
-    def step(self, oracle: Oracle, point: Point, ceiling: float) -> Point | None:
+    def step(self, oracle: Oracle, point: Iterate, ceiling: float) -> Iterate | None:
         q, slopes = point.q, point.slopes
         towards = int(slopes.argmin())
         away = int(np.where(q > 0.0, slopes, -np.inf).argmax())
@@ -49,9 +44,11 @@ class _Pairwise:
             bound = oracle.value(moved)
             if bound <= ceiling - length * promised + 0.5 * length**2 * bend * norm:
                 # A step that ends at weight zero says nothing of a smaller bend.
-                self.bend = EASE * bend if length < longest else bend
-                return Point(moved, bound, oracle.slopes(moved))
-            bend *= TIGHTEN
+                # After each step the bend is tried a little smaller.
+                self.bend = 0.9 * bend if length < longest else bend
+                return Iterate(moved, bound, oracle.slopes(moved))
+            # It was too small.
+            bend *= 2.0
         return None
 
 
@@ -65,7 +62,7 @@ class FrankWolfe(FirstOrder):
     name = "frank-wolfe"
     needs_finite_slopes = True
 
-    def minimise(self, oracle: Oracle, start: np.ndarray, options: Options) -> Outcome:
+    def minimise(self, oracle: Oracle, start: np.ndarray, options: Iterative) -> Outcome:
         return descend(oracle, _Pairwise(oracle.problem.prior).step, start, options)
 
 

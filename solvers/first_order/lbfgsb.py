@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from pacb_models.direct import DirectProblem
 from pacb_models.solution import Outcome
 
 from ..coordinates import Powers, suitable_order
-from ..options import Options
+from ..options import Iterative
 from ..oracle import Oracle
-from ..scipy_methods import minimise
+from ..scipy_methods import by_scipy
 from .descent import ROUNDING, SHORTENINGS, FirstOrder
 
 #: SciPy's own tests look at its variables, and are switched off. ``maxcor`` is the number of pairs of steps and slopes
@@ -51,16 +52,16 @@ class NormalisedWeights(FirstOrder):
     name = "lbfgsb"
     needs_finite_slopes = True
 
-    def minimise(self, oracle: Oracle, start: np.ndarray, options: Options) -> Outcome:
+    def minimise(self, oracle: Oracle, start: np.ndarray, options: Iterative) -> Outcome:
         from scipy.optimize import Bounds
 
         prior, power = oracle.problem.prior, 1.0
-        if oracle.problem.worst_case is not None:
+        if isinstance(oracle.problem, DirectProblem):
             power = max(2.0 / suitable_order(oracle.problem), 1.0)
         better = partial(brought_back, oracle) if power > 1.0 else None
         variables = Powers(oracle, np.sqrt(prior * prior.size), power)
         bounds = Bounds(0.0, np.inf)
-        return minimise(variables, start, options, "L-BFGS-B", SETTINGS, again=True, better=better, bounds=bounds)
+        return by_scipy(variables, start, options, "L-BFGS-B", SETTINGS, again=True, better=better, bounds=bounds)
 
 
 SOLVER = NormalisedWeights()

@@ -20,14 +20,15 @@ Direct bounds have coordinates of another order, :func:`~pacb_models.solvers.coo
 from __future__ import annotations
 
 import numpy as np
+from scipy.optimize import brentq
 
 from pacb_models.numerics.inner import dot
 from pacb_models.solution import Outcome
 
 from ..coordinates import suitable_order
-from ..options import Options
+from ..options import Iterative
 from ..oracle import Oracle
-from .descent import SHORTENINGS, SUFFICIENT, FirstOrder, Point, barzilai_borwein, descend, first_step
+from .descent import SHORTENINGS, SUFFICIENT, FirstOrder, Iterate, barzilai_borwein, descend, first_step
 
 #: The order whose coordinates are used from there on: powers of a hundred are more than floating-point numbers bear.
 LARGEST_ORDER = 12.0
@@ -47,7 +48,7 @@ class Entropy:
         return weights / weights.sum(), u
 
 
-class Power:
+class PowerMap:
     r"""Coordinates :math:`(q_i/p_i)^{\alpha-1}`. At order two it is the projection in the metric of the prior."""
 
     def __init__(self, prior: np.ndarray, order: float):
@@ -91,8 +92,8 @@ def michelot(ratios: np.ndarray, prior: np.ndarray) -> float:
 def level(u: np.ndarray, prior: np.ndarray, exponent: float) -> float:
     r"""The θ with :math:`\sum_i p_i (u_i - \theta)_+^k = 1`, ``k`` the exponent.
 
-    Newton's method on the ``k``-norm :math:`(\sum_i p_i (u_i - \theta)_+^k)^{1/k} = 1`, which falls nearly along a
-    straight line (it is convex for :math:`k \ge 1`), within a bracket that is halved where Newton's step leaves it.
+    A root of the ``k``-norm :math:`(\sum_i p_i (u_i - \theta)_+^k)^{1/k} - 1`, which falls nearly along a straight
+    line.
     """
     top = int(u.argmax())
     # The largest coordinate alone makes the sum one at the left end; at the right end no power exceeds one. At large
@@ -101,33 +102,24 @@ def level(u: np.ndarray, prior: np.ndarray, exponent: float) -> float:
     lowest = float(u.min())
     low = max(float(u[top]) - prior[top] ** (-1.0 / exponent), min(lowest - 1.0 - 1e-6, np.nextafter(lowest, -np.inf)))
     high = min(float(u[top]) - 1.0, float(np.nextafter(u[top], -np.inf)))
-    theta = low if exponent >= 1.0 else high
-    for _ in range(200):
+
+    def excess(theta: float) -> float:
         scale = float(u[top]) - theta
         above = u > theta
-        ratios, held = (u[above] - theta) / scale, prior[above]
-        with np.errstate(divide="ignore"):
-            powers = held * ratios ** (exponent - 1.0)
-        total = dot(held, ratios**exponent)
-        excess = scale * total ** (1.0 / exponent) - 1.0
-        low, high = (theta, high) if excess > 0.0 else (low, theta)
-        change = excess * total ** (1.0 - 1.0 / exponent) / float(powers.sum())
-        least = 4.0 * np.finfo(float).eps * scale
-        # A power below one is infinitely steep at a coordinate: there a small step does not mean that the end is near.
-        if high - low <= least or (abs(change) <= least and abs(excess) <= 1e-12 * max(1.0, scale)):
-            break
-        good = abs(change) > least and low < theta + change < high
-        theta = theta + change if good else 0.5 * (low + high)
-    return theta
+        return scale * dot(prior[above], ((u[above] - theta) / scale) ** exponent) ** (1.0 / exponent) - 1.0
+
+    if not (excess(low) > 0.0 > excess(high)):
+        return low if excess(low) <= 0.0 else high
+    return float(brentq(excess, low, high, xtol=2.0**-1000, maxiter=1000))
 
 
 class _MirrorStepper:
-    def __init__(self, mirror: Entropy | Power):
+    def __init__(self, mirror: Entropy | PowerMap):
         self.mirror = mirror
         self.length: float | None = None
         self.coordinates: np.ndarray | None = None
 
-    def step(self, oracle: Oracle, point: Point, ceiling: float) -> Point | None:
+    def step(self, oracle: Oracle, point: Iterate, ceiling: float) -> Iterate | None:
         if self.length is None or self.coordinates is None:
             self.length = first_step(point.slopes)
             self.coordinates = self.mirror.coordinates(point.q)
@@ -147,7 +139,7 @@ class _MirrorStepper:
             dot(slopes - point.slopes, moved),
         )
         self.coordinates = coordinates
-        return Point(q, bound, slopes)
+        return Iterate(q, bound, slopes)
 
 
 class MirrorDescent(FirstOrder):
@@ -159,10 +151,10 @@ class MirrorDescent(FirstOrder):
 
     name = "mirror"
 
-    def minimise(self, oracle: Oracle, start: np.ndarray, options: Options) -> Outcome:
+    def minimise(self, oracle: Oracle, start: np.ndarray, options: Iterative) -> Outcome:
         problem = oracle.problem
         order = suitable_order(problem)
-        mirror = Power(problem.prior, min(order, LARGEST_ORDER)) if order > 1.0 else Entropy()
+        mirror = PowerMap(problem.prior, min(order, LARGEST_ORDER)) if order > 1.0 else Entropy()
         return descend(oracle, _MirrorStepper(mirror).step, start, options)
 
 

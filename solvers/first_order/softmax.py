@@ -10,24 +10,26 @@ variable: a method that has put a weight there by mistake stays. ``method="lbfgs
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import partial
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
-from pacb_models.validation import check_choice, check_positive
+from pacb_models.validation import check_positive
 
 from ..coordinates import Logits
-from ..options import check_options
+from ..options import Iterative
 from ..oracle import Oracle
-from ..scipy_methods import minimise
+from ..scipy_methods import by_scipy
 from ..starts import from_all_starts, with_all
 from . import lbfgsb
-from .descent import FirstOrder, Point, descend
+from .descent import FirstOrder, Iterate, descend
 
 #: Methods and their default numbers of iterations.
-LIMITS = {"lbfgs": 100_000, "adam": 2000}
+MOST_ITERATIONS = {"lbfgs": 100_000, "adam": 2000}
 
 
 class Softmax(FirstOrder):
@@ -49,34 +51,28 @@ class Softmax(FirstOrder):
 
     name = "softmax"
 
-    def run(
-        self,
-        problem: Problem,
-        *,
-        method: str = "lbfgs",
-        start: object = None,
-        starts: int = 1,
-        seed: int = 0,
-        tolerance: float = 1e-9,
-        max_iterations: int | None = None,
-        learning_rate: float = 0.05,
-        time_limit: float | None = None,
-        trace: bool = False,
-    ) -> Outcome:
-        check_choice("method", method, list(LIMITS))
-        check_positive("learning_rate", learning_rate)
-        limit = LIMITS[method] if max_iterations is None else max_iterations
-        options = check_options(problem, start, starts, seed, tolerance, limit, time_limit, trace)
+    @dataclass(kw_only=True)
+    class Options(Iterative):
+        method: Literal["lbfgs", "adam"] = "lbfgs"
+        learning_rate: float = 0.05
+        max_iterations: Any = None
 
+        def checked(self, problem: Problem) -> Self:
+            check_positive("learning_rate", self.learning_rate)
+            if self.max_iterations is None:
+                self.max_iterations = MOST_ITERATIONS.get(self.method, 1)
+            return super().checked(problem)
+
+    def run_with(self, problem: Problem, options: Any) -> Outcome:
         def minimise_from(q: np.ndarray) -> Outcome:
             # The logit of a weight of zero has no slope that would bring it back.
             q = with_all(problem, q)
             oracle = Oracle(problem, options)
-            if method == "adam":
-                return descend(oracle, _Adam(oracle, q, learning_rate, options.max_iterations).step, q, options)
+            if options.method == "adam":
+                return descend(oracle, _Adam(oracle, q, options.learning_rate, options.max_iterations).step, q, options)
             logits = Logits(oracle, np.sqrt(problem.prior * problem.size))
             better = partial(lbfgsb.brought_back, oracle)
-            return minimise(logits, q, options, "L-BFGS-B", lbfgsb.SETTINGS, again=True, better=better)
+            return by_scipy(logits, q, options, "L-BFGS-B", lbfgsb.SETTINGS, again=True, better=better)
 
         return from_all_starts(problem, options, minimise_from)
 
@@ -89,7 +85,7 @@ class _Adam:
         self.x, self.rate, self.steps, self.made = self.logits.point(start), rate, steps, 0
         self.mean = self.square = np.zeros_like(start)
 
-    def step(self, oracle: Oracle, point: Point, ceiling: float) -> Point:
+    def step(self, oracle: Oracle, point: Iterate, ceiling: float) -> Iterate:
         slopes = point.q * point.slopes
         rate = 0.5 * self.rate * (1.0 + math.cos(math.pi * self.made / self.steps))
         self.made += 1
@@ -98,7 +94,7 @@ class _Adam:
         scale = np.sqrt(self.square / (1.0 - 0.999**self.made)) + 1e-8
         self.x = self.x - rate * self.mean / (1.0 - 0.9**self.made) / scale
         q = self.logits.posterior(self.x)
-        return Point(q, oracle.value(q), oracle.slopes(q))
+        return Iterate(q, oracle.value(q), oracle.slopes(q))
 
 
 SOLVER = Softmax()

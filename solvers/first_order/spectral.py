@@ -17,18 +17,18 @@ import numpy as np
 from pacb_models.numerics.inner import dot
 from pacb_models.solution import Outcome
 
-from ..options import Options
+from ..options import Iterative
 from ..oracle import Oracle
-from .descent import SHORTENINGS, SUFFICIENT, FirstOrder, Point, barzilai_borwein, descend, first_step
-from .mirror import Power
+from .descent import SHORTENINGS, SUFFICIENT, FirstOrder, Iterate, barzilai_borwein, descend, first_step
+from .mirror import PowerMap
 
 
 class _Spectral:
     def __init__(self, prior: np.ndarray):
-        self.prior, self.mirror = prior, Power(prior, 2.0)
+        self.prior, self.mirror = prior, PowerMap(prior, 2.0)
         self.length: float | None = None
 
-    def step(self, oracle: Oracle, point: Point, ceiling: float) -> Point | None:
+    def step(self, oracle: Oracle, point: Iterate, ceiling: float) -> Iterate | None:
         if self.length is None:
             self.length = first_step(point.slopes)
         target, _ = self.mirror.posterior(self.mirror.coordinates(point.q) - self.length * point.slopes)
@@ -51,7 +51,7 @@ class _Spectral:
         slopes = oracle.slopes(q)
         moved = q - point.q
         self.length = barzilai_borwein(self.length, dot(moved / self.prior, moved), dot(moved, slopes - point.slopes))
-        return Point(q, bound, slopes)
+        return Iterate(q, bound, slopes)
 
 
 class SpectralProjectedGradient(FirstOrder):
@@ -65,7 +65,7 @@ class SpectralProjectedGradient(FirstOrder):
     name = "spg"
     needs_finite_slopes = True
 
-    def minimise(self, oracle: Oracle, start: np.ndarray, options: Options) -> Outcome:
+    def minimise(self, oracle: Oracle, start: np.ndarray, options: Iterative) -> Outcome:
         return descend(oracle, _Spectral(oracle.problem.prior).step, start, options)
 
 

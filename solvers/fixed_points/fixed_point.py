@@ -30,11 +30,10 @@ The paper states its equations on the support of the ``H'`` smallest risks where
 searches for ``H'``. Here positivity is part of the map: a weight that would be negative is zero, and there is exactly
 one support on which slope and positivity agree. On it every iterate satisfies the paper's equation literally.
 
-**Constraints.** The map is carried to every convex set of posteriors, with the divergence's statistic ``D`` in place of
-``T``, :math:`q^+ = \mathrm{argmin}_{q \in Q}\; D(q) + \beta L(q)` and :math:`\beta = F_L/F_D`: ``F`` is concave in
-:math:`(L, D)`, too, and it descends there by the same proof. Where it stays, :math:`\langle \nabla B(q), q' - q\rangle
-\ge 0` for all ``q'`` of ``Q``. The minimisers at all β are a
-:class:`~pacb_models.constraints.frontier.ConstrainedFrontier`.
+**Constraints.** The map is carried to every convex set of posteriors, :math:`q^+ = \mathrm{argmin}_{q \in Q}\; T(q) +
+\gamma L(q)`, and it descends there by the same proof. Where it stays, :math:`\langle \nabla B(q), q' - q\rangle
+\ge 0` for all ``q'`` of ``Q``. The minimisers at all γ are a
+:class:`~pacb_models.solvers.exact.constrained.ConstrainedFrontier`.
 
 The iteration contracts slowly near a flat minimum. When steps do not shrink by a tenth, or leave an interval known to
 hold a minimum, a secant step takes their place, if it does not raise the bound.
@@ -46,23 +45,24 @@ import math
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from pacb_models.constraints.frontier import ConstrainedFrontier
 from pacb_models.divergences.frontiers import Frontier, Lines
 from pacb_models.errors import InputError
-from pacb_models.problem import BoundProblem
+from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome, Trace
-from pacb_models.solver import Solver, lacking
-from pacb_models.validation import check_choice
+from pacb_models.solver import lacking
+from pacb_models.tandem import TandemProblem
 
-from ..options import Options, check_options
+from ..exact.constrained import ConstrainedFrontier
+from ..exact.convex import proof_of_convex
+from ..exact.tandem import LARGEST_ORDER, TandemFrontier
+from ..options import DeclaredSolver, Iterative
 from ..starts import from_all_starts
-
-VARIANTS = ("descent", "paper")
 
 
 class _Point(NamedTuple):
@@ -80,18 +80,22 @@ class _Point(NamedTuple):
 class _Scheme:
     """The map from one point of the frontier to the next."""
 
-    def __init__(self, problem: BoundProblem, paper: bool) -> None:
+    def __init__(self, problem: BoundProblem | TandemProblem, paper: bool) -> None:
         self.problem = problem
         divergence = problem.divergence_function
         self.frontier: Frontier
-        if problem.posteriors is None:
-            self.frontier = divergence.sorted_frontier(problem.risks, problem.prior, problem.uniform_prior)
+        if isinstance(problem, TandemProblem):
+            self.frontier = TandemFrontier(problem)
+        elif problem.posteriors is None:
+            self.frontier = divergence.frontier(problem.risks, problem.prior, problem.uniform_prior)
         else:
-            self.frontier = ConstrainedFrontier(problem, np.zeros(len(problem.posteriors.rows)))
-        self.first = self.frontier.first()
-        self.follow: Callable[[float, Lines], float] = self.frontier.at_slope
-        if paper or problem.posteriors is not None:
-            self.follow = self.frontier.towards
+            self.frontier = ConstrainedFrontier(problem, keep=False)
+        (x, T), _ = self.frontier.ends()
+        self.first = Lines(x, T, 0.0, T)
+        self.follow: Callable[[float, Lines], float] = lambda slope, line: self.frontier.at_slope(slope)
+        if paper and divergence.homogeneous:
+            # The level μ = x + T/γ.
+            self.follow = lambda slope, line: -math.log(line.x + line.T / slope)
         if paper and problem.distance_function.additive and lacking(problem, "divergence.supports") is None:
             # The slope t of the paper's additive distances is γ T.
             supports = problem.divergence_function.supports(problem.risks, problem.prior)
@@ -101,13 +105,6 @@ class _Scheme:
     def last(self) -> Lines:
         _, (x, T) = self.frontier.ends()
         return Lines(x, T, math.inf, T)
-
-    @property
-    def convex(self) -> bool:
-        """True when the bound is ``L`` plus a multiple of ``T``: a concave budget with equal slopes at both ends."""
-        if not self.problem.distance_function.affine:
-            return False
-        return self.problem.budget_at(self.first.T).slope == self.problem.budget_at(self.last.T).slope
 
     def exchange_rate(self, L: float, T: float) -> float:
         """How much of the size one unit of empirical risk is worth: γ."""
@@ -122,11 +119,6 @@ class _Scheme:
 
     def at(self, z: float) -> _Point:
         line = self.frontier.line(z) if math.isfinite(z) else self.last if z > 0.0 else self.first
-        if self.problem.posteriors is not None:
-            # Where the line touches, not where it was lowered to for a proof.
-            q = self.frontier.posterior(z)
-            line = line._replace(x=max(self.problem.empirical_risk(q) - self.frontier.least, 0.0))
-            line = line._replace(T=self.problem.divergence_size(q))
         L = min(self.frontier.least + line.x, 1.0)
         slopes, wanted = self.problem.slopes_at(L, line.T), self.exchange_rate(L, line.T)
         difference = abs(wanted - line.slope) if wanted != line.slope else 0.0
@@ -182,7 +174,7 @@ class _Safeguard:
         return z + math.copysign(min(abs(step / bend), self.REACH * abs(step)), step)
 
 
-class FixedPointSolver(Solver):
+class FixedPointSolver(DeclaredSolver):
     r"""Iterate the paper's fixed-point scheme (see the module's text for the equations and the proof of descent).
 
     Cheap and usually quick: a sort and a few dozen scalar steps for χ², a few dozen passes otherwise. It finds *a*
@@ -201,33 +193,29 @@ class FixedPointSolver(Solver):
     """
 
     name = "fixed-point"
-    needs = ("path",)
+    needs = ("problem.bound_at", "divergence.frontier or slope_inverse")
     honours = ("average", "weights")
-    keeps_time_limit = True
 
-    def run(
-        self,
-        problem: BoundProblem,
-        *,
-        variant: str = "descent",
-        safeguard: bool = True,
-        start: object = None,
-        starts: int = 1,
-        seed: int = 0,
-        tolerance: float = 1e-12,
-        max_iterations: int = 1000,
-        time_limit: float | None = None,
-        trace: bool = False,
-    ) -> Outcome:
-        options = check_options(problem, start, starts, seed, tolerance, max_iterations, time_limit, trace)
-        paper = check_choice("variant", variant, VARIANTS) == "paper"
-        if paper and problem.posteriors is not None:
-            raise InputError("variant is 'paper', whose equations know no constraints; use 'descent'.")
+    @dataclass(kw_only=True)
+    class Options(Iterative):
+        variant: Literal["descent", "paper"] = "descent"
+        safeguard: bool = True
+        tolerance: float = 1e-12
+
+    def unsupported(self, problem: Problem) -> str | None:
+        if isinstance(problem, TandemProblem) and problem.order > LARGEST_ORDER:
+            return f"for votes it needs an order of at most {LARGEST_ORDER:g}"
+        return super().unsupported(problem)
+
+    def run_with(self, problem: BoundProblem | TandemProblem, options: Options) -> Outcome:
+        paper = options.variant == "paper"
+        if paper and (problem.posteriors is not None or isinstance(problem, TandemProblem)):
+            raise InputError("variant is 'paper', whose equations have no constraints and no votes; use 'descent'.")
         scheme = _Scheme(problem, paper)
-        return from_all_starts(problem, options, lambda q: _iterate(scheme, q, options, safeguard))
+        return from_all_starts(problem, options, lambda q: _iterate(scheme, q, options, options.safeguard))
 
 
-def _iterate(scheme: _Scheme, start: np.ndarray, options: Options, safeguard: bool) -> Outcome:
+def _iterate(scheme: _Scheme, start: np.ndarray, options: Iterative, safeguard: bool) -> Outcome:
     """Iterate from one start until the map moves its own result no more."""
     problem, frontier = scheme.problem, scheme.frontier
     L, T = problem.empirical_risk(start), problem.divergence_size(start)
@@ -235,7 +223,8 @@ def _iterate(scheme: _Scheme, start: np.ndarray, options: Options, safeguard: bo
     trace.add(problem.bound_at(L, T))
     if frontier.spread == 0.0:
         nearest = problem.prior if problem.posteriors is None else frontier.posterior(-math.inf)
-        return Outcome(nearest, "optimal", "all risks are equal.", 0, is_global=True, details=trace.details())
+        proof = proof_of_convex(problem, nearest)
+        return Outcome(nearest, "optimal", "all risks are equal.", 0, proof=proof, details=trace.details())
     here = scheme.first._replace(x=max(L - frontier.least, 0.0), T=T)
     point = scheme.at(scheme.after(scheme.exchange_rate(L, T), here))
     iterations = 1
@@ -261,9 +250,9 @@ def _iterate(scheme: _Scheme, start: np.ndarray, options: Options, safeguard: bo
         point = ahead
         iterations += 1
     details = {"safeguarded_steps": guard.interventions, **trace.details()}
-    # A stationary point of a convex bound is its global minimum.
-    certified = status == "optimal" and scheme.convex
-    return Outcome(frontier.posterior(point.z), status, message, iterations, is_global=certified, details=details)
+    posterior = frontier.posterior(point.z)
+    proof = proof_of_convex(problem, posterior) if status == "optimal" else None
+    return Outcome(posterior, status, message, iterations, proof=proof, details=details)
 
 
 SOLVER = FixedPointSolver()

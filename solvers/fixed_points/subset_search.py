@@ -23,23 +23,26 @@ The early break is not safe for squared and kl: supports that fail may lie betwe
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from pacb_models.distances.checks import elementwise
 from pacb_models.divergences.ordered_supports import OrderedSupports
 from pacb_models.errors import InputError
+from pacb_models.merging import Merged
 from pacb_models.numerics.elementwise import Numbers
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome
-from pacb_models.solver import Solver
-from pacb_models.solving.merging import Merged
+from pacb_models.validation import check_count, check_positive
 
-from ..options import Options, check_options
+from ..exact.convex import is_linear, proof_of_convex
+from ..options import DeclaredSolver
+from ..options import Options as CommonOptions
 
 
-class SubsetSearchSolver(Solver):
+class SubsetSearchSolver(DeclaredSolver):
     r"""Search the ordered supports for the best stationary posterior, as the paper's Algorithm 1 does.
 
     To reproduce the paper, and for its figure of :math:`B^*(H')`. With the linear distance, which makes the bound
@@ -71,8 +74,7 @@ class SubsetSearchSolver(Solver):
     """
 
     name = "subset-search"
-    needs = ("supports",)
-    keeps_time_limit = True
+    needs = ("problem.classify", "divergence.supports")
 
     def merges(self, problem: Problem, options: dict[str, Any]) -> bool:
         return False
@@ -83,27 +85,33 @@ class SubsetSearchSolver(Solver):
         named = {name: None if size is None else int(sizes[size - 1]) for name, size in named.items()}
         return {**details, **named, "sizes": sizes}
 
-    def run(
-        self,
-        problem: BoundProblem,
-        *,
-        early_break: bool = True,
-        warm_start: bool = False,
-        tolerance: float = 1e-12,
-        max_iterations: int = 1000,
-        time_limit: float | None = None,
-    ) -> Outcome:
-        options = check_options(problem, tolerance=tolerance, max_iterations=max_iterations, time_limit=time_limit)
+    @dataclass(kw_only=True)
+    class Options(CommonOptions):
+        early_break: bool = True
+        warm_start: bool = False
+        tolerance: float = 1e-12
+        max_iterations: int = 1000
+
+        def checked(self, problem: Problem) -> Self:
+            check_positive("tolerance", self.tolerance)
+            check_count("max_iterations", self.max_iterations)
+            return super().checked(problem)
+
+    def run_with(self, problem: BoundProblem, options: Options) -> Outcome:
         supports = problem.divergence_function.supports(problem.risks, problem.prior)
-        if _linear(problem):
-            search = _warm_walk(problem, supports) if warm_start else _full_walk(problem, supports, early_break)
-        elif warm_start:
-            raise InputError(f"warm_start is {warm_start!r}; it exists for the linear distance only.")
+        if is_linear(problem):
+            search = (
+                _warm_walk(problem, supports)
+                if options.warm_start
+                else _full_walk(problem, supports, options.early_break)
+            )
+        elif options.warm_start:
+            raise InputError(f"warm_start is {options.warm_start!r}; it exists for the linear distance only.")
         else:
-            search = _sweep(problem, supports, early_break, options)
+            search = _sweep(problem, supports, options.early_break, options)
         outcome = _outcome(problem, supports, search)
         if time.monotonic() >= options.deadline:
-            outcome.status, outcome.message, outcome.is_global = "time_limit", "the time limit was reached.", False
+            outcome.status, outcome.message = "time_limit", "the time limit was reached."
         return outcome
 
 
@@ -118,14 +126,7 @@ class _Search(NamedTuple):
     unsettled: int
     broke_at: int | None
     iterations: int
-    #: True when the bound is convex and its minimum was found.
-    complete: bool
     warm_start_size: int | None = None
-
-
-def _linear(problem: BoundProblem) -> bool:
-    """Whether the bound is linear in ``L`` and the root of ``X``, so that its minima have a closed form."""
-    return problem.distance_function.affine and bool(getattr(problem.divergence_function, "rooted", False))
 
 
 def _coefficient(problem: BoundProblem) -> float:
@@ -140,13 +141,14 @@ def stationary_slope(problem: BoundProblem, L: Numbers, X: Numbers) -> Numbers:
     * squared: :math:`2 X^{3/4}/\sqrt{c}`;
     * kl: :math:`d\sqrt{X}/c` with ``d`` the logit gap between the bound and ``L``.
     """
-    budget = problem.divergence_function.budget(X, problem.coefficient, problem.exponent)
-    return elementwise(problem.distance_function).rate(L, budget.value) / (2.0 * budget.slope)
+    size = X**0.5
+    budget = problem.budget_at(size)
+    return elementwise(problem.distance_function).rate(L, budget.value) * size / budget.slope
 
 
 def bounds_at(problem: BoundProblem, L: np.ndarray, X: np.ndarray) -> np.ndarray:
     """The bound for arrays of empirical risks and statistics."""
-    budget = problem.divergence_function.budget(X, problem.coefficient, problem.exponent)
+    budget = problem.budget_at(np.sqrt(X))
     return np.asarray(elementwise(problem.distance_function).invert(np.minimum(L, 1.0), budget.value))
 
 
@@ -161,7 +163,7 @@ def _closed_form(problem: BoundProblem, supports: OrderedSupports) -> tuple[np.n
 def _full_walk(problem: BoundProblem, supports: OrderedSupports, early_break: bool) -> _Search:
     slopes, feasible = _closed_form(problem, supports)
     visited, broke_at = _until_failure(~feasible, early_break)
-    return _Search(slopes, feasible & visited, visited, 0, broke_at, int(visited.sum()), True)
+    return _Search(slopes, feasible & visited, visited, 0, broke_at, int(visited.sum()))
 
 
 def _warm_walk(problem: BoundProblem, supports: OrderedSupports) -> _Search:
@@ -187,7 +189,7 @@ def _warm_walk(problem: BoundProblem, supports: OrderedSupports) -> _Search:
         if bounds[k] > bounds[k - 1]:
             break
         k += 1
-    return _Search(slopes, feasible & visited, visited, 0, broke_at, int(visited.sum()), True, begin)
+    return _Search(slopes, feasible & visited, visited, 0, broke_at, int(visited.sum()), begin)
 
 
 def _until_failure(failed: np.ndarray, early_break: bool) -> tuple[np.ndarray, int | None]:
@@ -202,7 +204,9 @@ _ROUNDING = 4.0 * np.finfo(float).eps
 _SLOW, _REACH = 0.9, 100.0
 
 
-def _sweep(problem: BoundProblem, supports: OrderedSupports, early_break: bool, options: Options) -> _Search:
+def _sweep(
+    problem: BoundProblem, supports: OrderedSupports, early_break: bool, options: SubsetSearchSolver.Options
+) -> _Search:
     """Iterate the fixed-point equation on all supports at once, each from the prior restricted to it.
 
     The slope rises from zero towards the smallest fixed point, which is the support's only minimum. A support is
@@ -234,7 +238,7 @@ def _sweep(problem: BoundProblem, supports: OrderedSupports, early_break: bool, 
         if early_break and failed.any():
             active = active[active < np.argmax(failed)]
     visited, broke_at = _until_failure(failed, early_break)
-    return _Search(slopes, settled & visited, visited, active.size, broke_at, sweeps, False)
+    return _Search(slopes, settled & visited, visited, active.size, broke_at, sweeps)
 
 
 def _crosses_before(problem: BoundProblem, supports: OrderedSupports, limits: np.ndarray) -> np.ndarray:
@@ -290,16 +294,17 @@ def _outcome(problem: BoundProblem, supports: OrderedSupports, search: _Search) 
     L, X = supports.point(sizes, search.slopes[sizes - 1])
     bounds[sizes - 1] = bounds_at(problem, L, X)
     # The paper's figure splits the linear bound into mean risk and root; the others have no such closed form.
-    first[sizes - 1] = supports.least + supports.mean[sizes - 1] if _linear(problem) else L
+    first[sizes - 1] = supports.least + supports.mean[sizes - 1] if is_linear(problem) else L
     second[sizes - 1] = bounds[sizes - 1] - first[sizes - 1]
     best = int(np.nanargmin(bounds)) + 1
     message = f"{search.unsettled} supports did not settle; raise max_iterations." if search.unsettled else ""
+    weights = supports.weights(best, search.slopes[best - 1])
     return Outcome(
-        posterior=supports.weights(best, search.slopes[best - 1]),
+        posterior=weights,
         status="optimal",
         message=message,
         iterations=search.iterations,
-        is_global=search.complete,
+        proof=proof_of_convex(problem, weights),
         details={
             "sizes": np.arange(1, supports.size + 1),
             "bounds": bounds,

@@ -1,8 +1,7 @@
 r"""Nonlinear programming through CasADi, whose wheel brings an Ipopt of its own: nothing is compiled.
 
-The lifted model (:mod:`pacb_models.models.lifted`) in CasADi's symbols, with objective and constraints multiplied by
-the factors of :mod:`pacb_models.models.scaling`. CasADi derives sparse first and second derivatives and hands all of it
-to one of its plugins.
+CasADi derives sparse first and second derivatives of the lifted model (:mod:`pacb_models.models.casadi_models`) and
+hands all of it to one of its plugins.
 
 Ipopt is the one to use. ``sqpmethod`` and ``sleqp`` are sequential quadratic programming, for comparison:
 ``sqpmethod`` has been seen to report "Solve_Succeeded" at a bound .2 above the minimum, which is why claims are
@@ -11,23 +10,22 @@ checked.
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from pacb_models.errors import InputError
-from pacb_models.models.algebra import Algebra
+from pacb_models.models.casadi_models import CasadiAlgebra
 from pacb_models.models.lifted import values_at, write
 from pacb_models.models.limits import box
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
-from pacb_models.solver import Solver
-from pacb_models.validation import check_choice
+from pacb_models.solver import MODEL
 
-from ..options import check_options, check_own
-from .interior_point import NO_FILE, SETTINGS, Run, SolveFrom, minimise
+from ..options import DeclaredSolver, FromStarts, Software
+from .interior_point import NO_FILE, SETTINGS, Run, SolveFrom, by_ipopt
 
 PLUGINS = ("ipopt", "sqpmethod", "sleqp")
 
@@ -73,42 +71,7 @@ CALLS = {
 SMALLEST_RATIO = 1e-30
 
 
-class CasadiAlgebra(Algebra):
-    """CasADi's symbols, with what it calls the limits of variables and constraints."""
-
-    def __init__(self, problem: BoundProblem) -> None:
-        import casadi
-
-        super().__init__(problem, problem.prior)
-        self.casadi, self.log, self.sqrt = casadi, casadi.log, casadi.sqrt
-        self.ratios = casadi.SX.sym("w", problem.size)
-        smallest = SMALLEST_RATIO if problem.divergence_function.steep else 0.0
-        lower, upper = box(problem)
-        self.variables: list[Any] = [self.ratios]
-        self.constraints: list[Any] = []
-        self.limits: dict[str, list[float]] = {
-            "lbx": np.maximum(lower / problem.prior, smallest).tolist(),
-            "ubx": (upper / problem.prior).tolist(),
-            "lbg": [],
-            "ubg": [],
-        }
-
-    def mean(self, terms: Any) -> Any:
-        return self.casadi.dot(self.casadi.DM(self.prior), terms)
-
-    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
-        self.variables.append(self.casadi.SX.sym(name))
-        self.limits["lbx"].append(-math.inf if lower is None else lower)
-        self.limits["ubx"].append(math.inf if upper is None else upper)
-        return self.variables[-1]
-
-    def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
-        self.constraints.append(scale * difference)
-        self.limits["lbg"].append(0.0)
-        self.limits["ubg"].append(0.0 if equality else math.inf)
-
-
-class Casadi(Solver):
+class Casadi(DeclaredSolver):
     """A nonlinear programming code of CasADi's, by default the Ipopt in its wheel.
 
     Options
@@ -126,28 +89,18 @@ class Casadi(Solver):
     """
 
     name = "casadi"
-    needs = ("model",)
+    needs = MODEL
     honours = ("average", "weights")
     requires = ("casadi",)
     install = "pip install 'pacb-models[solvers]', or pip install casadi"
-    keeps_time_limit = True
 
-    def run(
-        self,
-        problem: BoundProblem,
-        *,
-        plugin: str = "ipopt",
-        start: object = None,
-        starts: int = 1,
-        seed: int = 0,
-        time_limit: float | None = None,
-        max_iterations: int = 3000,
-        options: dict[str, Any] | None = None,
-    ) -> Outcome:
-        check_choice("plugin", plugin, PLUGINS)
-        common = check_options(problem, start, starts, seed, max_iterations=max_iterations, time_limit=time_limit)
-        own, counts = check_own(options, "the plugin's"), dict.fromkeys(CALLS, 0)
-        outcome = minimise(problem, common, partial(_prepare, problem, plugin, common.max_iterations, own, counts))
+    @dataclass(kw_only=True)
+    class Options(FromStarts, Software):
+        plugin: Literal["ipopt", "sqpmethod", "sleqp"] = "ipopt"
+
+    def run_with(self, problem: BoundProblem, options: Options) -> Outcome:
+        plugin, own, counts = options.plugin, options.own, dict.fromkeys(CALLS, 0)
+        outcome = by_ipopt(problem, options, partial(_prepare, problem, plugin, options.max_iterations, own, counts))
         outcome.message = outcome.message.replace("Ipopt", "CasADi's Ipopt" if plugin == "ipopt" else plugin)
         outcome.details.update(counts)
         return outcome
@@ -169,9 +122,15 @@ def _options(plugin: str, suited: dict[str, Any], most: int, own: dict[str, Any]
 def _prepare(problem: BoundProblem, plugin: str, most: int, own: dict[str, Any], counts: dict[str, int]) -> SolveFrom:
     import casadi
 
-    algebra = CasadiAlgebra(problem)
+    ratios = casadi.SX.sym("w", problem.size)
+    algebra = CasadiAlgebra(problem, ratios)
     objective = algebra.factors.objective * write(algebra)
-    x, g = casadi.vertcat(*algebra.variables), casadi.vertcat(*algebra.constraints)
+    x, g = casadi.vertcat(ratios, *algebra.variables), casadi.vertcat(*algebra.constraints)
+    smallest, (lower, upper) = SMALLEST_RATIO if problem.divergence_function.steep else 0.0, box(problem)
+    limits = algebra.limits | {
+        "lbx": [*np.maximum(lower / problem.prior, smallest).tolist(), *algebra.limits["lbx"]],
+        "ubx": [*(upper / problem.prior).tolist(), *algebra.limits["ubx"]],
+    }
 
     def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
         try:
@@ -183,7 +142,7 @@ def _prepare(problem: BoundProblem, plugin: str, most: int, own: dict[str, Any],
             raise InputError(f"options or plugin {plugin!r} are refused by CasADi: {reason}") from None
         first = np.append(q / problem.prior, list(values_at(problem, q).values.values()))
         try:
-            answer = solver(x0=first, **algebra.limits)
+            answer = solver(x0=first, **limits)
         except RuntimeError:
             # sleqp gives up where a function has no value.
             return Run(q, CODES["Invalid_Number_Detected"], None)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -28,25 +29,19 @@ from pacb_models.models.scaling import scaling
 from pacb_models.numerics.inner import dot
 from pacb_models.problem import BoundProblem, Outer
 from pacb_models.solution import Outcome
-from pacb_models.solver import Solver
 
-from ..options import check_options, check_own
-from .interior_point import SETTINGS, Run, SolveFrom, Watch, minimise
+from ..options import DeclaredSolver, FromStarts, Software
+from .interior_point import SETTINGS, Run, SolveFrom, Watch, by_ipopt
 
 
 class LiftedProblem:
     """The functions of the lifted problem and their derivatives, as cyipopt wants them."""
 
-    #: The last variable at a posterior, and the bound and its derivatives as functions of the last two.
-    size: Callable[[np.ndarray], float]
-    value: Callable[..., float]
-    derivatives: Callable[..., Outer]
     #: Called by Ipopt after each iteration.
     intermediate: Callable[..., bool]
 
     def __init__(self, problem: BoundProblem):
         self.problem = problem
-        self.size, self.value, self.derivatives = problem.statistic, problem.outer, problem.outer_derivatives
         H, weights = problem.size, np.arange(problem.size)
         self.limits = limits(problem)
         #: The averages that are constrained, in their units.
@@ -59,13 +54,13 @@ class LiftedProblem:
 
     def point(self, posterior: np.ndarray) -> np.ndarray:
         """The variables at a posterior."""
-        return np.append(posterior, (self.problem.empirical_risk(posterior), self.size(posterior)))
+        return np.append(posterior, (self.problem.empirical_risk(posterior), self.problem.divergence_size(posterior)))
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper bounds of the variables."""
-        # By Jensen's inequality no posterior has a smaller statistic than the prior.
+        # By Jensen's inequality no posterior has a smaller size than the prior.
         floors, caps = box(self.problem)
-        lower = np.append(floors, (0.0, self.problem.statistic(self.problem.prior)))
+        lower = np.append(floors, (0.0, self.problem.divergence_size(self.problem.prior)))
         upper = np.append(caps, (float(self.problem.risks.max() > 0.0), math.inf))
         return lower, upper
 
@@ -75,14 +70,14 @@ class LiftedProblem:
         return np.array([1.0, 0.0, -math.inf, *lower]), np.array([1.0, 0.0, 0.0, *(0.0 for _ in lower)])
 
     def objective(self, x: np.ndarray) -> float:
-        """F(L, D)."""
-        return self.value(x[-2], x[-1])
+        """F(L, T)."""
+        return float(self.problem.bound_at(x[-2], x[-1]))
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
-        """Derivatives of the objective: zero for the weights, then F_L and F_D."""
+        """Derivatives of the objective: zero for the weights, then F_L and F_T."""
         outer = self._outer(x)
         slopes = np.zeros_like(x)
-        slopes[-2:] = outer.L, outer.D
+        slopes[-2:] = outer.L, outer.T
         return slopes
 
     def constraints(self, x: np.ndarray) -> np.ndarray:
@@ -106,69 +101,64 @@ class LiftedProblem:
         return self._hessian
 
     def hessian(self, x: np.ndarray, multipliers: np.ndarray, objective_factor: float) -> np.ndarray:
-        """Second derivatives of the Lagrangian: for the weights, then F_LL, F_LD, F_DD, then across."""
+        """Second derivatives of the Lagrangian: for the weights, then F_LL, F_LT, F_TT, then across."""
         outer, (bends, corner, across) = self._outer(x), self.excess_bends(x[:-2], x[-1])
-        tail = objective_factor * np.array([outer.LL, outer.LD, outer.DD])
+        tail = objective_factor * np.array([outer.LL, outer.LT, outer.TT])
         tail[2] += multipliers[2] * corner
         return np.concatenate((multipliers[2] * bends, tail, multipliers[2] * across))
 
     def _outer(self, x: np.ndarray) -> Outer:
-        outer = self.derivatives(x[-2], x[-1])
+        outer = self.problem.derivatives_at(x[-2], x[-1])
         if x[-2] > 0.0:
             return outer
         # L is fixed at zero, as every risk is zero; its derivatives, infinite for the kl distance, are not used.
-        return outer._replace(L=0.0, LL=0.0, LD=0.0)
+        return outer._replace(L=0.0, LL=0.0, LT=0.0)
 
     # -- The divergence's constraint ---------------------------------------------------------------------------------
 
-    def excess(self, q: np.ndarray, D: float) -> float:
+    def excess(self, q: np.ndarray, T: float) -> float:
         """Its left side."""
-        return self.problem.statistic(q) - D
+        return self.problem.divergence_size(q) - T
 
-    def excess_slopes(self, q: np.ndarray, D: float) -> tuple[np.ndarray, float]:
+    def excess_slopes(self, q: np.ndarray, T: float) -> tuple[np.ndarray, float]:
         """The derivatives for the weights and for the last variable."""
-        return self.problem.divergence_function.gradient(q, self.problem.prior), -1.0
+        return self.problem.divergence_function.gradient(q, self.problem.prior, T), -1.0
 
-    def excess_bends(self, q: np.ndarray, D: float) -> tuple[np.ndarray, float, np.ndarray]:
+    def excess_bends(self, q: np.ndarray, T: float) -> tuple[np.ndarray, float, np.ndarray]:
         """The second derivatives for the weights, for the last variable, and for both where they are not all zero."""
-        return self.problem.divergence_function.curvature(q, self.problem.prior), 0.0, np.zeros(0)
+        return self.problem.divergence_function.curvature(q, self.problem.prior, T)[0], 0.0, np.zeros(0)
 
 
-class RootProblem(LiftedProblem):
-    r"""The same with :math:`t = D^{1/\alpha}` in place of ``D``, for Rényi orders.
-
-    The statistic is homogeneous: that of :math:`q/t` is the ratio of both sides, and neither overflows.
-    """
+class HomogeneousProblem(LiftedProblem):
+    r"""The same for sizes that are norms: :math:`\sum_i p_i (q_i/(p_i T))^\alpha \le 1`, whose Hessian is sparse, and
+    in which nothing overflows."""
 
     def __init__(self, problem: BoundProblem):
         super().__init__(problem)
-        self.size, self.value, self.derivatives = problem.divergence_size, problem.bound_at, problem.derivatives_at
         H, (rows, columns) = problem.size, self._hessian
         self._hessian = np.append(rows, np.full(H, H + 1)), np.append(columns, np.arange(H))
 
-    def excess(self, q: np.ndarray, D: float) -> float:
-        return self.problem.statistic(q / D) - 1.0
+    def excess(self, q: np.ndarray, T: float) -> float:
+        return self.problem.statistic(q / T) - 1.0
 
-    def excess_slopes(self, q: np.ndarray, D: float) -> tuple[np.ndarray, float]:
-        problem, ratio = self.problem, q / D
-        slopes = problem.divergence_function.gradient(ratio, problem.prior) / D
-        return slopes, -problem.order * problem.statistic(ratio) / D
+    def excess_slopes(self, q: np.ndarray, T: float) -> tuple[np.ndarray, float]:
+        problem, ratio, order = self.problem, q / T, self.problem.order
+        slopes = order * problem.divergence_function.gradient(ratio, problem.prior, 1.0) / T
+        return slopes, -order * problem.statistic(ratio) / T
 
-    def excess_bends(self, q: np.ndarray, D: float) -> tuple[np.ndarray, float, np.ndarray]:
-        problem, ratio, order = self.problem, q / D, self.problem.order
-        bends = problem.divergence_function.curvature(ratio, problem.prior) / D**2
-        across = -order * problem.divergence_function.gradient(ratio, problem.prior) / D**2
-        return bends, order * (order + 1.0) * problem.statistic(ratio) / D**2, across
+    def excess_bends(self, q: np.ndarray, T: float) -> tuple[np.ndarray, float, np.ndarray]:
+        problem, ratio, order = self.problem, q / T, self.problem.order
+        bends = order * problem.divergence_function.curvature(ratio, problem.prior, 1.0)[0] / T**2
+        across = -(order**2) * problem.divergence_function.gradient(ratio, problem.prior, 1.0) / T**2
+        return bends, order * (order + 1.0) * problem.statistic(ratio) / T**2, across
 
 
 def lifted(problem: BoundProblem) -> LiftedProblem:
-    """The form of the problem that Ipopt copes with best; at order two the statistic itself is tame."""
-    divergence = problem.divergence_function
-    rooted = getattr(divergence, "rooted", False) and divergence.order != 2.0
-    return RootProblem(problem) if rooted else LiftedProblem(problem)
+    """The form of the problem that Ipopt copes with best."""
+    return HomogeneousProblem(problem) if problem.divergence_function.homogeneous else LiftedProblem(problem)
 
 
-class CyIpopt(Solver):
+class CyIpopt(DeclaredSolver):
     """Ipopt with hand-written sparse derivatives, for any distance and divergence.
 
     Options
@@ -182,29 +172,18 @@ class CyIpopt(Solver):
     """
 
     name = "cyipopt"
-    needs = ("gradient", "hessian")
+    needs = ("problem.gradient", "problem.derivatives_at", "divergence.curvature")
     honours = ("average", "weights")
     requires = ("cyipopt",)
     install = "`make setup` builds it on the Ipopt inside casadi's wheel, or `conda install -c conda-forge cyipopt`"
-    keeps_time_limit = True
 
-    def run(
-        self,
-        problem: BoundProblem,
-        *,
-        start: object = None,
-        starts: int = 1,
-        seed: int = 0,
-        time_limit: float | None = None,
-        max_iterations: int = 3000,
-        options: dict[str, Any] | None = None,
-        trace: bool = False,
-    ) -> Outcome:
-        common = check_options(
-            problem, start, starts, seed, max_iterations=max_iterations, time_limit=time_limit, trace=trace
-        )
-        settings = SETTINGS | {"max_iter": common.max_iterations} | check_own(options, "Ipopt's")
-        return minimise(problem, common, partial(_prepare, problem, settings, common.trace))
+    @dataclass(kw_only=True)
+    class Options(FromStarts, Software):
+        trace: bool = False
+
+    def run_with(self, problem: BoundProblem, options: Options) -> Outcome:
+        settings = SETTINGS | {"max_iter": options.max_iterations} | options.own
+        return by_ipopt(problem, options, partial(_prepare, problem, settings, options.trace))
 
 
 def _prepare(problem: BoundProblem, settings: dict[str, Any], trace: bool) -> SolveFrom:

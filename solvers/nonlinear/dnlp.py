@@ -1,7 +1,7 @@
 r"""CVXPY's disciplined nonlinear programming: the bound as one writes it down, handed to Ipopt or Uno.
 
 ``problem.solve(nlp=True)`` (CVXPY 1.9) takes smooth expressions without asking whether they are convex. The model is
-the lifted one (:mod:`pacb_models.models.lifted`), scaled by :mod:`pacb_models.models.scaling`.
+the lifted one (:mod:`pacb_models.models.cvxpy_models`), scaled by :mod:`pacb_models.models.scaling`.
 
 Uno has been seen to report "optimal" at a bound .2 above the minimum, which is why claims are checked, and to go on for
 ever on a problem with the KL divergence and the kl distance, whatever its time limit.
@@ -15,22 +15,22 @@ import math
 import time
 import warnings
 from contextlib import redirect_stdout, suppress
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from pacb_models.errors import SolverUnavailableError
-from pacb_models.models.algebra import Algebra
-from pacb_models.models.lifted import values_at, write
+from pacb_models.models.cvxpy_models import CvxpyAlgebra
+from pacb_models.models.lifted import write
 from pacb_models.models.limits import box
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
-from pacb_models.solver import Solver
-from pacb_models.validation import check_choice
+from pacb_models.solver import MODEL
 
-from ..options import check_options, check_own
-from .interior_point import NO_FILE, SETTINGS, Run, SolveFrom, minimise
+from ..options import DeclaredSolver, FromStarts, Software
+from .interior_point import NO_FILE, SETTINGS, Run, SolveFrom, by_ipopt
 
 #: Backends and the modules they need.
 BACKENDS = {"IPOPT": "cyipopt", "UNO": "unopy"}
@@ -50,43 +50,7 @@ CODES = {
 }
 
 
-class CvxpyAlgebra(Algebra):
-    """CVXPY's expressions."""
-
-    def __init__(self, problem: BoundProblem) -> None:
-        import cvxpy as cp
-
-        super().__init__(problem, problem.prior)
-        self.cp, self.log, self.sqrt = cp, cp.log, cp.sqrt
-        lower, upper = box(problem)
-        self.ratios = cp.Variable(problem.size, bounds=[lower / problem.prior, upper / problem.prior])
-        self.variables: dict[str, Any] = {}
-        self.constraints: list[Any] = []
-
-    def times(self, x: Any, y: Any) -> Any:
-        return self.cp.multiply(x, y)
-
-    def relative_entropy(self, x: Any, y: Any) -> Any:
-        return super().relative_entropy(x, y) if isinstance(x, float) else self.cp.rel_entr(x, y)
-
-    def mean(self, terms: Any) -> Any:
-        return self.prior @ terms
-
-    def mean_entropy(self, ratios: Any) -> Any:
-        return self.prior @ -self.cp.entr(ratios)
-
-    def average(self, values: np.ndarray) -> Any:
-        return (self.prior * values) @ self.ratios
-
-    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
-        self.variables[name] = self.cp.Variable(name=name, bounds=[lower, upper])
-        return self.variables[name]
-
-    def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
-        self.constraints.append(scale * difference == 0 if equality else scale * difference >= 0)
-
-
-class DisciplinedNonlinear(Solver):
+class DisciplinedNonlinear(DeclaredSolver):
     """CVXPY with ``nlp=True``: a nonlinear solver on the bound as it is written in CVXPY.
 
     Options
@@ -102,36 +66,26 @@ class DisciplinedNonlinear(Solver):
     """
 
     name = "dnlp"
-    needs = ("model",)
+    needs = MODEL
     honours = ("average", "weights")
     requires = ("cvxpy",)
-    keeps_time_limit = True
 
     def missing(self) -> str | None:
         if any(map(importlib.util.find_spec, BACKENDS.values())):
             return super().missing()
         return "neither cyipopt nor unopy installed: `make setup`, or pip install 'pacb-models[solvers]'"
 
-    def run(
-        self,
-        problem: BoundProblem,
-        *,
-        backend: str | None = None,
-        start: object = None,
-        starts: int = 1,
-        seed: int = 0,
-        time_limit: float | None = None,
-        max_iterations: int = 3000,
-        options: dict[str, Any] | None = None,
-    ) -> Outcome:
-        if backend is None:
-            backend = next(name for name, module in BACKENDS.items() if importlib.util.find_spec(module))
-        check_choice("backend", backend, list(BACKENDS))
+    @dataclass(kw_only=True)
+    class Options(FromStarts, Software):
+        backend: Literal["IPOPT", "UNO", None] = None
+
+    def run_with(self, problem: BoundProblem, options: Options) -> Outcome:
+        backend: str = options.backend or next(
+            name for name, module in BACKENDS.items() if importlib.util.find_spec(module)
+        )
         if importlib.util.find_spec(BACKENDS[backend]) is None:
             raise SolverUnavailableError(f"backend is {backend!r}, but {BACKENDS[backend]} is not installed.")
-        common = check_options(problem, start, starts, seed, max_iterations=max_iterations, time_limit=time_limit)
-        own = check_own(options, f"{backend}'s")
-        outcome = minimise(problem, common, partial(_prepare, problem, backend, common.max_iterations, own))
+        outcome = by_ipopt(problem, options, partial(_prepare, problem, backend, options.max_iterations, options.own))
         outcome.message = outcome.message.replace("Ipopt", backend.title())
         outcome.details["backend"] = backend
         return outcome
@@ -141,13 +95,14 @@ def _prepare(problem: BoundProblem, backend: str, most: int, own: dict[str, Any]
     import cvxpy as cp
     from cvxpy.error import SolverError
 
-    algebra = CvxpyAlgebra(problem)
+    lower, upper = box(problem)
+    ratios = cp.Variable(problem.size, bounds=[lower / problem.prior, upper / problem.prior])
+    algebra = CvxpyAlgebra(problem, ratios)
     program = cp.Problem(cp.Minimize(algebra.factors.objective * write(algebra)), algebra.constraints)
 
     def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
-        algebra.ratios.value = q / problem.prior
-        for name, value in values_at(problem, q).values.items():
-            algebra.variables[name].value = value
+        ratios.value = q / problem.prior
+        algebra.set_start(q)
         seconds = suited.get("max_wall_time", math.inf)
         settings = suited | NO_FILE | SETTINGS | {"nlp_scaling_method": "none", "max_iter": most}
         if backend == "UNO":
@@ -159,8 +114,8 @@ def _prepare(problem: BoundProblem, backend: str, most: int, own: dict[str, Any]
             program.solve(solver=backend, nlp=True, **settings | own)
             said = program.status
         late = said == "user_limit" and time.perf_counter() - began >= seconds
-        if algebra.ratios.value is not None:
-            q = np.asarray(algebra.ratios.value) * problem.prior
+        if ratios.value is not None:
+            q = np.asarray(ratios.value) * problem.prior
         counted = getattr(program.solver_stats, "num_iters", None)
         # CVXPY says "Not available" of what it does not pass on.
         iterations = int(counted) if isinstance(counted, (int, np.integer)) else None

@@ -1,6 +1,6 @@
 """What the Ipopt solvers share: options, return codes, and how a start becomes one of an interior-point method.
 
-Each of them prepares its model and says how one start is run on it (:data:`SolveFrom`); :func:`minimise` does the rest.
+Each of them prepares its model and says how one start is run on it (:data:`SolveFrom`); :func:`by_ipopt` does the rest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pacb_models.errors import InputError
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome, Trace
 
-from ..options import Options
+from ..options import FromStarts
 from ..starts import bound_of, from_all_starts, with_all
 from ..weights import without_negligible
 from .native import native_output_silenced
@@ -113,9 +113,9 @@ class Run(NamedTuple):
 SolveFrom = Callable[[np.ndarray, dict[str, Any]], Run]
 
 
-def minimise(
+def by_ipopt(
     problem: BoundProblem | DirectProblem,
-    options: Options,
+    options: FromStarts,
     prepare: Callable[[], SolveFrom],
     barrier: float | None = RANDOM_BARRIER,
 ) -> Outcome:

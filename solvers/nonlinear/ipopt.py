@@ -18,41 +18,31 @@ import re
 import subprocess
 import tempfile
 import time
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from pacb_models.direct import DirectProblem
+from pacb_models.environment import use_environment_folders
 from pacb_models.errors import InputError, SolverUnavailableError
 from pacb_models.models.direct_bounds import units_of
-from pacb_models.models.pyomo_models import check_formulation, pyomo_model, set_start
+from pacb_models.models.pyomo_models import pyomo_model, set_start
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome
-from pacb_models.solver import Solver, unmet
-from pacb_models.validation import check_choice
+from pacb_models.solver import DIRECT_MODEL, MODEL, lacking
 
-from ..options import check_options, check_own
-from .interior_point import RANDOM_BARRIER, SETTINGS, STATUS_MAP, Run, SolveFrom, Watch, minimise
-from .native import (
-    find_asl_library,
-    find_ipopt_executable,
-    find_pounce_executable,
-    pynumero_problem,
-    use_environment_folders,
-)
-
-INTERFACES = ("auto", "cyipopt", "executable", "pounce")
-
-#: The programs that can be called in the place of Ipopt's library, by the interface's name.
-PROGRAMS = {"executable": find_ipopt_executable, "pounce": find_pounce_executable}
+from ..options import DeclaredSolver, FromStarts, Software
+from .interior_point import RANDOM_BARRIER, SETTINGS, STATUS_MAP, Run, SolveFrom, Watch, by_ipopt
+from .native import find_asl_library, find_ipopt_executable, pynumero_problem
 
 #: What a program has to print for :func:`read_log`: the number of iterations and the reason of the end.
 PRINT_SUMMARY = {"print_level": 3}
 
 
-class PyomoIpopt(Solver):
+class PyomoIpopt(DeclaredSolver):
     """Ipopt on the Pyomo model of a bound minimisation.
 
     Options
@@ -66,80 +56,66 @@ class PyomoIpopt(Solver):
         Ipopt's own options, for instance ``{"tol": 1e-10}``; they override ours.
     defaults : bool
         Leave every other option at Ipopt's default and start from the prior.
-    interface : {"auto", "cyipopt", "executable", "pounce"}
+    interface : {"auto", "cyipopt", "executable"}
         How Ipopt is reached. ``auto`` prefers cyipopt, which hands the model over in memory, and takes an ``ipopt``
-        program on ``PATH`` where cyipopt or PyNumero's library is missing. ``pounce`` is a program that stands in for
-        it, and the last that ``auto`` takes; ``details["software"]`` names it.
+        program on ``PATH`` where cyipopt or PyNumero's library is missing.
 
     ``details`` lists Ipopt's return codes, one per start.
     """
 
     name = "ipopt"
-    needs = ("model",)
+    needs = MODEL
     honours = ("average", "weights")
     requires = ("pyomo",)
-    keeps_time_limit = True
 
     def unsupported(self, problem: Problem) -> str | None:
         # Direct bounds have a model of another kind.
-        return super().unsupported(problem) if unmet(problem, "penalty") else unmet(problem, "excess")
+        return lacking(problem, *(MODEL if lacking(problem, "problem.worst_case") else DIRECT_MODEL))
 
     def missing(self) -> str | None:
-        return super().missing() or (cyipopt_missing() if not any(find() for find in PROGRAMS.values()) else None)
+        return super().missing() or (cyipopt_missing() if find_ipopt_executable() is None else None)
 
-    def run(
-        self,
-        problem: BoundProblem | DirectProblem,
-        *,
-        formulation: str = "lifted",
-        start: object = None,
-        starts: int = 1,
-        seed: int = 0,
-        time_limit: float | None = None,
-        max_iterations: int = 3000,
-        options: dict[str, Any] | None = None,
-        defaults: bool = False,
-        interface: str = "auto",
-        trace: bool = False,
-    ) -> Outcome:
-        check_formulation(formulation)
-        first = problem.prior if defaults and start is None else start
-        common = check_options(
-            problem, first, starts, seed, max_iterations=max_iterations, time_limit=time_limit, trace=trace
-        )
-        ours: dict[str, Any] = {} if defaults else SETTINGS
-        settings = ours | {"max_iter": common.max_iterations} | check_own(options, "Ipopt's")
+    @dataclass(kw_only=True)
+    class Options(FromStarts, Software):
+        formulation: Literal["lifted", "substituted", "squares"] = "lifted"
+        defaults: bool = False
+        interface: Literal["auto", "cyipopt", "executable"] = "auto"
+        trace: bool = False
+
+        def checked(self, problem: Problem) -> Self:
+            if self.defaults and self.start is None:
+                self.start = problem.prior
+            return super().checked(problem)
+
+    def run_with(self, problem: BoundProblem | DirectProblem, options: Options) -> Outcome:
+        ours: dict[str, Any] = {} if options.defaults else SETTINGS
+        settings, formulation = ours | {"max_iter": options.max_iterations} | options.own, options.formulation
         if isinstance(problem, DirectProblem):
             if (absent := cyipopt_missing()) is not None:
                 raise SolverUnavailableError(f"direct bounds need Ipopt's multipliers, through cyipopt: {absent}.")
-            return minimise(problem, common._replace(starts=1), partial(_by_multipliers, problem, settings), None)
-        barrier = None if defaults else RANDOM_BARRIER
-        program = _choose_interface(interface)
+            options.starts = 1
+            return by_ipopt(problem, options, partial(_by_multipliers, problem, settings), None)
+        barrier = None if options.defaults else RANDOM_BARRIER
+        program = _choose_interface(options.interface)
         if program is None:
-            return minimise(problem, common, partial(_through_cyipopt, problem, formulation, settings, trace), barrier)
-        if trace:
+            return by_ipopt(
+                problem, options, partial(_through_cyipopt, problem, formulation, settings, options.trace), barrier
+            )
+        if options.trace:
             raise InputError("trace is True, but an ipopt program does not tell its iterates; use interface='cyipopt'.")
-        outcome = minimise(problem, common, partial(_through_program, program, problem, formulation, settings), barrier)
-        outcome.details["software"] = program.name
-        if program.name != "ipopt":
-            outcome.message = f"{program.name}, in the place of Ipopt: {outcome.message}"
-        return outcome
+        return by_ipopt(problem, options, partial(_through_program, program, problem, formulation, settings), barrier)
 
 
 def _choose_interface(interface: str) -> Path | None:
     """The program to call; None for cyipopt."""
-    check_choice("interface", interface, INTERFACES)
     use_environment_folders()
-    absent = cyipopt_missing()
-    if interface in PROGRAMS:
-        program = PROGRAMS[interface]()
-        if program is None:
-            name = "ipopt" if interface == "executable" else interface
-            raise SolverUnavailableError(f"interface is {interface!r}, but there is no program {name} on PATH.")
+    absent, program = cyipopt_missing(), find_ipopt_executable()
+    if interface == "executable" and program is None:
+        raise SolverUnavailableError("interface is 'executable', but there is no program ipopt on PATH.")
+    if interface == "executable":
         return program
     if absent is None:
         return None
-    program = next(filter(None, (find() for find in PROGRAMS.values())), None)
     if interface == "cyipopt" or program is None:
         raise SolverUnavailableError(f"interface is {interface!r}, but it cannot be used: {absent}.")
     return program
@@ -195,7 +171,7 @@ def _through_cyipopt(problem: BoundProblem, formulation: str, settings: dict[str
 
 
 def _through_program(program: Path, problem: BoundProblem, formulation: str, settings: dict[str, Any]) -> SolveFrom:
-    """The model, written to a file for each run of an ``ipopt`` program, or of one that stands in for it."""
+    """The model, written to a file for each run of an ``ipopt`` program"""
     import pyomo.environ as pyo
 
     model = pyomo_model(problem, formulation)
@@ -206,8 +182,7 @@ def _through_program(program: Path, problem: BoundProblem, formulation: str, set
         set_start(model, problem, q)
         solver = pyo.SolverFactory("ipopt", executable=str(program))
         options = suited | settings | PRINT_SUMMARY
-        # Pounce counts its versions otherwise, and knows the option.
-        if "max_wall_time" in options and program.name == "ipopt" and solver.version()[:2] < (3, 14):
+        if "max_wall_time" in options and solver.version()[:2] < (3, 14):
             options["max_cpu_time"] = options.pop("max_wall_time")
         for name, value in options.items():
             # "OF_" sends an option through a file, the only way that takes every option.

@@ -1,13 +1,11 @@
-"""Where the compiled parts that Pyomo looks up by name are found: PyNumero's ASL library, ``ipopt`` and ``pounce``.
+"""Where the compiled parts that Pyomo looks up by name are found: PyNumero's ASL library and ``ipopt``.
 
-Pyomo searches ``PATH`` and ``LD_LIBRARY_PATH``. Set-up puts the ASL library into the environment's ``bin`` folder, and
-conda into ``lib``; neither is on ``PATH`` when the environment's Python is started without activating it.
+See :mod:`pacb_models.environment` for the folders.
 """
 
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import os
 import shutil
 import sys
@@ -16,22 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pacb_models.environment import environment_folders, use_environment_folders
+
 ASL_LIBRARY = "libpynumero_ASL.dylib" if sys.platform == "darwin" else "libpynumero_ASL.so"
-
-
-def environment_folders() -> list[Path]:
-    """The folders of the running Python environment that may hold programs and libraries."""
-    return [Path(sys.prefix) / "bin", Path(sys.prefix) / "lib"]
-
-
-def use_environment_folders() -> None:
-    """Append the environment's folders to ``PATH``, so that Pyomo finds what set-up installed.
-
-    To be called before Pyomo's Ipopt is used; calling it again changes nothing.
-    """
-    present = os.environ.get("PATH", "").split(os.pathsep)
-    missing = [str(folder) for folder in environment_folders() if folder.is_dir() and str(folder) not in present]
-    os.environ["PATH"] = os.pathsep.join([entry for entry in present if entry] + missing)
 
 
 def find_asl_library() -> Path | None:
@@ -47,30 +32,8 @@ def find_asl_library() -> Path | None:
 
 def find_ipopt_executable() -> Path | None:
     """A program ``ipopt`` on ``PATH`` or in the environment (conda-forge has one); None when there is none."""
-    return _find_program("ipopt")
-
-
-def find_pounce_executable() -> Path | None:
-    """The program ``pounce``, which stands in for Ipopt's where there is none; None when it is missing, too.
-
-    Pounce is an interior-point method of its own that takes Ipopt's options and ends with Ipopt's words; it comes as a
-    wheel (``pip install pounce-solver``, nothing to compile).
-    """
-    return _behind_script(_find_program("pounce"))
-
-
-def _find_program(name: str) -> Path | None:
-    found = shutil.which(name) or shutil.which(name, path=str(environment_folders()[0]))
+    found = shutil.which("ipopt") or shutil.which("ipopt", path=str(environment_folders()[0]))
     return Path(found) if found else None
-
-
-def _behind_script(script: Path | None) -> Path | None:
-    """The program inside pounce's package, found without importing it: the script first starts Python, which Pyomo does
-    not wait for when it asks for the version.
-    """
-    package = importlib.util.find_spec("pounce") if script is not None else None
-    inside = Path(package.origin).parent / "bin" / "pounce" if package and package.origin else None
-    return inside if inside is not None and os.access(inside, os.X_OK) else script
 
 
 def pynumero_problem(model: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,10 @@ from pacb_models.solution import Outcome
 
 from ..coordinates import Coordinates, Logits, Powers
 from ..first_order.descent import FirstOrder
-from ..options import Options
+from ..options import Iterative
 from ..oracle import Oracle
-from ..scipy_methods import minimise
+from ..scipy_methods import by_scipy
 from ..starts import with_all
-
-#: The smallest q/p of a steep divergence (KL) under constraints, where its logarithm is no variable.
-LEAST_RATIO = 1e-12
 
 
 class SciPy(FirstOrder):
@@ -27,15 +25,19 @@ class SciPy(FirstOrder):
     """
 
     honours = ("average", "weights")
-    iterations = 1000
+
+    @dataclass(kw_only=True)
+    class Options(FirstOrder.Options):
+        max_iterations: int = 1000
+
     #: SciPy's name for the method, and its tolerances.
     method: str
     settings: dict[str, float]
 
-    def minimise(self, oracle: Oracle, start: np.ndarray, options: Options) -> Outcome:
+    def minimise(self, oracle: Oracle, start: np.ndarray, options: Iterative) -> Outcome:
         coordinates, conditions = _variables(oracle)
         first = with_all(oracle.problem, start) if oracle.steep else start
-        return minimise(coordinates, first, options, self.method, self.settings, **conditions)
+        return by_scipy(coordinates, first, options, self.method, self.settings, **conditions)
 
 
 class SLSQP(SciPy):
@@ -70,7 +72,8 @@ def _variables(oracle: Oracle) -> tuple[Coordinates, dict[str, Any]]:
         return Logits(oracle, np.sqrt(prior)), {}
     floors, caps = (bounds / prior for bounds in box(problem))
     # Slopes that are infinite at weight zero are to stay finite.
-    floors = np.maximum(floors, LEAST_RATIO) if oracle.steep else floors
+    # The smallest q/p of a steep divergence (KL) under constraints, where its logarithm is no variable.
+    floors = np.maximum(floors, 1e-12) if oracle.steep else floors
     rows = limits(problem)
     averages = np.array([prior, *(prior * limit.values for limit in rows)])
     least = np.array([1.0, *(0.0 if limit.equality else -np.inf for limit in rows)])

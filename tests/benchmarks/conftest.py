@@ -30,7 +30,7 @@ class Sleeper(Solver):
     """Returns the prior, after a while; never comes back from H = 3, and dies at H = 4."""
 
     name = "sleeper"
-    handles = {"chi2": ("linear",)}
+    needs = ("problem.bound_at",)
 
     def run(self, problem, nap=0.0):
         if problem.m > 100:  # the warm-up's m is 100
@@ -54,7 +54,7 @@ class Hostile(Solver):
     """Does whatever a plug-in must not do."""
 
     name = "hostile"
-    handles = {"chi2": ("linear",)}
+    needs = ("problem.bound_at",)
 
     def run(self, problem, how="", mark=""):
         fine = Outcome(problem.prior.copy(), "optimal")
@@ -122,7 +122,7 @@ def hostile():
 
 
 def growing():
-    cells = [Cell(Problem(f"equal-H{k}", "made up", equal_risks, {"count": k}), "sleeper") for k in (2, 3, 50, 60)]
+    cells = [Cell(Problem(f"equal-H{k}", "made up", equal_risks, {"count": k}, k), "sleeper") for k in (2, 3, 50, 60)]
     return Suite("growing", "stuck at 3", tuple(cells), time_limit=3.0, measure_memory=True, stop_at_limit=True)
 '''
 

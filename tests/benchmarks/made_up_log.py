@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from pacb_models.benchmarks.harness.environment import Environments
+from pacb_models.benchmarks.harness.measurement import Measurement
 from pacb_models.benchmarks.harness.results import ResultLog, load_results
-from pacb_models.benchmarks.verdict import judged
+from pacb_models.benchmarks.verdict import Judged
 
 _numbers = itertools.count()
 
@@ -18,18 +19,15 @@ LIMIT = 3.0
 
 def row(
     solver: str, problem: str = "one", seconds: float = 0.1, gap: float | None = 0.0, **changes: Any
-) -> dict[str, Any]:
+) -> Measurement:
     """A run that is right, but for the changes. ``gap=None``: no bound came back."""
-    status = changes.get("status", "optimal")
-    claims = status == "optimal"
     made = {
         "key": f"key-{next(_numbers)}",
-        "repetition": 0,
         "environment": 1,
         "suite": "made up",
         "problem": problem,
-        "dataset": "nowhere",
-        "H": 50,
+        "family": "nowhere",
+        "size": 50,
         "m": 100,
         "delta": 0.05,
         "distance": "kl",
@@ -39,31 +37,26 @@ def row(
         "prior": "uniform",
         "minima": 1,
         "solver": solver,
-        "settings": "{}",
-        "status": status,
+        "settings": {},
+        "status": "optimal",
         "message": "",
         "bound": None if gap is None else 0.25 + gap,
         "reference_bound": 0.25,
-        "gap": gap,
         "kkt_residual": 1e-9,
         "simplex_residual": 0.0,
-        "claims": claims,
-        "success": claims,
-        "correct": gap is not None and abs(gap) <= 1e-7,
+        "claims": changes.get("status", "optimal") == "optimal",
         "iterations": 3,
         "setup_seconds": 0.0,
         "seconds": seconds,
         "time_limit": LIMIT,
-        "parallel": False,
         "timestamp": "2025-01-01T00:00:00+00:00",
     }
-    made.update(changes)
-    return made
+    return Measurement(**{**made, **changes})
 
 
-def write_log(directory: Path, rows: Iterable[dict[str, Any]], **environment: Any) -> Path:
+def write_log(directory: Path, rows: Iterable[Measurement], **environment: Any) -> Path:
     """A result directory with these rows."""
-    with ResultLog(directory) as log:
+    with ResultLog(directory, resume=True) as log:
         for made in rows:
             log.append(made)
     if environment:
@@ -71,6 +64,11 @@ def write_log(directory: Path, rows: Iterable[dict[str, Any]], **environment: An
     return directory
 
 
-def frame(directory: Path, rows: Iterable[dict[str, Any]]) -> Any:
+def judged(directory: Path, rows: Iterable[Measurement]) -> Judged:
     """The rows after a trip through the log, judged."""
-    return judged(load_results(write_log(directory, rows)))
+    return Judged(load_results(write_log(directory, rows)))
+
+
+def frame(directory: Path, rows: Iterable[Measurement]) -> Any:
+    """All of them as a data frame."""
+    return judged(directory, rows).runs

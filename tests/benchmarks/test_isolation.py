@@ -8,13 +8,15 @@ import psutil
 import pytest
 
 from pacb_models.benchmarks.harness.results import read_rows
+from pacb_models.benchmarks.verdict import correct, success
 
 pytestmark = pytest.mark.outside
 
 #: Every solver does its worst, then returns the prior with a claim of optimality. The prior is the optimum of none of
 #: the problems. What they are given is wide enough for slsqp to recurse, and for BLAS to start threads.
 MODULE = """
-import json, os, sys, time
+import gc, json, os, pickle, signal, sys, time
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
@@ -29,7 +31,7 @@ MARKS = Path(os.environ["MARKS"])
 
 
 class Vandal(Solver):
-    handles = {"chi2": ("linear", "squared", "kl")}
+    needs = ("problem.bound_at",)
 
     def __init__(self, name):
         self.name = name
@@ -75,19 +77,43 @@ class Vandal(Solver):
         while not list(MARKS.glob("escaped-*")):
             time.sleep(0.01)
 
+    def clock(self, problem, outcome):
+        time.sleep(2.0)
+        time.perf_counter = lambda: 0.0
 
-for _name in ("shallow", "patcher", "writer", "counter", "huge", "talker", "escaper"):
+    def pickler(self, problem, outcome):
+        for found in gc.get_objects():
+            if isinstance(found, Connection):
+                found.send_bytes(pickle.dumps(Path(MARKS / "run").touch))
+                found.send_bytes(pickle.dumps(Touch()))
+
+    def killed(self, problem, outcome):
+        mark = MARKS / f"killed-{problem.m}"
+        if problem.m > 100 and not mark.exists():  # the warm-up's m is 100
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def dying(self, problem, outcome):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Touch:
+    def __reduce__(self):
+        return Path.touch, (MARKS / "run",)
+
+
+NAMES = ["shallow", "patcher", "writer", "counter", "huge", "talker", "escaper", "clock", "pickler", "killed", "dying"]
+for _name in NAMES:
     globals()[_name] = Vandal(_name)
 
 
 def suite():
     problems = [table_problem(name, 50, "squared") for name in ("wdbc", "haberman")]
-    names = ["shallow", "patcher", "writer", "counter", "huge", "talker", "escaper", "frontier", "slsqp"]
-    cells = [Cell(problem, name) for problem in problems for name in names]
+    cells = [Cell(problem, name) for problem in problems for name in [*NAMES, "frontier", "slsqp"]]
     return Suite("vandals", "everything in one run", tuple(cells), time_limit=20.0)
 """
 
-VANDALS = ("shallow", "patcher", "writer", "counter", "huge", "talker", "escaper")
+VANDALS = tuple("shallow patcher writer counter huge talker escaper clock pickler killed dying".split())
 
 
 @pytest.fixture
@@ -115,27 +141,32 @@ def test_on_a_cluster(pacb, vandals, start_cluster, tmp_path, monkeypatch):
 def check(result, out, marks):
     assert (out / "results.jsonl").exists(), result.stderr
     rows = read_rows(out)
-    found = {name: [row for row in rows if row["solver"] == name] for name in (*VANDALS, "frontier", "slsqp")}
+    found = {name: [row for row in rows if row.solver == name] for name in (*VANDALS, "frontier", "slsqp")}
     assert {len(its) for its in found.values()} == {2}
     # The honest ones are right, and so are the optima that all are judged by.
     for name in ("frontier", "slsqp"):
-        assert all(row["success"] and row["correct"] for row in found[name]), found[name]
-    optima = {row["problem"]: row["bound"] for row in found["frontier"]}
+        assert all(success(row) and correct(row) for row in found[name]), found[name]
+    optima = {row.problem: row.bound for row in found["frontier"]}
     for row in rows:
-        assert row["reference_bound"] == pytest.approx(optima[row["problem"]], abs=1e-9)
+        assert row.solver in ("pickler", "dying") or row.reference_bound == pytest.approx(optima[row.problem], abs=1e-9)
     # Whatever its process says, the prior is the prior.
-    bounds = {row["problem"]: row["bound"] for row in found["counter"]}
-    for row in found["patcher"]:
-        assert row["bound"] == bounds[row["problem"]] and not row["success"] and not row["correct"]
-    # A problem's numbers cannot be made writable.
-    assert all(row["status"] == "error" and "WRITEABLE" in row["message"] for row in found["writer"])
+    bounds = {row.problem: row.bound for row in found["counter"]}
+    for row in [*found["patcher"], *found["writer"]]:
+        assert row.bound == bounds[row.problem] and not success(row) and not correct(row)
     # Claims that are denied are contradictions, which the exit code tells.
-    assert all(row["claims"] for row in found["patcher"])
+    assert all(row.claims for row in found["patcher"])
     assert result.returncode == 1, result.stderr
     assert "that the recomputed residuals deny" in result.stdout and "patcher" in result.stdout
-    assert all("iterations is 1000" in row["message"] and row["status"] == "error" for row in found["huge"])
+    # The runner has a clock of its own, runs nothing that it is sent, and measures once more what somebody killed.
+    assert all(row.seconds + row.setup_seconds < 0.5 and row.wall_seconds > 1.9 for row in found["clock"])
+    assert "clock on wdbc-H50-squared-exact: its own clock shows much less time" in result.stdout
+    assert all(row.status == "error" and "nonsense" in row.message for row in found["pickler"]), found["pickler"]
+    assert not (marks / "run").exists()
+    assert [row.status for row in found["killed"]] == ["not_converged"] * 2
+    assert all(row.message == "the process ended with signal 9, twice" for row in found["dying"])
+    assert all("iterations is 1000" in row.message and row.status == "error" for row in found["huge"])
     for row in found["talker"]:
-        assert r"ValueError: \x1b[31mno no no" in row["message"] and len(row["message"]) <= 1000
+        assert r"ValueError: \x1b[31mno no no" in row.message and len(row.message) <= 1000
     threads = [json.loads(mark.read_text()) for mark in marks.glob("threads-*")]
     assert threads and all(its and set(its) == {1} for its in threads), threads
     escaped = [int(mark.name.partition("-")[2]) for mark in marks.glob("escaped-*")]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +15,14 @@ from hypothesis import strategies as st
 import pacb_models as pm
 from pacb_models.benchmarks import verdict
 from pacb_models.benchmarks.harness.results import load_results, read_rows
-from pacb_models.benchmarks.harness.submissions import BELOW, FOUND, INFEASIBLE, LOCAL, Judge
+from pacb_models.benchmarks.harness.submissions import BELOW, INFEASIBLE, Judge, add_to_log
 from pacb_models.benchmarks.problems.claimed import Claimed, claims
 from pacb_models.benchmarks.problems.export import export
 from pacb_models.benchmarks.problems.families import instances
 from pacb_models.benchmarks.problems.problem import Problem, from_file, table_problem
 from pacb_models.benchmarks.problems.solution_files import SolutionFile, parse_dump, parse_sol, read_solution
 from pacb_models.benchmarks.report import write_report
+from pacb_models.benchmarks.verdict import Ending, correct, success
 from pacb_models.commands.program import main
 from pacb_models.errors import InputError
 from pacb_models.models.lifted import values_at, write
@@ -60,7 +63,7 @@ def test_an_optimum_is_found(case, capsys):
     recipe, path, best = case
     status, said = answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior))
     (only,) = said["solutions"]
-    assert status == 0 and only["verdict"] == FOUND and only["solver"] == "MYSOLVER 1.2"
+    assert status == 0 and only["verdict"] == Ending.FOUND.words and only["solver"] == "MYSOLVER 1.2"
     assert only["bound"] == pytest.approx(best.bound, abs=1e-15) and only["violation"] < 1e-12
     assert only["claimed"] == pytest.approx(best.bound, abs=1e-12)
 
@@ -71,7 +74,7 @@ def test_the_papers_formulation_has_fewer_variables(kind, tmp_path, capsys):
     export(recipe, tmp_path, ["nl"], formulation="substituted")
     path, best = tmp_path / f"{recipe.name}.sol", pm.solve(recipe.build())
     status, said = answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior))
-    assert status == 0 and said["solutions"][0]["verdict"] == FOUND
+    assert status == 0 and said["solutions"][0]["verdict"] == Ending.FOUND.words
     assert said["solutions"][0]["claimed"] == pytest.approx(best.bound, abs=1e-12)
 
 
@@ -83,8 +86,26 @@ def test_a_local_minimum_has_its_number(case, capsys):
     ends = [pm.solve(problem, "ipopt", start=start) for start in (problem.prior, corner)]
     (second,) = [end for end in ends if end.bound > best.bound + 2 * verdict.CORRECT_GAP]
     status, said = answer(capsys, recipe.name, sol(path, recipe, second.posterior))
-    assert status == 0 and said["solutions"][0]["verdict"] == LOCAL
+    assert status == 0 and said["solutions"][0]["verdict"] == Ending.LOCAL.words
     assert said["solutions"][0]["sentence"].startswith("local minimum 2 of 2: bound")
+
+
+@pytest.mark.outside
+def test_one_point_has_one_verdict(tmp_path):
+    """Above the optimum by more than 1e-7, which its residual explains: for judge, report and the rule of success."""
+    risks = np.array([0.1, 0.12, 0.2, 0.6])
+    recipe = Problem("near", "mine", pm.BoundProblem, {"risks": risks, "m": 1000, "distance": "kl"}, 4)
+    problem, best = recipe.build(), pm.solve(recipe.build())
+    towards = np.eye(4)[3] - best.posterior
+    q = best.posterior + 2.2e-7 / (problem.gradient(best.posterior) @ towards) * towards
+    assert best.posterior[3] == 0.0 and 1e-7 < problem.bound(q) - best.bound <= problem.kkt_residual(q) < 1e-6
+    finding = Judge(recipe).judge(SolutionFile(weights=q, status="optimal"), "theirs")
+    assert finding.verdict == "found, less accurately" and not finding.wrong
+    add_to_log(tmp_path, recipe, [finding])
+    [row], judged = read_rows(tmp_path), verdict.Judged(load_results(tmp_path))
+    assert success(row) and judged.runs["ending"].tolist() == [Ending.LESS_ACCURATE]
+    assert judged.contradictions.empty and not judged.runs["false_claim"].any()
+    assert "1 of 1 runs missed the optimum; 1 found it less accurately" in write_report(tmp_path).read_text()
 
 
 def test_a_sum_that_its_variable_falls_short_of_is_called_out(case, capsys):
@@ -116,7 +137,7 @@ def test_a_value_that_is_printed_with_few_digits_is_no_claim(case, capsys):
     message = f"MYSOLVER 1.2: optimal solution; objective {np.floor(best.bound * 1e4) / 1e4:.4f}"
     _, said = answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior, message=message))
     cut = best.bound - np.floor(best.bound * 1e4) / 1e4
-    assert (said["solutions"][0]["verdict"] == FOUND) == (cut <= 0.5e-4 + verdict.CORRECT_GAP)
+    assert (said["solutions"][0]["verdict"] == Ending.FOUND.words) == (cut <= 0.5e-4 + verdict.CORRECT_GAP)
 
 
 def test_weights_that_do_not_sum_to_one_are_infeasible(case, tmp_path, capsys):
@@ -152,7 +173,7 @@ def test_weights_as_csv_and_json(case, tmp_path, capsys):
     (tmp_path / "c.json").write_text(json.dumps(said))
     files = [tmp_path / name for name in ("a.csv", "b.json", "c.json")]
     status, said = answer(capsys, path.with_suffix(".json"), *files)
-    assert status == 0 and [each["verdict"] for each in said["solutions"]] == [FOUND] * 3
+    assert status == 0 and [each["verdict"] for each in said["solutions"]] == [Ending.FOUND.words] * 3
     assert [each["solver"] for each in said["solutions"]] == ["a", "b", "Theirs 3"]
 
 
@@ -215,7 +236,7 @@ def test_a_row_or_a_cap_that_is_not_kept_is_named(change, violated, amount, cons
     (only,) = said["solutions"]
     assert said["optimum"] == pytest.approx(best.bound, abs=1e-9)
     if violated is None:
-        assert status == 0 and only["verdict"] == FOUND
+        assert status == 0 and only["verdict"] == Ending.FOUND.words
         return
     assert status == 1 and (only["verdict"], only["violated"]) == (INFEASIBLE, violated)
     problem = pm.BoundProblem.from_json(path.read_text())
@@ -241,7 +262,7 @@ ONE_GOOD = "one-good-17"
 def test_a_listing_of_gams_has_solver_status_and_levels(capsys):
     status, said = answer(capsys, ONE_GOOD, GAMS / "conopt.lst")
     (only,) = said["solutions"]
-    assert status == 0 and (only["solver"], only["verdict"]) == ("CONOPT (GAMS 54.6.1)", LOCAL)
+    assert status == 0 and (only["solver"], only["verdict"]) == ("CONOPT (GAMS 54.6.1)", Ending.LOCAL.words)
     assert only["sentence"].startswith("local minimum 2 of 2: bound 0.397677571,")
     assert only["claimed"] == pytest.approx(only["bound"], abs=1e-8) and only["violation"] < 1e-7
 
@@ -273,6 +294,7 @@ def test_a_dump_of_a_gdx_has_the_levels_with_all_digits():
 @pytest.mark.outside
 def test_a_gdx_needs_gams(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "a.gdx").touch()
     with pytest.raises(InputError, match="is read by gdxdump, a program of GAMS, which is not on the PATH"):
         read_solution(tmp_path / "a.gdx", 3)
 
@@ -304,19 +326,19 @@ def test_rows_join_the_log_and_the_report(tmp_path, capsys):
     file = sol(Path(f"{stem}.sol"), recipe, best.posterior, message="MINE 2.0: done")
     for _ in range(2):  # the second replaces the first
         assert main(["judge", f"{stem}.json", str(file), "--into", str(results)]) == 0
-    theirs = [row for row in read_rows(results) if row["solver"] == "MINE 2.0"]
+    theirs = [row for row in read_rows(results) if row.solver == "MINE 2.0"]
     assert len(theirs) == 1 and len(read_rows(results)) == 2
-    assert theirs[0]["success"] and theirs[0]["correct"] and theirs[0]["seconds"] is None
-    assert theirs[0]["minima"] == 1 and theirs[0]["suite"] == "quick"
-    runs = verdict.judged(load_results(results))
-    table = verdict.by_solver(verdict.comparable(verdict.condensed(runs))).set_index("method")
+    assert success(theirs[0]) and correct(theirs[0]) and theirs[0].seconds is None
+    assert theirs[0].minima == 1 and theirs[0].suite == "quick"
+    judged = verdict.Judged(load_results(results))
+    table = judged.by_solver.set_index("method")
     assert table.loc["MINE 2.0", "found"] == 1 and np.isnan(table.loc["MINE 2.0", "median"])
     # Nobody is slower than a time that was not measured.
     assert table.loc["frontier", "relative"] == 1.0
     assert "MINE 2.0" in Path(write_report(results)).read_text()
     liar = sol(Path(f"{stem}.sol"), recipe, best.posterior, message="LIAR: objective 0.1")
     assert main(["judge", f"{stem}.json", str(liar), "--into", str(results)]) == 1
-    wrong = verdict.contradictions(verdict.judged(load_results(results)))
+    wrong = verdict.Judged(load_results(results)).contradictions
     assert wrong["method"].tolist() == ["LIAR"]
     assert "claims a value below the proven one: 0.1" in wrong["message"].iloc[0]
     capsys.readouterr()
@@ -329,7 +351,7 @@ def test_a_directory_without_results_becomes_one(tmp_path, capsys):
     weights = tmp_path / "theirs.json"
     weights.write_text(json.dumps(pm.solve(recipe.build()).posterior.tolist()))
     assert main(["judge", str(tmp_path / f"{recipe.name}.json"), str(weights), "--into", str(tmp_path / "out")]) == 0
-    assert [row["solver"] for row in read_rows(tmp_path / "out")] == ["theirs"]
+    assert [row.solver for row in read_rows(tmp_path / "out")] == ["theirs"]
     assert Path(write_report(tmp_path / "out")).exists()
     capsys.readouterr()
 
@@ -362,7 +384,8 @@ GAMS_SOLVED = """GAMS 54.6.1
         ("a.txt", "1", "it must end in .sol, .lst, .gdx, .csv, .json"),
         ("a.csv", "0.5\n0.5", "has 2 weights; the problem has 3 classifiers"),
         ("a.csv", "x\ny\nz", "it must be a number"),
-        ("a.csv", "nan\n0\n1", "no finite number"),
+        ("a.csv", "nan\n0\n1", "sum is no finite number"),
+        ("a.csv", "1e308\n1e308\n0", "sum is no finite number"),
         ("a.json", "{", "is not JSON"),
         ("a.json", "{}", "no list of numbers 'posterior'"),
         ("a.json", '[1, "a", 0]', "no list of numbers 'posterior'"),
@@ -407,9 +430,111 @@ def test_nobody_takes_the_name_of_our_solvers(tmp_path, capsys):
     (tmp_path / "frontier.json").write_text(json.dumps([0.02] * 50))
     words = ["judge", str(tmp_path / "wdbc-H50-kl-exact.json"), str(tmp_path / "frontier.json")]
     assert main(words) == 2
-    assert "which is a solver of this package; name yours with --solver" in capsys.readouterr().err
+    assert "which is a solver of this package; yours needs a name" in capsys.readouterr().err
     assert main([*words, "--solver", "mine"]) == 0
     capsys.readouterr()
+
+
+DEEP = "[" * 100_000
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.sol", "x: objective 1e999\n\nOptions\n3\n1\n1\n0\n0\n0\n3\n0\nobjno 0 0\n"),
+        ("a.sol", f"x: objective {'9' * 400}\n\nOptions\n3\n1\n1\n0\n0\n0\n3\n0\nobjno 0 0\n"),
+        ("a.sol", f"x: objective 1e{'9' * 5000}\n\nOptions\n3\n1\n1\n0\n0\n0\n3\n0\nobjno 0 0\n"),
+        ("a.sol", f"q(0) 1\nq({'9' * 5000}) 0\n"),
+        ("a.sol", f"x\n\nOptions\n3\n1\n1\n0\n0\n0\n3\n0\nobjno 0 {'9' * 5000}\n"),
+        ("a.lst", f"{GAMS_SOLVED}\n---- 1 VARIABLE q_0_.L = NA\n"),
+        ("a.lst", f"{GAMS_SOLVED}\n---- 1 VARIABLE q_0_.L = UNDF\n"),
+        ("a.lst", f"{GAMS_SOLVED}\n---- 1 VARIABLE q_{'9' * 5000}_.L = 1\n"),
+        ("a.json", '{"posterior": [1, 0, 0], "status": ["optimal"]}'),
+        ("a.json", f'{{"posterior": [1, 0, 0], "objective": 1{"0" * 400}}}'),
+        ("a.json", '{"posterior": [1, 0, 0], "objective": 1e999}'),
+        ("a.json", f"[1{'0' * 400}, 0, 0]"),
+        ("a.json", f"[{'1' * 5000}, 0, 0]"),
+        ("a.json", DEEP),
+        ("a.csv", "0.5\n\0\n"),
+        ("a.csv", f"weight\n{'1' * 200_000}\n"),
+    ],
+)
+def test_whatever_a_parser_meets_is_one_sentence_with_the_files_name(name, content, tmp_path, capsys, monkeypatch):
+    """No numbers, numbers beyond all others, and depths without end: front doors know one rule."""
+    monkeypatch.chdir(tmp_path)
+    Path("problem.json").write_text(pm.BoundProblem([0.1, 0.2, 0.3], m=100).to_json())
+    Path(name).write_text(content)
+    assert main(["judge", "problem.json", name]) == 2
+    said = capsys.readouterr()
+    assert name in said.err and said.err.count("\n") == 1 and not said.out
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"distance": []}, {"m": 10**400}, {"risks": [10**400]}, {"prior": {}}, {"constraints": 3}, {"delta": None}]
+    + [{"constraints": [{"kind": []}]}, {"schema": 10**400}, {"errors": [[1]]}, {"divergence": "renyi", "order": []}],
+)
+def test_whatever_a_problem_file_has_is_one_sentence_with_its_name(change, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    record = json.loads(pm.BoundProblem([0.1, 0.2, 0.3], m=100).to_json())
+    Path("problem.json").write_text(json.dumps(record | change))
+    Path("a.csv").write_text("1\n0\n0\n")
+    assert main(["judge", "problem.json", "a.csv"]) == 2
+    said = capsys.readouterr()
+    assert "problem.json" in said.err and said.err.count("\n") == 1 and not said.out
+
+
+@pytest.mark.parametrize("weights", ["0\n0\n0\n", "-1\n0\n0\n"])
+@pytest.mark.parametrize("distance", ["linear", "kl"])
+def test_weights_of_which_nothing_is_left_are_infeasible(distance, weights, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("problem.json").write_text(pm.BoundProblem([0.1, 0.2, 0.3], m=100, distance=distance).to_json())
+    Path("a.csv").write_text(weights)
+    code, found = answer(capsys, "problem.json", "a.csv")
+    assert code == 1 and found["solutions"][0]["verdict"] == "infeasible"
+
+
+def test_a_stored_zero_of_gams_is_zero(tmp_path):
+    (tmp_path / "a.lst").write_text(f"{GAMS_SOLVED}\nVARIABLE q_0_.L = EPS\nVARIABLE q_1_.L = 1\n")
+    assert read_solution(tmp_path / "a.lst", 2).weights.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.lst", "GAMS 54\n" + " SOLVER x\n" * 200_000),
+        ("a.lst", GAMS_SOLVED + " " * 2_000_000),
+        ("a.sol", "objective" + " " * 2_000_000 + "x"),
+        ("a.sol", "q(0) " + "1" * 2_000_000 + "x"),
+        ("a.sol", " " * 2_000_000 + "x\n\nOptions\n3\n1\n1\n0\n0\n0\n3\n0\n"),
+        ("a.sol", "x" + " " * 2_000_000 + "x\n\nOptions\n3\n1\n1\n0\n0\n0\n3\n0\n"),
+    ],
+)
+def test_long_files_are_read_in_one_pass(name, content, tmp_path):
+    (tmp_path / name).write_text(content)
+    with suppress(InputError):
+        read_solution(tmp_path / name, 3)
+
+
+@pytest.mark.timeout(60)
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "a.sol")
+    with pytest.raises(InputError, match=r"a\.sol is no regular file"):
+        read_solution(tmp_path / "a.sol", 3)
+
+
+def test_no_terminal_obeys_a_name(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("problem.json").write_text(pm.BoundProblem([0.1, 0.2, 0.3], m=100).to_json())
+    evil = "\x1b[2Jevil"
+    Path(f"{evil}.json").write_text(json.dumps({"posterior": [1, 0, 0], "solver": evil, "message": evil}))
+    Path(f"{evil}.csv").write_text("nothing")
+    main(["judge", "problem.json", f"{evil}.json"])
+    main(["judge", "problem.json", f"{evil}.csv"])
+    said = capsys.readouterr()
+    assert said.out.count("evil") == said.out.count("\\x1b[2Jevil") >= 2 and said.err.count("\\x1b[2Jevil") == 1
+    assert "\x1b" not in said.out + said.err
 
 
 @pytest.mark.parametrize("problem", ["nothing", "absent.json", "one-good"])
@@ -425,4 +550,20 @@ def test_the_optimum_is_not_taken_from_the_file(tmp_path):
     path.write_text(json.dumps(json.loads(path.read_text()) | {"optimum": 0.5, "local_minima": []}))
     best = pm.solve(recipe.build())
     finding = Judge(from_file(path)).judge(SolutionFile(best.posterior), "mine")
-    assert finding.verdict == FOUND and finding.numbers["gap"] == pytest.approx(0.0, abs=1e-15)
+    assert finding.verdict == Ending.FOUND.words and finding.numbers["gap"] == pytest.approx(0.0, abs=1e-15)
+
+
+def test_the_proof_beside_the_problem_is_cited(tmp_path, capsys):
+    name = "one-good-17-H20-chi2-kl"
+    assert main(["export", name, "--format", "nl", "--out", str(tmp_path)]) == 0
+    record = json.loads((tmp_path / f"{name}.json").read_text())
+    answer = tmp_path / "mine.json"
+    answer.write_text(json.dumps({"posterior": record["posterior"]}))
+    proof = tmp_path / f"{name}.proof.json"
+    assert main(["judge", str(tmp_path / f"{name}.json"), str(answer)]) == 0
+    assert capsys.readouterr().out.endswith(f"The optimum is proven by {proof} ('pacb verify' checks it).\n")
+    assert main(["judge", str(tmp_path / f"{name}.json"), str(answer), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["proof"] == str(proof)
+    proof.unlink()
+    assert main(["judge", str(tmp_path / f"{name}.json"), str(answer)]) == 0
+    assert "pacb verify" not in capsys.readouterr().out

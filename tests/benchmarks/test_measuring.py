@@ -11,7 +11,9 @@ from multiprocessing.connection import wait
 import pytest
 
 from pacb_models import BoundProblem
+from pacb_models.benchmarks import verdict
 from pacb_models.benchmarks.harness import measuring
+from pacb_models.benchmarks.harness.measurement import LEVELS
 from pacb_models.benchmarks.harness.measuring import Conditions, Pool, Process
 from pacb_models.benchmarks.harness.suites import Cell
 from pacb_models.benchmarks.problems.problem import Problem
@@ -19,6 +21,7 @@ from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 
 from ..conftest import gone
+from .made_up_log import row
 
 pytestmark = pytest.mark.outside
 
@@ -63,43 +66,43 @@ def test_after_an_exception_the_next_cell_gets_its_own_measurement(pool, monkeyp
     answer = Process.answer
     monkeypatch.setattr(Process, "answer", broken)
     failed = pool.measure(cell(3))
-    assert (failed["status"], failed["message"]) == ("error", "ZeroDivisionError: whatever")
+    assert (failed.status, failed.message) == ("error", "ZeroDivisionError: whatever")
     monkeypatch.undo()
-    assert pool.measure(cell(5))["H"] == 5
+    assert pool.measure(cell(5)).size == 5
 
 
 def test_an_answer_to_another_request_is_refused(pool):
-    assert pool.measure(cell(3))["status"] == "optimal"
+    assert pool.measure(cell(3)).status == "optimal"
     other = cell(4)
     process_of(pool)._pipe.send((other.key, "measure", pickle.dumps((other, 20.0, False))))
     confused = pool.measure(cell(5))
-    assert confused["status"] == "error" and f"for cell {other.key}" in confused["message"]
-    assert pool.measure(cell(5))["H"] == 5
+    assert confused.status == "error" and f"for cell {other.key}" in confused.message
+    assert pool.measure(cell(5)).size == 5
 
 
 @pytest.mark.parametrize("whose", ["fixed-point", ""], ids=["solver", "referee"])
 def test_a_cell_is_innocent_of_an_idle_process_s_death(pool, whose):
-    assert pool.measure(cell(3))["status"] == "optimal"
+    assert pool.measure(cell(3)).status == "optimal"
     first = process_of(pool, whose)
     os.kill(first._process.pid, signal.SIGKILL)
     wait([first._end], 60.0)
-    row = pool.measure(cell(4))
-    assert row["success"] and row["reference_bound"] is not None
+    found = pool.measure(cell(4))
+    assert verdict.success(found) and found.reference_bound is not None
     assert process_of(pool, whose) is not first
 
 
 def test_the_certified_optimum_is_found_once(pool):
     recipe = cell(6)
     first, again = pool.measure(recipe), pool.measure(Cell(recipe.problem, "subset-search"))
-    assert first["reference_bound"] == again["reference_bound"] == pool._references[recipe.problem.identity]
-    assert first["reference_bound"] == pytest.approx(first["bound"], abs=1e-9)
+    assert first.reference_bound == again.reference_bound == pool._references[recipe.problem.identity][0]
+    assert first.reference_bound == pytest.approx(first.bound, abs=1e-9) and first.minima == again.minima == 1
 
 
 def test_a_problem_that_cannot_be_built_says_why(pool):
     recipe = Problem("impossible", "made up", BoundProblem, {"risks": [0.5, 7.0], "m": 10})
-    row = pool.measure(Cell(recipe, "frontier"))
-    assert row["status"] == "error"
-    assert row["message"].startswith("the problem cannot be built: InputError: risks")
+    found = pool.measure(Cell(recipe, "frontier"))
+    assert found.status == "error"
+    assert found.message.startswith("the problem cannot be built: InputError: risks")
 
 
 def test_one_hanging_warm_up_is_waited_for_only_once(pools, plugin, monkeypatch):
@@ -107,7 +110,7 @@ def test_one_hanging_warm_up_is_waited_for_only_once(pools, plugin, monkeypatch)
     (plugin / "hanging.py").write_text(
         "import time\nfrom pacb_models.solver import Solver\n"
         "class Hanging(Solver):\n"
-        "    name, handles = 'hanging', {'chi2': ('linear',)}\n"
+        "    name = 'hanging'\n"
         "    def run(self, problem):\n"
         "        time.sleep(3600)\n"
         "SOLVER = Hanging()\n"
@@ -118,8 +121,8 @@ def test_one_hanging_warm_up_is_waited_for_only_once(pools, plugin, monkeypatch)
     monkeypatch.setattr(measuring, "PREPARATION_LIMIT", 4.0)
     impatient = pools(time_limit=0.5)
     first, second = (impatient.measure(cell(size, "hanging")) for size in (3, 4))
-    assert first["message"] == "importing and warming up took over 4.5 s" and first["H"] == 3
-    assert second["message"] == "not tried: its warm-up took over 4.5 s before" and second["H"] == 4
+    assert first.message == "importing and warming up took over 4.5 s" and first.size == 3
+    assert second.message == "not tried: its warm-up took over 4.5 s before" and second.size == 4
 
 
 def test_a_problem_that_is_never_built_costs_the_time_limit(pools, monkeypatch, tmp_path):
@@ -128,16 +131,16 @@ def test_a_problem_that_is_never_built_costs_the_time_limit(pools, monkeypatch, 
     command = f"echo $$ > {tmp_path / 'process'}; exec sleep 3600"
     recipe = Problem("never", "made up", subprocess.run, {"args": ["sh", "-c", command]})
     pool = pools(time_limit=0.5)
-    row = pool.measure(Cell(recipe, "frontier"))
-    assert row == {"status": "error", "message": "building the problem took over 2.5 s"}
+    found = pool.measure(Cell(recipe, "frontier"))
+    assert (found.status, found.message) == ("error", "building the problem took over 2.5 s")
     assert gone(int((tmp_path / "process").read_text()))
-    assert pool.measure(cell(3, "frontier"))["H"] == 3
+    assert pool.measure(cell(3, "frontier")).size == 3
 
 
 class Traced(Solver):
     """Comes down in three steps, and says so when asked."""
 
-    name, handles = "traced", {"chi2": ("linear",)}
+    name = "traced"
 
     def run(self, problem, trace=False):
         details = {"trace": [(1.0, 0.0), (0.25 + 5e-4, 0.2), (0.25 + 5e-7, 0.6), (0.25, 0.8)]} if trace else {}
@@ -150,14 +153,14 @@ def test_times_to_levels_are_shares_of_the_measured_time(monkeypatch):
     monkeypatch.setattr(worker, "get_solver", lambda name: Traced())
     monkeypatch.setattr(worker, "solve", lambda problem, name, **options: Traced().run(problem, **options))
     descents = worker.way_down(cell(3, "traced"), cell(3).problem.build(), {})
-    row = {"bound": 0.25, "reference_bound": 0.25, "seconds": 8.0, "setup_seconds": 1.0}
-    found = worker.times_to_levels(row, descents)
+    made = row("traced", seconds=8.0, setup_seconds=1.0)
+    found = worker.with_times(made, descents)
     # The bound is within 1e-3 at a quarter, within 1e-6 at three quarters of the traced time.
-    times = [found[name] for name in ("seconds_to_1e-03", "seconds_to_1e-06", "seconds_to_1e-09")]
-    assert times == pytest.approx([3.0, 7.0, 9.0])
+    times = [getattr(found, name) for name in LEVELS]
+    assert found.traced and times == pytest.approx([3.0, 7.0, 9.0])
     # Without a trace, all of its time for the levels that it reaches.
-    short = worker.times_to_levels(row | {"bound": 0.25 + 1e-5}, [])
-    assert short == {"traced": False, "seconds_to_1e-03": 9.0}
+    short = worker.with_times(made.told({"bound": 0.25 + 1e-5}), [])
+    assert not short.traced and [getattr(short, name) for name in LEVELS] == [9.0, None, None]
 
 
 def test_the_search_path_leaves_out_what_python_put_in_front(monkeypatch):
@@ -182,5 +185,5 @@ def test_processes_are_gone_with_the_run(pool):
 def test_idle_processes_are_limited_and_each_has_one_solver(pools):
     pool = pools(kept=2)
     for solver in ("frontier", "fixed-point", "subset-search", "fixed-point"):
-        assert pool.measure(cell(3, solver))["success"]
+        assert verdict.success(pool.measure(cell(3, solver)))
     assert sorted(process.solver for process in pool._processes) == ["", "fixed-point"]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import subprocess
 import sys
 import sysconfig
 import time
@@ -14,6 +17,7 @@ import pacb_models as pm
 from pacb_models.benchmarks.harness.nl_program import NlProgram
 from pacb_models.benchmarks.harness.results import read_rows
 from pacb_models.benchmarks.report import write_report
+from pacb_models.benchmarks.verdict import correct, success
 from pacb_models.commands.program import main
 from pacb_models.errors import InputError
 from pacb_models.plugins import FILES
@@ -65,33 +69,33 @@ def test_pounce_is_measured(tmp_path, capsys):
     if shutil.which("pounce", path=sysconfig.get_path("scripts")) is None:
         pytest.skip("pip install pounce-solver")
     row = bench("pounce", tmp_path / "out", "--time-limit", "30")
-    assert (row["solver"], row["status"]) == ("nl:pounce", "optimal") and row["correct"]
-    assert row["message"].startswith(f"{row['software']}: ") and row["seconds"] > 0.0
+    assert (row.solver, row.status) == ("nl:pounce", "optimal") and correct(row)
+    assert row.message.startswith(f"{row.software}: ") and row.seconds > 0.0
     # Its version is known from its own words only.
-    assert row["software"].startswith("POUNCE ") and row["software"] in Path(write_report(tmp_path / "out")).read_text()
+    assert row.software.startswith("POUNCE ") and row.software in Path(write_report(tmp_path / "out")).read_text()
     assert "nl:pounce" in capsys.readouterr().out
 
 
 def test_a_script_around_scip_is_measured(program, tmp_path, capsys):
     pytest.importorskip("pyscipopt", reason="pip install pyscipopt")
     row = bench(program(SCIP, sys.executable, "scip-nl"), tmp_path / "out", "--time-limit", "30")
-    assert row["solver"] == "nl:scip-nl" and row["message"].startswith("SCIP ")
+    assert row.solver == "nl:scip-nl" and row.message.startswith("SCIP ")
     # Feasible to 1e-6, as SCIP's points are: near the optimum.
-    assert row["gap"] == pytest.approx(0.0, abs=1e-4)
+    assert row.gap == pytest.approx(0.0, abs=1e-4)
 
 
 def test_a_hanging_program_meets_its_limit_with_all_that_it_started(program, tmp_path, capsys):
     hanging = program(f"setsid sleep 300 & echo $! > {tmp_path}/pid; sleep 300\n")
     row = bench(hanging, tmp_path / "out", "--time-limit", "1")
-    assert row["status"] == "time_limit" and not row["success"]
-    assert 0.5 < row["seconds"] + row["setup_seconds"] < 3.0
+    assert row.status == "time_limit" and not success(row)
+    assert 0.5 < row.seconds + row.setup_seconds < 3.0
     assert gone(int((tmp_path / "pid").read_text()))
 
 
 def test_a_program_is_given_no_more_memory_than_a_solver(program, tmp_path, capsys):
     greedy = program("bytearray(2**30)\nprint('had it')\n", sys.executable)
     row = bench(greedy, tmp_path / "out", "--memory-limit", "400M")
-    assert row["status"] == "error" and "MemoryError" in row["message"] and "had it" not in row["message"]
+    assert row.status == "error" and "MemoryError" in row.message and "had it" not in row.message
 
 
 def test_limits_hold_without_the_harness(program, tmp_path):
@@ -115,6 +119,37 @@ def test_limits_hold_without_the_harness(program, tmp_path):
 def test_what_goes_wrong_is_said(script, status, words, program):
     solution = pm.solve(PROBLEM, NlProgram("nl:theirs", str(program(script))))
     assert (solution.status, solution.message) == (status, words) and solution.posterior is None
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("mkfifo model.sol", "model.sol is no regular file."),
+        ("ln -s /dev/zero model.sol", "model.sol is no regular file."),
+        ("ln -s model.sol model.sol", "model.sol': Too many levels of symbolic links."),
+        ("echo no > model.sol", "model.sol is not a solution in AMPL's text form (.sol), nor one with names."),
+    ],
+)
+def test_what_is_no_solution_file_is_said(script, words, program):
+    solution = pm.solve(PROBLEM, NlProgram("nl:theirs", str(program(script))))
+    assert solution.status == "error" and solution.message.endswith(words) and solution.posterior is None
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
+def test_it_ends_with_the_command_and_leaves_nothing(told, program, tmp_path):
+    hanging = program(f"echo $$ > {tmp_path}/part; mv {tmp_path}/part {tmp_path}/pid; sleep 300\n")
+    (tmp_path / "risks.csv").write_text("0.1\n0.2\n")
+    (tmp_path / "temporary").mkdir()
+    words = ["solve", tmp_path / "risks.csv", "--m", "300", "--distance", "squared", "--solver", f"nl:{hanging}"]
+    with subprocess.Popen(
+        [sys.executable, "-P", "-m", "pacb_models", *words], env={**os.environ, "TMPDIR": str(tmp_path / "temporary")}
+    ) as command:
+        while not (tmp_path / "pid").exists():
+            assert command.poll() is None
+            time.sleep(0.02)
+        command.send_signal(told)
+        assert command.wait(30) == -told
+    assert gone(int((tmp_path / "pid").read_text())) and not list((tmp_path / "temporary").iterdir())
 
 
 def test_a_claim_is_believed_only_as_far_as_the_weights_go(program):

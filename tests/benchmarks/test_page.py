@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from pacb_models.benchmarks.harness.results import load_results
 from pacb_models.benchmarks.report import write_report
 from pacb_models.commands.program import main
 from pacb_models.errors import InputError
@@ -21,12 +22,12 @@ DOCS = Path(__file__).parents[2] / "docs"
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
 ROWS = [
-    row("frontier", "one", dataset="one-good", minima=2, lower_bound=0.25),
-    row("frontier", "two", dataset="ties", lower_bound=0.25),
-    row("fixed-point", "one", dataset="one-good", minima=2, gap=1e-3),
-    row("fixed-point", "two", dataset="ties"),
-    row("ipopt", "one", dataset="one-good", minima=2),
-    row("ipopt", "two", dataset="ties"),
+    row("frontier", "one", family="one-good", minima=2, lower_bound=0.25),
+    row("frontier", "two", family="ties", lower_bound=0.25),
+    row("fixed-point", "one", family="one-good", minima=2, gap=1e-3),
+    row("fixed-point", "two", family="ties"),
+    row("ipopt", "one", family="one-good", minima=2),
+    row("ipopt", "two", family="ties"),
 ]
 
 
@@ -81,7 +82,7 @@ def test_the_picture_comes_before_the_words_and_the_papers_methods_have_a_sectio
 
 def test_a_part_of_a_suite_is_called_a_part(tmp_path):
     name = "one-good-17-H20-chi2-kl"
-    directory = write_log(tmp_path / "run", [row("frontier", name, dataset="one-good", suite="certify-optimum")])
+    directory = write_log(tmp_path / "run", [row("frontier", name, family="one-good", suite="certify-optimum")])
     write_report(directory, page=tmp_path / "page.md")
     assert re.search(r"\*\*A part of the suite: 1 of its \d+ problems", (tmp_path / "page.md").read_text())
 
@@ -96,7 +97,7 @@ def test_the_page_on_the_field_is_short_and_shows_the_papers_methods():
 def test_the_readme_and_the_field_show_the_same_measurements():
     """``python tools/solver_table.py`` copies them, and knows every solver that was measured."""
     tool = runpy.run_path(str(DOCS.parent / "tools" / "solver_table.py"))
-    shown = tool["solver_table"](pd.read_parquet(DOCS / "field" / "results.parquet"))
+    shown = tool["solver_table"](load_results(DOCS / "field"))
     assert shown in (DOCS.parent / "README.md").read_text()
 
 
@@ -121,7 +122,7 @@ def test_a_foreign_directory_s_words_are_words_on_the_page(tmp_path):
     markdown_it = pytest.importorskip("markdown_it")
     evil = "<script>alert(1)</script> `<script>` [x](javascript:1) \x1b[31m\n# a title"
     facts = dict.fromkeys(("distance", "divergence", "constant", "message", "suite"), evil)
-    rows = [{**each, **facts, "solver": each["solver"] + evil, "problem": each["problem"] + evil} for each in ROWS]
+    rows = [each.told({**facts, "solver": each.solver + evil, "problem": each.problem + evil}) for each in ROWS]
     directory = write_log(tmp_path / "run", rows, processor=evil, system=evil, versions={evil: evil})
     page = tmp_path / "made.md"
     report = write_report(directory, page=page)

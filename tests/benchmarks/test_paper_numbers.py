@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from pacb_models.benchmarks.paper.catalogue import ITEMS, chosen
-from pacb_models.benchmarks.paper.numbers import NUMBERS, OTHERS, TITLES
+from pacb_models.benchmarks.paper.numbers import BY_NUMBER, OTHERS, TITLES
 from pacb_models.commands.program import main
 
 PAGE = Path(__file__).parents[2] / "docs" / "reproduction.md"
 
 
-def test_every_item_has_its_numbers_or_none():
+def test_every_item_has_the_numbers_that_its_source_names():
     for item in ITEMS.values():
         found = re.match(r"(Table|Figure)s? (\d+)(?: and (\d+))?", item.source)
         expected = {f"{found[1].lower()}{n}" for n in found.groups()[1:] if n} if found else set()
-        assert {number for number, name in NUMBERS.items() if name == item.name} == expected
+        assert {number for number, name in BY_NUMBER.items() if name == item.name} == expected
         assert (item.name in OTHERS) == (not expected)
     assert set(TITLES) == set(ITEMS)
 
@@ -50,7 +50,7 @@ def test_what_is_not_in_the_paper_is_refused_in_one_line(name, complaint, tmp_pa
 
 def test_raw_data_that_would_not_be_read_are_refused(tmp_path, capsys):
     assert main(["reproduce", "table5", "--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
-    assert "--data goes with --from-data or --with-cv" in capsys.readouterr().err
+    assert "--data needs --from-data or --with-cv" in capsys.readouterr().err
 
 
 @pytest.mark.long
@@ -63,8 +63,8 @@ def test_help_and_page_list_every_number(capsys):
     with pytest.raises(SystemExit):
         main(["reproduce", "--help"])
     shown, page = capsys.readouterr().out, PAGE.read_text(encoding="utf-8")
-    for number, name in NUMBERS.items():
+    for number, name in BY_NUMBER.items():
         kind, digit = number[:-1].capitalize(), number[-1]
         assert re.search(rf"^ +{number} +{name} +{re.escape(TITLES[name])}$", shown, re.MULTILINE)
-        assert f"| {kind} {digit} | {TITLES[name]} | `{name}` | `pacb reproduce {number} --out paper` |" in page
+        assert f"| {kind} {digit} | {TITLES[name]} | `{name}` |" in page
     assert all(name in shown for name in ITEMS)

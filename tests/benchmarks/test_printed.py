@@ -1,11 +1,11 @@
 """The file of printed numbers is complete, unambiguous, and agrees with what can be recomputed from it."""
 
-import itertools
+from functools import partial
 
 import numpy as np
 import pytest
 
-from pacb_models.benchmarks.paper.printed import TABLES, printed, printed_value
+from pacb_models.benchmarks.paper.cells import PRINTED_TABLES, Place, printed, printed_value
 from pacb_models.errors import InputError
 
 DATA_SETS = (
@@ -13,113 +13,125 @@ DATA_SETS = (
 )  # the order of every table of the paper
 SIZES = (50, 200, 500, 1000, 1990)
 DISTANCES = ("linear", "squared", "kl")
-SWAPPED = ["bound_fp_H200", "bound_solver_H200"]
 
 
-def columns_of_solver_table(quantity, status, size):
-    return [size] + [f"{name}_H{H}" for H in SIZES for name in (f"{quantity}_fp", f"{quantity}_solver", status)]
+def by_size(quantity, status):
+    methods = (("fixed-point", quantity), ("ipopt", quantity), ("ipopt", status))
+    return [(size, method, each) for size in SIZES for method, each in methods]
 
 
-# The printed tables: label -> (name, rows, columns), written down from the paper's layout rather than from the file.
+# The printed tables: label -> (name, data sets, places), written down from the paper's layout and not from the file.
 LAYOUT = {
     "Table 2 (tab:dataset.details)": (
         "data",
         DATA_SETS,
-        ["features", "examples", "positive", "negative", "training_size", "validation_size", "test_size"],
+        [
+            ("", "", each)
+            for each in "features examples positive negative training_size validation_size test_size".split()
+        ],
     ),
     "Table 3 (tab:phiChi2Compare)": (
         "bounds",
         DATA_SETS,
-        [f"{quantity}_{distance}" for quantity in ("bound", "test_error") for distance in DISTANCES],
+        [(1990, distance, quantity) for quantity in ("bound", "test_error") for distance in DISTANCES],
     ),
     "Table 4 (tab:PACBvsCV)": (
         "cross-validation",
         DATA_SETS,
-        ["best_lambda", "cv_test_error", "pac_bayes_test_error", "delta_test_error", "relative_test_error"]
-        + ["bound_squared", "significantly_lower"],
+        [(1990, "cv", "lambda"), (1990, "cv", "test_error"), (1990, "squared", "test_error")]
+        + [(1990, "", "delta_test_error"), (1990, "", "relative_test_error"), (1990, "squared", "bound")]
+        + [(1990, "", "significantly_lower")],
     ),
-    "Table 5 (appdx_tab:I_R_kl)": ("constants", "50 100 200 500 1000 1020 1028".split(), ["l_star", "I_kl"]),
+    "Table 5 (appdx_tab:I_R_kl)": (
+        "constants",
+        [""],
+        [(m, "kl", quantity) for m in (50, 100, 200, 500, 1000, 1020, 1028) for quantity in ("l_star", "constant")],
+    ),
     "Table 6 (appdx_tab:Bnd.klChi2)": (
         "fp-vs-solver",
         DATA_SETS,
-        columns_of_solver_table("bound", "status_solver", "validation_size"),
+        [("", "", "validation_size"), *by_size("bound", "status")],
     ),
     "Table 7 (appdx_tab:TestErr.klChi2)": (
         "fp-vs-solver",
         DATA_SETS,
-        columns_of_solver_table("test_error", "test_error_status_solver", "test_size"),
+        [("", "", "test_size"), *by_size("test_error", "test_error_status")],
     ),
     "Table 8 (appdx_tab:Bnd.TestErr.FPnCCP.klChi2)": (
         "fp-vs-ccp",
         DATA_SETS,
         [
-            f"{quantity}_{name}"
+            place
             for quantity in ("bound", "test_error")
-            for name in ("fp", "ccp_min", "ccp_max", "ccp_mean", "ccp_sd")
+            for place in [
+                (50, "fixed-point", quantity),
+                *((50, "ccp", f"{quantity}_{statistic}") for statistic in ("min", "max", "mean", "sd")),
+            ]
         ],
     ),
     "Table 9 (appdx_tab:allQChi2.HHI)": (
         "sparsity",
         "mammographic spambase wdbc bupa banknote".split(),
-        ["validation_size"]
-        + [f"N_{distance}_{level}" for level in ("0.8", "0.9", "0.95") for distance in DISTANCES]
-        + [f"HHI_{distance}" for distance in DISTANCES],
+        [("", "", "validation_size")]
+        + [(1000, distance, f"N({level})") for level in (0.8, 0.9, 0.95) for distance in DISTANCES]
+        + [(1000, distance, "HHI") for distance in DISTANCES],
     ),
 }
 
 
 @pytest.mark.parametrize("label", LAYOUT)
 def test_every_cell_of_a_printed_table_is_there_and_no_other(label):
-    name, rows, columns = LAYOUT[label]
+    name, datasets, places = LAYOUT[label]
     cells = printed(name)
     found = cells[cells.label == label]
-    found = found[found.column != "one_hot_features"]  # printed for Mushroom only, in brackets
-    assert list(zip(found.row, found.column, strict=True)) == list(itertools.product(rows, columns))
+    found = found[found.quantity != "one_hot_features"]  # printed for Mushroom only, in brackets
+    expected = [(dataset, *map(str, place)) for dataset in datasets for place in places]
+    assert list(found[list(Place._fields)].itertuples(index=False, name=None)) == expected
 
 
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name", PRINTED_TABLES)
 def test_each_cell_is_entered_once_and_never_empty(name):
     cells = printed(name)
     assert not cells.empty
-    assert not cells.duplicated(["row", "column"]).any()
-    assert (cells[["label", "row", "column", "value"]] != "").all(axis=None)
+    assert not cells.duplicated(list(Place._fields)).any()
+    assert (cells[["label", "quantity", "value"]] != "").all(axis=None)
     assert (cells.value == cells.value.str.strip()).all()
 
 
 @pytest.mark.parametrize(
-    ("table", "row", "column", "value"),
+    ("place", "value"),
     [
-        ("constants", "1028", "I_kl", 0.0003580),
-        ("constants", "over-1028", "I_kl", 0.00037),
-        ("bounds", "haberman", "bound_squared", 0.51731),
-        ("bounds", "ionosphere", "test_error_linear", 0.20960),
-        ("fp-vs-solver", "spambase", "bound_solver_H50", 0.84883),
-        ("fp-vs-solver", "mushroom", "test_error_fp_H200", 4.42e-06),
-        ("fp-vs-solver", "banknote", "test_error_solver_H1000", 0.002401),
-        ("fp-vs-solver", "wdbc", "status_solver_H1000", "R"),
-        ("fp-vs-solver", "wdbc", "status_solver_H50", "none"),
-        ("fp-vs-solver", "wdbc", "test_error_status_solver_H50", "I"),
-        ("fp-vs-ccp", "banknote", "bound_ccp_mean", "NA"),
-        ("fp-vs-ccp", "haberman", "test_error_ccp_max", 0.30268),
-        ("sparsity", "spambase", "N_squared_0.95", 104),
-        ("sparsity", "bupa", "HHI_kl", 0.0342),
-        ("cross-validation", "bupa", "relative_test_error", -156.29),
-        ("cross-validation", "mushroom", "relative_test_error", "NA"),
-        ("cross-validation", "wdbc", "significantly_lower", "pac-bayes"),
-        ("data", "mushroom", "one_hot_features", 116),
-        ("divergences", "all", "tighter_bound", "kl"),
-        ("examples", "figure-5", "support_fp", 1986),
+        (("constants", "", 1028, "kl", "constant"), 0.0003580),
+        (("constants", "over-1028", "", "kl", "constant"), 0.00037),
+        (("bounds", "haberman", 1990, "squared", "bound"), 0.51731),
+        (("bounds", "ionosphere", 1990, "linear", "test_error"), 0.20960),
+        (("fp-vs-solver", "spambase", 50, "ipopt", "bound"), 0.84883),
+        (("fp-vs-solver", "mushroom", 200, "fixed-point", "test_error"), 4.42e-06),
+        (("fp-vs-solver", "banknote", 1000, "ipopt", "test_error"), 0.002401),
+        (("fp-vs-solver", "wdbc", 1000, "ipopt", "status"), "R"),
+        (("fp-vs-solver", "wdbc", 50, "ipopt", "status"), "none"),
+        (("fp-vs-solver", "wdbc", 50, "ipopt", "test_error_status"), "I"),
+        (("fp-vs-ccp", "banknote", 50, "ccp", "bound_mean"), "NA"),
+        (("fp-vs-ccp", "haberman", 50, "ccp", "test_error_max"), 0.30268),
+        (("sparsity", "spambase", 1000, "squared", "N(0.95)"), 104),
+        (("sparsity", "bupa", 1000, "kl", "HHI"), 0.0342),
+        (("cross-validation", "bupa", 1990, "", "relative_test_error"), -156.29),
+        (("cross-validation", "mushroom", 1990, "", "relative_test_error"), "NA"),
+        (("cross-validation", "wdbc", 1990, "", "significantly_lower"), "pac-bayes"),
+        (("data", "mushroom", "", "", "one_hot_features"), 116),
+        (("divergences", "all", "", "", "tighter_bound"), "kl"),
+        (("examples", "figure-5", "", "", "support_fp"), 1986),
     ],
 )
-def test_spot_values(table, row, column, value):
-    assert printed_value(table, row, column) == value
+def test_spot_values(place, value):
+    assert printed_value(*place) == value
 
 
 def test_letters_are_the_ones_the_captions_explain():
     cells = printed("fp-vs-solver")
-    letters = cells[cells.column.str.contains("status")]
+    letters = cells[cells.quantity.str.endswith("status")]
     assert set(letters.value) == {"I", "R", "M", "E", "none", "v"}
-    assert letters[letters.value == "v"].row.tolist() == ["banknote"]
+    assert letters[letters.value == "v"].dataset.tolist() == ["banknote"]
     in_table = letters[letters.value != "none"].groupby("label").size()
     assert in_table["Table 6 (appdx_tab:Bnd.klChi2)"] == 33
     assert in_table["Table 7 (appdx_tab:TestErr.klChi2)"] == 34
@@ -127,77 +139,71 @@ def test_letters_are_the_ones_the_captions_explain():
 
 def test_sizes_add_up():
     for name in DATA_SETS:
-        of = {column: printed_value("data", name, column) for column in LAYOUT["Table 2 (tab:dataset.details)"][2]}
+        of = {place[-1]: printed_value("data", name, *place) for place in LAYOUT["Table 2 (tab:dataset.details)"][2]}
         assert of["positive"] + of["negative"] == of["examples"]
         assert of["training_size"] + of["validation_size"] + of["test_size"] == of["examples"]
-        assert printed_value("fp-vs-solver", name, "validation_size") == of["validation_size"]
-        assert printed_value("fp-vs-solver", name, "test_size") == of["test_size"]
+        for quantity in ("validation_size", "test_size"):
+            assert printed_value("fp-vs-solver", name, quantity=quantity) == of[quantity]
 
 
 def test_cross_validation_columns_agree_with_each_other_and_with_the_bounds():
     for name in DATA_SETS:
-        cv, pac, delta = (
-            printed_value("cross-validation", name, column)
-            for column in ("cv_test_error", "pac_bayes_test_error", "delta_test_error")
-        )
+        table_4 = partial(printed_value, "cross-validation", name, 1990)
+        cv, pac, delta = table_4("cv", "test_error"), table_4("squared", "test_error"), table_4("", "delta_test_error")
         assert delta == pytest.approx(cv - pac, abs=1e-9)
-        assert pac == printed_value("bounds", name, "test_error_squared")
-        assert printed_value("cross-validation", name, "bound_squared") == printed_value(
-            "bounds", name, "bound_squared"
-        )
+        assert pac == printed_value("bounds", name, 1990, "squared", "test_error")
+        assert table_4("squared", "bound") == printed_value("bounds", name, 1990, "squared", "bound")
         if cv > 0:  # one unit of the last printed digit: Bupa's -156.296 % is printed as -156.29 %
-            relative = printed_value("cross-validation", name, "relative_test_error")
-            assert relative == pytest.approx(100 * delta / cv, abs=0.0101)
+            assert table_4("", "relative_test_error") == pytest.approx(100 * delta / cv, abs=0.0101)
 
 
-def test_tables_printed_twice_differ_only_where_the_note_says_so():
+@pytest.mark.parametrize("quantity", ["bound", "test_error"])
+@pytest.mark.parametrize(("table", "size", "method"), [("bounds", 1990, "kl"), ("fp-vs-ccp", 50, "fixed-point")])
+def test_tables_printed_twice_differ_only_where_the_note_says_so(table, size, method, quantity):
     """The kl column of Table 3 is H = 1990 of Tables 6 and 7; the fixed points of Table 8 are H = 50."""
-    pairs = [
-        (("bounds", f"{quantity}_kl"), ("fp-vs-solver", f"{quantity}_fp_H1990")) for quantity in ("bound", "test_error")
-    ] + [
-        (("fp-vs-ccp", f"{quantity}_fp"), ("fp-vs-solver", f"{quantity}_fp_H50"))
-        for quantity in ("bound", "test_error")
-    ]
-    for (table, column), (other_table, other_column) in pairs:
-        other = printed(other_table)
-        for name in DATA_SETS:
-            note = other[(other.row == name) & (other.column == other_column)].note.item()
-            same = printed_value(table, name, column) == printed_value(other_table, name, other_column)
-            assert same == (note == ""), (name, column)
+    other = printed("fp-vs-solver").set_index(list(Place._fields))
+    for name in DATA_SETS:
+        place = (name, str(size), "fixed-point", quantity)
+        same = printed_value(table, name, size, method, quantity) == printed_value("fp-vs-solver", *place)
+        assert same == (other.note[place] == ""), place
 
 
 def test_the_swapped_cells_are_the_only_bounds_below_their_neighbours():
     """Bounds grow with H along each row; the two swapped Waveform cells break that, and they are marked."""
     cells = printed("fp-vs-solver")
     for name in DATA_SETS:
-        bounds = [printed_value("fp-vs-solver", name, f"bound_fp_H{H}") for H in SIZES]
+        bounds = [printed_value("fp-vs-solver", name, H, "fixed-point", "bound") for H in SIZES]
         assert (np.diff(bounds) >= 0).all() == (name != "waveform")
     marked = cells[cells.note.str.contains("swapped with the test error")]
-    assert set(zip(marked.row, marked.column, strict=True)) == {("waveform", column) for column in SWAPPED}
+    expected = {("waveform", "200", method, "bound") for method in ("fixed-point", "ipopt")}
+    assert set(marked[list(Place._fields)].itertuples(index=False, name=None)) == expected
 
 
 def test_nonconvexity_example_is_entered_right():
     """Both sides of the convexity condition, recomputed from the entered weights."""
-    example = {c: printed_value("examples", "nonconvexity", c) for c in ("H", "degenerate_index", "left_side")}
-    H, index = int(example["H"]), int(example["degenerate_index"])
-    other = np.array([printed_value("examples", "nonconvexity", f"q_prime_{i}") for i in range(1, H + 1)])
+
+    def example(quantity):
+        return printed_value("examples", "nonconvexity", quantity=quantity)
+
+    H, index = int(example("H")), int(example("degenerate_index"))
+    other = np.array([example(f"q_prime_{i}") for i in range(1, H + 1)])
     assert other.sum() == pytest.approx(1, abs=1e-6)
     left = H ** (3 / 4) * (H * (other**2).sum()) ** (1 / 4)
     right = (H * other[index - 1] + H) / 2
-    assert left == pytest.approx(example["left_side"], abs=1e-6)
-    assert right == pytest.approx(printed_value("examples", "nonconvexity", "right_side"), abs=1e-6)
+    assert left == pytest.approx(example("left_side"), abs=1e-6)
+    assert right == pytest.approx(example("right_side"), abs=1e-6)
 
 
 def test_unknown_names_are_named():
     with pytest.raises(InputError, match="table is 'bound'; expected one of constants, bounds"):
         printed("bound")
-    with pytest.raises(InputError, match="row is 'iris'; table 'bounds' has spambase"):
-        printed_value("bounds", "iris", "bound_kl")
-    with pytest.raises(InputError, match="column is 'kl'; row 'bupa' of table 'bounds' has bound_linear"):
-        printed_value("bounds", "bupa", "kl")
+    with pytest.raises(InputError, match=r"dataset is 'iris'; .* one of 'spambase', "):
+        printed_value("bounds", "iris", 1990, "kl", "bound")
+    with pytest.raises(InputError, match=r"method is 'pinsker'; .* one of 'linear', 'squared', 'kl'"):
+        printed_value("bounds", "bupa", 1990, "pinsker", "bound")
 
 
 def test_a_caller_cannot_change_the_file_for_the_next_one():
     cells = printed("bounds")
     cells["value"] = "0"
-    assert printed_value("bounds", "bupa", "bound_kl") == 0.83864
+    assert printed_value("bounds", "bupa", 1990, "kl", "bound") == 0.83864

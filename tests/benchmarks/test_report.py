@@ -12,19 +12,25 @@ import pytest
 
 import pacb_models as pm
 from pacb_models.benchmarks import verdict
+from pacb_models.benchmarks.harness.environment import Environments
 from pacb_models.benchmarks.problems.families import instance
+from pacb_models.benchmarks.problems.problem import UCI_FAMILY
 from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.benchmarks.report import content, missed, paper_methods, pictures, tables, write_report
-from pacb_models.benchmarks.report.drawing import NAMED, PALE, Looks
+from pacb_models.benchmarks.report.drawing import PALE, Looks
+from pacb_models.benchmarks.verdict import Ending
 from pacb_models.errors import InputError
-from pacb_models.plots.style import styled
+from pacb_models.plots.palette import KINDS
+from pacb_models.plots.style import PURPLE, styled
 
+from ..policies import allows_what_it_has_and_no_more
 from .browser import Browser, executable
-from .made_up_log import frame, row, write_log
+from .made_up_log import frame, judged, row, write_log
 
 # The first test of several draws every figure.
 pytestmark = [pytest.mark.outside, pytest.mark.long, pytest.mark.timeout(300)]
 
+NOWHERE = Environments([], {})
 DISTANCES = ("linear", "squared", "kl")
 TIMES = {"frontier": 2e-4, "fixed-point": 1e-3, "ipopt": 4e-2, "stubborn": 5e-2}
 HARD = "one-good-07-H50-chi2-squared"
@@ -35,12 +41,11 @@ def hard_rows():
     """An instance of the collection on which two solvers end in another minimum, with real ends."""
     problem = instance(HARD).build()
     best, local = pm.solve(problem), pm.solve(problem, "fixed-point")
-    facts = {"dataset": "one-good", "H": problem.size, "m": problem.m, "delta": problem.delta, "distance": "squared"}
+    facts = {"family": "one-good", "size": problem.size, "m": problem.m, "delta": problem.delta, "distance": "squared"}
     facts |= {"minima": 1 + len(best.local_minima), "reference_bound": best.bound}
     ends = {"frontier": best, "fixed-point": local, "ipopt": local}
     return [
-        row(solver, HARD, TIMES[solver], end.bound - best.bound, bound=end.bound, empirical_risk=end.empirical_risk)
-        | facts
+        row(solver, HARD, TIMES[solver], bound=end.bound, empirical_risk=end.empirical_risk, **facts)
         for solver, end in ends.items()
     ]
 
@@ -51,18 +56,25 @@ def full_rows():
     rows = []
     for size, distance in itertools.product((20, 50, 100), DISTANCES):
         bound = pm.solve(pm.BoundProblem(table.risks(size), m=table.m, delta=0.01, distance=distance)).bound
-        facts = {"dataset": "wdbc", "H": size, "m": table.m, "delta": 0.01, "distance": distance}
+        facts = {
+            "family": UCI_FAMILY,
+            "dataset": "wdbc",
+            "size": size,
+            "m": table.m,
+            "delta": 0.01,
+            "distance": distance,
+        }
         for solver, seconds in TIMES.items():
             fails = solver == "stubborn"
             value, taken = (None if fails else bound), seconds * size / 20
             made = row(solver, f"wdbc-H{size}-{distance}", taken, None if fails else 0.0, bound=value, **facts)
-            made |= {"reference_bound": bound, "gradient_evaluations": None if fails else 10 * size}
+            more = {"reference_bound": bound, "gradient_evaluations": None if fails else 10 * size}
             if fails:
                 said = 'boom <script>alert("x")</script> | 50 % & a_b\\'
-                made |= {"status": "error", "claims": False, "success": False, "message": said}
+                more |= {"status": "error", "claims": False, "message": said}
             else:
-                made |= {"seconds_to_1e-03": taken / 2, "lower_bound": bound if solver == "frontier" else None}
-            rows.append(made)
+                more |= {"seconds_to_3_digits": taken / 2, "lower_bound": bound if solver == "frontier" else None}
+            rows.append(made.told(more))
     return rows + hard_rows()
 
 
@@ -112,11 +124,11 @@ def test_the_page_holds_all_it_needs_in_three_megabytes(report):
     read = Reader(page)
     assert read.scripts == 1, "a message from the log became a script"
     assert all(address.startswith("#") for address in read.addresses)
-    assert "Content-Security-Policy" in page and "@import" not in page
+    assert allows_what_it_has_and_no_more(page) and "@import" not in page
     assert set(re.findall(r"url\((.)", page)) <= {"#"}
     assert report.stat().st_size < 3e6
     assert {path.name for path in report.parent.iterdir()} == {
-        ".lock", "results.jsonl", "environment.json", "report.html"
+        "results.jsonl", "environment.json", "report.html"
     }  # fmt: skip
 
 
@@ -130,7 +142,8 @@ def test_the_page_says_what_the_log_says(report):
     page = report.read_text()
     assert "frontier finds every optimum, in 500 µs (median)" in page
     # Nine failures of one solver, two local minima of others.
-    assert "11 of 39 runs missed the optimum; 2 of them claim to have it" in page
+    assert "11 of 39 runs missed the optimum; 2 ended in another local minimum" in page
+    assert "No solver makes a false claim" in page
     assert "At H = 100, frontier takes 1.0 ms, ipopt 200 ms" in page
     assert "Methods that missed ended in another local minimum" in page
     assert "boom &lt;script&gt;" in page and "Abacus &lt;9&gt;, 2 cores" in page and "8.0 GiB" in page
@@ -138,32 +151,58 @@ def test_the_page_says_what_the_log_says(report):
 
 
 def test_the_one_table_has_a_row_for_each_solver(tmp_path):
-    each = verdict.comparable(verdict.condensed(frame(tmp_path, full_rows())))
-    table = content.solvers_table(each)
+    of_log = judged(tmp_path, full_rows())
+    table = content.solvers_table(of_log.comparable, of_log.by_solver)
     assert table.columns == (
-        "solver", "found, one minimum", "found, several minima", "false claims", "median [ms]", "90 % [ms]",
-        "× fastest", "gradients",
+        "solver", "found, one minimum", "found, several minima", "another minimum", "false claims", "median [ms]",
+        "90 % [ms]", "× fastest", "gradients",
     )  # fmt: skip
     rows = {cells[0].text: [cell.text for cell in cells[1:]] for cells in table.rows}
     assert list(rows) == ["frontier", "fixed-point", "ipopt", "stubborn"]
-    assert rows["fixed-point"][:6] == ["9/9", "0/1", "1", "2.5", "5.0", "5.0"]
-    assert rows["stubborn"] == ["0/9", "–", "0", "–", "–", "–", "–"]
+    assert rows["fixed-point"][:6] == ["9/9", "0/1", "1", "0", "2.5", "5.0"]
+    assert rows["stubborn"] == ["0/9", "–", "0", "0", "–", "–", "–", "–"]
+
+
+def test_up_to_twelve_problems_have_a_table_of_their_bounds(tmp_path):
+    """By hand: gaps where the minimum is known, in bold what found it; bounds where it is not."""
+    rows = [row("a", gap=0.0), row("a", gap=2e-3), row("b")]
+    rows.append(row("b", "open", gap=None, bound=0.3, reference_bound=None))
+    [part] = [part for part in content.describe(judged(tmp_path, rows), NOWHERE).details if part.anchor == "bounds"]
+    [table] = part.tables
+    assert table.columns == ("problem", "minimum", "b", "a")
+    assert [[cell[:2] for cell in cells] for cells in table.rows] == [
+        [("one", ""), ("0.25000000", ""), ("0", "best"), ("2.0e-03", "")],
+        [("open", ""), ("–", ""), ("0.30000000", "best"), ("–", "")],
+    ]
+    latex = tables.as_latex(table, part.title)
+    assert r"\caption{Bounds, problem by problem}" in latex and r"& \textbf{0} &" in latex
+    many = [row("a", f"p{number}") for number in range(13)]
+    found = content.describe(judged(tmp_path / "many", many), NOWHERE)
+    assert "bounds" not in [part.anchor for part in found.details]
+
+
+def test_problems_that_nobody_missed_take_no_more_room_than_the_others(tmp_path):
+    rows = [row("a", f"easy{number}", family="easy") for number in range(30)]
+    rows += [row("a", f"hard{number}", family="hard", gap=1e-3) for number in range(5)]
+    svg = ElementTree.fromstring(pictures.matrix(frame(tmp_path, rows)).svg)
+    widths = {group.get("data-family"): group.get("data-width") for group in svg.iter("{http://www.w3.org/2000/svg}g")}
+    assert float(widths["easy"]) == pytest.approx(float(widths["hard"]), abs=0.02)
 
 
 def test_the_matrix_colours_every_problem_of_every_solver(tmp_path):
-    each = verdict.comparable(verdict.condensed(frame(tmp_path, full_rows())))
+    each = judged(tmp_path, full_rows()).comparable
     svg = ElementTree.fromstring(pictures.matrix(each).svg)
     space = "{http://www.w3.org/2000/svg}"
     families = {group.get("data-family"): group for group in svg.iter(f"{space}g")}
     # The family that is missed most comes first.
     assert list(families) == ["one-good", "UCI data sets"]
     tips = [tip.text for tip in families["one-good"].iter(f"{space}title")]
-    assert tips == [f"{HARD} (H = 50)\nlocal minimum: fixed-point, ipopt\nfound: 1 solver"]
+    assert tips == [f"{HARD} (H = 50)\nanother local minimum: fixed-point, ipopt\nfound: 1 solver"]
     fills = [rect.get("fill") for rect in families["one-good"].iter(f"{space}rect") if rect.get("class") is None]
-    assert fills[1:] == [pictures.FILLS[verdict.FOUND], *[pictures.FILLS[verdict.LOCAL]] * 2]
+    assert fills[1:] == [pictures.FILLS[Ending.FOUND], *[pictures.FILLS[Ending.LOCAL]] * 2]
     # Neighbours of equal outcome are one rectangle: four rows of nine problems.
     fills = [rect.get("fill") for rect in families["UCI data sets"].iter(f"{space}rect") if rect.get("class") is None]
-    assert fills[1:] == [pictures.FILLS[verdict.FOUND]] * 3 + [pictures.FILLS[verdict.FAILED]]
+    assert fills[1:] == [pictures.FILLS[Ending.FOUND]] * 3 + [pictures.FILLS[Ending.FAILED]]
 
 
 def test_who_found_nothing_is_named_in_the_first_picture(tmp_path):
@@ -178,7 +217,7 @@ def test_who_found_nothing_is_named_in_the_first_picture(tmp_path):
 
 def test_at_most_seven_curves_are_named_and_other_peoples_solvers_are_among_them(tmp_path):
     ours = ["frontier", "mirror", "spg", "lbfgsb", "softmax", "ccp", "ipopt", "casadi", "dnlp", "fixed-point"]
-    rows = [row(name, f"{size}", seconds=0.1, H=size) for name in [*ours, "mine"] for size in (10, 100)]
+    rows = [row(name, f"{size}", seconds=0.1, size=size) for name in [*ours, "mine"] for size in (10, 100)]
     each = frame(tmp_path, rows)
     looks = pictures.looks_for(verdict.by_solver(each))
     assert looks.named[:5] == ["frontier", "fixed-point", "ipopt", "ccp", "mine"] and len(looks.named) == 7
@@ -211,7 +250,10 @@ def seen(colour, matrix):
 
 @pytest.mark.parametrize(
     ("colours", "eyes"),
-    [((*NAMED, PALE), SIGHT), ((*pictures.FILLS.values(), "#ffffff"), SIGHT | GREY)],
+    [
+        ((*(colour for colour, _ in KINDS.values()), PURPLE, PALE), SIGHT),
+        ((*pictures.FILLS.values(), "#ffffff"), SIGHT | GREY),
+    ],
     ids=["curves", "outcomes"],
 )
 def test_colours_differ_for_every_eye(colours, eyes):
@@ -233,14 +275,12 @@ def test_starts_become_a_curve_of_how_many_are_needed(tmp_path):
 
 def test_the_papers_methods_have_a_section_with_starts(tmp_path):
     rows = [
-        {**made, "key": f"{made['key']}-{start}", "start": None if start < 0 else start, "seed": 0}
+        made.told({"key": f"{made.key}-{start}", "start": None if start < 0 else start, "seed": 0})
         for made in hard_rows()
         for start in range(-1, 4)
-        if made["solver"] != "frontier" or start < 0
+        if made.solver != "frontier" or start < 0
     ]
-    results = frame(tmp_path, rows).assign(start=[made["start"] for made in rows])
-    environments = content.Environments.read(tmp_path)
-    found = content.describe(results, environments)
+    found = content.describe(judged(tmp_path, rows), NOWHERE)
     assert [part.anchor for part in found.paper] == ["paper-found", "paper-starts", "paper-why"]
     # The comparison is from the prior, where all of them began.
     assert "2 of 3 runs missed the optimum" in found.parts[1].title
@@ -270,36 +310,36 @@ def test_a_problem_of_another_optimum_is_not_built_again(tmp_path):
     assert np.array_equal(problem.risks, instance(HARD).build().risks) and solution.bound == made["reference_bound"]
     assert missed.certified(made.replace({made["reference_bound"]: made["reference_bound"] - 1e-3})) is None
     table = load_risk_table("wdbc")
-    right = {"dataset": "wdbc", "m": table.m, "delta": 0.01, "reference_bound": None}
-    for number, changes in enumerate(({}, {"m": 99}, {"reference_bound": 0.123}, {"prior": "given"}, {"H": 5000})):
+    right = {"family": UCI_FAMILY, "dataset": "wdbc", "m": table.m, "delta": 0.01, "reference_bound": None}
+    for number, changes in enumerate(({}, {"m": 99}, {"reference_bound": 0.123}, {"prior": "given"}, {"size": 5000})):
         made = frame(tmp_path / str(number), [row("a", **right | changes)]).iloc[0]
         assert (missed.certified(made) is None) == bool(changes)
 
 
 def test_problems_take_turns_family_by_family(tmp_path):
     """Those that most methods missed first; one that nobody can build again is passed over."""
-    rows = [*hard_rows(), *(made | {"problem": "unknown", "dataset": "mine"} for made in hard_rows())]
+    rows = [*hard_rows(), *(made.told({"problem": "unknown", "family": "mine"}) for made in hard_rows())]
     assert [case.name for case in missed.cases(frame(tmp_path, rows), most=4)] == [HARD]
 
 
 @pytest.mark.parametrize(
     "rows",
     [
-        [row("a", gap=None, status="error", bound=None, reference_bound=None, distance=None, H=None, divergence=None)],
+        [row("a", gap=None, status="error", reference_bound=None, distance=None, size=None, divergence=None)],
         [row("a", gap=None, status="time_limit"), row("b", gap=None, status="unavailable")],
         [row("a", gap=None, status="unavailable")],
         [row("a", parallel=True), row("a", "two", parallel=True, minima=None)],
-        [row("a", gap=None, bound=0.3, reference_bound=None, divergence="renyi", order=3.0, dataset="me/mine.csv")],
+        [row("a", gap=None, bound=0.3, reference_bound=None, divergence="renyi", order=3.0, family="me/mine.csv")],
         [row(f"$x_{k}$ <b>", f"p{k} & {j}", minima=None, gap=1e-3 * (k == j)) for k in range(3) for j in range(70)],
-        [row("frontier", str(size), H=size, peak_memory_bytes=8 * size) for size in (10, 100, 1000)],
-        [row("frontier", lower_bound=0.25), row("frontier", settings='{"merge": true}'), row("scip", lower_bound=0.2)],
+        [row("frontier", str(size), size=size, peak_memory_bytes=8 * size) for size in (10, 100, 1000)],
+        [row("frontier", lower_bound=0.25), row("frontier", settings={"merge": True}), row("scip", lower_bound=0.2)],
     ],
     ids=["nothing known", "no success", "nobody there", "one solver", "no reference", "many", "memory", "merged"],
 )  # fmt: skip
 def test_whatever_a_log_holds_there_is_a_report(tmp_path, rows):
     page = write_report(write_log(tmp_path, rows, cells=500), tmp_path / "page.md").read_text()
     assert f"Unfinished: {len(rows)} of 500 runs are in the log." in page
-    assert ("All times were measured while other runs shared the machine" in page) == rows[0]["parallel"]
+    assert ("All times were measured while other runs shared the machine" in page) == rows[0].parallel
     assert (tmp_path / "page.md").exists()
 
 
@@ -402,16 +442,16 @@ def test_the_page_opens_without_errors_and_the_first_picture_is_seen_at_once(pag
 @pytest.mark.outside
 def test_clicking_a_heading_sorts_by_it_and_again_turns_it_round(page):
     by_speed = ["frontier", "fixed-point", "ipopt"]
-    page.click("#table-solvers th:nth-child(5) button")
+    page.click("#table-solvers th:nth-child(6) button")
     # A solver without a time stays at the end.
     assert page.evaluate(COLUMN.format(name="solvers", column=0)) == [*by_speed, "stubborn"]
-    assert page.evaluate(SORTED.format(name="solvers", place=5)) == "ascending"
-    page.click("#table-solvers th:nth-child(5) button")
+    assert page.evaluate(SORTED.format(name="solvers", place=6)) == "ascending"
+    page.click("#table-solvers th:nth-child(6) button")
     assert page.evaluate(COLUMN.format(name="solvers", column=0)) == [*by_speed[::-1], "stubborn"]
-    assert page.evaluate(SORTED.format(name="solvers", place=5)) == "descending"
+    assert page.evaluate(SORTED.format(name="solvers", place=6)) == "descending"
     page.click("#table-solvers th:nth-child(1) button")
     assert page.evaluate(COLUMN.format(name="solvers", column=0)) == sorted([*by_speed, "stubborn"])
-    assert page.evaluate(SORTED.format(name="solvers", place=5)) is None
+    assert page.evaluate(SORTED.format(name="solvers", place=6)) is None
     assert page.problems == []
 
 
@@ -448,6 +488,17 @@ def test_a_solver_that_is_pointed_at_stands_out_in_every_picture(page):
     )
 
 
+def test_what_was_smuggled_in_does_nothing(browser, report, tmp_path):
+    smuggled = "<script>document.title = 'evil'</script><img src=x onerror=\"document.title = 'evil'\">"
+    smuggled += "<style>h1 { display: none }</style>"
+    (tmp_path / "page.html").write_text(report.read_text().replace("<main>", f"<main>{smuggled}"))
+    browser.open(tmp_path / "page.html")
+    assert browser.evaluate("document.title").startswith("Solver benchmark")
+    assert browser.evaluate("getComputedStyle(document.querySelector('h1')).display") == "block"
+    assert len([problem for problem in browser.problems if "Content Security Policy" in problem]) >= 3
+    browser.problems.clear()
+
+
 def test_without_scripts_everything_is_there(browser, report):
     browser.call("Emulation.setScriptExecutionDisabled", value=True)
     try:
@@ -468,11 +519,34 @@ def test_a_phone_scrolls_boxes_not_the_page(browser, report):
     assert browser.evaluate("document.documentElement.scrollWidth") <= 390
     rights = browser.evaluate("Array.from(document.querySelectorAll('.scroll'), e => e.getBoundingClientRect().right)")
     assert max(rights) <= 390
+    more = "Array.from(document.querySelectorAll('section > .gallery .scroll.more svg'), e => e.getAttribute('class'))"
+    # Observers are told a moment later.
+    moment = "new Promise(done => setTimeout(done, 50))"
+    wait = "(async () => {{ for (let n = 0; n < 100 && {0}.length !== {1}; n++) await {2}; }})()"
+    browser.evaluate(wait.format(more, 1, moment))
+    assert browser.evaluate(more) == ["matrix"]
+    browser.evaluate("document.querySelector('.scroll:has(.matrix)').scrollLeft = 5000")
+    browser.evaluate(wait.format(more, 0, moment))
+    assert browser.evaluate(more) == []
     # All pictures but the matrix fit.
     fitting = "document.querySelectorAll('section > .gallery svg:not(.matrix)')"
     widths = browser.evaluate(f"Array.from({fitting}, e => e.getBoundingClientRect().width)")
     assert len(widths) >= 4 and max(widths) <= 390
     assert browser.problems == []
+
+
+@pytest.mark.outside
+def test_pictures_are_dark_in_the_dark_and_light_on_paper(page):
+    look = "getComputedStyle(document.querySelector('.drawing svg')).filter"
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    try:
+        page.call("Emulation.setEmulatedMedia", features=dark)
+        assert page.evaluate(look).startswith("invert(")
+        page.call("Emulation.setEmulatedMedia", media="print", features=dark)
+        assert page.evaluate(look) == "none"
+    finally:
+        page.call("Emulation.setEmulatedMedia", media="", features=[])
+    assert page.evaluate(look) == "none"
 
 
 @pytest.mark.outside

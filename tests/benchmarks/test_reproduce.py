@@ -3,7 +3,12 @@
 import csv
 import json
 import re
+import signal
+import subprocess
+import sys
+import time
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -13,15 +18,25 @@ from pacb_models.benchmarks.commands.reproduce import compute
 from pacb_models.benchmarks.experiments.cross_validation import cross_validate
 from pacb_models.benchmarks.experiments.datasets import load_dataset
 from pacb_models.benchmarks.paper import ipopt_from_zero
-from pacb_models.benchmarks.paper.cache import Cache
-from pacb_models.benchmarks.paper.catalogue import FIGURES, ITEMS, TABLES
+from pacb_models.benchmarks.paper.cache import RESULTS_VERSION
+from pacb_models.benchmarks.paper.catalogue import FIGURE_ITEMS, ITEMS, TABLE_ITEMS
+from pacb_models.benchmarks.paper.cells import (
+    BOTH_HALVES,
+    CORRECTED,
+    PRINTED,
+    PRINTED_TABLES,
+    REPRODUCED,
+    Cells,
+    Place,
+    difference,
+    number,
+    printed,
+)
 from pacb_models.benchmarks.paper.document import as_html, compose
-from pacb_models.benchmarks.paper.entries import Entries, difference, number
 from pacb_models.benchmarks.paper.fidelity import compared_bounds, far_panel, same_order
 from pacb_models.benchmarks.paper.figures import moments, posteriors
-from pacb_models.benchmarks.paper.item import entries_of
-from pacb_models.benchmarks.paper.printed import printed, printed_value
-from pacb_models.benchmarks.paper.study import BOTH_HALVES, DISTANCES, EXACT, PAPER, Study, embedded_tables
+from pacb_models.benchmarks.paper.item import cells_of
+from pacb_models.benchmarks.paper.study import DISTANCES, EXACT, PAPER, VERSIONS, Study, embedded_tables
 from pacb_models.benchmarks.paper.tables import fp_vs_ccp, fp_vs_solver
 from pacb_models.benchmarks.paper.tables.cross_validation import significantly_lower
 from pacb_models.benchmarks.paper.tables.sparsity import classifiers_for, concentration
@@ -29,8 +44,11 @@ from pacb_models.benchmarks.paper.training import train_tables
 from pacb_models.benchmarks.problems.problem import PAPER_DATASETS
 from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.benchmarks.report.tables import latex_text
+from pacb_models.benchmarks.store import rows_of
 from pacb_models.commands.program import main
 from pacb_models.plots.style import styled
+
+from ..policies import allows_what_it_has_and_no_more
 
 # Whole tables of the paper, some of them twice.
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
@@ -45,17 +63,12 @@ def study():
 
 @pytest.fixture(scope="module")
 def bounds(study):
-    return entries_of(ITEMS["bounds"].compute(study, {}))
+    return cells_of(ITEMS["bounds"].compute(study, {}))
 
 
-def missing_cells(name, entries, ignore=lambda row, column: False):
+def missing_cells(cells):
     """Printed cells without a value of ours."""
-    cells = printed(name)
-    return [
-        (cell.row, cell.column)
-        for cell in cells.itertuples()
-        if not ignore(cell.row, cell.column) and not entries[cell.row, cell.column].values
-    ]
+    return [place for place, values in cells if list(values) == [PRINTED]]
 
 
 # Every row and cell of the paper
@@ -63,30 +76,21 @@ def missing_cells(name, entries, ignore=lambda row, column: False):
 
 @pytest.mark.parametrize("name", ["constants", "bounds", "sparsity", "divergences", "data"])
 def test_every_printed_cell_has_a_counterpart(name, study, bounds):
-    entries = bounds if name == "bounds" else entries_of(ITEMS[name].compute(study, {}))
-    assert missing_cells(name, entries) == []
-    assert [entry.printed for entry in entries if entry.printed] == printed(name).value.tolist()
+    cells = bounds if name == "bounds" else cells_of(ITEMS[name].compute(study, {}))
+    assert missing_cells(cells) == []
+    assert [values[PRINTED] for _, values in cells if PRINTED in values] == printed(name).value.tolist()
 
 
 def test_every_cell_of_the_cross_validation(study):
-    result = ITEMS["cross-validation"].compute(study, {})
-    unknown = result["facts"]["missing"]
-
-    def no_counterpart(row, column):
-        # A cross-validation that is not stored yet; or no relative difference where its test error is zero.
-        zero = column == "relative_test_error" and printed_value("cross-validation", row, column) == "NA"
-        timed = column in ("speed_up_claimed",) and not study.training_seconds
-        return row in unknown or zero or timed
-
-    entries = entries_of(result)
-    assert missing_cells("cross-validation", entries, no_counterpart) == []
-    for dataset in set(PAPER_DATASETS) - set(unknown):
-        for key in ("paper", "exact"):
-            errors = [
-                entries.value(dataset, "cv_test_error", "ours"),
-                entries.value(dataset, "pac_bayes_test_error", key),
-            ]
-            assert entries.value(dataset, "delta_test_error", key) == pytest.approx(errors[0] - errors[1], abs=1e-15)
+    cells = cells_of(ITEMS["cross-validation"].compute(study, {}))
+    # There is no relative difference where the test error is zero, and this study has not timed the training.
+    unknown = [place for place in missing_cells(cells) if place.quantity != "speed_up_claimed"]
+    assert {cells[place][PRINTED] for place in unknown} <= {"NA"}
+    for dataset, version in product(PAPER_DATASETS, (REPRODUCED, CORRECTED)):
+        cv = cells[dataset, 1990, "cv", "test_error"][REPRODUCED]
+        pac_bayes = cells[dataset, 1990, "squared", "test_error"][version]
+        delta = cells[dataset, 1990, "", "delta_test_error"][version]
+        assert delta == pytest.approx(cv - pac_bayes, abs=1e-15)
 
 
 @pytest.mark.outside
@@ -96,24 +100,21 @@ def test_every_cell_of_fixed_point_against_solver(study, monkeypatch):
     monkeypatch.setattr(fp_vs_solver, "SIZES", (50, 200))
     monkeypatch.setattr(fp_vs_solver, "LARGEST_FROM_ZERO", 0)
     result = ITEMS["fp-vs-solver"].compute(study, {})
-    entries = entries_of(result)
-    sizes_not_run = re.compile("_H(500|1000|1990)$")
-    assert missing_cells("fp-vs-solver", entries, lambda row, column: sizes_not_run.search(column)) == []
-    for dataset in PAPER_DATASETS:
-        for size in (50, 200):
-            for key in ("paper", "exact"):
-                fixed_point, ipopt, minimum = (
-                    entries.value(dataset, f"bound_{column}_H{size}", key) for column in ("fp", "solver", "minimum")
-                )
-                assert ipopt == pytest.approx(minimum, abs=1e-7) and fixed_point == pytest.approx(minimum, abs=1e-6)
-                assert entries.value(dataset, f"status_solver_H{size}", key) == "none"
-            # No start has a risk above one yet, so that the paper's formulation is solved too.
-            assert entries.value(dataset, f"start_risk_H{size}", "paper") < 1.0
-            assert entries.value(dataset, f"status_direct_H{size}", "paper") == "none"
+    cells = cells_of(result)
+    assert {place.size for place in missing_cells(cells)} == {"500", "1000", "1990"}
+    for dataset, size in product(PAPER_DATASETS, (50, 200)):
+        for version in (REPRODUCED, CORRECTED):
+            methods = ("fixed-point", "ipopt", "frontier")
+            fixed_point, ipopt, minimum = (cells[dataset, size, each, "bound"][version] for each in methods)
+            assert ipopt == pytest.approx(minimum, abs=1e-7) and fixed_point == pytest.approx(minimum, abs=1e-6)
+            assert cells[dataset, size, "ipopt", "status"][version] == "none"
+        # No start has a risk above one yet, so that the paper's formulation is solved too.
+        assert cells[dataset, size, "direct", "start_risk"][REPRODUCED] < 1.0
+        assert cells[dataset, size, "direct", "status"][REPRODUCED] == "none"
     # Algorithm 1's early break misses a minimum once.
-    assert fp_vs_solver.early_breaks(entries, "paper") == []
-    assert fp_vs_solver.early_breaks(entries, "exact") == [("mushroom", 200)]
-    panels = ITEMS["fp-vs-solver"].show(entries, result["facts"])
+    assert fp_vs_solver.early_breaks(cells, REPRODUCED) == []
+    assert fp_vs_solver.early_breaks(cells, CORRECTED) == [("mushroom", 200)]
+    panels = ITEMS["fp-vs-solver"].show(cells)
     assert [len(panel.rows) for panel in panels] == [18, 18]
     figure = ITEMS["bound-against-h"]
     monkeypatch.setattr("pacb_models.benchmarks.paper.figures.bounds.SIZES", (50, 200))
@@ -125,21 +126,21 @@ def test_every_cell_of_fixed_point_against_solver(study, monkeypatch):
 
 
 def test_every_cell_of_fixed_point_against_ccp(study):
-    result = ITEMS["fp-vs-ccp"].compute(study, {})
-    entries = entries_of(result)
-    assert missing_cells("fp-vs-ccp", entries) == []
+    cells = cells_of(ITEMS["fp-vs-ccp"].compute(study, {}))
+    assert missing_cells(cells) == []
+
+    def bound(method, statistic, version):
+        return cells[dataset, 50, method, f"bound_{statistic}"].get(version)
+
     for dataset in PAPER_DATASETS:
-        for statistic in ("min", "max", "mean", "sd"):
-            for version in ("paper", "both_halves", "exact"):
-                ours, random = (
-                    entries.value(dataset, f"bound_{method}_{statistic}", version) for method in ("ccp", "random")
-                )
-                # The paper's procedure does not move.
-                assert ours == pytest.approx(random, abs=1e-9)
-        lowest, largest = (entries.value(dataset, f"bound_one_sided_{end}", "exact") for end in ("min", "max"))
+        for statistic, version in product(("min", "max", "mean", "sd"), VERSIONS):
+            # The paper's procedure does not move.
+            ours, random = (bound(method, statistic, version.name) for method in ("ccp", "random"))
+            assert ours == pytest.approx(random, abs=1e-9)
+        lowest, largest = (bound("one-sided", end, CORRECTED) for end in ("min", "max"))
         assert largest - lowest < 1e-8
-        assert lowest == pytest.approx(entries.value(dataset, "bound_fp", "exact"), abs=1e-8)
-    assert len(ITEMS["fp-vs-ccp"].show(entries, result["facts"])) == 5
+        assert lowest == pytest.approx(cells[dataset, 50, "fixed-point", "bound"][CORRECTED], abs=1e-8)
+    assert len(ITEMS["fp-vs-ccp"].show(cells)) == 5
 
 
 # How close to print
@@ -149,45 +150,48 @@ def test_optimal_bounds_are_close_to_print(bounds):
     for dataset in PAPER_DATASETS:
         assert same_order(bounds, dataset)
         for distance in DISTANCES:
-            entry = bounds.get(dataset, f"bound_{distance}")
-            assert abs(difference(entry, "paper")) <= 8.0
-            assert abs(difference(entry, "both_halves")) <= 5.0
+            values = bounds[dataset, 1990, distance, "bound"]
+            assert abs(difference(values, REPRODUCED)) <= 8.0
+            assert abs(difference(values, BOTH_HALVES)) <= 5.0
 
 
 def test_table_6_fits_risks_on_both_halves(study):
-    off = {PAPER: [], BOTH_HALVES: []}
-    for dataset in PAPER_DATASETS:
-        for size in fp_vs_solver.SIZES:
+    cells = Cells.printed("fp-vs-solver")
+    for dataset, size, version in product(PAPER_DATASETS, fp_vs_solver.SIZES, VERSIONS[:2]):
+        bound = pm.solve(study.problem(dataset, size, "kl", version), "subset-search").bound
+        cells.add(version.name, dataset, size, "fixed-point", bound=bound)
+    off = {
+        version: [
             # Waveform's cells at H = 200 are in the other table.
-            swapped = fp_vs_solver.is_swapped(dataset, f"bound_fp_H{size}")
-            column = f"{'test_error' if swapped else 'bound'}_fp_H{size}"
-            for version in off:
-                bound = pm.solve(study.problem(dataset, size, "kl", version), "subset-search").bound
-                off[version].append(100.0 * (bound / printed_value("fp-vs-solver", dataset, column) - 1.0))
-    assert max(map(abs, off[PAPER])) < 16.0 and np.mean(off[PAPER]) > 4.0
+            difference(fp_vs_solver.as_meant(cells, dataset, size, "fixed-point", "bound"), version)
+            for dataset, size in product(PAPER_DATASETS, fp_vs_solver.SIZES)
+        ]
+        for version in (REPRODUCED, BOTH_HALVES)
+    }
+    assert max(map(abs, off[REPRODUCED])) < 16.0 and np.mean(off[REPRODUCED]) > 4.0
     assert max(map(abs, off[BOTH_HALVES])) < 7.0 and abs(np.mean(off[BOTH_HALVES])) < 1.5
 
 
 def test_printed_constants_are_reproduced_to_their_last_digit(study):
-    entries = entries_of(ITEMS["constants"].compute(study, {}))
-    for cell in printed("constants").query("column == 'I_kl'").itertuples():
-        ours = entries.value(cell.row, "I_kl", "paper")
-        if cell.row == "500":
+    cells = cells_of(ITEMS["constants"].compute(study, {}))
+    for cell in printed("constants").query("quantity == 'constant'").itertuples():
+        ours = cells[cell.dataset, cell.size, "kl", "constant"][REPRODUCED]
+        if cell.size == "500":
             assert f"{ours:.8f}" == "0.00073697" and cell.value == "0.0007369"  # cut, not rounded
         else:
             assert f"{ours:.7f}".rstrip("0") == f"{float(cell.value):.7f}".rstrip("0")
-        if cell.row.isdigit():
-            assert entries.value(cell.row, "l_star", "paper") == float(entries.printed(cell.row, "l_star"))
+        if cell.size:
+            place = cells["", cell.size, "kl", "l_star"]
+            assert place[REPRODUCED] == float(place[PRINTED])
 
 
 def test_far_cells_come_with_a_reason(bounds):
-    result = {"entries": bounds.as_list(), "facts": {}}
+    result = {"cells": bounds.records()}
     assert len(compared_bounds({"bounds": result})) == 27
     assert far_panel({"bounds": result}) is None
-    moved = json.loads(json.dumps(result))
-    cell = next(entry for entry in moved["entries"] if (entry["row"], entry["column"]) == ("bupa", "bound_kl"))
-    cell["values"]["paper"] *= 1.1
-    (row,) = far_panel({"bounds": moved}).rows
+    moved = Cells.of_records(json.loads(json.dumps(result["cells"])))
+    moved["bupa", 1990, "kl", "bound"][REPRODUCED] *= 1.1
+    (row,) = far_panel({"bounds": {"cells": moved.records()}}).rows
     assert row[1].text == "Bupa" and row[3].text.startswith("print fits risks on both halves")
 
 
@@ -195,13 +199,13 @@ def test_far_cells_come_with_a_reason(bounds):
 
 #: From a scan of the one-parameter family of stationary posteriors, written for the errata and not part of the package.
 SCANNED = {
-    "paper": {
+    REPRODUCED: {
         "spambase": (0.39062, 0.32878, 0.58113),
         "ionosphere": (0.66816, 0.40438, 0.71004),
         "mushroom": (0.10812, 0.06476, 0.18755),
         "haberman": (0.72978, 0.54068, 0.77165),
     },
-    "exact": {
+    CORRECTED: {
         "spambase": (0.39062, 0.28987, 0.27827),
         "ionosphere": (0.66816, 0.30672, 0.26158),
         "mushroom": (0.10812, 0.04659, 0.00937),
@@ -210,10 +214,10 @@ SCANNED = {
 }
 
 
-@pytest.mark.parametrize("key", SCANNED)
-def test_bounds_against_a_scan(bounds, key):
-    for dataset, expected in SCANNED[key].items():
-        found = [bounds.value(dataset, f"bound_{distance}", key) for distance in DISTANCES]
+@pytest.mark.parametrize("version", SCANNED)
+def test_bounds_against_a_scan(bounds, version):
+    for dataset, expected in SCANNED[version].items():
+        found = [bounds[dataset, 1990, distance, "bound"][version] for distance in DISTANCES]
         assert found == pytest.approx(expected, abs=6e-6)
 
 
@@ -251,7 +255,7 @@ def test_the_papers_moment_peaks_at_its_constant():
 def test_random_posteriors_are_the_starts_of_the_procedures(study):
     problem = study.problem("wdbc", 50, "kl", PAPER)
     found = fp_vs_ccp.run_method(problem, np.zeros(50), "random", 4, 7)
-    descended = fp_vs_ccp.run_method(problem, np.zeros(50), "one_sided", 4, 7)
+    descended = fp_vs_ccp.run_method(problem, np.zeros(50), "one-sided", 4, 7)
     assert found["bound"] == pytest.approx(descended["bound"] + descended["decrease"], rel=1e-14)
     assert descended["bound"] == pytest.approx(pm.solve(problem).bound, abs=1e-10)
     summary = fp_vs_ccp.summary(np.array([1.0, 2.0, 4.0]))
@@ -259,19 +263,19 @@ def test_random_posteriors_are_the_starts_of_the_procedures(study):
 
 
 def test_what_the_paper_calls_significant():
+    cells = Cells.printed("cross-validation")
     for dataset in PAPER_DATASETS:
-        rows = printed("cross-validation")
-        cells = dict(zip(rows.column[rows.row == dataset], rows.value[rows.row == dataset]))
-        expected = cells["significantly_lower"]
-        verdict = significantly_lower(float(cells["delta_test_error"]), number(cells["relative_test_error"]))
+        names = ("delta_test_error", "relative_test_error", "significantly_lower")
+        delta, relative, expected = (cells[dataset, 1990, "", name][PRINTED] for name in names)
         # Banknote and Mushroom have no relative difference, and carry no mark in print.
-        assert verdict == expected or cells["cv_test_error"] == "0.0"
+        without = cells[dataset, 1990, "cv", "test_error"][PRINTED] == "0.0"
+        assert significantly_lower(float(delta), number(relative)) == expected or without
 
 
 @needs_ipopt
 def test_what_makes_ipopt_fail(study):
     problem = study.problem("bupa", 500, "kl", PAPER)
-    assert fp_vs_solver.PUSH * problem.risks.sum() > 1.0
+    assert fp_vs_solver._PUSH * problem.risks.sum() > 1.0
     direct = pm.solve(problem, "ipopt", formulation="substituted", defaults=True, merge=False)
     assert fp_vs_solver.LETTERS[direct.status] == "E" and direct.iterations == 0
     push = {"bound_push": 1e-8, "bound_frac": 1e-8}
@@ -280,7 +284,7 @@ def test_what_makes_ipopt_fail(study):
     assert pushed.bound == pytest.approx(pm.solve(problem, "frontier").bound, abs=1e-6)
 
 
-@pytest.mark.skipif(not ipopt_from_zero.available(), reason="cyipopt or PyNumero's library is not installed")
+@pytest.mark.skipif(not ipopt_from_zero.can_start_from_zero(), reason="cyipopt or PyNumero's library is not installed")
 def test_ipopt_from_zero_is_locally_infeasible(study):
     assert ipopt_from_zero.status_from_zero(study.problem("mammographic", 50, "kl", PAPER)) == "infeasible"
     assert ipopt_from_zero.status_from_zero(study.problem("banknote", 50, "kl", PAPER)) == "optimal"
@@ -291,10 +295,10 @@ def test_ipopt_from_zero_is_locally_infeasible(study):
 
 def test_headline_tells_the_finding(study, bounds):
     item = ITEMS["headline"]
-    result = item.compute(study, {"bounds": {"entries": bounds.as_list()}})
+    result = item.compute(study, {"bounds": {"cells": bounds.records()}})
     tightest = {name: panel["tightest"] for name, panel in result["datasets"].items()}
-    assert all(keys["paper"] == "squared" for keys in tightest.values())
-    assert [name for name, keys in tightest.items() if keys["exact"] != "kl"] == ["bupa", "haberman"]
+    assert all(keys[REPRODUCED] == "squared" for keys in tightest.values())
+    assert [name for name, keys in tightest.items() if keys[CORRECTED] != "kl"] == ["bupa", "haberman"]
     assert "tightest on 7 of nine" in item.caption(result)
 
 
@@ -315,17 +319,16 @@ CERTIFICATES = {
 def test_certificates_of_the_nine_data_sets(study):
     """The values at H = 1990 and δ = 0.05 that were computed independently, and the order of the columns."""
     result = json.loads(json.dumps(ITEMS["certificates"].compute(study, {}), allow_nan=False))
-    entries = entries_of(result)
-    columns = ("chi2-kl", "kl-kl", "occam", "tie split")
+    cells = cells_of(result)
     for dataset, expected in CERTIFICATES.items():
-        found = [entries.value(f"{dataset} 1990", f"{column} 0.05", "ours") for column in columns]
+        methods = ("chi2-kl", "kl-kl", "occam", "tie split")
+        found = [cells[dataset, 1990, method, "bound at 0.05"][REPRODUCED] for method in methods]
         assert [round(value, 4) for value in found] == list(expected), dataset
-    for entry in entries:
-        if entry.column.startswith("tie split"):
-            delta = entry.column.split()[-1]
-            assert entry.values["ours"] <= entries.value(entry.row, f"occam {delta}", "ours")
-            assert entry.values["ours"] > entries.value(entry.row, f"uncorrected {delta}", "ours")
-    notes = ITEMS["certificates"].show(entries, result["facts"])[0].notes[0]
+    for place, values in cells:
+        if place.method == "tie split":
+            assert values[REPRODUCED] <= cells[place._replace(method="occam")][REPRODUCED]
+            assert values[REPRODUCED] > cells[place._replace(method="uncorrected")][REPRODUCED]
+    notes = ITEMS["certificates"].show(cells)[0].notes[0]
     assert "below χ²–kl on 8 of nine data sets and below KL–kl on 7." in notes
     figure = ITEMS["certificates-figure"]
     shown = figure.compute(study, {"certificates": result})
@@ -338,7 +341,7 @@ def test_change_of_measure(study):
     from pacb_models.benchmarks.paper.tables import change_of_measure
 
     risks, m = study.tables["bupa"].risks(50), study.tables["bupa"].m
-    for _, distance, divergence, order in change_of_measure.PAIRS:
+    for _, distance, divergence, order in change_of_measure.BOUND_PAIRS:
         found = change_of_measure._minima(risks, m, distance, divergence, order)
         assert found["direct one-sided"] <= found["direct exact"] <= found["bound exact"] * (1 + 1e-13)
         assert found["direct one-sided"] <= found["bound one-sided"] * (1 + 1e-13)
@@ -348,7 +351,7 @@ def test_change_of_measure(study):
             assert found["moved exact"] < 1e-9
 
 
-@pytest.mark.parametrize("name", [item.name for item in FIGURES if not item.needs])
+@pytest.mark.parametrize("name", [item.name for item in FIGURE_ITEMS if not item.needs])
 def test_figures_are_drawn(name, study, monkeypatch):
     monkeypatch.setattr(moments, "GRID", np.linspace(0, 1, 41))
     monkeypatch.setattr(posteriors, "MANY_DELTAS", np.array([0.01, 0.1]))
@@ -383,14 +386,9 @@ def files_below(directory):
 
 
 def test_every_printed_table_is_reproduced():
-    assert {*TABLES, *FIGURES} == {*ITEMS.values()}
-    assert [item.name for item in TABLES if item.source != "not in the paper"] == list(printed_tables())
-
-
-def printed_tables():
-    from pacb_models.benchmarks.paper.printed import TABLES as names
-
-    return [name for name in names if name != "examples"]
+    assert {*TABLE_ITEMS, *FIGURE_ITEMS} == {*ITEMS.values()}
+    names = [item.name for item in TABLE_ITEMS if item.source != "not in the paper"]
+    assert names == [name for name in PRINTED_TABLES if name != "examples"]
 
 
 @pytest.mark.parametrize(
@@ -424,17 +422,17 @@ def test_same_seed_same_files(tmp_path, capsys):
         assert run(*names, "--out", tmp_path / out) == 0
     one, two = files_below(tmp_path / "one"), files_below(tmp_path / "two")
     assert one == two
-    expected = {"paper.html", "paper.md", "paper.tex"} | {f"results/{name}.json" for name in names}
+    expected = {"paper.html", "paper.md", "paper.tex", "results.jsonl"}
     expected |= {f"tables/{name}.{suffix}" for name in names[:2] for suffix in ("csv", "md", "tex")}
     expected |= {f"figures/{name}.{suffix}" for name in names[2:] for suffix in ("svg", "pdf", "png")}
-    assert set(one) == expected
+    assert set(one) == expected and allows_what_it_has_and_no_more(one["paper.html"].decode())
     assert capsys.readouterr().out.splitlines()[-1].endswith("paper.tex")
 
 
 def test_results_do_not_depend_on_the_jobs(study):
     arguments = [
         (study.problem(dataset, 50, "kl", EXACT), study.tables[dataset].test_risks(50), method, 3, 0)
-        for dataset, method in (("bupa", "ccp"), ("wdbc", "one_sided"))
+        for dataset, method in (("bupa", "ccp"), ("wdbc", "one-sided"))
     ]
     one, two = (Study(study.tables, jobs=jobs).map("test", fp_vs_ccp.run_method, arguments) for jobs in (1, 2))
     for serial, parallel in zip(one, two):
@@ -452,32 +450,76 @@ def test_interrupted_runs_go_on(tmp_path, monkeypatch, capsys):
         patched.setitem(ITEMS, "data", type(ITEMS["data"])(**{**vars(ITEMS["data"]), "make": interrupt}))
         assert run(*names, "--out", tmp_path) == 130
     assert "the same command with --resume goes on from there" in capsys.readouterr().err
-    assert {path.name for path in (tmp_path / "results").iterdir()} == {"bounds.json"}
+    store = tmp_path / "results.jsonl"
+    [(key, kept)] = rows_of(store).items()
 
     # A finished result is read, not computed again: change one and it comes back changed.
-    kept = json.loads((tmp_path / "results/bounds.json").read_text())
-    kept["result"]["entries"][0]["values"]["exact"] = 0.123456
-    (tmp_path / "results/bounds.json").write_text(json.dumps(kept))
+    kept["cells"][0][-1][CORRECTED] = 0.123456
+    store.write_text(json.dumps({"key": key, "row": kept}) + "\n")
+    assert run(*names, "--out", tmp_path) == 2 and "holds results already; resume" in capsys.readouterr().err
     assert run(*names, "--out", tmp_path, "--resume") == 0
     assert "0.123456" in (tmp_path / "tables/bounds.csv").read_text()
-    assert run(*names, "--out", tmp_path) == 0
-    assert "0.123456" not in (tmp_path / "tables/bounds.csv").read_text()
+
+
+@pytest.mark.outside
+def test_a_killed_run_goes_on(tmp_path):
+    names = ["bounds", "change-of-measure"]
+    store, whole = tmp_path / "killed/results.jsonl", tmp_path / "whole/results.jsonl"
+    command = [sys.executable, "-m", "pacb_models", "reproduce", *names, "--jobs", "1", "--out", str(store.parent)]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while running.poll() is None and not (store.exists() and store.read_bytes().count(b"\n")):
+        time.sleep(0.01)
+    running.kill()
+    assert running.wait() == -signal.SIGKILL
+    first = store.read_bytes()
+    assert len(rows_of(store)) == 1
+    assert run(*names, "--jobs", 1, "--out", store.parent, "--resume") == 0
+    assert run(*names, "--jobs", 1, "--out", whole.parent) == 0
+    assert store.read_bytes().startswith(first) and rows_of(store) == rows_of(whole)
 
 
 def test_results_of_other_settings_are_not_resumed(tmp_path, study):
     few = Study(study.tables, starts=2)
     item = ITEMS["ccp-iterates"]
     first = compute([item], few, tmp_path, resume=False)
-    path = tmp_path / "results/ccp-iterates.json"
-    stamp = path.read_bytes()
+    stamp = (tmp_path / "results.jsonl").read_bytes()
     assert compute([item], few, tmp_path, resume=True) == first
     # It does not depend on the number of starts, but on the seed.
     compute([item], Study(study.tables, starts=9), tmp_path, resume=True)
-    assert path.read_bytes() == stamp
+    assert (tmp_path / "results.jsonl").read_bytes() == stamp
     assert compute([item], Study(study.tables, seed=1), tmp_path, resume=True) != first
-    path.write_text("{")
-    assert Cache(tmp_path / "results").load(item, "") is None
-    assert compute([item], few, tmp_path, resume=True) == first
+
+
+#: Of the results of each item: how many numbers, and their sum; those of the version in the cache's keys.
+FROZEN = {
+    2: {
+        "bounds": (360, 158557.4620080054),
+        "sparsity": (239, 144053.30846051418),
+        "divergences": (576, 355547.2598997135),
+        "data": (68, 58305),
+        "constants": (55, 13.873634203195408),
+        "certificates": (432, 40641.08913657946),
+        "ccp-iterates": (123, 61.84226423708295),
+    }
+}
+
+
+def numbers_in(value):
+    value = list(value.values()) if isinstance(value, dict) else value
+    if isinstance(value, list | tuple):
+        return [number for each in value for number in numbers_in(each)]
+    return [value] if isinstance(value, int | float) and not isinstance(value, bool) else []
+
+
+def test_results_that_change_have_another_version(study):
+    """Otherwise --resume would take the former ones: raise the version, and freeze its results here."""
+    assert list(FROZEN) == [RESULTS_VERSION]
+    found = {name: numbers_in(ITEMS[name].compute(study, {})) for name in FROZEN[RESULTS_VERSION]}
+    assert {name: len(numbers) for name, numbers in found.items()} == {
+        n: c for n, (c, _) in FROZEN[RESULTS_VERSION].items()
+    }
+    for name, (_, total) in FROZEN[RESULTS_VERSION].items():
+        assert sum(found[name]) == pytest.approx(total, rel=1e-9), name
 
 
 def test_from_data_gives_the_embedded_tables(tmp_path):
@@ -497,10 +539,10 @@ def test_cross_validation_anew(study, monkeypatch):
     monkeypatch.setattr("pacb_models.benchmarks.paper.tables.cross_validation.PAPER_DATASETS", ("wdbc",))
     reports = []
     again = Study(study.tables, with_cv=True, seed=1, report=lambda *report: reports.append(report))
-    entries = entries_of(ITEMS["cross-validation"].compute(again, {}))
+    cells = cells_of(ITEMS["cross-validation"].compute(again, {}))
     expected = few(load_dataset("wdbc"), seed=1)
-    assert entries.value("wdbc", "best_lambda", "ours") == expected.best_lambda
-    assert entries.value("wdbc", "cv_test_error", "ours") == expected.test_risk
+    assert cells["wdbc", 1990, "cv", "lambda"][REPRODUCED] == expected.best_lambda
+    assert cells["wdbc", 1990, "cv", "test_error"][REPRODUCED] == expected.test_risk
     assert reports[-1] == ("cross-validation of wdbc", 100, 100)
 
 
@@ -509,7 +551,7 @@ def test_cross_validation_anew(study, monkeypatch):
 
 @pytest.fixture(scope="module")
 def document(study, bounds):
-    results = {"bounds": {"entries": bounds.as_list(), "facts": {}}}
+    results = {"bounds": {"cells": bounds.records()}}
     items = [ITEMS[name] for name in ("bounds", "sparsity", "divergences", "cross-validation", "data")]
     for item in items[1:]:
         results[item.name] = item.compute(study, results)
@@ -539,16 +581,17 @@ def test_latex_is_ascii(document):
     assert all(latex_text(text).isascii() for text in (*document.introduction, *document.summary, document.title))
 
 
-def test_csv_has_every_cell_in_full(document, bounds):
+def test_csv_is_tidy_and_has_every_value_in_full(document, bounds):
     section = next(section for section in document.sections if section.name == "bounds")
     rows = list(csv.DictReader(section.csv.splitlines()))
-    assert len(rows) == len(bounds)
+    assert len(rows) == sum(len(values) for _, values in bounds)
     for row in rows:
-        entry = bounds[row["row"], row["column"]]
-        assert row["printed"] == entry.printed
-        assert {key: float(row[key]) for key in entry.values} == entry.values
+        place = Place(*(row[key] for key in Place._fields))
+        value = bounds[place][row["version"]]
+        assert row["value"] == value if row["version"] == PRINTED else float(row["value"]) == value
+    noted = [row for row in rows if row["note"]]
+    assert len(noted) == (printed("bounds").note != "").sum() and {row["version"] for row in noted} == {PRINTED}
 
 
-def test_entries_without_a_cell_are_empty():
-    entries = Entries(())
-    assert entries.printed("bupa", "bound_kl") == "" and entries.value("bupa", "bound_kl", "exact") is None
+def test_a_place_without_a_cell_has_no_values():
+    assert Cells()["bupa", 1990, "kl", "bound"] == {}

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from pacb_models.benchmarks.harness.environment import Environments
-from pacb_models.benchmarks.harness.results import LOG, SCHEMA, conform, export, neutralised, read_rows
+from pacb_models.benchmarks.harness.measurement import conforming
+from pacb_models.benchmarks.harness.results import LOG, export, neutralised, read_rows
 from pacb_models.benchmarks.report.tables import Cell, Group, Table, as_markdown
 from pacb_models.commands.program import main
 from pacb_models.errors import InputError
@@ -17,18 +18,22 @@ from pacb_models.wording import shown
 from .made_up_log import row, write_log
 
 
+def changed(**changes):
+    return json.dumps({"key": "k", "row": row("a").as_row() | changes}).encode()
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
-        (b'{"key": "\xff"}', "it is no JSON object"),
-        (b"not JSON", "it is no JSON object"),
-        (b"[1, 2]", "it is no JSON object"),
-        (b'{"key": "of another program"}', "it has no 'problem'"),
-        (b"[" * 100_000, "not"),
-        (json.dumps(row("a") | {"iterations": "many"}).encode(), "iterations is 'many'; it must be an integer"),
-        (json.dumps(row("a") | {"success": None}).encode(), "it has no 'success'"),
-        (json.dumps(row("a") | {"settings": "{"}).encode(), "its settings are not JSON"),
-        (json.dumps(row("a") | {"schema": SCHEMA + 1}).encode(), "was written by a newer version"),
+        (b'{"key": "\xff"}', "line 2 is no row of ours"),
+        (b"not JSON", "line 2 is no row of ours"),
+        (b"[" * 100_000, "line 2 is no row of ours"),
+        (b'{"key": "of another program", "row": 3}', "row 2 is no result"),
+        (changed(iterations="many"), "row 2 is no result: iterations is 'many'; it must be an integer"),
+        (changed(claims=None), "it has no 'claims'"),
+        (changed(settings="{"), "settings is '{'; it must be a JSON object"),
+        (changed(schema=2), "was written by another version of pacb (schema 2"),
+        (changed(theirs=1), "it has the unknown field 'theirs'"),
     ],
 )
 @pytest.mark.parametrize("command", ["--report", "--resume"])
@@ -40,7 +45,7 @@ def test_a_foreign_line_is_one_sentence_and_stays(tmp_path, capsys, line, reason
     cells = [] if command == "--report" else ["--problems", "wdbc-H50-kl"]
     assert main(["bench", *arguments, *cells]) == 2
     message = capsys.readouterr().err.splitlines()[-1]
-    assert f"{log}, line 2" in message and reason in message
+    assert str(log) in message and reason in message
     assert log.read_bytes() == before
 
 
@@ -57,6 +62,9 @@ def test_a_foreign_line_is_one_sentence_and_stays(tmp_path, capsys, line, reason
         b'{"environments": [{"processor": ["a list"]}]}',
         b'{"environments": [{"cores": {"an": "object"}}]}',
         b'{"environments": [{"versions": {"numpy": [2]}}]}',
+        b'{"environments": [{"memory_bytes": 1' + b"0" * 400 + b"}]}",
+        b'{"environments": [{"cores": -1}]}',
+        b"[" * 100_000,
     ],
 )
 def test_a_malformed_environment_is_one_sentence(tmp_path, capsys, content):
@@ -69,68 +77,56 @@ def test_a_malformed_environment_is_one_sentence(tmp_path, capsys, content):
         Environments.read(out)
 
 
-@pytest.mark.parametrize("arguments", [["--out"], ["--merge", "a", "b", "--out"]], ids=["bench", "merge"])
-def test_a_refused_run_leaves_a_foreign_file_as_it_is(tmp_path, monkeypatch, capsys, arguments):
+@pytest.mark.parametrize("arguments", [["--out"], ["--merge", "a", "b", "--out"], ["--resume", "--out"]])
+@pytest.mark.parametrize("foreign", ['{"theirs": 1}\nand more of it', json.dumps([{"key": "a"}]), "\x00"])
+def test_a_refused_run_leaves_a_foreign_file_as_it_is(tmp_path, monkeypatch, capsys, arguments, foreign):
     """Its last line has no line break, as other programs write it."""
     monkeypatch.chdir(tmp_path)
     for name in "ab":
         write_log(tmp_path / name, [row(name)])
-    foreign = tmp_path / "foreign" / LOG
-    foreign.parent.mkdir()
-    foreign.write_text('{"theirs": 1}\nand more of it')
-    assert main(["bench", *arguments, str(foreign.parent)]) == 2
-    assert "holds results already" in capsys.readouterr().err
-    assert foreign.read_text() == '{"theirs": 1}\nand more of it'
-
-
-def test_a_last_line_is_cut_off_only_where_it_is_torn(tmp_path):
-    whole = json.dumps(row("whole"))
-    for left, kept in ((whole, ["first", "whole"]), (whole[:-5], ["first"])):
-        log = write_log(tmp_path / str(len(left)), [row("first")]) / LOG
-        log.write_text(log.read_text() + left)
-        assert [found["solver"] for found in read_rows(log.parent)] == kept
-        write_log(log.parent, [row("next")])
-        assert [found["solver"] for found in read_rows(log.parent)] == [*kept, "next"]
+    log = tmp_path / "foreign" / LOG
+    log.parent.mkdir()
+    log.write_text(foreign)
+    assert main(["bench", *arguments, str(log.parent)]) == 2
+    assert "does not begin as our results do" in capsys.readouterr().err
+    assert log.read_text() == foreign
 
 
 @pytest.mark.long
 def test_texts_of_others_are_shown_on_one_line_and_not_at_length(tmp_path):
     made = row("a\x1b[2Jb", "one\ntwo", message="\x07" + 3_000_000 * "long ")
     [found] = read_rows(write_log(tmp_path, [made]))
-    assert (found["solver"], found["problem"]) == (r"a\x1b[2Jb", "one two")
-    assert found["message"].startswith(r"\x07long long") and found["message"].endswith("... (15000001 characters)")
-    assert len(found["message"]) <= 1000 and (tmp_path / LOG).stat().st_size < 4000
-    # A foreign log is read the same way.
-    (tmp_path / LOG).write_text(json.dumps(made) + "\n")
-    assert read_rows(tmp_path)[0] == found | {"schema": None}
+    assert (found.solver, found.problem) == (r"a\x1b[2Jb", "one two")
+    assert found.message.startswith(r"\x07long long") and found.message.endswith("... (15000001 characters)")
+    assert len(found.message) <= 1000 and (tmp_path / LOG).stat().st_size < 4000
 
 
 def test_a_value_of_another_type_is_refused_and_no_number_is_none():
-    assert conform({"bound": float("nan"), "gap": 1, "iterations": 3.0})["bound"] is None
+    assert conforming({"bound": float("nan"), "iterations": 3.0}) == {"bound": None, "iterations": 3}
     integers = [{"iterations": wrong} for wrong in ("many", True, 10**40, 1e40)]
-    for wrong in (*integers, {"bound": 10**400}, {"bound": [1.0]}, {"message": 3}, {"claims": 1}):
+    for wrong in (*integers, {"bound": 10**400}, {"bound": [1.0]}, {"message": 3}, {"claims": 1}, {"settings": []}):
         with pytest.raises(ValueError, match=f"{next(iter(wrong))} is .*; it must be"):
-            conform(wrong)
+            row("a", **wrong)
 
 
 HOSTILE = ("=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "plain", " =1")
 
 
 def test_spreadsheets_run_nothing_of_the_exported_table(tmp_path):
-    out = write_log(tmp_path / "out", [row("a", name, dataset=name, gap=-1e-16) for name in HOSTILE])
-    export(out)
+    out = write_log(tmp_path / "out", [row("a", name, family=name, gap=-1e-9) for name in HOSTILE])
+    export(out, read_rows(out))
     read = pd.read_csv(out / "results.csv", dtype=str)
     for name, problem in zip(HOSTILE, read["problem"], strict=True):
         assert problem == ("plain" if name == "plain" else f"'{shown(name)}")
         assert neutralised(problem) == problem
     # Numbers stay numbers, and the names are in the Parquet file.
-    assert read["gap"].astype(float).tolist() == [-1e-16] * len(HOSTILE)
+    assert read["gap"].astype(float).tolist() == [(0.25 - 1e-9) - 0.25] * len(HOSTILE)
     assert pd.read_parquet(out / "results.parquet")["problem"].tolist() == list(map(shown, HOSTILE))
 
 
 def test_empty_columns_keep_their_type(tmp_path):
     out = write_log(tmp_path / "out", [row("a", gap=None)])
-    export(out)
+    export(out, read_rows(out))
     kinds = pd.read_parquet(out / "results.parquet").dtypes
     assert (kinds["bound"], kinds["seed"], kinds["traced"]) == ("float64", "Int64", "boolean")
 

@@ -59,7 +59,7 @@ def test_the_suite_has_local_methods_and_the_paper_s_own_problems():
     assert {"frontier", "fixed-point", "ccp", "cyipopt"} <= solvers
     # SCIP takes a start, too, but searches everywhere.
     assert not {"subset-search", "cvxpy", "scip"} & solvers
-    own = {cell.problem.name: cell.problem for cell in cells if cell.problem.dataset.startswith("the paper's")}
+    own = {cell.problem.name: cell.problem for cell in cells if cell.problem.family.startswith("the paper's")}
     assert len(own) == 18 and {problem.build().size for problem in own.values()} == {50}
 
 
@@ -70,8 +70,8 @@ def test_rates_are_counted_by_family_and_the_former_name_still_works(tmp_path, c
     arguments = ["--suite=starts", "--starts=12", "--solvers=frontier,fixed-point", f"--out={out}", "--resume"]
     for problems in ("one-good", "wdbc"):
         assert main(["bench", *arguments, "--problems", problems]) == 0
-    runs = verdict.judged(load_results(out))
-    rates = runs[runs["solver"] == "fixed-point"].groupby("dataset")["found"].mean()
+    runs = verdict.Judged(load_results(out)).runs
+    rates = runs[runs["solver"] == "fixed-point"].groupby("family")["found"].mean()
     assert rates["the paper's, squared"] == rates["the paper's, kl"] == 1.0 and 0.0 < rates["one-good"] < 1.0
     assert set(runs.loc[runs["solver"] == "fixed-point", "start"]) == set(range(12))
     page = (tmp_path / "out" / "report.html").read_text()

@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import pacb_models as pm
 from pacb_models import BoundProblem
+from pacb_models.benchmarks.commands import bench
 from pacb_models.benchmarks.experiments.datasets import available_datasets, load_dataset
 from pacb_models.benchmarks.harness.results import read_rows
 from pacb_models.benchmarks.harness.runner import run_suite
@@ -25,7 +27,9 @@ from pacb_models.benchmarks.harness.suites import (
     suite_names,
 )
 from pacb_models.benchmarks.problems.families import CONSTRAINED, instances
-from pacb_models.benchmarks.problems.problem import Problem, outside_problems
+from pacb_models.benchmarks.problems.problem import UCI_FAMILY, Problem, outside_problems
+from pacb_models.benchmarks.verdict import correct
+from pacb_models.commands.program import build_parser
 from pacb_models.errors import SolverUnavailableError
 from pacb_models.plugins import PluginError
 from pacb_models.solving.registry import get_solver, solver_names
@@ -110,6 +114,25 @@ def test_the_key_holds_the_content_of_a_risk_file(tmp_path):
     assert keys[0] == keys[2] and not set(keys[0]) & set(keys[1])
 
 
+def test_risk_files_have_constraints_and_problems_as_json_have_their_own(tmp_path):
+    """Both are the problem that the same words describe in Python, and keep their keys."""
+    table, theirs = tmp_path / "mine.csv", tmp_path / "theirs.json"
+    table.write_text("risk,latency\n0.1,60\n0.15,30\n0.2,10\n")
+    limits = [pm.average([60, 30, 10], at_most=25, name="latency"), pm.support(at_most=2)]
+    expected = pm.BoundProblem([0.1, 0.15, 0.2], 100, distance="squared", constraints=limits)
+    theirs.write_text(expected.replace(delta=0.2).to_json())
+    words = ["bench", "--risks", str(table), str(theirs), "--m", "100", "--distance", "squared"]
+    options = build_parser("bench").parse_args([*words, "--at-most", "latency=25", "--support-at-most", "2"])
+    cells = {cell.problem.name: cell for cell in bench._suite(options).cells if cell.solver == "frontier"}
+    names = [f"{table}-squared-constrained", "theirs"]
+    assert list(cells) == names
+    for name, problem in zip(names, (expected, expected.replace(delta=0.2)), strict=True):
+        assert cells[name].problem.build().to_json() == problem.to_json()
+        assert cells[name].problem.size == 3
+    again = {cell.problem.name: cell.key for cell in bench._suite(options).cells if cell.solver == "frontier"}
+    assert again == {name: cell.key for name, cell in cells.items()}
+
+
 def test_the_key_holds_all_of_an_array():
     """The text of a long array leaves out its middle."""
     risks = np.linspace(0.1, 0.2, 5000)
@@ -152,7 +175,7 @@ def test_certificates_are_checked_where_a_global_method_can():
     for cell in cells:
         problem = cell.problem.build()
         assert problem.size <= 50 and problem.divergence in ("chi2", "kl")
-    assert {cell.problem.dataset for cell in cells} >= {"wdbc", "one-good", "no-errors"}
+    assert {cell.problem.family for cell in cells} >= {UCI_FAMILY, "one-good", "no-errors"}
 
 
 def test_every_local_method_gets_the_same_starts():
@@ -179,12 +202,12 @@ def test_every_local_method_gets_the_same_starts():
 def test_starts_are_columns_of_the_results(tmp_path):
     chosen = suite("quick").select(["frontier", "fixed-point"], "one-good-17").with_starts(4, seed=0)
     rows = read_rows(run_suite(chosen, tmp_path))
-    assert [(row["solver"], row["seed"], row["start"]) for row in rows] == [
+    assert [(row.solver, row.seed, row.start) for row in rows] == [
         ("frontier", None, None),
         *(("fixed-point", 0, number) for number in range(4)),
     ]
     # From a few classifiers it finds one minimum, from all of them the other.
-    assert {row["correct"] for row in rows[1:]} == {True, False}
+    assert {correct(row) for row in rows[1:]} == {True, False}
 
 
 @pytest.mark.outside
@@ -193,7 +216,7 @@ def test_solvers_that_are_missing_are_named_and_no_failures(tmp_path, monkeypatc
     told = []
     chosen = suite("quick").select(["frontier", "fixed-point"], "wdbc-H50-kl")
     rows = read_rows(run_suite(chosen, tmp_path / "out", tell=told.append))
-    assert [row["solver"] for row in rows] == ["frontier"]
+    assert [row.solver for row in rows] == ["frontier"]
     assert told == ["left out: fixed-point, which cannot run here (its software is not installed)"]
     with pytest.raises(SolverUnavailableError, match="none of the solvers can run here: fixed-point"):
         run_suite(chosen.select(["fixed-point"]), tmp_path / "none")

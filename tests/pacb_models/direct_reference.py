@@ -18,6 +18,7 @@ PHI_SLOPE = {
     "pinsker": lambda a, l: 4 * (l - a),
     "kl": lambda a, l: (1 - a) / (1 - l) - a / l,
     "ch": lambda a, l: 2 * (l - a) + mpf(8) / 9 * (l - a) ** 3 + mpf(32) / 45 * (l - a) ** 5,
+    "relative": lambda a, l: (1 - a**2 / l**2) / 2,
 }
 
 

@@ -30,12 +30,23 @@ def sixth_degree(x: mpf) -> mpf:
     return x**2 + mpf(2) / 9 * x**4 + mpf(16) / 135 * x**6
 
 
-PHI = {
+class Formulas(dict):
+    """The distances by their names; one that is missing is asked for."""
+
+    def __missing__(self, name: str):
+        raise AssertionError(
+            f"the distance {name!r} has no formula in PHI; add it to tests/pacb_models/mp_reference.py."
+        )
+
+
+PHI = Formulas()
+PHI |= {
     "linear": lambda a, l: l - a,
     "squared": lambda a, l: (l - a) ** 2,
     "pinsker": lambda a, l: 2 * (l - a) ** 2,
     "kl": binary_kl,
     "ch": lambda a, l: sixth_degree(l - a),
+    "relative": lambda a, l: (l - a) ** 2 / (2 * l),
 }
 
 
@@ -99,6 +110,9 @@ def _papers_constant(distance: str, m: int) -> mpf:
 
 
 def _kl_divergence_constant(distance: str, m: int, which: str) -> mpf:
+    if distance == "relative":
+        # It is below the binary kl, and has its constant.
+        return _kl_divergence_constant("kl", m, which)
     if which == "paper":
         if distance in ("pinsker", "kl"):
             return 2 * sqrt(mpf(m))
@@ -119,6 +133,8 @@ def invert(distance: str, L: mpf, budget: mpf) -> mpf:
         return L + sqrt(budget)
     if distance == "pinsker":
         return L + sqrt(budget / 2)
+    if distance == "relative":
+        return L + budget + sqrt(budget**2 + 2 * budget * L)
     if distance == "ch":
         # y³ + (15/8) y² + (135/16) y = (135/16) budget is convex in y: Newton's method falls to the root.
         y = budget
@@ -129,6 +145,15 @@ def invert(distance: str, L: mpf, budget: mpf) -> mpf:
             if abs(step) < mpf(10) ** -38 * y:
                 break
         return L + sqrt(y)
+    if distance != "kl":
+        width = budget + 1
+        while PHI[distance](L, L + width) < budget:
+            width *= 2
+        low, high = L, L + width
+        for _ in range(140):
+            middle = (low + high) / 2
+            low, high = (middle, high) if PHI[distance](L, middle) <= budget else (low, middle)
+        return low
     if L >= 1:
         # Weights that are doubles, such as 0.8 and 0.2, may sum to a little more than one.
         return mpf(1)

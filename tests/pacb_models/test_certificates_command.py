@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import subprocess
@@ -58,18 +59,6 @@ def test_a_risk_that_is_a_count_of_many_examples_is_one(tmp_path, capsys):
         assert json.loads(printed.out)["errors"] == [count]
     status, printed = run(capsys, tmp_path, "risk\n0.1275921125\n", "--m", str(10**9))
     assert status == 2 and "a rounded risk is no count" in printed.err
-
-
-def test_the_former_name_works_and_says_the_new_one(tmp_path, capsys):
-    path = tmp_path / "counts.csv"
-    path.write_text(FIVE)
-    assert main(["certificate", str(path), "--m", "549", "--json"]) == 0
-    old = capsys.readouterr()
-    assert "pacb certificate is called pacb certify now" in old.err
-    assert main(["certify", str(path), "--m", "549", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads(old.out)
-    assert main(["certificate", str(path), "--m", "549", "--target", "x"]) == 2
-    assert "--target goes with --predictions" in capsys.readouterr().err
 
 
 def test_losses(tmp_path, capsys):
@@ -170,13 +159,18 @@ def test_one_of_many_is_chosen_on_a_part_of_the_files(tmp_path, capsys):
     for more, words in (
         (["--choose", "2"], "choose is 2.0"),
         (["--seed", "-1"], "--seed is -1"),
-        (["--spread", "1"], "--choose goes without --spread and --m"),
+        (["--spread", "1"], "--choose cannot be used with --spread or --m"),
     ):
         assert main([*command, *more]) == 2
         assert words in capsys.readouterr().err
+    assert main([*command[:5], "--seed", "7"]) == 2
+    assert "--seed needs --choose" in capsys.readouterr().err
     (tmp_path / "counts.csv").write_text(FIVE)
-    assert main(["certify", str(tmp_path / "counts.csv"), "--m", "549", "--choose", "0.2"]) == 2
-    assert "--choose goes with --predictions" in capsys.readouterr().err
+    for option in ("--choose", "--seed"):
+        assert main(["certify", str(tmp_path / "counts.csv"), "--m", "549", option, "1"]) == 2
+        assert f"{option} needs --predictions" in capsys.readouterr().err
+    assert main(["certify", str(tmp_path / "counts.csv"), "--target", "label"]) == 2
+    assert "to train on a table: pacb fit TABLE.csv --target COLUMN" in capsys.readouterr().err
 
 
 def test_a_folder_is_counted_as_a_whole_or_not_at_all(tmp_path, capsys):
@@ -401,3 +395,53 @@ def test_bad_pieces_are_refused():
     assert counts.m == 0
     with pytest.raises(InputError, match="more than once"):
         ErrorCounts(["a", "a"])
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("latin.csv", "label,\xe9\n1,1\n".encode("latin-1")),
+        ("zipped.csv", gzip.compress(b"label,a\n1,1\n", mtime=0)),
+        ("zipped.csv", gzip.compress(bytes(range(256)) * 9, mtime=0)),
+        ("plain.csv.gz", b"label,a\n1,1\n"),
+        ("text.parquet", b"label,a\n1,1\n"),
+    ],
+)
+def test_files_of_another_kind_are_one_line(name, content, tmp_path, capsys):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert main(["certify", "--predictions", str(path), "--target", "label"]) == 2
+    error = capsys.readouterr().err
+    assert f"cannot read {path}" in error and error.count("\n") == 1
+
+
+def test_an_example_that_is_there_twice_is_named(tmp_path, capsys):
+    pytest.importorskip("pyarrow")
+    for number, rows in enumerate(("1,0,0\n2,1,1\n", "3,0,1\n2,1,1\n")):
+        (tmp_path / f"{number}.csv").write_text("patient,label,a\n" + rows)
+    command = ["certify", "--target", "label", "--predictions"]
+    assert main([*command, str(tmp_path), "--id", "patient"]) == 2
+    assert "patient is '2' in 2 rows; every example must be counted once" in capsys.readouterr().err
+    assert main([*command, str(tmp_path), "--id", "patient", "--choose", "0.5"]) == 2
+    assert main([*command, str(tmp_path / "0.csv"), "--id", "patient", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["names"] == ["a"]
+    (tmp_path / "counts.csv").write_text(FIVE)
+    assert main(["certify", str(tmp_path / "counts.csv"), "--m", "549", "--id", "patient"]) == 2
+    assert "--id needs --predictions" in capsys.readouterr().err
+
+
+def test_a_missing_column_among_many_is_answered_briefly(tmp_path, capsys):
+    pytest.importorskip("pyarrow")
+    path, other = tmp_path / "wide.csv", tmp_path / "other.csv"
+    names = ["label", *(f"c{number}" for number in range(5000))]
+    path.write_text(f"{','.join(names)}\n{','.join('0' for _ in names)}\n")
+    other.write_text(path.read_text().replace("c4999", "d"))
+    assert main(["certify", "--predictions", str(path), "--target", "lable"]) == 2
+    error = capsys.readouterr().err
+    assert len(error) < 300 and "label, ... (5001 in all)" in error
+    assert main(["certify", "--predictions", str(path), "--target", "nothing like it"]) == 2
+    assert "are label, c0, c1, c2, c3, ... (5001 in all)" in capsys.readouterr().err
+    assert main(["certify", "--predictions", str(path), str(other), "--target", "label"]) == 2
+    error = capsys.readouterr().err
+    assert len(error) < 300 and "has the classifier d, but" in error and "has c4999 in its place" in error

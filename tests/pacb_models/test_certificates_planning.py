@@ -118,12 +118,25 @@ def test_the_monitor_of_a_model(tmp_path):
     assert monitor.plot()._repr_png_().startswith(b"\x89PNG") and "Alarm" in monitor.plot().title()
     with pytest.raises(InputError, match=r"monitor is for the bound 0\.5"):
         model.monitor(X, y, pm.RiskMonitor(0.5))
+    with pytest.raises(InputError, match="monitor is 5; it must be a RiskMonitor"):
+        model.monitor(X, y, 5)
     with pytest.raises(InputError, match="nothing to draw"):
         pm.RiskMonitor(0.5).plot()
 
 
+def test_the_monitor_of_refitted_classifiers_claims_no_guarantee(tmp_path):
+    X, y = load_breast_cancer(return_X_y=True)
+    trees = [DecisionTreeClassifier(max_depth=d, random_state=0) for d in (1, 2, 3)]
+    for refit in (False, True):
+        model = pm.CertifiedClassifier(trees, refit=refit, random_state=0).fit(X[:400], y[:400])
+        model.monitor(X[400:], y[400:]).save(tmp_path / "state.json")
+        text = " ".join(str(pm.RiskMonitor.load(tmp_path / "state.json")).split())
+        assert ("as guaranteed" in text) is not refit
+        assert ("the bound is about the one before it was trained again" in text) is refit
+
+
 def test_bad_monitors_are_one_sentence(tmp_path):
-    for bound in (1.0, -0.1, float("nan")):
+    for bound in (1.0, -0.1, float("nan"), [0.1, 0.2], "0.1", None, False):
         with pytest.raises(InputError, match="bound is"):
             pm.RiskMonitor(bound)
     for errors in ([2], [float("nan")], [[0, 1]], ["a"]):

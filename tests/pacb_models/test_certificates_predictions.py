@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import pickle
+import re
 from functools import reduce
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -176,6 +181,18 @@ def test_fitted_models():
         expected = pm.certify_predictions(words, columns, **options)
         assert pm.certify_models(models, X, words, **options) == expected
         assert pm.certify_models(dict(models), X, words, **options) == expected
+    for options in ({}, {"choose": 0.2}, {"level": 0.2}, {"level": 0.2, "vote": False}, {"vote": False}):
+        certificate = pm.certify_models(models, X, words, **options)
+        deployed = pickle.loads(pickle.dumps(certificate)).classifier_
+        wrong = int(np.count_nonzero(deployed.predict(X) != words))
+        names = ["majority vote of 4", *columns] if options.get("vote", True) else list(columns)
+        assert (
+            wrong
+            == pm.certify_predictions(words, columns).errors[["majority vote of 4", *columns].index(certificate.name)]
+        )
+        assert (deployed.predict(X[:1]) == deployed.predict(X)[:1]).all() and certificate.name in names
+    with pytest.raises(InputError, match="there is no classifier here"):
+        pm.certify_models(models, X, words, level=0.001).classifier_  # noqa: B018
     plain = pm.certify_models([model for _, model in models], X, words, names=["p", "q", "r", "s"])
     assert plain.names[1:] == ["p", "q", "r", "s"]
 
@@ -199,6 +216,8 @@ def test_fitted_models():
             pm.certify_models([model], X, words)
     with pytest.raises(InputError, match="more than once"):
         pm.certify_models([models[0], models[0]], X, words)
+    with pytest.raises(InputError, match="models is 5; it must be a list or a dict"):
+        pm.certify_models(5, X, words)
     with pytest.raises(InputError, match="models is empty"):
         pm.certify_models([], X, words)
 
@@ -244,3 +263,96 @@ def test_large_labels_and_rows_of_other_examples():
     counts = pm.ErrorCounts(["a"])
     with pytest.raises(InputError, match="stands for several whole numbers"):
         counts.update([float(BIG)], {"a": [float(BIG + 1)]})
+
+
+def test_rows_with_other_indices_are_refused_everywhere():
+    pd = pytest.importorskip("pandas")
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    other = y[::-1]  # the same examples, in another order
+    q = 1 - y
+    reordered = q[::-1]
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(X, y)
+    fitted = pm.CertifiedClassifier([("a", tree)], prefit=True)
+    deployed = pm.CertifiedClassifier([("a", tree)], prefit=True).fit(X, y)
+    for call in (
+        lambda: pm.certify_predictions(y, {"q": reordered}),
+        lambda: pm.certify_predictions(y, reordered),
+        lambda: pm.certify_predictions(y, reordered.to_frame("q")),
+        lambda: pm.certify_predictions(y.to_numpy(), {"p": y, "q": reordered}),
+        lambda: pm.ErrorCounts(["q"]).update(y, {"q": reordered}),
+        lambda: pm.ErrorCounts(["q"]).update(y, reordered.to_frame("q")),
+        lambda: pm.certify_models([("a", tree)], X, other),
+        lambda: fitted.fit(X, other),
+        lambda: fitted.fit(X, y, groups=other),
+        lambda: deployed.monitor(X, other),
+        lambda: pm.StochasticClassifier([tree]).fit(X, other),
+    ):
+        with pytest.raises(InputError, match="different indices; their rows must be the same examples"):
+            call()
+    # Without an index, or with the same one, rows are what they were.
+    assert pm.certify_predictions(y, {"q": q}).errors.tolist() == [len(y)]
+    assert pm.certify_predictions(y, {"q": q.to_numpy()}) == pm.certify_predictions(y, pd.DataFrame({"q": q}))
+    assert pm.certify_predictions(y.tolist(), {"q": reordered}).m == len(y)
+
+
+class Page(HTMLParser):
+    """What a page or a notebook shows: its text by element, and whether every element is closed."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.said = [], {}
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in ("meta", "line", "circle", "br"):
+            self.open.append(tag)
+            self.said.setdefault(tag, []).append("")
+
+    def handle_endtag(self, tag):
+        if tag not in ("line", "circle"):
+            assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        for tag in self.open[-2:]:
+            self.said[tag][-1] += data
+
+
+def three_certificates():
+    random = np.random.default_rng(1)
+    y = random.integers(0, 2, 400)
+    P = np.where(random.random((400, 4)) < [0.05, 0.05, 0.1, 0.4], 1 - y[:, None], y[:, None])
+    names = ["<a>", "b", "c & d", "e"]
+    yield pm.certify_predictions(y, P, names=names, vote=False)
+    yield pm.certify_predictions(y, P, names=names, choose=0.2)
+    yield pm.certify_predictions(y, P, names=names, level=0.1, order=["<a>", "c & d", "e"])
+    yield pm.certify([4, 4, 9], m=549, names=["x", "y", "z"])
+    yield pm.certify(losses=random.random((50, 2)) ** 3)
+
+
+def test_a_headline_is_a_sentence_lists_are_lists_and_counts_are_called_counts():
+    for certificate in three_certificates():
+        shown = Page(certificate._repr_html_())
+        headline = " ".join(shown.said["strong"])
+        assert headline.endswith(".") and "at most" in headline and headline.startswith("With probability")
+        items = [line for line in certificate.sentences if line.startswith("  ")]
+        assert len(shown.said.get("li", [])) == len(items) - certificate.sentences[0].endswith(":")
+        assert "observed" not in shown.said["th"]
+        if isinstance(certificate, pm.Certificate):
+            assert shown.said["th"][1] in ("errors", "sum of losses")
+
+
+def test_pages_of_certificates(tmp_path):
+    for number, certificate in enumerate(three_certificates()):
+        path = tmp_path / f"{number}.html"
+        certificate.save_page(path, "Three <models>", [("examples", "from <here>")])
+        html = path.read_text()
+        page = Page(html)
+        assert page.said["h2"] == ["What is guaranteed", "What is not", "The candidates", "How it was made"]
+        assert page.said["title"][0] == "Three <models>" and "<models>" not in html and "<here>" not in html
+        bound = certificate.level if hasattr(certificate, "level") else certificate.bound
+        promised = [float(each.rstrip(".;:")) for each in re.findall(r"at most ([\d.]+)", " ".join(page.said["p"]))]
+        assert any(bound <= each <= bound * 1.001 for each in promised)
+        assert not re.search(r"(src|href)=|https?://|<script|style=", html), "the page needs nothing from elsewhere"
+        style = hashlib.sha256(page.said["style"][0].encode()).digest()
+        assert f"sha256-{base64.b64encode(style).decode()}" in html

@@ -8,6 +8,7 @@ import pytest
 
 import pacb_models as pm
 from pacb_models.commands.program import main, parse_options
+from pacb_models.names import DISTANCES
 
 pytestmark = pytest.mark.outside
 
@@ -32,7 +33,7 @@ def test_solve_prints_one_json_object_with_the_solution(risk_file, distance, cap
     assert main(["solve", risk_file, "--m", "549", "--delta", "0.01", "--distance", distance, "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
     problem = pm.BoundProblem(RISKS, m=549, delta=0.01, distance=distance)
-    fields = set(pm.Solution.__dataclass_fields__) - {"details", "problem"}
+    fields = set(pm.Solution.__dataclass_fields__) - {"details", "problem", "proof"}
     assert set(record) == fields | {"multipliers", "sensitivities"}
     assert record["status"] == "optimal" and record["is_global"] is True
     # Equal risks were merged: the same sums in another order.
@@ -65,6 +66,31 @@ def test_solve_with_constraints_says_which_bind_and_what_they_are_about(tmp_path
     assert "The constraint is about averages on the sample; the bound is about true risk." in out
     assert main(["check", str(path), "--m", "549", "--support-at-most", "2", "--solvers", "frontier"]) == 0
     assert "The constraint is about averages on the sample" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["solve", "check"])
+@pytest.mark.parametrize(
+    "problem",
+    [
+        pm.BoundProblem(RISKS, 549, 0.02, "squared", constraints=[pm.support(at_most=2), pm.weights(at_most=0.7)]),
+        pm.DirectProblem(RISKS, 549, 0.02, "kl", "kl"),
+    ],
+)
+def test_a_problem_as_json_needs_no_options(command, problem, tmp_path, capsys):
+    path = tmp_path / "problem.json"
+    path.write_text(problem.to_json())
+    assert main([command, str(path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    bound = pm.solve(problem).bound
+    assert found.get("bound", found.get("reference_bound")) == pytest.approx(bound, abs=1e-12)
+    for option, words in (("--m", "9"), ("--at-most", "a=1")):
+        assert main([command, str(path), option, words]) == 2
+        assert capsys.readouterr().err.endswith(f"{option} needs a file of risks; a problem as JSON has its own.\n")
+
+
+def test_a_file_of_risks_needs_the_number_of_examples(risk_file, capsys):
+    assert main(["solve", risk_file]) == 2
+    assert "--m is missing; a file of risks needs the number of examples." in capsys.readouterr().err
 
 
 def test_names_of_any_length_and_kind_keep_the_table_in_columns(tmp_path, capsys):
@@ -131,7 +157,7 @@ def test_constants_shows_exact_and_paper(capsys):
     assert "9.04924e-07" in line and "0.000368182" in line
     assert main(["constants", "--m", "1000", "6000", "--divergence", "kl", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["constants"]
-    assert len(rows) == 10
+    assert [row["distance"] for row in rows] == [each for each in DISTANCES["kl"] for _ in range(2)]
     assert next(row for row in rows if row["m"] == 6000 and row["distance"] == "linear")["exact"] is None
 
 
@@ -163,9 +189,9 @@ BAD_INPUT = [
     (["constants", "--m", "0"], "--m is 0"),
     (["constants", "--m", "5", "--divergence", "tv"], "'tv'"),
     (["constants", "--m", "5", "--order=0", "--divergence", "renyi"], "--order is 0.0"),
-    (["constants", "--m", "5", "--order", "3"], "--order goes with --divergence renyi"),
-    (["solve", "{file}", "--m", "10", "--order", "3"], "--order goes with --divergence renyi"),
-    (["check", "{file}", "--m", "10", "--order", "3", "--divergence", "kl"], "--order goes with --divergence renyi"),
+    (["constants", "--m", "5", "--order", "3"], "--order needs --divergence renyi"),
+    (["solve", "{file}", "--m", "10", "--order", "3"], "--order needs --divergence renyi"),
+    (["check", "{file}", "--m", "10", "--order", "3", "--divergence", "kl"], "--order needs --divergence renyi"),
     (["frobnicate"], "frobnicate"),
     (["solve", "{file}", "--m", "10", "--solver", ""], "--solver is empty"),
     (["solve", "{file}", "--m", "10", "--solver="], "--solver is empty"),

@@ -7,7 +7,6 @@ import json
 import math
 import os
 import pickle
-import re
 import signal
 import subprocess
 import sys
@@ -38,20 +37,20 @@ pytestmark = [pytest.mark.outside, pytest.mark.timeout(300)]
 
 
 @pytest.fixture
-def cluster(start_cluster, tmp_path):
+def work(monkeypatch, tmp_path):
+    """Functions that the workers can import, and this process too."""
     (tmp_path / "spread_work.py").write_text(WORK)
-    return start_cluster(tmp_path)
-
-
-@pytest.fixture
-def work(cluster, monkeypatch, tmp_path):
-    """The functions that the workers can import, here too."""
     monkeypatch.syspath_prepend(str(tmp_path))
     sys.modules.pop("spread_work", None)
     return importlib.import_module("spread_work")
 
 
-def test_training_on_a_cluster_is_the_same_and_survives_a_killed_worker(cluster, data_dir, tmp_path, capsys):
+@pytest.fixture
+def cluster(start_cluster, work, tmp_path):
+    return start_cluster(tmp_path)
+
+
+def test_training_on_a_cluster_is_the_same_and_survives_a_killed_worker(cluster, tmp_path, capsys):
     """Byte for byte the table of a serial run; one of the two workers dies by kill -9 in the middle."""
     dataset = small_dataset()
     arguments = ("train", "wdbc", "--count", str(6 * BATCH))
@@ -74,7 +73,7 @@ def test_training_on_a_cluster_is_the_same_and_survives_a_killed_worker(cluster,
         np.testing.assert_array_equal(getattr(table, name), getattr(serial, name))
     rows = "\n".join(",".join(f"{value:g}" for value in (*x, label)) for x, label in zip(dataset.X, dataset.y))
     (tmp_path / "table.csv").write_text(f"smoothness,symmetry,dimension,benign\n{rows}\n")
-    certify = ["certify", str(tmp_path / "table.csv"), "--target", "benign", "--classifiers", "linear", "--json"]
+    certify = ["fit", str(tmp_path / "table.csv"), "--target", "benign", "--classifiers", "linear", "--json"]
     assert main(certify) == 0
     alone = capsys.readouterr().out
     assert main([*certify, "--dask", cluster.address]) == 0
@@ -124,9 +123,6 @@ class Slow:
 def slow_to_fetch(item):
     return Slow(item, 1.5)
 
-def a_moment_to_fetch(item):
-    return Slow(item, 0.5)
-
 def broken(item):
     if item == 3:
         raise ValueError("three is too many")
@@ -142,24 +138,23 @@ def test_spreading(cluster, work, monkeypatch):
     assert os.getpid() not in {process for _, process in found}
     with pytest.raises(ValueError, match="three is too many"):
         list(spread(work.broken, range(5), cluster.address))
-    handled = dict(spread(work.broken, range(5), cluster.address, failed=str))
-    assert handled[3] == "three is too many" and handled[4] == 4
+    handled = dict(spread(work.broken, range(5), cluster.address, failed=lambda item, reason: f"{item}: {reason}"))
+    assert handled[3] == "3: three is too many" and handled[4] == 4
 
     monkeypatch.setattr("pacb_models.cluster.PATIENCE", 1.0)
-    told = []
     done = []
     with pytest.raises(RunStopped, match="had no workers for 1 s"):
-        for item, _ in spread(work.doubled, range(500), cluster.address, tell=told.append):
+        for item, _ in spread(work.napping, range(500), cluster.address):
             done.append(item)
             for worker in cluster.workers:
                 worker.kill()
-    assert done and len(told) == 1 and "has no workers" in told[0]
+    assert done and len(done) == len(set(done)) < 500
 
 
 def test_what_is_shared_is_sent_again_when_no_worker_has_it_left(cluster, work):
     """Both workers die and another one comes, as a nanny or a batch system would start it."""
     done = []
-    for item, _ in spread(work.with_process, range(12), cluster.address, shared={"data": 1}, tell=lambda text: None):
+    for item, _ in spread(work.with_process, range(12), cluster.address, shared={"data": 1}):
         done.append(item)
         if len(done) == 3:
             for worker in cluster.workers:
@@ -173,76 +168,40 @@ def test_a_result_that_takes_long_to_fetch_is_fetched_once(cluster, work):
     assert sorted(found) == [(0, 0), (1, 1)]
 
 
-@pytest.fixture
-def patience(monkeypatch):
-    """How many seconds somebody may be silent: few, and more on a busy machine."""
+def test_work_of_a_worker_that_does_not_answer_is_done_elsewhere(start_cluster, work, tmp_path):
+    """The scheduler's own setting says how long it may be silent."""
     seconds = math.ceil(3 * slowness())
-    monkeypatch.setattr("pacb_models.cluster.SILENCE", seconds / 2)
-    monkeypatch.setattr("pacb_models.cluster.PATIENCE", float(seconds))
-    return seconds
-
-
-def check_words(patience, told, *silent):
-    """A word on everybody who is silent, once; on a busy machine others may have been silent for a while, too."""
-    then = f"(?:after {patience} s it is given up|waiting up to {patience} s)"
-    words = rf"(the Dask (?:worker|scheduler at) \S+) has not answered for {patience / 2:g} s; {then}"
-    named = [re.fullmatch(words, each) for each in told]
-    assert all(named), told
-    assert [[match[1] for match in named].count(who) for who in silent] == [1] * len(silent), told
-
-
-def test_work_of_a_worker_that_does_not_answer_is_done_elsewhere(cluster, work, patience):
-    stopped = cluster.address_of(cluster.workers[0])
-    told, done = [], []
-    for item, _ in spread(work.napping, range(20), cluster.address, tell=told.append):
+    cluster = start_cluster(tmp_path, DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL=f"{seconds} s")
+    cluster.address_of(cluster.workers[0])
+    done = []
+    for item, _ in spread(work.napping, range(20), cluster.address):
         done.append(item)
         if len(done) == 3:
             cluster.workers[0].send_signal(signal.SIGSTOP)
     assert sorted(done) == list(range(20))
-    check_words(patience, told, f"the Dask worker {stopped}")
 
 
-@pytest.mark.usefixtures("patience")
-def test_a_result_that_takes_long_to_fetch_is_fetched_while_somebody_is_silent(cluster, work):
-    cluster.address_of(cluster.workers[0])
-    cluster.workers[0].send_signal(signal.SIGSTOP)
-    found = spread(work.a_moment_to_fetch, range(4), cluster.address, tell=lambda text: None)
-    assert sorted(item for item, _ in found) == [0, 1, 2, 3]
+def test_a_killed_scheduler_ends_the_work_with_a_sentence(cluster, work):
+    done = []
+    with pytest.raises(RunStopped, match=r"the Dask scheduler at tcp://.* is gone"):
+        for item, _ in spread(work.napping, range(200), cluster.address):
+            done.append(item)
+            cluster.scheduler.kill()
+    assert len(done) == len(set(done)) < 200
 
 
-def test_workers_or_a_scheduler_that_do_not_answer_end_the_work(cluster, work, patience):
-    def stop(*processes):
-        told = []
-        with pytest.raises(RunStopped) as caught:
-            for _ in spread(work.napping, range(200), cluster.address, tell=told.append):
-                for process in processes:
-                    process.send_signal(signal.SIGSTOP)
-        for process in processes:
-            process.send_signal(signal.SIGCONT)
-        return str(caught.value), told
-
-    workers = [cluster.address_of(worker) for worker in cluster.workers]
-    reason, told = stop(*cluster.workers)
-    assert reason == f"no worker of the Dask scheduler at {cluster.address} has answered for {patience} s"
-    check_words(patience, told, *(f"the Dask worker {address}" for address in workers))
-    reason, told = stop(cluster.scheduler)
-    assert reason == f"the Dask scheduler at {cluster.address} has not answered for {patience} s"
-    check_words(patience, told, f"the Dask scheduler at {cluster.address}")
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
 @pytest.mark.parametrize("who", ["scheduler", "worker"])
-def test_a_fit_ends_with_a_sentence_when_nobody_answers(cluster, work, patience, how, who):
+def test_a_fit_goes_on_without_a_worker_and_ends_without_a_scheduler(cluster, work, who):
     def fit():
         process = cluster.scheduler if who == "scheduler" else cluster.workers[0]
         # When both workers have begun, and long before they are done.
-        threading.Timer(2.0, process.send_signal, [how]).start()
+        threading.Timer(2.0, process.kill).start()
         return Parallel(n_jobs=2)(delayed(work.napping)(item) for item in range(40))
 
-    if (who, how) == ("worker", signal.SIGKILL):
+    if who == "worker":
         assert fitted_on(cluster.address, fit) == list(range(40))
         return
-    with pytest.raises(RunStopped, match="is gone" if how == signal.SIGKILL else f"has not answered for {patience} s"):
+    with pytest.raises(RunStopped, match=r"the Dask scheduler at tcp://.* is gone"):
         fitted_on(cluster.address, fit)
 
 
@@ -292,7 +251,6 @@ def test_a_fit_begins_anew_when_a_worker_takes_its_data_along(cluster, work, cap
     assert fitted_on(cluster.address, fit) == [int(array.sum()) + item for item in range(10)]
     assert len(begun) == 2
     assert capsys.readouterr().err.count("training begins anew") == 1
-    assert fitted_on(None, lambda: 3) == 3
 
 
 def test_workers_without_the_package_are_one_sentence(start_cluster, tmp_path, capsys):
@@ -303,7 +261,7 @@ def test_workers_without_the_package_are_one_sentence(start_cluster, tmp_path, c
     command = ["train", "wdbc", "--count", "4", "--out", str(out)]
     assert main([*command, "--dask", start_cluster(tmp_path).address]) == 2
     (line,) = capsys.readouterr().err.splitlines()[-1:]
-    assert "the workers cannot run pacb-models" in line and "nothing_of_this_name" in line
+    assert "the Dask workers cannot run pacb-models" in line and "nothing_of_this_name" in line
     assert not out.exists()
 
 
@@ -323,7 +281,7 @@ def test_reproduction_on_a_cluster_is_the_same_and_survives_a_killed_worker(clus
     here, there = tmp_path / "here", tmp_path / "there"
     compute([item], Study(embedded_tables()), here, resume=False)
     compute([item], Study(embedded_tables(), dask=cluster.address, report=kill_one), there, resume=False)
-    name = "results/change-of-measure.json"
+    name = "results.jsonl"
     assert not cluster.workers[0].is_running()
     assert (there / name).read_bytes() == (here / name).read_bytes()
 

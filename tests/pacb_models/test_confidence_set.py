@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
-from pacb_models.numerics.common_risk import Total, common_risk
+from pacb_models.numerics.common_risk import Total, common_root
 
 from .binomial_reference import log_tail
 
@@ -61,16 +61,16 @@ def test_sums_of_powers(power, right):
         def exact(t: mp.mpf) -> mp.mpf:
             return sum(mp.mpf(w) * max(t - mp.mpf(l), 0) ** mp.mpf(power) for w, l in zip(weights, risks, strict=True))
 
-        found = common_risk(total_at, 0.1, right, 0.0)
+        found = common_root(total_at, 0.1, right, 0.0)
         assert exact(mp.mpf(found.low)) <= 1 <= exact(mp.mpf(found.high))
         assert found.high - found.low <= 1e-11 and found.evaluations <= 60
-        rough = common_risk(total_at, 0.1, right, 1e-4)
+        rough = common_root(total_at, 0.1, right, 1e-4)
         assert found.low <= rough.high <= found.high + 1e-6
 
 
 def test_a_sum_that_never_reaches_one_has_no_root():
-    assert common_risk(lambda _: Total(-math.inf, 0.0, 0.0, 0.0), 0.0, 0.5, 1e-7).high == math.inf
-    flat = common_risk(lambda t: Total(t - 1.0, 1.0, 0.0, 0.0), 0.0, 0.5, 1e-7)
+    assert common_root(lambda _: Total(-math.inf, 0.0, 0.0, 0.0), 0.0, 0.5, 1e-7).high == math.inf
+    flat = common_root(lambda t: Total(t - 1.0, 1.0, 0.0, 0.0), 0.0, 0.5, 1e-7)
     assert flat.high >= 0.5
 
 

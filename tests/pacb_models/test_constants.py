@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pacb_models.constants import (
     CONSTANTS,
     DISTANCES,
-    check_names,
+    check_pair,
     check_sample_size,
     log_moment_constant,
     moment_constant,
@@ -632,6 +632,7 @@ def moment_by_definition(distance, m, l, divergence, power, constant):
         "kl": lambda x, kl: kl,
         "pinsker": lambda x, kl: 2 * x * x,
         "ch": lambda x, kl: phi_ch(x),
+        "relative": lambda x, kl: kl,  # whose constant it has
     }
     cut = constant == "one-sided" and (divergence, distance) != ("kl", "linear")
 
@@ -814,13 +815,16 @@ def test_every_constant_is_positive_for_the_smallest_and_largest_sample():
             assert np.all(moment_constant(distance, [1, 10**9], divergence=divergence, order=1.3) > 0)
 
 
-COMBINATIONS = "chi2: linear, squared, kl; renyi: linear, squared, kl; kl: linear, squared, kl, pinsker, ch"
+COMBINATIONS = "chi2: linear, squared, kl; renyi: linear, squared, kl; kl: linear, squared, kl, pinsker, ch, relative"
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("cubic", 10), "distance is 'cubic'; it must be one of 'linear', 'squared', 'kl', 'pinsker', 'ch'."),
+        (
+            ("cubic", 10),
+            "distance is 'cubic'; it must be one of 'linear', 'squared', 'kl', 'pinsker', 'ch', 'relative'.",
+        ),
         (("kl", 10, "rough"), "constant is 'rough'; it must be one of 'exact', 'one-sided', 'paper'."),
         (("kl", 10, "exact", "tv"), "divergence is 'tv'; it must be one of 'chi2', 'renyi', 'kl'."),
         (("ch", 10), f"distance is 'ch', which divergence 'chi2' does not have; the combinations are {COMBINATIONS}."),
@@ -859,6 +863,6 @@ def test_curve_refuses_what_is_not_a_risk():
 def test_checks_accept_what_exists():
     for divergence, distances in DISTANCES.items():
         for distance in distances:
-            check_names(distance, divergence, "exact")
+            check_pair(distance, divergence, "exact")
     assert check_sample_size(np.int32(7)) == 7
     assert type(check_sample_size(np.int32(7))) is int

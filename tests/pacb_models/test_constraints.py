@@ -94,9 +94,8 @@ def test_constraints_never_change():
     row = pm.average(values, at_most=25)
     values[0] = 0.0
     assert row.values[0] == 40.0
-    for each in (row, pickle.loads(pickle.dumps(row))):
-        with pytest.raises(ValueError, match="read-only"):
-            each.values[0] = 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        row.values[0] = 1.0
     with pytest.raises(AttributeError):
         row.at_most = 3.0
     with pytest.raises(ValueError, match="read-only"):

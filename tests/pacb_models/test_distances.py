@@ -10,6 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from mpmath import diff, mpf
 
+import pacb_models as pm
 from pacb_models import distances
 
 from .mp_reference import PHI, invert
@@ -94,14 +95,19 @@ def test_forward(name, empirical, share):
         assert value.item() == pytest.approx(float(exact), rel=1e-12, abs=1e-20), found._fields[order]
 
 
-@pytest.mark.parametrize("name", ["squared", "pinsker", "ch"])
+@pytest.mark.parametrize("name", ["squared", "pinsker", "ch", "relative"])
 def test_no_budget_leaves_the_empirical_risk(name):
     inverse = distances.BY_NAME[name].derivatives(0.3, 0.0)
     assert (inverse.value, inverse.b) == (0.3, math.inf)
 
 
-def test_only_kl_is_not_additive():
-    assert {name for name in NAMES if not distances.BY_NAME[name].additive} == {"kl"}
+@pytest.mark.parametrize("name", NAMES)
+def test_the_bound_of_an_additive_distance_is_the_risk_and_a_term_of_the_budget(name):
+    """That is what ``additive`` says."""
+    distance = distances.BY_NAME[name]
+    added = [distance.invert(L, 0.02) - L for L in (0.0, 0.1, 0.3, 0.6)]
+    same = added == pytest.approx(added[:1] * 4, rel=1e-12)
+    assert same == distance.additive, f"set additive = {same} in the class {type(distance).__name__}"
 
 
 @given(risks, budgets)
@@ -109,36 +115,54 @@ def test_minorants_of_kl_give_larger_bounds(L, budget):
     """2x² and twice the sixth-degree polynomial (whose budget has the factor 2m - 1) lie below the binary kl."""
     kl, pinsker = (distances.BY_NAME[name].invert(L, budget) for name in ("kl", "pinsker"))
     ch = distances.BY_NAME["ch"].invert(L, budget / 2)
+    assert kl <= distances.BY_NAME["relative"].invert(L, budget) * (1 + 1e-14)
     assert kl <= pinsker * (1 + 1e-14)
     assert kl <= ch * (1 + 1e-14)
     assert ch <= pinsker * (1 + 1e-14)
 
 
 def test_exponents():
-    assert {name: distances.BY_NAME[name].exponent(7) for name in NAMES} == {
-        "linear": 7,
-        "squared": 7,
-        "kl": 7,
-        "pinsker": 7,
-        "ch": 13,
-    }
+    """That of the sixth-degree polynomial is its authors'; the others have m."""
+    assert {name: distances.BY_NAME[name].exponent(7) for name in NAMES} == {name: 7 for name in NAMES} | {"ch": 13}
 
 
 @pytest.mark.parametrize("parent", NAMES)
-def test_a_subclass_with_another_inverse_inherits_nothing_that_repeats_the_old_one(parent):
-    """Half the budget: everything that is said of the inverse must follow."""
-    known = distances.BY_NAME[parent]
-
-    class Half(type(known)):
+def test_a_class_that_derives_from_one_of_ours_is_refused(parent):
+    class Half(type(distances.BY_NAME[parent])):
         def derivatives(self, L, budget):
-            r = super().derivatives(L, 0.5 * budget)
-            return r._replace(b=0.5 * r.b, Lb=0.5 * r.Lb, bb=0.25 * r.bb)
+            return super().derivatives(L, 0.5 * budget)
 
-    distance, L, b = Half(), 0.2, 0.1
-    r = known.derivatives(L, 0.5 * b)
-    assert distance.invert(L, b) == r.value
-    assert distance.slopes(L, b) == (r.value, r.L, 0.5 * r.b)
-    assert distance.rate(L, b) == pytest.approx(r.L / (0.5 * r.b), rel=1e-12)
-    assert distance.balance(L, b, 0.9 * distance.rate(L, b)) < 0.0 < distance.balance(L, b, 1.1 * distance.rate(L, b))
-    assert distance.reaches(np.array([L]), np.array([b]), r.value).all()
-    assert not distance.reaches(np.array([L]), np.array([b]), r.value + 1e-9).any()
+    final = type(distances.BY_NAME[parent]).__name__
+    sentence = rf"distance is Half\(\), whose class derives from {final}, which is final; derive it from Distance\."
+    with pytest.raises(pm.InputError, match=sentence):
+        pm.BoundProblem([0.1, 0.2], m=10, distance=Half(), divergence="kl")
+
+
+# --- the same by other ways ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_slopes_of_numbers_are_those_of_arrays_and_of_all_derivatives(name):
+    distance = distances.BY_NAME[name]
+    for L in (0.0, 0.001, 0.2, 0.7):
+        for budget in (*((0.0,) if name == "kl" else ()), 1e-6, 0.03, 0.4):
+            one, all_of_them = distance.slopes(L, budget), distance.derivatives(L, budget)
+            assert one == pytest.approx(all_of_them[:3], rel=1e-12)
+            arrays = np.array([L]), np.array([budget])
+            assert one == pytest.approx([np.ravel(each)[0] for each in distance.slopes(*arrays)], rel=1e-12)
+            with np.errstate(all="ignore"):
+                every = [np.ravel(each)[0] for each in distance.derivatives(*arrays)]
+            assert all_of_them == pytest.approx(every, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reaches_is_the_comparison_with_the_inverse(name):
+    distance = distances.BY_NAME[name]
+    L, budget = (grid.ravel() for grid in np.meshgrid([0.0, 0.01, 0.3, 0.6], [1e-4, 0.02, 0.2]))
+    r = np.asarray(distance.invert(L, budget))
+    inside = r < 0.999
+    for factor in (0.5, 0.99, 1.0 - 1e-9):
+        assert distance.reaches(L, budget, L + factor * (r - L)).all()
+    for factor in (1.0 + 1e-9, 1.01):
+        beyond = np.minimum(L + factor * (r - L), 1.0 - 1e-4)
+        assert not distance.reaches(L, budget, beyond)[inside & (beyond > r)].any()

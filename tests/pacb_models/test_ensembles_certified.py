@@ -522,8 +522,8 @@ def test_bad_parameters_are_one_sentence(cancer, parameters, named):
 
 def test_bad_data_is_one_sentence(cancer):
     X, y = cancer
-    with pytest.raises(InputError, match="sample_weight is not supported"):
-        CertifiedClassifier().fit(X, y, sample_weight=np.ones(len(y)))
+    with pytest.raises(InputError, match="sample_weight has 3 entries, but X has"):
+        CertifiedClassifier().fit(X, y, sample_weight=np.ones(3))
     with pytest.raises(InputError, match=r"groups has shape \(3,\)"):
         CertifiedClassifier().fit(X, y, groups=[1, 2, 3])
     for missing in (None, np.nan):
@@ -540,3 +540,29 @@ def test_the_vote_has_a_smaller_certificate_than_twice_the_gibbs_bound(cancer):
     certified = CertifiedClassifier(forest, random_state=0).fit(X, y)
     stochastic = pm.StochasticClassifier(forest, random_state=0).fit(X, y)
     assert certified.bound_ < 0.6 * stochastic.certificate_.vote_bound
+
+
+def test_a_part_chooses_among_fitted_classifiers(tmp_path):
+    X, y = load_breast_cancer(return_X_y=True)
+    trees = [
+        (f"depth {d}", DecisionTreeClassifier(max_depth=d, random_state=0).fit(X[::2], y[::2])) for d in (1, 2, 4, 6)
+    ]
+    model = CertifiedClassifier(trees, prefit=True, choose=0.3, random_state=5).fit(X[1::2], y[1::2])
+    chosen = pm.certify_models(trees, X[1::2], y[1::2], choose=0.3, random_state=5)
+    assert model.bound_ == chosen.bound and model.n_validation_ == chosen.m == len(chosen.certifying_rows)
+    assert (model.predict(X) == chosen.classifier_.predict(X)).all()
+    assert model.guarantee_.candidates == 5 and model.guarantee_.choosing == len(chosen.choosing_rows)
+    assert f"from 5 candidates on {len(chosen.choosing_rows)} other examples" in " ".join(str(model.guarantee_).split())
+    model.save_page(tmp_path / "page.html")
+    assert "from 5 candidates on" in (tmp_path / "page.html").read_text()
+    # Finer statements are about the certifying rows, too.
+    finer = CertifiedClassifier(trees, prefit=True, choose=0.3, per_class=True).fit(X[1::2], y[1::2])
+    assert sum(each.examples for each in finer.guarantee_.statements) == finer.n_validation_ == chosen.m
+    for options, named in (
+        ({"choose": 0.3}, "choose is given without prefit=True"),
+        ({"choose": 2, "prefit": True}, "choose is 2"),
+        ({"choose": 0.3, "prefit": True, "random_state": np.random.RandomState(0)}, "to be printed"),
+        ({"choose": 0.3, "prefit": True, "prior": np.full(5, 0.2)}, "prior and choose are both given"),
+    ):
+        with pytest.raises(InputError, match=named):
+            CertifiedClassifier(trees, **options).fit(X[1::2], y[1::2])

@@ -192,7 +192,7 @@ def test_damaged_download_is_not_kept(mirror, no_directory):
 def test_failed_download_says_what_to_do(name, mirror, no_directory):
     base_url = mirror if name == "spambase" else "http://127.0.0.1:9"
     with pytest.raises(
-        InputError, match=rf"cannot download .*; put {name}.csv into a directory and name it in PACB_DATA"
+        InputError, match=rf"cannot download .*; put {name}.csv into a directory and name that, also as PACB_DATA"
     ):
         raw_files.find_file(LOADERS[name].file, None, base_url=base_url)
 

@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -275,10 +276,36 @@ def test_bad_parameters_are_one_sentence(cancer, parameters, named):
     assert "\n" not in str(caught.value)
 
 
-def test_sample_weight_is_refused_with_the_reason(cancer):
+@pytest.mark.parametrize("kind", [StochasticClassifier, CertifiedClassifier])
+def test_sample_weight_is_for_training_and_errors_are_counted(kind, cancer):
     X, y = cancer
-    with pytest.raises(InputError, match=r"sample_weight is not supported: .* i\.i\.d\."):
-        StochasticClassifier().fit(X, y, sample_weight=np.ones(len(y)))
+    random = np.random.default_rng(0)
+    members = [
+        ("tree", DecisionTreeClassifier(max_depth=3, random_state=0)),
+        ("logistic", make_pipeline(StandardScaler(), LogisticRegression())),
+    ]
+    weights = random.integers(0, 4, len(y))
+    model = kind(members, random_state=3).fit(X, y, sample_weight=weights)
+    # Whole weights are repetitions.
+    order = np.random.RandomState(3).permutation(len(y))
+    held_out, training = np.sort(order[: len(y) // 2]), np.sort(order[len(y) // 2 :])
+    repeated = np.repeat(training, weights[training])
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[training], y[training], weights[training])
+    again = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[repeated], y[repeated])
+    assert (model.estimators_[0].predict(X) == tree.predict(X)).all() and (tree.predict(X) == again.predict(X)).all()
+    assert (model.estimators_[0].predict(X) != members[0][1].fit(X[training], y[training]).predict(X)).any()
+    wrong = int(np.count_nonzero(tree.predict(X[held_out]) != y[held_out]))
+    names = list(model.certificate_.names)
+    assert model.certificate_.errors[names.index("tree")] == wrong and model.n_validation_ == len(held_out)
+    said = str(model.certificate_ if kind is StochasticClassifier else model.guarantee_)
+    assert "the examples that certify count alike" in " ".join(said.split())
+    for bad, named in ((-1.0, r"sample_weight\[0\] is -1"), (np.nan, "sample_weight"), (np.inf, "finite")):
+        with pytest.raises(InputError, match=named):
+            kind(members).fit(X, y, sample_weight=np.full(len(y), bad))
+    with pytest.raises(InputError, match="'neighbours' takes no sample_weight"):
+        kind([("neighbours", KNeighborsClassifier())]).fit(X, y, sample_weight=weights)
+    with pytest.raises(InputError, match="prefit is True"):
+        kind([("tree", tree)], prefit=True).fit(X, y, sample_weight=weights)
 
 
 def test_a_solver_of_choice(cancer):

@@ -78,7 +78,7 @@ def test_many_classes_in_small_batches(load, monkeypatch):
     X, y = load(return_X_y=True)
     rows = np.random.default_rng(1).permutation(len(y))[:400]
     X, y = X[rows], np.array([f"class {label}" for label in y[rows]])
-    monkeypatch.setattr(kernel_family, "BLOCK", 37)
+    monkeypatch.setattr(kernel_family, "_BLOCK", 37)
     half = len(y) // 2
     compare(machines(), X[:half], y[:half], X)
     monkeypatch.setattr(kernel_family, "_LARGEST_PRODUCT", 50)

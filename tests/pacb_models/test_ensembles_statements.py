@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from decimal import Decimal
 
@@ -14,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import pacb_models as pm
 from pacb_models import CertifiedClassifier, InputError
+from pacb_models.estimators.guarantee import Requests
 
 
 @pytest.fixture(scope="module")
@@ -129,3 +131,35 @@ def test_fitted_classifiers_pay_for_the_vote_what_its_share_explains(cells):
     # Half of delta: what the vote has, the classifiers lack, and no more.
     alone = pm.certify(model.errors_[1:], model.n_validation_, delta=0.025)
     assert model.bound_ <= alone.single_bound * (1 + 1e-12)
+
+
+def together(factor, delta=0.2, draws=20_000, m=400):
+    """How often one of all statements about one predictor is false, each at ``factor`` times its share of delta, and
+    the mean of its limits: overall, two classes, two predictions, two groups, and a vote share with its acceptance.
+    """
+    cells = np.array(list(itertools.product((0, 1), repeat=4)), dtype=bool)
+    label, group, accepted, wrong = cells.T
+    rate = np.where(accepted, 0.04, 0.25) * np.where(label, 1.3, 1.0) * np.where(group, 1.2, 1.0)
+    weights = np.where(label, 0.4, 0.6) * np.where(group, 0.3, 0.7) * np.where(accepted, 0.8, 0.2)
+    weights = weights * np.where(wrong, rate, 1.0 - rate)
+    counts = np.random.default_rng(0).multinomial(m, weights, size=draws)
+    overall, kind = Requests(True, True, None, group, None, (0.8,)).shares(factor * delta)
+    called = label ^ wrong
+    asked = [(np.ones(16, dtype=bool), wrong, overall)]
+    asked += [(rows, wrong, kind / 2) for side in (label, called, group) for rows in (side, ~side)]
+    asked += [(accepted, wrong, kind / 2), (np.ones(16, dtype=bool), ~accepted, kind / 2)]
+    limits, false = [], np.zeros(draws, dtype=bool)
+    for rows, events, level in asked:
+        found = pm.clopper_pearson(counts[:, rows & events].sum(axis=1), counts[:, rows].sum(axis=1), level)
+        false |= found < weights[rows & events].sum() / weights[rows].sum()
+        limits.append(found.mean())
+    return false.mean(), np.array(limits)
+
+
+@pytest.mark.long
+def test_statements_hold_together_and_what_they_leave_of_delta_is_worth_little():
+    violated, limits = together(1.0)
+    assert 0.05 < violated < 0.2
+    larger, smaller = together(2.0)
+    assert larger > 0.21, "twice the shares are too much"
+    assert 0.94 < np.exp(np.log(smaller / limits).mean()) < 0.96

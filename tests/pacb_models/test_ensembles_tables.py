@@ -139,7 +139,7 @@ def test_what_was_left_out_is_known(table):
     dataset = load_table(table("id,x,y,class\n" + rows), "class", missing="drop", ignore=["x"])
     assert (dataset.reading.rows, dataset.reading.dropped, dataset.reading.missing) == (60, 3, {"y": 3})
     assert dataset.reading.ignored == ("x",) and dataset.reading.identifiers == ("id",)
-    notes = " ".join(reading_notes(dataset))
+    notes = " ".join(reading_notes(dataset.reading))
     assert "3 of 60 rows were dropped" in notes and "ignored: x" in notes and "Column 'id'" in notes
 
 

@@ -1,4 +1,3 @@
-import json
 import os
 import signal
 import subprocess
@@ -96,12 +95,11 @@ def test_killed_runs_go_on(tmp_path):
     words = ["train", "wdbc", "--count", "320", "--out", str(out)]
     process = subprocess.Popen([sys.executable, "-c", PROGRAM, *words], stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
-    while not partial.exists() and process.poll() is None and time.monotonic() < deadline:
+    while not (partial.exists() and partial.stat().st_size) and process.poll() is None and time.monotonic() < deadline:
         time.sleep(0.002)
     os.kill(process.pid, signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    done = len(json.loads(partial.read_text())["errors"])
-    assert 0 < done < 320 and not out.exists()
+    assert 0 < partial.read_text().count('"errors"') < 10 and not out.exists()
     assert train(*words[1:], "--resume") == 0
     assert not partial.exists()
     table = RiskTable.read(out)
@@ -193,7 +191,7 @@ def test_resume_keeps_a_table_of_the_same_data_and_settings_only(own, tmp_path, 
 def test_what_an_interrupted_run_has_done_is_not_discarded(own, tmp_path):
     partial = tmp_path / "risks.csv.partial"
     partial.write_text("224 SVMs")
-    with pytest.raises(InputError, match=r"risks\.csv\.partial' keeps what an interrupted run has done; .*--resume"):
+    with pytest.raises(InputError, match=r"risks\.csv\.partial' does not begin as our results do"):
         train(*own[1])
     assert partial.read_text() == "224 SVMs" and not (tmp_path / "risks.csv").exists()
 

@@ -6,7 +6,8 @@ import sys
 import pytest
 
 from pacb_models.errors import InputError
-from pacb_models.files import held, write_atomically
+from pacb_models.files import held, reading, write_atomically
+from pacb_models.risk_file import read_risk_file
 
 
 def test_text_and_bytes_and_new_directories(tmp_path):
@@ -80,10 +81,46 @@ def test_a_file_is_held_by_one_process_at_a_time(tmp_path):
     processes = [subprocess.Popen([sys.executable, "-c", script, str(path)]) for _ in range(4)]
     assert [process.wait(timeout=120) for process in processes] == [0] * 4
     assert path.read_text() == "80"
-    assert list(tmp_path.iterdir()) == [path]
+    assert sorted(tmp_path.iterdir()) == [path]
 
 
 def test_a_place_that_cannot_be_held_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"cannot write .*below.txt.: "), held(tmp_path / "file" / "below.txt"):
         pass
+
+
+@pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [
+        (OverflowError("int too large"), "cannot read 'a.txt': OverflowError: int too large."),
+        (KeyError("x"), "cannot read 'a.txt': KeyError: 'x'."),
+        (RecursionError(), "cannot read 'a.txt': RecursionError."),
+        (OSError(40, "Too many levels of symbolic links"), "cannot read 'a.txt': Too many levels of symbolic links."),
+        (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no"), "cannot read 'a.txt': it is not a text file in UTF-8."),
+        (InputError("m is 0; it must be positive."), "a.txt: m is 0; it must be positive."),
+        (InputError("a.txt has no m."), "a.txt has no m."),
+    ],
+)
+def test_whatever_is_raised_while_a_file_is_read_is_one_sentence_with_its_name(reason, sentence):
+    with pytest.raises(InputError) as said, reading("a.txt"):
+        raise reason
+    assert str(said.value) == sentence
+
+
+@pytest.mark.parametrize("reason", [KeyboardInterrupt, MemoryError])
+def test_what_is_not_the_files_fault_stays_what_it_is(reason):
+    with pytest.raises(reason), reading("a.txt"):
+        raise reason
+
+
+def test_names_that_no_file_can_have(tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    for name, why in (("a\0b", "embedded null"), ("loop", "Too many levels of symbolic links")):
+        with pytest.raises(InputError, match=f"cannot read the risk file .*{why}"):
+            read_risk_file(tmp_path / name)
+    for write in (lambda path: write_atomically(path, "text"), lambda path: held(path).__enter__()):
+        with pytest.raises(InputError, match=r"cannot write .*embedded null"):
+            write(tmp_path / "a\0b")
+        with pytest.raises(InputError, match="cannot write"):
+            write(tmp_path / "loop" / "below")

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pacb_models as pm
+from pacb_models import merging
 from pacb_models.benchmarks.problems.risks import load_risk_table
-from pacb_models.solving import merging
 from pacb_models.solving.registry import capable_solvers
 
 from ..drawn import arrays, priors, weights

@@ -11,6 +11,8 @@ from scipy.linalg import null_space
 from scipy.optimize import brentq
 
 import pacb_models as pm
+from pacb_models.constants import LARGEST_SAMPLE_SIZE
+from pacb_models.optimality import decrease, sensitivities
 
 from .mp_reference import Reference, numbers
 
@@ -18,7 +20,7 @@ EVERY_BOUND = [
     *(("chi2", 2.0, distance) for distance in ("linear", "squared", "kl")),
     *(("renyi", 1.5, distance) for distance in ("linear", "squared", "kl")),
     *(("renyi", 3.0, distance) for distance in ("linear", "squared", "kl")),
-    *(("kl", 1.0, distance) for distance in ("linear", "squared", "kl", "pinsker", "ch")),
+    *(("kl", 1.0, distance) for distance in ("linear", "squared", "kl", "pinsker", "ch", "relative")),
 ]
 
 
@@ -166,7 +168,7 @@ def test_minima_agree_with_dense_matrices(divergence, order, distance):
 
 
 def stationary_posteriors(problem: pm.BoundProblem) -> list[np.ndarray]:
-    """All stationary points with full support: q = p (1 + t (mean - l)), where t F_X = F_L / 2."""
+    """All stationary points with full support: q = p (1 + t (mean - l)), where t F_T = T F_L."""
     risks, prior = problem.risks, problem.prior
     mean = prior @ risks
     largest = 1.0 / (risks.max() - mean)
@@ -176,8 +178,9 @@ def stationary_posteriors(problem: pm.BoundProblem) -> list[np.ndarray]:
 
     def slope(t: float) -> float:
         q = posterior(t)
-        F = problem.outer_derivatives(problem.empirical_risk(q), problem.statistic(q))
-        return 2.0 * t * F.D - F.L
+        size = problem.divergence_size(q)
+        F = problem.derivatives_at(problem.empirical_risk(q), size)
+        return t * F.T / size - F.L
 
     grid = np.linspace(1e-6, largest * (1 - 1e-9), 400)
     signs = np.sign([slope(t) for t in grid])
@@ -248,3 +251,61 @@ def test_vacuous_bound_is_flat():
     problem = pm.BoundProblem([0.9, 0.95], m=1, delta=1e-6, distance="kl")
     assert problem.bound([0.5, 0.5]) == 1.0
     assert problem.classify([0.5, 0.5]) == "saddle"
+
+
+# --- changes of the problem ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("divergence, order, distance", EVERY_BOUND)
+def test_sensitivities_are_what_a_change_makes_of_the_bound(divergence, order, distance):
+    more = {"order": order} if divergence == "renyi" else {}
+    problem = pm.BoundProblem([0.1, 0.3, 0.2, 0.4], m=300, distance=distance, divergence=divergence, **more)
+    q = np.array([0.5, 0.0, 0.3, 0.2])
+    found = sensitivities(problem, q)
+    h = 1e-6
+    delta = [problem.replace(delta=problem.delta + d).bound(q) for d in (-h, h)]
+    assert found["delta"] == pytest.approx((delta[1] - delta[0]) / (2 * h), rel=1e-5)
+    assert found["m"] == pytest.approx(problem.replace(m=301).bound(q) - problem.bound(q), rel=1e-9)
+    for i in range(4):
+        risks = [problem.replace(risks=problem.risks + d * np.eye(4)[i]).bound(q) for d in (-h, h)]
+        assert found["risks"][i] == pytest.approx((risks[1] - risks[0]) / (2 * h), rel=1e-6, abs=1e-9)
+
+
+def test_sensitivities_at_their_limits():
+    """No classifier without weight counts, even where the bound rises vertically; nor is there a larger sample."""
+    problem = pm.BoundProblem([0.0, 0.3], m=300, distance="kl")
+    assert sensitivities(problem, np.array([1.0, 0.0]))["risks"].tolist() == [np.inf, 0.0]
+    largest = pm.BoundProblem([0.1, 0.3], m=LARGEST_SAMPLE_SIZE, distance="linear")
+    one_less = largest.replace(m=LARGEST_SAMPLE_SIZE - 1)
+    expected = largest.bound(largest.prior) - one_less.bound(largest.prior)
+    assert sensitivities(largest, largest.prior)["m"] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize("divergence", ["chi2", "kl"])
+def test_multipliers_are_what_room_takes_off_the_minimum(divergence):
+    def least(room):
+        rows = [pm.average([3.0, 2.0, 1.0, 5.0], at_most=1.9 + room, name="latency")]
+        return pm.solve(pm.BoundProblem([0.1, 0.14, 0.2, 0.3], m=800, divergence=divergence, constraints=rows))
+
+    h, best = 1e-4, least(0.0)
+    rate = (least(-h).bound - least(h).bound) / (2 * h)
+    assert rate > 1e-3 and best.multipliers["latency"] == pytest.approx(rate, rel=1e-3)
+
+
+@pytest.mark.parametrize("divergence", ["chi2", "kl"])
+def test_constrained_residual_is_zero_at_the_minimum_and_nowhere_near_it(divergence):
+    rows = [pm.average([3.0, 2.0, 1.0, 5.0], at_most=1.9)]
+    problem = pm.BoundProblem([0.1, 0.14, 0.2, 0.3], m=800, divergence=divergence, constraints=rows)
+    best = pm.solve(problem)
+    assert best.is_global and problem.kkt_residual(best.posterior) <= 1e-8
+    # Towards the third classifier, which keeps the row.
+    residuals = [
+        problem.kkt_residual((1 - step) * best.posterior + step * np.array([0.0, 0.0, 1.0, 0.0]))
+        for step in (0.01, 0.1, 0.5)
+    ]
+    assert 1e-6 < residuals[0] < residuals[1] < residuals[2]
+
+
+def test_the_decrease_that_is_left_over_the_simplex():
+    slopes, q = np.array([0.3, -0.2, 0.5]), np.array([0.2, 0.3, 0.5])
+    assert decrease(slopes, q, None) == pytest.approx(0.3 * 0.2 - 0.2 * 0.3 + 0.5 * 0.5 + 0.2)

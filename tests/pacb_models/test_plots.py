@@ -14,8 +14,17 @@ from matplotlib.figure import Figure
 import pacb_models as pm
 from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.commands.program import main
-from pacb_models.plots import CertificateDisplay, ConvergenceDisplay, DivergenceDisplay, PathDisplay, PosteriorDisplay
+from pacb_models.plots import (
+    CertificateDisplay,
+    ConvergenceDisplay,
+    DivergenceDisplay,
+    PathDisplay,
+    PosteriorDisplay,
+    SolutionPathDisplay,
+)
+from pacb_models.plots.palette import SOLVERS, Palette
 from pacb_models.plots.path import frontier_curve, place_of
+from pacb_models.solving.registry import solver_names
 
 TWO_MINIMA = pm.BoundProblem([0.0] + [0.5] * 60, m=30, delta=0.05, distance="squared")
 KINDS = [("chi2", "linear"), ("chi2", "squared"), ("chi2", "kl"), ("renyi", "kl"), ("kl", "kl"), ("kl", "squared")]
@@ -49,8 +58,8 @@ def test_the_path_shows_every_minimum_and_every_solver():
     assert curve.bound[lowest[0]] == pytest.approx(display.minima[1].bound, abs=1e-4)
     assert curve.bound[-1] == pytest.approx(display.minima[0].bound, abs=1e-12)
     assert display.title() == "The bound has 2 local minima; 1 of 2 solvers did not find the best"
-    labels = [text.get_text() for text in display.figure_.legends[0].get_texts()]
-    assert "subset-search: the minimum" in labels and "fixed-point: local minimum 2 of 2, 0.02 above" in labels
+    labels = [text.get_text() for text in display.ax_.texts]
+    assert labels == ["prior", "fixed-point:\nlocal minimum 2 of 2, 0.02 above", "subset-search:\nthe minimum 0.7061"]
     assert np.diff(curve.risk).min() >= -np.ptp(curve.risk) / 100
 
 
@@ -72,10 +81,11 @@ def test_solvers_in_one_point_share_a_mark_that_nothing_hides():
     marks = [line for line in display.ax_.get_lines() if line.get_markerfacecolor() == "none"]
     assert len(marks) == 4
     display.figure_.draw_without_rendering()
-    legend = display.figure_.legends[0].get_window_extent()
-    assert not legend.overlaps(display.ax_.get_window_extent())
-    own = Figure().add_subplot()
-    assert PathDisplay.from_problem(TWO_MINIMA, found).plot(own).ax_.get_legend() is not None
+    [left, bottom, right, top] = display.figure_.bbox.extents
+    words = [text.get_window_extent() for text in display.ax_.texts]
+    assert all(left <= box.x0 and bottom <= box.y0 and box.x1 <= right and box.y1 <= top for box in words)
+    assert not any(one.overlaps(other) for k, one in enumerate(words) for other in words[:k])
+    assert "f\\$x:\nno posterior" in [text.get_text() for text in display.ax_.texts]
 
 
 def test_points_of_the_path_that_are_no_minima():
@@ -101,7 +111,7 @@ def test_one_risk_is_one_point():
 
 
 def test_a_direct_problem_has_no_path():
-    with pytest.raises(pm.UnsupportedProblemError, match="not of a DirectProblem"):
+    with pytest.raises(pm.UnsupportedProblemError, match="problem is a DirectProblem; only a BoundProblem"):
         PathDisplay.from_problem(pm.DirectProblem([0.1, 0.2], m=50))
 
 
@@ -162,6 +172,8 @@ def test_what_cannot_be_drawn_is_one_sentence():
         "values must be a list of numbers": lambda: DivergenceDisplay.from_problem(problem, "delta", []),
         "bounds name at least one": lambda: DivergenceDisplay.from_problem(problem, "delta", 0.05),
         "it must be what pm.certify returned": lambda: CertificateDisplay.from_certificate("x"),
+        "it must be what pm.path returned": lambda: SolutionPathDisplay.from_path("x"),
+        "problem is .x.; it must be a problem": lambda: DivergenceDisplay.from_problem("x"),
     }
     for words, attempt in attempts.items():
         with pytest.raises(pm.InputError, match=words):
@@ -215,6 +227,19 @@ def test_bounds_against_a_parameter(parameter, values):
         if changes is not None:
             expected = [pm.solve(problem.replace(**changes, **{parameter: value})).bound for value in values]
             np.testing.assert_array_equal(bounds, expected)
+
+
+def test_a_solver_looks_the_same_in_every_picture():
+    """Each of ours has a look of its own, whoever else is in the picture; other names have one by their name."""
+    looks = list(SOLVERS.values())
+    assert set(solver_names()) <= set(SOLVERS) and len(set(looks)) == len(looks)
+    pictured = [Palette(names) for names in (["mine", "ccp"], ["ccp", "ipopt starts=5", "mine", "ipopt"], ["ccp"])]
+    assert len({str(palette["ccp"]) for palette in pictured}) == 1
+    assert pictured[0]["mine"] == pictured[1]["mine"]
+    assert pictured[1]["ipopt"]["color"] == pictured[1]["ipopt starts=5"]["color"] != pictured[1]["mine"]["color"]
+    assert pictured[1]["ipopt"] != pictured[1]["ipopt starts=5"]
+    crowd = Palette([f"curve {number}" for number in range(40)])
+    assert len({str(crowd[f"curve {number}"]) for number in range(40)}) == 40
 
 
 def test_axes_of_the_caller_are_used_and_nothing_global_changes():

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import pacb_models as pm
 from pacb_models import problem_file
-from pacb_models.distances import BY_NAME
+from pacb_models.distances.squared import Quadratic
 from pacb_models.errors import InputError, UnsupportedProblemError
+from pacb_models.problem import Problem
 
 PAIRS = [("kl", "chi2"), ("squared", "chi2"), ("linear", "kl"), ("ch", "kl"), ("squared", "renyi")]
 
@@ -79,10 +80,10 @@ def test_what_is_no_json_is_one_sentence(text):
 
 
 def test_somebody_elses_formula_is_not_written():
-    class Mine(type(BY_NAME["squared"])):
-        pass
+    class Mine(Quadratic):
+        name, scale = "squared", 1.0
 
-    class Other(pm.BoundProblem):
+    class Other(Problem):
         def bound(self, posterior):
             return 0.5
 

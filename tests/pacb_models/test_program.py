@@ -7,6 +7,7 @@ import os
 import pkgutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -57,12 +58,16 @@ def test_nothing_is_imported_before_it_is_used(program, absent):
 
 
 def test_every_public_name_is_found_and_none_is_a_module():
-    """A module of the same name would take its place as soon as somebody imports the module."""
+    """A module of the same name would take its place as soon as somebody imports the module, unless it is meant."""
     assert len(set(pm.__all__)) == len(pm.__all__) > 20
     assert set(pm.__all__) <= set(dir(pm))
+    modules = {module.name for module in pkgutil.iter_modules(pm.__path__)}
     for name in pm.__all__:
-        assert getattr(pm, name).__name__ == name
-    assert not set(pm.__all__) & {module.name for module in pkgutil.iter_modules(pm.__path__)}
+        found = getattr(pm, name)
+        if name in modules:
+            assert found is import_module(f"pacb_models.{name}")
+        else:
+            assert found.__name__ == name
     with pytest.raises(AttributeError, match="nonsense"):
         _ = pm.nonsense
 
@@ -167,3 +172,29 @@ def test_a_broken_command_is_named_in_one_line_and_keeps_no_other_from_working(t
     assert (done.returncode, done.stdout, done.stderr) == (0, "fine\n", "")
     assert pacb("constants", "--m", "9", path=tmp_path).stderr == ""
     assert complains_in_one_line(pacb("absent", path=tmp_path), 2, "No module named 'no_such_module'")
+
+
+# --- what is not there -----------------------------------------------------------------------------------------------
+
+WITHOUT = """
+import sys
+sys.modules[sys.argv[1]] = None
+from pacb_models.commands.program import main
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize(
+    "command", [["bench", "--suite", "quick", "--out", "out"], ["judge", "wdbc-H50-kl-exact", "a.csv"]]
+)
+def test_a_plain_installation_says_what_a_command_needs(command, tmp_path):
+    (tmp_path / "a.csv").write_text("1\n" + "0\n" * 49)
+    words = [sys.executable, "-P", "-c", WITHOUT, "pandas", *command]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert complains_in_one_line(done, 1, "pandas is not installed: pip install 'pacb-models[bench]'")
+
+
+def test_pyomo_cannot_do_without_docstrings(tmp_path):
+    (tmp_path / "r.csv").write_text("0.1\n0.2\n")
+    done = pacb("solve", str(tmp_path / "r.csv"), "--m", "50", "--solver", "ipopt", env={"PYTHONOPTIMIZE": "2"})
+    assert complains_in_one_line(done, 1, "cannot run here: Pyomo needs docstrings")

@@ -11,26 +11,31 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
-from pacb_models.benchmarks.harness import referee
+from pacb_models.benchmarks.harness.measurement import Measurement
+from pacb_models.benchmarks.harness.referee import Returned, by_weights
 from pacb_models.benchmarks.harness.worker import outcome
-from pacb_models.solution import STATUSES, Outcome
+from pacb_models.benchmarks.verdict import success
+from pacb_models.solution import Outcome, Status
 from pacb_models.solver import Solver
 from pacb_models.solving import registry
 from pacb_models.solving.judging import ACCEPTABLE_RESIDUAL, OPTIMAL_RESIDUAL, assess, onto_simplex
 from pacb_models.solving.registry import capable_solvers, get_solver
+from pacb_models.wording import at_least
 
 PROBLEM = pm.BoundProblem([0.1, 0.2, 0.4], m=500, delta=0.05, distance="squared")
 OPTIMUM = pm.solve(PROBLEM, "fixed-point").posterior
 # Multiples of 2⁻⁵⁰ that sum to one exactly, on every processor: others would be normalised, in their last digits.
 OPTIMUM[1:] = np.round(OPTIMUM[1:] * 2.0**50) / 2.0**50
 OPTIMUM[0] = 1.0 - OPTIMUM[1:].sum()
+PROOF = pm.solve(PROBLEM, "frontier").proof
+PROVEN = pm.check_proof(PROBLEM, PROOF)
 
 
 class Anything(Solver):
     """A third party's solver that returns what it is told."""
 
     name = "anything"
-    handles = {"chi2": ("squared",)}
+    needs = ("problem.bound_at",)
 
     def run(self, problem, weights=None, status="optimal"):
         return Outcome(weights, status)
@@ -116,7 +121,7 @@ def test_missing_software(installed):
 @pytest.mark.usefixtures("installed")
 @pytest.mark.parametrize("target", ["no_such_module:SOLVER", "math:SOLVER", "math:pi"])
 def test_broken_entry_point_is_reported_and_harms_nobody(monkeypatch, target):
-    broken = EntryPoint(name="broken", value=target, group=registry.GROUP)
+    broken = EntryPoint(name="broken", value=target, group=registry.SOLVERS_GROUP)
     table = registry._entry_points() | {"broken": broken}
     monkeypatch.setattr(registry, "_entry_points", lambda: table)
     assert "cannot be used" in pm.available_solvers()["broken"]
@@ -144,8 +149,8 @@ def test_import_needs_no_heavy_package():
 
 def test_unknown_option_lists_the_valid_ones():
     expected = (
-        r"option 'max_iter' is unknown to solver 'fixed-point'; its options are 'variant', 'safeguard', 'start', "
-        r"'starts', 'seed', 'tolerance', 'max_iterations', 'time_limit', 'trace'\."
+        r"option 'max_iter' is unknown to solver 'fixed-point'; its options are 'time_limit', 'start', "
+        r"'starts', 'seed', 'max_iterations', 'tolerance', 'trace', 'variant', 'safeguard'\."
     )
     with pytest.raises(pm.InputError, match=expected):
         pm.solve(PROBLEM, "fixed-point", max_iter=3)
@@ -175,7 +180,7 @@ def judged(weights, status="optimal", **fields):
 
 def test_everything_is_recomputed():
     assert OPTIMUM.sum() == 1.0
-    solution = judged(OPTIMUM, iterations=7, is_global=True, setup_seconds=0.5)
+    solution = judged(OPTIMUM, iterations=7, proof=PROOF, setup_seconds=0.5)
     assert solution.bound == PROBLEM.bound(OPTIMUM)
     assert solution.empirical_risk == PROBLEM.empirical_risk(OPTIMUM)
     assert solution.divergence == pytest.approx(PROBLEM.statistic(OPTIMUM) - 1.0, abs=1e-15)
@@ -186,7 +191,7 @@ def test_everything_is_recomputed():
 
 
 def test_false_claim_is_corrected():
-    solution = judged(PROBLEM.prior, is_global=True)
+    solution = judged(PROBLEM.prior, proof=PROOF)
     assert solution.status == "not_converged"
     assert "said 'optimal'" in solution.message
     assert not solution.is_global
@@ -216,15 +221,18 @@ def test_claims_by_residual(claim):
 )
 def test_claims_by_distance_from_the_simplex(off, held):
     """The harness must not reject what is called optimal here: normalising hides weights that sum to something else."""
-    solution = judged((1.0 + off) * OPTIMUM, is_global=True)
+    solution = judged((1.0 + off) * OPTIMUM, proof=PROOF)
     assert solution.kkt_residual <= 1e-10
     assert solution.status == held and solution.is_global == (held == "optimal")
     assert ("off the simplex by" in solution.message) == (held != "optimal")
-    row = referee.judged(PROBLEM, "anything", outcome(solution))
-    assert row["claims"] == row["success"] == (held == "optimal")
+    said, posterior = outcome(solution)
+    returned = Returned(posterior=posterior, **{field: said[field] for field in ("status", "simplex_residual")})
+    facts = {"key": "k", "problem": "p", "family": "f", "solver": "s", "settings": {}, "time_limit": 1.0}
+    row = Measurement(**(facts | by_weights(PROBLEM, "anything", returned)))
+    assert row.claims == success(row) == (held == "optimal")
 
 
-@pytest.mark.parametrize("status", sorted(set(STATUSES) - {"optimal", "acceptable"}))
+@pytest.mark.parametrize("status", sorted(set(Status) - {"optimal", "acceptable"}))
 def test_other_statuses_stand(status):
     assert judged(OPTIMUM, status).status == status
     assert judged(PROBLEM.prior, status).status == status
@@ -234,7 +242,7 @@ class Returns(Solver):
     """Another package's solver that returns, raises or says what it is told to."""
 
     name = "returns"
-    handles = {"chi2": ("linear", "squared", "kl")}
+    needs = ("problem.bound_at",)
 
     def __init__(self, answer, question=None):
         self.answer, self.question = answer, question
@@ -258,7 +266,7 @@ def leave():
         (lambda: Outcome(OPTIMUM, "fine"), "returned the status 'fine'"),
         (lambda: Outcome(OPTIMUM, "optimal", iterations="many"), "returned the iterations 'many'"),
         (lambda: Outcome(OPTIMUM, "optimal", setup_seconds=None), "returned the setup_seconds None"),
-        (lambda: Outcome(OPTIMUM, "optimal", lower_bound="0"), "returned the lower_bound '0'"),
+        (lambda: Outcome(OPTIMUM, "optimal", claimed_lower_bound="0"), "returned the claimed_lower_bound '0'"),
         (lambda: Outcome(OPTIMUM, "optimal", message=None), "returned the message None"),
         (lambda: Outcome(0.5, "optimal"), "returned the posterior 0.5"),
         (lambda: Outcome(OPTIMUM[:-1], "optimal"), "returned the posterior"),
@@ -328,41 +336,59 @@ def test_weights_are_normalised():
     assert onto_simplex(exact) == (exact, 0.0)
 
 
-def test_lower_bound_is_handed_on():
-    bound = PROBLEM.bound(OPTIMUM)
-    assert judged(OPTIMUM).lower_bound is None
-    assert judged(OPTIMUM, lower_bound=bound - 1e-3).lower_bound == bound - 1e-3
-    # Above by rounding only: as much as is true.
-    assert judged(OPTIMUM, lower_bound=bound + 1e-14).lower_bound == bound
-    # A time limit takes nothing from what was proved before; whoever failed has proved nothing.
-    assert judged(PROBLEM.prior, "time_limit", lower_bound=0.1).lower_bound == 0.1
-    assert judged(None, "error", lower_bound=0.1).lower_bound is None
+def test_a_proof_holds_whatever_the_weights_and_the_status_are():
+    assert judged(OPTIMUM).lower_bound is None and judged(OPTIMUM).proof is None
+    assert PROBLEM.bound(OPTIMUM) * (1.0 - 1e-9) <= PROVEN <= PROBLEM.bound(OPTIMUM)
+    for weights, status in (
+        (PROBLEM.prior, "time_limit"),
+        (PROBLEM.prior, "optimal"),
+        (None, "error"),
+        (OPTIMUM, "acceptable"),
+    ):
+        solution = judged(weights, status, proof=PROOF)
+        assert solution.lower_bound == PROVEN and solution.proof is PROOF
+        assert not solution.is_global
 
 
-def test_lower_bound_falls_with_the_claim_that_carries_it():
-    for weights in (PROBLEM.prior, None, 1.01 * OPTIMUM):
-        solution = judged(weights, is_global=True, lower_bound=0.1)
-        assert solution.status not in ("optimal", "acceptable")
+def test_a_proof_is_checked_again():
+    """Of another problem, or no proof at all: nothing is proven, and the message says so."""
+    other = pm.solve(pm.BoundProblem([0.1, 0.2, 0.4], m=500, divergence="kl"), "frontier").proof
+    solution = judged(OPTIMUM, proof=other)
+    assert solution.lower_bound is None or solution.lower_bound <= PROVEN
+    solution = judged(OPTIMUM, proof="surely")
+    assert (solution.status, solution.is_global, solution.lower_bound, solution.proof) == ("optimal", False, None, None)
+    assert "nothing is proven: str is no proof." in solution.message
+
+
+def test_a_claimed_lower_bound_is_handed_on_and_proves_nothing():
+    for weights, status in ((OPTIMUM, "optimal"), (PROBLEM.prior, "time_limit"), (None, "error")):
+        solution = judged(weights, status, claimed_lower_bound=0.1)
+        assert solution.claimed_lower_bound == 0.1
         assert solution.lower_bound is None and not solution.is_global
+    # Above by rounding only.
+    assert judged(OPTIMUM, claimed_lower_bound=PROBLEM.bound(OPTIMUM) + 1e-14).message == ""
 
 
 @pytest.mark.parametrize("excess", [1e-9, math.inf, math.nan])
-def test_lower_bound_that_the_weights_refute(excess):
-    solution = judged(OPTIMUM, is_global=True, lower_bound=PROBLEM.bound(OPTIMUM) + excess)
+def test_a_claimed_lower_bound_that_the_weights_refute(excess):
+    solution = judged(OPTIMUM, claimed_lower_bound=PROBLEM.bound(OPTIMUM) + excess)
     assert solution.lower_bound is None
     assert not solution.is_global
     assert "above the bound of its own weights" in solution.message
 
 
-def test_lower_bound_is_shown_where_there_is_one():
-    assert "lower_bound" not in repr(judged(OPTIMUM))
-    assert "lower_bound=0.125)" in repr(judged(OPTIMUM, lower_bound=0.125))
-    assert judged(OPTIMUM).as_dict()["lower_bound"] is None
-    assert judged(OPTIMUM, lower_bound=0.125).as_dict()["lower_bound"] == 0.125
+def test_lower_bounds_are_shown_where_there_are_some():
+    none, claimed, proven = judged(OPTIMUM), judged(OPTIMUM, claimed_lower_bound=0.125), judged(OPTIMUM, proof=PROOF)
+    assert "lower_bound" not in repr(none) and "lower_bound" not in repr(claimed)
+    assert f"lower_bound={at_least(PROVEN, 10)})" in repr(proven)
+    assert none.as_dict()["lower_bound"] is None and none.as_dict()["claimed_lower_bound"] is None
+    assert claimed.as_dict()["claimed_lower_bound"] == 0.125
+    assert proven.as_dict()["lower_bound"] == PROVEN and "proof" not in proven.as_dict()
+    assert "anything claims" in claimed._repr_html_() and "anything claims" not in none._repr_html_()
 
 
 def test_status_words_of_the_contract():
-    assert set(STATUSES) == {
+    assert set(Status) == {
         "optimal",
         "acceptable",
         "iteration_limit",

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 
 from pacb_models.benchmarks.harness.results import read_rows
+from pacb_models.benchmarks.verdict import success
 from pacb_models.commands.program import main
 from pacb_models.plugins import FILES
 from pacb_models.solving.registry import solver_names
@@ -26,7 +29,7 @@ from pacb_models.solver import Solver
 class Mine(Solver):
     steps: int = 3
     name = "mine"
-    handles = {"chi2": ("linear",)}
+    needs = ("problem.bound_at",)
 
     def run(self, problem, note=""):
         return Outcome(beside.weights(problem), "optimal", note, iterations=self.steps)
@@ -68,17 +71,30 @@ def test_a_file_that_changed_is_another_solver(here, capsys):
 def test_bench_measures_it_in_processes_of_their_own(here, capsys):
     words = ["bench", "--risks", "risks.csv", "--m", "50", "--distance", "linear", "--no-report", "--out", "out"]
     assert main([*words, "--solvers", "mine.py:SOLVER,frontier"]) == 0
-    assert {row["solver"]: row["success"] for row in read_rows(here / "out")} == {"mine": True, "frontier": True}
+    assert {row.solver: success(row) for row in read_rows(here / "out")} == {"mine": True, "frontier": True}
     # An edited file is measured anew, what did not change is not.
     (here / "mine.py").write_text(MINE + "\n# better\n")
     assert main([*words, "--solvers", "mine.py:SOLVER,frontier", "--resume"]) == 0
-    assert [row["solver"] for row in read_rows(here / "out")] == ["frontier", "mine", "mine"]
+    assert [row.solver for row in read_rows(here / "out")] == ["frontier", "mine", "mine"]
+
+
+@pytest.mark.parametrize("place", ["pacb_models.py", "pacb_models/__init__.py"])
+def test_what_is_beside_it_takes_the_place_of_no_package(here, place):
+    """Processes that ours starts would look there before they find an editable installation, as this one is."""
+    (here / place).parent.mkdir(exist_ok=True)
+    (here / place).write_text(f"open({str(here / 'ran')!r}, 'w')")
+    words = ["risks.csv", "--m", "50", "--distance", "linear", "--solvers", "mine.py:SOLVER,frontier"]
+    for command in (["check", *words], ["bench", "--risks", *words, "--no-report", "--out", "out"]):
+        done = subprocess.run([sys.executable, "-P", "-m", "pacb_models", *command], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert {row.solver: success(row) for row in read_rows(here / "out")} == {"mine": True, "frontier": True}
+    assert not (here / "ran").exists()
 
 
 def test_bench_gives_it_the_problems_of_a_suite(here, capsys):
     words = ["bench", "--suite", "quick", "--problems", "wdbc-H50-linear", "--solvers", "mine.py:SOLVER,frontier"]
     assert main([*words, "--out", "out"]) == 0
-    assert {row["solver"] for row in read_rows(here / "out")} == {"mine", "frontier"}
+    assert {row.solver for row in read_rows(here / "out")} == {"mine", "frontier"}
     # The report can be made again where the file is not known.
     assert main(["bench", "--report", "out"]) == 0
 
@@ -113,7 +129,7 @@ def test_workers_of_a_cluster_are_told_of_it_by_a_variable(here, capsys, start_c
     words = ["bench", "--risks", "risks.csv", "--m", "50", "--distance", "linear", "--no-report", "--out", "out"]
     code = main([*words, "--solvers", "mine.py:SOLVER,frontier", "--dask", address])
     if told:
-        assert code == 0 and {row["solver"] for row in read_rows(here / "out")} == {"mine", "frontier"}
+        assert code == 0 and {row.solver for row in read_rows(here / "out")} == {"mine", "frontier"}
     else:
         assert code == 2 and "cannot run the solver 'mine'" in capsys.readouterr().err
 

@@ -88,13 +88,12 @@ def test_check_says_that_all_agree_and_counts_who_cannot_run_apart():
     assert checking.CrossCheck((absent,), "none", float("nan"), 1e-7).verdict.startswith("No solver could run.")
 
 
-def test_a_narrow_window_leaves_out_spare_columns_and_no_digit_of_the_others(seen):
+def test_a_narrow_window_leaves_out_no_digit(seen):
     table = pm.cross_check(TWO_MINIMA, ["frontier"])
     bound = str(table).splitlines()[1].split()[2]
-    wide, narrow = ("\n".join(seen(table.show, width)) for width in (140, 60))
-    assert "set-up s" in wide and "set-up s" not in narrow
-    assert bound in wide and bound in narrow
-    assert all(len(line) <= 60 for line in narrow.splitlines())
+    wide, narrow = (seen(table.show, width) for width in (140, 60))
+    assert any(bound in line for line in wide)
+    assert all(len(line) <= 60 for line in narrow) and "…" not in "".join(narrow)
 
 
 @pytest.mark.parametrize("command", [["constants", "--m", "1000"], ["constants", "--m", "100000"]])
@@ -123,7 +122,7 @@ def test_without_rich_a_terminal_gets_the_verdict_and_the_plain_text(seen, monke
         return real(name, *others)
 
     monkeypatch.setattr(builtins, "__import__", without_rich)
-    assert seen(lambda: terminal.show(terminal.Row(["Good."], True), [], "a  b")) == ["Good.", "", "a  b"]
+    assert seen(lambda: terminal.show(terminal.Line(["Good."], True), [], "a  b")) == ["Good.", "", "a  b"]
 
 
 def test_renyi_constants_have_no_verdict_on_the_paper(seen):

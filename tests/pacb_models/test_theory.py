@@ -171,7 +171,7 @@ def test_no_subset_beats_the_ordered_ones(distance, uniform):
     support = np.flatnonzero(solution.posterior)
     assert set(support) == set(np.argsort(risks)[: support.size])
     smallest = min(
-        problem.outer(problem.empirical_risk(q), problem.statistic(q))
+        problem.bound_at(problem.empirical_risk(q), problem.divergence_size(q))
         for size in range(1, 11)
         for subset in combinations(range(10), size)
         for q in posteriors_on(subset, risks, problem.prior)[:: 1 if distance == "linear" else 4]

@@ -50,6 +50,8 @@ def bounds(problem: pm.BoundProblem, q: np.ndarray) -> np.ndarray:
         budget = c * (p * (q / p) ** problem.order).sum(axis=1) ** (1 / problem.order)
     if problem.distance == "kl":
         return pm.kl_inverse(np.clip(L, 0, 1), budget)
+    if problem.distance == "relative":
+        return L + budget + np.sqrt(budget**2 + 2 * budget * L)
     if problem.distance == "ch":
         # The real root of y³ + (15/8) y² + (135/16) y = (135/16) b, by Cardano's formula with y = x - 5/8.
         p, q = 135 / 16 - 75 / 64, 2 * (5 / 8) ** 3 - (5 / 8) * (135 / 16) - 135 / 16 * budget
@@ -118,6 +120,8 @@ def _invert(distance: str, L: mpf, budget: mpf) -> mpf:
         return L + budget
     if distance in ("squared", "pinsker"):
         return L + sqrt(budget / (1 if distance == "squared" else 2))
+    if distance == "relative":
+        return L + budget + sqrt(budget**2 + 2 * budget * L)
     if distance == "ch":
         y = budget
         for _ in range(200):

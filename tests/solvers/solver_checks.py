@@ -15,7 +15,7 @@ import numpy as np
 from mpmath import mpf
 
 import pacb_models as pm
-from pacb_models.solution import STATUSES, Solution
+from pacb_models.solution import Solution, Status
 
 from ..pacb_models.direct_reference import DirectReference
 from .path_reference import GOLDEN
@@ -25,7 +25,7 @@ from .path_reference import Reference as BoundReference
 PAIRS = [
     *(("chi2", distance) for distance in ("linear", "squared", "kl")),
     *(("renyi", distance) for distance in ("linear", "squared", "kl")),
-    *(("kl", distance) for distance in ("linear", "squared", "kl", "pinsker", "ch")),
+    *(("kl", distance) for distance in ("linear", "squared", "kl", "pinsker", "ch", "relative")),
 ]
 
 #: Bounds have to agree to this.
@@ -244,7 +244,7 @@ def check_posterior(known: Known, solution: Solution) -> None:
 
 def check_status(known: Known, solution: Solution, name: str, allowed: tuple[str, ...]) -> None:
     """The status is one that may be expected, and what else is reported is consistent with it."""
-    assert solution.status in STATUSES
+    assert solution.status in set(Status)
     assert solution.status in allowed, f"{solution.status}: {solution.message}"
     assert solution.solver == name
     assert solution.iterations is None or solution.iterations >= 0

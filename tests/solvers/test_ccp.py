@@ -17,7 +17,7 @@ import pacb_models as pm
 from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.solvers.convex.ccp import from_start, subproblem
 from pacb_models.solvers.convex.subproblems import OneSidedSubproblem, TwoSidedSubproblem, evaluate, tangent_ratio
-from pacb_models.solvers.options import check_options
+from pacb_models.solvers.options import Iterative
 from pacb_models.solvers.starts import starting_posteriors
 
 from ..drawn import priors, some_weights, weights
@@ -149,7 +149,7 @@ def test_every_iterate_is_a_valid_bound_to_fifty_digits(distance):
         return compiled(q, seconds)
 
     start = np.random.default_rng(5).dirichlet(np.ones(problem.size))
-    outcome = from_start(problem, recording, start, check_options(problem, max_iterations=1000))
+    outcome = from_start(problem, recording, start, Iterative(max_iterations=1000).checked(problem))
     assert outcome.status == "optimal"
     assert len(points) == outcome.iterations > 3
     with mpmath.workdps(50):
@@ -193,7 +193,7 @@ def test_ratio_of_slopes_where_the_bound_rounds_to_one():
 def test_tangent_plane_lies_above_the_bound(problem, data):
     start, other = data.draw(weights(12, decades=4.0)), data.draw(some_weights(12))
     here, there = evaluate(problem, start), evaluate(problem, other)
-    slope = problem.outer_derivatives(here.risk, here.norm**2).L
+    slope = problem.derivatives_at(here.risk, here.norm).L
     risk_step, norm_step = there.risk - here.risk, there.norm - here.norm
     tangent = here.bound + slope * (risk_step + tangent_ratio(problem, here) * norm_step)
     assert tangent >= there.bound - 1e-12
@@ -316,7 +316,7 @@ def test_starts_are_those_of_every_local_method():
     problem = random_problem("kl", 20, seed=8)
     details = pm.solve(problem, "ccp", merge=False, starts=6, seed=3).details
     solve = subproblem(problem)
-    options = check_options(problem, tolerance=1e-8, max_iterations=1000)
+    options = Iterative(tolerance=1e-8, max_iterations=1000).checked(problem)
     outcomes = [from_start(problem, solve, q, options) for q in starting_posteriors(problem, 6, 3)]
     assert details["bounds"] == pytest.approx([problem.bound(outcome.posterior) for outcome in outcomes], rel=1e-14)
     assert details["iterations"] == [outcome.iterations for outcome in outcomes]
@@ -354,7 +354,7 @@ def test_paper_variant_returns_its_starts(constant):
     problem = pm.BoundProblem(table.risks(50), m=table.m, delta=0.01, distance="kl", constant=constant)
     starts = np.vstack((problem.prior, np.random.default_rng(1).dirichlet(np.ones(50), size=19)))
     two_sided, one_sided = subproblem(problem, "paper"), subproblem(problem)
-    options = check_options(problem, max_iterations=1000)
+    options = Iterative(max_iterations=1000).checked(problem)
     lowest = []
     for start in starts:
         stuck, free = (from_start(problem, solve, start, options) for solve in (two_sided, one_sided))
@@ -388,7 +388,7 @@ def test_paper_variants_distribution_is_that_of_random_posteriors():
     problem = pm.BoundProblem(table.risks(50), m=table.m, delta=0.01, distance="kl", constant="paper")
     solve = subproblem(problem, "paper")
     starts = np.random.default_rng(0).dirichlet(np.ones(50), size=200)
-    options = check_options(problem, max_iterations=1000)
+    options = Iterative(max_iterations=1000).checked(problem)
     bounds = np.array([problem.bound(from_start(problem, solve, start, options).posterior) for start in starts])
     unoptimised = [problem.bound(q) for q in np.random.default_rng(99).dirichlet(np.ones(50), size=2000)]
     assert ks_2samp(bounds, unoptimised).pvalue > 0.01

@@ -40,7 +40,7 @@ def able(name: str, problem: pm.BoundProblem) -> bool:
 
 
 def test_every_solver_has_an_entry():
-    assert set(solver_names()) == set(HONOURS)
+    assert set(solver_names()) == set(HONOURS), "add the solver to HONOURS, with the kinds of constraints it honours"
 
 
 @pytest.mark.parametrize("kind", EXAMPLES)
@@ -56,7 +56,7 @@ def test_a_constraint_is_honoured_or_refused(name, kind):
 @pytest.mark.parametrize("name", ["fixed-point", "ccp"])
 def test_the_papers_variants_refuse_constraints(name):
     problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, distance="kl", constraints=[EXAMPLES["weights"]])
-    with pytest.raises(pm.InputError, match=r"variant is 'paper', .* know.? no constraints"):
+    with pytest.raises(pm.InputError, match=r"variant is 'paper', .* ha(s|ve) no constraints"):
         pm.solve(problem, name, variant="paper")
 
 
@@ -256,7 +256,7 @@ def test_scip_with_a_limit_on_the_support_against_brute_force(seed, divergence):
     assert found.status == "optimal", found.message
     assert problem.posteriors.violation(found.posterior) <= 1e-9
     assert found.bound == pytest.approx(lowest, abs=1e-6)
-    assert lowest - 1e-5 <= found.lower_bound <= lowest + 1e-9
+    assert lowest - 1e-5 <= found.claimed_lower_bound <= lowest + 1e-9
 
 
 @pytest.mark.outside
@@ -267,4 +267,4 @@ def test_scip_with_rows_and_caps_agrees_with_many_starts(seed):
     several = pm.solve(problem, "fixed-point", starts=20)
     assert found.status == "optimal", found.message
     assert found.bound == pytest.approx(several.bound, abs=1e-6)
-    assert found.lower_bound <= several.bound + 1e-9
+    assert found.claimed_lower_bound <= several.bound + 1e-9

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pacb_models as pm
-from pacb_models.solution import STATUSES
+from pacb_models.solution import Status
 from pacb_models.solvers.nonlinear.cyipopt_nlp import lifted
 from pacb_models.solvers.nonlinear.interior_point import SETTINGS, STATUS_MAP, ending
 from pacb_models.solvers.starts import starting_posteriors
@@ -26,9 +26,11 @@ TWO_MINIMA = pm.BoundProblem([0.05, 0.10] + 48 * [0.30], m=50, delta=0.05, dista
 
 @st.composite
 def points(draw, problem):
-    """Interior points of the lifted problem's domain, with L and D not tied to the weights."""
+    """Interior points of the lifted problem's domain, with L and T not tied to the weights."""
     q = 0.9 * draw(weights(problem.size)) + 0.1 * problem.prior
-    return np.append(q, (draw(st.floats(0.05, 0.6)), problem.statistic(problem.prior) + draw(st.floats(0.1, 2.0))))
+    return np.append(
+        q, (draw(st.floats(0.05, 0.6)), problem.divergence_size(problem.prior) + draw(st.floats(0.1, 2.0)))
+    )
 
 
 def check_derivatives(derivatives, function, x, rel=1e-6):
@@ -176,7 +178,7 @@ def test_options_that_ipopt_refuses(options):
 
 
 def test_options_must_be_a_dict():
-    with pytest.raises(pm.InputError, match="it must be a dict of Ipopt's options"):
+    with pytest.raises(pm.InputError, match="it must be a dict of the software's own options"):
         pm.solve(TWO_MINIMA, "cyipopt", options="tol=1e-3")
 
 
@@ -192,7 +194,7 @@ def test_every_return_code_of_ipopt_is_known():
     import cyipopt
 
     assert set(cyipopt.STATUS_MESSAGES) | {-5} == set(STATUS_MAP)
-    assert {known.status for known in STATUS_MAP.values()} <= set(STATUSES)
+    assert {known.status for known in STATUS_MAP.values()} <= set(Status)
     assert ending(-4711).status == "error" and "-4711" in ending(-4711).message
 
 

@@ -14,9 +14,9 @@ import pacb_models as pm
 from pacb_models import optimality
 from pacb_models.benchmarks.problems.families import instance
 from pacb_models.benchmarks.problems.risks import load_risk_table
-from pacb_models.divergences import Budget, ChiSquared
+from pacb_models.divergences import Budget, Divergence
 from pacb_models.solvers.coordinates import Logits, Powers
-from pacb_models.solvers.first_order.mirror import Power, level
+from pacb_models.solvers.first_order.mirror import PowerMap, level
 from pacb_models.solvers.oracle import Oracle
 from pacb_models.solvers.starts import best_start
 from pacb_models.solving.registry import get_solver, solver_names
@@ -27,7 +27,7 @@ from .solver_checks import PAIRS, make
 
 FIRST_ORDER = ("mirror", "spg", "lbfgsb", "frank-wolfe", "softmax")
 #: Every solver that needs no more than slopes.
-GRADIENT = [name for name in solver_names() if get_solver(name).needs == ("gradient",)]
+GRADIENT = [name for name in solver_names() if get_solver(name).needs == ("problem.gradient",)]
 RNG = np.random.default_rng(6)
 RISKS = RNG.binomial(200, 0.2, 12) / 200
 PRIOR = RNG.dirichlet(np.full(12, 5.0))
@@ -110,7 +110,7 @@ def test_levels_that_were_missed(shares, u, order):
 def test_projection_in_the_metric_of_the_prior(drawn):
     """No point of the simplex is nearer: the condition of optimality, and the level by the general method."""
     prior, ratios, spread = drawn
-    q = Power(prior, 2.0).posterior(ratios)[0]
+    q = PowerMap(prior, 2.0).posterior(ratios)[0]
     assert q.min() >= 0.0 and q.sum() == pytest.approx(1.0, abs=1e-14)
     # The slope of the squared distance towards every vertex is non-negative at the nearest point.
     slopes = q / prior - ratios
@@ -119,7 +119,7 @@ def test_projection_in_the_metric_of_the_prior(drawn):
 
 
 def test_projection_of_ratios_whose_rounding_is_more_than_one():
-    assert Power(np.array([0.2, 0.3, 0.5]), 2.0).posterior(np.array([3e20, 1e20, 3e20]))[0] == pytest.approx(
+    assert PowerMap(np.array([0.2, 0.3, 0.5]), 2.0).posterior(np.array([3e20, 1e20, 3e20]))[0] == pytest.approx(
         [2 / 7, 0, 5 / 7]
     )
 
@@ -276,13 +276,28 @@ def test_bad_options_of_softmax():
 # --- other people's bounds --------------------------------------------------------------------------------------------
 
 
-class TangentChiSquared(ChiSquared):
-    """χ² with the budget c (X + 1)/2, which is at least c √X."""
+class TangentChiSquared(Divergence):
+    """χ² with the size X and the budget c (X + 1)/2, which is at least c √X."""
 
-    name = "tangent-chi2"
+    name, moments, order = "tangent-chi2", "chi2", 2.0
 
-    def budget(self, statistic, coefficient, exponent):
-        return Budget(0.5 * coefficient * (statistic + 1.0), 0.5 * coefficient, 0.0)
+    def size(self, q, p):
+        return float(q @ (q / p))
+
+    def gradient(self, q, p, size):
+        return 2.0 * q / p
+
+    def curvature(self, q, p, size):
+        return 2.0 / p, 0.0
+
+    def value(self, size):
+        return size - 1.0
+
+    def coefficient(self, constant, log_constant, delta):
+        return math.sqrt(constant / delta)
+
+    def budget(self, size, coefficient, exponent):
+        return Budget(0.5 * coefficient * (size + 1.0), 0.5 * coefficient, 0.0)
 
 
 @pytest.mark.parametrize("name", GRADIENT)

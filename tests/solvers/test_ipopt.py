@@ -206,7 +206,7 @@ def test_missing_says_what_to_install(nothing_compiled):
         pm.solve(TWO_MINIMA, "ipopt")
 
 
-@pytest.mark.parametrize("interface", ["cyipopt", "executable", "pounce"])
+@pytest.mark.parametrize("interface", ["cyipopt", "executable"])
 def test_interfaces_that_are_missing(nothing_compiled, interface):
     with pytest.raises(pm.SolverUnavailableError, match=interface):
         get_solver("ipopt").run(TWO_MINIMA, interface=interface)

@@ -1,4 +1,4 @@
-"""Nonlinear programming codes that others maintain: CasADi's, those behind CVXPY, pounce."""
+"""Nonlinear programming codes that others maintain: CasADi's and those behind CVXPY."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
-from pacb_models.solution import STATUSES, Outcome
-from pacb_models.solvers.nonlinear import casadi_nlp, dnlp, ipopt, native
+from pacb_models.solution import Outcome, Status
+from pacb_models.solvers.nonlinear import casadi_nlp, dnlp
 from pacb_models.solving.judging import assess
 
 from .solver_checks import PAIRS, make
@@ -62,7 +62,7 @@ def test_other_plugins_claim_nothing_that_does_not_hold(plugin):
     for divergence, distance in PAIRS:
         problem = make(RISKS[:10], distance, divergence)
         solution = pm.solve(problem, "casadi", plugin=plugin, max_iterations=100)
-        assert solution.status in STATUSES
+        assert solution.status in set(Status)
         gap = solution.bound - pm.solve(problem, "frontier").bound
         assert gap >= -1e-12
         assert gap <= 1e-5 or solution.status not in ("optimal", "acceptable"), (divergence, distance, gap)
@@ -126,50 +126,6 @@ def test_bound_of_one():
         assert solution.status == "acceptable" and solution.bound == 1.0
 
 
-# --- pounce -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def no_ipopt(monkeypatch):
-    """A machine whose only Ipopt-like program is pounce."""
-    which = native.shutil.which
-
-    def others(name, path=None):
-        return None if name == "ipopt" else which(name, path=path)
-
-    monkeypatch.setattr(native.shutil, "which", others)
-
-
-def test_pounce_is_found_where_there_is_no_ipopt_and_is_not_called_so(no_ipopt):
-    assert native.find_ipopt_executable() is None
-    found = native.find_pounce_executable()
-    assert found is not None and found.name == "pounce"
-    # The program itself, and not the script that starts it through Python.
-    assert found.read_bytes()[:2] != b"#!"
-
-
-def test_without_ipopt_there_is_no_executable_of_it(no_ipopt):
-    with pytest.raises(pm.SolverUnavailableError, match="there is no program ipopt on PATH"):
-        pm.solve(make(RISKS, "kl", "chi2", prior=PRIOR), "ipopt", interface="executable")
-
-
-@pytest.mark.outside
-def test_pounce_stands_in_where_neither_cyipopt_nor_ipopt_is(no_ipopt, monkeypatch):
-    monkeypatch.setattr(ipopt, "cyipopt_missing", lambda: "nothing is there")
-    solution = pm.solve(make(RISKS, "kl", "chi2", prior=PRIOR), "ipopt")
-    assert (solution.status, solution.details["software"]) == ("optimal", "pounce")
-    assert solution.message.startswith("pounce, in the place of Ipopt: ")
-
-
-@pytest.mark.outside
-@pytest.mark.parametrize("divergence, distance", [("chi2", "kl"), ("renyi", "squared"), ("kl", "ch")])
-def test_pounce_as_an_ipopt_program(divergence, distance, no_ipopt):
-    problem = make(RISKS, distance, divergence, prior=PRIOR)
-    solution = pm.solve(problem, "ipopt", interface="pounce", time_limit=60.0)
-    assert solution.status == "optimal" and solution.details["software"] == "pounce"
-    assert solution.bound - pm.solve(problem, "frontier").bound <= 1e-9
-
-
 @pytest.mark.parametrize("name", ["cyipopt", "casadi", "dnlp", "ipopt"])
 @pytest.mark.parametrize("order", [6.0, 40.0])
 def test_large_orders(name, order):
@@ -183,25 +139,14 @@ def test_large_orders(name, order):
 
 
 @pytest.mark.outside
-@pytest.mark.parametrize(
-    ("solver", "options"),
-    [
-        ("ipopt", {}),
-        pytest.param("ipopt", {"interface": "pounce"}, marks=pytest.mark.outside),
-        ("cyipopt", {}),
-        ("dnlp", {}),
-        ("casadi", {}),
-    ],
-)
-def test_a_file_of_options_in_the_current_directory_is_not_read(solver, options, tmp_path, monkeypatch):
+@pytest.mark.parametrize("solver", ["ipopt", "cyipopt", "dnlp", "casadi"])
+def test_a_file_of_options_in_the_current_directory_is_not_read(solver, tmp_path, monkeypatch):
     problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, distance="squared")
-    if options and native.find_pounce_executable() is None:
-        pytest.skip("no program pounce")
     monkeypatch.chdir(tmp_path)
-    before = pm.solve(problem, solver, **options)
+    before = pm.solve(problem, solver)
     # What we set ourselves, and what we do not.
     (tmp_path / "ipopt.opt").write_text("max_iter 1\nmu_strategy adaptive\n")
-    after = pm.solve(problem, solver, **options)
+    after = pm.solve(problem, solver)
     assert (after.status, after.iterations, after.bound) == (before.status, before.iterations, before.bound)
     assert after.status == "optimal"
 

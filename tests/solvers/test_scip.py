@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pacb_models as pm
-from pacb_models.solution import STATUSES
+from pacb_models.models.scip_models import ScipModel
+from pacb_models.solution import Status
 from pacb_models.solvers.branch_and_bound import scip, scip_worker
-from pacb_models.solvers.branch_and_bound.scip_model import ScipModel
 
 from .solver_checks import PAIRS, make
 
@@ -30,10 +30,13 @@ def test_the_certified_minimum_lies_between_its_bounds(divergence, distance):
     certified = pm.solve(problem, "frontier").bound
     solution = pm.solve(problem, "scip")
     assert solution.status == "optimal"
-    assert solution.lower_bound <= certified <= solution.bound + 1e-12
-    assert solution.bound - solution.lower_bound <= 1e-5
+    assert solution.claimed_lower_bound <= certified <= solution.bound + 1e-12
+    assert solution.bound - solution.claimed_lower_bound <= 1e-5
     check = pm.cross_check(problem, ["frontier", "scip"])
-    assert check.agree and check.lower_bound >= certified - 1e-5
+    rows = {row.solver: row for row in check.rows}
+    assert check.agree and rows["scip"].lower_bound is None and not solution.is_global
+    assert rows["scip"].claimed_lower_bound >= certified - 1e-5
+    assert "scip says: no bound is below" in str(check)
 
 
 @pytest.mark.parametrize("risks, m", [([0.0] + [0.4] * 49, 110), ([0.05, 0.10] + 48 * [0.30], 50)])
@@ -45,7 +48,7 @@ def test_two_minima(risks, m, distance):
     concentrated = np.where(problem.risks < 0.2, 1.0, 1e-3)
     solution = pm.solve(problem, "scip", start=concentrated / concentrated.sum())
     assert solution.bound - certified.bound <= 1e-7
-    assert certified.bound - 1e-5 <= solution.lower_bound <= certified.bound
+    assert certified.bound - 1e-5 <= solution.claimed_lower_bound <= certified.bound
 
 
 @pytest.mark.parametrize("share", [1e-8, 1e-10, 1e-12, 1e-15])
@@ -57,14 +60,14 @@ def test_prior_weights_below_its_tolerance_are_not_lost(divergence, distance, sh
     problem = pm.BoundProblem(risks, m=2000, delta=0.05, distance=distance, divergence=divergence, prior=prior)
     certified = pm.solve(problem, "frontier").bound
     solution = pm.solve(problem, "scip", time_limit=20.0)
-    assert certified - 1e-4 <= solution.lower_bound <= certified <= solution.bound + 1e-12
+    assert certified - 1e-4 <= solution.claimed_lower_bound <= certified <= solution.bound + 1e-12
 
 
 def test_a_prior_that_no_scaling_helps_is_refused():
     """At order 12 a prior weight of 1e-15 makes a coefficient of 1e93."""
     problem = pm.BoundProblem([0.1, 0.2], 100, 0.05, "squared", "renyi", [1e-15, 1.0 - 1e-15], order=12.0)
     solution = pm.solve(problem, "scip", merge=False)
-    assert solution.status == "numerical_error" and solution.lower_bound is None
+    assert solution.status == "numerical_error" and solution.claimed_lower_bound is None
     assert "prior weights of 1e-15 are too small for SCIP at order 12" in solution.message
 
 
@@ -76,7 +79,7 @@ def test_a_lower_bound_from_numbers_in_reach_of_its_tolerances():
     certified = pm.solve(problem, "frontier").bound
     for merge in (True, False):
         solution = pm.solve(problem, "scip", merge=merge, time_limit=20.0)
-        assert certified - 1e-4 <= solution.lower_bound <= certified <= 0.72897
+        assert certified - 1e-4 <= solution.claimed_lower_bound <= certified <= 0.72897
 
 
 @settings(max_examples=15)
@@ -95,7 +98,7 @@ def test_no_lower_bound_is_above_the_minimum(risks, logarithms, pair, order, m):
     solution = pm.solve(problem, "scip", time_limit=2.0)
     certified = pm.solve(problem, "frontier").bound
     assert "above the bound of its own weights" not in solution.message
-    assert solution.lower_bound is None or solution.lower_bound <= certified * (1.0 + 1e-12)
+    assert solution.claimed_lower_bound is None or solution.claimed_lower_bound <= certified * (1.0 + 1e-12)
 
 
 def test_time_limit_keeps_the_lower_bound_reached_so_far():
@@ -104,7 +107,7 @@ def test_time_limit_keeps_the_lower_bound_reached_so_far():
     solution = pm.solve(problem, "scip", time_limit=4.0)
     certified = pm.solve(problem, "frontier").bound
     assert solution.status == "time_limit"
-    assert solution.lower_bound is None or 0.0 <= solution.lower_bound <= certified
+    assert solution.claimed_lower_bound is None or 0.0 <= solution.claimed_lower_bound <= certified
     assert solution.bound >= certified - 1e-12
 
 
@@ -113,9 +116,10 @@ def test_polishing_makes_the_weights_stationary():
     raw, polished = (pm.solve(problem, "scip", polish=polish) for polish in (False, True))
     assert polished.kkt_residual <= 1e-9 < raw.kkt_residual
     assert polished.bound <= raw.bound + 1e-12
-    # The raw weights are less than optimal, and the lower bound falls with that claim.
-    assert raw.status != "optimal" and raw.lower_bound is None
-    assert polished.lower_bound <= polished.bound
+    # The raw weights are less than optimal; SCIP's lower bound stays a claim in both cases.
+    assert raw.status != "optimal" and raw.claimed_lower_bound <= polished.bound
+    assert raw.lower_bound is None and polished.lower_bound is None
+    assert polished.claimed_lower_bound <= polished.bound
 
 
 def test_a_process_that_ends_is_a_finding_and_not_the_end(monkeypatch):
@@ -125,7 +129,7 @@ def test_a_process_that_ends_is_a_finding_and_not_the_end(monkeypatch):
     solution = pm.solve(make(RISKS, "kl", "chi2"), "scip")
     assert solution.status == "error"
     assert solution.message == f"SCIP ended its process by signal {int(signal.SIGABRT)}."
-    assert os.getpid() > 0 and solution.lower_bound is None
+    assert os.getpid() > 0 and solution.claimed_lower_bound is None
 
 
 def test_the_worker_in_this_process(tmp_path):
@@ -134,7 +138,7 @@ def test_the_worker_in_this_process(tmp_path):
     model = ScipModel(problem, problem.prior)
     path = str(tmp_path / "bound.cip")
     model.scip.writeProblem(path)
-    answer = scip_worker.minimise({"model": path, "start": model.start, "options": {}})
+    answer = scip_worker.solve_task({"model": path, "start": model.start, "options": {}})
     certified = pm.solve(problem, "frontier").bound
     assert answer["status"] == "optimal"
     assert certified - 1e-5 <= answer["lower_bound"] <= certified + 1e-6
@@ -153,4 +157,4 @@ def test_options():
 
 
 def test_statuses_are_known():
-    assert {status for status, _ in scip.STATUS_MAP.values()} <= set(STATUSES)
+    assert {status for status, _ in scip.STATUS_MAP.values()} <= set(Status)

@@ -77,8 +77,3 @@ def test_the_tolerance_is_one_on_the_residual(method):
     loose, tight = (pm.solve(problem, method, tolerance=tolerance) for tolerance in (1e-3, 1e-6))
     assert loose.iterations < tight.iterations
     assert loose.kkt_residual <= 1e-3 and tight.kkt_residual <= 1e-6
-
-
-def test_the_old_name_leads_to_the_new_ones():
-    with pytest.raises(pm.InputError, match="solver is 'scipy', which is called 'slsqp' and 'trust-constr' now"):
-        pm.solve(make(RISKS, "kl", "chi2"), "scipy")

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import pacb_models as pm
+from pacb_models.plots.palette import Palette
 from pacb_models.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMILION
 
 from ...problems.problem import PAPER_DATASETS
-from ..entries import number
-from ..item import FigureItem, Results, entries_of
+from ..cells import CORRECTED, PRINTED, REPRODUCED, number
+from ..item import FigureItem, Results, cells_of
 from ..study import ALL_CLASSIFIERS, DISTANCES, PAPER, Study
 from ..tables.bounds import tightest
-from ..tables.certificates import BOUNDS, TITLES, beaten
-from ..tables.change_of_measure import PAIRS
-from ..tables.fp_vs_ccp import SIZE, outcomes_from
-from ..tables.fp_vs_solver import SIZES, as_meant
+from ..tables.certificates import BOUNDS, beaten, quantity_at
+from ..tables.change_of_measure import BOUND_PAIRS
+from ..tables.fp_vs_ccp import SMALL_SIZE, outcomes_from
+from ..tables.fp_vs_solver import SIZES, as_meant, letter_of
 from .style import DISTANCE_LOOK, grid_of_axes, legend_below, line_per_dataset, panel_per_dataset
 
 if TYPE_CHECKING:
@@ -32,16 +33,15 @@ _OFFSETS = {"linear": -0.26, "squared": 0.0, "kl": 0.26}
 
 def headline(study: Study, results: Results) -> dict[str, Any]:
     """Printed bounds and ours with both constants, and which distance has the smallest."""
-    entries = entries_of(results["bounds"])
-    versions = ("paper", "exact")
+    cells = cells_of(results["bounds"])
     datasets = {}
     for dataset in PAPER_DATASETS:
-        cells = {distance: entries.get(dataset, f"bound_{distance}") for distance in DISTANCES}
+        bounds = {distance: cells[dataset, ALL_CLASSIFIERS, distance, "bound"] for distance in DISTANCES}
         datasets[dataset] = {
-            "tightest": {key: tightest(entries, dataset, "bound", key) for key in versions},
+            "tightest": {each: tightest(cells, dataset, "bound", each) for each in (REPRODUCED, CORRECTED)},
             "distances": {
-                distance: {"printed": number(cell.printed), **{key: cell.values[key] for key in versions}}
-                for distance, cell in cells.items()
+                distance: {PRINTED: number(values[PRINTED]), **{each: values[each] for each in (REPRODUCED, CORRECTED)}}
+                for distance, values in bounds.items()
             },
         }
     return {"datasets": datasets}
@@ -49,7 +49,7 @@ def headline(study: Study, results: Results) -> dict[str, Any]:
 
 def kl_wins(result: dict[str, Any]) -> int:
     """On how many data sets kl is the tightest with exact constants."""
-    return sum(panel["tightest"]["exact"] == "kl" for panel in result["datasets"].values())
+    return sum(panel["tightest"][CORRECTED] == "kl" for panel in result["datasets"].values())
 
 
 def draw_headline(result: dict[str, Any]) -> Figure:
@@ -61,10 +61,10 @@ def draw_headline(result: dict[str, Any]) -> Figure:
         for distance, values in panel["distances"].items():
             height, colour = line + _OFFSETS[distance], DISTANCE_LOOK[distance]["color"]
             marker = DISTANCE_LOOK[distance]["marker"]
-            axis.plot([values["exact"], values["paper"]], [height, height], color=colour, lw=1.6)
-            axis.plot(values["paper"], height, marker=marker, mfc="white", mec=colour, ms=6)
-            axis.plot(values["exact"], height, marker=marker, color=colour, ms=6)
-            axis.plot(values["printed"], height, marker="|", color="#444444", ms=9, mew=1.2)
+            axis.plot([values[CORRECTED], values[REPRODUCED]], [height, height], color=colour, lw=1.6)
+            axis.plot(values[REPRODUCED], height, marker=marker, mfc="white", mec=colour, ms=6)
+            axis.plot(values[CORRECTED], height, marker=marker, color=colour, ms=6)
+            axis.plot(values[PRINTED], height, marker="|", color="#444444", ms=9, mew=1.2)
     axis.set_xlim(0.0, 0.9)
     title = f"With the right constants kl turns from the loosest χ² bound\ninto the tightest on {kl_wins(result)} of 9 "
     axis.set_title(f"{title}data sets", fontsize=11)
@@ -89,18 +89,18 @@ HEADLINE = FigureItem(
 
 # --- solver by solver -------------------------------------------------------------------------------------------------
 
-#: Columns of the table ``fp-vs-solver`` and the keys of their versions.
+#: Methods of the table ``fp-vs-solver``, and versions.
 _FROM_TABLE = {
-    "fixed point": ("bound_fp", "paper"),
-    "Ipopt, lifted": ("bound_solver", "paper"),
-    "Ipopt, direct, defaults": ("bound_direct", "paper"),
-    "exact constants": ("bound_minimum", "exact"),
+    "fixed point": ("fixed-point", REPRODUCED),
+    "Ipopt, lifted": ("ipopt", REPRODUCED),
+    "Ipopt, direct, defaults": ("direct", REPRODUCED),
+    "exact constants": ("frontier", CORRECTED),
 }
 
 
 def against_h(study: Study, results: Results) -> dict[str, Any]:
     """The kl bound of every solver at every size."""
-    entries = entries_of(results["fp-vs-solver"])
+    cells = cells_of(results["fp-vs-solver"])
     cases = [(dataset, size) for dataset in PAPER_DATASETS for size in SIZES]
     ccp = study.map(
         "one-sided CCP", _one_sided, [(study.problem(dataset, size, "kl", PAPER),) for dataset, size in cases]
@@ -108,12 +108,12 @@ def against_h(study: Study, results: Results) -> dict[str, Any]:
     panels: dict[str, Any] = {}
     for (dataset, size), bound in zip(cases, ccp):
         panel = panels.setdefault(dataset, {"letters": []})
-        for series, (column, key) in _FROM_TABLE.items():
-            panel.setdefault(series, []).append(entries.value(dataset, f"{column}_H{size}", key))
+        for series, (method, version) in _FROM_TABLE.items():
+            panel.setdefault(series, []).append(cells[dataset, size, method, "bound"].get(version))
         panel.setdefault("one-sided CCP", []).append(bound)
-        for series, column in (("printed fixed point", "bound_fp"), ("printed Ipopt", "bound_solver")):
-            panel.setdefault(series, []).append(number(as_meant(entries, dataset, f"{column}_H{size}").printed))
-        panel["letters"].append(entries.printed(dataset, f"test_error_status_solver_H{size}"))
+        for series, method in (("printed fixed point", "fixed-point"), ("printed Ipopt", "ipopt")):
+            panel.setdefault(series, []).append(number(as_meant(cells, dataset, size, method, "bound")[PRINTED]))
+        panel["letters"].append(letter_of(cells, dataset, size, "test_error_status"))
     return {"sizes": list(SIZES), "panels": panels}
 
 
@@ -121,12 +121,19 @@ def _one_sided(problem: pm.BoundProblem) -> float:
     return pm.solve(problem, "ccp", merge=False).bound
 
 
+_PALETTE = Palette(["fixed-point", "ipopt", "ccp"])
 #: How ours are drawn, in this order.
 _OURS: dict[str, dict[str, Any]] = {
-    "fixed point": {"color": BLUE},
-    "Ipopt, lifted": {"color": BLACK, "marker": "+", "mfc": "none", "ls": "none", "ms": 6},
-    "Ipopt, direct, defaults": {"color": ORANGE, "marker": "v", "mfc": "none", "ls": "none", "ms": 6},
-    "one-sided CCP": {"color": GREY, "marker": "s", "mfc": "none", "ls": "none", "ms": 6},
+    "fixed point": {"color": _PALETTE["fixed-point"]["color"]},
+    "Ipopt, lifted": {"color": _PALETTE["ipopt"]["color"], "marker": "+", "mfc": "none", "ls": "none", "ms": 6},
+    "Ipopt, direct, defaults": {
+        "color": _PALETTE["ipopt"]["color"],
+        "marker": "v",
+        "mfc": "none",
+        "ls": "none",
+        "ms": 6,
+    },
+    "one-sided CCP": {"color": _PALETTE["ccp"]["color"], "marker": "s", "mfc": "none", "ls": "none", "ms": 6},
 }
 
 
@@ -136,14 +143,16 @@ def draw_against_h(result: dict[str, Any]) -> Figure:
 
     def draw(axis: Axes, panel: dict[str, Any]) -> None:
         fixed_point, ipopt = panel["printed fixed point"], panel["printed Ipopt"]
-        axis.plot(sizes, fixed_point, label="printed: fixed point", color=BLACK, marker="o", mfc="none", ls=":")
-        axis.plot(sizes, ipopt, label="printed: Ipopt, with its letter", color=VERMILION, marker="x", ls="none")
+        look: dict[str, Any] = {"color": _PALETTE["fixed-point"]["color"], "marker": "o", "mfc": "none", "ls": ":"}
+        axis.plot(sizes, fixed_point, label="printed: fixed point", **look)
+        look = {"color": _PALETTE["ipopt"]["color"], "marker": "x", "ls": "none"}
+        axis.plot(sizes, ipopt, label="printed: Ipopt, with its letter", **look)
         for place, letter in zip(zip(sizes, ipopt), panel["letters"]):
-            if letter != "none":
-                axis.annotate(letter, place, xytext=(3, 3), textcoords="offset points", color=VERMILION, fontsize=8)
-        for series, look in _OURS.items():
-            axis.plot(sizes, panel[series], label=f"ours: {series}", **look)
-        axis.plot(sizes, panel["exact constants"], color=GREEN, ls="--", label="ours: minimum, exact constants")
+            if letter:
+                axis.annotate(letter, place, xytext=(3, 3), textcoords="offset points", color=look["color"], fontsize=8)
+        for series, style in _OURS.items():
+            axis.plot(sizes, panel[series], label=f"ours: {series}", **style)
+        axis.plot(sizes, panel["exact constants"], color=BLACK, ls="--", label="ours: minimum, exact constants")
         axis.margins(y=0.1)
         axis.set(xscale="log", ylim=(0.0, None))
         axis.set_xticks(sizes, map(str, sizes))
@@ -166,7 +175,7 @@ FLOOR = 1e-16
 
 def iterates(study: Study, results: Results) -> dict[str, Any]:
     """The bounds of both procedures, iteration by iteration, from the same starts."""
-    problem = study.problem(CCP_DATASET, SIZE, "kl", PAPER)
+    problem = study.problem(CCP_DATASET, SMALL_SIZE, "kl", PAPER)
     histories, displacements = {}, {}
     for variant in ("paper", "one-sided"):
         details = [outcome.details for outcome in outcomes_from(problem, variant, CCP_STARTS, study.seed)]
@@ -179,7 +188,7 @@ def draw_iterates(result: dict[str, Any]) -> Figure:
     """Bounds, and gaps to the minimum."""
     figure, (bounds, gaps) = grid_of_axes(1, 2, 8.2, 3.7)
     last = max(len(history) for history in result["histories"]["one-sided"]) - 1
-    for variant, colour, look in (("paper", VERMILION, "--"), ("one-sided", BLUE, "-")):
+    for variant, colour, look in (("paper", GREY, "--"), ("one-sided", _PALETTE["ccp"]["color"], "-")):
         for place, history in enumerate(result["histories"][variant]):
             # A procedure that rests stays where it is.
             values = np.array(history + [history[-1]] * (last + 1 - len(history)))
@@ -215,12 +224,12 @@ _COUNTS_LOOK: dict[str, dict[str, Any]] = {
 
 def certificates(study: Study, results: Results) -> dict[str, Any]:
     """The bounds of 1990 SVMs, and how often one from counts is below the PAC-Bayes bounds."""
-    entries, full = entries_of(results["certificates"]), str(ALL_CLASSIFIERS)
+    cells, quantity = cells_of(results["certificates"]), quantity_at(COUNTS_DELTA)
     bounds = {
-        dataset: {name: entries.value(f"{dataset} {full}", f"{name} {COUNTS_DELTA:g}", "ours") for name in BOUNDS}
+        dataset: {name: cells[dataset, ALL_CLASSIFIERS, name, quantity][REPRODUCED] for name in BOUNDS}
         for dataset in PAPER_DATASETS
     }
-    wins = {name: beaten(entries, full, COUNTS_DELTA, name, "tie split") for name in list(BOUNDS)[:3]}
+    wins = {name: beaten(cells, COUNTS_DELTA, name, "tie split") for name in list(BOUNDS)[:3]}
     return {"bounds": bounds, "wins": wins}
 
 
@@ -230,7 +239,7 @@ def draw_certificates(result: dict[str, Any]) -> Figure:
     for line, values in enumerate(result["bounds"].values()):
         for position, (name, value) in enumerate(values.items()):
             height = line + 0.36 * (2 * position / (len(values) - 1) - 1)
-            label = TITLES[name] if line == 0 else None
+            label = BOUNDS[name][0] if line == 0 else None
             axis.plot(value, height, ls="none", label=label, **({"ms": 6} | _COUNTS_LOOK[name]))
     axis.set_xscale("log")
     ticks = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3]
@@ -255,12 +264,12 @@ _STEPS = (
 )
 
 
-def shares(study: Study, results: Results) -> dict[str, Any]:
+def _shares(study: Study, results: Results) -> dict[str, Any]:
     """The least bounds as shares of the usual one."""
-    entries, names = entries_of(results["change-of-measure"]), [name for name, *_ in PAIRS]
+    cells, names = cells_of(results["change-of-measure"]), [name for name, *_ in BOUND_PAIRS]
 
     def share(dataset: str, name: str, step: str) -> float:
-        value, usual = (entries.value(f"{dataset} {name}", column, "ours") for column in (step, "bound exact"))
+        value, usual = (cells[dataset, ALL_CLASSIFIERS, name, each][REPRODUCED] for each in (step, "bound exact"))
         return value / usual
 
     ratios = {
@@ -287,4 +296,4 @@ def draw_shares(result: dict[str, Any]) -> Figure:
     return panel_per_dataset(result["ratios"], draw, 8.6, ("least bound, as a share of the usual one", ""))
 
 
-CHANGE_OF_MEASURE = FigureItem("change-of-measure-figure", shares, needs=("change-of-measure",), draw=draw_shares)
+CHANGE_OF_MEASURE = FigureItem("change-of-measure-figure", _shares, needs=("change-of-measure",), draw=draw_shares)

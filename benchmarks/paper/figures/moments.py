@@ -15,7 +15,7 @@ from .style import SERIES, grid_of_axes, legend_below
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SIZES = (50, 100, 200)
+_SAMPLES = (50, 100, 200)
 
 #: Steps of 0.001, as in the paper; the maxima of both curves are visible at that resolution.
 GRID = np.arange(0, 1001) / 1000
@@ -28,18 +28,18 @@ def paper_squared_curve(m: int, l: np.ndarray) -> np.ndarray:
 
 
 def compute_squared(study: Study, results: Results) -> dict[str, Any]:
-    paper = {str(m): paper_squared_curve(m, GRID).tolist() for m in SIZES}
-    return {"paper": paper, "exact": {str(m): moment_curve("squared", m, GRID).tolist() for m in SIZES}}
+    paper = {str(m): paper_squared_curve(m, GRID).tolist() for m in _SAMPLES}
+    return {"paper": paper, "exact": {str(m): moment_curve("squared", m, GRID).tolist() for m in _SAMPLES}}
 
 
 def compute_kl(study: Study, results: Results) -> dict[str, Any]:
     return {
-        version: {str(m): moment_curve("kl", m, GRID, version).tolist() for m in SIZES}
+        version: {str(m): moment_curve("kl", m, GRID, version).tolist() for m in _SAMPLES}
         for version in ("paper", "exact")
     }
 
 
-def draw(result: dict[str, Any]) -> Figure:
+def _draw(result: dict[str, Any]) -> Figure:
     figure, axes = grid_of_axes(1, 2, 8.0, 3.4)
     for axis, version, title in zip(axes, ("paper", "exact"), ("as in the paper", "exact")):
         for (m, curve), look in zip(result[version].items(), SERIES):
@@ -51,9 +51,9 @@ def draw(result: dict[str, Any]) -> Figure:
         axis.set(title=title, xlabel="true risk l", ylim=(0.0, None), xlim=(0.0, 1.0))
         axis.ticklabel_format(axis="y", style="sci", scilimits=(0, 0), useMathText=True)
     axes[0].set_ylabel("I(m, l)")
-    legend_below(figure, axes[0], len(SIZES))
+    legend_below(figure, axes[0], len(_SAMPLES))
     return figure
 
 
-SQUARED = FigureItem("squared-moments", compute_squared, draw=draw)
-KL = FigureItem("kl-moments", compute_kl, draw=draw)
+SQUARED = FigureItem("squared-moments", compute_squared, draw=_draw)
+KL = FigureItem("kl-moments", compute_kl, draw=_draw)

@@ -14,7 +14,7 @@ from ...problems.problem import PAPER_DATASETS
 from ..item import FigureItem, Results
 from ..showing import NAMES
 from ..study import ALL_CLASSIFIERS, BOTH_HALVES, DISTANCES, EXACT, PAPER, Study, Version
-from ..tables.sparsity import SIZE, mass_by_risk
+from ..tables.sparsity import LARGE_SIZE, mass_by_risk
 from .style import DISTANCE_LOOK, SERIES, grid_of_axes, legend_below, line, panel_per_dataset
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ SUPPORTS = FigureItem("linear-supports", supports, draw=draw_supports)
 
 # --- Figures 4 and 5: optimal weights against risk for three values of δ ----------------------------------------------
 
-DELTAS = (0.01, 0.05, 0.1)
+_DELTAS = (0.01, 0.05, 0.1)
 
 #: The paper draws the weights of its fixed point and of its solver.
 COMPARED = {"subset-search": "Algorithm 1", "ipopt": "Ipopt"}
@@ -102,7 +102,7 @@ def weights(
         m = table.training_size + table.validation_size if version.both_halves else table.m
         curves = [
             _curve(study.problem(dataset, ALL_CLASSIFIERS, distance, version, delta=delta).replace(m=m))
-            for delta in DELTAS
+            for delta in _DELTAS
         ]
         panels.append({"title": title.format(m=m), "curves": curves})
     return {"dataset": dataset, "distance": distance, "panels": panels}
@@ -143,7 +143,7 @@ def draw_weights(result: dict[str, Any]) -> Figure:
         axis.set(xlabel="empirical risk", ylim=(0.0, None))
         axis.ticklabel_format(axis="y", style="sci", scilimits=(0, 0), useMathText=True)
     axes[0].set_ylabel("weight of one classifier")
-    legend_below(figure, axes[0], 1 + len(DELTAS))
+    legend_below(figure, axes[0], 1 + len(_DELTAS))
     return figure
 
 
@@ -179,7 +179,7 @@ KL_WEIGHTS = FigureItem(
 # --- Figure 6: distribution functions over the classifiers, by increasing risk ----------------------------------------
 
 #: In the paper's order of panels.
-DATASETS = ("spambase", "bupa", "mammographic", "wdbc", "banknote")
+_PANELS = ("spambase", "bupa", "mammographic", "wdbc", "banknote")
 
 ROWS = {PAPER.name: "paper's constants", EXACT.name: "exact constants"}
 
@@ -188,24 +188,24 @@ def distributions(study: Study, results: Results) -> dict[str, Any]:
     """The weight of the first one, two, … classifiers."""
 
     def masses(dataset: str, distance: str, version: Version) -> list[float]:
-        problem = study.problem(dataset, SIZE, distance, version)
+        problem = study.problem(dataset, LARGE_SIZE, distance, version)
         return mass_by_risk(pm.solve(problem, "frontier").posterior, problem.risks).tolist()
 
     return {
-        version.name: {dataset: {each: masses(dataset, each, version) for each in DISTANCES} for dataset in DATASETS}
+        version.name: {dataset: {each: masses(dataset, each, version) for each in DISTANCES} for dataset in _PANELS}
         for version in (PAPER, EXACT)
     }
 
 
 def draw_distributions(result: dict[str, Any]) -> Figure:
     """A row for each version, a column for each data set."""
-    figure, axes = grid_of_axes(2, len(DATASETS), 11.0, 5.0, sharex=True, sharey=True)
+    figure, axes = grid_of_axes(2, len(_PANELS), 11.0, 5.0, sharex=True, sharey=True)
     for position, axis in enumerate(axes):
-        row, column = divmod(position, len(DATASETS))
-        version, dataset = list(ROWS)[row], DATASETS[column]
-        axis.plot([0, SIZE], [0.0, 1.0], color="#999999", lw=1.0, label="prior")
+        row, column = divmod(position, len(_PANELS))
+        version, dataset = list(ROWS)[row], _PANELS[column]
+        axis.plot([0, LARGE_SIZE], [0.0, 1.0], color="#999999", lw=1.0, label="prior")
         for distance, mass in result[version][dataset].items():
-            axis.plot(range(SIZE + 1), [0.0, *mass], label=distance, **line(distance))
+            axis.plot(range(LARGE_SIZE + 1), [0.0, *mass], label=distance, **line(distance))
         if row == 0:
             axis.set_title(NAMES[dataset])
         else:
@@ -248,7 +248,7 @@ def draw_against_delta(result: dict[str, Any]) -> Figure:
     def draw(axis: Axes, versions: dict[str, Any]) -> None:
         for distance, look in DISTANCE_LOOK.items():
             # The linear constant is right in the paper.
-            shown = {"exact": ("-", "exact constant"), "paper": (":", "paper's constant")}
+            shown = {EXACT.name: ("-", "exact constant"), PAPER.name: (":", "paper's constant")}
             for version, (style, words) in list(shown.items())[: 1 if distance == "linear" else 2]:
                 sizes = versions[version][distance]
                 axis.plot(result["deltas"], sizes, color=look["color"], ls=style, label=f"{distance}, {words}")

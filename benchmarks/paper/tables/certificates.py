@@ -17,19 +17,18 @@ import pacb_models as pm
 from ...problems.problem import PAPER_DATASETS
 from ...problems.risks import load_risk_table
 from ...report.tables import Cell, Group, Table
-from ..entries import Entries
+from ..cells import REPRODUCED, Cells
 from ..item import TableItem
 from ..numbers import words
-from ..showing import named, shown
+from ..showing import as_text, named
 from ..study import ALL_CLASSIFIERS, Study
 
-DELTAS = (0.05, 0.01)
-#: Between χ² (2) and KL (1), to be fixed before the errors are seen.
-ORDER = 1.2
-#: The spread, to be fixed beforehand too.
-SPREAD = 3.0
+_DELTAS = (0.05, 0.01)
+#: The order between χ² (2) and KL (1), and the spread: both to be fixed before the errors are seen.
+_ORDER, _SPREAD = 1.2, 3.0
+_OTHER_GRID = "arithmetic-geometric"
 #: Sets of classifiers: the first of the grid "paper", and the whole other grid.
-SETS = ("50", str(ALL_CLASSIFIERS), "arithmetic-geometric")
+_SETS = (50, ALL_CLASSIFIERS, _OTHER_GRID)
 
 
 def _pac_bayes(divergence: str, order: float = 2.0) -> Callable[[np.ndarray, int, float], float]:
@@ -37,94 +36,89 @@ def _pac_bayes(divergence: str, order: float = 2.0) -> Callable[[np.ndarray, int
     return lambda errors, m, delta: pm.solve(pm.BoundProblem(errors / m, m=m, delta=delta, **bound)).bound
 
 
-#: Columns: how each bound is computed from counts, m and δ.
-BOUNDS: dict[str, Callable[[np.ndarray, int, float], float]] = {
-    "chi2-kl": _pac_bayes("chi2"),
-    "kl-kl": _pac_bayes("kl"),
-    "renyi-kl": _pac_bayes("renyi", ORDER),
-    "occam": lambda errors, m, delta: pm.certify(errors, m, delta).single_bound,
-    "tie split": lambda errors, m, delta: pm.certify(errors, m, delta).bound,
-    "spread": lambda errors, m, delta: pm.certify(errors, m, delta, spread=SPREAD).bound,
-    "uncorrected": lambda errors, m, delta: float(pm.clopper_pearson(int(errors.min()), m, delta)),
+#: Columns: title, and how each bound is computed from counts, m and δ.
+BOUNDS: dict[str, tuple[str, Callable[[np.ndarray, int, float], float]]] = {
+    "chi2-kl": ("χ²–kl", _pac_bayes("chi2")),
+    "kl-kl": ("KL–kl", _pac_bayes("kl")),
+    "renyi-kl": (f"Rényi {_ORDER:g}", _pac_bayes("renyi", _ORDER)),
+    "occam": ("best single", lambda errors, m, delta: pm.certify(errors, m, delta).single_bound),
+    "tie split": ("tie split", lambda errors, m, delta: pm.certify(errors, m, delta).bound),
+    "spread": (f"spread {_SPREAD:g}", lambda errors, m, delta: pm.certify(errors, m, delta, spread=_SPREAD).bound),
+    "uncorrected": (
+        "best, uncorrected (not valid)",
+        lambda errors, m, delta: float(pm.clopper_pearson(int(errors.min()), m, delta)),
+    ),
 }
 
-TITLES = {
-    "chi2-kl": "χ²–kl",
-    "kl-kl": "KL–kl",
-    "renyi-kl": f"Rényi {ORDER:g}",
-    "occam": "best single",
-    "tie split": "tie split",
-    "spread": f"spread {SPREAD:g}",
-    "uncorrected": "best, uncorrected (not valid)",
-}
-
-#: What is compared; the rest is no guarantee.
-VALID = tuple(name for name in BOUNDS if name != "uncorrected")
+#: What is compared; the last is no guarantee.
+_VALID = list(BOUNDS)[:-1]
 
 
-def error_counts(study: Study, dataset: str, which: str) -> tuple[np.ndarray, int]:
+def quantity_at(delta: float) -> str:
+    """The name of a bound at δ."""
+    return f"bound at {delta:g}"
+
+
+def _counts(study: Study, dataset: str, which: object) -> tuple[np.ndarray, int]:
     """Error counts and m of one set of classifiers."""
-    if which == "arithmetic-geometric":
-        table = load_risk_table(dataset, which)
+    if which == _OTHER_GRID:
+        table = load_risk_table(dataset, _OTHER_GRID)
         return table.validation_errors, table.m
     table = study.tables[dataset]
-    return table.validation_errors[: int(which)], table.m
+    return table.validation_errors[:which], table.m
 
 
-def fill(study: Study, entries: Entries) -> dict[str, Any]:
-    sets = {f"{dataset} {which}": error_counts(study, dataset, which) for dataset in PAPER_DATASETS for which in SETS}
-    cases = list(product(sets, DELTAS))
-    found = study.map("certificates", _all_bounds, [(*sets[row], delta) for row, delta in cases])
-    for (row, delta), values in zip(cases, found, strict=True):
+def _fill(study: Study, cells: Cells) -> None:
+    sets = {(dataset, which): _counts(study, dataset, which) for dataset in PAPER_DATASETS for which in _SETS}
+    for place, (errors, m) in sets.items():
+        cells.add(REPRODUCED, *place, H=len(errors), m=m)
+    cases = list(product(sets, _DELTAS))
+    found = study.map("certificates", _all_bounds, [(*sets[place], delta) for place, delta in cases])
+    for ((dataset, which), delta), values in zip(cases, found, strict=True):
         for name, value in values.items():
-            entries.add(row, f"{name} {delta:g}", "ours", value)
-    return {"sizes": {row: [len(errors), m] for row, (errors, m) in sets.items()}}
+            cells.add(REPRODUCED, dataset, which, name, **{quantity_at(delta): value})
 
 
 def _all_bounds(errors: np.ndarray, m: int, delta: float) -> dict[str, float]:
-    return {name: min(float(bound(errors, m, delta)), 1.0) for name, bound in BOUNDS.items()}
+    return {name: min(float(bound(errors, m, delta)), 1.0) for name, (_, bound) in BOUNDS.items()}
 
 
-def smallest(entries: Entries, row: str, delta: float) -> float:
-    """The smallest valid bound of a row."""
-    return min(entries.value(row, f"{name} {delta:g}", "ours") for name in VALID)
+def beaten(cells: Cells, delta: float, name: str, by: str) -> int:
+    """On how many data sets one bound of all classifiers is above another."""
+
+    def value(dataset: str, method: str) -> float:
+        return cells[dataset, ALL_CLASSIFIERS, method, quantity_at(delta)][REPRODUCED]
+
+    return sum(value(dataset, name) > value(dataset, by) for dataset in PAPER_DATASETS)
 
 
-def beaten(entries: Entries, which: str, delta: float, name: str, by: str) -> int:
-    """On how many data sets one bound is above another."""
-    return sum(
-        entries.value(f"{dataset} {which}", f"{name} {delta:g}", "ours")
-        > entries.value(f"{dataset} {which}", f"{by} {delta:g}", "ours")
-        for dataset in PAPER_DATASETS
-    )
+def _show(cells: Cells) -> list[Table]:
+    return [_panel(cells, delta) for delta in _DELTAS]
 
 
-def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
-    return [_panel(entries, facts["sizes"], delta) for delta in DELTAS]
-
-
-def _panel(entries: Entries, sizes: dict[str, list[int]], delta: float) -> Table:
-    titles = list(TITLES.values())
+def _panel(cells: Cells, delta: float) -> Table:
+    titles = tuple(title for title, _ in BOUNDS.values())
     groups = (
         Group("", ("data set", "H", "m")),
-        Group("PAC-Bayes", tuple(titles[:3])),
-        Group("from error counts", tuple(titles[3:6])),
-        Group("", tuple(titles[6:])),
+        Group("PAC-Bayes", titles[:3]),
+        Group("from error counts", titles[3:6]),
+        Group("", titles[6:]),
     )
     rows = []
-    for dataset, which in product(PAPER_DATASETS, SETS):
-        row = f"{dataset} {which}"
-        size, m = sizes[row]
-        label = f"{size} (arithmetic–geometric)" if which == "arithmetic-geometric" else str(size)
-        cells, best = named(dataset, label, m, first=which == SETS[0]), smallest(entries, row, delta)
-        for name in BOUNDS:
-            value = entries.value(row, f"{name} {delta:g}", "ours")
-            cells.append(Cell(shown(value, 4), "best" if name in VALID and value == best else ""))
-        rows.append(cells)
-    full = str(ALL_CLASSIFIERS)
-    above = {name: beaten(entries, full, delta, f"{name}-kl", "occam") for name in ("chi2", "kl")}
-    notes = words("certificates", "notes", size=full, **above)
+    for dataset, which in product(PAPER_DATASETS, _SETS):
+        size, m = (cells[dataset, which, "", name][REPRODUCED] for name in ("H", "m"))
+        label = f"{size} (arithmetic–geometric)" if which == _OTHER_GRID else str(size)
+        values = {name: cells[dataset, which, name, quantity_at(delta)][REPRODUCED] for name in BOUNDS}
+        best = min(values[name] for name in _VALID)
+        row = named(dataset, label, m, first=which == _SETS[0])
+        row += [
+            Cell(as_text(value, 4), "best" if name in _VALID and value == best else "")
+            for name, value in values.items()
+        ]
+        rows.append(row)
+    above = {name: beaten(cells, delta, f"{name}-kl", "occam") for name in ("chi2", "kl")}
+    notes = words("certificates", "notes", size=ALL_CLASSIFIERS, **above)
     return Table(f"certificates-{delta:g}", f"Certificates at δ = {delta:g}", groups, rows, notes)
 
 
-ITEM = TableItem("certificates", fill, also=("certificates-figure",), show=show)
+CERTIFICATES_TABLE = TableItem("certificates", _fill, also=("certificates-figure",), show=_show)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from itertools import product
 
 import numpy as np
 
@@ -10,36 +10,33 @@ from pacb_models.constants import moment_constant, moment_curve
 from pacb_models.numerics.paper_kl import BEYOND, LARGEST_COMPUTED
 
 from ...report.tables import Cell, Group, Table
-from ..entries import Entries
+from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells, printed
 from ..item import TableItem
 from ..numbers import words
-from ..printed import printed
-from ..showing import NAMES, shown
+from ..showing import NAMES, as_text
 from ..study import Study
 
-#: Data sets with more validation examples than the paper could compute the constant for.
-BEYOND_ROW = "over-1028"
+#: What the paper uses for more validation examples than it could compute the constant for.
+_BEYOND = ("over-1028", "", "kl", "constant")
 
 
-def fill(study: Study, entries: Entries) -> dict[str, Any]:
-    sizes = [int(row) for row in printed("constants").row.unique() if row != BEYOND_ROW]
+def _fill(study: Study, cells: Cells) -> None:
+    sizes = _sizes()
     large = {name: table.m for name, table in study.tables.items() if table.m > LARGEST_COMPUTED}
     # Half of the paper's grid: its sum is symmetric about one half.
     grid = np.arange(500, 1000) / 1000
     for m in sizes:
-        entries.add(str(m), "l_star", "paper", float(grid[np.argmax(moment_curve("kl", m, grid, "paper"))]))
-        entries.add(str(m), "l_star", "exact", _maximiser(m))
-        _add_constants(entries, str(m), m)
-    entries.add(BEYOND_ROW, "I_kl", "paper", BEYOND)
-    for name, m in large.items():
-        _add_constants(entries, name, m)
-    return {"sizes": sizes, "large": large}
+        reproduced = float(grid[np.argmax(moment_curve("kl", m, grid, "paper"))])
+        cells.add(REPRODUCED, "", m, "kl", l_star=reproduced)
+        cells.add(CORRECTED, "", m, "kl", l_star=_maximiser(m))
+    cells.add(REPRODUCED, "over-1028", method="kl", constant=BEYOND)
+    for dataset, m in [*(("", m) for m in sizes), *large.items()]:
+        for (version, constant), distance in product(((REPRODUCED, "paper"), (CORRECTED, "exact")), ("kl", "squared")):
+            cells.add(version, dataset, m, distance, constant=moment_constant(distance, m, constant))
 
 
-def _add_constants(entries: Entries, row: str, m: int) -> None:
-    for version in ("paper", "exact"):
-        entries.add(row, "I_kl", version, moment_constant("kl", m, version))
-        entries.add(row, "I_sq", version, moment_constant("squared", m, version))
+def _sizes() -> list[int]:
+    return [int(size) for size in printed("constants")["size"].unique() if size]
 
 
 def _maximiser(m: int) -> float:
@@ -51,39 +48,39 @@ def _maximiser(m: int) -> float:
     return float(1.0 - found.x / m)
 
 
-def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
+def _show(cells: Cells) -> list[Table]:
     groups = (
         Group("", ("m",)),
         Group("maximiser l*", ("printed", "reproduced", "exact")),
         Group("I_kl(m)", ("printed", "reproduced", "exact", "ratio")),
         Group("I_sq(m)", ("paper's formula", "exact", "ratio")),
     )
-    rows = [_row(entries, str(m), str(m)) for m in facts["sizes"]]
-    rows += [_row(entries, name, f"{m} ({NAMES[name]})") for name, m in facts["large"].items()]
-    notes = words("constants", "notes", largest=LARGEST_COMPUTED, beyond=entries.printed(BEYOND_ROW, "I_kl"))
+    large = [(place.dataset, place.size) for place, _ in cells if place.dataset in NAMES and place.method == "kl"]
+    rows = [_row(cells, dataset, m) for dataset, m in [*(("", str(m)) for m in _sizes()), *large]]
+    notes = words("constants", "notes", largest=LARGEST_COMPUTED, beyond=cells[_BEYOND][PRINTED])
     title = "Constants I(m) of the kl and the squared distance (Table 5, Lemma 3)"
     return [Table("constants", title, groups, rows, notes)]
 
 
-def _row(entries: Entries, row: str, label: str) -> list[Cell]:
-    location, kl, squared = (entries.get(row, column) for column in ("l_star", "I_kl", "I_sq"))
-    beyond = entries.printed(BEYOND_ROW, "I_kl") if location.printed == "" else ""
+def _row(cells: Cells, dataset: str, m: str) -> list[Cell]:
+    location = cells[dataset, m, "kl", "l_star"]
+    kl, squared = (cells[dataset, m, distance, "constant"] for distance in ("kl", "squared"))
     texts = [
-        shown(kl.values["paper"], 8),
-        f"{kl.values['exact']:.5e}",
-        f"{kl.values['paper'] / kl.values['exact']:.1f}",
-        f"{squared.values['paper']:.5e}",
-        f"{squared.values['exact']:.5e}",
-        f"{squared.values['paper'] / squared.values['exact']:.3f}",
+        as_text(kl[REPRODUCED], 8),
+        f"{kl[CORRECTED]:.5e}",
+        f"{kl[REPRODUCED] / kl[CORRECTED]:.1f}",
+        f"{squared[REPRODUCED]:.5e}",
+        f"{squared[CORRECTED]:.5e}",
+        f"{squared[REPRODUCED] / squared[CORRECTED]:.3f}",
     ]
     return [
-        Cell(label),
-        Cell(shown(location.printed), "printed"),
-        Cell(shown(location.values.get("paper"), 3)),
-        Cell(shown(location.values.get("exact"), 5)),
-        Cell(kl.printed or beyond, "printed"),
+        Cell(f"{m} ({NAMES[dataset]})" if dataset else m),
+        Cell(as_text(location.get(PRINTED)), "printed"),
+        Cell(as_text(location.get(REPRODUCED), 3)),
+        Cell(as_text(location.get(CORRECTED), 5)),
+        Cell((cells[_BEYOND] if dataset else kl)[PRINTED], "printed"),
         *map(Cell, texts),
     ]
 
 
-ITEM = TableItem("constants", fill, show=show)
+CONSTANTS_TABLE = TableItem("constants", _fill, show=_show)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ...experiments.uci import LOADERS
 from ...problems.problem import PAPER_DATASETS
 from ...report.tables import Cell, Group, Table
-from ..entries import Entries, number
+from ..cells import PRINTED, REPRODUCED, Cells, number
 from ..item import TableItem
 from ..numbers import words
-from ..showing import named, shown
+from ..showing import as_text, named
 from ..study import Study
 
 _COLUMNS = {
@@ -24,46 +22,45 @@ _COLUMNS = {
 }
 
 #: Mushroom's categorical features, before each value becomes a feature of its own.
-MUSHROOM_CATEGORICAL = 22
+_MUSHROOM_CATEGORICAL = 22
 
 
-def fill(study: Study, entries: Entries) -> None:
+def _fill(study: Study, cells: Cells) -> None:
     for dataset in PAPER_DATASETS:
         facts, table = LOADERS[dataset], study.tables[dataset]
-        printed = number(entries.printed(dataset, "positive"))
+        printed = number(cells[dataset, "", "", "positive"][PRINTED])
         # In the order in which the paper prints them: the class nearer to its positive count first.
         positive, negative = sorted(facts.class_counts, key=lambda count: abs(count - printed))
-        values = {
-            "features": MUSHROOM_CATEGORICAL if dataset == "mushroom" else facts.features,
-            "examples": sum(facts.class_counts),
-            "positive": positive,
-            "negative": negative,
-            "training_size": table.training_size,
-            "validation_size": table.validation_size,
-            "test_size": table.test_size,
-        }
-        for column, value in values.items():
-            entries.add(dataset, column, "ours", value)
-    entries.add("mushroom", "one_hot_features", "ours", LOADERS["mushroom"].features)
-    for column in ("examples", "features"):
-        counts = [entries.value(dataset, column, "ours") for dataset in PAPER_DATASETS]
-        entries.add("all", f"{column}_min", "ours", min(counts))
-        entries.add("all", f"{column}_max", "ours", max(counts))
+        cells.add(
+            REPRODUCED,
+            dataset,
+            features=_MUSHROOM_CATEGORICAL if dataset == "mushroom" else facts.features,
+            examples=sum(facts.class_counts),
+            positive=positive,
+            negative=negative,
+            training_size=table.training_size,
+            validation_size=table.validation_size,
+            test_size=table.test_size,
+        )
+    cells.add(REPRODUCED, "mushroom", one_hot_features=LOADERS["mushroom"].features)
+    for quantity in ("examples", "features"):
+        counts = [cells[dataset, "", "", quantity][REPRODUCED] for dataset in PAPER_DATASETS]
+        cells.add(REPRODUCED, "all", **{f"{quantity}_min": min(counts), f"{quantity}_max": max(counts)})
 
 
-def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
+def _show(cells: Cells) -> list[Table]:
     groups = (Group("", ("data set",)), *(Group(title, ("printed", "ours")) for title in _COLUMNS.values()))
     rows = []
     for dataset in PAPER_DATASETS:
         row = named(dataset)
         for column in _COLUMNS:
-            entry = entries.get(dataset, column)
-            ours = entry.values["ours"]
-            row += [Cell(entry.printed, "printed"), Cell(shown(ours), "" if number(entry.printed) == ours else "off")]
+            cell = cells[dataset, "", "", column]
+            same = number(cell[PRINTED]) == cell[REPRODUCED]
+            row += [Cell(cell[PRINTED], "printed"), Cell(as_text(cell[REPRODUCED]), "" if same else "off")]
         rows.append(row)
-    one_hot, most = entries.value("mushroom", "one_hot_features", "ours"), entries.printed("all", "examples_max")
-    notes = words("data", "notes", one_hot=one_hot, most=most)
+    one_hot, most = cells["mushroom", "", "", "one_hot_features"], cells["all", "", "", "examples_max"]
+    notes = words("data", "notes", one_hot=one_hot[REPRODUCED], most=most[PRINTED])
     return [Table("data", "The data sets (Table 2)", groups, rows, notes)]
 
 
-ITEM = TableItem("data", fill, show=show)
+DATA_TABLE = TableItem("data", _fill, show=_show)

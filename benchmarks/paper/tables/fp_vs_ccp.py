@@ -6,52 +6,50 @@ one-sided procedure, which does descend.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 import pacb_models as pm
 from pacb_models import BoundProblem
 from pacb_models.solution import Outcome
 from pacb_models.solvers.convex.ccp import from_start, subproblem
-from pacb_models.solvers.options import check_options
+from pacb_models.solvers.options import Iterative
 
 from ...problems.problem import PAPER_DATASETS
 from ...report.tables import NONE, Cell, Group, Table
-from ..entries import Entries
+from ..cells import PRINTED, REPRODUCED, Cells
 from ..item import TableItem
 from ..numbers import words
-from ..showing import Beside, named, shown
+from ..showing import Beside, as_text, named
 from ..study import BOTH_HALVES, EXACT, PAPER, VERSIONS, Study, Version
 
-SIZE = 50
+SMALL_SIZE = 50
 
 #: What stands in the paper's column, and the two things beside it.
-METHODS = {"ccp": "paper's CCP", "random": "random posteriors", "one_sided": "one-sided CCP"}
+_METHODS = {"ccp": "paper's CCP", "random": "random posteriors", "one-sided": "one-sided CCP"}
 
-STATISTICS = ("min", "max", "mean", "sd")
+_STATISTICS = ("min", "max", "mean", "sd")
 
 
-def fill(study: Study, entries: Entries) -> dict[str, Any]:
+def _fill(study: Study, cells: Cells) -> None:
     problems = {
-        (dataset, version): study.problem(dataset, SIZE, "kl", version)
+        (dataset, version): study.problem(dataset, SMALL_SIZE, "kl", version)
         for dataset in PAPER_DATASETS
         for version in VERSIONS
     }
-    cases = [(method, *place) for method in ("ccp", "one_sided", "random") for place in problems]
+    cases = [(method, *place) for method in ("ccp", "one-sided", "random") for place in problems]
     arguments = [
-        (problems[dataset, version], study.tables[dataset].test_risks(SIZE), method, study.starts, study.seed)
+        (problems[dataset, version], study.tables[dataset].test_risks(SMALL_SIZE), method, study.starts, study.seed)
         for method, dataset, version in cases
     ]
     for (method, dataset, version), found in zip(cases, study.map("convex–concave procedures", run_method, arguments)):
         for quantity, values in found.items():
-            for statistic, value in summary(values).items():
-                entries.add(dataset, f"{quantity}_{method}_{statistic}", version.name, value)
+            summaries = {f"{quantity}_{statistic}": value for statistic, value in summary(values).items()}
+            cells.add(version.name, dataset, SMALL_SIZE, method, **summaries)
     for (dataset, version), problem in problems.items():
         solution = pm.solve(problem, "subset-search")
-        entries.add(dataset, "bound_fp", version.name, solution.bound)
-        entries.add(dataset, "test_error_fp", version.name, study.test_error(dataset, solution.posterior))
-    return {"starts": study.starts}
+        test_error = study.test_error(dataset, solution.posterior)
+        cells.add(version.name, dataset, SMALL_SIZE, "fixed-point", bound=solution.bound, test_error=test_error)
+    cells.add(REPRODUCED, "all", starts=study.starts)
 
 
 def run_method(
@@ -76,7 +74,7 @@ def run_method(
 
 def outcomes_from(problem: BoundProblem, variant: str, starts: int, seed: int) -> list[Outcome]:
     """The convex–concave procedure from the paper's random starts; its subproblem is compiled once."""
-    solve, options = subproblem(problem, variant), check_options(problem, tolerance=1e-8, max_iterations=1000)
+    solve, options = subproblem(problem, variant), Iterative(tolerance=1e-8, max_iterations=1000).checked(problem)
     return [from_start(problem, solve, start, options) for start in random_starts(problem, starts, seed)]
 
 
@@ -91,17 +89,18 @@ def summary(values: np.ndarray) -> dict[str, float]:
     return {"min": float(values.min()), "max": float(values.max()), "mean": float(values.mean()), "sd": spread}
 
 
-def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
+def _show(cells: Cells) -> list[Table]:
+    starts = cells["all", "", "", "starts"][REPRODUCED]
     # The test errors of posteriors found with other risks tell nothing new.
     return [
-        *(_panel(entries, "bound", version, "kl bounds", facts["starts"]) for version in VERSIONS),
-        *(_panel(entries, "test_error", version, "Average test errors", facts["starts"]) for version in (PAPER, EXACT)),
+        *(_panel(cells, "bound", version, "kl bounds", starts) for version in VERSIONS),
+        *(_panel(cells, "test_error", version, "Average test errors", starts) for version in (PAPER, EXACT)),
     ]
 
 
-def _panel(entries: Entries, quantity: str, version: Version, title: str, starts: int) -> Table:
+def _panel(cells: Cells, quantity: str, version: Version, title: str, starts: int) -> Table:
     fixed_point = Beside((version.name,), compared=quantity == "bound")
-    summaries = ["CCP, printed", *(f"{name}, ours" for name in METHODS.values())]
+    summaries = ["CCP, printed", *(f"{name}, ours" for name in _METHODS.values())]
     groups = (
         Group("", ("data set",)),
         fixed_point.group("fixed point"),
@@ -109,22 +108,22 @@ def _panel(entries: Entries, quantity: str, version: Version, title: str, starts
     )
     rows = []
     for dataset in PAPER_DATASETS:
-        row = [*named(dataset), *fixed_point.cells(entries.get(dataset, f"{quantity}_fp"))]
-        rows.append([*row, *_summaries(entries, dataset, quantity, version)])
+        row = [*named(dataset), *fixed_point.cells(cells[dataset, SMALL_SIZE, "fixed-point", quantity])]
+        rows.append([*row, *_summaries(cells, dataset, quantity, version)])
     place = " (Table 8)" if version == PAPER else ""
     risks = "paper's constants, risks on " if version == BOTH_HALVES else ""
     name = f"fp-vs-ccp-{quantity.replace('_', '-')}-{version.name.replace('_', '-')}"
     full_title = f"{title} with {risks}{version.title}, H = 50, {starts} random starts{place}"
-    return Table(name, full_title, groups, rows, _notes(entries) if (quantity, version) == ("bound", PAPER) else ())
+    return Table(name, full_title, groups, rows, _notes(cells) if (quantity, version) == ("bound", PAPER) else ())
 
 
-def _summaries(entries: Entries, dataset: str, quantity: str, version: Version) -> list[Cell]:
-    texts = {name: entries.printed(dataset, f"{quantity}_ccp_{name}") for name in STATISTICS}
-    cells = [Cell(text, "printed") for text in _range_and_mean(texts)]
-    for method in METHODS:
-        numbers = {name: entries.value(dataset, f"{quantity}_{method}_{name}", version.name) for name in STATISTICS}
-        cells += [Cell(text) for text in _range_and_mean({name: shown(value) for name, value in numbers.items()})]
-    return cells
+def _summaries(cells: Cells, dataset: str, quantity: str, version: Version) -> list[Cell]:
+    def texts(method: str, version: str) -> tuple[str, str]:
+        places = {name: cells[dataset, SMALL_SIZE, method, f"{quantity}_{name}"] for name in _STATISTICS}
+        return _range_and_mean({name: as_text(values.get(version)) for name, values in places.items()})
+
+    printed = [Cell(text, "printed") for text in texts("ccp", PRINTED)]
+    return printed + [Cell(text) for method in _METHODS for text in texts(method, version.name)]
 
 
 def _range_and_mean(texts: dict[str, str]) -> tuple[str, str]:
@@ -133,11 +132,11 @@ def _range_and_mean(texts: dict[str, str]) -> tuple[str, str]:
     return f"[{texts['min']}, {texts['max']}]", f"{texts['mean']} ± {texts['sd']}"
 
 
-def _notes(entries: Entries) -> list[str]:
-    decreases = [entries.value(dataset, "decrease_ccp_max", PAPER.name) for dataset in PAPER_DATASETS]
-    largest = max(value for value in decreases if value is not None)
+def _notes(cells: Cells) -> list[str]:
+    places = (cells[dataset, SMALL_SIZE, "ccp", "decrease_max"] for dataset in PAPER_DATASETS)
+    largest = max(values[REPRODUCED] for values in places if values)
     more = f" by more than {largest:.1e}" if largest else ""
     return words("fp-vs-ccp", "notes", more=more)
 
 
-ITEM = TableItem("fp-vs-ccp", fill, uses=("starts", "seed"), show=show)
+FP_VS_CCP_TABLE = TableItem("fp-vs-ccp", _fill, uses=("starts", "seed"), show=_show)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import product
 from typing import Any
@@ -16,10 +15,10 @@ from ...harness.environment import ipopt_version
 from ...problems.problem import PAPER_DATASETS
 from ...report.tables import NONE, Cell, Group, Table
 from .. import ipopt_from_zero
-from ..entries import Entries, Entry
+from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells
 from ..item import TableItem
 from ..numbers import words
-from ..showing import NAMES, Beside, named, shown
+from ..showing import NAMES, Beside, as_text, named
 from ..study import BOTH_HALVES, EXACT, PAPER, VERSIONS, Study
 
 SIZES = (50, 200, 500, 1000, 1990)
@@ -37,13 +36,13 @@ LETTERS = {
 }
 
 #: Ipopt moves starting values away from their bounds, by default to at least this.
-PUSH = 0.01
+_PUSH = 0.01
 
 #: Largest H at which Ipopt is started from zero (up to thousands of iterations in a restoration phase).
 LARGEST_FROM_ZERO = 50
 
 
-def fill(study: Study, entries: Entries) -> dict[str, Any]:
+def _fill(study: Study, cells: Cells) -> None:
     cases = [(dataset, size) for size in reversed(SIZES) for dataset in PAPER_DATASETS]
     arguments = [
         (
@@ -53,60 +52,62 @@ def fill(study: Study, entries: Entries) -> dict[str, Any]:
         for dataset, size in cases
     ]
     for (dataset, size), found in zip(cases, study.map("fixed point and Ipopt", solve_cell, arguments)):
-        for column, key, value in found:
-            entries.add(dataset, f"{column}_H{size}", key, value)
+        for version, method, values in found:
+            cells.add(version, dataset, size, method, **values)
     for dataset in PAPER_DATASETS:
-        entries.add(dataset, "validation_size", "ours", study.tables[dataset].m)
-        entries.add(dataset, "test_size", "ours", study.tables[dataset].test_size)
-    return {"ipopt": ipopt_version() or ""}
+        table = study.tables[dataset]
+        cells.add(REPRODUCED, dataset, validation_size=table.m, test_size=table.test_size)
+    cells.add(REPRODUCED, "all", ipopt=ipopt_version() or "")
 
 
-def solve_cell(problems: dict[str, BoundProblem], test_risks: np.ndarray) -> list[tuple[str, str, Any]]:
-    """All numbers of one data set and size: (column, version, value)."""
-    found: list[tuple[str, str, Any]] = []
-    for name, problem in problems.items():
+#: Versions, methods and their values.
+_Found = list[tuple[str, str, dict[str, Any]]]
+
+
+def solve_cell(problems: dict[str, BoundProblem], test_risks: np.ndarray) -> _Found:
+    """All numbers of one data set and size."""
+    found: _Found = []
+    for version, problem in problems.items():
         fixed_point, minimum = pm.solve(problem, "subset-search"), pm.solve(problem, "frontier")
+        test_error = float(fixed_point.posterior @ test_risks)
         found += [
-            ("bound_fp", name, fixed_point.bound),
-            ("test_error_fp", name, float(fixed_point.posterior @ test_risks)),
-            ("bound_minimum", name, minimum.bound),
-            ("start_risk", name, PUSH * float(problem.risks.sum())),
+            (version, "fixed-point", {"bound": fixed_point.bound, "test_error": test_error}),
+            (version, "frontier", {"bound": minimum.bound}),
+            (version, "direct", {"start_risk": _PUSH * float(problem.risks.sum())}),
         ]
-    for name in (PAPER.name, EXACT.name):
-        found += _ipopt(problems[name], test_risks, name, "solver")
+    for version in (REPRODUCED, CORRECTED):
+        found.append((version, "ipopt", _ipopt(problems[version], test_risks)))
     # The paper's formulation with Ipopt's defaults, from the prior and, for small H, from zero.
-    problem = problems[PAPER.name]
-    found += _ipopt(problem, test_risks, PAPER.name, "direct", formulation="substituted", defaults=True)
-    if problem.size <= LARGEST_FROM_ZERO and ipopt_from_zero.available():
+    problem = problems[REPRODUCED]
+    found.append((REPRODUCED, "direct", _ipopt(problem, test_risks, formulation="substituted", defaults=True)))
+    if problem.size <= LARGEST_FROM_ZERO and ipopt_from_zero.can_start_from_zero():
         status = ipopt_from_zero.status_from_zero(problem)
-        found.append(("status_from_zero", PAPER.name, LETTERS.get(status, status)))
+        found.append((REPRODUCED, "from zero", {"status": LETTERS.get(status, status)}))
     return found
 
 
-def _ipopt(
-    problem: BoundProblem, test_risks: np.ndarray, name: str, column: str, **options: Any
-) -> list[tuple[str, str, Any]]:
+def _ipopt(problem: BoundProblem, test_risks: np.ndarray, **options: Any) -> dict[str, Any]:
     if not pm.available_solvers()["ipopt"].available:
-        return [(f"status_{column}", name, LETTERS["unavailable"])]
+        return {"status": LETTERS["unavailable"]}
     solution = pm.solve(problem, "ipopt", merge=False, **options)
     letter = LETTERS.get(solution.status, solution.status)
+    return {
+        "bound": solution.bound,
+        "test_error": float(solution.posterior @ test_risks),
+        "status": letter,
+        "test_error_status": letter,
+        "iterations": solution.iterations,
+    }
+
+
+def _show(cells: Cells) -> list[Table]:
     return [
-        (f"bound_{column}", name, solution.bound),
-        (f"test_error_{column}", name, float(solution.posterior @ test_risks)),
-        (f"status_{column}", name, letter),
-        (f"test_error_status_{column}", name, letter),
-        (f"iterations_{column}", name, solution.iterations),
+        _panel(cells, "bound", "kl bounds by fixed point and by Ipopt, δ = 0.01 (Table 6)", _notes(cells)),
+        _panel(cells, "test_error", "Average test errors of the same posteriors (Table 7)", ()),
     ]
 
 
-def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
-    return [
-        _panel(entries, "bound", "kl bounds by fixed point and by Ipopt, δ = 0.01 (Table 6)", _notes(entries, facts)),
-        _panel(entries, "test_error", "Average test errors of the same posteriors (Table 7)", ()),
-    ]
-
-
-def _panel(entries: Entries, quantity: str, title: str, notes: Sequence[str]) -> Table:
+def _panel(cells: Cells, quantity: str, title: str, notes: Sequence[str]) -> Table:
     beside = Beside.of(quantity)
     groups: tuple[Group, ...] = (
         Group("", ("data set", "H")),
@@ -120,32 +121,32 @@ def _panel(entries: Entries, quantity: str, title: str, notes: Sequence[str]) ->
     rows = [
         [
             *named(dataset, size, first=size == SIZES[0]),
-            *beside.cells(as_meant(entries, dataset, f"{quantity}_fp_H{size}")),
-            *_ipopt_cells(entries, dataset, quantity, size),
+            *beside.cells(as_meant(cells, dataset, size, "fixed-point", quantity)),
+            *_ipopt_cells(cells, dataset, size, quantity),
         ]
         for dataset, size in product(PAPER_DATASETS, SIZES)
     ]
     return Table(f"fp-vs-solver-{quantity.replace('_', '-')}", title, groups, rows, notes)
 
 
-def _ipopt_cells(entries: Entries, dataset: str, quantity: str, size: int) -> list[Cell]:
+def _ipopt_cells(cells: Cells, dataset: str, size: int, quantity: str) -> list[Cell]:
     status = "status" if quantity == "bound" else "test_error_status"
 
-    def value(column: str, key: str = PAPER.name) -> Any:
-        return entries.value(dataset, f"{column}_H{size}", key)
+    def value(method: str, quantity: str, version: str = REPRODUCED) -> Any:
+        return cells[dataset, size, method, quantity].get(version)
 
-    cells = [
-        Cell(as_meant(entries, dataset, f"{quantity}_solver_H{size}").printed, "printed"),
-        Cell(_letter(entries.printed(dataset, f"{status}_solver_H{size}")), "printed"),
-        Cell(shown(value(f"{quantity}_solver"))),
-        Cell(shown(value(f"{quantity}_solver", EXACT.name))),
-        Cell(_letter(value("status_solver"))),
-        Cell(shown(value(f"{quantity}_direct"))),
-        _letter_cell(value("status_direct")),
+    row = [
+        Cell(as_meant(cells, dataset, size, "ipopt", quantity).get(PRINTED, ""), "printed"),
+        Cell(_letter(value("ipopt", status, PRINTED)), "printed"),
+        Cell(as_text(value("ipopt", quantity))),
+        Cell(as_text(value("ipopt", quantity, CORRECTED))),
+        Cell(_letter(value("ipopt", "status"))),
+        Cell(as_text(value("direct", quantity))),
+        _letter_cell(value("direct", "status")),
     ]
     if quantity == "bound":
-        cells += [_letter_cell(value("status_from_zero")), Cell(shown(value("start_risk"), 2))]
-    return cells
+        row += [_letter_cell(value("from zero", "status")), Cell(as_text(value("direct", "start_risk"), 2))]
+    return row
 
 
 def _letter(letter: str | None) -> str:
@@ -156,51 +157,55 @@ def _letter_cell(letter: str | None) -> Cell:
     return Cell(_letter(letter), "off" if letter in ("I", "R", "M", "E") else "")
 
 
-def as_meant(entries: Entries, row: str, column: str) -> Entry:
+def as_meant(cells: Cells, dataset: str, size: object, method: str, quantity: str) -> dict[str, Any]:
     """The cell, with Waveform's swapped cells of H = 200 put right."""
-    entry = entries.get(row, column)
-    if not is_swapped(row, column):
-        return entry
-    one, other = ("bound", "test_error") if column.startswith("bound") else ("test_error", "bound")
-    return Entry(row, column, f"{entries.printed(row, column.replace(one, other))}*", entry.values, entry.note)
+    values = cells[dataset, size, method, quantity]
+    if not is_swapped(dataset, size):
+        return values
+    other = {"bound": "test_error", "test_error": "bound"}[quantity]
+    return {**values, PRINTED: f"{cells[dataset, size, method, other][PRINTED]}*"}
 
 
-def is_swapped(row: str, column: str) -> bool:
-    """Whether the paper has this cell in the other of its two tables."""
-    return row == "waveform" and re.fullmatch("(bound|test_error)_(fp|solver)_H200", column) is not None
+def is_swapped(dataset: str, size: object) -> bool:
+    """Whether the paper has the bounds of this row among the test errors, and the other way round."""
+    return dataset == "waveform" and str(size) == "200"
 
 
-def e_rule(entries: Entries, key: str) -> int:
+def letter_of(cells: Cells, dataset: str, size: object, quantity: str = "status") -> str:
+    """The letter that the paper prints beside a value of Ipopt; "" where there is none."""
+    letter = cells[dataset, size, "ipopt", quantity].get(PRINTED, "")
+    return "" if letter == "none" else letter
+
+
+def e_rule(cells: Cells, version: str) -> int:
     """In how many cells of Table 6 the letter is E if and only if the pushed start has a risk above one."""
     return sum(
-        (entries.value(dataset, f"start_risk_H{size}", key) > 1.0)
-        == (entries.printed(dataset, f"status_solver_H{size}") == "E")
-        for dataset, size in product(PAPER_DATASETS, SIZES)
+        (cells[*place, "direct", "start_risk"][version] > 1.0) == (letter_of(cells, *place) == "E")
+        for place in product(PAPER_DATASETS, SIZES)
     )
 
 
-def early_breaks(entries: Entries, key: str, tolerance: float = 1e-9) -> list[tuple[str, int]]:
+def early_breaks(cells: Cells, version: str, tolerance: float = 1e-9) -> list[tuple[str, int]]:
     """The cells where Algorithm 1 stops before it reaches the minimum."""
-    return [place for place in product(PAPER_DATASETS, SIZES) if _missed_by(entries, *place, key) > tolerance]
+    return [place for place in product(PAPER_DATASETS, SIZES) if _missed_by(cells, *place, version) > tolerance]
 
 
-def _missed_by(entries: Entries, dataset: str, size: int, key: str) -> float:
-    fixed_point, minimum = (entries.value(dataset, f"bound_{name}_H{size}", key) for name in ("fp", "minimum"))
+def _missed_by(cells: Cells, dataset: str, size: int, version: str) -> float:
+    fixed_point, minimum = (cells[dataset, size, method, "bound"][version] for method in ("fixed-point", "frontier"))
     return fixed_point - minimum
 
 
-def _notes(entries: Entries, facts: dict[str, Any]) -> list[str]:
-    cells = list(product(PAPER_DATASETS, SIZES))
-    letters = [entries.printed(dataset, f"status_solver_H{size}") for dataset, size in cells]
-    count = sum(letter not in ("", "none") for letter in letters)
-    version = f" {facts['ipopt']}" if facts["ipopt"] else ""
-    ours, both_halves = (e_rule(entries, each.name) for each in (PAPER, BOTH_HALVES))
-    counts = {"letters": count, "cells": len(cells), "ours": ours, "both_halves": both_halves}
-    notes = words("fp-vs-solver", "notes", version=version, **counts)
-    for key, title in ((PAPER.name, "the paper's"), (EXACT.name, "exact")):
+def _notes(cells: Cells) -> list[str]:
+    places = list(product(PAPER_DATASETS, SIZES))
+    ipopt = cells["all", "", "", "ipopt"][REPRODUCED]
+    ours, both_halves = (e_rule(cells, each.name) for each in (PAPER, BOTH_HALVES))
+    counts = {"letters": sum(bool(letter_of(cells, *place)) for place in places), "cells": len(places)}
+    version = f" {ipopt}" if ipopt else ""
+    notes = words("fp-vs-solver", "notes", version=version, ours=ours, both_halves=both_halves, **counts)
+    for each, title in ((PAPER.name, "the paper's"), (EXACT.name, "exact")):
         missed = [
-            f"{NAMES[dataset]}, H = {size}, by {_missed_by(entries, dataset, size, key):.1e}"
-            for dataset, size in early_breaks(entries, key)
+            f"{NAMES[dataset]}, H = {size}, by {_missed_by(cells, dataset, size, each):.1e}"
+            for dataset, size in early_breaks(cells, each)
         ]
         end = (
             f"stops before it reaches the minimum: {', '.join(missed)}"
@@ -211,4 +216,4 @@ def _notes(entries: Entries, facts: dict[str, Any]) -> list[str]:
     return notes
 
 
-ITEM = TableItem("fp-vs-solver", fill, show=show)
+FP_VS_SOLVER_TABLE = TableItem("fp-vs-solver", _fill, show=_show)

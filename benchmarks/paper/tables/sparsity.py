@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
 
 import numpy as np
 
 import pacb_models as pm
 
 from ...report.tables import Group, Table
-from ..entries import Entries
+from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells
 from ..item import TableItem
 from ..numbers import words
 from ..showing import Beside, named
-from ..study import DELTA, DISTANCES, VERSIONS, Study
+from ..study import DISTANCES, PAPER_DELTA, VERSIONS, Study
 
-SIZE = 1000
+LARGE_SIZE = 1000
 
 #: In the paper's order.
-DATASETS = ("mammographic", "spambase", "wdbc", "bupa", "banknote")
+FIVE_DATASETS = ("mammographic", "spambase", "wdbc", "bupa", "banknote")
 
-LEVELS = (0.8, 0.9, 0.95)
+_LEVELS = (0.8, 0.9, 0.95)
 
 #: Where the caption says how many times the squared posterior's index exceeds the others'.
-RATIO_CLAIMED = ("spambase", "bupa")
+_RATIO_CLAIMED = ("spambase", "bupa")
 
 
 def classifiers_for(posterior: np.ndarray, risks: np.ndarray, level: float) -> int:
@@ -48,44 +47,38 @@ def concentration(posterior: np.ndarray) -> float:
     return float(np.sqrt(np.sum(posterior**2)))
 
 
-def fill(study: Study, entries: Entries) -> None:
-    for dataset in DATASETS:
-        entries.add(dataset, "validation_size", "ours", study.tables[dataset].m)
-    for dataset, distance, version in product(DATASETS, DISTANCES, VERSIONS):
-        problem = study.problem(dataset, SIZE, distance, version)
+def _fill(study: Study, cells: Cells) -> None:
+    for dataset in FIVE_DATASETS:
+        cells.add(REPRODUCED, dataset, validation_size=study.tables[dataset].m)
+    for dataset, distance, version in product(FIVE_DATASETS, DISTANCES, VERSIONS):
+        problem = study.problem(dataset, LARGE_SIZE, distance, version)
         q = pm.solve(problem, "frontier").posterior
-        for level in LEVELS:
-            entries.add(dataset, f"N_{distance}_{level}", version.name, classifiers_for(q, problem.risks, level))
-        entries.add(dataset, f"HHI_{distance}", version.name, concentration(q))
-        entries.add(dataset, f"support_{distance}", version.name, int(np.count_nonzero(q)))
-    for dataset, version in product(RATIO_CLAIMED, VERSIONS):
-        linear, squared, kl = (entries.value(dataset, f"HHI_{distance}", version.name) for distance in DISTANCES)
-        entries.add(dataset, "HHI_ratio_claimed", version.name, squared / max(linear, kl))
-    for column, value in (("H", SIZE), ("H_in_text", SIZE), ("delta", DELTA)):
-        entries.add("all", column, "ours", value)
+        counts = {f"N({level})": classifiers_for(q, problem.risks, level) for level in _LEVELS}
+        values = {**counts, "HHI": concentration(q), "support": int(np.count_nonzero(q))}
+        cells.add(version.name, dataset, LARGE_SIZE, distance, **values)
+    for dataset, version in product(_RATIO_CLAIMED, VERSIONS):
+        linear, squared, kl = (cells[dataset, LARGE_SIZE, each, "HHI"][version.name] for each in DISTANCES)
+        cells.add(version.name, dataset, LARGE_SIZE, HHI_ratio=squared / max(linear, kl))
+    cells.add(REPRODUCED, "all", H=LARGE_SIZE, H_in_text=LARGE_SIZE, delta=PAPER_DELTA)
 
 
-#: Title, columns and decimals of what is measured.
-_MEASURES = [(f"N({level})", f"N_{{}}_{level}", 0) for level in LEVELS]
-_MEASURES += [("HHI", "HHI_{}", 4), ("support", "support_{}", 0)]
+#: What is measured, and its decimals.
+_MEASURES = {**{f"N({level})": 0 for level in _LEVELS}, "HHI": 4, "support": 0}
 
 
-def show(entries: Entries, facts: dict[str, Any]) -> list[Table]:
+def _show(cells: Cells) -> list[Table]:
     rows = []
-    for dataset, (measure, column, decimals) in product(DATASETS, _MEASURES):
+    for dataset, (measure, decimals) in product(FIVE_DATASETS, _MEASURES.items()):
         row = named(dataset, measure, first=measure == "N(0.8)")
         for distance in DISTANCES:
-            row += Beside(decimals=decimals).cells(entries.get(dataset, column.format(distance)))
+            row += Beside(decimals=decimals).cells(cells[dataset, LARGE_SIZE, distance, measure])
         rows.append(row)
     groups = (Group("", ("data set", "measure")), *map(Beside().group, DISTANCES))
+    ratios = [cells[dataset, LARGE_SIZE, "", "HHI_ratio"] for dataset in _RATIO_CLAIMED]
+    ours = {each: " and ".join(f"{ratio[each]:.1f}" for ratio in ratios) for each in (REPRODUCED, CORRECTED)}
+    notes = words("sparsity", "notes", claimed=" and ".join(ratio[PRINTED] for ratio in ratios), **ours)
     title = "Concentration of the optimal posteriors, H = 1000, δ = 0.01 (Table 9)"
-    return [Table("sparsity", title, groups, rows, _notes(entries))]
+    return [Table("sparsity", title, groups, rows, notes)]
 
 
-def _notes(entries: Entries) -> list[str]:
-    ratios = [entries.get(dataset, "HHI_ratio_claimed") for dataset in RATIO_CLAIMED]
-    ours = {key: " and ".join(f"{entry.values[key]:.1f}" for entry in ratios) for key in ("paper", "exact")}
-    return words("sparsity", "notes", claimed=" and ".join(entry.printed for entry in ratios), **ours)
-
-
-ITEM = TableItem("sparsity", fill, show=show)
+SPARSITY_TABLE = TableItem("sparsity", _fill, show=_show)

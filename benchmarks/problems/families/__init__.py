@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .collection import CONSTRAINED, HARD, Instance, every_instance, instance, instances
+from .collection import CONSTRAINED, GAPS, HARD, Instance, every_instance, instance, instances
 from .generators import FAMILIES, sentence
 
-__all__ = ["CONSTRAINED", "FAMILIES", "HARD", "Instance", "every_instance", "instance", "instances", "sentence"]
+__all__ = ["CONSTRAINED", "FAMILIES", "GAPS", "HARD", "Instance", "every_instance", "instance", "instances", "sentence"]

@@ -1,7 +1,7 @@
-"""The frozen collections ``hard`` and ``constrained``: what each instance is made from, and its certified optimum.
+"""The frozen collections: what each instance is made from, and its certified optimum.
 
-``hard.csv`` and ``constrained.csv`` hold a line per instance: the family and its arguments, a digest of the data they
-generate, the certified minimum of the bound, how many local minima there are and the second smallest.
+``hard.csv``, ``constrained.csv`` and ``gaps.csv`` hold a line per instance: the family and its arguments, a digest of
+the data they generate, the certified minimum of the bound, how many local minima there are and the second smallest.
 ``tools/freeze_hard.py`` wrote them; a test generates the data again, compares the digests, and certifies a sample of
 the optima by means of its own.
 """
@@ -22,8 +22,8 @@ from pacb_models.errors import InputError
 from ..problem import Problem
 from .generators import FAMILIES
 
-#: Bounds over all posteriors, and bounds with constraints on the posterior.
-COLLECTIONS = HARD, CONSTRAINED = "hard", "constrained"
+#: Bounds over all posteriors, bounds with constraints on the posterior, and minima a given amount apart.
+COLLECTIONS = HARD, CONSTRAINED, GAPS = "hard", "constrained", "gaps"
 COLUMNS = ("name", "family", "arguments", "digest", "optimum", "minima", "second_minimum")
 
 
@@ -51,7 +51,7 @@ class Instance:
     @property
     def problem(self) -> Problem:
         """The recipe for the harness."""
-        return Problem(self.name, self.family, FAMILIES[self.family], self.arguments)
+        return Problem(self.name, self.family, FAMILIES[self.family], self.arguments, self.size)
 
     def build(self) -> BoundProblem:
         """The problem itself."""

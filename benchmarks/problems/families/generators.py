@@ -29,6 +29,25 @@ def one_good(
     return _from_errors(errors, m, _prior(draws, prior, count), bound)
 
 
+def rivals(
+    seed: int,
+    count: int,
+    m: int,
+    good: int,
+    poor: int,
+    goods: int,
+    spread: int = 0,
+    prior: str = "uniform",
+    **bound: Any,
+) -> BoundProblem:
+    """A group of good classifiers among many poor ones: all weight on the group, or next to none, are two local
+    minima; how much they differ is tuned by δ.
+    """
+    draws = Draws(seed)
+    errors = _few_good(draws, count, good, poor, goods, spread)
+    return _from_errors(errors, m, _prior(draws, prior, count), bound)
+
+
 def staircase(
     seed: int, count: int, m: int, factor: int, errors: list[int], prior: str = "uniform", **bound: Any
 ) -> BoundProblem:
@@ -206,6 +225,7 @@ def _from_errors(
 #: The families by name.
 FAMILIES: dict[str, Callable[..., BoundProblem]] = {
     "one-good": one_good,
+    "rivals": rivals,
     "staircase": staircase,
     "natural": natural,
     "ties": ties,

@@ -20,7 +20,7 @@ import numpy as np
 
 import pacb_models as pm
 
-from .timing import best_seconds, growth, options
+from .timing import best_seconds, options, power_law
 
 SIZES = tuple(10**power for power in range(2, 8))
 
@@ -57,17 +57,11 @@ def _certified(size: int) -> Callable[[], object]:
     return lambda: pm.certify(counts, 1000, prior=prior).posterior
 
 
-def _many(size: int) -> Callable[[], object]:
-    batch = pm.ProblemBatch(_risks(size).reshape(-1, 50), 1000)
-    return lambda: pm.solve_many(batch)
-
-
 #: What is measured, by its name in the table.
 METHODS: dict[str, Callable[[int], Callable[[], object]]] = {
     "`frontier`": lambda size: _solved(size, "frontier"),
     "`frontier`, two averages and caps": _constrained,
     "`certify`, any prior": _certified,
-    "`solve_many`, sets of 50": _many,
     "Ipopt (`cyipopt`)": lambda size: _solved(size, "cyipopt"),
     "`ccp`": lambda size: _solved(size, "ccp"),
 }
@@ -111,7 +105,7 @@ def row(name: str, sizes: list[int], seconds: float) -> str:
     times = [f"{cost.seconds:.2g}" for cost in costs] + ["–"] * (len(sizes) - len(costs))
     ends = ["–", "–"]
     if len(costs) > 1:
-        power, _ = growth(reached, [cost.seconds for cost in costs])
+        power, _ = power_law(reached, [cost.seconds for cost in costs])
         ends = [f"{power:.1f}", f"{costs[-1].memory / reached[-1]:.0f}"]
     return f"| {name} | {' | '.join(times + ends)} |"
 

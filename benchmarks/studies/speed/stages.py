@@ -18,7 +18,7 @@ import numpy as np
 import pacb_models as pm
 from pacb_models.estimators.kernels import gaussian_kernel
 
-from .timing import best_seconds, growth, options
+from .timing import best_seconds, options, power_law
 
 
 class Stage(NamedTuple):
@@ -98,7 +98,7 @@ def main() -> None:
     for stage in STAGES:
         actions = {str(size): stage.prepare(size) for size in stage.sizes}
         seconds = list(best_seconds(actions, repeats, time.process_time).values())
-        power, line = growth(stage.sizes, seconds)
+        power, line = power_law(stage.sizes, seconds)
         times = " ".join(f"{value:9.2g}" for value in seconds)
         far = f"{line(stage.far):.2g} s at {stage.far:.0e}"
         print(f"{stage.name:<40} {stage.grows:<12} {times:<39} {power:>6.2f}  {far}", flush=True)

@@ -49,7 +49,7 @@ def show(title: str, seconds: Mapping[str, float]) -> None:
         print(f"  {name:<48} {1e3 * value:12.4f} ms  {value / first:9.3f} times the first", flush=True)
 
 
-def growth(sizes: Sequence[int], values: Sequence[float]) -> tuple[float, Callable[[float], float]]:
+def power_law(sizes: Sequence[int], values: Sequence[float]) -> tuple[float, Callable[[float], float]]:
     """The power ``k`` of ``c · size^k`` and that function: least squares through the three largest sizes on double
     logarithmic axes. Below them fixed costs flatten the line.
     """

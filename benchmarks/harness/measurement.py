@@ -1,0 +1,179 @@
+"""A measurement: what one run of a solver on a problem came to, as a row of typed fields.
+
+A row holds what was measured, and no judgement of it: :mod:`..verdict` says what it is worth.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from typing import Any, Self, get_args, get_type_hints
+
+from pacb_models.wording import shown
+
+#: The version of the rows' form; rows of another form are refused.
+SCHEMA = 3
+
+#: Gaps whose first reach is timed, by their fields.
+LEVELS = {"seconds_to_3_digits": 1e-3, "seconds_to_6_digits": 1e-6, "seconds_to_9_digits": 1e-9}
+
+#: The options that a solver is given.
+Settings = dict[str, Any]
+
+#: Integers are stored in 64 bits.
+_LARGEST = 2**63 - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """One row of the results. Numbers that are none (infinite, NaN) are None; texts of others are safe to show.
+
+    Whatever is not of its field's type is refused with a ValueError: nothing that a solver returns is trusted to be
+    what it should.
+    """
+
+    schema: int = SCHEMA
+    #: A digest of what is measured: the problem, the solver with its software, settings, seed and start.
+    key: str
+    repetition: int = 0
+    #: The number of the environment, among those of the directory; and where merged rows come from.
+    environment: int | None = None
+    source: str | None = None
+    suite: str | None = None
+    #: The problem, the family that it is shown in, the data set behind it, and its number of classifiers.
+    problem: str
+    family: str
+    dataset: str | None = None
+    size: int | None = None
+    problem_kind: str | None = None
+    m: int | None = None
+    delta: float | None = None
+    distance: str | None = None
+    divergence: str | None = None
+    order: float | None = None
+    constant: str | None = None
+    prior: str | None = None
+    constraints: str | None = None
+    #: How many local minima the bound has.
+    minima: int | None = None
+    solver: str
+    settings: Settings
+    #: The program behind the solver, with its version, as it says itself.
+    software: str | None = None
+    #: Of the solver's draws, or of the list of starts, of which this is one.
+    seed: int | None = None
+    start: int | None = None
+    status: str
+    message: str | None = None
+    bound: float | None = None
+    lower_bound: float | None = None
+    #: The certified minimum.
+    reference_bound: float | None = None
+    kkt_residual: float | None = None
+    simplex_residual: float | None = None
+    constraint_residual: float | None = None
+    #: Whether the solver says that it has an optimum.
+    claims: bool = False
+    iterations: int | None = None
+    gradient_evaluations: int | None = None
+    merged_size: int | None = None
+    setup_seconds: float | None = None
+    #: By the solver's process; and from request to answer, as the runner saw it.
+    seconds: float | None = None
+    wall_seconds: float | None = None
+    time_limit: float
+    seconds_to_3_digits: float | None = None
+    seconds_to_6_digits: float | None = None
+    seconds_to_9_digits: float | None = None
+    traced: bool | None = None
+    peak_memory_bytes: int | None = None
+    memory_limit_bytes: int | None = None
+    support_size: int | None = None
+    empirical_risk: float | None = None
+    divergence_value: float | None = None
+    parallel: bool = False
+    timestamp: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in conforming({field.name: getattr(self, field.name) for field in fields(self)}).items():
+            object.__setattr__(self, name, value)
+            if value is None and name in REQUIRED:
+                raise ValueError(f"it has no {name!r}")
+
+    @property
+    def gap(self) -> float | None:
+        """How far the bound is above the certified minimum."""
+        if self.bound is None or self.reference_bound is None:
+            return None
+        return self.bound - self.reference_bound
+
+    def told(self, facts: Mapping[str, object]) -> Self:
+        """The row with what is known besides."""
+        # Fields have types of their own, which are checked when the row is made.
+        return replace(self, **facts)  # type: ignore[arg-type]
+
+    def as_row(self) -> dict[str, Any]:
+        """The fields by their names, ready for JSON."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> Self:
+        """What :meth:`as_row` returned; ValueError says what is wrong with something else."""
+        if "problem" in row and row.get("schema") != SCHEMA:
+            raise ValueError(f"it was written by another version of pacb (schema {row.get('schema')}, not {SCHEMA})")
+        absent = next((name for name in REQUIRED if row.get(name) is None), None)
+        if absent is not None:
+            raise ValueError(f"it has no {absent!r}")
+        unknown = row.keys() - kinds().keys()
+        if unknown:
+            raise ValueError(f"it has the unknown field {min(unknown)!r}")
+        return cls(**row)
+
+
+@cache
+def kinds() -> dict[str, type]:
+    """The fields with their types, in the order of the exported columns."""
+    hints = get_type_hints(Measurement)
+    return {field.name: _kind(hints[field.name]) for field in fields(Measurement)}
+
+
+def _kind(hint: Any) -> type:
+    if hint == Settings:
+        return dict
+    return next((each for each in get_args(hint) if each is not type(None)), hint)
+
+
+REQUIRED = tuple(
+    name for name, hint in get_type_hints(Measurement).items() if type(None) not in get_args(hint) and name != "schema"
+)
+
+
+def conforming(found: Mapping[str, object]) -> dict[str, Any]:
+    """Fields as plain values of their types; ValueError names one that is something else."""
+    return {name: _plain(name, kinds()[name], value) for name, value in found.items()}
+
+
+def _plain(name: str, wanted: type, value: Any) -> Any:
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+        value = value.item()
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return None
+    if wanted is float and isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST:
+        value = float(value)
+    if wanted is int and isinstance(value, float) and value.is_integer():
+        value = int(value)
+    good = isinstance(value, wanted)
+    if wanted is int and isinstance(value, int):
+        good = not isinstance(value, bool) and abs(value) <= _LARGEST
+    if not good:
+        raise ValueError(f"{name} is {reprlib.repr(value)}; it must be {_NAMES[wanted]}")
+    return shown(value) if isinstance(value, str) else value
+
+
+_NAMES = {
+    **{str: "a text", int: "an integer of at most 64 bits", float: "a number", bool: "true or false"},
+    dict: "a JSON object",
+}

@@ -1,0 +1,180 @@
+"""The store of all work that lasts: keys and rows in one file of JSON lines. What it holds is not computed again.
+
+A key is a :func:`digest` of what determines the row: the data, the solver with its software and settings, the seed, and
+for what our own code computes a version number, which is raised when results change. Rows are JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+from pacb_models.errors import InputError, RunStopped
+from pacb_models.files import held, reading
+
+Job = TypeVar("Job")
+
+#: How every line begins.
+_BEGINNING = b'{"key": "'
+
+
+class Store:
+    """The file, written by one process at a time, as a context manager; ``rows`` has the newest row of every key.
+
+    A row is on disk when :meth:`add` returns. What a killed process left of its last line is cut off when something is
+    added, and kept aside in ``NAME.cut``: work that is refused changes nothing.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], resume: bool = False) -> None:
+        self.path, self._resume = Path(path), resume
+        self.rows: dict[str, Any] = {}
+        self._file: int | None = None
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            stack.enter_context(held(self.path))
+            stack.callback(self._close)
+            if self.path.exists():
+                self.rows = rows_of(self.path)
+                if self.rows and not self._resume:
+                    raise InputError(f"{str(self.path)!r} holds results already; resume, or choose another place.")
+                self._open()
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def add(self, key: str, row: Any) -> None:
+        """Write one row and make sure that it is on disk; RunStopped when it cannot be."""
+        line = json.dumps({"key": key, "row": row}, allow_nan=False).encode() + b"\n"
+        try:
+            file = self._open() if self._file is None else self._file
+            self._check_there(file)
+            size = self._mended(file)
+            try:
+                # Without a buffer: of what does not fit on the disk, nothing may be written later.
+                while line:
+                    line = line[os.write(file, line) :]
+                os.fsync(file)
+            except OSError:
+                os.ftruncate(file, size)
+                raise
+        except OSError as reason:
+            raise RunStopped(f"cannot write {str(self.path)!r}: {reason.strerror}") from None
+        self.rows[key] = row
+
+    def _open(self) -> int:
+        try:
+            self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+        except PermissionError as reason:
+            raise InputError(f"cannot write {str(self.path)!r}: {reason.strerror}.") from None
+        self._whole = False
+        return self._file
+
+    def _close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+
+    def _check_there(self, file: int) -> None:
+        """Nobody would find what goes on being written to a file without a name."""
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(file), self.path.stat()):
+                return
+        raise RunStopped(f"{str(self.path)!r} was deleted or moved while rows were written to it")
+
+    def _mended(self, file: int) -> int:
+        """Cut off what is left of a last line, or end it where only its end is missing; the size of the file."""
+        if not self._whole:
+            content = self.path.read_bytes()
+            lines = _lines(content)
+            size = sum(len(line) + 1 for line in lines)
+            if size < len(content):
+                with open(f"{self.path}.cut", "ab") as aside:
+                    aside.write(content[size:] + b"\n")
+                os.ftruncate(file, size)
+            elif size > len(content):
+                os.write(file, b"\n")
+            self._whole = True
+        return os.fstat(file).st_size
+
+
+def rows_of(path: str | Path) -> dict[str, Any]:
+    """The newest row of every key, in the order of first appearance; nothing where there is no file."""
+    path = Path(path)
+    with reading(path):
+        content = path.read_bytes() if path.exists() else b""
+    if not content.startswith(_BEGINNING[: len(content)]):
+        raise InputError(f"{str(path)!r} does not begin as our results do; choose another place.")
+    return dict(_parsed(line, path, number) for number, line in enumerate(_lines(content), 1))
+
+
+def _lines(content: bytes) -> list[bytes]:
+    """The lines, without what a killed process may have left of the last one."""
+    *lines, last = content.split(b"\n")
+    return lines if _entry(last) is None else [*lines, last]
+
+
+def _parsed(line: bytes, path: Path, number: int) -> tuple[str, Any]:
+    found = _entry(line)
+    if found is None:
+        raise InputError(f"{path}, line {number} is no row of ours.")
+    return found["key"], found["row"]
+
+
+def _entry(line: bytes) -> dict[str, Any] | None:
+    with suppress(ValueError, RecursionError):
+        found = json.loads(line)
+        if isinstance(found, dict) and isinstance(found.get("key"), str) and "row" in found:
+            return found
+    return None
+
+
+def kept(
+    path: str | os.PathLike[str] | None,
+    tasks: Mapping[str, Job],
+    compute: Callable[[Mapping[str, Job]], Iterable[tuple[str, Any]]],
+    resume: bool = False,
+) -> Iterator[tuple[str, Any]]:
+    """The row of each task by its key: first those that the file holds, then the others as they are computed.
+
+    Each is in the file before it is handed over, so that work that is stopped can go on. Without a path, nothing is
+    kept.
+    """
+    if path is None:
+        yield from compute(tasks)
+        return
+    with Store(path, resume) as store:
+        yield from [(key, store.rows[key]) for key in tasks if key in store.rows]
+        for key, row in compute({key: task for key, task in tasks.items() if key not in store.rows}):
+            store.add(key, row)
+            yield key, row
+
+
+def digest(*parts: object) -> str:
+    """A short name for exactly these parts: JSON, arrays, recipes, functions by their names."""
+    return _hashed(json.dumps(parts, sort_keys=True, default=_content).encode())[:16]
+
+
+def _content(value: Any) -> Any:
+    """For what JSON cannot hold. Not its text, which leaves out most of a long array."""
+    if isinstance(value, np.ndarray | np.generic):
+        return [value.dtype.str, list(value.shape), _hashed(value.tobytes())]
+    if hasattr(value, "__qualname__"):
+        # A function that moved to another module is the same one.
+        return [value.__module__.partition(".")[0], value.__qualname__]
+    if hasattr(value, "__dict__"):
+        return [type(value), vars(value)]
+    return [type(value), _hashed(pickle.dumps(value, protocol=4))]
+
+
+def _hashed(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

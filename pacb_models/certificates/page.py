@@ -1,0 +1,151 @@
+"""Self-contained pages about certificates, to show to a colleague or an auditor."""
+
+from __future__ import annotations
+
+import math
+import os
+import platform
+from collections.abc import Sequence
+from copy import copy
+from datetime import UTC, datetime
+from importlib.metadata import distributions, version
+from importlib.resources import files
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import wording
+from ..errors import InputError
+from ..files import write_atomically
+from ..html import TableCells, as_html, joined, policy
+from ..immutable import Immutable
+from ..numerics.elementwise import Array
+
+Facts = Sequence[tuple[str, str]]
+_FILTERS = ("at_most", "percentage_at_most", "percentage", "confidence_text", "delta_text", "share_text")
+
+
+def rendered(package: str, template: str, **values: Any) -> str:
+    """A page from a template of a package, with the style and the parts that all pages share."""
+    try:
+        from jinja2 import Environment, FunctionLoader, StrictUndefined
+    except ImportError:
+        raise InputError("a page about a certificate needs jinja2; install pacb-models[bench].") from None
+
+    def load(name: str) -> str:
+        folder = package if name == template else __package__
+        return (files(folder) / name).read_text(encoding="utf-8")
+
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=FunctionLoader(load)
+    )
+    environment.filters |= {name: getattr(wording, name) for name in _FILTERS}
+    style = load("page.css")
+    return environment.get_template(template).render(style=style, policy=policy(style), **values)
+
+
+def versions() -> list[tuple[str, str]]:
+    """When and with what it is made."""
+    return [
+        ("made", datetime.now(UTC).isoformat(timespec="seconds")),
+        ("Python", platform.python_version()),
+        *((name, version(name)) for name in ("pacb-models", "scikit-learn", "numpy") if _installed(name)),
+    ]
+
+
+def _installed(name: str) -> bool:
+    return any(True for _ in distributions(name=name))
+
+
+def picture(names: Sequence[str], bounds: Array, rates: Array, deployed: int, orange: str) -> dict[str, Any]:
+    """Where the ticks, bounds and held-out errors of candidates are, in a picture of 640 by 280."""
+    power = 10.0 ** math.floor(math.log10(bounds.max()))
+    # A round number such that three to six of them reach the largest value.
+    step = next(size * power for size in (0.2, 0.5, 1.0, 2.0) if bounds.max() <= 6.0 * size * power)
+    highest = max(1.03 * bounds.max(), step)
+    ticks = step * np.arange(int(highest / step + 1e-9) + 1)
+
+    def heights(values: NDArray[np.floating[Any]]) -> NDArray[np.floating[Any]]:
+        return 240.0 - values / highest * 228.0
+
+    places = 52.0 + (np.arange(bounds.size) + 0.5) / bounds.size * 580.0
+    points = zip(names, places, heights(rates), heights(bounds), rates, bounds.tolist(), strict=True)
+    drawn = {"ticks": list(zip(heights(ticks), ticks, strict=True)), "points": list(points)}
+    return {**drawn, "deployed": deployed, "orange": orange}
+
+
+class Predictor(Protocol):
+    """What is certified: it predicts."""
+
+    def predict(self, X: Any) -> Any:
+        """A label for each row."""
+
+
+class Shown(Immutable):
+    """A certificate that prints itself, shows itself in a notebook, and writes a page."""
+
+    delta: float
+    names: Any
+    _classifier: Predictor | None = None
+
+    @property
+    def sentences(self) -> list[str]:
+        """What is guaranteed, how, and what it assumes; an item of a list begins with two spaces."""
+        raise NotImplementedError
+
+    def table(self, rows: int = 10) -> TableCells:
+        """Titles and cells of the first candidates."""
+        raise NotImplementedError
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields as JSON-ready values."""
+        raise NotImplementedError
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Shown) and self.as_dict() == other.as_dict()
+
+    def _picture(self) -> dict[str, Any] | None:
+        """Errors and bounds to draw, where all candidates have a bound."""
+        return None
+
+    def __str__(self) -> str:
+        return wording.paragraphs(self.sentences)
+
+    def _repr_html_(self) -> str:
+        return as_html(self.sentences, *self.table(), len(self.names))
+
+    @property
+    def classifier_(self) -> Predictor:
+        """The certified classifier, which predicts and can be saved; of :func:`~pacb_models.certify_models` only."""
+        if self._classifier is None:
+            raise InputError("there is no classifier here: predictions were certified, or nothing was.")
+        return self._classifier
+
+    def with_classifier(self, classifier: Predictor) -> Self:
+        """The same certificate with what it is about."""
+        other = copy(self)
+        other._set(_classifier=classifier)
+        return other
+
+    def save_page(self, path: str | os.PathLike[str], title: str = "Certificate", facts: Facts = ()) -> None:
+        """Write a page about the certificate, to show to a colleague or an auditor.
+
+        ``facts`` are lines for its last table, such as where the examples came from; versions are added.
+        """
+        promise, others = joined(self.sentences)
+        page = rendered(
+            __package__,
+            "statement_page.html",
+            title=title,
+            examples=self.as_dict()["m"],
+            promise=promise,
+            items=[item.strip() for item in others if item.startswith("  ")],
+            sentences=[sentence for sentence in others if not sentence.startswith("  ")],
+            delta=self.delta,
+            picture=self._picture(),
+            cells=self.table(),
+            total=len(self.names),
+            facts=[*facts, ("delta", f"{self.delta:g}"), *versions()],
+        )
+        write_atomically(path, page)

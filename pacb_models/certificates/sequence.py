@@ -1,0 +1,141 @@
+r"""A level that is fixed beforehand: candidates in a fixed order, each at the whole confidence, to the first failure.
+
+A candidate passes if Clopper and Pearson's limit of its errors at :math:`\delta` is at most the level :math:`\alpha`.
+Let i be the first in the order whose risk is above :math:`\alpha`, if there is one. Something false is said only if i
+passes, which has probability at most :math:`\delta`: the candidates before it are within the level, and those after it
+are looked at only if it passes. So all that pass before the first failure hold together, and no candidate pays for the
+number of the others. (Holm's and Bonferroni's tests, and bounds that hold for every level at once, do pay.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from ..html import TableCells
+from ..validation import first_repeated
+from ..wording import confidence_text, delta_text, one_line, percentage
+from .limits import limit
+from .page import Shown
+
+if TYPE_CHECKING:
+    import pandas
+
+_ASSUMPTION = (
+    "It assumes that the examples are i.i.d. from the distribution of new examples, that they were not used to train, "
+    "scale, tune or choose anything before, and that the level and the order were fixed before they were looked at."
+)
+
+
+def check_sequence(order: Iterable[str] | None, names: Sequence[str]) -> list[int]:
+    """The candidates' positions in the order of their names; all as they come without an order."""
+    if order is None:
+        return list(range(len(names)))
+    if isinstance(order, str) or not isinstance(order, Iterable):
+        raise InputError(f"order is {order!r}; it must be a sequence of the candidates' names.")
+    wanted = [str(name) for name in order]
+    twice, unknown = first_repeated(wanted), [name for name in wanted if name not in names]
+    if twice is not None:
+        raise InputError(f"order has {twice!r} more than once; a candidate is tested once.")
+    if unknown or not wanted:
+        said = f"has {unknown[0]!r}" if unknown else "is empty"
+        raise InputError(f"order {said}; it must hold names of candidates, such as {names[0]!r}.")
+    return [list(names).index(name) for name in wanted]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LevelCertificate(Shown):
+    """Which candidates have a risk of at most ``level``, tested in the order of ``names``.
+
+    ``errors`` are those on the ``m`` examples, in that order; what stands after the first failure was not tested.
+    """
+
+    errors: NDArray[np.int64]
+    m: int
+    delta: float
+    level: float
+    names: list[str]
+
+    @cached_property
+    def allowed(self) -> int:
+        """With at most so many errors a candidate passes; -1 if none would do."""
+        few, many = -1, self.m
+        while many - few > 1:
+            middle = (few + many) // 2
+            few, many = (middle, many) if limit(middle, self.m, self.delta) <= self.level else (few, middle)
+        return few
+
+    @cached_property
+    def certified(self) -> list[str]:
+        """With probability at least ``1 - delta`` each of these errs with probability at most ``level``."""
+        failed = np.flatnonzero(self.errors > self.allowed)
+        return self.names[: failed[0] if failed.size else len(self.names)]
+
+    @property
+    def name(self) -> str | None:
+        """The one of them with the fewest errors, the first of several; None where nothing passed."""
+        return self.names[int(np.argmin(self.errors[: len(self.certified)]))] if self.certified else None
+
+    def to_frame(self) -> pandas.DataFrame:
+        """A pandas DataFrame with a row per candidate, in the order of the tests."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {"errors": self.errors, "rate": self.errors / self.m, "result": self._results()},
+            index=pd.Index(self.names, name="candidate"),
+        )
+
+    def _results(self) -> list[str]:
+        after = len(self.names) - len(self.certified) - 1
+        return ["passed"] * len(self.certified) + ["failed"] * (after >= 0) + ["not tested"] * after
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields as JSON-ready values."""
+        plain = ("level", "certified", "name", "m", "delta", "allowed", "names")
+        found = {name: getattr(self, name) for name in plain}
+        return {**found, "errors": self.errors.tolist(), "method": "a level fixed beforehand"}
+
+    def __repr__(self) -> str:
+        return (
+            f"LevelCertificate(level={self.level:g}, certified={len(self.certified)} of {len(self.names)}, m={self.m}, "
+            f"delta={self.delta!r})"
+        )
+
+    @property
+    def sentences(self) -> list[str]:
+        return [*self._statements(), *self._how(), _ASSUMPTION]
+
+    def _statements(self) -> list[str]:
+        if not self.certified:
+            return [f"Nothing is guaranteed: the first candidate in the order, {one_line(self.names[0])}, failed."]
+        counted = zip(self.certified[:10], self.errors.tolist())
+        claims = [f"  {one_line(name)} ({k} of {self.m}, {percentage(k / self.m)})" for name, k in counted]
+        rest = len(self.certified) - len(claims)
+        each = f"each of {len(self.certified)} candidates" if rest or len(claims) > 1 else "one candidate"
+        return [
+            f"With probability at least {confidence_text(self.delta)} over the {self.m} examples {each} errs on a new "
+            f"example with probability at most {delta_text(self.level)}.",
+            *claims,
+            *([f"  and {rest} more"] if rest else []),
+        ]
+
+    def _how(self) -> list[str]:
+        number, passed = len(self.names), len(self.certified)
+        allowed = f"could err on {self.allowed} at most" if self.allowed >= 0 else "would need more examples"
+        ended = f"{one_line(self.names[passed])} erred on {self.errors[passed]}" if passed < number else "none failed"
+        return [
+            f"The level {delta_text(self.level)} and the order of the {number} candidates were fixed beforehand. Each "
+            f"was tested at the whole delta, up to the first failure: to pass it {allowed}; {ended}."
+        ]
+
+    def table(self, rows: int = 10) -> TableCells:
+        """Titles and cells of the first candidates."""
+        found = zip(self.names[:rows], self.errors.tolist(), self._results())
+        cells = [(name, str(count), percentage(count / self.m), result) for name, count, result in found]
+        return ("candidate", "errors", "rate", "result"), cells

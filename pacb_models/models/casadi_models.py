@@ -1,0 +1,103 @@
+"""The lifted model in CasADi's symbols, with objective and constraints multiplied by the factors of
+:mod:`~pacb_models.models.scaling`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..errors import InputError
+from ..validation import check_posterior
+from .algebra import Algebra
+from .lifted import values_at, write
+from .limits import box
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from ..problem import BoundProblem
+
+
+class CasadiAlgebra(Algebra):
+    """CasADi's symbols, SX or MX as the ratios are, with what it calls the limits of variables and constraints."""
+
+    def __init__(self, problem: BoundProblem, ratios: Any) -> None:
+        import casadi
+
+        super().__init__(problem, problem.prior)
+        self.casadi, self.log, self.sqrt, self.ratios = casadi, casadi.log, casadi.sqrt, ratios
+        self.variables: list[Any] = []
+        self.constraints: list[Any] = []
+        self.limits: dict[str, list[float]] = {"lbx": [], "ubx": [], "lbg": [], "ubg": []}
+
+    def mean(self, terms: Any) -> Any:
+        return self.casadi.dot(self.casadi.DM(self.prior), terms)
+
+    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
+        self.variables.append(type(self.ratios).sym(name))
+        self.limits["lbx"].append(-math.inf if lower is None else lower)
+        self.limits["ubx"].append(math.inf if upper is None else upper)
+        return self.variables[-1]
+
+    def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
+        self.constraints.append(scale * difference)
+        self.limits["lbg"].append(0.0)
+        self.limits["ubg"].append(0.0 if equality else math.inf)
+
+
+class CasadiBound(NamedTuple):
+    """A bound in CasADi's symbols: an expression to minimise or to limit from above, and what belongs to it."""
+
+    problem: BoundProblem
+    expression: Any
+    #: A column of symbols beside the weights' own, for ``x``.
+    variables: Any
+    #: A column of expressions, for ``g``.
+    constraints: Any
+    #: ``lbx`` and ``ubx`` of the variables, ``lbg`` and ``ubg`` of the constraints.
+    limits: dict[str, list[float]]
+
+    def start(self, posterior: ArrayLike) -> NDArray[np.float64]:
+        """The values of the variables at a posterior, for ``x0``."""
+        q = check_posterior(posterior, self.problem.size)
+        return np.array(list(values_at(self.problem, q).values.values()))
+
+
+def casadi_bound(problem: BoundProblem, q: Any, *, simplex: bool = True, exact: bool = False) -> CasadiBound:
+    """Write the bound of weights that are CasADi's symbols or expressions.
+
+    Parameters
+    ----------
+    problem : BoundProblem
+    q : casadi.SX or casadi.MX
+        A column of H weights.
+    simplex : bool
+        Whether the constraints say that the weights are not negative and sum to one; False where another bound of the
+        same weights says so.
+    exact : bool
+        True writes equations, for a bound that is not minimised or limited from above.
+
+    Examples
+    --------
+    >>> import casadi, pacb_models as pm
+    >>> problem = pm.BoundProblem([0.1, 0.3], m=100)
+    >>> q = casadi.SX.sym("q", 2)
+    >>> bound = problem.casadi_bound(q)
+    >>> bound.expression, bound.variables
+    (SX(r), SX([L, X, r]))
+    """
+    import casadi
+
+    if not isinstance(q, (casadi.SX, casadi.MX)) or q.shape != (problem.size, 1):
+        raise InputError(f"q is {q!r:.60}; it must be a column of {problem.size} SX or MX, one for each classifier.")
+    algebra = CasadiAlgebra(problem, q / problem.prior)
+    algebra.simplex, algebra.exact = simplex, exact
+    expression = write(algebra)
+    lower, upper = box(problem)
+    held = np.flatnonzero((lower > 0.0) | (upper < 1.0) | simplex).tolist()
+    algebra.limits["lbg"] += lower[held].tolist()
+    algebra.limits["ubg"] += upper[held].tolist()
+    constraints = casadi.vertcat(*algebra.constraints, q[held])
+    return CasadiBound(problem, expression, casadi.vertcat(*algebra.variables), constraints, algebra.limits)

@@ -1,0 +1,125 @@
+"""The lifted model in CVXPY's expressions: for its nonlinear form, and for distances that are convex in it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import InputError
+from .algebra import Algebra
+from .lifted import values_at, write
+from .limits import box
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+    from ..problem import BoundProblem
+
+
+class CvxpyAlgebra(Algebra):
+    """CVXPY's expressions."""
+
+    def __init__(self, problem: BoundProblem, ratios: Any = None) -> None:
+        import cvxpy as cp
+
+        super().__init__(problem, problem.prior)
+        self.cp, self.log, self.sqrt, self.ratios = cp, cp.log, cp.sqrt, ratios
+        self.variables: dict[str, Any] = {}
+        self.constraints: list[Any] = []
+
+    def times(self, x: Any, y: Any) -> Any:
+        return self.cp.multiply(x, y)
+
+    def relative_entropy(self, x: Any, y: Any) -> Any:
+        return super().relative_entropy(x, y) if isinstance(x, float) else self.cp.rel_entr(x, y)
+
+    def mean(self, terms: Any) -> Any:
+        return self.prior @ terms
+
+    def mean_entropy(self, ratios: Any) -> Any:
+        return self.prior @ -self.cp.entr(ratios)
+
+    def average(self, values: np.ndarray) -> Any:
+        return (self.prior * values) @ self.ratios
+
+    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
+        self.variables[name] = self.cp.Variable(name=name, bounds=[lower, upper])
+        return self.variables[name]
+
+    def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
+        self.constraints.append(scale * difference == 0 if equality else scale * difference >= 0)
+
+    def set_start(self, posterior: np.ndarray) -> None:
+        """Give the variables beside the weights their values at a posterior."""
+        for name, value in values_at(self.problem, posterior).values.items():
+            self.variables[name].value = value
+
+
+class PaperForm(CvxpyAlgebra):
+    r"""The distance as a convex expression of risk and bound; see :meth:`Algebra.reach`."""
+
+    def __init__(self, problem: BoundProblem, risk: Any) -> None:
+        super().__init__(problem)
+        self.distance: Any = None
+        self.r = problem.distance_function.express(self, risk, 1.0)
+
+    @property
+    def exists(self) -> bool:
+        """Whether the bound is a variable, and the distance a convex expression."""
+        return [id(each) for each in self.variables.values()] == [id(self.r)] and self.distance.is_convex()
+
+    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
+        # With bounds it would be another one in the canonical form.
+        self.variables[name] = self.cp.Variable(name=name)
+        return self.variables[name]
+
+    def reach(self, name: str, left: Any, right: Any) -> None:
+        self.distance = left
+
+
+def cvxpy_nonlinear(
+    problem: BoundProblem, q: cp.Expression, *, simplex: bool = True, exact: bool = False
+) -> tuple[cp.Expression, list[cp.Constraint]]:
+    """Write the bound of weights that are CVXPY's variables or affine expressions, for ``solve(nlp=True)``.
+
+    Parameters
+    ----------
+    problem : BoundProblem
+    q : cvxpy.Expression
+        A vector of H weights. The model starts at its value; a variable that has none starts at the prior.
+    simplex : bool
+        Whether the constraints say that the weights are not negative and sum to one; False where another bound of the
+        same weights says so.
+    exact : bool
+        True writes equations, for a bound that is not minimised or limited from above.
+
+    Returns
+    -------
+    expression, constraints
+        To be minimised, or to be limited from above.
+    """
+    import cvxpy as cp
+
+    check_weights(problem, q)
+    algebra = CvxpyAlgebra(problem, cp.multiply(1.0 / problem.prior, q))
+    algebra.simplex, algebra.exact = simplex, exact
+    expression = write(algebra)
+    lower, upper = box(problem)
+    held, capped = np.flatnonzero((lower > 0.0) | simplex), np.flatnonzero(upper < 1.0)
+    algebra.constraints += [q[held] >= lower[held]] if held.size else []
+    algebra.constraints += [q[capped] <= upper[capped]] if capped.size else []
+    if q.value is None and isinstance(q, cp.Variable):
+        q.value = problem.prior
+    algebra.set_start(problem.prior if q.value is None else np.asarray(q.value))
+    return expression, algebra.constraints
+
+
+def check_weights(problem: BoundProblem, q: Any) -> None:
+    """Refuse what is no vector of weights in CVXPY."""
+    import cvxpy as cp
+
+    if not isinstance(q, cp.Expression) or q.shape != (problem.size,) or not q.is_affine():
+        raise InputError(
+            f"q is {q!r:.60}; it must be a vector of {problem.size} variables, or an affine expression of that shape."
+        )

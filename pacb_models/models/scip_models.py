@@ -1,0 +1,211 @@
+r"""The lifted model as SCIP reads it, in the forms in which SCIP recognises what is convex.
+
+* Norms: :math:`\sum_i p_i w_i^\alpha \le t^\alpha`, for order two a second-order cone; with its square ``X`` and
+  :math:`\sqrt X` SCIP stalls.
+* KL: :math:`\sum_i p_i w_i \ln w_i \le D`; with :math:`q \ln(q/p)` SCIP does not see that it is convex.
+* A square root ``s`` of ``x`` is a variable with :math:`s^2 \ge x`.
+
+* A limit on the support: a binary for every weight, and for order two the cone in perspective form as well.
+
+All but the distance is convex; SCIP branches on ``L``, ``r``, ``s`` and ``t`` until the rest is settled. A form that is
+not an equality is a relaxation: what SCIP proves of it holds for the bound.
+
+**Units.** SCIP's constraints hold to :math:`10^{-6}`, its coefficients below :math:`10^{-9}` are zero and its numbers
+end at :math:`10^{20}`. So ``t`` is counted in units of its value ``T`` at the start and each weight in units of
+:math:`T p_i^{1-1/\alpha}`, in which the cone is :math:`\sum_i z_i^\alpha \le \tau^\alpha`, and each constraint is
+multiplied by what the bound changes with it. No optimum has a larger size than :func:`largest_size`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from .algebra import SquaredNumbers, Squares, elementwise, object_array
+from .lifted import values_at, write
+from .limits import box
+
+if TYPE_CHECKING:
+    from ..problem import BoundProblem
+
+#: Empirical risks below this are counted as this much: kl has no derivative at zero. The bound does not become smaller.
+LEAST_RISK = 1e-9
+#: No weight is counted in smaller units: SCIP would take its coefficient in the sum of the weights for zero.
+LEAST_UNIT = 1e-6
+#: Numbers of a model beyond this are out of reach of SCIP's tolerances.
+LARGEST_NUMBER = 1e9
+
+
+class Forms(Squares):
+    """What SCIP's model and its start have in common."""
+
+    def __init__(self, problem: BoundProblem, start: np.ndarray) -> None:
+        super().__init__(problem, start)
+        self.largest = largest_size(problem, self.bound)
+
+    def norm(self, ratios: Any, order: float) -> Any:
+        unit = self.size
+        t = self.variable("t", max(unit, 1.0), 1.0, self.largest)
+        self.at_least("divergence", self.power(t / unit, order), self.shares(ratios, order, unit))
+        return t
+
+    def shares(self, ratios: Any, order: float, unit: float) -> Any:
+        r""":math:`\sum_i p_i (w_i/T)^\alpha`."""
+        return self.mean(self.power(ratios / unit, order))
+
+    def power(self, x: Any, order: float) -> Any:
+        """A power, elementwise."""
+        return x**order
+
+    def lift(self, name: str, size: Any) -> Any:
+        lower = self.problem.divergence_size(self.prior)
+        D = self.variable(name, max(self.size, lower), lower, max(self.largest, lower))
+        self.at_least("divergence", D, size)
+        return D
+
+    def empirical_risk(self) -> Any:
+        """An inequality: the least empirical risk that is counted need not be reached."""
+        risks = np.maximum(self.problem.risks, LEAST_RISK)
+        L = self.variable("L", max(self.L, LEAST_RISK), float(risks.min()), float(risks.max()))
+        self.at_least("empirical_risk", L, self.average(self.problem.risks))
+        return L
+
+
+class Start(Forms, SquaredNumbers):
+    """The values of SCIP's variables at a posterior."""
+
+
+class ScipModel(Forms):
+    """A model of PySCIPOpt's, and the values of its variables at the start."""
+
+    def __init__(self, problem: BoundProblem, start: np.ndarray) -> None:
+        import pyscipopt
+
+        super().__init__(problem, start)
+        self.scip, self.quicksum = pyscipopt.Model(), pyscipopt.quicksum
+        self.log, self.generic = elementwise(pyscipopt.log), pyscipopt.scip.buildGenExprObj
+        order = problem.order
+        if order > 1.0:
+            self.units = np.maximum(self.size * self.prior ** (1.0 - 1.0 / order), LEAST_UNIT)
+        else:
+            # The coefficients of an entropy do not grow with the unit; with 1e-6 SCIP's linear programs fail.
+            self.units = np.maximum(self.prior, 1e-2)
+        floors, caps = box(problem)
+        bounds = zip((floors / self.units).tolist(), (np.minimum(caps, 1.0) / self.units).tolist())
+        self.weights = object_array([self.scip.addVar(f"z{i}", lb=lb, ub=ub) for i, (lb, ub) in enumerate(bounds)])
+        self.ratios = self.weights * (self.units / self.prior)
+        self.start = dict(zip((each.name for each in self.weights), (start / self.units).tolist()))
+        #: One for each weight that may be positive; none without a limit on the support.
+        self.switches: list[Any] = []
+        numbers = values_at(problem, start, Start).values
+        self.scip.setObjective(write(self), "minimize")
+        self.start |= {name: value / self.unit_of(value) for name, value in numbers.items()}
+
+    def mean(self, terms: Any) -> Any:
+        return self.quicksum(p * term for p, term in zip(self.prior.tolist(), terms))
+
+    def mean_entropy(self, ratios: Any) -> Any:
+        if ratios is not self.ratios:
+            return super().mean_entropy(ratios)
+        terms = self.log(self.weights) + np.log(self.units / self.prior)
+        return self.quicksum(self.units * self.weights * terms)
+
+    def shares(self, ratios: Any, order: float, unit: float) -> Any:
+        if ratios is not self.ratios:
+            return super().shares(ratios, order, unit)
+        factors = self.prior * (self.units / (self.prior * unit)) ** order
+        return self.quicksum(factors * self.power(self.weights, order))
+
+    def power(self, x: Any, order: float) -> Any:
+        # PySCIPOpt makes a product of a whole power, in which SCIP does not see the power; squares make a cone.
+        return x**order if order == 2.0 else elementwise(lambda each: self.generic(each) ** order)(x)
+
+    def average(self, values: np.ndarray) -> Any:
+        return self.quicksum((values * self.units * self.weights)[values != 0.0])
+
+    def support(self, costs: np.ndarray, total: float) -> None:
+        """A weight is at most its cap times a binary: SCIP sees that it is semicontinuous."""
+        self.switches = [self.scip.addVar(f"on{i}", vtype="B") for i in range(self.problem.size)]
+        for weight, on in zip(self.weights, self.switches):
+            self.scip.addCons(weight <= weight.getUbOriginal() * on)
+            self.start[on.name] = float(self.start[weight.name] > 0.0)
+        self.scip.addCons(self.quicksum(cost * on for cost, on in zip(costs.tolist(), self.switches)) <= total)
+
+    def norm(self, ratios: Any, order: float) -> Any:
+        t = super().norm(ratios, order)
+        if self.switches and order == 2.0:
+            self._write_perspective(t, self.size)
+        return t
+
+    def _write_perspective(self, t: Any, unit: float) -> None:
+        r"""The cone once more, in perspective: :math:`\sum_i s_i \le \tau`, :math:`z_i^2 \le s_i \tau_i` with
+        :math:`\tau_i \le \tau` and :math:`\tau_i` zero where the weight is.
+
+        It says nothing new of binaries, and much of the fractions that a relaxation puts in their place.
+        """
+        factors = self.prior * (self.units / (self.prior * unit)) ** 2
+        most, shares, tau = self.largest / unit, [], t / unit
+        for i, (factor, weight, on) in enumerate(zip(factors.tolist(), self.weights, self.switches)):
+            own = self.scip.addVar(f"tau{i}", lb=0.0, ub=most)
+            share = self.scip.addVar(f"s{i}_share", lb=0.0, ub=most)
+            shares.append(share)
+            self.scip.addCons(factor * weight * weight <= own * share)
+            self.scip.addCons(own <= most * on)
+            self.scip.addCons(own - tau <= 0.0)
+            held = self.start[on.name]
+            self.start |= {own.name: held, share.name: factor * self.start[weight.name] ** 2 * held}
+        self.scip.addCons(self.quicksum(shares) - tau <= 0.0)
+
+    @staticmethod
+    def unit_of(value: float) -> float:
+        """Variables are counted in units of their value at the start where that is large."""
+        return value if value > 1.0 else 1.0
+
+    def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
+        if (lower, upper) == (0.0, 1.0):
+            # Logarithms of a risk and of its complement have to be finite.
+            lower, upper = LEAST_RISK, 1.0 - LEAST_RISK
+        unit = self.unit_of(value)
+        limits = [None if limit is None else limit / unit for limit in (lower, upper)]
+        return unit * self.scip.addVar(name, lb=limits[0], ub=limits[1])
+
+    def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
+        factor = max(scale / self.factors.objective, 1.0)
+        self.scip.addCons(difference == 0.0 if equality else factor * difference >= 0.0, name)
+
+
+def out_of_reach(problem: BoundProblem, start: np.ndarray) -> str | None:
+    """None when the numbers of a model are in reach of SCIP's tolerances, else a clause that says why not."""
+    order, size = problem.order, problem.divergence_size(start)
+    if order <= 1.0:
+        return None
+    largest = largest_size(problem, problem.bound(start))
+    if order * math.log(largest / size) > math.log(LARGEST_NUMBER):
+        return f"sizes from {size:.1g} to {largest:.1g} are too far apart for SCIP at order {order:g}"
+    own_units = math.log(size) + (1.0 - 1.0 / order) * math.log(problem.prior.min())
+    if order * (math.log(LEAST_UNIT) - own_units) > math.log(LARGEST_NUMBER):
+        return f"prior weights of {problem.prior.min():.1g} are too small for SCIP at order {order:g}"
+    return None
+
+
+def largest_size(problem: BoundProblem, bound: float) -> float:
+    """A size that no posterior with a bound as small as this one exceeds.
+
+    The least risk of all has a larger bound with any larger size. No posterior has a larger size than all weight on the
+    classifier with the least prior.
+    """
+    vertex = np.zeros(problem.size)
+    vertex[int(problem.prior.argmin())] = 1.0
+    low = problem.divergence_size(problem.prior)
+    high = max(problem.divergence_size(vertex), low)
+    least = float(problem.risks.min())
+
+    def excess(size: float) -> float:
+        return min(float(problem.bound_at(least, size)) - bound, 1.0)
+
+    if excess(high) > 0.0 > excess(low):
+        high = float(brentq(excess, low, high, rtol=1e-12))
+    return high * (1.0 + 1e-9)

@@ -1,0 +1,311 @@
+r"""The checker: what a proof proves. It uses nothing of the solvers.
+
+**One line for every divergence.** For any numbers :math:`g_i` and every posterior on a set ``S`` of classifiers
+
+* order α: :math:`T(q) \ge g \cdot q / N`, :math:`N = (\sum_S p_i (g_i)_+^{\alpha'})^{1/\alpha'}` (Hölder);
+* KL: :math:`T(q) \ge g \cdot q - \ln \sum_S p_i e^{g_i}` (Donsker and Varadhan);
+* any other: :math:`T(q) \ge g \cdot q - \sum_S p_i f^*(g_i)` (Fenchel and Young).
+
+With :math:`\gamma, \nu \ge 0` and the prices :math:`\pi_i = g_i + \gamma y_i + \nu \cdot \tilde a_i`, :math:`y_i = l_i
+- \min_j l_j`, the first one gives :math:`N\,T + \gamma\, y \cdot q \ge \min_{q'} \pi \cdot q'` on the posteriors that
+keep the rows :math:`\tilde a_j \cdot q \le 0`; the minimum is over caps and floors. A line of a proof says which ``g``:
+
+.. math:: g_i = \mathrm{clip}(\theta - \gamma y_i - \nu \cdot \tilde a_i,\; T'(lo_i/p_i),\; T'(up_i/p_i)),
+
+the gradient of the size at the posterior where the line touches, ``τ`` being its size. Under a limit on the support the
+sum is the largest one over the supports that are allowed. All lines, :math:`T \ge T(p)` and the smallest risk bound a
+polygon (:mod:`.polygon`), and :math:`F(L, T)`, jointly concave and increasing, is smallest at a vertex.
+
+Everything is rounded outward. Sums of non-negative terms are added up pairwise.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..distances.checks import concave_budget, concave_inverse, elementwise
+from .polygon import vertices
+from .proof import CommonRisk, Empty, Leaf, Proof, ProofError, Tangent
+
+if TYPE_CHECKING:
+    from ..problem import BoundProblem, Problem
+
+#: What rounding may do, relatively: to a few operations; to a sum of up to 10⁹ terms; to a bound that is computed from
+#: risk and size (tests compare all distances with 50 digits).
+ROUNDED, SUMMED, INVERTED = 2.0**-48, 2.0**-46, 2.0**-43
+#: Terms that underflow are below it.
+TINY = 1e-317
+#: What is feasible but for this, relative to the units of rows and weights, is not shown to be empty.
+FEASIBLE = 1e-9
+#: Shares of the way to where a tangent is smallest, at which a bound that is said to be convex must not be below it
+#: but for its own errors, relative to it.
+SHARES, OWN_ERRORS = (1.0, 0.5, 0.1, 1e-2, 1e-4, 1e-6), 1e-9
+#: Numbers formed at a time, so that they stay in the processor's cache.
+AT_ONCE = 1 << 15
+
+
+def check_proof(problem: Problem, proof: Proof | Tangent | CommonRisk) -> float:
+    """The number that no posterior's bound is below, as a proof proves it: at most its claim.
+
+    Raises :class:`ProofError`, with the reason, where it proves nothing.
+    """
+    if isinstance(proof, CommonRisk):
+        return _common_risk(problem, proof)
+    if isinstance(proof, Tangent):
+        return _lowest_of_tangent(problem, proof)
+    if not isinstance(proof, Proof):
+        raise ProofError(f"{type(proof).__name__} is no proof.")
+    refuse_other_functions(problem)
+    lower = float(proof.claim)
+    if math.isnan(lower):
+        raise ProofError("the claim of the proof is not a number.")
+    bound: Any = problem
+    kind: type[Region] = Region
+    if problem.kind == "tandem":
+        from .tangents import Tangents
+
+        kind = Tangents
+    for node, inside, outside in proof.nodes():
+        region = kind(bound, inside, outside)
+        if isinstance(node, Leaf):
+            lower = min(lower, region.lowest(node, lower))
+        elif isinstance(node, Empty):
+            region.refuse_posteriors(node)
+        else:
+            raise ProofError(f"a {type(node).__name__} is no part of a proof.")
+    return lower
+
+
+def refuse_other_functions(problem: Problem) -> None:
+    """Raise unless the bound is a function F(L, T), jointly concave and increasing as far as a grid shows."""
+    if problem.kind not in ("bound", "tandem"):
+        raise ProofError("the proof is about a bound F(L, T), and the problem has none.")
+    divergence: Any = problem.divergence_function
+    if not (
+        concave_inverse(problem.distance_function) and concave_budget(divergence, problem.coefficient, problem.exponent)
+    ):
+        raise ProofError("on a grid the distance is not jointly convex and increasing, or the budget not concave.")
+
+
+def _common_risk(problem: Any, proof: CommonRisk) -> float:
+    if problem.kind != "direct":
+        raise ProofError("the proof is about a direct bound, and the problem is none.")
+    if not problem.common_risk_is_possible(proof.claim):
+        raise ProofError(f"not all risks can be {proof.claim!r} at once.")
+    return float(proof.claim)
+
+
+def _lowest_of_tangent(problem: Problem, proof: Tangent) -> float:
+    r""":math:`B(q_0) + \min_q \langle\nabla B(q_0), q - q_0\rangle` over the simplex, or over caps, floors and rows,
+    which by weak duality any multipliers of the rows prove. Some points on the way there may refute the tangent."""
+    if problem.kind != "own" or not problem.convex:
+        raise ProofError("a tangent is about a bound of another form whose class says `convex = True`.")
+    q, size = np.array(proof.posterior, dtype=np.float64), problem.size
+    if not (q.shape == (size,) and (q >= 0.0).all() and abs(float(np.add.reduce(q)) - 1.0) <= FEASIBLE):
+        raise ProofError("the tangent is not taken at a posterior.")
+    q /= float(np.add.reduce(q))
+    bound, slopes = float(problem.bound(q)), np.array(problem.gradient(q), dtype=np.float64)
+    if not (slopes.shape == (size,) and math.isfinite(bound) and np.isfinite(slopes).all()):
+        raise ProofError("the bound or its gradient is not finite where the tangent is taken.")
+    best, least = np.zeros(size), slopes.item(slopes.argmin())
+    best[slopes.argmin()] = 1.0
+    if problem.posteriors is not None:
+        best, multipliers = problem.posteriors.minimise(slopes)
+        least = problem.posteriors.lowest(slopes, multipliers) - size * 2.0**-53 * float(np.abs(slopes).max())
+    error = INVERTED * (abs(bound) + float(np.abs(slopes[q > 0.0]).max()) + abs(least))
+    fall, allowed = float(np.dot(q, slopes)) - least, error + OWN_ERRORS * abs(bound)
+    for share in SHARES:
+        if float(problem.bound((1.0 - share) * q + share * best)) < bound - share * fall - allowed:
+            raise ProofError("the bound is below its tangent: it is not convex, or its gradient is wrong.")
+    return bound - max(fall, 0.0) - error
+
+
+class Region:
+    """The posteriors of a problem with some classifiers in the support, and some others not."""
+
+    def __init__(self, problem: BoundProblem, inside: frozenset[int] = frozenset(), outside: Any = frozenset()) -> None:
+        self.problem, self.divergence = problem, problem.divergence_function
+        self.least = problem.risks.item(problem.risks.argmin())
+        self.y, self.p = problem.risks - self.least, problem.prior
+        posteriors = problem.posteriors
+        self.boxed = posteriors is not None and posteriors.boxed
+        self.matrix = np.zeros((0, self.y.size)) if posteriors is None else posteriors.matrix
+        self.scales = np.zeros(0) if posteriors is None else posteriors.scales
+        self.members: NDArray[np.intp] | None
+        self.lower: Any = None if posteriors is None else posteriors.lower
+        self.upper: Any = None if posteriors is None else posteriors.upper
+        self.support = None if posteriors is None else posteriors.support
+        if (inside or outside) and (self.support is None or not all(0 <= i < self.y.size for i in inside | outside)):
+            raise ProofError("the proof has branches over classifiers that the problem does not divide.")
+        self.inside, self.members, self.dropped = inside, None, 0.0
+        kept = np.ones(self.y.size, dtype=bool) if self.upper is None else self.upper > 0.0
+        if self.support is not None:
+            kept &= self._can_be_in(inside, outside)
+        if not kept.all():
+            self._leave_out(kept)
+        self.widest = self.y.item(self.y.argmax()) if self.y.size else 0.0
+
+    def _can_be_in(self, inside: frozenset[int], outside: frozenset[int]) -> NDArray[np.bool_]:
+        """The classifiers that are not out, and for which there is room beside those that are in."""
+        assert self.support is not None
+        self.sizes, total = self.support.costs(self.y.size)
+        self.forced = np.zeros(self.y.size, dtype=bool)
+        self.forced[sorted(inside)] = True
+        #: What is left of the total.
+        self.room = total - float(self.sizes[self.forced].sum())
+        kept: NDArray[np.bool_] = self.forced | (self.sizes <= self.room)
+        kept[sorted(outside)] = False
+        return kept
+
+    def _leave_out(self, kept: NDArray[np.bool_]) -> None:
+        if self.lower is not None and self.upper is not None:
+            self.dropped = float(self.lower[~kept].max())
+            self.lower, self.upper = self.lower[kept], self.upper[kept]
+        self.members = np.flatnonzero(kept)
+        self.y, self.p, self.matrix = (each[..., self.members] for each in (self.y, self.p, self.matrix))
+        if self.support is not None:
+            self.sizes, self.forced = self.sizes[self.members], self.forced[self.members]
+
+    # -- Lines -------------------------------------------------------------------------------------------------------
+
+    def supporting(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The slopes and heights of some lines, in terms of the risk above the smallest of all classifiers."""
+        rows = np.atleast_2d(np.asarray(rows, dtype=np.float64))
+        fits = rows.shape[1] == 3 + len(self.matrix) and bool(np.isfinite(rows).all())
+        if not fits or (rows[:, 0] < 0.0).any() or (rows[:, 3:] < 0.0).any():
+            raise ProofError("a line of the proof has not the numbers γ ≥ 0, θ, τ and ν ≥ 0 for each row.")
+        together = 1 if self.support is not None else max(AT_ONCE // max(self.y.size, 1), 1)
+        parts = [self._some(rows[i : i + together]) for i in range(0, len(rows), together)]
+        slopes, heights = (np.concatenate(part) for part in zip(*parts)) if parts else (np.zeros(0), np.zeros(0))
+        return slopes, heights
+
+    def _some(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        gamma, theta, tau = rows[:, 0], rows[:, 1], rows[:, 2]
+        nu = rows[:, 3:] * self.scales
+        error = ROUNDED * (np.abs(theta) + 2.0 * nu.sum(axis=1))
+        level = theta - error
+        length = self.y.size if self.support is not None else max(AT_ONCE // len(rows), 1)
+        totals, least, cost = [], np.full(len(rows), np.inf), [np.zeros(len(rows))]
+        for i in range(0, self.y.size, length):
+            part = slice(i, i + length)
+            y, p = self.y[part], self.p[part]
+            tilts = np.multiply.outer(gamma, y)
+            if nu.shape[1]:
+                tilts += nu @ self.matrix[:, part]
+            g = theta[:, None] - tilts
+            if self.boxed:
+                low, high = (self.divergence.prices(each[part] / p, tau[:, None]) for each in (self.lower, self.upper))
+                np.minimum(np.maximum(g, low, out=g), high, out=g)
+            else:
+                np.maximum(g, self.divergence.flattest, out=g)
+            totals.append(self.divergence.conjugate(g, p) if self.support is None else self._heaviest(g))
+            tilts += g
+            if self.boxed:
+                # For any level c the minimum is at least c plus what each classifier can add to it or take from it.
+                tilts -= level[:, None]
+                weights = np.where(tilts > 0.0, self.lower[part], self.upper[part])
+                cost.append(np.add.reduce(tilts * weights, axis=1))
+            else:
+                np.minimum(least, tilts.min(axis=1), out=least)
+        total = np.add.reduce(np.array(totals), axis=0)
+        if self.boxed:
+            parts = np.array(cost)
+            least = level + np.add.reduce(parts, axis=0) - SUMMED * np.add.reduce(np.abs(parts), axis=0)
+        least -= error + ROUNDED * np.abs(least)
+        slope, height = self.divergence.supporting(total + SUMMED * np.abs(total) + TINY, gamma, least)
+        height = height - ROUNDED * np.abs(height)
+        # Numbers that overflow say nothing.
+        known = np.isfinite(slope) & np.isfinite(height)
+        return np.where(known, slope, 0.0), np.where(known, height, -np.inf)
+
+    def _heaviest(self, g: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The largest sum over the supports that are allowed, or a number above it."""
+        terms = self.p * self.divergence.potentials(g)
+        return np.array([most_within(each, self.sizes, self.room, self.forced) for each in terms])
+
+    # -- What follows ------------------------------------------------------------------------------------------------
+
+    def lowest(self, leaf: Leaf, claim: float) -> float:
+        """The smallest bound at a vertex, or the claim, whichever is smaller."""
+        if not self.y.size:
+            raise ProofError("a leaf has no classifiers, and is not shown to be empty.")
+        slope, height = self.supporting(leaf.lines) if len(leaf.lines) else (np.zeros(0), np.zeros(0))
+        base, floor = self.corner(leaf)
+        x, size, _ = vertices(slope, height, base, floor, self.widest)
+        size = size - ROUNDED * (np.abs(size) + np.abs(base))
+        return self.smallest_bound(x, np.maximum(size, base), claim)
+
+    def corner(self, leaf: Leaf) -> tuple[float, float]:
+        """Numbers that no size, and no risk above the smallest, is below."""
+        prior = self.problem.prior
+        base = self.divergence.size(prior, prior)
+        return base - SUMMED * abs(base), min(max(self.smallest(self.y, leaf.floor), 0.0), self.widest)
+
+    def smallest_bound(self, x: NDArray[np.float64], size: NDArray[np.float64], claim: float) -> float:
+        """The smallest bound at some risks and sizes, or the claim; an inverse is needed only where it is smaller."""
+        distance = elementwise(self.problem.distance_function)
+        risk = np.clip((self.least + x) * (1.0 - ROUNDED), 0.0, 1.0)
+        with np.errstate(all="ignore"):
+            budget = self.problem.budget_at(size).value * (1.0 - ROUNDED)
+            below = ~distance.reaches(risk, budget, claim * (1.0 + INVERTED))
+            if not below.any():
+                return claim
+            values = np.asarray(distance.invert(risk[below], budget[below])) * (1.0 - INVERTED)
+        if np.isnan(values).any():
+            raise ProofError("the bound at a vertex is not a number.")
+        return float(values.min())
+
+    def smallest(self, costs: NDArray[np.float64], multipliers: NDArray[np.float64]) -> float:
+        """A number that the average of some costs is not below: :math:`c + \\nu \\tilde A` over caps and floors."""
+        nu = np.asarray(multipliers, dtype=np.float64)
+        if nu.shape != (len(self.matrix),) or not (np.isfinite(nu).all() and (nu >= 0.0).all()):
+            raise ProofError("the multipliers of a floor are not a number ≥ 0 for each row.")
+        nu = nu * self.scales
+        if nu.size:
+            costs = costs + nu @ self.matrix
+        error = ROUNDED * (self.widest + 2.0 * float(nu.sum()))
+        if not self.boxed:
+            return float(costs.min()) - error
+        order = np.argsort(costs, kind="stable")
+        room = np.append(0.0, np.cumsum((self.upper - self.lower)[order]))
+        left = np.clip(1.0 - float(np.add.reduce(self.lower)) - room[:-1], 0.0, (self.upper - self.lower)[order])
+        value = float(np.add.reduce(self.lower * costs)) + float(np.add.reduce(left * costs[order]))
+        # Weights that are off one by rounding move the cost by no more than that.
+        return value - error - (SUMMED + self.y.size * 2.0**-53) * float(np.abs(costs).max())
+
+    def refuse_posteriors(self, node: Empty) -> None:
+        """Raise unless no posterior is here, as a node says."""
+        if node.multipliers is None:
+            if self.support is None or self.support.exact_size(self.inside) <= self.support.exact_total():
+                raise ProofError("a branch is not empty: its sizes do not exceed the total.")
+            return
+        if not self.y.size:
+            return
+        if self.boxed:
+            most, least = float(np.add.reduce(self.upper)), float(np.add.reduce(self.lower))
+            if most < 1.0 - FEASIBLE or least > 1.0 + FEASIBLE or self.dropped > FEASIBLE:
+                return
+        broken = self.smallest(np.zeros_like(self.y), node.multipliers)
+        if not broken > FEASIBLE * float(np.dot(node.multipliers, self.scales)):
+            raise ProofError("a branch is not empty: its multipliers do not prove that the rows contradict.")
+
+
+def most_within(
+    terms: NDArray[np.float64], sizes: NDArray[np.float64], room: float, forced: NDArray[np.bool_]
+) -> float:
+    """The largest sum of terms within the room beside those that are in: the last one that fits may count in part."""
+    paid, free = float(np.add.reduce(terms[forced])), np.flatnonzero(~forced & (sizes <= room))
+    values, costs = terms[free], sizes[free]
+    if not free.size or float(costs.sum()) <= room:
+        return paid + float(np.add.reduce(values))
+    if (costs == costs[0]).all() and costs[0].is_integer():
+        count = int(room // costs[0])
+        heaviest = np.partition(values, values.size - count)[values.size - count :] if count else values[:0]
+        return paid + float(np.add.reduce(heaviest))
+    order = np.lexsort((costs, -values / np.maximum(costs, 1e-300)))
+    share = np.clip((room - np.append(0.0, np.cumsum(costs[order])[:-1])) / np.maximum(costs[order], 1e-300), 0.0, 1.0)
+    return paid + float(np.add.reduce(values[order] * share)) * (1.0 + SUMMED)

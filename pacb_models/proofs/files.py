@@ -1,0 +1,106 @@
+"""A proof as a file: JSON that :mod:`.verify` checks without the rest of the package.
+
+A proof is an object with the fields
+
+``format``, ``version``
+    "pacb-proof" and 1.
+``problem``, ``problem_digest``
+    The problem as :mod:`pacb_models.problem_file` writes it, and the SHA-256 of that with sorted keys and no spaces.
+``log_constant``
+    The logarithm of the moment constant; the proof is about the bound with this number.
+``lower_bound``
+    What is proven: no posterior's bound is smaller.
+``posterior``, ``bound``
+    ``classifiers`` and their ``weights``, the others being zero; and a number that its bound is not above.
+``tree``
+    A node: ``{"split": i, "in": node, "out": node}`` divides the posteriors by whether classifier ``i`` is in the
+    support. ``{"lines": [[γ, θ, τ, ν…], …], "floor": [ν…]}`` has lines and the multipliers that prove the smallest
+    risk. ``{"empty": "sizes"}`` or ``{"empty": [ν…]}`` says that no posterior is there.
+
+Every number stands for the double nearest to it, except sizes of a support, which stand for themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import problem_file
+from ..errors import InputError, UnsupportedProblemError
+from ..files import write_atomically
+from .verify import digest
+
+if TYPE_CHECKING:
+    from ..problem import BoundProblem
+    from ..solution import Solution
+    from .proof import Node, Proof
+
+FORMAT, VERSION = "pacb-proof", 1
+#: By how much bounds are moved outward: what rounding may have done to them (``checker.INVERTED``).
+ROUNDED = 2.0**-43
+
+
+def to_record(problem: BoundProblem, proof: Any, solution: Solution) -> dict[str, Any]:
+    """The fields of a proof, with the posterior of a solution and the lower bound that the checker found."""
+    if solution.posterior is None or solution.lower_bound is None or not hasattr(proof, "tree"):
+        raise UnsupportedProblemError(f"solver {solution.solver!r} has no proof of its minimum that a file can hold.")
+    fields = json.loads(problem.to_json())
+    positive = np.flatnonzero(solution.posterior)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "problem": fields,
+        "problem_digest": digest(fields),
+        "log_constant": problem.log_constant,
+        "lower_bound": solution.lower_bound * (1.0 - ROUNDED),
+        "bound": solution.bound * (1.0 + ROUNDED),
+        "posterior": {"classifiers": positive.tolist(), "weights": solution.posterior[positive].tolist()},
+        "tree": _node_record(proof.tree),
+    }
+
+
+def _node_record(node: Any) -> dict[str, Any]:
+    if hasattr(node, "classifier"):
+        branches = {"in": _node_record(node.inside), "out": _node_record(node.outside)}
+        return {"split": int(node.classifier), **branches}
+    if hasattr(node, "lines"):
+        return {"lines": np.asarray(node.lines).tolist(), "floor": np.asarray(node.floor).tolist()}
+    return {"empty": "sizes" if node.multipliers is None else np.asarray(node.multipliers).tolist()}
+
+
+def from_record(record: dict[str, Any]) -> tuple[BoundProblem, Proof]:
+    """The problem and the proof of some fields."""
+    from ..problem import BoundProblem
+    from .proof import Branch, Empty, Leaf, Proof
+
+    def node(given: dict[str, Any]) -> Node:
+        if "split" in given:
+            return Branch(given["split"], node(given["in"]), node(given["out"]))
+        if "lines" in given:
+            return Leaf(np.array(given["lines"], dtype=float), np.array(given["floor"], dtype=float))
+        return Empty(None if given["empty"] == "sizes" else np.array(given["empty"], dtype=float))
+
+    problem = problem_file.problem_of_record(BoundProblem, record["problem"], "the proof")
+    return problem, Proof(node(record["tree"]), record["lower_bound"])
+
+
+def save(path: str | os.PathLike[str], record: dict[str, Any]) -> None:
+    """Write the fields of a proof into a file."""
+    write_atomically(path, json.dumps(record, allow_nan=False) + "\n")
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The fields in a file, when they are those of a proof."""
+    try:
+        record = json.loads(Path(path).read_bytes())
+    except OSError as reason:
+        raise InputError(f"cannot read {str(path)!r}: {reason.strerror}.") from None
+    except (ValueError, RecursionError):
+        record = None
+    if not isinstance(record, dict) or (record.get("format"), record.get("version")) != (FORMAT, VERSION):
+        raise InputError(f"{str(path)!r} is no proof; it must be a file that 'pacb prove' has written.")
+    return record

@@ -1,0 +1,143 @@
+r"""The global minimum over posteriors that keep constraints: the same search, on the frontier of the constrained set.
+
+Averages, caps and floors: the frontier's points are minimisers of :math:`T + \gamma L` over the set
+(:class:`~pacb_models.constraints.tilting.Tilting`), and their multipliers are the lines of the proof. Limits on the
+support: :mod:`.branching`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pacb_models.constraints.tilting import Minimiser, Tilting
+from pacb_models.divergences.frontiers import LARGEST, Frontier, Lines
+from pacb_models.problem import BoundProblem
+from pacb_models.proofs import Leaf, Proof
+from pacb_models.proofs.checker import Region
+from pacb_models.solution import Outcome
+
+from .effort import CONSTRAINED
+from .search import Search
+from .thinning import needed
+
+#: Where the frontier is taken to have ended: strengths relative to the spread of the risks.
+END = 1e13
+#: Sets up to this size have a linear program for the smallest risk; in larger ones minimisers tell it.
+LARGE = 20_000
+#: Lines of another problem's proof that are tried, at most.
+MOST = 40
+
+
+class ConstrainedFrontier(Frontier):
+    """The frontier of a constrained set; the coordinate is :math:`\\ln\\gamma`. Minimisers that were asked for are
+    kept, as starts for others."""
+
+    def __init__(self, problem: BoundProblem, keep: bool = True) -> None:
+        """``keep`` is False where only the last minimiser is of use to the next."""
+        assert problem.posteriors is not None
+        super().__init__(problem.risks, problem.prior)
+        self.problem, self.posteriors, self.region = problem, problem.posteriors, Region(problem)
+        self.tilting = Tilting(problem.divergence_function, self.y, self.p, problem.posteriors)
+        self.known: dict[float, Minimiser] = {}
+        self.keep = keep
+        #: The multipliers that prove the smallest risk, in the rows' own units.
+        self.floor_multipliers = np.zeros(len(self.posteriors.rows))
+        self.floor = max(self.region.smallest(self.region.y, self.floor_multipliers), 0.0)
+        if self.posteriors.rows and self.y.size <= LARGE:
+            self._raise_floor(self.posteriors.minimise(self.y)[1])
+
+    @property
+    def last(self) -> float:
+        return math.log(END / max(self.spread, 1e-300))
+
+    def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        start = self.line(-math.inf)
+        return (start.x, start.T), (start.x, start.T)
+
+    def minimiser(self, z: float) -> Minimiser:
+        """The minimiser at a coordinate, found from the one next to it."""
+        z = min(z, self.last)
+        if z not in self.known:
+            near = min(self.known, key=lambda other: abs(max(other, -30.0) - z)) if self.known else None
+            found = self.tilting.at(math.exp(min(z, LARGEST)), None if near is None else self.known[near])
+            if not self.keep:
+                self.known.clear()
+            self.known[z] = found
+            if found.gamma > 0.0 and self.posteriors.rows and self.y.size > LARGE:
+                self._raise_floor(found.multipliers / found.gamma)
+                self._raise_floor(self.posteriors.multipliers(self.y, found.posterior))
+        return self.known[z]
+
+    def _raise_floor(self, multipliers: NDArray[np.float64]) -> None:
+        """Take multipliers, in the rows' units, that prove a larger smallest risk."""
+        own = multipliers / self.posteriors.scales
+        floor = self.region.smallest(self.region.y, own)
+        if floor > self.floor:
+            self.floor, self.floor_multipliers = floor, own
+
+    def lines(self, z: np.ndarray) -> Lines:
+        # In order, as each begins where another ended.
+        order = np.argsort(z, kind="stable")
+        for each in z[order].tolist():
+            self.minimiser(each)
+        slope, height = self.region.supporting(self.rows(z))
+        weights = [self.posterior(each) for each in z.tolist()]
+        sizes = [self.problem.divergence_size(q) for q in weights]
+        return Lines(np.array([np.dot(q, self.y) for q in weights]), np.array(sizes), slope, height)
+
+    def rows(self, z: np.ndarray) -> np.ndarray:
+        found = [self.minimiser(each) for each in z.tolist()]
+        return np.array(
+            [[each.gamma, each.theta, each.size, *(each.multipliers / self.posteriors.scales)] for each in found]
+        )
+
+    def at_slope(self, slope: float) -> float:
+        return min(math.log(slope), self.last)
+
+    def posterior(self, z: float) -> np.ndarray:
+        q = self.minimiser(max(self.known) if z == math.inf else z).posterior
+        return q / float(np.add.reduce(q))
+
+    def leaf(self, z: NDArray[np.float64]) -> Leaf:
+        """The lines at some coordinates, and that of the smallest size, as a part of a proof."""
+        return Leaf(self.rows(np.append(z, -math.inf)), self.floor_multipliers)
+
+
+def search_set(problem: BoundProblem, first: NDArray[np.float64] | None = None) -> tuple[Search, Leaf]:
+    """Search the frontier of a set with averages, caps and floors."""
+    frontier = ConstrainedFrontier(problem)
+    search = Search(problem, frontier, CONSTRAINED)
+    search.run(first)
+    # Lines from the smallest size on: the start of the frontier need not be the prior.
+    return search, frontier.leaf(needed(search))
+
+
+def minimise(problem: BoundProblem, proof: Proof | None = None) -> Outcome:
+    """The minimum of a constrained problem with its proof; the lines of another problem's proof are tried first."""
+    from .branching import Branching
+    from .frontier import described, local_minima
+
+    assert problem.posteriors is not None
+    if problem.posteriors.support is not None:
+        return Branching(problem).outcome()
+    search, leaf = search_set(problem, _coordinates(problem, proof))
+    return Outcome(
+        search.frontier.posterior(search.minima[0].z),
+        "optimal",
+        described(search),
+        search.evaluations,
+        proof=Proof(leaf, search.claim),
+        local_minima=local_minima(search),
+    )
+
+
+def _coordinates(problem: BoundProblem, proof: Proof | None) -> NDArray[np.float64] | None:
+    """Where another problem's proof has its lines."""
+    if not isinstance(proof, Proof) or not isinstance(proof.tree, Leaf):
+        return None
+    gammas = proof.tree.lines[:, 0]
+    gammas = np.unique(gammas[gammas > 0.0])
+    return np.log(gammas[:: -(-gammas.size // MOST)]) if gammas.size > 1 else None

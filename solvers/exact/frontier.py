@@ -1,0 +1,148 @@
+r"""The global minimum of a bound, with a proof: a search along the frontier between empirical risk and divergence.
+
+Every bound is :math:`B(q) = F(L(q), T(q))`, ``L`` the empirical risk and ``T`` the size of the divergence. **F is
+jointly concave and increasing**: φ is jointly convex, as the PAC-Bayes theorem asks, so that :math:`\{(L, b, r) :
+\phi(L, r) \le b\}` is convex and :math:`r(L, b)`, the upper end of its sections, concave; budgets are concave and
+increasing. The set of all :math:`(L, T)` is bounded below by its *frontier*, which has supporting lines :math:`T +
+\gamma L \ge h`. Some of them bound a convex polygon that contains the set, and **the minimum of a concave function over
+a polygon is at a vertex**. So
+
+.. math:: \min_{\text{vertices}} F \;\le\; \min_q B(q) \;\le\; \min_{\text{points of the frontier}} F ,
+
+whatever the distance, the divergence and the prior.
+
+The divergence brings the lines and the posteriors (:mod:`pacb_models.divergences`), the distance the inverse
+(:mod:`pacb_models.distances`); the search (:mod:`.search`) knows neither by name. The lines are handed over as a proof,
+which :mod:`pacb_models.proofs` checks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pacb_models.problem import BoundProblem, Problem
+from pacb_models.proofs import Leaf, Proof
+from pacb_models.solution import LocalMinimum, Outcome, Solution
+from pacb_models.solver import Solver
+from pacb_models.tandem import TandemProblem
+
+from . import constrained, tandem
+from .search import Search
+from .thinning import needed
+
+#: Where merging equal risks begins to save time. Measured, H = 50 to 5000 with m = 300: the two ways are equal between
+#: 500 and 2000, depending on the bound.
+MERGED_FROM, FEW = 1000, 0.25
+#: Larger sets are searched in bins first, so many of them; what is near a minimum of the bins is drawn anew.
+LARGE, BINS, NEAR = 1 << 15, 1 << 13, 1e-3
+#: More numbers than this, lines times classifiers, and a proof is thinned to the lines that it needs.
+LONG = 1 << 16
+
+
+class FrontierSearch(Solver):
+    """The global minimum with a proof, without an external optimiser.
+
+    Choose it whenever it applies: it is exact, needs no starting point and no tolerance, and any prior will do. Other
+    local minima that it meets are in ``solution.local_minima``. ``iterations`` counts the points of the frontier that
+    were evaluated.
+
+    Examples
+    --------
+    One good classifier among many poor ones, few examples: the squared bound has two minima.
+
+    >>> import pacb_models as pm
+    >>> problem = pm.BoundProblem([0.0] + [0.5] * 60, m=30, delta=0.05, distance="squared")
+    >>> solution = pm.solve(problem, solver="frontier")
+    >>> solution.is_global, len(solution.local_minima)
+    (True, 1)
+    """
+
+    name = "frontier"
+    needs = ("problem.bound_at", "divergence.frontier or slope_inverse")
+    exact = True
+    local = False
+    honours = ("average", "weights", "support")
+
+    def merges(self, problem: Problem, options: dict[str, Any]) -> bool:
+        """Not in small sets, unless few of their risks differ and a line costs a pass over them."""
+        risks, few = problem.risks, FEW * problem.size
+        if risks.size >= MERGED_FROM:
+            return True
+        # The first ones tell it where all differ.
+        return len(set(risks[: int(few) + 1].tolist())) <= few and len(set(risks.tolist())) <= few
+
+    def unsupported(self, problem: Problem) -> str | None:
+        if isinstance(problem, TandemProblem) and problem.order > tandem.LARGEST_ORDER:
+            return f"for votes it needs an order of at most {tandem.LARGEST_ORDER:g}"
+        return super().unsupported(problem)
+
+    def continued(self, last: Solution) -> dict[str, Any]:
+        return {} if last.proof is None else {"proof": last.proof}
+
+    def run(self, problem: BoundProblem | TandemProblem, *, proof: Proof | None = None) -> Outcome:
+        """Minimise the bound.
+
+        ``proof`` is that of a similar problem's solution, with as many rows of constraints: its lines are where those
+        of this problem are looked for.
+        """
+        if isinstance(problem, TandemProblem):
+            return tandem.minimise(problem)
+        if problem.posteriors is not None:
+            return constrained.minimise(problem, proof)
+        frontier = problem.divergence_function.frontier(problem.risks, problem.prior, problem.uniform_prior)
+        search = Search(problem, frontier)
+        search.run(_from_bins(problem) if problem.size > LARGE else None)
+        z = search.points[0]
+        if z.size * problem.size > LONG:
+            z = needed(search)
+        leaf = Leaf(frontier.rows(z) if z.size else np.zeros((0, 3)))
+        return Outcome(
+            frontier.posterior(search.minima[0].z),
+            "optimal",
+            described(search),
+            search.evaluations,
+            proof=Proof(leaf, search.claim),
+            local_minima=local_minima(search),
+        )
+
+
+def _from_bins(problem: BoundProblem) -> np.ndarray | None:
+    """Coordinates to begin with, from a search on classifiers that stand for those of nearly equal risk."""
+    least, width = float(problem.risks.min()), float(np.ptp(problem.risks))
+    if width == 0.0:
+        return None
+    y = problem.risks - least
+    place = np.minimum((y * (BINS / width)).astype(np.intp), BINS - 1)
+    mass = np.bincount(place, problem.prior, BINS)
+    used = mass > 0.0
+    risks, prior = (np.bincount(place, problem.prior * y, BINS)[used] / mass[used]), mass[used]
+    # The smallest risk is where the frontier ends.
+    risks[0] = 0.0
+    small = problem.of_classifiers(risks + least, prior / prior.sum())
+    search = Search(small, small.divergence_function.frontier(small.risks, small.prior, False))
+    search.run()
+    near = [each.z for each in search.minima if np.isfinite(each.z)]
+    far = [z for z in needed(search).tolist() if all(abs(z - each) > NEAR for each in near)]
+    coordinates = [*far, *(each + step for each in near for step in (-NEAR, NEAR))]
+    return np.unique(coordinates) if coordinates else None
+
+
+def described(search: Search) -> str:
+    """The minima in words."""
+    if len(search.minima) > 1:
+        return f"the search met {len(search.minima)} local minima; this is the best of them."
+    return "the search met no other local minimum."
+
+
+def local_minima(search: Search) -> tuple[LocalMinimum, ...]:
+    """The minima beside the best."""
+    value = search.problem.divergence_function.value
+    return tuple(
+        LocalMinimum(each.bound, each.L, value(each.size), int(np.count_nonzero(search.frontier.posterior(each.z))))
+        for each in search.minima[1:]
+    )
+
+
+SOLVER = FrontierSearch()

@@ -1,0 +1,208 @@
+r"""The global minimum of a bound for votes: the same search, on the frontier of :math:`(s, V)`.
+
+A point of the frontier minimises :math:`V(q) + \beta s(q)`, :math:`s = q^T A q`, over the simplex. This is a convex
+problem, whose minimum is the fixed point of :math:`q \mapsto \mathrm{argmin}_{q'} V(q') + \beta\,l \cdot q'`,
+:math:`l = 2Aq`. The map is the frontier of the divergence at the risks ``l``; Newton's method in ``l`` finds its fixed
+point. With its own posterior as the place of the tangents, each point has a line of
+:class:`pacb_models.proofs.tangents.Tangents`, which is loose by the square of what Newton's method leaves.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+
+from pacb_models.divergences.frontiers import Frontier, Lines
+from pacb_models.numerics.inner import dot
+from pacb_models.proofs import Leaf, Proof
+from pacb_models.proofs.tangents import Tangents
+from pacb_models.solution import Outcome
+from pacb_models.tandem import TandemProblem
+
+from .effort import VOTES
+from .search import Search
+from .thinning import needed
+
+#: Above, weights near zero move like a high root of their risks, and Newton's method fails.
+LARGEST_ORDER = 3.0
+#: Strengths relative to the largest risk where the frontier is taken to have ended.
+END = 1e8
+#: How far the tilted risks, times β, may be from those of their own posterior: lines are loose by its square.
+TOLERANCE = 1e-6
+#: Steps of Newton's method, and halvings of one.
+MOST_STEPS, HALVINGS = 40, 15
+#: An old factorisation is used again while it shrinks what is left to this.
+SHRUNK = 0.1
+Array = NDArray[np.float64]
+
+
+class Point(NamedTuple):
+    """A posterior that minimises :math:`V + \\beta\\,l \\cdot q`, and the risks of its own tangent."""
+
+    tilted: Array
+    posterior: Array
+    risks: Array
+    s: float
+    size: float
+    V: float
+    row: Array
+
+    def left(self, beta: float) -> float:
+        """How far the risks are from being those of the posterior."""
+        return beta * float(np.ptp(self.risks - self.tilted))
+
+    def value(self, beta: float) -> float:
+        """What is minimised."""
+        return self.V + beta * self.s
+
+
+class TandemFrontier(Frontier):
+    """The frontier of votes; the coordinate is :math:`\\ln\\beta`, and risks are measured from zero."""
+
+    finite = False
+
+    def __init__(self, problem: TandemProblem) -> None:
+        self.problem, self.divergence, self.p = problem, problem.divergence_function, problem.prior
+        self.matrix, self.least, self.floor = problem.tandem_risks, 0.0, 0.0
+        self.spread = max(float(problem.risks.max()), 1e-300)
+        self.checker = Tangents(problem)
+        self.known: dict[float, Point] = {}
+        #: The coordinate of the line that proves the floor.
+        self.deepest: float | None = None
+        #: A factorisation, with the classifiers that it is for, their scale, and the direction off the simplex.
+        self.factor: tuple[NDArray[np.intp], Array, Array, Any] | None = None
+
+    @property
+    def last(self) -> float:
+        return math.log(END / self.spread)
+
+    def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        start = self.problem.empirical_risk(self.p), self.problem.divergence_size(self.p)
+        return start, start
+
+    def at_slope(self, slope: float) -> float:
+        return min(math.log(slope), self.last)
+
+    def posterior(self, z: float) -> Array:
+        q = self.p if z == -math.inf else self.point(self.last if z == math.inf else z).posterior
+        return q / float(np.add.reduce(q))
+
+    def lines(self, z: Array) -> Lines:
+        for each in np.sort(z).tolist():
+            self.checker.floor = 0.0
+            self.checker.supporting(self.rows(np.array([each])))
+            if self.checker.floor > self.floor:
+                self.floor, self.deepest = self.checker.floor, each
+        points = [self.point(each) for each in z.tolist()]
+        slope, height = self.checker.supporting(self.rows(z))
+        return Lines(np.array([each.s for each in points]), np.array([each.V for each in points]), slope, height)
+
+    def rows(self, z: Array) -> Array:
+        points = [self.point(each) for each in z.tolist()]
+        return np.array([[*each.row, *each.posterior] for each in points]).reshape(z.size, 3 + self.p.size)
+
+    # -- The minimiser at one slope ----------------------------------------------------------------------------------
+
+    def point(self, z: float) -> Point:
+        """The minimiser at a coordinate, found from the nearest one that is known."""
+        z = min(z, self.last)
+        if z not in self.known:
+            near = min(self.known, key=lambda other: abs(other - z)) if self.known else None
+            tilted = 2.0 * (self.matrix @ self.p) if near is None else self.known[near].risks
+            self.known[z] = self._minimise(math.exp(z), tilted)
+        return self.known[z]
+
+    def _minimise(self, beta: float, tilted: Array) -> Point:
+        here, fresh = self._at(tilted, beta), False
+        for _ in range(MOST_STEPS):
+            left = here.left(beta)
+            if left <= TOLERANCE:
+                break
+            direction = here.risks + self._response(here, beta, fresh) - here.tilted
+            value, share = here.value(beta), 1.0
+            ahead = self._at(here.tilted + direction, beta)
+            if not fresh and not (ahead.value(beta) <= value and ahead.left(beta) <= SHRUNK * left):
+                fresh = True
+                continue
+            for _ in range(HALVINGS):
+                if ahead.value(beta) <= value + 1e-14 * abs(value):
+                    break
+                share *= 0.5
+                ahead = self._at(here.tilted + share * direction, beta)
+            else:
+                break
+            here, fresh = ahead, ahead.left(beta) > SHRUNK * left
+        # The posterior of its own tangent has the line.
+        return self._at(here.risks, beta)._replace(posterior=here.posterior, s=here.s, size=here.size, V=here.V)
+
+    def _at(self, tilted: Array, beta: float) -> Point:
+        """The posterior at some tilted risks: the point of their frontier whose line has the slope β for the pairs."""
+        frontier = self.divergence.frontier(tilted, self.p, False)
+        z, (q, size) = self._coordinate(frontier, beta)
+        pairs = self.divergence.pairs(size)
+        row = frontier.rows(np.array([z]))[0]
+        row[2] = size
+        half = self.matrix @ q
+        return Point(tilted, q, 2.0 * half, dot(q, half), size, float(pairs.value), row)
+
+    def _coordinate(self, frontier: Frontier, beta: float) -> tuple[float, tuple[Array, float]]:
+        """Where :math:`\\ln(g'(T)\\,\\gamma) = \\ln\\beta`: the left side increases, and is nearly straight."""
+
+        def excess(z: float) -> float:
+            line = frontier.line(z)
+            return math.log(max(line.slope * self.divergence.pairs(line.T).slope, 1e-300) / beta)
+
+        z = math.log(beta)
+        at = excess(z)
+        last, before = z, at
+        z -= at
+        for _ in range(30):
+            at = excess(z)
+            if abs(at) <= 1e-12 or z == last or at == before:
+                break
+            last, before, z = z, at, z - at * (z - last) / (at - before)
+        q = frontier.posterior(z)
+        return z, (q, self.divergence.size(q, self.p))
+
+    def _response(self, here: Point, beta: float, fresh: bool) -> Array:
+        """How the risks of the tangent answer to a step of Newton's method for :math:`V + \\beta s` on the simplex."""
+        if fresh or self.factor is None:
+            on = np.flatnonzero(here.posterior > 0.0)
+            q, p = here.posterior[on], self.p[on]
+            diagonal, multiple = self.divergence.curvature(q, p, here.size)
+            pairs, slopes = self.divergence.pairs(here.size), self.divergence.gradient(q, p, here.size)
+            with np.errstate(over="ignore", divide="ignore"):
+                scale = 1.0 / np.sqrt(pairs.slope * diagonal)
+            hessian = self.matrix[np.ix_(on, on)] * (2.0 * beta * np.multiply.outer(scale, scale))
+            tilt = scale * np.where(scale > 0.0, slopes, 0.0)
+            hessian += (pairs.bend + pairs.slope * multiple) * np.multiply.outer(tilt, tilt)
+            hessian[np.diag_indices_from(hessian)] += 1.0
+            factor = cho_factor(hessian, overwrite_a=True, check_finite=False)
+            along = np.asarray(cho_solve(factor, scale, check_finite=False))
+            self.factor = on, scale, along, factor
+        on, scale, along, factor = self.factor
+        step = cho_solve(factor, -beta * scale * (here.risks - here.tilted)[on], check_finite=False)
+        step -= along * (dot(scale, step) / dot(scale, along))
+        return np.asarray(2.0 * (self.matrix[:, on] @ (scale * step)))
+
+
+def minimise(problem: TandemProblem) -> Outcome:
+    """The minimum of a bound for votes with its proof."""
+    from .frontier import described, local_minima
+
+    frontier = TandemFrontier(problem)
+    search = Search(problem, frontier, VOTES)
+    search.run()
+    z = needed(search) if frontier.deepest is None else np.append(needed(search), frontier.deepest)
+    return Outcome(
+        frontier.posterior(search.minima[0].z),
+        "optimal",
+        described(search),
+        search.evaluations,
+        proof=Proof(Leaf(frontier.rows(np.unique(z))), search.claim),
+        local_minima=local_minima(search),
+    )

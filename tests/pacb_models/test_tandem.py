@@ -1,0 +1,258 @@
+"""Bounds for weighted votes: values in fifty digits, minima against brute force, proofs, and validity."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from itertools import pairwise
+
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mpf
+
+import pacb_models as pm
+from pacb_models.proofs import Leaf, Proof, ProofError, check_proof
+
+from .mp_reference import invert
+
+KINDS = [
+    *(("chi2", 2.0, distance) for distance in ("linear", "squared", "kl")),
+    *(("renyi", order, "kl") for order in (1.2, 3.0)),
+    *(("kl", 2.0, distance) for distance in ("linear", "squared", "kl", "pinsker", "ch", "relative")),
+]
+
+
+def drawn(seed, size, m, **arguments):
+    """Errors that hang together, with any prior."""
+    random = np.random.default_rng(seed)
+    hard = random.random((m, 1)) ** random.uniform(0.5, 3.0)
+    errors = random.random((m, size)) * hard < random.uniform(0.02, 0.6, size) * hard.mean()
+    prior = random.random(size) + 0.01
+    return pm.TandemProblem.from_errors(errors, prior=prior / prior.sum(), **arguments)
+
+
+def exact_bound(problem, q):
+    """The bound in fifty digits, of all pairs one by one, with the package's constant."""
+    with mpmath.workdps(50):
+        q, p = ([mpf(x) for x in each.tolist()] for each in (q, problem.prior))
+        A = [[mpf(x) for x in row] for row in problem.tandem_risks.tolist()]
+        pairs = [(i, j) for i in range(len(q)) for j in range(len(q))]
+        s = mpmath.fsum(q[i] * q[j] * A[i][j] for i, j in pairs)
+        log_ratio = mpf(problem.log_constant) - mpmath.log(mpf(problem.delta))
+        if problem.divergence == "kl":
+            KL = mpmath.fsum(q[i] * q[j] * mpmath.log(q[i] * q[j] / (p[i] * p[j])) for i, j in pairs if q[i] * q[j] > 0)
+            budget = (KL + log_ratio) / problem.exponent
+        else:
+            a = mpf(problem.order)
+            total = mpmath.fsum(p[i] * p[j] * (q[i] * q[j] / (p[i] * p[j])) ** a for i, j in pairs)
+            budget = total ** (1 / a) * mpmath.exp(log_ratio * (1 - 1 / a))
+        return invert(problem.distance, s, budget)
+
+
+@pytest.mark.parametrize(("divergence", "order", "distance"), KINDS)
+def test_values_gradients_and_the_definition_by_pairs(divergence, order, distance):
+    problem = drawn(5, 6, 150, divergence=divergence, order=order, distance=distance)
+    random = np.random.default_rng(1)
+    for _ in range(5):
+        q = random.dirichlet(np.ones(6))
+        assert problem.bound(q) == pytest.approx(float(exact_bound(problem, q)), rel=1e-12)
+        slopes, move = problem.gradient(q), random.normal(size=6)
+        move -= move.mean()
+        step = 1e-6 * move
+        quotient = (problem.bound_at(problem.empirical_risk(q + step), problem.divergence_size(q + step))) - (
+            problem.bound_at(problem.empirical_risk(q - step), problem.divergence_size(q - step))
+        )
+        assert quotient / 2e-6 == pytest.approx(slopes @ move, rel=1e-5, abs=1e-8)
+
+
+@pytest.mark.parametrize(("divergence", "order", "distance"), KINDS)
+def test_the_certified_minimum_against_a_grid(divergence, order, distance):
+    """Three classifiers: no point of a fine grid is below what is proven, and the best is where the solver is."""
+    for seed in range(3):
+        problem = drawn(seed, 3, 40 + 100 * seed, divergence=divergence, order=order, distance=distance, delta=0.1)
+        solution = pm.solve(problem, merge=False)
+        assert (solution.solver, solution.status, solution.is_global) == ("frontier", "optimal", True)
+        steps = np.linspace(0.0, 1.0, 61)
+        grid = [(a, b * (1 - a), (1 - a) * (1 - b)) for a in steps for b in steps]
+        values = np.array([problem.bound(np.array(q)) for q in grid])
+        assert values.min() >= solution.lower_bound * (1 - 1e-12)
+        assert solution.bound <= values.min() + 1e-12
+        assert values.min() <= solution.bound + 0.02
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(6))
+def test_attack(seed):
+    """Random problems against many starts of a method that knows nothing of proofs."""
+    random = np.random.default_rng(seed)
+    for _ in range(4):
+        divergence, order, distance = KINDS[random.integers(len(KINDS))]
+        size, m = int(random.choice([2, 5, 12, 50])), int(random.choice([10, 60, 400]))
+        delta = float(10 ** random.uniform(-4, -0.2))
+        arguments = {"divergence": divergence, "order": order, "distance": distance, "delta": delta}
+        problem = drawn(int(random.integers(10**6)), size, m, **arguments)
+        solution = pm.solve(problem)
+        other = pm.solve(problem, "softmax", starts=3)
+        assert solution.is_global, arguments
+        assert solution.lower_bound <= min(other.bound, problem.bound(problem.prior)) * (1 + 1e-12)
+        near = [(1 - t) * solution.posterior + t * q for t in (0.03, 0.3) for q in random.dirichlet(np.ones(size), 20)]
+        assert min(map(problem.bound, near)) >= solution.lower_bound
+
+
+@pytest.mark.parametrize("name", ["frontier", "fixed-point", "mirror", "softmax"])
+@pytest.mark.parametrize("divergence", ["chi2", "kl"])
+def test_methods_agree(name, divergence):
+    problem = drawn(3, 8, 200, divergence=divergence)
+    solution = pm.solve(problem, name)
+    assert solution.status == "optimal"
+    assert solution.bound == pytest.approx(pm.solve(problem).bound, rel=1e-7)
+
+
+@pytest.mark.parametrize("name", ["ipopt", "cyipopt", "casadi", "dnlp", "scip", "cvxpy", "ccp", "subset-search"])
+def test_who_needs_risks_refuses(name):
+    problem = drawn(3, 4, 50)
+    with pytest.raises(pm.UnsupportedProblemError, match=r"lacks the method `.*class TandemProblem"):
+        pm.solve(problem, name)
+
+
+def test_the_fixed_point_descends():
+    solution = pm.solve(drawn(11, 20, 300, divergence="kl"), "fixed-point", trace=True)
+    bounds = [point.bound for point in solution.details["trace"]]
+    assert all(after <= before + 1e-12 for before, after in pairwise(bounds))
+
+
+# --- proofs ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("divergence", ["chi2", "kl"])
+def test_lies_about_the_tangent_are_refused_or_harmless(divergence):
+    problem = drawn(2, 5, 120, divergence=divergence)
+    solution = pm.solve(problem)
+    lines, random = solution.proof.tree.lines, np.random.default_rng(0)
+    assert check_proof(problem, solution.proof) == solution.lower_bound
+    # The least bound that any proof may claim is below all of these.
+    truth = min([solution.bound, *(problem.bound(q) for q in random.dirichlet(np.ones(5), 200))])
+    for _ in range(60):
+        lie = lines * np.exp(random.normal(scale=random.choice([1e-6, 0.01, 1.0]), size=lines.shape))
+        lie[:, 3:] *= random.random(lie[:, 3:].shape) < 0.9
+        assert check_proof(problem, Proof(Leaf(lie), 1.0)) <= truth * (1 + 1e-12)
+    for column, value in ((3, -0.1), (3, math.nan), (2, -1.0), (0, -1.0)):
+        lie = lines.copy()
+        lie[0, column] = value
+        with pytest.raises(ProofError):
+            check_proof(problem, Proof(Leaf(lie), solution.bound))
+    with pytest.raises(ProofError, match="weight q₀ ≥ 0 for each classifier"):
+        check_proof(problem, Proof(Leaf(lines[:, :-1]), solution.bound))
+
+
+def test_a_claim_above_the_minimum_is_not_proven():
+    problem = drawn(2, 5, 120)
+    solution = pm.solve(problem)
+    assert check_proof(problem, Proof(solution.proof.tree, solution.bound * 1.01)) <= solution.bound
+
+
+# --- the vote --------------------------------------------------------------------------------------------------------
+
+
+def test_the_bounds_hold_for_votes_that_see_the_sample():
+    """A thousand samples, δ = .2, weights that minimise the bound on them; with a constant of δ it fails."""
+    random, delta, m = np.random.default_rng(4), 0.2, 16
+    # Examples on which both, the first, the second and none err.
+    kinds, shares = np.array([[1, 1], [1, 0], [0, 1], [0, 0]]), np.array([0.22, 0.08, 0.1, 0.6])
+    true = (kinds.T * shares) @ kinds
+    samples, times = np.unique(random.multinomial(m, shares, size=1000), axis=0, return_counts=True)
+    violations = votes = broken = 0
+    for counts, often in zip(samples, times.tolist(), strict=True):
+        problem = pm.TandemProblem.from_errors(np.repeat(kinds, counts, axis=0), delta=delta, divergence="kl")
+        solution = pm.solve(problem, "fixed-point")
+        q = solution.posterior
+        violations += often * bool(q @ true @ q > solution.bound)
+        votes += often * bool(shares @ (kinds @ q >= 0.5) > solution.vote_bound)
+        unpaid = max(problem.divergence_size(q), 0.0) / m
+        broken += often * bool(q @ true @ q > pm.kl_inverse(problem.empirical_risk(q), unpaid))
+    assert max(violations, votes) <= delta * 1000
+    assert broken > delta * 1000
+
+
+def test_what_is_said_of_the_vote():
+    problem = drawn(1, 7, 200, divergence="kl")
+    solution = pm.solve(problem)
+    assert solution.vote_bound == min(4 * solution.bound, 1.0)
+    first = 2 * pm.BoundProblem(problem.risks, 200, prior=problem.prior, divergence="kl").bound(solution.posterior)
+    assert solution.details["first_order_vote_bound"] == pytest.approx(min(first, 1.0), rel=1e-12)
+    for words in ("majority vote", "together", "first-order bound"):
+        assert words in solution.vote_statement
+    assert pm.solve(problem.first_order).vote_bound == min(2 * pm.solve(problem.first_order).bound, 1.0)
+
+
+# --- problems --------------------------------------------------------------------------------------------------------
+
+
+def test_predictions_models_and_errors_are_one():
+    from sklearn.datasets import load_breast_cancer
+    from sklearn.tree import DecisionTreeClassifier
+
+    X, y = load_breast_cancer(return_X_y=True)
+    trees = [DecisionTreeClassifier(max_depth=d, random_state=d).fit(X[::2], y[::2]) for d in (1, 2, 3)]
+    by_models = pm.TandemProblem.from_models(trees, X[1::2], y[1::2], delta=0.1)
+    predictions = np.column_stack([tree.predict(X[1::2]) for tree in trees])
+    by_predictions = pm.TandemProblem.from_predictions(y[1::2], predictions, delta=0.1)
+    by_errors = pm.TandemProblem.from_errors(predictions != y[1::2, None], delta=0.1)
+    for problem in (by_predictions, by_errors):
+        assert problem.tandem_risks.tolist() == by_models.tandem_risks.tolist()
+        assert (problem.m, problem.delta) == (284, 0.1)
+
+
+def test_copies_files_and_changes():
+    problem = drawn(6, 4, 60, divergence="renyi", order=1.5)
+    for other in (
+        pickle.loads(pickle.dumps(problem)),
+        pm.TandemProblem.from_json(problem.to_json()),
+        problem.replace(),
+    ):
+        assert other.tandem_risks.tolist() == problem.tandem_risks.tolist()
+        assert other.error_matrix.tolist() == problem.error_matrix.tolist()
+        assert other.bound(problem.prior) == problem.bound(problem.prior)
+    assert problem.replace(delta=0.3).delta == 0.3
+    given = pm.TandemProblem(problem.tandem_risks, 60)
+    assert pm.TandemProblem.from_json(given.to_json()).bound(given.prior) == given.bound(given.prior)
+    assert pm.solve(given).is_global
+
+
+def test_equal_columns_are_one_classifier():
+    random = np.random.default_rng(0)
+    errors = random.random((150, 4)) < 0.3
+    twice = pm.TandemProblem.from_errors(errors[:, [0, 1, 0, 2, 3, 1]])
+    merged = twice.merged()
+    assert merged.problem.size == 4
+    whole, part = pm.solve(twice, merge=False), pm.solve(twice, merge=True)
+    assert whole.bound == pytest.approx(part.bound, rel=1e-9)
+    assert part.posterior[0] == pytest.approx(part.posterior[2])
+    assert twice.bound(part.posterior) == pytest.approx(part.bound, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "sentence"),
+    [
+        (
+            [[0.1, 0.2], [0.2, 0.1]],
+            r"tandem_risks has the eigenvalue -0\.1; it must be positive semidefinite.*add 0\.1",
+        ),
+        ([[0.1, 0.2], [0.1, 0.3]], "tandem_risks.* it must be symmetric"),
+        ([[0.1, 0.2]], r"tandem_risks has the shape \(1, 2\)"),
+        ([[1.5]], r"tandem_risks\[0, 0\] is 1\.5; every entry must lie in \[0, 1\]"),
+    ],
+)
+def test_bad_matrices(matrix, sentence):
+    with pytest.raises(pm.InputError, match=sentence):
+        pm.TandemProblem(matrix, 50)
+
+
+def test_what_is_refused():
+    with pytest.raises(pm.InputError, match=r"errors\[0, 1\] is 0\.5; every entry must be 0 or 1"):
+        pm.TandemProblem.from_errors([[0, 0.5]])
+    with pytest.raises(pm.InputError, match="constraints are not for a TandemProblem"):
+        pm.TandemProblem([[0.1]], 50, constraints=[pm.weights(at_most=0.5)])
+    with pytest.raises(pm.UnsupportedProblemError, match="an order of at most 3"):
+        pm.solve(drawn(0, 3, 50, divergence="renyi", order=5.0), "frontier")

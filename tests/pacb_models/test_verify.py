@@ -1,0 +1,554 @@
+"""``proofs/verify.py``: lines hold whatever their numbers are, proofs are accepted, and more than the truth is not."""
+
+import copy
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from flint import arb, ctx, fmpq
+from mpmath import exp, log, mpf
+
+import pacb_models as pm
+from pacb_models.commands.program import main
+from pacb_models.proofs import files, moments, verify
+
+from .attack import BOUNDS, KINDS, answer, drawn, named, proven, sets
+from .mp_reference import PHI, constant, expectation
+
+
+@pytest.fixture(autouse=True)
+def precision():
+    """The bits of the balls are a setting of the process: no test inherits another one's."""
+    before, ctx.prec = ctx.prec, 106
+    yield
+    ctx.prec = before
+
+
+def claims(record, lower=1.0, bound=1.0):
+    return record | {"lower_bound": record["lower_bound"] * lower, "bound": record["bound"] * bound}
+
+
+# -- Lines -----------------------------------------------------------------------------------------------------------
+
+
+def posteriors(rng, problem, count):
+    """Random posteriors that keep the constraints."""
+    for _ in range(count):
+        q = rng.dirichlet(np.full(problem.size, rng.choice([0.2, 1.0, 20.0])))
+        if problem.posteriors is None:
+            yield q
+            continue
+        support = problem.posteriors.support
+        if support is not None:
+            costs, total = support.costs(problem.size)
+            chosen = rng.permutation(problem.size)
+            q[chosen[np.cumsum(costs[chosen]) > total + 1e-9]] = 0.0
+            q = q / q.sum()
+            if all(row.values @ q <= row.limit for row in problem.posteriors.rows):
+                yield q
+            continue
+        costs = rng.normal(size=problem.size)
+        vertex = problem.posteriors.minimise(costs)[0]
+        other = problem.posteriors.minimise(-costs)[0]
+        share = rng.random()
+        yield share * vertex + (1.0 - share) * other
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("bound", BOUNDS, ids=str)
+def test_a_line_holds_whatever_its_numbers_are(bound, kind):
+    rng = np.random.default_rng([3, BOUNDS.index(bound), KINDS.index(kind)])
+    size = 6
+    problem = drawn(rng, bound, size, sets(rng, size)[kind])
+    exact = verify.Problem(json.loads(problem.to_json()), problem.log_constant)
+    ctx.prec = int(rng.choice([10, 106]))
+    part, rows = (
+        verify.Part(exact, frozenset(), frozenset()),
+        0 if problem.posteriors is None else problem.posteriors.rows,
+    )
+    held = list(posteriors(rng, problem, 40))
+    assert held
+    least = part.cheapest(list(map(arb.__add__, part.excess, part.tilts([1.0] * len(part.rows))))) + part.least
+    assert all(float(least.lower()) <= problem.empirical_risk(q) + 1e-12 for q in held)
+    for _ in range(40):
+        gamma, theta, tau = np.exp(rng.normal(0.0, 3.0, 3))
+        numbers = [gamma, theta * rng.choice([-1.0, 1.0, 1.0]), tau]
+        numbers += np.exp(rng.normal(-4.0, 3.0, len(rows) if rows else 0)).tolist()
+        slope, height = part.line(*map(float, numbers))
+        if not height.is_finite():
+            continue
+        steep, low = float(slope.upper()), float(height.lower())
+        for q in held:
+            T, L = problem.divergence_size(q), problem.empirical_risk(q)
+            assert T + steep * L >= low - 1e-9 * (abs(T) + steep * L + abs(low))
+
+
+@pytest.mark.parametrize("bound", BOUNDS, ids=str)
+def test_a_comparison_agrees_with_the_inverse(bound):
+    rng = np.random.default_rng([4, BOUNDS.index(bound)])
+    problem = drawn(rng, bound)
+    exact = verify.Problem(json.loads(problem.to_json()), problem.log_constant)
+    ctx.prec = 106
+    least = 0.0 if problem.order == 1.0 else 1.0
+    for _ in range(40):
+        L, T = rng.random() * rng.choice([0.0, 1e-3, 1.0]), least + rng.exponential()
+        value = float(problem.bound_at(L, T))
+        assert exact.compare(arb(L), arb(T), arb(value * (1 - 1e-11))) == (True, False)
+        if value < 1.0 or problem.distance != "kl":
+            assert exact.compare(arb(L), arb(T), arb(value * (1 + 1e-11))) == (False, True)
+
+
+def test_the_edges_of_comparisons():
+    assert verify.DISTANCES["kl"](arb(0.5), arb(1)) > 1e300
+    assert float(verify.DISTANCES["kl"](arb(0), arb(0.5))) == pytest.approx(np.log(2.0))
+    # A budget below zero reaches nothing, whatever the risk is.
+    problem = pm.BoundProblem([0.1, 0.2], m=100, distance="linear")
+    exact = verify.Problem(json.loads(problem.to_json()), problem.log_constant)
+    assert exact.compare(arb(0.5), arb(-1), arb(0.4)) == (False, False)
+    # A posterior without any risk and budget has the bound zero, which is neither larger nor smaller.
+    assert exact.compare(arb(0), arb(0), arb(0)) == (True, True)
+    # The companion paper's constant may be below one, and a logarithm of I/δ below zero counts as zero.
+    problem = pm.BoundProblem([0.1, 0.2], m=1, delta=0.99, distance="ch", divergence="kl", constant="paper")
+    exact = verify.Problem(json.loads(problem.to_json()), problem.log_constant)
+    assert problem.log_constant < np.log(0.99)
+    assert exact.budget(arb(0)).is_zero()
+
+
+def test_numbers_are_exact():
+    problem = pm.BoundProblem.from_counts([1, 2], m=3, prior=[0.1, 0.9 + 1e-16])
+    exact = verify.Problem(json.loads(problem.to_json()), 0.0)
+    assert exact.risks == [fmpq(1, 3), fmpq(2, 3)]
+    assert verify.distribution([fmpq(1, 2), fmpq(1, 2) + fmpq(1, 10**10)])[0] == fmpq(10**10, 2 * 10**10 + 2)
+    assert sum(exact.prior) == 1
+    ctx.prec = 8
+    part = verify.Part(exact, frozenset(), frozenset())
+    for seventh in (fmpq(k, 7) for k in (-3, -2, -1, 1, 2, 3)):
+        assert part.cheapest([arb(seventh), arb(1)]).fmpq() < seventh
+
+
+def test_the_relative_distance_is_that_of_pac_bayes_lambda():
+    """B = L + b + sqrt(b² + 2bL) solves (r - L)²/(2r) = b."""
+    rng = np.random.default_rng(5)
+    for L, b in rng.random((40, 2)):
+        r = L + b + np.sqrt(b * b + 2 * b * L)
+        assert float(verify.DISTANCES["relative"](arb(L), arb(r))) == pytest.approx(b, rel=1e-12)
+
+
+# -- Proofs ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["free", "few", "caps and floors", "rows and caps"])
+@pytest.mark.parametrize("bound", BOUNDS, ids=str)
+def test_minima_are_proven_and_nothing_above_them(bound, kind, tmp_path):
+    rng = np.random.default_rng([6, BOUNDS.index(bound), KINDS.index(kind)])
+    _, record = proven(drawn(rng, bound, 6, sets(rng, 6)[kind]))
+    code, sentence = answer(record, tmp_path)
+    assert code == verify.PROVEN, sentence
+    assert sentence.startswith(
+        f"proven: no posterior is below {record['lower_bound']}; this posterior has {record['bound']}"
+    )
+    over = record["bound"] / record["lower_bound"] * (1 + 1e-8)
+    assert answer(claims(record, over, over * (1 + 1e-6)), tmp_path)[0] == verify.REFUTED
+    assert answer(claims(record, 0.9, 1 - 1e-11), tmp_path)[0] == verify.REFUTED
+
+
+def test_a_tree_of_supports_is_proven(tmp_path):
+    rng = np.random.default_rng(8)
+    latency = np.array([30.0, 10.0, 20.0, 40.0, 25.0])
+    sizes = [pm.support(sizes=[0.1, 0.1, 0.1, 0.2, 0.15], total=0.3), pm.average(latency, at_most=24.0)]
+    _, record = proven(drawn(rng, ("renyi", 3.0, "squared"), 5, sizes))
+    code, sentence = answer(record, tmp_path)
+    assert code == verify.PROVEN, sentence
+    tree = record["tree"]
+    assert "split" in tree
+    for cut in ("in", "out"):
+        wrong = record | {"tree": tree | {cut: {"empty": "sizes"}}}
+        assert answer(wrong, tmp_path)[0] == verify.REFUTED
+        wrong = record | {"tree": tree | {cut: {"empty": [1.0]}}}
+        assert answer(wrong, tmp_path)[0] == verify.REFUTED
+
+
+def test_sizes_are_decimals(tmp_path):
+    """Three sizes of 0.1 fit into 0.3, although the doubles sum to more."""
+    problem = pm.BoundProblem([0.1, 0.1, 0.1], m=100, constraints=[pm.support(sizes=[0.1] * 3, total=0.3)])
+    exact = verify.Problem(json.loads(problem.to_json()), 0.0)
+    assert verify.Part(exact, frozenset({0, 1, 2}), frozenset()).room == 0
+    assert verify.leaf_fails(exact, {"empty": "sizes"}, {0, 1, 2}, frozenset(), fmpq(1, 10))
+
+
+def test_the_room_is_what_sizes_can_fill():
+    """Beside 0.4 of 1.1 there is room for one classifier of 0.6, and none of 0.8."""
+    sizes = [pm.support(sizes=[0.4, 0.6, 0.6, 0.8], total=1.1)]
+    problem = pm.BoundProblem([0.4, 0.3, 0.2, 0.1], m=100, constraints=sizes)
+    exact = verify.Problem(json.loads(problem.to_json()), 0.0)
+    part = verify.Part(exact, frozenset({0}), frozenset())
+    assert part.room == fmpq(3, 5)
+    assert [float(each) for each in part.excess] == pytest.approx([0.3, 0.2, 0.1])
+    assert float(part.heaviest([arb(1), arb(2), arb(3)])) == 4.0
+
+
+def test_caps_that_contradict_need_no_multipliers():
+    problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, constraints=[pm.weights(at_most=0.4), pm.support(at_most=3)])
+    exact = verify.Problem(json.loads(problem.to_json()), 0.0)
+    nobody = frozenset()
+    assert verify.leaf_fails(exact, {"empty": []}, nobody, frozenset({0}), fmpq(1, 10)) is None
+    assert verify.leaf_fails(exact, {"empty": []}, nobody, nobody, fmpq(1, 10))
+
+
+def one_leaf(problem, posterior, lines=()):
+    """A proof of one leaf, for the bound of a posterior."""
+    bound = problem.bound(posterior)
+    solution = SimpleNamespace(posterior=np.asarray(posterior), bound=bound, lower_bound=bound * (1 - 1e-12))
+    leaf = SimpleNamespace(lines=np.array(lines or np.zeros((0, 3))), floor=np.zeros(0))
+    return files.to_record(problem, SimpleNamespace(tree=leaf), solution)
+
+
+def test_one_classifier_needs_no_line(tmp_path):
+    made = one_leaf(pm.BoundProblem([0.3], m=100), [1.0])
+    assert answer(made, tmp_path)[0] == verify.PROVEN
+    assert answer(claims(made, 1 + 1e-9, 1.1), tmp_path)[0] == verify.REFUTED
+
+
+def test_caps_may_leave_one_posterior(tmp_path):
+    problem = pm.BoundProblem([0.1, 0.2, 0.3, 0.4], m=100, constraints=[pm.weights(at_most=0.25)])
+    made = one_leaf(problem, [0.25] * 4)
+    assert answer(made, tmp_path)[0] == verify.PROVEN
+    assert answer(claims(made, 1 + 1e-9, 1.1), tmp_path)[0] == verify.REFUTED
+
+
+def test_equal_risks_with_different_caps_are_not_one_classifier(tmp_path):
+    """As one classifier they would have the prior's size."""
+    problem = pm.BoundProblem([0.2, 0.2], m=100, constraints=[pm.weights(at_most=[0.25, 1.0])])
+    size = problem.divergence_size(np.array([0.25, 0.75]))
+    made = one_leaf(problem, [0.25, 0.75], [[0.0, 1.5 / size, size]])
+    code, sentence = answer(made, tmp_path)
+    assert code == verify.PROVEN, sentence
+
+
+def test_a_support_of_equal_classifiers_is_counted(tmp_path):
+    """One of four equal classifiers has the size 2, not the prior's."""
+    problem = pm.BoundProblem([0.2] * 4, m=100, constraints=[pm.support(at_most=1)])
+    made = one_leaf(problem, [1.0, 0.0, 0.0, 0.0], [[0.0, 1.0, 1.0]])
+    assert answer(made, tmp_path)[0] == verify.PROVEN
+    two = one_leaf(problem, [0.5, 0.5, 0.0, 0.0], [[0.0, 1.0, 1.0]])
+    assert answer(two, tmp_path) == (verify.REFUTED, "refuted: the posterior does not keep the constraints")
+
+
+def test_both_ends_of_a_piece_are_looked_at(monkeypatch):
+    problem = pm.BoundProblem([0.1, 0.2], m=100)
+    exact = verify.Problem(json.loads(problem.to_json()), problem.log_constant)
+    value = fmpq(1, 5)
+    for slope, height, fails in [(0, 100, False), (400, 41, True), (-400, -79, True)]:
+        monkeypatch.setattr(verify.Part, "pieces", lambda *_: [(fmpq(1, 10), value, arb(slope), arb(height))])  # noqa: B023
+        assert (verify.leaf_fails(exact, {}, frozenset(), frozenset(), value) is not None) == fails
+
+
+# -- Nonsense --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def record():
+    problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, constraints=[pm.average([1.0, 2.0, 3.0], at_most=2.5)])
+    return proven(problem)[1]
+
+
+@pytest.mark.parametrize(
+    "path, value, says",
+    [
+        (("format",), "proof", "format"),
+        (("version",), 2, "version"),
+        (("problem", "problem_kind"), "direct", "not covered"),
+        (("problem", "distance"), "mine", "not covered"),
+        (("problem", "divergence"), "mine", "not covered"),
+        (("problem", "schema"), 99, "not covered"),
+        (("problem", "m"), 0, "out of range"),
+        (("problem", "m"), 99.5, "out of range"),
+        (("problem", "delta"), 1.0, "out of range"),
+        (("problem", "delta"), 0.0, "out of range"),
+        (("problem", "order"), 3.0, "order"),
+        (("problem", "risks", 0), "0.1", "finite"),
+        (("problem", "risks", 0), float("inf"), "finite"),
+        (("problem", "risks", 0), -1e-300, "between 0 and 1"),
+        (("problem", "prior"), [0.5, 0.5, 0.0], "no distribution"),
+        (("problem", "risks"), [0.1, 0.2, 1.3], "between 0 and 1"),
+        (("problem", "risks"), [], "between 0 and 1"),
+        (("problem", "errors"), [10, 20, 31], "errors"),
+        (("problem", "prior"), [0.5, 0.5, 0.5], "no distribution"),
+        (("problem", "prior"), [1.5, 0.5, -1.0], "no distribution"),
+        (("problem", "prior"), [0.5, 0.5], "for each classifier"),
+        (("problem", "constraints", 0, "kind"), "mine", "'mine'"),
+        (("problem", "constraints", 0), {"kind": "average", "values": [1.0, 2.0, 3.0], "atmost": 2.5}, "not covered"),
+        (("problem", "constraints", 0), {"kind": "support", "at_most": 2, "total": 3}, "two supports"),
+        (("problem", "constraints", 0), {"kind": "support", "sizes": [1, 1, 1], "at_most": 3}, "two supports"),
+        (("problem", "constraints"), [{"kind": "support", "at_most": 3}] * 2, "two supports"),
+        (("problem", "constraints", 0, "values"), [1.0, 2.0], "for each classifier"),
+        (("posterior", "weights"), [0.5, 0.5], "classifiers"),
+        (("posterior", "weights"), [0.5, 0.2, 0.2], "no distribution"),
+        (("posterior", "weights"), [0.5, 0.7, -0.2], "no distribution"),
+        (("posterior", "classifiers"), [0, 1, 1], "classifiers"),
+        (("posterior", "classifiers"), [0, 1, 3], "classifiers"),
+        (("posterior", "classifiers"), [0, 1, True], "classifiers"),
+        (("lower_bound",), float("nan"), "finite"),
+        (("log_constant",), "1.0", "finite"),
+        (("log_constant",), True, "finite"),
+        (("tree", "lines", 0, 0), -1.0, "slope"),
+        (("tree", "lines", 0, 2), -1.0, "size"),
+        (("tree", "lines", 0, 1), 10**400, ""),
+        (("tree", "lines", 0, 3), -1.0, "multiplier"),
+        (("tree", "lines", 0), [1.0, 1.0, 1.0], "multiplier"),
+        (("tree", "floor"), [], "multiplier"),
+        (("tree",), {"split": 3, "in": {}, "out": {}}, "classifier"),
+        (("tree",), {"split": 0, "in": {"empty": "sizes"}}, "out"),
+        (("tree",), {}, "lines"),
+    ],
+)
+def test_nonsense_is_undecided(record, path, value, says, tmp_path):
+    wrong = copy.deepcopy(record)
+    holder = wrong
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = value
+    code, sentence = answer(named(wrong), tmp_path)
+    assert code == verify.UNDECIDED
+    assert says in sentence
+
+
+def test_a_name_that_stands_twice_is_no_proof(record, tmp_path):
+    text = json.dumps(record)
+    for twice in (f'{{"lower_bound": 0.0, {text[1:]}', text.replace('"m": 100', '"m": 1000000, "m": 100')):
+        path = tmp_path / "proof.json"
+        path.write_text(twice)
+        assert verify.verify(path) == (
+            verify.UNDECIDED,
+            "undecided: it is no proof that can be read (ValueError: a name stands twice in an object)",
+        )
+
+
+def test_another_problem_has_another_digest(record, tmp_path):
+    wrong = copy.deepcopy(record)
+    wrong["problem"]["delta"] = 0.06
+    assert "digest" in answer(wrong, tmp_path)[1]
+
+
+def test_a_posterior_must_keep_the_constraints(record, tmp_path):
+    for weights in ([0.1, 0.1, 0.8], [0.25 - 1e-7, 1e-8, 0.75 + 9e-8]):
+        wrong = record | {"posterior": {"classifiers": [0, 1, 2], "weights": weights}, "bound": 1.0}
+        code, sentence = answer(wrong, tmp_path)
+        assert (code, "keep" in sentence) == (verify.REFUTED, True)
+    near = record | {"posterior": {"classifiers": [0, 2], "weights": [0.25 - 1e-12, 0.75 + 1e-12]}, "bound": 0.999}
+    code, sentence = answer(near, tmp_path)
+    assert (code, "breaks a constraint by 1.3e-12" in sentence) == (verify.PROVEN, True), sentence
+
+
+def test_a_lower_bound_above_the_posterior_is_refuted_at_once(record, tmp_path):
+    """Caps of which three sum to less than one leave no posterior, so that any lower bound would be vacuous."""
+    third = 1.0 / 3.0
+    problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, constraints=[pm.weights(at_most=third)])
+    solution = SimpleNamespace(posterior=np.full(3, third), bound=problem.bound(np.full(3, third)), lower_bound=0.99)
+    leaf = SimpleNamespace(lines=np.zeros((0, 3)), floor=np.zeros(0))
+    made = files.to_record(problem, SimpleNamespace(tree=leaf), solution)
+    assert answer(made, tmp_path) == (verify.REFUTED, "refuted: the lower bound is above the bound of the posterior")
+
+
+def test_balls_that_do_not_decide_are_no_proof(record, monkeypatch, tmp_path):
+    monkeypatch.setattr(verify, "PRECISIONS", (4, 5))
+    code, sentence = answer(record, tmp_path)
+    assert (code, sentence) == (verify.UNDECIDED, "undecided: balls of 5 bits do not decide a comparison")
+
+
+# -- The program -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory):
+    """The command that runs verify.py with no packages but python-flint."""
+    import flint
+
+    folder = tmp_path_factory.mktemp("alone")
+    packages = Path(flint.__file__).parents[1]
+    for name in ("flint", "python_flint.libs"):
+        if (packages / name).exists():
+            os.symlink(packages / name, folder / name)
+    script = folder / "verify.py"
+    script.write_bytes(Path(verify.__file__).read_bytes())
+    (folder / "moments.py").write_bytes(Path(moments.__file__).read_bytes())
+
+    def run(*words):
+        code = "import sys; sys.path.insert(0, sys.argv[1])\n"
+        code += (
+            "for name in ('numpy', 'scipy', 'pacb_models'):\n try: __import__(name)\n except ImportError: continue\n"
+        )
+        code += " else: sys.exit(name)\nimport runpy; sys.argv = sys.argv[2:]\n"
+        code += "runpy.run_path(sys.argv[0], run_name='__main__')"
+        command = [sys.executable, "-I", "-S", "-c", code, str(folder), str(script), *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=60)
+
+    return run
+
+
+@pytest.mark.outside
+def test_it_runs_without_our_package_and_numpy(alone, record, tmp_path):
+    good, bad, text = (tmp_path / name for name in ("good.json", "bad.json", "text.json"))
+    good.write_text(json.dumps(record))
+    bad.write_text(json.dumps(claims(record, 1.1, 1.2)))
+    text.write_text("{" * 5)
+    done = alone(good)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"{good}: proven: no posterior is below {record['lower_bound']}; ")
+    for words, code, said in [
+        ([good, bad], 1, "refuted: lines leave L = "),
+        ([good, text], 2, "undecided: it is no proof that can be read"),
+        ([text, bad], 1, "refuted"),
+        ([tmp_path / "none.json"], 2, "No such file"),
+        ([good, "--constant"], 2, "whether it is above the supremum is not known"),
+        ([], 2, ""),
+    ]:
+        done = alone(*words)
+        assert (done.returncode, done.stderr, said in done.stdout) == (code, "", True)
+
+
+def test_it_is_short_and_imports_nothing_of_ours():
+    lines = Path(verify.__file__).read_text().splitlines()
+    assert len(lines) <= 375
+    imported = {line.split()[1].split(".")[0] for line in lines if line.startswith(("import ", "from "))}
+    assert imported - {"flint"} <= sys.stdlib_module_names
+
+
+@pytest.mark.long
+def test_a_large_proof_is_a_small_file():
+    rng = np.random.default_rng(10)
+    problem = pm.BoundProblem.from_counts(rng.integers(50, 250, 1990), m=549)
+    assert len(json.dumps(proven(problem)[1])) < 300_000
+
+
+def test_the_command_verifies(record, tmp_path, capsys):
+    path = tmp_path / "proof.json"
+    for made, code, said in [(record, 0, "proven"), (claims(record, 1.1, 1.2), 1, "refuted"), ({}, 2, "undecided")]:
+        path.write_text(json.dumps(made))
+        assert main(["verify", str(path)]) == code
+        assert capsys.readouterr().out.startswith(f"{path}: {said}: ")
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_the_command_proves(as_json, tmp_path, capsys):
+    problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, distance="squared")
+    given, out = tmp_path / ("problem.json" if as_json else "risks.csv"), tmp_path / "proof.json"
+    given.write_text(problem.to_json() if as_json else "0.1\n0.2\n0.3\n")
+    words = [] if as_json else ["--m", "100", "--distance", "squared"]
+    assert main(["prove", str(given), *words, "--out", str(out)]) == 0
+    assert capsys.readouterr().out.startswith(f"{out}: proven: no posterior is below 0.")
+    assert verify.verify(out)[0] == verify.PROVEN
+
+
+def test_solve_writes_its_proof(tmp_path, capsys):
+    risks, out = tmp_path / "risks.csv", tmp_path / "proof.json"
+    risks.write_text("0.1\n0.2\n0.3\n")
+    assert main(["solve", str(risks), "--m", "100", "--proof", str(out)]) == 0
+    assert verify.verify(out)[0] == verify.PROVEN
+    for words in (["prove", "--direct", "--out"], ["solve", "--solver", "ipopt", "--proof"]):
+        command, *options = words
+        said = capsys.readouterr()
+        assert main([command, str(risks), "--m", "100", *options, str(tmp_path / "none.json")]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"pacb {command}: solver ") and said.endswith(
+            "has no proof of its minimum that a file can hold.\n"
+        )
+        assert not (tmp_path / "none.json").exists()
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["risks.csv", "--out", "p.json"], "--m is missing; a file of risks needs the number of examples."),
+        (
+            ["problem.json", "--m", "3", "--out", "p.json"],
+            "--m needs a file of risks; a problem as JSON has its own.",
+        ),
+        (["problem.json", "--out", "p.json"], "cannot read 'problem.json': No such file or directory."),
+        (["risks.csv", "--m", "3", "--out", "."], "--out is '.'; it cannot be written there."),
+    ],
+)
+def test_bad_input_of_prove_is_said_in_one_line(words, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "risks.csv").write_text("0.1\n")
+    assert main(["prove", *words]) == 2
+    assert capsys.readouterr().err == f"pacb prove: {said}\n"
+
+
+def test_files_are_read_back(record, tmp_path):
+    path = tmp_path / "proof.json"
+    files.save(path, record)
+    problem, proof = files.from_record(files.read(path))
+    solution = SimpleNamespace(
+        posterior=np.array(record["posterior"]["weights"]), bound=record["bound"], lower_bound=proof.claim
+    )
+    again = files.to_record(problem, proof, solution)
+    assert again["tree"] == record["tree"] and again["problem_digest"] == record["problem_digest"]
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"format": "pacb-proof", "version": 2}', None])
+def test_what_is_no_proof_is_not_read(text, tmp_path):
+    path = tmp_path / "proof.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(pm.InputError, match="cannot read" if text is None else "is no proof"):
+        files.read(path)
+
+
+# -- The constant ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("m", [1, 2, 7, 20])
+@pytest.mark.parametrize(
+    "divergence, distance", [("kl", "kl"), ("kl", "linear"), ("chi2", "linear"), ("chi2", "squared")]
+)
+def test_constants_are_judged_by_the_supremum(divergence, distance, m):
+    order = None if divergence == "kl" else fmpq(2)
+    supremum = float(log(constant(distance, m, divergence, 2.0, "exact")))
+    limit = float(moments.above(m, distance, order))
+    assert supremum - 1e-12 <= limit <= supremum + 1e-9
+    phi = verify.DISTANCES[distance]
+    if (divergence, distance) != ("kl", "linear"):  # whose moment counts what is below the risk
+        assert all(float(moments.below(m, phi, order, m, l)) <= limit + 1e-12 for l in (fmpq(1, 3), fmpq(4, 5)))
+    answers = {by: moments.judge(m, distance, phi, order, verify.exact(limit + by))[0] for by in (1e-12, -1e-9, -20.0)}
+    assert answers[1e-12] == verify.PROVEN and answers[-20.0] == verify.REFUTED
+    assert answers[-1e-9] != verify.PROVEN
+
+
+@pytest.mark.parametrize("distance", ["squared", "kl", "pinsker", "ch"])
+def test_the_one_sided_moment_is_a_sum(distance):
+    m, l = 9, mpf(3) / 10
+    part = {k: PHI[distance](mpf(k) / m, l) if k < m * l else mpf(0) for k in range(m + 1)}
+    rate = 2 * m - 1 if distance == "ch" else m
+    phi = verify.DISTANCES[distance]
+    found = moments.below(m, phi, None, rate, fmpq(3, 10))
+    expected = expectation(m, l, lambda _, k: exp(rate * part[k]))
+    assert float(found) == pytest.approx(float(log(expected)), abs=1e-12)
+    found = moments.below(m, phi, fmpq(3), rate, fmpq(3, 10))
+    expected = expectation(m, l, lambda _, k: part[k] ** mpf("1.5"))
+    assert float(found) == pytest.approx(float(log(expected)), abs=1e-12)
+
+
+def test_the_paper_s_constants_of_one_example_are_too_small():
+    """Its squared and sixth-degree figures; the package's page of errata has them."""
+    for distance, order, number in (("squared", fmpq(2), log(mpf(1) / 16)), ("ch", None, log(mpf("0.9334")))):
+        code, sentence = moments.judge(1, distance, verify.DISTANCES[distance], order, verify.exact(float(number)))
+        assert code == verify.REFUTED and sentence.startswith("the constant is too small: at l = ")
+
+
+def test_the_command_judges_constants(tmp_path, capsys):
+    path = tmp_path / "proof.json"
+    problem = pm.BoundProblem([0.1, 0.2], m=100, divergence="kl")
+    _, made = proven(problem)
+    path.write_text(json.dumps(made))
+    assert main(["verify", str(path), "--constant"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].startswith(f"{path}: the constant is large enough")
+    _, made = proven(problem.replace(m=20_000))
+    path.write_text(json.dumps(made))
+    assert main(["verify", str(path), "--constant"]) == 2
+    assert capsys.readouterr().out.endswith("the constant is not recomputed for more than 10000 examples\n")

@@ -1,0 +1,582 @@
+"""The bound in a model of the user's: it is the problem's bound in every modelling system, and used the right way."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import pickle
+import re
+import shutil
+import subprocess
+import sys
+from itertools import product
+
+import casadi
+import cvxpy as cp
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from pyomo.common.log import LoggingIntercept
+from pyomo.gdp import Disjunct, Disjunction
+
+import pacb_models as pm
+from pacb_models.models.convex import LARGEST_PARAMETRISED
+from pacb_models.models.lifted import values_at
+from pacb_models.models.pyomo_models import FORMULATIONS
+from pacb_models.models.text_models import text_block
+from pacb_models.names import DISTANCES
+from pacb_models.solvers.nonlinear.native import float_environment_kept, pynumero_problem
+
+RISKS = np.array([0.02, 0.1, 0.1, 0.25, 0.5, 0.9])
+PRIOR = np.array([0.1, 0.2, 0.3, 0.15, 0.2, 0.05])
+PAIRS = [(distance, divergence) for divergence, names in DISTANCES.items() for distance in names]
+RNG = np.random.default_rng(7)
+POSTERIOR = RNG.dirichlet(np.ones(6))
+#: Columns are posteriors: mixtures of them are weights that are expressions.
+MIXED = RNG.dirichlet(np.ones(6), size=3).T
+
+
+def make(distance="kl", divergence="chi2", **arguments):
+    order = 1.5 if divergence == "renyi" else 2.0
+    return pm.BoundProblem(RISKS, 150, 0.05, distance, divergence, PRIOR, order=order, **arguments)
+
+
+def within(block):
+    model = pyo.ConcreteModel()
+    model.pac = block
+    model.least = pyo.Objective(expr=model.pac.bound)
+    return model
+
+
+def largest_violation(model):
+    worst = 0.0
+    for row in model.component_data_objects(pyo.Constraint, active=True):
+        below = 0.0 if row.lb is None else row.lb - pyo.value(row.body)
+        above = 0.0 if row.ub is None else pyo.value(row.body) - row.ub
+        worst = max(worst, below, above)
+    return worst
+
+
+def ipopt(model):
+    with float_environment_kept():
+        return pyo.SolverFactory("cyipopt", options={"bound_relax_factor": 0.0}).solve(model)
+
+
+# --- Pyomo -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize(("distance", "divergence"), PAIRS)
+def test_a_block_has_the_bound_at_any_posterior(distance, divergence, formulation, exact):
+    problem = make(distance, divergence)
+    model = within(problem.pyomo_block(formulation=formulation, exact=exact))
+    assert pyo.value(model.pac.bound) == pytest.approx(problem.bound(PRIOR), rel=1e-12)
+    model.pac.initialise(POSTERIOR)
+    assert pyo.value(model.pac.bound) == pytest.approx(problem.bound(POSTERIOR), rel=1e-12)
+    assert largest_violation(model) <= 1e-12
+    rows = list(model.component_data_objects(pyo.Constraint))
+    equations = {row.local_name for row in rows if row.equality}
+    if exact or formulation == "substituted":
+        assert equations == {row.local_name for row in rows} - {"upper_root"}
+    else:
+        assert equations == {"normalised", "empirical_risk"}
+
+
+def test_the_model_is_the_block_with_an_objective():
+    problem = make(constraints=[pm.average(RISKS, at_most=0.2, name="limit"), pm.weights(at_most=0.6)])
+    model, block = problem.pyomo_model(), problem.pyomo_block()
+    assert [part.local_name for part in model.component_objects()] == [
+        part.local_name for part in block.component_objects()
+    ]
+    assert model.component("bound").ctype is pyo.Objective and block.component("bound").ctype is pyo.Expression
+    for row in model.component_data_objects(pyo.Constraint):
+        assert row.expr.to_string() == block.find_component(row.name).expr.to_string()
+
+
+def test_weights_are_the_users_variables_or_expressions():
+    problem = make("kl", "kl")
+    model = pyo.ConcreteModel()
+    model.w = pyo.Var(range(6), bounds=(0.0, None), initialize=dict(enumerate(POSTERIOR)))
+    model.pac = problem.pyomo_block(model.w)
+    model.pac.initialise()
+    assert pyo.value(model.pac.bound) == pytest.approx(problem.bound(POSTERIOR), rel=1e-12)
+    assert [each.name for each in model.pac.q.values()] == [each.name for each in model.w.values()]
+    assert not list(model.pac.box.values())  # their own bounds say so
+    model.x = pyo.Var(range(3), bounds=(0.0, None), initialize=1.0 / 3.0)
+    model.mix = problem.pyomo_block([sum(MIXED[i, k] * model.x[k] for k in range(3)) for i in range(6)])
+    model.mix.initialise()
+    assert pyo.value(model.mix.bound) == pytest.approx(problem.bound(MIXED.mean(axis=1)), rel=1e-12)
+    model.least = pyo.Objective(expr=model.mix.bound)
+    del model.pac
+    ipopt(model)
+    x = np.array([each.value for each in model.x.values()])
+    grid = [np.array([a, b, 1.0 - a - b]) for a, b in product(np.linspace(0, 1, 101), repeat=2) if a + b <= 1.0]
+    least = min(problem.bound(MIXED @ each) for each in grid)
+    assert x.sum() == pytest.approx(1.0, abs=1e-8) and least - 1e-4 <= pyo.value(model.least) <= least + 1e-7
+
+
+def test_bounds_that_the_users_variables_lack_are_rows():
+    model = pyo.ConcreteModel()
+    model.w = pyo.Var(range(6))
+    model.w[2].setlb(0.05)
+    model.w[2].setub(0.3)
+    model.pac = make(constraints=[pm.weights(at_most=0.4)]).pyomo_block(model.w)
+    assert [(row.lb, row.ub) for row in model.pac.box.values()] == [(0.0, 0.4)] * 5
+    assert 2 not in model.pac.box and "normalised" in model.pac.component_map()
+    free = make(constraints=[pm.weights(at_most=0.4)]).pyomo_block(model.w, simplex=False)
+    assert [(row.lb, row.ub) for row in free.box.values()] == [(None, 0.4)] * 5 and free.component("normalised") is None
+
+
+@pytest.mark.parametrize("formulation", ["lifted", "squares"])
+@pytest.mark.parametrize(("distance", "divergence"), PAIRS)
+def test_the_wrong_way_is_refused(distance, divergence, formulation):
+    model = within(make(distance, divergence).pyomo_block(formulation=formulation))
+    model.x = pyo.Var(bounds=(0.0, 1.0))
+    bound, x = model.pac.bound, model.x
+    for right in (bound <= 0.5, x >= 2.0 * bound - 1.0, pyo.exp(bound) <= 3.0, bound**2 <= x + 1.0, x * bound <= 1.0):
+        model.row = pyo.Constraint(expr=right)
+        model.pac.check()
+        del model.row
+    for wrong in (bound >= 0.1, bound == x, (bound - 0.2) ** 2 <= 1.0, x - bound <= 0.0, (x - 0.5) * bound <= 1.0):
+        model.row = pyo.Constraint(expr=wrong)
+        with pytest.raises(pm.InputError, match=r"row does not surely get worse when pac\.bound grows, .* exact=True"):
+            model.pac.initialise(POSTERIOR)
+        model.row.deactivate()
+        model.pac.check()
+        del model.row
+    model.least.sense = pyo.maximize
+    with pytest.raises(pm.InputError, match=r"least does not surely get worse"):
+        model.pac.check()
+    model.row = pyo.Constraint(expr=bound >= 0.1)
+    model.del_component("pac")
+    model.pac = make(distance, divergence).pyomo_block(formulation=formulation, exact=True)
+    model.pac.check()
+
+
+def test_a_variable_of_the_block_used_the_wrong_way_is_refused():
+    model = within(make().pyomo_block())
+    model.row = pyo.Constraint(expr=model.pac.X >= 2.0)
+    with pytest.raises(pm.InputError, match="row does not surely get worse"):
+        model.pac.check()
+    model.del_component("row")
+    # Through an expression of the user's, too, and from another block.
+    model.inner = pyo.Block()
+    model.inner.gain = pyo.Expression(expr=0.5 - model.pac.bound)
+    model.inner.row = pyo.Constraint(expr=model.inner.gain <= 0.1)
+    with pytest.raises(pm.InputError, match=r"inner\.row does not surely get worse"):
+        model.pac.check()
+    model.inner.deactivate()
+    model.pac.check()
+    # In a disjunct, too.
+    model.either, model.other = Disjunct(), Disjunct()
+    model.either.row = pyo.Constraint(expr=model.pac.bound >= 0.3)
+    model.choice = Disjunction(expr=[model.either, model.other])
+    with pytest.raises(pm.InputError, match=r"either\.row does not surely get worse"):
+        model.pac.check()
+    model.either.row.set_value(model.pac.bound <= 0.3)
+    model.pac.check()
+    # The empirical risk is tied by an equation: any limit on it is right.
+    model.row = pyo.Constraint(expr=model.pac.L >= 0.1)
+    model.pac.check()
+
+
+def test_exact_blocks_can_be_maximised():
+    """The largest bound on a convex set of two risks is at one of its ends."""
+    problem = pm.BoundProblem([0.1, 0.3], m=100, distance="squared")
+    model = within(problem.pyomo_block(exact=True))
+    model.floor = pyo.Constraint(expr=model.pac.q[0] >= 0.4)
+    model.least.sense = pyo.maximize
+    model.pac.initialise([0.5, 0.5])
+    ipopt(model)
+    found = pyo.value(model.pac.bound)
+    weights = [np.array([a, 1.0 - a]) for a in np.linspace(0.4, 1.0, 601)]
+    assert found == pytest.approx(problem.bound([model.pac.q[0].value, 1.0 - model.pac.q[0].value]), abs=1e-7)
+    assert min(abs(found - problem.bound(end)) for end in (weights[0], weights[-1])) <= 1e-6
+
+
+def test_two_blocks_share_one_posterior():
+    """With equal problems the larger bound is that of one: its proven minimum."""
+    problem = make("squared")
+    model = pyo.ConcreteModel()
+    model.one, model.z = problem.pyomo_block(), pyo.Var(initialize=1.0)
+    model.two = problem.replace(m=120).pyomo_block(model.one.q, simplex=False)
+    model.rows = pyo.ConstraintList()
+    for block in (model.one, model.two):
+        model.rows.add(block.bound <= model.z)
+    model.least = pyo.Objective(expr=model.z)
+    assert str(ipopt(model).solver.termination_condition) == "optimal"
+    assert model.z.value == pytest.approx(pm.solve(problem.replace(m=120)).bound, abs=1e-7)
+    assert len([row for row in model.component_objects(pyo.Constraint) if row.local_name == "normalised"]) == 1
+
+
+def test_scaling_is_exported_from_inside_and_nothing_is_warned_of(tmp_path):
+    problem = make()
+    model = within(problem.pyomo_block())
+    said = io.StringIO()
+    with LoggingIntercept(said, "pyomo", level=logging.WARNING):
+        for name in ("model.nl", "model.gms"):
+            model.write(str(tmp_path / name))
+        nlp = pynumero_problem(model)
+        ipopt(model)
+    assert said.getvalue() == ""
+    factors = dict(zip((each.name for each in nlp.get_pyomo_variables()), nlp.get_primals_scaling()))
+    assert [factors[f"pac.q[{i}]"] for i in range(6)] == pytest.approx((1.0 / PRIOR).tolist())
+    assert pyo.value(model.least) == pytest.approx(pm.solve(problem).bound, abs=1e-7)
+
+
+def test_a_nested_block_has_latex():
+    from pyomo.contrib.latex_printer import latex_printer
+
+    text = io.StringIO()
+    latex_printer(within(make("squared").pyomo_block()), ostream=text)
+    assert r"\sqrt" in text.getvalue() or "X^{0.5}" in text.getvalue()
+
+
+@pytest.mark.outside
+@pytest.mark.parametrize(
+    ("distance", "divergence"), [("squared", "chi2"), ("kl", "chi2"), ("squared", "kl"), ("kl", "kl")]
+)
+def test_scip_proves_a_purchase(distance, divergence):
+    """With the KL divergence, too, whose terms must have a value at weight zero: else SCIP buys everything."""
+    problem = pm.BoundProblem([0.1, 0.11, 0.14, 0.2], 300, 0.05, distance, divergence)
+    costs = [0.05, 0.02, 0.01, 0.001]
+    model = pyo.ConcreteModel()
+    model.pac, model.buy = problem.pyomo_block(), pyo.Var(range(4), domain=pyo.Binary)
+    model.held = pyo.Constraint(range(4), rule=lambda model, i: model.pac.q[i] <= model.buy[i])
+    model.total = pyo.Objective(expr=model.pac.bound + sum(c * b for c, b in zip(costs, model.buy.values())))
+    model.pac.check()
+    said = pyo.SolverFactory("scip_direct").solve(model, timelimit=60)
+    best, least = None, np.inf
+    for bought in product((0, 1), repeat=4):
+        if any(bought):
+            held = problem.replace(constraints=[pm.weights(at_most=np.array(bought, dtype=float))])
+            total = pm.solve(held).bound + np.dot(costs, bought)
+            best, least = (bought, total) if total < least else (best, least)
+    assert tuple(round(each.value) for each in model.buy.values()) == best != (1, 1, 1, 1)
+    assert pyo.value(model.total) == pytest.approx(least, abs=3e-6)
+    assert least - 1e-4 <= said.problem.lower_bound <= least + 3e-6
+
+
+@pytest.mark.outside
+def test_ipopt_is_found_without_activation():
+    code = (
+        "import pyomo.environ as pyo, pacb_models as pm\n"
+        "model = pyo.ConcreteModel()\n"
+        "model.pac = pm.BoundProblem([0.1, 0.3], m=100).pyomo_block()\n"
+        "model.least = pyo.Objective(expr=model.pac.bound)\n"
+        "print(pyo.SolverFactory('cyipopt').solve(model).solver.termination_condition)\n"
+    )
+    bare = {"PATH": "/usr/bin:/bin", "HOME": os.environ.get("HOME", "/")}
+    done = subprocess.run([sys.executable, "-c", code], env=bare, capture_output=True, text=True)
+    assert done.stdout.strip() == "optimal", done.stderr
+
+
+def test_wrong_weights_are_refused_in_a_sentence():
+    problem, model = make(), pyo.ConcreteModel()
+    model.w = pyo.Var(range(5))
+    with pytest.raises(pm.InputError, match="q has 5 entries, but there are 6 classifiers; the two must match"):
+        problem.pyomo_block(model.w)
+    for wrong in ("abcdef", [None] * 6, 5, [*model.w.values(), "x"]):
+        with pytest.raises(pm.InputError, match=r"q is .*; it must be a sequence of variables or expressions"):
+            problem.pyomo_block(wrong)
+    for wrong in (cp.Variable(5), cp.square(cp.Variable(6)), PRIOR, cp.Variable((6, 1))):
+        for write in (problem.cvxpy_nonlinear, problem.replace(distance="linear").cvxpy_bound):
+            with pytest.raises(pm.InputError, match=r"q is .*; it must be a vector of 6 variables, or an affine"):
+                write(wrong)
+    for wrong in (casadi.SX.sym("q", 5), PRIOR, casadi.DM(PRIOR)):
+        with pytest.raises(pm.InputError, match=r"q is .*; it must be a column of 6 SX or MX"):
+            problem.casadi_bound(wrong)
+    with pytest.raises(pm.UnsupportedProblemError, match="no CVXPY form: its bound is not convex"):
+        problem.cvxpy_bound(cp.Variable(6))
+    for name, arguments in (("q", (-PRIOR, PRIOR)), ("q", ([1.0], PRIOR)), ("direction", (PRIOR, [np.nan] * 6))):
+        with pytest.raises(pm.InputError, match=f"{name} is .*; it must be 6 finite numbers"):
+            problem.hessian_product(*arguments)
+
+
+# --- Reading back ----------------------------------------------------------------------------------------------------
+
+
+def test_further_linear_rows_are_proven():
+    problem = make("squared")
+    model = within(problem.pyomo_block())
+    model.latency = pyo.Constraint(expr=3.0 + sum(i * model.pac.q[i] for i in range(6)) >= 5.5)
+    model.pac.q[1].setub(0.25)
+    ipopt(model)
+    found = problem.read_back(model.pac, prove=True)
+    same = problem.replace(
+        constraints=[pm.average(np.arange(6.0), at_least=2.5), pm.weights(at_most=[1.0, 0.25, 1.0, 1.0, 1.0, 1.0])]
+    )
+    proven = pm.solve(same)
+    assert found.status == "optimal" and "its rows as constraints: latency, weights." in found.message
+    assert found.bound == pytest.approx(proven.bound, abs=1e-7) == found.details["claimed"]
+    assert proven.bound - 1e-8 <= found.lower_bound <= proven.bound
+    # Weights that are feasible, but no minimum, are not claimed to be one.
+    model.pac.initialise(problem.replace(constraints=same.constraints).posteriors.nearest(PRIOR))
+    other = problem.read_back(model.pac, prove=True)
+    assert not other.is_global and other.status == "not_converged" and other.bound > found.bound + 1e-4
+
+
+def test_weights_that_are_fixed_stay_where_they_are():
+    problem = make("squared")
+    model = within(problem.pyomo_block())
+    model.pac.q[0].fix(0.4)
+    model.pac.initialise(
+        problem.replace(constraints=[pm.weights(at_least=[0.4, 0, 0, 0, 0, 0])]).posteriors.nearest(PRIOR)
+    )
+    ipopt(model)
+    found = problem.read_back(model.pac, prove=True)
+    same = pm.weights(at_most=[0.4, 1, 1, 1, 1, 1], at_least=[0.4, 0, 0, 0, 0, 0])
+    least = pm.solve(problem.replace(constraints=[same])).bound
+    assert model.pac.q[0].value == 0.4 and found.bound == pytest.approx(least, abs=1e-7)
+    assert least - 1e-8 <= found.lower_bound <= least
+
+
+def test_a_copy_of_a_model_is_checked_and_values_are_needed():
+    model = pyo.ConcreteModel()
+    model.w = pyo.Var(range(6), bounds=(0.0, 1.0))
+    model.pac = make().pyomo_block(model.w)
+    model.least = pyo.Objective(expr=model.pac.bound)
+    with pytest.raises(pm.InputError, match="q has no values yet; give them some, or initialise the block"):
+        model.pac.initialise()
+    for copied in (model.clone(), pickle.loads(pickle.dumps(model))):
+        copied.pac.initialise(POSTERIOR)
+        copied.least.sense = pyo.maximize
+        with pytest.raises(pm.InputError, match="least does not surely get worse"):
+            copied.pac.check()
+    model.pac.check()
+
+
+def test_what_is_not_the_problem_is_judged_by_its_bound():
+    problem = make("squared")
+
+    def reason(model):
+        model.pac.initialise(POSTERIOR)
+        found = problem.read_back(model.pac, prove=True)
+        assert found.status == "not_converged" and not found.is_global and found.lower_bound is None
+        assert found.bound == problem.bound(POSTERIOR)
+        return re.fullmatch(r"the weights are judged by their bound alone, as (.*)\.", found.message)[1]
+
+    model = within(problem.pyomo_block())
+    model.x = pyo.Var(initialize=0.0)
+    model.row = pyo.Constraint(expr=model.pac.q[0] <= model.x)
+    assert reason(model) == "row is not a linear row of the weights"
+    model.row.set_value(model.pac.q[0] ** 2 <= 1.0)
+    assert reason(model) == "row is not a linear row of the weights"
+    model.row.deactivate()
+    model.few = pyo.SOSConstraint(var=model.pac.q, sos=2)
+    assert reason(model) == "few is not a linear row of the weights"
+    del model.few
+    model.either, model.other = Disjunct(), Disjunct()
+    model.either.row = pyo.Constraint(expr=model.pac.q[0] >= 0.2)
+    model.choice = Disjunction(expr=[model.either, model.other])
+    assert reason(model) == "choice is not a linear row of the weights"
+    model.choice.deactivate()
+    model.either.deactivate()
+    model.other.deactivate()
+    model.least.expr = model.pac.bound + model.x
+    assert reason(model) == "the objective least is not the bound"
+    model.least.deactivate()
+    assert reason(model) == "the model does not minimise the bound"
+    model.pac.q[0].domain = pyo.Binary
+    assert reason(model) == "some of them are integers"
+    mixed = within(problem.pyomo_block([1.0 * each for each in POSTERIOR]))
+    assert reason(mixed) == "they are expressions of other variables"
+
+
+# --- CVXPY -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("divergence", ["chi2", "renyi", "kl"])
+def test_a_convex_bound_is_the_bound_and_follows_its_parameters(divergence):
+    problem, q = make("linear", divergence), cp.Variable(6)
+    bound = problem.cvxpy_bound(q)
+    expression, constraints = bound
+    fixed = cp.Problem(cp.Minimize(expression), [*constraints, q == POSTERIOR])
+    free = cp.Problem(cp.Minimize(expression), constraints)
+    assert free.is_dcp(dpp=True) and free.parameters()
+    for changed in (problem, problem.replace(delta=0.2), problem.replace(m=900), problem.replace(risks=RISKS[::-1])):
+        bound.update(changed)
+        assert fixed.solve(solver=cp.CLARABEL) == pytest.approx(changed.bound(POSTERIOR), abs=1e-7)
+        assert free.solve(solver=cp.CLARABEL) == pytest.approx(pm.solve(changed).bound, abs=1e-7)
+    other = {"chi2": "kl", "renyi": "kl", "kl": "chi2"}[divergence]
+    for wrong, said in (
+        (make("linear", other), "its bound must have the parameters"),
+        (problem.replace(risks=RISKS[:3], prior=None), "its bound must have the parameters"),
+        (problem.replace(constraints=[pm.support(at_most=2)]), "problem has the constraints .*'support'.*those that"),
+        (pm.DirectProblem(RISKS, 150, distance="linear", divergence=divergence), "it must be a BoundProblem"),
+    ):
+        with pytest.raises(pm.InputError, match=said):
+            bound.update(wrong)
+    with pytest.raises(pm.UnsupportedProblemError, match="its bound is not convex"):
+        bound.update(problem.replace(distance="squared" if divergence != "kl" else "kl"))
+    q.value = POSTERIOR
+    assert expression.value == pytest.approx(problem.replace(risks=RISKS[::-1]).bound(POSTERIOR), rel=1e-12)
+
+
+@pytest.mark.parametrize("divergence", ["chi2", "renyi", "kl"])
+def test_cvxpy_refuses_a_convex_bound_the_wrong_way(divergence):
+    q = cp.Variable(6)
+    expression, constraints = make("linear", divergence).cvxpy_bound(q)
+    for wrong in (
+        cp.Problem(cp.Maximize(expression), constraints),
+        cp.Problem(cp.Minimize(q[0]), [*constraints, expression >= 0.5]),
+    ):
+        with pytest.raises(cp.DCPError):
+            wrong.solve()
+
+
+def test_a_large_convex_bound_has_no_parameters():
+    risks = np.linspace(0.1, 0.4, LARGEST_PARAMETRISED + 1)
+    problem = pm.BoundProblem(risks, 500, distance="linear")
+    bound = problem.cvxpy_bound(cp.Variable(risks.size))
+    assert not bound.expression.parameters()
+    with pytest.raises(pm.InputError, match=r"its bound must have the parameters \{\}"):
+        bound.update(problem)
+
+
+def test_convex_bounds_of_expressions_with_constraints_and_costs():
+    """The weights are mixtures; SciPy's own way to the same minimum is a fine grid."""
+    problem = make("linear", constraints=[pm.average(RISKS, at_least=0.2)])
+    x = cp.Variable(3, nonneg=True)
+    bound = problem.cvxpy_bound(MIXED @ x)
+    value = cp.Problem(cp.Minimize(bound.expression + 0.05 * x[0]), bound.constraints).solve(solver=cp.CLARABEL)
+    least = np.inf
+    for a, b in product(np.linspace(0, 1, 201), repeat=2):
+        q = MIXED @ [a, b, 1.0 - a - b]
+        if a + b <= 1.0 and RISKS @ q >= 0.2:
+            least = min(least, problem.bound(q) + 0.05 * a)
+    assert least - 1e-3 <= value <= least + 1e-8
+
+
+@pytest.mark.outside
+@pytest.mark.filterwarnings("ignore:CVXPY .DNLP.")
+@pytest.mark.parametrize(("distance", "divergence"), [("kl", "chi2"), ("squared", "renyi"), ("kl", "kl"), ("ch", "kl")])
+def test_nonlinear_bounds_are_minimised(distance, divergence):
+    problem, q = make(distance, divergence, constraints=[pm.weights(at_most=0.5)]), cp.Variable(6)
+    expression, constraints = problem.cvxpy_nonlinear(q)
+    assert q.value == pytest.approx(PRIOR)
+    q.value = POSTERIOR
+    program = cp.Problem(cp.Minimize(expression + 0.0 * q[0]), constraints)
+    program.solve(solver="IPOPT", nlp=True, print_level=0)
+    assert program.value == pytest.approx(pm.solve(problem).bound, abs=1e-7)
+
+
+# --- CasADi ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [casadi.SX, casadi.MX])
+@pytest.mark.parametrize(("distance", "divergence"), PAIRS)
+def test_casadi_has_the_bound_and_minimises_it(distance, divergence, kind):
+    problem = make(distance, divergence, constraints=[pm.weights(at_most=0.5)])
+    q = kind.sym("q", 6)
+    bound = problem.casadi_bound(q)
+    x = casadi.vertcat(q, bound.variables)
+    rows = casadi.Function("rows", [x], [bound.expression, bound.constraints])
+    for posterior in (PRIOR, POSTERIOR):
+        value, g = (np.asarray(each).ravel() for each in rows([*posterior, *bound.start(posterior)]))
+        assert value == pytest.approx(problem.bound(posterior), rel=1e-12)
+        assert (g >= np.array(bound.limits["lbg"]) - 1e-9).all()
+    solver = casadi.nlpsol(
+        "own",
+        "ipopt",
+        {"x": x, "f": bound.expression, "g": bound.constraints},
+        {"ipopt.print_level": 0, "print_time": 0, "ipopt.bound_relax_factor": 0.0},
+    )
+    limits = {f"{side}bx": [end] * 6 + bound.limits[f"{side}bx"] for side, end in (("l", 1e-12), ("u", 1.0))}
+    start = [*PRIOR, *bound.start(PRIOR)]
+    found = solver(x0=start, lbg=bound.limits["lbg"], ubg=bound.limits["ubg"], **limits)
+    assert float(found["f"]) == pytest.approx(pm.solve(problem).bound, abs=1e-7)
+
+
+@pytest.mark.parametrize("kind", ["casadi", "cvxpy"])
+def test_exact_rows_hold_the_bound_from_both_sides(kind):
+    """Every variable beside the weights has one value, whatever is maximised: it can neither rise nor fall."""
+    problem = make("kl", "chi2")
+    values = values_at(problem, POSTERIOR).values
+    for name, factor in product(values, (0.999, 1.001)):
+        moved = {**values, name: factor * values[name]}
+        if kind == "casadi":
+            q = casadi.SX.sym("q", 6)
+            bound = problem.casadi_bound(q, exact=True)
+            rows = casadi.Function("rows", [casadi.vertcat(q, bound.variables)], [bound.constraints])
+            g = np.asarray(rows([*POSTERIOR, *moved.values()])).ravel()
+            violation = max((np.array(bound.limits["lbg"]) - g).max(), (g - np.array(bound.limits["ubg"])).max())
+        else:
+            q = cp.Variable(6, value=POSTERIOR)
+            expression, constraints = problem.cvxpy_nonlinear(q, exact=True)
+            for variable in cp.Problem(cp.Minimize(expression), constraints).variables():
+                variable.value = moved.get(variable.name(), POSTERIOR)
+            violation = max(np.max(each.violation()) for each in constraints)
+        assert violation > 1e-6, (name, factor)
+
+
+# --- Derivatives -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("distance", "divergence"), PAIRS)
+def test_derivatives_are_those_of_difference_quotients(distance, divergence):
+    problem = make(distance, divergence)
+    value, gradient = problem.value_and_gradient(POSTERIOR)
+    assert value == problem.bound(POSTERIOR)
+    step = 1e-6
+    for k in range(6):
+        towards = np.eye(6)[k]
+        ends = [problem.value_and_gradient(POSTERIOR + sign * step * towards) for sign in (1.0, -1.0)]
+        assert gradient[k] == pytest.approx((ends[0][0] - ends[1][0]) / (2.0 * step), rel=1e-6, abs=1e-8)
+        slope = (ends[0][1] - ends[1][1]) / (2.0 * step)
+        assert problem.hessian_product(POSTERIOR, towards) == pytest.approx(slope, rel=1e-5, abs=1e-6)
+
+
+# --- Text for GAMS and JuMP ------------------------------------------------------------------------------------------
+
+
+def evaluated(text, problem, values):
+    """The rows of a JuMP block by name, as differences, and its bound; as Python reads them."""
+    padded = {"log": np.log, "sqrt": np.sqrt, **values}
+    rows = {}
+    for line in text.replace("^", "**").splitlines():
+        plain = re.sub(r"in 1:(\d+)", r"in range(\1)", line.strip())
+        if data := re.fullmatch(r"(\w+) = (\[.*\])", plain):
+            padded[data[1]] = eval(data[2])
+        elif row := re.fullmatch(r"@constraint\(model, (.*) (==|>=) (.*)\)  # (\w+)", plain):
+            rows[row[4]] = row[2], eval(row[1], padded) - eval(row[3], padded)
+        elif end := re.fullmatch(r"return q, @expression\(model, (.*)\)", plain):
+            bound = eval(end[1], padded)
+    return rows, bound
+
+
+@pytest.mark.parametrize(("distance", "divergence"), PAIRS)
+def test_the_text_for_jump_says_the_same(distance, divergence):
+    problem = make(distance, divergence, constraints=[pm.average(RISKS, at_least=0.01, name="least risk")])
+    text, values = text_block(problem, "jl"), values_at(problem, POSTERIOR).values
+    rows, bound = evaluated(text, problem, {"q": POSTERIOR.tolist(), **values})
+    assert bound == pytest.approx(problem.bound(POSTERIOR), rel=1e-12)
+    assert {"normalised", "empirical_risk", "divergence", "least_risk"} <= rows.keys()
+    for relation, difference in rows.values():
+        assert abs(difference) <= 1e-12 if relation == "==" else difference >= -1e-12
+    # A smaller variable than the true one breaks a row.
+    for name in values.keys() - {"L"}:
+        smaller, _ = evaluated(text, problem, {"q": POSTERIOR.tolist(), **values, name: 0.99 * values[name]})
+        assert min(difference for _, difference in smaller.values()) < -1e-9, name
+    assert set(re.findall(r"^    (\w+) = @variable", text, re.MULTILINE)) == {"q", *values}
+
+
+def test_text_is_for_known_systems():
+    with pytest.raises(pm.InputError, match="system is 'mod'; it must be one of 'inc', 'jl'"):
+        text_block(make(), "mod")
+
+
+if gams := shutil.which("gams"):  # PyPI has it, with a licence for small models: gamspy_base
+
+    @pytest.mark.outside
+    @pytest.mark.parametrize(("distance", "divergence"), PAIRS)
+    def test_gams_minimises_the_block(distance, divergence, tmp_path):
+        problem = make(distance, divergence, constraints=[pm.average(RISKS, at_least=0.2), pm.weights(at_most=0.5)])
+        (tmp_path / "bound.inc").write_text(text_block(problem, "inc"))
+        own = "Model own / all /;\nSolve own using nlp minimizing bound;\nOption decimals = 8;\nDisplay bound.l;\n"
+        (tmp_path / "own.gms").write_text(f"$include bound.inc\n{own}")
+        subprocess.run([gams, "own.gms", "lo=0"], cwd=tmp_path, timeout=120, check=True)
+        shown = re.search(r"VARIABLE bound.L\s+=\s+(\S+)", (tmp_path / "own.lst").read_text())
+        assert float(shown[1]) == pytest.approx(pm.solve(problem).bound, abs=1e-7)
