@@ -81,7 +81,7 @@ def _connected(address: str, finish: Callable[[Any], Any] | None = None) -> Iter
     except ImportError:
         raise InputError("a Dask scheduler needs the package distributed: pip install 'pacb-models[dask]'.") from None
     except (OSError, ValueError) as reason:
-        raise InputError(f"dask is {address!r}; no Dask scheduler answers there ({reason}).") from None
+        raise InputError("dask", address, f"no Dask scheduler answers there ({reason})") from None
     for name in ("distributed", "distributed.client", "tornado", "asyncio"):
         logging.getLogger(name).setLevel("CRITICAL")
     try:

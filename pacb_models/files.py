@@ -98,4 +98,4 @@ def check_writable(name: str, path: str | os.PathLike[str]) -> None:
     folder = next(parent for parent in target.absolute().parents if parent.exists())
     writable = os.access(target, os.W_OK) if target.exists() else True
     if target.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK) or not writable:
-        raise InputError(f"{name} is {str(path)!r}; it cannot be written there.")
+        raise InputError(name, str(path), "it cannot be written there")

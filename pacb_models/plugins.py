@@ -157,9 +157,7 @@ def in_files() -> tuple[FileEntry, ...]:
     named = [word.partition("=")[::2] for word in variable.split(",") if word]
     for name, reference in named:
         if not name or not (is_file(reference) or (":" in name and reference)):
-            raise InputError(
-                f"{FILES} is {variable!r}; it must be NAME=FILE.py:ATTRIBUTE, with commas between several."
-            )
+            raise InputError(FILES, variable, "it must be NAME=FILE.py:ATTRIBUTE, with commas between several")
     return tuple(
         ProgramEntry.of(name, reference) if ":" in name else FileEntry.parse(reference, name)
         for name, reference in named

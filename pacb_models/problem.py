@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import inspect
 import math
-import reprlib
 from collections.abc import Iterable, Iterator
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -577,7 +576,7 @@ def _listed(constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:
     try:
         return tuple(constraints)
     except TypeError:
-        raise InputError(f"constraints is {reprlib.repr(constraints)}; it must be a list of constraints.") from None
+        raise InputError("constraints", constraints, "it must be a list of constraints") from None
 
 
 def relative(residual: float, bound: float) -> float:

@@ -73,7 +73,7 @@ def read_record(text: str | bytes, source: str = "text") -> dict[str, Any]:
         try:
             record = json.loads(text)
         except (ValueError, RecursionError):
-            raise InputError(f"{source} is {reprlib.repr(text)}; it must be JSON.") from None
+            raise InputError(source, text, "it must be JSON") from None
         needed = ("tandem_risks", *_NEEDED[1:]) if isinstance(record, dict) and "tandem_risks" in record else _NEEDED
         absent = [name for name in needed if not isinstance(record, dict) or name not in record]
         if absent:

@@ -106,7 +106,7 @@ def check_error_counts(errors: object, m: int) -> np.ndarray:
 def check_kind(name: str, value: object, kind: type | tuple[type, ...], expected: str) -> None:
     """Refuse what is of another class; ``expected`` completes the sentence."""
     if not isinstance(value, kind):
-        raise InputError(f"{name} is {reprlib.repr(value)}; it must be {expected}.")
+        raise InputError(name, value, f"it must be {expected}")
 
 
 def check_number(name: str, value: object, good: Callable[[float], bool], expected: str) -> float:
@@ -115,13 +115,13 @@ def check_number(name: str, value: object, good: Callable[[float], bool], expect
     with suppress(OverflowError):
         if isinstance(value, numbers.Real) and not isinstance(value, bool) and good(float(value)):
             return float(value)
-    raise InputError(f"{name} is {reprlib.repr(value)}; {expected}.")
+    raise InputError(name, value, expected)
 
 
 def check_whole(name: str, value: object, good: Callable[[int], bool], expected: str) -> int:
     """The same of a whole number."""
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or not good(int(value)):
-        raise InputError(f"{name} is {reprlib.repr(value)}; {expected}.")
+        raise InputError(name, value, expected)
     return int(value)
 
 
@@ -188,7 +188,7 @@ def check_positive(name: str, value: object) -> float:
 def check_choice(name: str, value: object, choices: tuple[str, ...] | list[str]) -> str:
     """One of a short list of names."""
     if value not in choices:
-        raise InputError(f"{name} is {value!r}; it must be one of {', '.join(map(repr, choices))}.")
+        raise InputError(name, value, f"it must be one of {', '.join(map(repr, choices))}")
     return str(value)
 
 
@@ -208,7 +208,7 @@ def check_columns(source: object, columns: Sequence[Any], asked: Iterable[tuple[
             # Of more columns those with similar names are listed.
             listed = names if len(names) <= 50 else get_close_matches(str(name), names, 5) or names[:5]
             more = f", ... ({len(names)} in all)" if len(names) > len(listed) else ""
-            raise InputError(f"{argument} is {name!r}; the columns of {source} are {', '.join(listed)}{more}.")
+            raise InputError(argument, name, f"the columns of {source} are {', '.join(listed)}{more}")
 
 
 def check_jobs(name: str, value: object) -> int:

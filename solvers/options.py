@@ -94,7 +94,7 @@ class Software(Options):
 
     def checked(self, problem: Problem) -> Self:
         if self.options is not None and not isinstance(self.options, dict):
-            raise InputError(f"options is {self.options!r}; it must be a dict of the software's own options.")
+            raise InputError("options", self.options, "it must be a dict of the software's own options")
         self.own: dict[str, Any] = self.options or {}
         return super().checked(problem)
 
@@ -117,5 +117,5 @@ def deadline_after(time_limit: float | None) -> float:
     if time_limit is None:
         return math.inf
     if isinstance(time_limit, bool) or not isinstance(time_limit, (int, float)) or not time_limit > 0.0:
-        raise InputError(f"time_limit is {time_limit!r}; it must be a positive number of seconds.")
+        raise InputError("time_limit", time_limit, "it must be a positive number of seconds")
     return time.monotonic() + time_limit

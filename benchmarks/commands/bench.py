@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import math
 import re
-import reprlib
 import sys
 from collections.abc import Callable
 from datetime import datetime
@@ -124,7 +123,7 @@ def _with_suites(plain: Callable[[], str]) -> str:
 def run(options: argparse.Namespace) -> int:
     """Run, report and summarise; or compare two runs."""
     if options.page is not None and not options.page.endswith(".md"):
-        raise InputError(f"--page is {options.page!r}; it must end in '.md'.")
+        raise InputError("--page", options.page, "it must end in '.md'")
     if (options.page is not None or options.files) and options.no_report:
         raise InputError("--page and --files are forms of the report; they cannot be used with --no-report.")
     if options.page is not None:
@@ -182,9 +181,7 @@ def _memory_limit(text: str | None) -> int | None:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", text.strip(), re.IGNORECASE)
     size = float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " ") if found else 0.0
     if not 2**20 <= size < 2**63:
-        raise InputError(
-            f"--memory-limit is {reprlib.repr(text)}; it must be a size from 1M to 8388607T, such as 4G, or 'none'."
-        )
+        raise InputError("--memory-limit", text, "it must be a size from 1M to 8388607T, such as 4G, or 'none'")
     return int(size)
 
 
@@ -205,15 +202,15 @@ def _suite(options: argparse.Namespace) -> Suite:
     from ..harness.suites import TABLE_DISTANCES, from_files, suite
 
     if options.jobs < 1:
-        raise InputError(f"--jobs is {options.jobs}; it must be at least 1.")
+        raise InputError("--jobs", options.jobs, "it must be at least 1")
     if options.repeat < 1:
-        raise InputError(f"--repeat is {options.repeat}; it must be at least 1.")
+        raise InputError("--repeat", options.repeat, "it must be at least 1")
     if options.time_limit is not None and not 0 < options.time_limit < math.inf:
-        raise InputError(f"--time-limit is {options.time_limit}; it must be a positive, finite number of seconds.")
+        raise InputError("--time-limit", options.time_limit, "it must be a positive, finite number of seconds")
     for name in ("starts", "seed"):
         value, least = getattr(options, name), int(name == "starts")
         if value is not None and not least <= value < 2**32:
-            raise InputError(f"--{name} is {value}; it must be an integer from {least} to 4294967295.")
+            raise InputError(f"--{name}", value, f"it must be an integer from {least} to 4294967295")
     if options.seed is not None and options.starts is None:
         raise InputError("--seed needs --starts.")
     if options.retry_failed and not options.resume:

@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
 
     if options.archive is not None and not options.archive.endswith(".tar.xz"):
         # Nothing that is exported, or exported from, ends like this.
-        raise InputError(f"--archive is {options.archive!r}; it must end in '.tar.xz'.")
+        raise InputError("--archive", options.archive, "it must end in '.tar.xz'")
     if not any(map(_is_file, options.problems)):
         refuse_ignored(options, ("m", *_BOUND, *CONSTRAINTS), "describes risk files, and none is given")
     if options.divergence != "renyi":

@@ -94,7 +94,7 @@ def cross_validate(
     experiment = Experiment(dataset, lambdas, protocol="paper", seed=seed, sizes=sizes)
     kept, test_rows = experiment.protocol.pool, experiment.protocol.test_rows
     if check_count("folds", folds, least=2) > kept:
-        raise InputError(f"folds is {folds}; there are only {kept} examples to divide.")
+        raise InputError("folds", folds, f"there are only {kept} examples to divide")
     fold_of = random_stream(seed, 2).permutation(kept) % folds
 
     total = len(lambdas) * folds

@@ -41,7 +41,7 @@ def load_dataset(name: str, data_dir: str | os.PathLike[str] | None = None) -> D
     for entry in registered(DATASETS_GROUP):
         if entry.name == name:
             return load(entry, lambda loader: loader(data_dir))
-    raise InputError(f"dataset is {name!r}; it must be one of {', '.join(available_datasets())}.")
+    raise InputError("dataset", name, f"it must be one of {', '.join(available_datasets())}")
 
 
 def available_datasets() -> list[str]:

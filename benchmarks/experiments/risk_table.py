@@ -76,7 +76,7 @@ class RiskTable:
         if count is None:
             return errors
         if check_count("count", count) > len(self):
-            raise InputError(f"count is {count}; the table of {self.name!r} has {len(self)} classifiers.")
+            raise InputError("count", count, f"the table of {self.name!r} has {len(self)} classifiers")
         return errors[:count]
 
     def digest_with(self, fingerprint: str) -> str:

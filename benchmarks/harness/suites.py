@@ -409,7 +409,7 @@ def suite(name: str) -> Suite:
     for entry in registered(SUITES_GROUP):
         if entry.name == name:
             return load(entry, _made)
-    raise InputError(f"suite is {name!r}; it must be one of {', '.join(map(repr, suite_names()))}.")
+    raise InputError("suite", name, f"it must be one of {', '.join(map(repr, suite_names()))}")
 
 
 def _made(make: Any) -> Suite:

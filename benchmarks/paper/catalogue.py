@@ -62,9 +62,7 @@ def chosen(names: Iterable[str]) -> list[Item]:
     wanted = {item_name(name) for name in names} or {"all"}
     for name in sorted(wanted - {"all"}):
         if name not in ITEMS:
-            raise InputError(
-                f"NAME is {name!r}; it must be 'all', a number such as 'table3', or one of {', '.join(ITEMS)}."
-            )
+            raise InputError("NAME", name, f"it must be 'all', a number such as 'table3', or one of {', '.join(ITEMS)}")
     wanted |= {also for name in wanted - {"all"} for also in ITEMS[name].also}
     return [item for item in ITEMS.values() if "all" in wanted or item.name in wanted]
 

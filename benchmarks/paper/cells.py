@@ -110,7 +110,7 @@ def printed(table: str) -> pd.DataFrame:
     '0.0074799'
     """
     if table not in PRINTED_TABLES:
-        raise InputError(f"table is {table!r}; expected one of {', '.join(PRINTED_TABLES)}.")
+        raise InputError("table", table, f"expected one of {', '.join(PRINTED_TABLES)}")
     cells = _all_cells()
     return cells[cells.table == table].drop(columns="table").reset_index(drop=True)
 
@@ -130,7 +130,7 @@ def printed_value(
         found = cells[cells[field] == value]
         if found.empty:
             known = ", ".join(map(repr, cells[field].unique()))
-            raise InputError(f"{field} is {value!r}; of what else is asked of table {table!r} it is one of {known}.")
+            raise InputError(field, value, f"of what else is asked of table {table!r} it is one of {known}")
         cells = found
     text = cells.value.item()
     value = number(text)

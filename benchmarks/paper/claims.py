@@ -62,7 +62,7 @@ def quasi_convexity_condition(problem: BoundProblem, posterior: object, other: o
             f"the problem has {problem.distance!r} with {problem.divergence!r}."
         )
     if isinstance(alpha, bool) or not isinstance(alpha, numbers.Real) or not 0.0 < alpha < 1.0:
-        raise InputError(f"alpha is {alpha!r}; it must be a number strictly between 0 and 1.")
+        raise InputError("alpha", alpha, "it must be a number strictly between 0 and 1")
     q, prime = check_posterior(posterior, problem.size), check_posterior(other, problem.size, "other")
     mixture = alpha * q + (1.0 - alpha) * prime
     c = math.sqrt(problem.coefficient)

@@ -48,7 +48,7 @@ def item_name(text: str) -> str:
     if number == "table1":
         raise InputError("Table 1 lists formulas; there is nothing to compute. docs/errata.md corrects them.")
     if number not in BY_NUMBER:
-        raise InputError(f"NAME is {text!r}; the paper has Tables 1 to 9 and Figures 1 to 6.")
+        raise InputError("NAME", text, "the paper has Tables 1 to 9 and Figures 1 to 6")
     return BY_NUMBER[number]
 
 

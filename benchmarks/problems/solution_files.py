@@ -73,7 +73,7 @@ def read_solution(path: str | Path, size: int, columns: Iterable[Path] = ()) -> 
     """Read one file by its ending; ``size`` is the number of classifiers, ``columns`` where a ``.col`` may be."""
     path = Path(path)
     if path.suffix not in _READERS:
-        raise InputError(f"the solution is {str(path)!r}; it must end in {', '.join(_READERS)}.")
+        raise InputError("the solution", str(path), f"it must end in {', '.join(_READERS)}")
     with reading(path):
         # A program may leave a pipe under that name, which nobody writes to.
         if not stat.S_ISREG(path.stat().st_mode):

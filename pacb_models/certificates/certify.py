@@ -111,7 +111,9 @@ def _scoring(spread: object, largest_level: float) -> TieSplit | Spread:
     if largest_level * math.exp(min(value, 700.0)) > 0.5:
         most = math.log(0.5 / largest_level)
         raise InputError(
-            f"spread is {spread!r}; with this delta and prior it can be at most {most:.3g} "
-            "(delta times the largest prior weight times exp(spread) must not exceed 1/2)."
+            "spread",
+            spread,
+            f"with this delta and prior it can be at most {most:.3g} (delta times the largest prior weight times "
+            "exp(spread) must not exceed 1/2)",
         )
     return Spread(value)

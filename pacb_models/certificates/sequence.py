@@ -38,7 +38,7 @@ def check_sequence(order: Iterable[str] | None, names: Sequence[str]) -> list[in
     if order is None:
         return list(range(len(names)))
     if isinstance(order, str) or not isinstance(order, Iterable):
-        raise InputError(f"order is {order!r}; it must be a sequence of the candidates' names.")
+        raise InputError("order", order, "it must be a sequence of the candidates' names")
     wanted = [str(name) for name in order]
     twice, unknown = first_repeated(wanted), [name for name in wanted if name not in names]
     if twice is not None:

@@ -148,7 +148,7 @@ def _counts(found: RiskFile, m: int) -> Any:
     first = int(np.argmax(bad))
     where = f"{found.source}, line {found.rows[first][0]}"
     if found.kind == "errors":
-        raise InputError(f"{where}: errors is {found.values[first]!r}; a number of errors is a whole number.")
+        raise InputError(f"{where}: errors", found.values[first], "a number of errors is a whole number")
     raise InputError(
         f"{where}: risk is {found.values[first]!r}, which is {counts[first]:.6g} of {m} examples; a rounded risk is no "
         "count. Give the numbers of errors in a column 'errors', or sums of losses with --losses."

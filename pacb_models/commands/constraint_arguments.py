@@ -72,5 +72,5 @@ def _column_and_number(option: str, text: str) -> tuple[str, float]:
     except ValueError:
         value = math.nan
     if not name.strip() or not math.isfinite(value):
-        raise InputError(f"{option} is {text!r}; it must have the form {_FORM}.")
+        raise InputError(option, text, f"it must have the form {_FORM}")
     return name.strip(), value

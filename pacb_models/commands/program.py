@@ -92,7 +92,7 @@ def answered(program: str, work: Callable[[], int], arguments: Sequence[str] = (
         finally:
             streams.flush_output()
     except InputError as reason:
-        return _complain(program, _as_typed(str(reason), arguments), BAD_INPUT)
+        return _complain(program, _as_typed(reason, arguments), BAD_INPUT)
     except (SolverUnavailableError, RunStopped) as reason:
         return _complain(program, reason, FAILED)
     except ModuleNotFoundError as reason:
@@ -128,12 +128,11 @@ def _refuse_empty(arguments: Sequence[str]) -> None:
             raise InputError(f"{name} is empty; it must have a value.")
 
 
-def _as_typed(sentence: str, arguments: Sequence[str]) -> str:
-    """A complaint that begins with an argument's name in Python, with the option that the user typed for it."""
-    name = re.match(r"(\w+: )?\w+(?= is )", sentence)
-    option = f"--{re.sub('_|: ', '-', name[0])}" if name else ""
-    typed = any(word.partition("=")[0] == option for word in arguments if option)
-    return f"{option}{sentence[len(name[0]) :]}" if name and typed else sentence
+def _as_typed(reason: InputError, arguments: Sequence[str]) -> str:
+    """A complaint about an argument in Python as one about the option that the user typed for it."""
+    sentence, option = str(reason), f"--{re.sub('_|: ', '-', reason.argument)}"
+    typed = any(word.partition("=")[0] == option for word in arguments)
+    return option + sentence.removeprefix(reason.argument) if typed else sentence
 
 
 def _to_install(reason: ModuleNotFoundError) -> str:
@@ -316,7 +315,7 @@ def parse_options(pairs: Sequence[str]) -> dict[str, Any]:
     for pair in pairs:
         name, equals, text = pair.partition("=")
         if not equals or not name.isidentifier():
-            raise InputError(f"--option is {pair!r}; it must have the form NAME=VALUE.")
+            raise InputError("--option", pair, "it must have the form NAME=VALUE")
         if name in ("problem", "solver"):
             raise InputError(f"--option is {pair!r}, but the {name} is no option of a solver.")
         try:

@@ -105,7 +105,7 @@ class Average(Constraint):
     def __post_init__(self) -> None:
         name = self.name
         if name is not None and (not isinstance(name, str) or not name.strip()):
-            raise InputError(f"average: name is {name!r}; it must be a text.")
+            raise InputError("average: name", name, "it must be a text")
         at_most, at_least = _limit("average: at_most", self.at_most), _limit("average: at_least", self.at_least)
         if at_most is None and at_least is None:
             raise InputError("average: at_most and at_least are both missing; give one of them, or both.")
@@ -139,7 +139,7 @@ class Weights(Constraint):
                 continue
             value = _limit(f"weights: {field}", value) if np.ndim(value) == 0 else _finite(f"weights: {field}", value)
             for bad in np.extract((np.asarray(value) < 0.0) | (np.asarray(value) > 1.0), value).tolist():
-                raise InputError(f"weights: {field} is {bad!r}; a weight is between 0 and 1.")
+                raise InputError(f"weights: {field}", bad, "a weight is between 0 and 1")
             object.__setattr__(self, field, value)
 
     def limit_names(self, number: int) -> dict[str, str]:

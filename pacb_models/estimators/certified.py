@@ -289,7 +289,7 @@ class CertifiedClassifier(EnsembleClassifier):
                 raise InputError("bound_ is 1; there is nothing to monitor.")
             monitor = RiskMonitor(self.bound_, delta, guaranteed=not self.guarantee_.refitted)
         elif not isinstance(monitor, RiskMonitor):
-            raise InputError(f"monitor is {monitor!r}; it must be a RiskMonitor, such as an earlier call returned.")
+            raise InputError("monitor", monitor, "it must be a RiskMonitor, such as an earlier call returned")
         elif monitor.bound != self.bound_:
             raise InputError(f"monitor is for the bound {monitor.bound!r}, but that of this model is {self.bound_!r}.")
         return monitor.update(predicted != y)
@@ -312,7 +312,7 @@ class CertifiedClassifier(EnsembleClassifier):
         shares = self._shares(X)
         if threshold not in self.thresholds_:
             raise InputError(
-                f"threshold is {threshold!r}; it must be one that abstain fixed beforehand: {self.thresholds_!r}."
+                "threshold", threshold, f"it must be one that abstain fixed beforehand: {self.thresholds_!r}"
             )
         return shares.max(axis=1) >= threshold
 

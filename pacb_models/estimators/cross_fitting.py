@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -55,9 +54,7 @@ def make_folds(cv: Any, y: np.ndarray, random: np.random.RandomState) -> list[Fo
         folds = list(splitter.split(np.zeros(len(y)), y))
     tested = np.concatenate([test for _, test in folds])
     if not np.array_equal(np.sort(tested), np.arange(len(y))):
-        raise InputError(
-            f"cv is {reprlib.repr(cv)}; its folds must divide the training examples: each in exactly one test fold."
-        )
+        raise InputError("cv", cv, "its folds must divide the training examples: each in exactly one test fold")
     return folds
 
 

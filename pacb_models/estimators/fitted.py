@@ -155,7 +155,7 @@ def predictions_of(
 ) -> tuple[list[str], list[Any], dict[str, Any]]:
     """Names and models as they are given, and what each predicts, by name."""
     if not isinstance(models, Mapping | Iterable):
-        raise InputError(f"models is {models!r}; it must be a list or a dict of fitted classifiers.")
+        raise InputError("models", models, "it must be a list or a dict of fitted classifiers")
     given = list(models.items()) if isinstance(models, Mapping) else list(models)
     if not given:
         raise InputError("models is empty; it must hold at least one fitted classifier.")

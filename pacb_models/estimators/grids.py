@@ -46,11 +46,11 @@ def lambda_grid(grid: str | Sequence[float] | np.ndarray = "paper", count: int |
     if isinstance(grid, str) and grid == "paper":
         return paper_grid(PAPER_COUNT if count is None else count)
     if count is not None:
-        raise InputError(f"count is {count!r}; only the grid 'paper' has a number of values to choose.")
+        raise InputError("count", count, "only the grid 'paper' has a number of values to choose")
     if isinstance(grid, str):
         if grid not in GRIDS:
             names = ", ".join(map(repr, GRIDS))
-            raise InputError(f"grid is {grid!r}; it must be one of {names} or a sequence of positive numbers.")
+            raise InputError("grid", grid, f"it must be one of {names} or a sequence of positive numbers")
         return GRIDS[grid]()
     return _own_grid(grid)
 
@@ -61,6 +61,6 @@ def _own_grid(values: Sequence[float] | np.ndarray) -> np.ndarray:
     except (TypeError, ValueError):
         lambdas = np.empty(0)
     if lambdas.ndim != 1 or lambdas.size == 0:
-        raise InputError(f"grid is {values!r}; it must be a grid's name or a non-empty sequence of positive numbers.")
+        raise InputError("grid", values, "it must be a grid's name or a non-empty sequence of positive numbers")
     good = np.isfinite(lambdas) & (lambdas > 0)
     return all_or_refuse("grid", lambdas, good, "every λ must be a positive finite number")

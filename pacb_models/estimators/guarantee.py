@@ -286,7 +286,7 @@ def check_positive_class(positive: Any, classes: np.ndarray) -> Any:
         return None
     if len(classes) != 2 or positive not in classes.tolist():
         raise InputError(
-            f"positive is {positive!r}; it must be one of two classes, and the classes are {classes.tolist()!r}."
+            "positive", positive, f"it must be one of two classes, and the classes are {classes.tolist()!r}"
         )
     return positive
 
@@ -326,7 +326,7 @@ def check_events(risk: Any) -> dict[str, Risk]:
     named = dict(risk) if isinstance(risk, Mapping) else {getattr(risk, "__name__", "the risk"): risk}
     for name, function in named.items():
         if not callable(function):
-            raise InputError(f"risk[{name!r}] is {function!r}; it must be a function of (y, prediction).")
+            raise InputError(f"risk[{name!r}]", function, "it must be a function of (y, prediction)")
     return named
 
 

@@ -125,7 +125,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             raise InputError("estimators and estimator (or param_grid) are both given; give one of the two.")
         # It is looked at more than once: an iterator would be used up.
         if not isinstance(self.estimators, list | tuple):
-            raise InputError(f"estimators is {reprlib.repr(self.estimators)}; it must be a list of classifiers.")
+            raise InputError("estimators", self.estimators, "it must be a list of classifiers")
         if not self.estimators:
             raise InputError("estimators is empty; it must hold at least one classifier.")
         twice = first_repeated(named(self.estimators)[0])
@@ -370,7 +370,7 @@ def _validation_count(size: Any, examples: int) -> int:
     elif isinstance(size, numbers.Real) and not isinstance(size, bool) and 0.0 < float(size) < 1.0:
         count = round(float(size) * examples)
     else:
-        raise InputError(f"validation_size is {size!r}; it must be a share strictly between 0 and 1 or a whole number.")
+        raise InputError("validation_size", size, "it must be a share strictly between 0 and 1 or a whole number")
     if examples < 2:
         raise InputError(
             f"n_samples={examples}; at least two examples are needed, one to train on and one to certify with."

@@ -151,7 +151,7 @@ def _memory_limit() -> int:
     except ValueError:
         limit = math.nan
     if not 0.0 <= limit < math.inf:
-        raise InputError(f"{LIMIT_VARIABLE} is {given!r}; it must be a number of GiB.")
+        raise InputError(LIMIT_VARIABLE, given, "it must be a number of GiB")
     return int(limit * 2**30)
 
 

@@ -84,7 +84,7 @@ class StochasticSVC(StochasticClassifier):
         if self.gamma in ("scale", "auto"):
             return self.gamma
         if self.gamma != "sigest":
-            raise InputError(f"gamma is {self.gamma!r}; it must be 'sigest', 'scale', 'auto' or a positive number.")
+            raise InputError("gamma", self.gamma, "it must be 'sigest', 'scale', 'auto' or a positive number")
         coded = X_training if self.coding is None else clone(self.coding).fit_transform(X_training)
         X = check_array(coded, accept_sparse="csr")
         chosen = random.permutation(X.shape[0])[: self.max_examples_for_gamma]

@@ -91,7 +91,7 @@ def casadi_bound(problem: BoundProblem, q: Any, *, simplex: bool = True, exact: 
     import casadi
 
     if not isinstance(q, (casadi.SX, casadi.MX)) or q.shape != (problem.size, 1):
-        raise InputError(f"q is {q!r:.60}; it must be a column of {problem.size} SX or MX, one for each classifier.")
+        raise InputError("q", q, f"it must be a column of {problem.size} SX or MX, one for each classifier")
     algebra = CasadiAlgebra(problem, q / problem.prior)
     algebra.simplex, algebra.exact = simplex, exact
     expression = write(algebra)

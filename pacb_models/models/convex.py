@@ -199,15 +199,17 @@ class ConvexBound:
     def update(self, problem: BoundProblem) -> None:
         """Give the parameters the values of another problem of as many classifiers, for instance at another delta."""
         if not isinstance(problem, type(self.problem)):
-            raise InputError(f"problem is {problem!r:.60}; it must be a {type(self.problem).__name__}.")
+            raise InputError("problem", problem, f"it must be a {type(self.problem).__name__}")
         check_conic(problem)
         data = problem.divergence_function.cone().data(problem, 1.0)
         found = self.expression.parameters()
         shapes = {each.name(): each.shape for each in found}
         if shapes != {name: np.shape(value) for name, value in data.items()}:
             raise InputError(
-                f"problem is {problem!r:.60}; its bound must have the parameters {shapes}, which bounds of at most "
-                f"{LARGEST_PARAMETRISED} classifiers with the same divergence have."
+                "problem",
+                problem,
+                f"its bound must have the parameters {shapes}, which bounds of at most {LARGEST_PARAMETRISED} "
+                "classifiers with the same divergence have",
             )
         own, others = ([each.as_record() for each in of.constraints] for of in (problem, self.problem))
         if own != others:

@@ -121,5 +121,5 @@ def check_weights(problem: BoundProblem, q: Any) -> None:
 
     if not isinstance(q, cp.Expression) or q.shape != (problem.size,) or not q.is_affine():
         raise InputError(
-            f"q is {q!r:.60}; it must be a vector of {problem.size} variables, or an affine expression of that shape."
+            "q", q, f"it must be a vector of {problem.size} variables, or an affine expression of that shape"
         )

@@ -65,5 +65,5 @@ def _checked(problem: BoundProblem, name: str, values: ArrayLike, signed: bool =
     array = np.asarray(real_numbers(name, values, "a sequence of numbers"), dtype=np.float64)
     if array.shape != (problem.size,) or not np.isfinite(array).all() or not (signed or (array >= 0.0).all()):
         sign = "" if signed else ", none negative"
-        raise InputError(f"{name} is {array!r:.60}; it must be {problem.size} finite numbers{sign}.")
+        raise InputError(name, array, f"it must be {problem.size} finite numbers{sign}")
     return array

@@ -153,7 +153,7 @@ class PyomoAlgebra(Algebra):
             for each in given:
                 as_numeric(each)
         except TypeError:
-            raise InputError(f"q is {q!r:.60}; it must be a sequence of variables or expressions.") from None
+            raise InputError("q", q, "it must be a sequence of variables or expressions") from None
         if len(given) != self.problem.size:
             raise InputError(
                 f"q has {len(given)} entries, but there are {self.problem.size} classifiers; the two must match."

@@ -73,7 +73,7 @@ class CertificateDisplay(_CandidatesDisplay):
     def from_certificate(cls, certificate: Certificate, most: int = 25) -> CertificateDisplay:
         """A display of the candidates with the smallest bounds."""
         if not isinstance(certificate, Certificate):
-            raise InputError(f"certificate is {certificate!r}; it must be what pm.certify returned.")
+            raise InputError("certificate", certificate, "it must be what pm.certify returned")
         return cls(certificate, check_count("most", most))
 
     @property

@@ -107,7 +107,7 @@ def check_picture(path: str | Path) -> Path:
 
     target = Path(path)
     if target.suffix.lower() not in FORMATS:
-        raise InputError(f"the picture's file is {str(path)!r}; it must end in .svg, .pdf or .png.")
+        raise InputError("the picture's file", str(path), "it must end in .svg, .pdf or .png")
     check_writable("the picture's file", path)
     if importlib.util.find_spec("matplotlib") is None:
         raise InputError(_MISSING)

@@ -15,7 +15,6 @@ the first one begins at that of the prior, and beyond the last one no posterior 
 from __future__ import annotations
 
 import math
-import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -167,17 +166,17 @@ def _checked(problem: BoundProblem, limits: object) -> list[tuple[str, BoundProb
     """Names, problems and largest bounds; what does not go together is refused."""
     pair = "a BoundProblem and the largest value of its bound"
     if isinstance(problem, type) or getattr(problem, "kind", None) != "bound":
-        raise InputError(f"problem is {reprlib.repr(problem)}; it must be a BoundProblem.")
+        raise InputError("problem", problem, "it must be a BoundProblem")
     if problem.posteriors is not None and problem.posteriors.support is not None:
         raise InputError("problem has a limit on the support, which limits on other bounds do not go together with.")
     if not isinstance(limits, Mapping):
-        raise InputError(f"limits is {reprlib.repr(limits)}; it must be a dict of names, each with {pair}.")
+        raise InputError("limits", limits, f"it must be a dict of names, each with {pair}")
     if not limits:
         raise InputError(f"limits is empty; it must have a name with {pair}.")
     found = []
     for name, given in limits.items():
         if not (isinstance(given, tuple | list) and len(given) == 2 and getattr(given[0], "kind", None) == "bound"):
-            raise InputError(f"limits[{name!r}] is {reprlib.repr(given)}; it must be a pair of {pair}.")
+            raise InputError(f"limits[{name!r}]", given, f"it must be a pair of {pair}")
         other = given[0]
         if other.size != problem.size or not np.array_equal(other.prior, problem.prior):
             raise InputError(f"limits[{name!r}] has other classifiers or another prior than the problem.")

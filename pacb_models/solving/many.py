@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -44,12 +43,12 @@ def solve_many(
     from joblib import Parallel, delayed
 
     if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
-        raise InputError(f"n_jobs is {n_jobs!r}; it must be a whole number other than 0, or None.")
+        raise InputError("n_jobs", n_jobs, "it must be a whole number other than 0, or None")
     if not isinstance(problems, Iterable):
-        raise InputError(f"problems is {reprlib.repr(problems)}; it must be a sequence of problems.")
+        raise InputError("problems", problems, "it must be a sequence of problems")
     listed = list(problems)
     for number, problem in enumerate(listed):
         if not isinstance(problem, Problem):
-            raise InputError(f"problems[{number}] is {reprlib.repr(problem)}; it must be a problem.")
+            raise InputError(f"problems[{number}]", problem, "it must be a problem")
     solutions: list[Solution] = Parallel(n_jobs)(delayed(solve)(problem, solver) for problem in listed)
     return solutions

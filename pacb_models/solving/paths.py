@@ -155,7 +155,7 @@ def _with(problem: BoundProblem, parameter: str, value: Any, place: int) -> Boun
     except InputError as reason:
         raise InputError(f"values[{place}] is {value}: {reason}") from None
     known = ", ".join(map(repr, (*OF_THE_BOUND, *limits)))
-    raise InputError(f"parameter is {parameter!r}; it must be one of {known}.")
+    raise InputError("parameter", parameter, f"it must be one of {known}")
 
 
 def _solved(problems: Sequence[BoundProblem], method: Solver, options: dict[str, Any]) -> Iterator[Solution]:

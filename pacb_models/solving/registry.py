@@ -72,9 +72,9 @@ def get_solver(name: str) -> Solver:
     """The registered solver of that name."""
     points = _entry_points()
     if not isinstance(name, str):
-        raise InputError(f"solver is {reprlib.repr(name)}; it must be the name of a solver, or a Solver.")
+        raise InputError("solver", name, "it must be the name of a solver, or a Solver")
     if name not in points:
-        raise InputError(f"solver is {name!r}; it must be 'auto' or one of {', '.join(map(repr, points))}.")
+        raise InputError("solver", name, f"it must be 'auto' or one of {', '.join(map(repr, points))}")
     return _loaded(points[name])
 
 

@@ -54,7 +54,7 @@ def solve(problem: Problem, solver: str | Solver = "auto", *, merge: str | bool 
     ('optimal', True)
     """
     if not isinstance(merge, bool) and merge != "auto":
-        raise InputError(f"merge is {merge!r}; it must be 'auto', True or False.")
+        raise InputError("merge", merge, "it must be 'auto', True or False")
     check_kind("problem", problem, Problem, "a problem, as pm.BoundProblem makes one")
     check_once(problem)
     method = choose(problem, solver)

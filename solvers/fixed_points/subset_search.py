@@ -106,7 +106,7 @@ class SubsetSearchSolver(DeclaredSolver):
                 else _full_walk(problem, supports, options.early_break)
             )
         elif options.warm_start:
-            raise InputError(f"warm_start is {options.warm_start!r}; it exists for the linear distance only.")
+            raise InputError("warm_start", options.warm_start, "it exists for the linear distance only")
         else:
             search = _sweep(problem, supports, options.early_break, options)
         outcome = _outcome(problem, supports, search)

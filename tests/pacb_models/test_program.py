@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import pkgutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import pacb_models as pm
+from pacb_models.errors import InputError
 
 pytestmark = pytest.mark.outside
 
@@ -198,3 +200,13 @@ def test_pyomo_cannot_do_without_docstrings(tmp_path):
     (tmp_path / "r.csv").write_text("0.1\n0.2\n")
     done = pacb("solve", str(tmp_path / "r.csv"), "--m", "50", "--solver", "ipopt", env={"PYTHONOPTIMIZE": "2"})
     assert complains_in_one_line(done, 1, "cannot run here: Pyomo needs docstrings")
+
+
+def test_a_complaint_about_an_argument_names_it_and_survives_another_process():
+    reason = InputError("m", 0, "it must be at least 1")
+    assert (str(reason), reason.argument) == ("m is 0; it must be at least 1.", "m")
+    again = pickle.loads(pickle.dumps(reason))
+    assert (str(again), again.argument) == (str(reason), "m")
+    whole = InputError("errors and losses are both given; give one of the two.")
+    assert (str(whole), whole.argument) == ("errors and losses are both given; give one of the two.", "")
+    assert len(str(InputError("q", "x" * 10_000, "it must be short"))) < 300

@@ -84,7 +84,7 @@ def instance(name: str) -> Instance:
     for candidate in every_instance():
         if candidate.name == name:
             return candidate
-    raise InputError(f"instance is {name!r}; no collection has one of that name.")
+    raise InputError("instance", name, "no collection has one of that name")
 
 
 def _instance(line: dict[str, str]) -> Instance:
