@@ -23,13 +23,14 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
+from types import NoneType
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
 from pacb_models.errors import InputError
 from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
-from pacb_models.validation import check_choice, check_count, check_positive, check_posterior
+from pacb_models.validation import check_choice, check_count, check_kind, check_positive, check_posterior
 
 from .starts import default_start, nearest
 
@@ -93,8 +94,7 @@ class Software(Options):
     options: dict[str, Any] | None = None
 
     def checked(self, problem: Problem) -> Self:
-        if self.options is not None and not isinstance(self.options, dict):
-            raise InputError("options", self.options, "it must be a dict of the software's own options")
+        check_kind("options", self.options, (dict, NoneType), "a dict of the software's own options")
         self.own: dict[str, Any] = self.options or {}
         return super().checked(problem)
 

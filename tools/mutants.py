@@ -3,8 +3,9 @@
     python tools/mutants.py [--sample 15] [--seed 0] [--only distances ...] [--out build/mutants]
 
 Cosmic Ray makes the mutants; a random sample of each part is tried, in a copy of the checkout, with the tests of that
-part: of the test folder that mirrors its own, those that are called after it and those that import it. Survivors are
-printed with their difference and written to a file: each asks for a test, or for a word why it changes nothing.
+part: of the test folder that mirrors its own, those that are called after it and those that import it. Those that run
+the changed line come first. Survivors are printed with their difference and written to a file: each asks for a test,
+or for a word why it changes nothing.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from difflib import unified_diff
 from pathlib import Path
 
 from namespace import MAPPED, ROOT, link_namespace
@@ -31,6 +33,9 @@ TRUSTED = (
 MEANINGLESS = ("core/ReplaceBinaryOperator_BitOr", "core/RemoveDecorator")
 #: Seconds after which a mutant counts as noticed: it made something run for ever.
 TIMEOUT = 600.0
+#: -P: the copy's own folders are found through the links only, so that solvers and benchmarks are the copy's too.
+PYTEST = [sys.executable, "-P", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
+QUICK = "not outside and not long"
 NOT_SOURCE = shutil.ignore_patterns(".git", ".venv", "build", "dist", "results", "__pycache__", ".*cache")
 
 
@@ -81,41 +86,58 @@ def tests_of(part: str, root: Path = ROOT) -> list[Path]:
 
 def try_part(part: str, copy: Path, sample: int, seed: int) -> tuple[int, list[str], int]:
     """How many mutants of a part were tried, the survivors' differences, and how many there are."""
-    from cosmic_ray.commands import execute
-    from cosmic_ray.config import deserialize_config
+    from cosmic_ray import commands, plugins
+    from cosmic_ray.modules import find_modules
+    from cosmic_ray.mutating import use_mutation
     from cosmic_ray.work_db import WorkDB, use_db
-    from cosmic_ray.work_item import WorkerOutcome, WorkResult
 
     place, tests = target(part, copy), tests_of(part, copy)
     assert place is not None and tests, part
-    session, config_file = copy / f"{part}.sqlite", copy / f"{part}.toml"
-    # -P: the copy's own folders are found through the links only, so that solvers and benchmarks are the copy's too.
-    quick = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not outside and not long"]
-    command = [sys.executable, "-P", "-m", "pytest", *quick, *map(str, tests)]
-    config_file.write_text(
-        f'[cosmic-ray]\nmodule-path = "{place.relative_to(copy)}"\ntimeout = {TIMEOUT}\nexcluded-modules = []\n'
-        f'test-command = "{shlex.join(command)}"\n[cosmic-ray.distributor]\nname = "local"\n'
-    )
     os.chdir(copy)
     os.environ.update(PYTHONPATH=str(copy / "build" / "namespace"), PYTHONDONTWRITEBYTECODE="1", CI="true")
-    # Tests that fail before anything is changed would count every mutant as noticed.
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    subprocess.run([sys.executable, "-m", "cosmic_ray.cli", "init", config_file, session], check=True)
-    config = deserialize_config(config_file.read_text())
-    with use_db(session, WorkDB.Mode.open) as work:
-        every = [item.job_id for item in work.work_items]
-        telling = [
-            item.job_id
-            for item in work.work_items
-            if not any(mutation.operator_name.startswith(MEANINGLESS) for mutation in item.mutations)
-        ]
-        chosen = set(random.Random(seed).sample(telling, min(sample, len(telling))))
-        work.set_multiple_results(
-            [job for job in every if job not in chosen], WorkResult(WorkerOutcome.SKIPPED, output="not in the sample")
-        )
-        execute(work, config)
-        survivors = [result.diff for job, result in work.results if job in chosen and not result.is_killed]
+    with use_db(copy / f"{part}.sqlite", WorkDB.Mode.create) as work:
+        commands.init(list(find_modules([place])), work, {})
+        every = [item.mutations[0] for item in work.work_items]
+    telling = [mutant for mutant in every if not mutant.operator_name.startswith(MEANINGLESS)]
+    running, survivors = tests_by_line(place, tests), []
+    chosen = random.Random(seed).sample(telling, min(sample, len(telling)))
+    for mutant in chosen:
+        path = mutant.module_path.resolve()
+        lines = range(mutant.start_pos[0], mutant.end_pos[0] + 1)
+        first = sorted({test for line in lines for test in running.get((path, line), ())})
+        with use_mutation(mutant.module_path, plugins.get_operator(mutant.operator_name)(), mutant.occurrence) as codes:
+            if not noticed(first, tests):
+                before, after = (code.splitlines() for code in codes)
+                survivors.append("\n".join(unified_diff(before, after, str(path.relative_to(copy)), lineterm="")))
     return len(chosen), survivors, len(telling)
+
+
+def tests_by_line(place: Path, tests: list[Path]) -> dict[tuple[Path, int], set[str]]:
+    """The quick tests that run each line of a part. They have to pass: nothing is changed yet."""
+    from coverage import CoverageData
+
+    settings, data = Path("mutants.coveragerc"), Path("mutants.coverage")
+    settings.write_text(f"[run]\ndata_file = {data}\nsource = {place if place.is_dir() else place.parent}\n")
+    measured = [f"--cov-config={settings}", "--cov", "--cov-context=test", "--cov-report=", "-m", QUICK]
+    subprocess.run([*PYTEST, *measured, *map(str, tests)], check=True, stdout=subprocess.DEVNULL)
+    contexts = CoverageData(data)
+    contexts.read()
+    return {
+        (Path(path), line): {name.rpartition("|")[0] for name in names} - {""}
+        for path in contexts.measured_files()
+        for line, names in contexts.contexts_by_lineno(path).items()
+    }
+
+
+def noticed(first: list[str], tests: list[Path]) -> bool:
+    """Whether a test fails: of those that run the changed line, then of all that need no other process.
+
+    A line may run once for several tests, which share what was computed; all tests need all lines of a module.
+    """
+    from cosmic_ray.testing import TestOutcome, run_tests
+
+    stages = ([["-m", QUICK, *first]] if first else []) + [["-m", "not outside", *map(str, tests)]]
+    return any(run_tests(shlex.join([*PYTEST, *stage]), TIMEOUT)[0] != TestOutcome.SURVIVED for stage in stages)
 
 
 if __name__ == "__main__":

@@ -177,8 +177,8 @@ class Support(Constraint):
         """What each of so many classifiers takes of a budget, and the budget; classifiers that are counted take one.
 
         Sizes are the decimals that were typed, in a unit in which they are whole numbers, so that sums and differences
-        are exact: in floating point 2.3 - 1.3 is less than 1.0. Where that unit is too small the budget is a little
-        larger than typed.
+        are exact: in floating point 2.3 - 1.3 is less than 1.0. Where that unit is too small the budget is larger than
+        typed by what a sum of so many sizes within it may be off.
         """
         if self.sizes is None or self.total is None:
             return np.ones(size), float(self.at_most or 0)
@@ -187,7 +187,7 @@ class Support(Constraint):
         if unit * sum(abs(each) for each in decimals) < EXACT:
             *sizes, total = (float(each * unit) for each in decimals)
             return np.array(sizes), total
-        return self.sizes, self.total + 1e-12 * max(abs(self.total), float(self.sizes.sum()))
+        return self.sizes, self.total + 2.0 * (size + 1) * float(np.finfo(float).eps) * abs(self.total)
 
     def exact_total(self) -> Fraction:
         """The budget as it was typed."""

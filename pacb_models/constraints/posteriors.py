@@ -174,11 +174,11 @@ class Posteriors:
             return 0.0
         costs, total = self.support.costs(self.size)
         excess = float(costs[q > 0.0].sum()) - total
-        if excess <= 1e-9 * max(abs(total), 1.0):
+        if excess <= 0.0:
             return 0.0
         order = np.argsort(q)
         left = np.cumsum(costs[order][q[order] > 0.0])
-        dropped = int(np.searchsorted(left, excess - 1e-9 * max(abs(total), 1.0))) + 1
+        dropped = int(np.searchsorted(left, excess)) + 1
         return float(q[order][q[order] > 0.0][:dropped].sum())
 
     def repaired(self, q: NDArray[np.float64], violation: float) -> NDArray[np.float64]:

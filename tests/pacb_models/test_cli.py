@@ -264,6 +264,22 @@ def test_option_values_are_json_where_they_are_json():
     assert parse_options(["a=1", "b=text", "c=false", "d=1e-3"]) == {"a": 1, "b": "text", "c": False, "d": 1e-3}
 
 
+@pytest.mark.parametrize("opening, closing", [("[", "]"), ('{"a":', "}")])
+def test_brackets_however_deep_are_text(opening, closing):
+    deep = 5000 * opening + "1" + 5000 * closing
+    assert parse_options([f"options={deep}"]) == {"options": deep}
+
+
+@pytest.mark.parametrize("name", ["options", "max_iterations"])
+def test_a_long_option_that_is_refused_is_answered_with_a_short_line(tmp_path, name):
+    (tmp_path / "risks.txt").write_text("0.1\n0.2\n")
+    arguments = ["--m", "10", "--distance", "linear", "--solver", "cvxpy", "--option", f"{name}=" + 5000 * "["]
+    result = run("solve", str(tmp_path / "risks.txt"), *arguments)
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"pacb solve: {name} is '[[[")
+    assert len(result.stderr) < 200
+
+
 def test_help_of_every_command_names_its_arguments():
     result = run("--help")
     assert result.returncode == 0

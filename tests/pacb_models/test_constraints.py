@@ -293,6 +293,27 @@ def test_violation_of_a_count_is_the_weight_over_it(limit):
     assert posteriors.violation(np.array([1.0, 0.0, 0.0, 0.0])) == 0.0
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e-12, 5e-119])
+def test_sizes_are_compared_in_their_own_unit(unit):
+    posteriors = problem(pm.support(sizes=np.array([3.0, 2.0, 1.0, 1.0]) * unit, total=3.0 * unit)).posteriors
+    assert posteriors.violation(np.array([0.0, 0.5, 0.3, 0.2])) == pytest.approx(0.2)
+    assert posteriors.violation(np.array([0.0, 0.7, 0.3, 0.0])) == 0.0
+
+
+def test_a_size_however_small_does_not_fit_into_nothing():
+    risks, sizes = [0.2, 0.1, 0.1], [0.0, 1.0, 5e-119]
+    solution = pm.solve(pm.BoundProblem(risks, m=60, constraints=pm.support(sizes=sizes, total=0.0)), "frontier")
+    assert solution.posterior.tolist() == [1.0, 0.0, 0.0]
+    assert solution.is_global
+
+
+def test_sizes_that_add_up_to_the_total_fit_where_no_unit_is_small_enough():
+    sizes = np.random.default_rng(1).random(40)
+    posteriors = Posteriors(40, (pm.support(sizes=sizes, total=float(np.sum(sizes[:30]))),))
+    assert posteriors.violation(np.r_[np.full(30, 1 / 30), np.zeros(10)]) == 0.0
+    assert posteriors.violation(np.r_[np.full(30, 0.99 / 30), 0.01, np.zeros(9)]) == pytest.approx(0.01)
+
+
 def test_room_under_a_limit_on_the_support():
     counted = problem(pm.support(at_most=2)).posteriors
     room = [bool(cap) for cap in counted.around(np.array([0.5, 0.5, 0.0, 0.0])).upper]

@@ -108,6 +108,16 @@ def test_kl_divergence_may_drop_a_weight_that_underflows():
     assert problem.kkt_residual([1.0, 0.0]) == 0.0
 
 
+def test_the_kl_residual_is_the_printed_sum():
+    """B = L + (KL + c)/m has the slopes l_i + (ln(q_i/p_i) + 1)/m, and asks for the Gibbs weights at b = m."""
+    risks, prior, q, m = np.array([0.1, 0.15, 0.3]), np.array([0.2, 0.7, 0.1]), np.array([0.3, 0.0, 0.7]), 20
+    problem = pm.BoundProblem(risks, m=m, distance="linear", divergence="kl", prior=prior)
+    slopes = risks + (np.log(np.maximum(q, np.finfo(float).tiny) / prior) + 1.0) / m
+    wanted = prior * np.exp(-m * risks) / np.sum(prior * np.exp(-m * risks))
+    expected = np.sum(np.maximum(q, wanted) * np.abs(slopes - q @ slopes))
+    assert problem.kkt_residual(q) == pytest.approx(expected, rel=1e-12)
+
+
 # --- zero empirical risk with the kl distance ------------------------------------------------------------------------
 
 

@@ -244,9 +244,15 @@ def test_rounded_weights_do_not_carry_the_empirical_risk_out_of_its_range():
 
 def test_counts_are_kept_while_risks_and_sample_size_are():
     problem = pm.BoundProblem.from_counts([3, 5, 9], m=50)
+    assert problem.risks.tolist() == [3 / 50, 5 / 50, 9 / 50]
     assert problem.replace(delta=0.01).errors.tolist() == [3, 5, 9]
     assert problem.replace(delta=0.01, distance="squared").errors.tolist() == [3, 5, 9]
     assert problem.replace(m=60).errors is None and problem.replace(risks=[0.1, 0.2, 0.3], m=50).errors is None
+
+
+@pytest.mark.parametrize("bound, vote", [(0.1, 0.2), (0.5, 1.0), (0.7, 1.0)])
+def test_a_vote_errs_at_most_twice_as_often_as_its_members(bound, vote):
+    assert pm.BoundProblem([0.1], m=50).vote_bound(bound) == vote
 
 
 def test_a_divergence_and_its_order_are_changed_together_or_alone():
@@ -264,6 +270,8 @@ def test_a_problem_with_constraints_is_the_same_in_another_process():
     assert repr(alone.constraints) == repr(listed.constraints) == repr(sent.constraints) == "(weights(at_most=0.6),)"
     assert pm.solve(sent).posterior.tolist() == pm.solve(alone).posterior.tolist()
     assert pm.solve(sent).posterior.max() <= 0.6
+    # The set has caches.
+    assert "posteriors" not in alone.__getstate__()
 
 
 def test_merged_classifiers_have_the_prior_of_all():

@@ -66,7 +66,9 @@ def feasible_points(random: np.random.Generator, problem: pm.BoundProblem, given
     supports = [tuple(range(size))]
     if given["sizes"] is not None:
         every = (each for count in range(1, size + 1) for each in combinations(range(size), count))
-        supports = [each for each in every if round(given["sizes"][list(each)].sum(), 9) <= given["total"]]
+        fit = [set(each) for each in every if round(given["sizes"][list(each)].sum(), 9) <= given["total"]]
+        # What is feasible on a part of a support is feasible on all of it.
+        supports = [tuple(each) for each in fit if not any(each < other for other in fit)]
     for support in supports:
         upper = np.where(np.isin(np.arange(size), support), given["upper"], 0.0)
         if (given["lower"] > upper).any():
@@ -79,7 +81,7 @@ def feasible_points(random: np.random.Generator, problem: pm.BoundProblem, given
             if answer.status == 0:
                 corners.append(np.clip(answer.x, 0.0, 1.0))
         if corners:
-            weights = [*np.eye(len(corners)), *random.dirichlet(np.ones(len(corners)), 6)]
+            weights = [*np.eye(len(corners)), *random.dirichlet(np.ones(len(corners)), 20)]
             found += [each @ np.array(corners) for each in weights]
     points = np.array(found).reshape(-1, size)
     return points / points.sum(axis=1, keepdims=True)
