@@ -74,6 +74,11 @@ class Cluster:
         self.scheduler = self._start("scheduler", *self._common, "--port", "0")
         self.workers = [self.start_worker() for _ in range(2)]
         self.address = self._address(contact)
+        # joblib would compute here, and not there, as long as the scheduler knows one worker with one thread.
+        from distributed import Client
+
+        with Client(self.address, set_as_default=False) as client:
+            client.wait_for_workers(len(self.workers), timeout=120)
 
     def start_worker(self):
         return self._start("worker", *self._common, "--no-nanny", "--nthreads", "1")
@@ -93,19 +98,6 @@ class Cluster:
         print(json.dumps([program, arguments, str(self._folder), self._variables]), file=mother().stdin, flush=True)
         self._processes.append(Process(int(mother().stdout.readline())))
         return self._processes[-1]
-
-    def address_of(self, worker):
-        """What the scheduler calls a worker process, once it knows it."""
-        from distributed import Client
-
-        deadline = time.monotonic() + 120
-        with Client(self.address, set_as_default=False) as client:
-            while time.monotonic() < deadline:
-                for address, process in client.run(os.getpid).items():
-                    if process == worker.pid:
-                        return address
-                time.sleep(0.05)
-        raise TimeoutError("the Dask worker did not start")
 
     def measuring_processes(self):
         return [child for worker in self.workers for child in worker.children()]

@@ -17,7 +17,7 @@ from pathlib import Path
 from pacb_models.errors import InputError
 from pacb_models.models.pyomo_models import set_start
 from pacb_models.problem import BoundProblem
-from pacb_models.processes import closed_before_the_end
+from pacb_models.processes import closed_before_the_end, undisturbed
 from pacb_models.solution import Outcome
 from pacb_models.solver import MODEL, Solver
 from pacb_models.solvers.starts import default_start
@@ -113,20 +113,22 @@ def _with_violation(problem: BoundProblem, found: SolutionFile) -> str:
 def _ended(program: str, folder: Path, seconds: float | None) -> int | None:
     """The program's exit code; None when it took longer, and is ended with its group."""
     with open(folder / "printed", "wb") as printed:
-        process = subprocess.Popen(
-            [program, "model.nl", "-AMPL"],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=printed,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        process = None
         try:
+            with undisturbed():
+                process = subprocess.Popen(
+                    [program, "model.nl", "-AMPL"],
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=printed,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
             return process.wait(seconds)
         except subprocess.TimeoutExpired:
             return None
         finally:
-            if process.returncode is None:
+            if process is not None and process.returncode is None:
                 # Before it is waited for: until then nobody else can have its number.
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()

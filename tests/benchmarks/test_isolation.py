@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 
-import psutil
 import pytest
 
 from pacb_models.benchmarks.harness.results import read_rows
 from pacb_models.benchmarks.verdict import correct, success
+
+from ..conftest import gone
 
 pytestmark = pytest.mark.outside
 
@@ -158,7 +159,7 @@ def check(result, out, marks):
     assert result.returncode == 1, result.stderr
     assert "that the recomputed residuals deny" in result.stdout and "patcher" in result.stdout
     # The runner has a clock of its own, runs nothing that it is sent, and measures once more what somebody killed.
-    assert all(row.seconds + row.setup_seconds < 0.5 and row.wall_seconds > 1.9 for row in found["clock"])
+    assert all(row.seconds + row.setup_seconds < 0.5 * row.wall_seconds > 0.95 for row in found["clock"])
     assert "clock on wdbc-H50-squared-exact: its own clock shows much less time" in result.stdout
     assert all(row.status == "error" and "nonsense" in row.message for row in found["pickler"]), found["pickler"]
     assert not (marks / "run").exists()
@@ -170,6 +171,6 @@ def check(result, out, marks):
     threads = [json.loads(mark.read_text()) for mark in marks.glob("threads-*")]
     assert threads and all(its and set(its) == {1} for its in threads), threads
     escaped = [int(mark.name.partition("-")[2]) for mark in marks.glob("escaped-*")]
-    assert escaped and not any(map(psutil.pid_exists, escaped))
+    assert escaped and all(map(gone, escaped))
     assert (out / "results.parquet").exists() and (out / "report.html").exists()
     assert "\x1b" not in result.stdout + result.stderr

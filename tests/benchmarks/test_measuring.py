@@ -20,7 +20,7 @@ from pacb_models.benchmarks.problems.problem import Problem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 
-from ..conftest import gone
+from ..conftest import gone, slowness
 from .made_up_log import row
 
 pytestmark = pytest.mark.outside
@@ -118,21 +118,24 @@ def test_one_hanging_warm_up_is_waited_for_only_once(pools, plugin, monkeypatch)
     entries = next(plugin.glob("*.dist-info")) / "entry_points.txt"
     entries.write_text("[pacb_models.solvers]\nhanging = hanging:SOLVER\n")
     monkeypatch.syspath_prepend(str(plugin))
-    monkeypatch.setattr(measuring, "PREPARATION_LIMIT", 4.0)
+    # Long enough for a new process to import the package.
+    seconds = 4.0 * slowness()
+    monkeypatch.setattr(measuring, "PREPARATION_LIMIT", seconds - 0.5)
     impatient = pools(time_limit=0.5)
     first, second = (impatient.measure(cell(size, "hanging")) for size in (3, 4))
-    assert first.message == "importing and warming up took over 4.5 s" and first.size == 3
-    assert second.message == "not tried: its warm-up took over 4.5 s before" and second.size == 4
+    assert first.message == f"importing and warming up took over {seconds:g} s" and first.size == 3
+    assert second.message == f"not tried: its warm-up took over {seconds:g} s before" and second.size == 4
 
 
 def test_a_problem_that_is_never_built_costs_the_time_limit(pools, monkeypatch, tmp_path):
     """And what building it started is ended with its process."""
-    monkeypatch.setattr(measuring, "PREPARATION_LIMIT", 2.0)
+    seconds = 4.0 * slowness()
+    monkeypatch.setattr(measuring, "PREPARATION_LIMIT", seconds - 0.5)
     command = f"echo $$ > {tmp_path / 'process'}; exec sleep 3600"
     recipe = Problem("never", "made up", subprocess.run, {"args": ["sh", "-c", command]})
     pool = pools(time_limit=0.5)
     found = pool.measure(Cell(recipe, "frontier"))
-    assert (found.status, found.message) == ("error", "building the problem took over 2.5 s")
+    assert (found.status, found.message) == ("error", f"building the problem took over {seconds:g} s")
     assert gone(int((tmp_path / "process").read_text()))
     assert pool.measure(cell(3, "frontier")).size == 3
 

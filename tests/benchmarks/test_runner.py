@@ -5,10 +5,12 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -21,13 +23,26 @@ from pacb_models.benchmarks.harness.suites import Cell, Suite
 from pacb_models.benchmarks.problems.problem import Problem, synthetic
 from pacb_models.benchmarks.report import write_report
 from pacb_models.benchmarks.verdict import correct, success
-from pacb_models.errors import InputError, RunStopped
+from pacb_models.errors import InputError
 
-from ..conftest import gone, slowness
+from ..conftest import gone
 from .made_up_log import write_log
 
 # Whole runs, some of which are killed or wait for their time limits.
 pytestmark = [pytest.mark.outside, pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def hold(plugin):
+    """Let the solver of the suite "many" come back from smaller problems only; None: from all."""
+
+    def write(size):
+        (plugin / "hold.part").write_text(str(size))
+        (plugin / "hold.part").replace(plugin / "hold")
+        if size is None:
+            (plugin / "hold").unlink()
+
+    return write
 
 
 def rows_by_problem(directory):
@@ -78,17 +93,19 @@ def test_exports_equal_the_log(pacb, tmp_path):
     assert json.loads(pq.read_schema(out / "results.parquet").metadata[b"pacb"]) == environments.as_dict()
 
 
-def test_a_killed_run_resumes_without_losing_or_repeating(pacb, tmp_path):
+def test_a_killed_run_resumes_without_losing_or_repeating(pacb, hold, tmp_path):
     out = tmp_path / "out"
+    hold(14)
     running = pacb("bench", "--suite", "many", "--out", out, "--no-report", wait=False)
     wait_for_rows(out, 4)
     running.send_signal(signal.SIGKILL)
     running.wait()
+    hold(None)
     # What a process may leave when it is killed while writing.
     with open(out / LOG, "a") as file:
         file.write('{"key": "torn')
     before = {row.key: row.timestamp for row in read_rows(out)}
-    assert 4 <= len(before) < 20
+    assert len(before) == 4
     refused = pacb("bench", "--suite", "many", "--out", out, "--no-report")
     assert refused.returncode == 2 and "resume" in refused.stderr.splitlines()[-1]
     assert pacb("bench", "--suite", "many", "--out", out, "--no-report", "--resume").returncode == 0
@@ -126,25 +143,28 @@ def test_second_run_into_one_directory_is_refused(pacb, tmp_path):
         stuck.wait()
 
 
-def test_interrupt_leaves_a_usable_result_and_says_how_to_go_on(pacb, tmp_path, interruptible):
+def test_interrupt_leaves_a_usable_result_and_says_how_to_go_on(pacb, hold, tmp_path, interruptible):
     out = tmp_path / "a place with spaces"
     arguments = ("--suite", "many", "--problems", "-H1", "--solvers", "sleeper", "--out", out, "--no-report")
     words = [*(f"{a}={b}" for a, b in zip(arguments[:-1:2], arguments[1::2])), "--no-report"]
+    hold(12)
     running = pacb("bench", *words, wait=False)
     wait_for_rows(out, 2)
     running.send_signal(signal.SIGINT)
     _, messages = running.communicate(timeout=300)
     assert running.returncode == 130
     assert "Traceback" not in messages
-    assert 2 <= len(load_results(out)) < 10
+    assert len(load_results(out)) == 2
+    hold(None)
     assert (out / "results.csv").exists()
     assert f"{out} keeps what is done; the same command with --resume goes on from there." in messages
     assert pacb("bench", *words, "--resume").returncode == 0
     assert len(read_rows(out)) == 10 == len((out / LOG).read_text().splitlines())
 
 
-def test_workers_leave_when_the_runner_is_killed(pacb, tmp_path):
+def test_workers_leave_when_the_runner_is_killed(pacb, hold, tmp_path):
     out = tmp_path / "out"
+    hold(11)
     running = pacb("bench", "--suite", "many", "--out", out, "--no-report", wait=False)
     wait_for_rows(out, 1)
     children = subprocess.run(
@@ -175,7 +195,7 @@ def test_parallel_run_gives_the_same_rows_and_is_marked(pacb, tmp_path):
 
 @pytest.fixture
 def cluster(start_cluster, plugin):
-    return start_cluster(plugin)
+    return start_cluster(plugin, MARKS=str(plugin))
 
 
 def test_dask_cluster_measures_the_same_cells(pacb, cluster, tmp_path):
@@ -195,7 +215,7 @@ def test_dask_cluster_measures_the_same_cells(pacb, cluster, tmp_path):
     assert cluster.measuring_processes() == []
 
 
-def test_a_cluster_that_falls_apart_stops_the_run_with_a_sentence(cluster, tmp_path, monkeypatch):
+def test_a_cluster_that_falls_apart_stops_the_run_with_a_sentence(cluster, pacb, hold, tmp_path, monkeypatch):
     """Code that the workers lack; then the workers die; then the scheduler."""
     (tmp_path / "only_here.py").write_text("from pacb_models import BoundProblem as make_it\ndef make(**k): ...\n")
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -205,31 +225,33 @@ def test_a_cluster_that_falls_apart_stops_the_run_with_a_sentence(cluster, tmp_p
         run_suite(lacking, tmp_path / "lacking", dask=cluster.address)
     assert not (tmp_path / "lacking" / LOG).exists()
 
-    # From here on there are workers: how long they take to start must not matter.
-    monkeypatch.setattr("pacb_models.cluster.PATIENCE", 3.0 * slowness())
-    suite = some_problems(*range(5, 45))
+    def bench(*more, after=0, then=None):
+        """As soon as there are more rows than so many, something happens to the cluster."""
+        arguments = ("bench", "--suite", "many", "--out", out, "--no-report", *more)
+        if then is not None:
+            wait_and_do = threading.Thread(target=lambda: (wait_for_rows(out, after + 1), then()), daemon=True)
+            wait_and_do.start()
+        done = pacb(*arguments)
+        return done.returncode, done.stderr
 
-    def kill_workers(row, done, total):
-        for worker in cluster.workers:
-            worker.kill()
+    out = tmp_path / "out"
+    hold(12)
+    with monkeypatch.context() as impatient:
+        impatient.setattr("pacb_models.cluster.PATIENCE", 1.0)
+        left, said = bench("--dask", cluster.address, then=lambda: [worker.kill() for worker in cluster.workers])
+    assert left == 1 and "had no workers for 1 s" in said
+    before = len(read_rows(out))
+    assert 1 <= before <= 2
 
-    with pytest.raises(RunStopped, match="had no workers for"):
-        run_suite(suite, tmp_path / "out", dask=cluster.address, progress=kill_workers)
-    assert 1 <= len(read_rows(tmp_path / "out")) < 40
-
-    monkeypatch.setattr("pacb_models.cluster.PATIENCE", 60.0)
+    hold(16)
     cluster.start_worker()
-    with pytest.raises(RunStopped, match=r"the Dask scheduler at tcp://.* is gone"):
-        run_suite(
-            suite,
-            tmp_path / "out",
-            dask=cluster.address,
-            resume=True,
-            progress=lambda row, done, total: cluster.scheduler.kill(),
-        )
+    left, said = bench("--dask", cluster.address, "--resume", after=before, then=cluster.scheduler.kill)
+    assert left == 1 and re.search(r"the Dask scheduler at tcp://.* is gone", said)
+    assert before < len(read_rows(out)) <= 6
     # Without a cluster the rest is measured here.
-    run_suite(suite, tmp_path / "out", resume=True)
-    assert len(read_rows(tmp_path / "out")) == 40
+    hold(None)
+    assert bench("--resume")[0] == 0
+    assert len(read_rows(out)) == 20
 
 
 def test_dask_without_a_cluster_is_one_sentence(pacb, tmp_path, monkeypatch):

@@ -59,6 +59,13 @@ def test_training_on_a_cluster_is_the_same_and_survives_a_killed_worker(cluster,
     assert (tmp_path / "cluster.csv").read_bytes() == (tmp_path / "serial.csv").read_bytes()
 
     capsys.readouterr()
+    rows = "\n".join(",".join(f"{value:g}" for value in (*x, label)) for x, label in zip(dataset.X, dataset.y))
+    (tmp_path / "table.csv").write_text(f"smoothness,symmetry,dimension,benign\n{rows}\n")
+    certify = ["fit", str(tmp_path / "table.csv"), "--target", "benign", "--classifiers", "linear", "--json"]
+    assert main(certify) == 0
+    alone = capsys.readouterr().out
+    assert main([*certify, "--dask", cluster.address]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads(alone)
     seen = []
 
     def kill_one(done, total):
@@ -71,13 +78,6 @@ def test_training_on_a_cluster_is_the_same_and_survives_a_killed_worker(cluster,
     serial = train_risks(dataset, count=6 * BATCH)
     for name in ("validation_errors", "test_errors", "training_errors"):
         np.testing.assert_array_equal(getattr(table, name), getattr(serial, name))
-    rows = "\n".join(",".join(f"{value:g}" for value in (*x, label)) for x, label in zip(dataset.X, dataset.y))
-    (tmp_path / "table.csv").write_text(f"smoothness,symmetry,dimension,benign\n{rows}\n")
-    certify = ["fit", str(tmp_path / "table.csv"), "--target", "benign", "--classifiers", "linear", "--json"]
-    assert main(certify) == 0
-    alone = capsys.readouterr().out
-    assert main([*certify, "--dask", cluster.address]) == 0
-    assert json.loads(capsys.readouterr().out) == json.loads(alone)
     quiet = {"report": lambda line: None, "draws": 40}
     assert simulation.table(**quiet, dask=cluster.address) == simulation.table(**quiet)
     folds = cross_validate(dataset, count=20, dask=cluster.address), cross_validate(dataset, count=20)
@@ -102,11 +102,11 @@ def with_process(shared, item):
     time.sleep(0.05)
     return id(shared), os.getpid()
 
-def summed(array, item, running):
-    running.touch()
-    while not running.with_name("killed").exists():
+def held(folder, item, data=()):
+    (folder / f"began-{os.getpid()}").touch()
+    while not (folder / "free").exists():
         time.sleep(0.01)
-    return int(array.sum()) + item
+    return item + sum(data)
 
 def napping(item):
     time.sleep(0.2)
@@ -151,16 +151,31 @@ def test_spreading(cluster, work, monkeypatch):
     assert done and len(done) == len(set(done)) < 500
 
 
-def test_what_is_shared_is_sent_again_when_no_worker_has_it_left(cluster, work):
-    """Both workers die and another one comes, as a nanny or a batch system would start it."""
-    done = []
-    for item, _ in spread(work.with_process, range(12), cluster.address, shared={"data": 1}):
-        done.append(item)
-        if len(done) == 3:
-            for worker in cluster.workers:
-                worker.kill()
-            cluster.start_worker()
-    assert sorted(done) == list(range(12))
+@pytest.fixture
+def when_both_work(tmp_path):
+    """Do something as soon as both workers are held up by a task, and let them go then."""
+
+    def wait_and_do(something):
+        while len(list(tmp_path.glob("began-*"))) < 2:
+            time.sleep(0.01)
+        something()
+        (tmp_path / "free").touch()
+
+    return lambda something: threading.Thread(target=wait_and_do, args=(something,), daemon=True).start()
+
+
+def replace_both_workers(cluster):
+    """As a nanny or a batch system would."""
+    for worker in cluster.workers:
+        worker.kill()
+        worker.wait()
+    cluster.start_worker()
+
+
+def test_what_is_shared_is_sent_again_when_no_worker_has_it_left(cluster, work, when_both_work, tmp_path):
+    when_both_work(lambda: replace_both_workers(cluster))
+    assert dict(spread(work.held, range(12), cluster.address, shared=tmp_path)) == {item: item for item in range(12)}
+    assert len(list(tmp_path.glob("began-*"))) == 3
 
 
 def test_a_result_that_takes_long_to_fetch_is_fetched_once(cluster, work):
@@ -168,17 +183,12 @@ def test_a_result_that_takes_long_to_fetch_is_fetched_once(cluster, work):
     assert sorted(found) == [(0, 0), (1, 1)]
 
 
-def test_work_of_a_worker_that_does_not_answer_is_done_elsewhere(start_cluster, work, tmp_path):
+def test_work_of_a_worker_that_does_not_answer_is_done_elsewhere(start_cluster, work, when_both_work, tmp_path):
     """The scheduler's own setting says how long it may be silent."""
-    seconds = math.ceil(3 * slowness())
+    seconds = math.ceil(4 * slowness())
     cluster = start_cluster(tmp_path, DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL=f"{seconds} s")
-    cluster.address_of(cluster.workers[0])
-    done = []
-    for item, _ in spread(work.napping, range(20), cluster.address):
-        done.append(item)
-        if len(done) == 3:
-            cluster.workers[0].send_signal(signal.SIGSTOP)
-    assert sorted(done) == list(range(20))
+    when_both_work(lambda: cluster.workers[0].send_signal(signal.SIGSTOP))
+    assert sorted(item for item, _ in spread(work.held, range(20), cluster.address, shared=tmp_path)) == [*range(20)]
 
 
 def test_a_killed_scheduler_ends_the_work_with_a_sentence(cluster, work):
@@ -191,12 +201,10 @@ def test_a_killed_scheduler_ends_the_work_with_a_sentence(cluster, work):
 
 
 @pytest.mark.parametrize("who", ["scheduler", "worker"])
-def test_a_fit_goes_on_without_a_worker_and_ends_without_a_scheduler(cluster, work, who):
+def test_a_fit_goes_on_without_a_worker_and_ends_without_a_scheduler(cluster, work, when_both_work, tmp_path, who):
     def fit():
-        process = cluster.scheduler if who == "scheduler" else cluster.workers[0]
-        # When both workers have begun, and long before they are done.
-        threading.Timer(2.0, process.kill).start()
-        return Parallel(n_jobs=2)(delayed(work.napping)(item) for item in range(40))
+        when_both_work((cluster.scheduler if who == "scheduler" else cluster.workers[0]).kill)
+        return Parallel(n_jobs=2)(delayed(work.held)(tmp_path, item) for item in range(40))
 
     if who == "worker":
         assert fitted_on(cluster.address, fit) == list(range(40))
@@ -225,28 +233,19 @@ def test_an_interrupt_is_answered_while_nobody_else_does(cluster, tmp_path, who)
     running.send_signal(signal.SIGINT)
     running.communicate(timeout=60)
     assert running.returncode == -signal.SIGINT
-    assert time.monotonic() - began < 2.0 * slowness()
+    # Dask would wait for half a minute, and ask again.
+    assert time.monotonic() - began < 10.0
 
 
-def test_a_fit_begins_anew_when_a_worker_takes_its_data_along(cluster, work, capsys, tmp_path):
-    """joblib puts an array on one worker: one of the two is killed while all tasks wait for it or run."""
-    array, running = np.arange(10_000), tmp_path / "running"
-    begun = []
-
-    def kill_all():
-        while not running.exists():
-            time.sleep(0.01)
-        for worker in cluster.workers:
-            worker.kill()
-            worker.wait()
-        (tmp_path / "killed").touch()
-        cluster.start_worker()
+def test_a_fit_begins_anew_when_a_worker_takes_its_data_along(cluster, work, when_both_work, capsys, tmp_path):
+    """joblib puts an array on one worker, and never again; no worker has it left."""
+    array, begun = np.arange(10_000), []
 
     def fit():
         begun.append(True)
         if len(begun) == 1:
-            threading.Thread(target=kill_all, daemon=True).start()
-        return Parallel(n_jobs=2)(delayed(work.summed)(array, item, running) for item in range(10))
+            when_both_work(lambda: replace_both_workers(cluster))
+        return Parallel(n_jobs=2)(delayed(work.held)(tmp_path, item, array) for item in range(10))
 
     assert fitted_on(cluster.address, fit) == [int(array.sum()) + item for item in range(10)]
     assert len(begun) == 2
@@ -282,7 +281,7 @@ def test_reproduction_on_a_cluster_is_the_same_and_survives_a_killed_worker(clus
     compute([item], Study(embedded_tables()), here, resume=False)
     compute([item], Study(embedded_tables(), dask=cluster.address, report=kill_one), there, resume=False)
     name = "results.jsonl"
-    assert not cluster.workers[0].is_running()
+    cluster.workers[0].wait(60)
     assert (there / name).read_bytes() == (here / name).read_bytes()
 
 
