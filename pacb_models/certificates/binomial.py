@@ -120,7 +120,7 @@ def tail(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any, log_prefactor
     rounding = EPSILON * (8.0 + 3.0 * exponent + 0.3 * lib.sqrt(m * l * c))
     if log_prefactor is None:
         log_prefactor = prefactor(k, m, lib)
-    return Tail(log_prefactor - exponent, below(k, m, l, c, lib), rounding)
+    return Tail(log_prefactor - exponent, odds_below(k, m, l, c, lib), rounding)
 
 
 def prefactor(k: Numbers, m: Numbers, lib: Any) -> Numbers:
@@ -155,7 +155,7 @@ def _term(a: Numbers, b: Numbers, difference: Numbers, lib: Any) -> Numbers:
     return lib.where(3.0 * abs(v) <= 1.0, near, a * lib.log(a / b) - difference)
 
 
-def below(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any) -> Numbers:
+def odds_below(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any) -> Numbers:
     """P(B < k)/P(B = k) for k of at least one."""
     return k * c / ((m - k + 1.0) * l) * _sum_over_last(k - 1.0, m, c / l, lib)
 

@@ -31,7 +31,7 @@ from ..oracle import Oracle
 from .descent import SHORTENINGS, SUFFICIENT, FirstOrder, Iterate, barzilai_borwein, descend, first_step
 
 #: The order whose coordinates are used from there on: powers of a hundred are more than floating-point numbers bear.
-LARGEST_ORDER = 12.0
+MIRRORED_ORDER = 12.0
 
 
 class Entropy:
@@ -154,7 +154,7 @@ class MirrorDescent(FirstOrder):
     def minimise(self, oracle: Oracle, start: np.ndarray, options: Iterative) -> Outcome:
         problem = oracle.problem
         order = suitable_order(problem)
-        mirror = PowerMap(problem.prior, min(order, LARGEST_ORDER)) if order > 1.0 else Entropy()
+        mirror = PowerMap(problem.prior, min(order, MIRRORED_ORDER)) if order > 1.0 else Entropy()
         return descend(oracle, _MirrorStepper(mirror).step, start, options)
 
 
