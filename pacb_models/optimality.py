@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
 #: Risks up to this count as zero where the empirical risk is zero: their products with weights may underflow.
 NO_RISK = 1e-300
-#: Where slopes are cut off.
-STEEPEST = 1e6
-#: A first-order decrease that is as good as none.
-ENOUGH = 1e-9
 
 
 def gradient(problem: RiskAndSize, q: np.ndarray) -> np.ndarray:
@@ -79,7 +75,7 @@ def _constrained_residual(problem: RiskAndSize, q: np.ndarray, size: float, slop
     """
     left = max(decrease(g, q, problem.posteriors), 0.0)
     found = _tilted(problem, q, slopes)
-    if found is None or left <= ENOUGH:
+    if found is None or left <= 1e-9:
         return left
     wanted, tiny = found.posterior, np.finfo(float).tiny
     logarithms = np.log(np.maximum(q, tiny) / np.maximum(wanted, tiny))
@@ -131,7 +127,7 @@ def sensitivities(problem: BoundProblem, q: np.ndarray) -> dict[str, Any]:
 
 def cut_off(slopes: np.ndarray) -> np.ndarray:
     """Slopes as numbers: with the kl distance they are infinite where the empirical risk is zero."""
-    return np.clip(slopes, -STEEPEST, STEEPEST)
+    return np.clip(slopes, -1e6, 1e6)
 
 
 def decrease(slopes: np.ndarray, q: np.ndarray, posteriors: Posteriors | None) -> float:
