@@ -11,12 +11,14 @@ for bounds without change of measure, is in ``docs/mathematics.md``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from .numerics.inner import pieces
 
 if TYPE_CHECKING:
     from .constraints import Posteriors
@@ -26,8 +28,6 @@ if TYPE_CHECKING:
 
 #: Sets up to this size are looked through in a Python set, faster than NumPy starts.
 _FEW = 64
-#: Elements handled at a time, so that temporary arrays stay in the processor's cache.
-_BLOCK = 32_768
 
 
 AnyProblem = TypeVar("AnyProblem", bound="Problem")
@@ -121,7 +121,7 @@ class Groups(NamedTuple):
         table = np.zeros(self.labels[-1] + 1)
         table[self.labels] = values
         result = np.empty(self.keys.size)
-        for part in _blocks(result.size):
+        for part in pieces(result.size):
             table.take(self.keys[part], out=result[part], mode="clip")
             if factors is not None:
                 result[part] *= factors[part]
@@ -207,7 +207,7 @@ def _by_count(problem: Problem) -> Groups | None:
         keys, counts, exact = _count(problem.risks, table)
         if not exact:
             table[keys] = problem.risks
-            if not all((table[keys[part]] == problem.risks[part]).all() for part in _blocks(keys.size)):
+            if not all((table[keys[part]] == problem.risks[part]).all() for part in pieces(keys.size)):
                 return None
     labels = np.flatnonzero(counts)
     return Groups(table[labels], counts[labels], keys, labels)
@@ -233,7 +233,7 @@ def _count(risks: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, np.ndarray
     keys = np.empty(risks.size, dtype=np.min_scalar_type(m))
     counts = np.zeros(m + 1, dtype=np.intp)
     exact = True
-    for part in _blocks(risks.size):
+    for part in pieces(risks.size):
         product = risks[part] * m
         key = np.rint(product, out=product).astype(np.intp)
         keys[part] = key
@@ -247,10 +247,6 @@ def _count(risks: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, np.ndarray
 def _sums(keys: np.ndarray, weights: np.ndarray | None, size: int) -> np.ndarray:
     """Sums of weights, or numbers of items, by key."""
     total = np.zeros(size, dtype=np.intp if weights is None else np.float64)
-    for part in _blocks(keys.size):
+    for part in pieces(keys.size):
         total += np.bincount(keys[part], None if weights is None else weights[part], size)
     return total
-
-
-def _blocks(size: int) -> Iterator[slice]:
-    return (slice(i, i + _BLOCK) for i in range(0, size, _BLOCK))

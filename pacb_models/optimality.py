@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
 #: Risks up to this count as zero where the empirical risk is zero: their products with weights may underflow.
 NO_RISK = 1e-300
-#: Where slopes are cut off.
-STEEPEST = 1e6
-#: A first-order decrease that is as good as none.
-LITTLE = 1e-9
 
 
 def gradient(problem: RiskAndSize, q: np.ndarray) -> np.ndarray:
@@ -79,7 +75,7 @@ def _constrained_residual(problem: RiskAndSize, q: np.ndarray, size: float, slop
     """
     left = max(decrease(g, q, problem.posteriors), 0.0)
     found = _tilted(problem, q, slopes)
-    if found is None or left <= LITTLE:
+    if found is None or left <= 1e-9:
         return left
     wanted, tiny = found.posterior, np.finfo(float).tiny
     logarithms = np.log(np.maximum(q, tiny) / np.maximum(wanted, tiny))
@@ -110,7 +106,7 @@ def multipliers(problem: BoundProblem, q: np.ndarray) -> np.ndarray:
     tilted = _tilted(problem, q, slopes)
     if tilted is not None:
         return slopes.T * tilted.multipliers / posteriors.scales
-    found = posteriors.around(q).left(finite(_gradient(problem, q, size, slopes)), q)[1]
+    found = posteriors.around(q).left(cut_off(_gradient(problem, q, size, slopes)), q)[1]
     return np.asarray(found / posteriors.scales)
 
 
@@ -129,9 +125,9 @@ def sensitivities(problem: BoundProblem, q: np.ndarray) -> dict[str, Any]:
     return {"delta": (at[1] - at[0]) / (2.0 * step), "m": more, "risks": np.where(q > 0.0, slopes.L, 0.0) * q}
 
 
-def finite(slopes: np.ndarray) -> np.ndarray:
+def cut_off(slopes: np.ndarray) -> np.ndarray:
     """Slopes as numbers: with the kl distance they are infinite where the empirical risk is zero."""
-    return np.clip(slopes, -STEEPEST, STEEPEST)
+    return np.clip(slopes, -1e6, 1e6)
 
 
 def decrease(slopes: np.ndarray, q: np.ndarray, posteriors: Posteriors | None) -> float:
@@ -139,7 +135,7 @@ def decrease(slopes: np.ndarray, q: np.ndarray, posteriors: Posteriors | None) -
     posteriors that keep the constraints; over the simplex where there are none."""
     if posteriors is None:
         return dot(q, slopes) - float(slopes.min())
-    return posteriors.around(q).left(finite(slopes), q)[0]
+    return posteriors.around(q).left(cut_off(slopes), q)[0]
 
 
 def _decrease_from_zero_risk(problem: RiskAndSize, bound: float) -> float:

@@ -19,10 +19,6 @@ from .errors import InputError
 SUM_TOLERANCE = 1e-9
 
 
-#: Below, quotients by delta would leave the floating-point range.
-SMALLEST_DELTA = 1e-300
-
-
 def real_numbers(name: str, values: object, expected: str = "a number or an array of numbers") -> np.ndarray:
     """``values`` of any shape as float64 (a copy unless it is that already); only real numbers, all of them known."""
     refuse_masked(name, values)
@@ -128,7 +124,8 @@ def check_whole(name: str, value: object, good: Callable[[int], bool], expected:
 def check_delta(delta: object) -> float:
     """The confidence parameter: a real number strictly between 0 and 1."""
     level = check_number("delta", delta, lambda d: 0.0 < d < 1.0, "it must be a number strictly between 0 and 1")
-    return check_number("delta", level, lambda d: d >= SMALLEST_DELTA, f"it must be at least {SMALLEST_DELTA:g}")
+    # Below, quotients by delta would leave the floating-point range.
+    return check_number("delta", level, lambda d: d >= 1e-300, "it must be at least 1e-300")
 
 
 def _one_each(name: str, values: object, size: int) -> np.ndarray:

@@ -19,9 +19,6 @@ from pacb_models.solving.judging import onto_simplex, supported_claim
 from .options import Iterative
 from .weights import without_negligible
 
-#: Shares of its prior weight at which a classifier's slope is looked at.
-TINY = (1e-2, 1e-5, 1e-8)
-
 
 class TimeUp(Exception):
     """Raised by an :class:`Oracle` whose deadline has passed, to leave a method that knows no time limit."""
@@ -86,7 +83,7 @@ class Oracle:
         else:
             slopes = np.asarray(self.problem.gradient(q), dtype=np.float64)
         if not np.isfinite(slopes.sum()):
-            slopes = optimality.finite(slopes)
+            slopes = optimality.cut_off(slopes)
         slopes = slopes - dot(q, slopes)
         self._known = q, slopes
         return slopes
@@ -142,7 +139,7 @@ def is_steep(problem: Problem) -> bool:
     if problem.kind != "own" or problem.size < 2:
         return False
     slopes = []
-    for weight in TINY:
+    for weight in (1e-2, 1e-5, 1e-8):
         q = problem.prior.copy()
         q[-1] *= weight
         q /= q.sum()

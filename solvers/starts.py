@@ -17,8 +17,6 @@ from pacb_models.solving.judging import CLAIMS, OPTIMAL_RESIDUAL, onto_simplex
 if TYPE_CHECKING:
     from .options import FromStarts
 
-#: Concentrations of the Gibbs posteriors that are tried, in units of one over the spread of the risks.
-TILTS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
 #: The prior's share in a start that has weights of zero and has to have none.
 INTERIOR = 1e-4
 
@@ -62,7 +60,7 @@ def default_start(problem: Problem) -> np.ndarray:
 
 def best_start(problem: Problem) -> np.ndarray:
     """The best of the prior and a few Gibbs posteriors; all have full support."""
-    trials = [problem.prior, *(tilted(problem, tilt) for tilt in TILTS)]
+    trials = [problem.prior, *(tilted(problem, tilt) for tilt in (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0))]
     return min((nearest(problem, q) for q in trials), key=problem.bound)
 
 

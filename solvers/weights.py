@@ -10,10 +10,6 @@ from pacb_models.numerics.inner import dot
 from pacb_models.problem import RiskAndSize
 from pacb_models.solving.judging import onto_simplex
 
-#: Weights above this share of the prior are left alone, whatever their slope: a point that has not converged stays
-#: as it is.
-NEGLIGIBLE = 1e-3
-
 
 def without_negligible(problem: Any, weights: np.ndarray) -> np.ndarray:
     """The weights, with zeros for those that are positive only because a barrier method never touches a bound.
@@ -34,7 +30,8 @@ def without_negligible(problem: Any, weights: np.ndarray) -> np.ndarray:
     divergence, by_risk = problem.divergence_function, slopes.L * problem.risk_gradient(q)
     mean = dot(q, by_risk + slopes.T * divergence.gradient(q, problem.prior, size))
     at_zero = by_risk + slopes.T * divergence.gradient(np.zeros_like(q), problem.prior, size)
-    dropped = (q > 0.0) & (q < NEGLIGIBLE * problem.prior) & (at_zero >= mean)
+    # Larger weights are left alone, whatever their slope: a point that has not converged stays as it is.
+    dropped = (q > 0.0) & (q < 1e-3 * problem.prior) & (at_zero >= mean)
     if not dropped.any():
         return weights
     kept = np.where(dropped, 0.0, weights)

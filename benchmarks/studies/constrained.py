@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 import pacb_models as pm
-from pacb_models.solving.judging import CLAIMS, ROUNDING
+from pacb_models.solving.judging import CLAIMS, REFUTES
 
 from .kept_rows import kept_table
 
@@ -70,11 +70,11 @@ def what_contradicts(ours: pm.Solution, others: Iterable[pm.Solution]) -> list[s
     found = [] if ours.is_global and ours.lower_bound is not None else ["ours is open"]
     for other in others:
         # A bound is that of weights which were moved into the set, whatever the method says of them.
-        if other.bound < (ours.lower_bound or 0.0) - ROUNDING:
+        if other.bound < (ours.lower_bound or 0.0) - REFUTES:
             found.append(f"{other.solver} is below our lower bound")
         if other.status in CLAIMS and ours.bound > other.bound + CLAIMED:
             found.append(f"ours is above {other.solver}")
-        if other.claimed_lower_bound is not None and other.claimed_lower_bound > ours.bound + ROUNDING:
+        if other.claimed_lower_bound is not None and other.claimed_lower_bound > ours.bound + REFUTES:
             found.append(f"the lower bound of {other.solver} is above our minimum")
     return found
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from ..immutable import read_only
 from ..numerics.elementwise import Array
-from .binomial import EPSILON
+from ..numerics.rounding import EPSILON
 from .losses import LossCertificate
 
 

@@ -22,7 +22,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from decimal import Decimal
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple
@@ -31,7 +30,10 @@ import numpy as np
 
 from ..numerics import elementwise
 from ..numerics.binary_kl import near_term, product_error
+from ..numerics.binomial_sums import log_coefficient_inside
 from ..numerics.elementwise import Numbers
+from ..numerics.inner import PIECE
+from ..numerics.rounding import EPSILON
 
 _COMMON = vars(elementwise.SCALAR)
 ONE = SimpleNamespace(
@@ -39,19 +41,15 @@ ONE = SimpleNamespace(
     column=lambda x: x,
     result=float,
     largest=lambda x: x,
-    table=lambda values, index: values[int(index)],
 )
 MANY = SimpleNamespace(
     **{name: getattr(np, name) for name in _COMMON},
     column=lambda x: x[..., None],
     result=lambda x: x,
     largest=np.max,
-    table=lambda values, index: np.asarray(values)[np.asarray(index).astype(np.intp)],
 )
 
-EPSILON = 2.0**-52
 _NEGLIGIBLE = 38.0  # exp(-38) is below half a unit in the last place of one
-_HALF_LOG_TWO_PI = Decimal("0.91893853320467274178032973640561763986")
 
 
 #: Gauss-Legendre nodes on (0, 1/2) with their weights; the other half mirrors them. (NumPy's ``leggauss`` has lost
@@ -83,23 +81,8 @@ _HALF_OF_NODES = np.array(
 # Forty nodes leave an error below 1e-16 for every shape from exp(-v) to half a Gaussian.
 _NODES = np.concatenate([_HALF_OF_NODES[:, 0], 1.0 - _HALF_OF_NODES[::-1, 0]])
 _WEIGHTS = np.concatenate([_HALF_OF_NODES[:, 1], _HALF_OF_NODES[::-1, 1]])
-
-
-#: ln n! - (n + 1/2) ln n + n - ln(2 pi)/2 for n = 1 ... 15; from 16 on the series is exact to rounding.
-_STIRLING_ERRORS = (
-    0.0,
-    *(
-        float(Decimal(math.factorial(n)).ln() - (n + Decimal("0.5")) * Decimal(n).ln() + n - _HALF_LOG_TWO_PI)
-        for n in range(1, 16)
-    ),
-)
-
-
-def stirling_error(n: Numbers, lib: Any) -> Numbers:
-    """ln n! minus Stirling's formula, for n of at least one."""
-    square = 1.0 / (n * n)
-    series = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square * (1 / 1680 - square / 1188)))) / n
-    return lib.where(n < 16, lib.table(_STIRLING_ERRORS, lib.minimum(n, 15)), series)
+#: Limits that are computed together: their nodes stay in the processor's cache.
+AT_ONCE = 4 * PIECE // _NODES.size
 
 
 class Tail(NamedTuple):
@@ -120,23 +103,18 @@ def tail(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any, log_prefactor
     rounding = EPSILON * (8.0 + 3.0 * exponent + 0.3 * lib.sqrt(m * l * c))
     if log_prefactor is None:
         log_prefactor = prefactor(k, m, lib)
-    return Tail(log_prefactor - exponent, below(k, m, l, c, lib), rounding)
+    return Tail(log_prefactor - exponent, odds_below(k, m, l, c, lib), rounding)
 
 
 def prefactor(k: Numbers, m: Numbers, lib: Any) -> Numbers:
     """ln P(B = k) at the risk k/m."""
-    return _prefactor_of_one(k, m) if lib is ONE else _log_prefactor(k, m, lib)
-
-
-def _log_prefactor(k: Numbers, m: Numbers, lib: Any) -> Numbers:
-    errors = stirling_error(m, lib) - stirling_error(k, lib) - stirling_error(m - k, lib)
-    return errors + 0.5 * lib.log(m / (k * (m - k))) - float(_HALF_LOG_TWO_PI)
+    return _prefactor_of_one(k, m) if lib is ONE else log_coefficient_inside(m, k)
 
 
 @lru_cache(maxsize=1024)
 def _prefactor_of_one(k: float, m: float) -> float:
     """The same, remembered: a root is looked for at one count after the other."""
-    return float(_log_prefactor(k, m, ONE))
+    return float(log_coefficient_inside(m, k))
 
 
 def _exponent(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any) -> Numbers:
@@ -155,7 +133,7 @@ def _term(a: Numbers, b: Numbers, difference: Numbers, lib: Any) -> Numbers:
     return lib.where(3.0 * abs(v) <= 1.0, near, a * lib.log(a / b) - difference)
 
 
-def below(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any) -> Numbers:
+def odds_below(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any) -> Numbers:
     """P(B < k)/P(B = k) for k of at least one."""
     return k * c / ((m - k + 1.0) * l) * _sum_over_last(k - 1.0, m, c / l, lib)
 

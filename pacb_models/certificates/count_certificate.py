@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..immutable import read_only
 from ..numerics.elementwise import Array
-from .binomial import EPSILON
+from ..numerics.rounding import EPSILON
 from .certificate import Certificate
 from .common_risk import SmallestBound, common_risk
 from .limits import limit, uniform_level

@@ -16,17 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.binary_kl import kl_inverse
 from ..numerics.elementwise import Numbers
+from ..numerics.inner import pieces
+from ..numerics.rounding import EPSILON
 from ..validation import all_or_refuse, real_numbers
-from .binomial import EPSILON, MANY, ONE, prefactor, tail
+from .binomial import AT_ONCE, MANY, ONE, prefactor, tail
 from .counts import check_counts
 
-_BLOCK = 1024  # limits whose nodes stay in the processor's cache
-_CLOSED_FORM_MARGIN = 4  # units in the last place; the formulas lose less than three
-_SMALLEST = 1e-307  # keeps m (1 - l) a normal number
 #: Levels delta * p_i are rounded down by more than the product's rounding.
 _BELOW_ONE = 1.0 - 4.0 * EPSILON
-#: Below, products lose digits: a level of zero, at which nothing is known, stands for such ones.
-_SMALLEST_LEVEL = float(np.finfo(np.float64).tiny)
 
 
 def clopper_pearson(errors: ArrayLike, m: ArrayLike, delta: ArrayLike) -> float | NDArray[np.float64]:
@@ -55,7 +52,8 @@ def levels_of(delta: float, prior: NDArray[np.float64] | None, size: int) -> NDA
     if prior is None:
         return np.full(size, uniform_level(delta, size))
     levels = prior * (delta * _BELOW_ONE / max(1.0, float(prior.sum())))
-    levels[levels < _SMALLEST_LEVEL] = 0.0
+    # Products of smaller ones lose digits: a level of zero, at which nothing is known, stands for them.
+    levels[levels < np.finfo(np.float64).tiny] = 0.0
     return levels
 
 
@@ -68,8 +66,7 @@ def upper_limits(k: NDArray[np.float64], m: NDArray[np.float64], e: NDArray[np.f
     """The limits of arrays of one shape; arguments unchecked. A level of zero has the limit one."""
     shape, k, m, e = k.shape, k.ravel(), m.ravel(), e.ravel()
     result = np.empty(k.size)
-    for start in range(0, k.size, _BLOCK):
-        block = slice(start, start + _BLOCK)
+    for block in pieces(k.size, AT_ONCE):
         result[block] = _block(k[block], m[block], e[block])
     return result.reshape(shape)
 
@@ -103,14 +100,14 @@ def _block(k: Numbers, m: Numbers, e: Numbers) -> Numbers:
 
 
 def _without_errors(m: Numbers, e: Numbers, lib: Any) -> Numbers:
-    """(1 - l)^m = e."""
-    return _raised(-lib.expm1(lib.log(e) / m), _CLOSED_FORM_MARGIN, lib)
+    """(1 - l)^m = e; the formula loses less than three units in the last place."""
+    return _raised(-lib.expm1(lib.log(e) / m), 4, lib)
 
 
 def _all_but_one(m: Numbers, e: Numbers, lib: Any) -> Numbers:
     """1 - l^m = e; a unit of the exponent's rounding is worth as many of the power's as the exponent is large."""
     exponent = lib.log1p(-e) / m
-    return _raised(lib.exp(exponent), _CLOSED_FORM_MARGIN - 3.0 * exponent, lib)
+    return _raised(lib.exp(exponent), 4.0 - 3.0 * exponent, lib)
 
 
 def _raised(value: Numbers, units: Numbers, lib: Any) -> Numbers:
@@ -124,7 +121,7 @@ def _start(k: Numbers, m: Numbers, e: Numbers, lib: Any) -> tuple[Numbers, Numbe
     if lib.largest(l) <= 0.5:
         return l, 1.0 - l
     c = kl_inverse((m - k) / m, budget, "lower")
-    return lib.where(l <= 0.5, l, 1.0 - c), lib.where(l <= 0.5, 1.0 - l, lib.maximum(c, _SMALLEST))
+    return lib.where(l <= 0.5, l, 1.0 - c), lib.where(l <= 0.5, 1.0 - l, lib.maximum(c, 1e-307))
 
 
 def _root(k: Numbers, m: Numbers, e: Numbers, share: float, lib: Any) -> tuple[Numbers, Numbers]:
@@ -159,6 +156,9 @@ def _halley(
 
 
 def _moved(l: Numbers, c: Numbers, step: Numbers, lib: Any) -> tuple[Numbers, Numbers]:
-    """The risk after u = ln(1 - l) has moved by ``step``; the smaller of l and c keeps its relative accuracy."""
-    new_l, new_c = l - c * lib.expm1(step), lib.maximum(c * lib.exp(step), _SMALLEST)
+    """The risk after u = ln(1 - l) has moved by ``step``; the smaller of l and c keeps its relative accuracy.
+
+    From 1e-307 on m (1 - l) is a normal number.
+    """
+    new_l, new_c = l - c * lib.expm1(step), lib.maximum(c * lib.exp(step), 1e-307)
     return lib.where(new_l <= 0.5, new_l, 1.0 - new_c), lib.where(new_l <= 0.5, 1.0 - new_l, new_c)

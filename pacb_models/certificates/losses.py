@@ -20,18 +20,17 @@ import numpy as np
 from ..immutable import read_only
 from ..numerics.binary_kl import kl_inverse
 from ..numerics.elementwise import Array
-from .binomial import EPSILON, Tail, tails_at
+from ..numerics.inner import pieces
+from ..numerics.rounding import EPSILON
+from .binomial import AT_ONCE, Tail, tails_at
 from .certificate import Certificate
 from .support_function import mean_of_box, normed
-
-_BLOCK = 1024
 
 
 def loss_limits(sums: Array, m: int, levels: Array) -> Array:
     """Upper confidence limits for the mean losses behind sums of m losses, rounded up."""
     result = np.empty(sums.size)
-    for start in range(0, sums.size, _BLOCK):
-        block = slice(start, start + _BLOCK)
+    for block in pieces(sums.size, AT_ONCE):
         result[block] = _block(sums[block] * (1.0 + 4.0 * EPSILON), float(m), levels[block])
     return result
 

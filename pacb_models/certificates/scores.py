@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.elementwise import Array, Numbers
-from .binomial import EPSILON, MANY, ONE, Tail, tail, tails_at
+from ..numerics.rounding import EPSILON
+from .binomial import MANY, ONE, Tail, tail, tails_at
 from .limits import limit, upper_limits
 
 _SMALLEST = 1e-300  # stands for risk 0, which only classifiers without errors can have, where it divides 0

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.elementwise import Array
+from ..numerics.rounding import EPSILON
 from ..numerics.support_function import Look, largest_average
-from .binomial import EPSILON, tails_at
+from .binomial import tails_at
 from .limits import upper_limits
 from .scores import Spread, TieSplit
 

@@ -65,8 +65,8 @@ class Constraint:
 
 
 #: Differences and sums of larger numbers might overflow.
-LARGEST = 1e300
-_OUT_OF_REACH = f"numbers beyond {LARGEST:g} are out of reach"
+FARTHEST = 1e300
+_OUT_OF_REACH = f"numbers beyond {FARTHEST:g} are out of reach"
 
 
 def _shown(value: Any) -> str:
@@ -80,7 +80,7 @@ def _limit(what: str, value: object) -> float | None:
     if value is None:
         return None
     number = check_number(what, value, math.isfinite, "it must be a finite number")
-    return check_number(what, number, lambda x: abs(x) <= LARGEST, _OUT_OF_REACH)
+    return check_number(what, number, lambda x: abs(x) <= FARTHEST, _OUT_OF_REACH)
 
 
 def _finite(what: str, values: object) -> NDArray[np.float64]:
@@ -88,7 +88,7 @@ def _finite(what: str, values: object) -> NDArray[np.float64]:
     if array.ndim != 1 or array.size == 0:
         raise InputError(f"{what} must be a sequence of numbers, one for each classifier; its shape is {array.shape}.")
     all_or_refuse(what, array, np.isfinite(array), "every entry must be a finite number")
-    return read_only(all_or_refuse(what, array, np.abs(array) <= LARGEST, _OUT_OF_REACH))
+    return read_only(all_or_refuse(what, array, np.abs(array) <= FARTHEST, _OUT_OF_REACH))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -15,15 +15,12 @@ import numpy as np
 
 from ..numerics.common_risk import Root, Total, common_root
 from ..numerics.inner import dot
+from ..numerics.rounding import EPSILON
 from ..numerics.support_function import Look, largest_average
 from .penalties import Penalty
 
-#: From this many classifiers on, a histogram of their risks finds the root's neighbourhood.
-_MANY = 100_000
-_BINS = 20_000
 #: The largest risk below one.
 ALMOST_ONE = 1.0 - 2.0**-53
-_EPSILON = 2.0**-52
 
 
 class WorstCase(NamedTuple):
@@ -44,7 +41,7 @@ class ConfidenceSet:
         self.width = 1.0 - risks if penalty.distance.below_one else np.inf
         #: A limit to the relative error of penalties as shares of the radius, where they are of order one, and of sums.
         size = math.log2(1 + risks.size)
-        self.rounding = _EPSILON * (8.0 + 8.0 * penalty.degree + 2.0 * abs(log_radius) + size)
+        self.rounding = EPSILON * (8.0 + 8.0 * penalty.degree + 2.0 * abs(log_radius) + size)
 
     def _of(self, kept: np.ndarray) -> ConfidenceSet:
         """The set of some of the classifiers alone."""
@@ -74,7 +71,8 @@ class ConfidenceSet:
     def common_risk(self) -> Root:
         """The true risk at which all classifiers together exhaust the radius, to a few units in the last place."""
         end, some = self.upper_end, self
-        if self.risks.size > _MANY:
+        if self.risks.size > 100_000:
+            # A histogram finds the root's neighbourhood.
             # A penalty is jointly convex: where classifiers are averaged, penalties are smaller and the root is larger.
             end = min(self._histogram().common_risk.high, self.highest)
             if self.penalty.at_rest == -math.inf and not self.penalty.signed and end > self.least:
@@ -102,9 +100,10 @@ class ConfidenceSet:
 
     def _histogram(self) -> ConfidenceSet:
         """The mean risk and the prior weight of each bin."""
-        index = np.minimum((self.risks * _BINS).astype(np.int32), _BINS - 1)
-        weights = np.bincount(index, self.prior, minlength=_BINS)
-        sums = np.bincount(index, self.prior * self.risks, minlength=_BINS)
+        bins = 20_000
+        index = np.minimum((self.risks * bins).astype(np.int32), bins - 1)
+        weights = np.bincount(index, self.prior, minlength=bins)
+        sums = np.bincount(index, self.prior * self.risks, minlength=bins)
         filled = weights > 0.0
         means = np.clip(sums[filled] / weights[filled], 0.0, 1.0)
         return ConfidenceSet(self.penalty, means, weights[filled], self.log_radius)
@@ -121,14 +120,14 @@ class ConfidenceSet:
         if below_one:
             inside &= risks < 1.0
         if self.log_radius <= self.penalty.at_rest or not inside.any():
-            return WorstCase(float((q * risks).sum()) * (1.0 + 4.0 * _EPSILON), risks.copy())
+            return WorstCase(float((q * risks).sum()) * (1.0 + 4.0 * EPSILON), risks.copy())
         some = self if inside.all() else self._of(inside)
         spent = float(self.prior[~inside].sum()) * math.exp(self.penalty.at_rest - self.log_radius)
         bound, found = largest_average(some, weights[inside], spent, *some._start(start))
         worst = risks.copy()
         worst[inside] = found
         if some is not self:
-            bound = (bound + float((q * risks).sum(where=~inside))) * (1.0 + 4.0 * _EPSILON)
+            bound = (bound + float((q * risks).sum(where=~inside))) * (1.0 + 4.0 * EPSILON)
         return WorstCase(min(bound, 1.0), np.minimum(worst, 1.0)) if below_one else WorstCase(bound, worst)
 
     def look(self, z: np.ndarray) -> Look:

@@ -22,13 +22,12 @@ import numpy as np
 
 from ..distances import Distance, Linear
 from ..errors import UnsupportedProblemError
+from ..numerics.inner import PIECE, pieces
 from ..numerics.rounding import ceil_exp
 from ..problem import Problem
 
 #: A coordinate this low stands for no excess at all: squares of excesses do not underflow above it.
 LEAST = -340.0
-#: Numbers whose dozen temporaries stay in the processor's cache.
-BLOCK = 8192
 
 
 class LogPenalty(NamedTuple):
@@ -66,12 +65,11 @@ class Penalty(ABC):
     def logarithms(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> LogPenalty:
         """The penalty of true risks above the empirical ones; arguments as :meth:`Distance.forward`."""
         with np.errstate(divide="ignore", over="ignore", invalid="ignore", under="ignore"):
-            if empirical.size <= BLOCK:
+            if empirical.size <= PIECE:
                 return self._logarithms(empirical, excess, remainder)
             remainder = np.broadcast_to(remainder, empirical.shape)
             result = LogPenalty(*(np.empty_like(empirical) for _ in LogPenalty._fields))
-            for start in range(0, empirical.size, BLOCK):
-                part = slice(start, start + BLOCK)
+            for part in pieces(empirical.size):
                 for whole, block in zip(result, self._logarithms(empirical[part], excess[part], remainder[part])):
                     whole[part] = block
             return result

@@ -26,14 +26,10 @@ _BUDGETS = np.array([1e-6, 1e-4, 1e-3, 0.01, 0.05, 0.2, 0.5, 1.0])
 #: ... and of the one on which the inverse has to be increasing and concave: risks are 0 and 1 as well.
 _ALL_RISKS = np.array([0.0, 1e-6, 1e-3, *_RISKS, 0.99, 0.999, 1.0 - 1e-6, 1.0])
 _ALL_BUDGETS = np.array([1e-12, 1e-9, *_BUDGETS, 5.0, 50.0])
-#: Sizes above the prior's at which a budget is looked at.
-_STEPS = np.array([0.0, 1e-3, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
 #: Rounding errors of an inverse or a budget, relative to it.
 _ROUNDING = 1e-9
-#: The step of difference quotients, relative to the argument, and what they may be off, relative to the derivative.
-_STEP, _QUOTIENT = 1e-4, 1e-3
-#: The number of classifiers for which a problem's slope is looked at.
-_CLASSIFIERS = 20
+#: The step of difference quotients, relative to the argument.
+_STEP = 1e-4
 #: A posterior and a prior at which a divergence is looked at.
 _POSTERIOR, _PRIOR = np.array([0.5, 0.3, 0.15, 0.05]), np.array([0.2, 0.3, 0.1, 0.4])
 
@@ -99,7 +95,8 @@ def concave_on_grid(distance: Distance) -> bool:
 @per_object
 def concave_budget(divergence: Divergence, coefficient: float, exponent: int) -> bool:
     """Whether the budget is concave and increasing in the divergence's size, on a grid."""
-    sizes = divergence.size(np.ones(1), np.ones(1)) + _STEPS
+    steps = np.array([0.0, 1e-3, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
+    sizes = divergence.size(np.ones(1), np.ones(1)) + steps
     first, second = np.triu_indices(sizes.size, 1)
     middles = 0.5 * (sizes[first] + sizes[second])
     values, middle = (
@@ -135,7 +132,7 @@ def check_derivatives(function: Distance | Divergence | Problem) -> None:
         parts = _parts_of_distance(function) if isinstance(function, Distance) else _parts_of_divergence(function)
     for what, given, (expected, noise) in parts:
         # Where a function leaves its range there is nothing to compare.
-        if math.isfinite(expected) and not abs(given - expected) <= _QUOTIENT * abs(expected) + noise:
+        if math.isfinite(expected) and not abs(given - expected) <= 1e-3 * abs(expected) + noise:
             name = type(function).__name__
             raise InputError(f"{name}: {what.format(f'{given:.6g}')}; it must be about {expected:.6g}.")
 
@@ -250,7 +247,7 @@ def _parts_of_problem(problem: Problem) -> Iterator[_Part]:
         if gradient.shape != (size,):
             name = type(problem).__name__
             raise InputError(f"{name}: `gradient` has the shape {gradient.shape}; it must have {size} entries.")
-        for i in np.unique(np.linspace(0, size - 1, _CLASSIFIERS).astype(int)).tolist() if size > 1 else []:
+        for i in np.unique(np.linspace(0, size - 1, 20).astype(int)).tolist() if size > 1 else []:
             at, step = q.item(i), _STEP * q.item(i)
             along = partial(_towards, problem.bound, q, i)
             expected, noise = _quotient(along, at)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 #: The coefficients of x², x⁴ and x⁶.
 COEFFICIENTS = (1.0, 2.0 / 9.0, 16.0 / 135.0)
-_SECOND, _THIRD = COEFFICIENTS[1:]
+_, _SECOND, _THIRD = COEFFICIENTS
 
 
 @final

@@ -9,11 +9,8 @@ import numpy as np
 from ..errors import InputError
 from ..validation import all_or_refuse, check_count
 
-#: The largest classifier set of the paper's tables.
-PAPER_COUNT = 1990
 
-
-def paper_grid(count: int = PAPER_COUNT) -> np.ndarray:
+def paper_grid(count: int = 1990) -> np.ndarray:
     r"""The grid of the paper's tables, :math:`\lambda_i = 0.10 + 0.01\,i` for i = 0, …, count − 1.
 
     >>> paper_grid(3)
@@ -44,7 +41,7 @@ GRIDS = {"paper": paper_grid, "arithmetic-geometric": arithmetic_geometric_grid}
 def lambda_grid(grid: str | Sequence[float] | np.ndarray = "paper", count: int | None = None) -> np.ndarray:
     """A named grid, or the caller's own positive values, checked; ``count`` is for the paper's grid only."""
     if isinstance(grid, str) and grid == "paper":
-        return paper_grid(PAPER_COUNT if count is None else count)
+        return paper_grid() if count is None else paper_grid(count)
     if count is not None:
         raise InputError("count", count, "only the grid 'paper' has a number of values to choose")
     if isinstance(grid, str):

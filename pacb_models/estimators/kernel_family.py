@@ -20,12 +20,11 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import _num_samples, check_array
 
 from ..errors import InputError
+from ..numerics.inner import pieces
 from .kernels import cache_size, gaussian_kernel, pairwise, vote
 
 #: Rows for which the kernel is held at a time while predicting.
 _BLOCK = 2048
-#: Numbers in the coefficients of a batch of members while predicting, half a GiB.
-_LARGEST_PRODUCT = 2**26
 #: Parameters of SVC in which members may differ; without probabilities the seed does nothing.
 _OWN = {"C", "random_state"}
 #: Parameters that may have any value, as long as the members agree on them.
@@ -73,7 +72,8 @@ class KernelFamily:
         label per member and row, whatever their number.
         """
         found = np.empty((len(members), _num_samples(X)), dtype=np.int32)
-        batch = max(1, _LARGEST_PRODUCT // np.prod(self.coefficients[0].shape))
+        # Their coefficients take half a GiB at the most.
+        batch = max(1, 2**26 // np.prod(self.coefficients[0].shape))
         for start in range(0, len(members), batch):
             chosen = list(members[start : start + batch])
             coefficients = vstack([self.coefficients[index] for index in chosen]).toarray()
@@ -93,8 +93,7 @@ class KernelFamily:
         X = check_array(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64, order="C")
         if X.shape[1] != self.vectors.shape[1]:
             raise InputError(f"X has {X.shape[1]} features; the SVMs were trained on {self.vectors.shape[1]}.")
-        for start in range(0, X.shape[0], _BLOCK):
-            rows = slice(start, start + _BLOCK)
+        for rows in pieces(X.shape[0], _BLOCK):
             yield rows, gaussian_kernel(X[rows], self.vectors, self.gamma)
 
 

@@ -21,10 +21,6 @@ if TYPE_CHECKING:
 #: that is magnified too much exceed a solver's tolerance.
 SMALLEST_SLOPE = 1e-3
 
-#: Prior weights below this share of the uniform one are scaled as if they were that large: nothing depends on them, and
-#: factors of 1e15 would keep a solver from meeting its tolerances.
-SMALLEST_SHARE = 1e-8
-
 
 class Scaling(NamedTuple):
     """What to multiply the weights, the objective and each constraint by."""
@@ -56,7 +52,8 @@ def scaling(problem: BoundProblem) -> Scaling:
     slope = max(F_L * float(np.ptp(problem.risks)) + F_D, SMALLEST_SLOPE)
     objective = problem.size / min(slope, 1.0)
     return Scaling(
-        weights=1.0 / np.maximum(problem.prior, SMALLEST_SHARE / problem.size),
+        # Nothing depends on smaller weights, and factors of 1e15 would keep a solver from meeting its tolerances.
+        weights=1.0 / np.maximum(problem.prior, 1e-8 / problem.size),
         objective=objective,
         normalised=float(problem.size),
         empirical_risk=objective * max(F_L, SMALLEST_SLOPE),

@@ -16,15 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..validation import all_or_refuse, check_choice, real_numbers
 from .elementwise import SCALAR, Numbers
+from .inner import pieces
 
 SIDES = ("upper", "lower")
 
-_BLOCK = 4096  # elements whose dozen temporaries stay in the processor's cache
 _SMALLEST_MASS = 1e-300  # stands for probability 0: too small to move a root, large enough to divide by
-_NO_MASS_LEFT = 800.0  # exp(-800) is 0 in double precision
 _TINY, _SCALE = 1e-150, 2.0**400
-_SPLITTER = 2.0**27 + 1.0
-_UPPER_MARGIN, _LOWER_MARGIN = 4, 5  # units in the last place; the largest errors seen in 1e7 roots are 2.9 and 3.6
 _ODD_RECIPROCALS = [1.0 / odd for odd in range(39, 1, -2)]
 
 
@@ -97,8 +94,7 @@ def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = "upper") -> float | 
     q, budget = np.broadcast_arrays(q, budget)
     shape, q, budget = q.shape, q.ravel(), budget.ravel()
     root = np.empty(q.size)
-    for start in range(0, q.size, _BLOCK):
-        block = slice(start, start + _BLOCK)
+    for block in pieces(q.size):
         root[block] = _block_inverse(q[block], budget[block], lower)
     return root.reshape(shape)
 
@@ -118,11 +114,14 @@ def _block_inverse(q: np.ndarray, budget: np.ndarray, lower: bool) -> np.ndarray
 
 
 def _outward(root: Numbers, lower: bool, lib: Any) -> Numbers:
-    """The root moved away from q by more than the rounding error of _root can be, within [0, 1]."""
+    """The root moved away from q by more than the rounding error of _root can be, within [0, 1].
+
+    The largest errors in 1e7 roots were 3.6 units in the last place of lower ones and 2.9 of upper ones.
+    """
     if lower:
         unit = lib.spacing(root * (1.0 - 2.0**-53))  # below a power of two it is half of what it is above
-        return lib.maximum(root - _LOWER_MARGIN * unit, 0.0)
-    return lib.minimum(root + _UPPER_MARGIN * lib.spacing(root), 1.0)
+        return lib.maximum(root - 5 * unit, 0.0)
+    return lib.minimum(root + 4 * lib.spacing(root), 1.0)
 
 
 def _root(q: Numbers, budget: Numbers, lower: bool, lib: Any) -> Numbers:
@@ -139,7 +138,7 @@ def _root(q: Numbers, budget: Numbers, lower: bool, lib: Any) -> Numbers:
     """
     p = lib.maximum(q if lower else 1.0 - q, _SMALLEST_MASS)
     rest = lib.maximum(1.0 - q if lower else q, _SMALLEST_MASS)
-    budget = lib.minimum(budget, _NO_MASS_LEFT * p)
+    budget = lib.minimum(budget, 800.0 * p)  # exp(-800) is 0 in double precision
     scaled = budget / p
     decay = scaled * (1.0 + p) / 3.0 + lib.sqrt(scaled) * lib.sqrt(2.0 * rest + scaled * (2.0 - p) ** 2 / 9.0)
     moved = -p * lib.expm1(-decay)
@@ -187,7 +186,7 @@ def product_error(x: Numbers, y: Numbers, product: Numbers) -> Numbers:
 
 
 def _leading_half(x: Numbers) -> Numbers:
-    shifted = _SPLITTER * x
+    shifted = (2.0**27 + 1.0) * x
     return shifted - (shifted - x)
 
 

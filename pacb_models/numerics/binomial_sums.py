@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from .binary_kl import divergence_term
+from .elementwise import Numbers, functions_of
 
 POINTS = 16
 
@@ -72,11 +73,13 @@ def deviance(m: int, mean: Any, k: np.ndarray, difference: np.ndarray) -> np.nda
 def log_coefficient(m: int, k: np.ndarray) -> np.ndarray:
     """ln C(k), by Stirling's formula with its error; C(0) = C(m) = 1."""
     inside = (k > 0) & (k < m)
-    k = np.where(inside, k, 0.5 * m)
-    value = -0.5 * np.log(2 * math.pi * k * ((m - k) / m)) + (
-        _stirling_error(np.array(float(m))) - (_stirling_error(k) + _stirling_error(m - k))
-    )
-    return np.where(inside, value, 0.0)
+    return np.where(inside, log_coefficient_inside(float(m), np.where(inside, k, 0.5 * m)), 0.0)
+
+
+def log_coefficient_inside(m: Numbers, k: Numbers) -> Numbers:
+    """The same for 0 < k < m, numbers or arrays."""
+    errors = stirling_error(m) - (stirling_error(k) + stirling_error(m - k))
+    return errors - 0.5 * functions_of(k).log(2 * math.pi * k * ((m - k) / m))
 
 
 def _stirling_series(n: Any) -> Any:
@@ -100,8 +103,10 @@ def _small_stirling_errors() -> np.ndarray:
 _SMALL = _small_stirling_errors()
 
 
-def _stirling_error(n: np.ndarray) -> np.ndarray:
+def stirling_error(n: Numbers) -> Numbers:
     """ln n! - ln(sqrt(2 pi n) (n/e)^n) for whole n, and for any real n >= 16."""
+    if not isinstance(n, np.ndarray):
+        return _SMALL.item(int(n)) if n < POINTS else _stirling_series(n)
     small = n < POINTS
     return np.where(small, _SMALL[np.where(small, n, 0).astype(int)], _stirling_series(np.where(small, POINTS, n)))
 

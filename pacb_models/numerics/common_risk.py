@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-_EPSILON = 2.0**-52
+from .rounding import EPSILON
 
 
 class Total(NamedTuple):
@@ -50,19 +50,19 @@ def common_root(total_at: Callable[[float], Total], left: float, right: float, c
     for count in itertools.count(1):
         at = total_at(t)
         left, right = (left, t) if at.value >= 0.0 else (t, right)
-        noise = max(at.error, 4.0 * _EPSILON * t * at.slope)
-        if abs(at.value) <= max(close, noise) or right - left <= 4.0 * _EPSILON * right or count == 200:
+        noise = max(at.error, 4.0 * EPSILON * t * at.slope)
+        if abs(at.value) <= max(close, noise) or right - left <= 4.0 * EPSILON * right or count == 200:
             break
         step = _halley(at)
         # Rounding and curvature may lead astray.
         t = t + step if left < t + step < right else 0.5 * (left + right)
     if not at.slope > 0.0:
         return Root(left, math.inf, count)
-    error = at.error + 4.0 * _EPSILON  # with that of the logarithm and of its inverse
+    error = at.error + 4.0 * EPSILON  # with that of the logarithm and of its inverse
     high = t + (math.expm1(-at.value) + error) / at.slope
     # The slope grows with t: to the left a step of the same length removes a little less, so twice the length.
     low = t - 2.0 * (abs(at.value) + error) / at.slope
-    return Root(low - 4.0 * _EPSILON * t, high + 4.0 * _EPSILON * t, count)
+    return Root(low - 4.0 * EPSILON * t, high + 4.0 * EPSILON * t, count)
 
 
 def _halley(at: Total) -> float:

@@ -11,10 +11,6 @@ import numpy as np
 
 from .binary_kl import divergence_term, kl_inverse
 
-#: Stands for an empirical risk of zero, at which the gap is infinite: a posterior on classifiers without errors is left
-#: if, and only if, weights that doubles can hold do better.
-_SMALLEST_RISK = 1e-300
-
 
 def logit_gap(L: np.ndarray | float, budget: np.ndarray | float) -> np.ndarray:
     r"""``d`` for empirical risks in [0, 1] and positive budgets, elementwise, to a few units in the last place.
@@ -27,7 +23,9 @@ def logit_gap(L: np.ndarray | float, budget: np.ndarray | float) -> np.ndarray:
     >>> float(logit_gap(0.25, kl(0.25, 0.5)) - np.log(3.0)) < 1e-15
     True
     """
-    L, budget = np.broadcast_arrays(np.maximum(L, _SMALLEST_RISK), np.asarray(budget, dtype=np.float64))
+    # At an empirical risk of zero the gap is infinite. With 1e-300 in its place a posterior on classifiers without
+    # errors is left if, and only if, weights that doubles can hold do better.
+    L, budget = np.broadcast_arrays(np.maximum(L, 1e-300), np.asarray(budget, dtype=np.float64))
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         rest = 1.0 - L
         d = (budget + np.log1p((kl_inverse(L, budget) - L) / L)) / rest

@@ -18,14 +18,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .elementwise import Array
+from .rounding import EPSILON
 
-_EPSILON = 2.0**-52
-_INNER, _OUTER = 200, 100
 #: Logarithms that are off by less change the bound by their square.
 _CLOSE = 1e-8
 #: Logarithms and coordinates that are off by less are left to the common Newton step.
 _NEAR = 0.3
-_FLAT, _SHORT, _FAR = 0.1, 4.0, 1e5
+_SHORT = 4.0
 
 
 class Look(NamedTuple):
@@ -64,7 +63,7 @@ def largest_average(terms: Terms, q: Array, spent: float, price: float, z: Array
     """
     log_q = np.log(q)
     low, high, step, astray = -math.inf, math.inf, 0.0, False
-    for _ in range(_OUTER):
+    for _ in range(100):
         look, lag, moves = _look(terms, z, log_q + price)
         total = _log_sum(look.log_value, spent)
         settled = _small(lag, look, moves)
@@ -83,11 +82,11 @@ def largest_average(terms: Terms, q: Array, spent: float, price: float, z: Array
         else:
             # Every risk is at an end of its range: on, in longer and longer steps, to where one leaves it.
             step, settled = math.copysign(max(_SHORT, 2.0 * abs(step)), -total), True
-            if exhausted or abs(price) > _FAR:
+            if exhausted or abs(price) > 1e5:
                 break
         if settled:
             low, high = (price, high) if step > 0.0 else (low, price)
-        if 0.0 < slope < _FLAT:
+        if 0.0 < slope < 0.1:
             # Exponential penalties near one: the tangent is flat and leads too far.
             step = min(max(step, -_SHORT), _SHORT)
         astray = not low < price + step < high
@@ -114,7 +113,7 @@ def _value(look: Look, q: Array, lag: Array, moves: Array, width: Any, price: fl
     share = math.exp(-price)
     value = float((average - shares * (1.0 - look.rounding) + missing).sum()) + share * (1.0 - spent)
     rounded = float(np.abs(average).sum()) + float(shares.sum()) + share
-    return value + _EPSILON * (8.0 + math.log2(q.size)) * rounded
+    return value + EPSILON * (8.0 + math.log2(q.size)) * rounded
 
 
 def _look(terms: Terms, z: Array, wanted: Array) -> tuple[Look, Array, Array]:
@@ -130,7 +129,7 @@ def _look(terms: Terms, z: Array, wanted: Array) -> tuple[Look, Array, Array]:
 def _small(change: Any, look: Look, moves: Array) -> bool:
     """Whether changes of ln G' are too small to matter, or to show in the risks."""
     way = np.abs(change * moves)
-    hidden = (way <= _NEAR) & (way * look.growth <= 4.0 * _EPSILON * np.abs(look.risk))
+    hidden = (way <= _NEAR) & (way * look.growth <= 4.0 * EPSILON * np.abs(look.risk))
     return bool(((np.abs(change) <= _CLOSE) | hidden).all())
 
 
@@ -143,7 +142,7 @@ def _log_sum(logarithms: Array, rest: float) -> float:
 def _settled(terms: Terms, z: Array, wanted: Array) -> tuple[Array, Look, Array, Array]:
     """Where each ln G' has what is wanted, by Newton's method with the bisections that it may need."""
     low, high, before = (np.full_like(z, end) for end in (-np.inf, np.inf, np.inf))
-    for _ in range(_INNER):
+    for _ in range(200):
         look, lag, moves = _look(terms, z, wanted)
         if _small(lag, look, moves):
             break

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "pacb-proof", 1
 #: By how much bounds are moved outward: what rounding may have done to them (``checker.INVERTED``).
-ROUNDED = 2.0**-43
+WIDENED = 2.0**-43
 
 
 def to_record(problem: BoundProblem, proof: Any, solution: Solution) -> dict[str, Any]:
@@ -56,8 +56,8 @@ def to_record(problem: BoundProblem, proof: Any, solution: Solution) -> dict[str
         "problem": fields,
         "problem_digest": digest(fields),
         "log_constant": problem.log_constant,
-        "lower_bound": solution.lower_bound * (1.0 - ROUNDED),
-        "bound": solution.bound * (1.0 + ROUNDED),
+        "lower_bound": solution.lower_bound * (1.0 - WIDENED),
+        "bound": solution.bound * (1.0 + WIDENED),
         "posterior": {"classifiers": positive.tolist(), "weights": solution.posterior[positive].tolist()},
         "tree": _node_record(proof.tree),
     }

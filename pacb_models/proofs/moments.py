@@ -15,7 +15,7 @@ from typing import Any
 from flint import arb, fmpq
 
 #: Larger samples take too long.
-LARGEST = 10_000
+LARGEST_SAMPLE = 10_000
 #: Risks at which the moment is looked at: these, and some errors out of m.
 RISKS, ERRORS = (fmpq(1, 2), fmpq(3, 10), fmpq(1, 10), fmpq(1, 100), fmpq(9, 10)), (fmpq(1, 2), fmpq(2), fmpq(27, 10))
 
@@ -60,8 +60,8 @@ def below(m: int, phi: Distance, order: Any, rate: int, l: fmpq) -> arb:
 
 def judge(m: int, distance: str, phi: Distance, order: Any, given: fmpq) -> tuple[int, str]:
     """0, 1 or 2 and a sentence: whether the logarithm of a constant is large enough, or not, or this is not known."""
-    if m > LARGEST:
-        return 2, f"the constant is not recomputed for more than {LARGEST} examples"
+    if m > LARGEST_SAMPLE:
+        return 2, f"the constant is not recomputed for more than {LARGEST_SAMPLE} examples"
     number, rate = arb(given), 2 * m - 1 if distance == "ch" else m
     limit = above(m, distance, order)
     if limit is not None and number >= limit:

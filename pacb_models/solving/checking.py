@@ -16,7 +16,7 @@ from ..solution import Solution, finite
 from ..solver import Solver
 from ..validation import check_kind, check_positive
 from ..wording import at_least, at_most
-from .judging import ROUNDING
+from .judging import REFUTES
 from .registry import capable_solvers, get_solver
 from .running import solve
 
@@ -246,7 +246,7 @@ def _reference(problem: Problem, solved: dict[str, Solution]) -> Solution | None
 
 def _kept(solution: Solution) -> bool:
     """Whether a solution's weights keep the constraints: only then can they refute a lower bound."""
-    return solution.details.get("constraint_violation", 0.0) <= ROUNDING
+    return solution.details.get("constraint_violation", 0.0) <= REFUTES
 
 
 def _row(
@@ -267,7 +267,7 @@ def verdict(solution: Solution, gap: float, tol: float, smallest: float = math.i
     ``smallest`` is the smallest bound that any solver found.
     """
     said = [each for each in (solution.lower_bound, solution.claimed_lower_bound) if each is not None]
-    if any(each > smallest + ROUNDING for each in said):
+    if any(each > smallest + REFUTES for each in said):
         return f"{REFUTED}, by {max(said) - smallest:.1e}"
     if gap < -tol:
         return f"below the reference by {-gap:.1e}"

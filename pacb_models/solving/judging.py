@@ -22,7 +22,7 @@ ACCEPTABLE_RESIDUAL = 1e-4
 #: How far below the bound of a posterior, relative to it, the proven lower bound of a global minimum may be.
 GLOBAL = 1e-9
 #: A claimed lower bound may exceed the bound of the solver's own posterior by rounding, up to this. More refutes it.
-ROUNDING = 1e-12
+REFUTES = 1e-12
 
 #: What a solver says when it has succeeded.
 CLAIMS = ("optimal", "acceptable")
@@ -49,7 +49,7 @@ def assess(problem: Problem, outcome: Outcome, solver: str, seconds: float) -> S
         fact = _fact(posterior, residual, off_simplex, broken)
         message = f"the solver said {outcome.status!r}, but {fact}. {message}".strip()
     claimed = outcome.claimed_lower_bound
-    if claimed is not None and not claimed <= bound + ROUNDING:
+    if claimed is not None and not claimed <= bound + REFUTES:
         message = f"the solver's lower bound, {claimed:.10g}, is above the bound of its own weights. {message}".strip()
     proof = outcome.proof
     if proof is None and posterior is not None and problem.kind == "own" and problem.convex:

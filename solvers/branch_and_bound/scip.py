@@ -38,8 +38,6 @@ from . import scip_worker
 #: What SCIP's dual bound is lowered by. Its constraints hold to 1e-6 (``numerics/feastol``), and what it calls the
 #: minimum has been seen up to 3e-6 *below* the true one; a dual bound above the true minimum has not been seen.
 SCIP_TOLERANCE = 1e-6
-#: The longest polishing, of the start and of the result, in iterations.
-PREPARING, POLISHING = 100, 1000
 
 #: What Python is started with: the worker as a file, which needs nothing of this package and starts the sooner.
 COMMAND = ["-P", scip_worker.__file__]
@@ -104,7 +102,7 @@ class Scip(DeclaredSolver):
             first = nearest(problem, first)
         if start is None:
             # The model's units are those of the start, and its tolerances are best kept near a minimum.
-            first = _polished(problem, first, PREPARING, options.time_limit)
+            first = _polished(problem, first, 100, options.time_limit)
         if problem.distance_function.below_one and problem.bound(first) >= 1.0 - LEAST_RISK:
             # It is flat there, and the model has no point with r below one.
             return Outcome(first, "acceptable", "the bound rounds to 1 at the start; SCIP was not started.", 0)
@@ -192,7 +190,7 @@ def _outcome(model: ScipModel, first: np.ndarray, answer: dict[str, Any], elapse
         q, _ = onto_simplex(found)
         weights = first if q is None else q
         if polish:
-            weights = _polished(problem, weights, POLISHING)
+            weights = _polished(problem, weights, 1000)
     dual = float(answer["lower_bound"])
     details = {"scip_status": word, "dual_bound": dual, "nodes": answer["nodes"]}
     # SCIP's infinity is 1e20; a bound is never negative.

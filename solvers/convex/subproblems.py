@@ -25,17 +25,6 @@ if TYPE_CHECKING:
     import clarabel
     import cvxpy
 
-#: Clarabel's options: tolerances a hundred times below its default, which costs two or three iterations more; no
-#: presolve, which would forbid updating the data; one thread, as the starts of a multi-start are what runs in parallel.
-CONIC_OPTIONS = {
-    "verbose": False,
-    "tol_gap_abs": 1e-10,
-    "tol_gap_rel": 1e-10,
-    "tol_feas": 1e-10,
-    "presolve_enable": False,
-    "max_threads": 1,
-}
-
 #: Clarabel's statuses for a problem it has solved, to the tolerances above or to its reduced ones, …
 SOLVED = ("Solved", "AlmostSolved")
 #: … and those that come with a point at least.
@@ -256,11 +245,14 @@ class TwoSidedSubproblem:
 
 
 def _conic_settings(seconds: float) -> clarabel.DefaultSettings:
+    """Tolerances a hundred times below Clarabel's default, which costs two or three iterations more; no presolve, which
+    would forbid updating the data; one thread, as the starts of a multi-start are what runs in parallel."""
     import clarabel
 
     settings = clarabel.DefaultSettings()
-    for name, value in (CONIC_OPTIONS | {"time_limit": seconds}).items():
-        setattr(settings, name, value)
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
+    settings.verbose, settings.presolve_enable, settings.max_threads = False, False, 1
+    settings.time_limit = seconds
     return settings
 
 

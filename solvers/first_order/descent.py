@@ -20,7 +20,7 @@ from ..starts import from_all_starts
 #: A step has to gain this share of what the slopes promise (Armijo) ...
 SUFFICIENT = 1e-4
 #: ... but for rounding: close to a minimum the gain is smaller than the bound's last digit.
-ROUNDING = 4.0 * sys.float_info.epsilon
+LAST_DIGITS = 4.0 * sys.float_info.epsilon
 #: A step that has been shortened so often leads nowhere.
 SHORTENINGS = 60
 #: A Barzilai–Borwein step is at most so many times the one before; where the bound bends down it would be infinite.
@@ -84,7 +84,7 @@ def descend(oracle: Oracle, step: Step, start: np.ndarray, options: Iterative) -
                 return oracle.reached_iterations(iterations)
             recent.append(point.bound)
             ceiling = max(recent)
-            following = step(oracle, point, ceiling + ROUNDING * ceiling)
+            following = step(oracle, point, ceiling + LAST_DIGITS * ceiling)
             if following is None:
                 return oracle.found_nothing_better(oracle.best_posterior, iterations)
             point = following

@@ -20,7 +20,7 @@ from ..coordinates import Powers, suitable_order
 from ..options import Iterative
 from ..oracle import Oracle
 from ..scipy_methods import by_scipy
-from .descent import ROUNDING, SHORTENINGS, FirstOrder
+from .descent import LAST_DIGITS, SHORTENINGS, FirstOrder
 
 #: SciPy's own tests look at its variables, and are switched off. ``maxcor`` is the number of pairs of steps and slopes
 #: that the inverse Hessian is made of.
@@ -36,7 +36,7 @@ def brought_back(oracle: Oracle, q: np.ndarray) -> np.ndarray | None:
     ceiling, share = oracle.value(q), 1.0
     for _ in range(SHORTENINGS):
         mixture = (1.0 - share) * q + share * promising
-        if oracle.value(mixture) < ceiling - ROUNDING * ceiling:
+        if oracle.value(mixture) < ceiling - LAST_DIGITS * ceiling:
             return mixture
         share *= 0.25
     return None

@@ -30,9 +30,6 @@ from ..options import Iterative
 from ..oracle import Oracle
 from .descent import SHORTENINGS, SUFFICIENT, FirstOrder, Iterate, barzilai_borwein, descend, first_step
 
-#: The order whose coordinates are used from there on: powers of a hundred are more than floating-point numbers bear.
-LARGEST_ORDER = 12.0
-
 
 class Entropy:
     """Coordinates ln q. They are kept beside the weights, so that a weight that underflows may come back."""
@@ -154,7 +151,8 @@ class MirrorDescent(FirstOrder):
     def minimise(self, oracle: Oracle, start: np.ndarray, options: Iterative) -> Outcome:
         problem = oracle.problem
         order = suitable_order(problem)
-        mirror = PowerMap(problem.prior, min(order, LARGEST_ORDER)) if order > 1.0 else Entropy()
+        # Powers of a hundred are more than floating-point numbers bear.
+        mirror = PowerMap(problem.prior, min(order, 12.0)) if order > 1.0 else Entropy()
         return descend(oracle, _MirrorStepper(mirror).step, start, options)
 
 

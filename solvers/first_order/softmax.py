@@ -28,9 +28,6 @@ from ..starts import from_all_starts, with_all
 from . import lbfgsb
 from .descent import FirstOrder, Iterate, descend
 
-#: Methods and their default numbers of iterations.
-MOST_ITERATIONS = {"lbfgs": 100_000, "adam": 2000}
-
 
 class Softmax(FirstOrder):
     """Unconstrained minimisation over the logits of the weights, for any bound with slopes.
@@ -60,7 +57,7 @@ class Softmax(FirstOrder):
         def checked(self, problem: Problem) -> Self:
             check_positive("learning_rate", self.learning_rate)
             if self.max_iterations is None:
-                self.max_iterations = MOST_ITERATIONS.get(self.method, 1)
+                self.max_iterations = 2000 if self.method == "adam" else 100_000
             return super().checked(problem)
 
     def run_with(self, problem: Problem, options: Any) -> Outcome:

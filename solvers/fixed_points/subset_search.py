@@ -33,6 +33,7 @@ from pacb_models.divergences.ordered_supports import OrderedSupports
 from pacb_models.errors import InputError
 from pacb_models.merging import Merged
 from pacb_models.numerics.elementwise import Numbers
+from pacb_models.numerics.rounding import EPSILON
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome
 from pacb_models.validation import check_count, check_positive
@@ -198,12 +199,6 @@ def _until_failure(failed: np.ndarray, early_break: bool) -> tuple[np.ndarray, i
     return np.arange(failed.size) < (broke_at or failed.size), broke_at
 
 
-#: An interval around a fixed point that is narrower than this, relative to its end, is one number.
-_ROUNDING = 4.0 * np.finfo(float).eps
-#: A sweep that shrinks a support's step by less than this is followed by an extrapolation, of limited length.
-_SLOW, _REACH = 0.9, 100.0
-
-
 def _sweep(
     problem: BoundProblem, supports: OrderedSupports, early_break: bool, options: SubsetSearchSolver.Options
 ) -> _Search:
@@ -228,7 +223,7 @@ def _sweep(
         step = _paper_step(problem, supports, active + 1, t, limits[active])
         low[active] = np.where(step > 0.0, t, low[active])
         high[active] = np.where(step < 0.0, t, high[active])
-        done = (np.abs(step) <= options.tolerance * t) | (high[active] <= (1.0 + _ROUNDING) * low[active])
+        done = (np.abs(step) <= options.tolerance * t) | (high[active] <= (1.0 + 4.0 * EPSILON) * low[active])
         lost = ~done & (t + step > limits[active]) & np.isinf(high[active])
         ahead = _extrapolate(t, step, last_slopes[active], last_steps[active])
         last_slopes[active], last_steps[active] = t, step
@@ -274,8 +269,8 @@ def _extrapolate(t: np.ndarray, step: np.ndarray, last_t: np.ndarray, last_step:
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         bend = (last_step - step) / (t - last_t)
-        reach = np.minimum(np.abs(step / bend), _REACH * np.abs(step))
-    slow = (np.abs(step) > _SLOW * np.abs(last_step)) & (bend > 0.0)
+        reach = np.minimum(np.abs(step / bend), 100.0 * np.abs(step))
+    slow = (np.abs(step) > 0.9 * np.abs(last_step)) & (bend > 0.0)
     return np.where(slow, t + np.copysign(reach, step), np.nan)
 
 

@@ -66,10 +66,6 @@ CALLS = {
     "gradient_evaluations": ("n_call_nlp_grad_f", "n_call_nlp_jac_fg"),
 }
 
-#: The smallest q/p with a steep divergence (KL), whose terms have no value at zero: some plugins evaluate at their
-#: bounds.
-SMALLEST_RATIO = 1e-30
-
 
 class Casadi(DeclaredSolver):
     """A nonlinear programming code of CasADi's, by default the Ipopt in its wheel.
@@ -126,7 +122,8 @@ def _prepare(problem: BoundProblem, plugin: str, most: int, own: dict[str, Any],
     algebra = CasadiAlgebra(problem, ratios)
     objective = algebra.factors.objective * write(algebra)
     x, g = casadi.vertcat(ratios, *algebra.variables), casadi.vertcat(*algebra.constraints)
-    smallest, (lower, upper) = SMALLEST_RATIO if problem.divergence_function.steep else 0.0, box(problem)
+    # Terms of a steep divergence (KL) have no value at zero, and some plugins evaluate at their bounds.
+    smallest, (lower, upper) = 1e-30 if problem.divergence_function.steep else 0.0, box(problem)
     limits = algebra.limits | {
         "lbx": [*np.maximum(lower / problem.prior, smallest).tolist(), *algebra.limits["lbx"]],
         "ubx": [*(upper / problem.prior).tolist(), *algebra.limits["ubx"]],

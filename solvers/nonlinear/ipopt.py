@@ -38,9 +38,6 @@ from ..options import DeclaredSolver, FromStarts, Software
 from .interior_point import RANDOM_BARRIER, SETTINGS, STATUS_MAP, Run, SolveFrom, Watch, by_ipopt
 from .native import find_asl_library, find_ipopt_executable, pynumero_problem
 
-#: What a program has to print for :func:`read_log`: the number of iterations and the reason of the end.
-PRINT_SUMMARY = {"print_level": 3}
-
 
 class PyomoIpopt(DeclaredSolver):
     """Ipopt on the Pyomo model of a bound minimisation.
@@ -181,7 +178,8 @@ def _through_program(program: Path, problem: BoundProblem, formulation: str, set
         started, seconds = time.perf_counter(), suited.get("max_wall_time", math.inf)
         set_start(model, problem, q)
         solver = pyo.SolverFactory("ipopt", executable=str(program))
-        options = suited | settings | PRINT_SUMMARY
+        # It prints what :func:`read_log` reads: the number of iterations and the reason of the end.
+        options = suited | settings | {"print_level": 3}
         if "max_wall_time" in options and solver.version()[:2] < (3, 14):
             options["max_cpu_time"] = options.pop("max_wall_time")
         for name, value in options.items():

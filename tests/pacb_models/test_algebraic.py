@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import pacb_models as pm
 from pacb_models.models import convex
 from pacb_models.models.pyomo_models import FORMULATIONS, set_start
-from pacb_models.models.scaling import SMALLEST_SHARE, scaling
+from pacb_models.models.scaling import scaling
 from pacb_models.names import DISTANCES
 from pacb_models.solvers.nonlinear import native
 from pacb_models.solvers.nonlinear.native import pynumero_problem
@@ -193,7 +193,7 @@ def test_scaling_is_positive_and_finite(divergence, distance, data):
     factors = scaling(make(distance, divergence, risks=risks, prior=prior, m=m))
     everything = np.append(factors.weights, factors[1:])
     assert np.isfinite(everything).all() and (everything > 0).all()
-    assert factors.weights.max() <= size / SMALLEST_SHARE
+    assert factors.weights.max() <= size / 1e-8
 
 
 def test_scaling_does_not_depend_on_the_number_of_classifiers():
