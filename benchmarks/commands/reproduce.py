@@ -6,14 +6,20 @@ import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pacb_models.commands.program import DONE, add_command, kept_in, refuse_ignored
 from pacb_models.errors import InputError
 from pacb_models.wording import paragraphs
 
 from ..paper.numbers import listed_items
-from ..progress import progress_shown
+from ..progress import Show, progress_shown
+
+# The paper is imported where it is computed: ``pacb --help`` must not wait for NumPy.
+if TYPE_CHECKING:
+    from ..paper.cells import Cells
+    from ..paper.item import Item
+    from ..paper.study import Study
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -72,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
     return DONE
 
 
-def _study(options: argparse.Namespace, directory: Path, report: Any) -> Any:
+def _study(options: argparse.Namespace, directory: Path, report: Show) -> Study:
     from ..paper.study import Study, embedded_tables
     from ..paper.training import embedded_times, train_tables
 
@@ -103,19 +109,20 @@ def _study(options: argparse.Namespace, directory: Path, report: Any) -> Any:
     )
 
 
-def compute(items: Sequence[Any], study: Any, directory: Path, resume: bool) -> dict[str, dict[str, Any]]:
+def compute(items: Sequence[Item], study: Study, directory: Path, resume: bool) -> dict[str, Cells]:
     """The results of the items and of those they need; with ``resume``, those that are kept are not computed again."""
     from ..paper.cache import key
     from ..paper.catalogue import with_needs
+    from ..paper.cells import Cells
     from ..store import Store
 
-    results: dict[str, dict[str, Any]] = {}
+    results: dict[str, Cells] = {}
     todo = with_needs(items)
     with Store(directory / "results.jsonl", resume) as store:
         for position, item in enumerate(todo):
             study.report(item.name, position, len(todo))
             place = key(item, study, results)
             if place not in store.rows:
-                store.add(place, item.compute(study, results))
-            results[item.name] = store.rows[place]
+                store.add(place, item.compute(study, results).records())
+            results[item.name] = Cells.of_records(store.rows[place])
     return results

@@ -10,7 +10,7 @@ from .item import Item, Results
 from .study import Study
 
 #: Raised when a result changes though nothing that the key names does; a test notices.
-RESULTS_VERSION = 2
+RESULTS_VERSION = 3
 
 
 def key(item: Item, study: Study, needed: Results) -> str:
@@ -19,5 +19,5 @@ def key(item: Item, study: Study, needed: Results) -> str:
     """
     settings = [getattr(study, name) for name in item.uses]
     printed = (files("pacb_models.benchmarks.paper") / "printed.csv").read_bytes()
-    parts = [settings, study.tables_digest, [needed[name] for name in item.needs], printed]
+    parts = [settings, study.tables_digest, needed[item.needs].records() if item.needs else [], printed]
     return digest(RESULTS_VERSION, item.name, *parts, versions(), ipopt_version())

@@ -71,7 +71,7 @@ def with_needs(items: Iterable[Item]) -> list[Item]:
     """These items and those they build upon, needed ones first."""
     ordered: dict[str, Item] = {}
     for item in items:
-        for name in item.needs:
-            ordered.setdefault(name, ITEMS[name])
+        if item.needs:
+            ordered.setdefault(item.needs, ITEMS[item.needs])
         ordered.setdefault(item.name, item)
     return list(ordered.values())

@@ -27,6 +27,10 @@ PRINTED_TABLES = tuple(
 )
 
 
+#: The values of a cell by their versions: numbers, texts, and for figures lists of numbers.
+Values = dict[str, Any]
+
+
 class Place(NamedTuple):
     """What a cell is about; a size is the number of classifiers, and of constants the sample size."""
 
@@ -45,7 +49,7 @@ class Cells:
     {'printed': '0.83864', 'reproduced': 0.9}
     """
 
-    def __init__(self, cells: dict[Place, dict[str, Any]] | None = None) -> None:
+    def __init__(self, cells: dict[Place, Values] | None = None) -> None:
         self._cells = cells or {}
 
     @classmethod
@@ -65,6 +69,10 @@ class Cells:
         """For a JSON file."""
         return [[*place, values] for place, values in self._cells.items()]
 
+    def copy(self) -> Cells:
+        """The same cells, to be added to."""
+        return Cells({place: dict(values) for place, values in self})
+
     def add(self, version: str, dataset: str = "", size: object = "", method: str = "", **values: Any) -> None:
         """Set values by their quantities; ``None`` is left out."""
         for quantity, value in values.items():
@@ -72,12 +80,20 @@ class Cells:
             if value is not None:
                 cell[version] = value
 
-    def __getitem__(self, place: tuple[object, ...]) -> dict[str, Any]:
+    def __getitem__(self, place: tuple[object, ...]) -> Values:
         """The values of a cell by their versions; nothing where there is no such cell."""
         return self._cells.get(Place(*map(str, place)), {})
 
-    def __iter__(self) -> Iterator[tuple[Place, dict[str, Any]]]:
+    def __iter__(self) -> Iterator[tuple[Place, Values]]:
         return iter(self._cells.items())
+
+    def rows(self, version: str = REPRODUCED) -> dict[Place, Values]:
+        """Of one version: the values of each data set, size and method, by their quantities."""
+        found: dict[Place, Values] = {}
+        for place, values in self:
+            if version in values:
+                found.setdefault(place._replace(quantity=""), {})[place.quantity] = values[version]
+        return found
 
     def frame(self, table: str = "") -> pd.DataFrame:
         """One row for each value, with its place and its version, and the notes on what is printed in that table."""
@@ -149,7 +165,7 @@ def number(text: str) -> float | None:
         return None
 
 
-def difference(cell: dict[str, Any], version: str) -> float | None:
+def difference(cell: Values, version: str) -> float | None:
     """How far a value is from the printed one, in per cent of it; None where one of them is no number, or zero."""
     reference, value = number(cell.get(PRINTED, "")), cell.get(version)
     if not reference or not isinstance(value, (int, float)):

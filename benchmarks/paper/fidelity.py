@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from ..problems.problem import PAPER_DATASETS
 from ..report.tables import Cell, Group, Table
-from .cells import BOTH_HALVES, PRINTED, REPRODUCED, Cells, Place, difference, number
-from .item import Results, cells_of
+from .cells import BOTH_HALVES, PRINTED, REPRODUCED, Cells, Place, Values, difference, number
+from .item import Results
 from .numbers import words
 from .showing import FAR, NAMES, as_text, per_cent
 from .study import ALL_CLASSIFIERS, DISTANCES
@@ -21,7 +21,7 @@ class Compared(NamedTuple):
     #: The name of our table.
     table: str
     place: Place
-    values: dict[str, Any]
+    values: Values
     off: float
     #: The same with risks on both halves.
     off_both_halves: float | None
@@ -45,7 +45,7 @@ def compared_bounds(results: Results) -> list[Compared]:
     """Every printed optimal bound that has a counterpart here; not what the paper prints beside a letter."""
     found = []
     for table in filter(results.__contains__, _BOUNDS):
-        cells = cells_of(results[table])
+        cells = results[table]
         for place, values in cells:
             off = difference(values, REPRODUCED)
             if place.quantity == "bound" and off is not None and not letter_beside(cells, place):
@@ -90,9 +90,9 @@ def sentences(results: Results) -> list[str]:
     """The comparison with print in words."""
     said = []
     if "bounds" in results:
-        said += _about_table_3(cells_of(results["bounds"]))
+        said += _about_table_3(results["bounds"])
     if "fp-vs-solver" in results:
-        said += _about_table_6(cells_of(results["fp-vs-solver"]))
+        said += _about_table_6(results["fp-vs-solver"])
     return said
 
 
@@ -114,7 +114,7 @@ def _about_table_6(cells: Cells) -> list[str]:
     return words("document", "table_6", cells=len(places), letters=letters, **_spreads(bounds))
 
 
-def _spreads(bounds: list[dict[str, Any]]) -> dict[str, str]:
+def _spreads(bounds: list[Values]) -> dict[str, str]:
     found = {}
     for name, version in (("reproduced", REPRODUCED), ("both_halves", BOTH_HALVES)):
         offs: list[Any] = [difference(values, version) for values in bounds]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..report.drawing import Picture, draw
 from ..report.tables import Table
@@ -15,8 +15,8 @@ from .study import Study
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Results of items by name, as they are kept in files.
-Results = Mapping[str, dict[str, Any]]
+#: Results of items by name.
+Results = Mapping[str, Cells]
 
 
 @dataclass(frozen=True)
@@ -39,74 +39,64 @@ class Section:
 
 @dataclass(frozen=True)
 class Item:
-    """A table or a figure.
+    """A table or a figure: ``fill`` computes its cells, beginning with those of the item in ``needs`` if there is one,
+    else with the printed ones. Without it, the cells are shown as they are.
 
-    ``uses`` names the settings of the study that it depends on beside the risk tables, ``needs`` the items it builds
-    upon, and ``also`` those that are made whenever it is asked for.
+    ``uses`` names the settings of the study that it depends on beside the risk tables, ``also`` the items that are made
+    whenever it is asked for.
     """
 
     name: str
-    make: Callable[..., dict[str, Any] | None]
+    fill: Callable[[Study, Cells], None] | None = None
     uses: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
+    needs: str = ""
     also: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
         """What it shows."""
-        return TEXTS[self.name]["title"]
+        return str(TEXTS[self.name]["title"])
 
     @property
     def source(self) -> str:
         """Where the paper has it."""
-        return TEXTS[self.name]["source"]
+        return str(TEXTS[self.name]["source"])
 
-    def compute(self, study: Study, results: Results) -> dict[str, Any]:
-        """What goes into the result file: plain numbers, texts, lists and dicts."""
-        raise NotImplementedError
+    def compute(self, study: Study, results: Results) -> Cells:
+        """Its cells, from those of the item that it needs."""
+        cells = results[self.needs].copy() if self.needs else Cells.printed(self.name)
+        if self.fill is not None:
+            self.fill(study, cells)
+        return cells
 
-    def section(self, result: dict[str, Any]) -> Section:
-        """What the document shows of a result."""
+    def section(self, cells: Cells) -> Section:
+        """What the document shows of them."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class TableItem(Item):
-    """A table: ``make`` fills the cells, ``show`` lays them out."""
+    """A table: ``show`` lays the cells out."""
 
     show: Callable[[Cells], list[Table]] = lambda cells: []
 
-    def compute(self, study: Study, results: Results) -> dict[str, Any]:
-        cells = Cells.printed(self.name)
-        self.make(study, cells)
-        return {"cells": cells.records()}
-
-    def section(self, result: dict[str, Any]) -> Section:
-        cells = cells_of(result)
+    def section(self, cells: Cells) -> Section:
         text = cells.frame(self.name).to_csv(index=False)
         return Section(self.name, self.title, self.source, tuple(self.show(cells)), csv=text)
 
 
 @dataclass(frozen=True)
 class FigureItem(Item):
-    """A figure: ``draw`` makes it from the result, ``facts`` what its caption says of the result, if anything."""
+    """A figure: ``draw`` makes it of the cells, ``facts`` are what its caption says of them, if anything."""
 
-    draw: Callable[[dict[str, Any]], Figure] = lambda result: None
-    facts: Callable[[dict[str, Any]], dict[str, Any]] = lambda result: {}
+    draw: Callable[[Cells], Figure] = lambda cells: None
+    facts: Callable[[Cells], Mapping[str, object]] = lambda cells: {}
 
-    def compute(self, study: Study, results: Results) -> dict[str, Any]:
-        return self.make(study, results) or {}
-
-    def caption(self, result: dict[str, Any]) -> str:
+    def caption(self, cells: Cells) -> str:
         """What the figure shows."""
-        return words(self.name, "caption", **self.facts(result))[0]
+        return words(self.name, "caption", **self.facts(cells))[0]
 
-    def section(self, result: dict[str, Any]) -> Section:
-        caption = self.caption(result)
-        picture = draw(self.name, caption, self.draw(result))
+    def section(self, cells: Cells) -> Section:
+        caption = self.caption(cells)
+        picture = draw(self.name, caption, self.draw(cells))
         return Section(self.name, self.title, self.source, illustration=picture, caption=caption)
-
-
-def cells_of(result: dict[str, Any]) -> Cells:
-    """The cells of a table's result."""
-    return Cells.of_records(result["cells"])

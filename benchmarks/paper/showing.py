@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..report.tables import NONE, Cell, Group
-from .cells import BOTH_HALVES, CORRECTED, PRINTED, REPRODUCED, difference
+from .cells import BOTH_HALVES, CORRECTED, PRINTED, REPRODUCED, Values, difference
 
 #: Differences from print above this, in per cent, are marked.
 FAR = 8.0
@@ -74,7 +73,7 @@ class Beside:
             columns += [self.titles[version], *(["±"] if self._compared(version) else [])]
         return Group(title, tuple(columns))
 
-    def cells(self, values: dict[str, Any], best: str = "") -> list[Cell]:
+    def cells(self, values: Values, best: str = "") -> list[Cell]:
         """The cells below them; ``best`` names a version to be set in bold."""
         cells = [Cell(values.get(PRINTED) or NONE, "printed")]
         for version in self.versions:

@@ -25,6 +25,9 @@ NAMED = 7
 #: The colour of the others.
 PALE = "#c2c2c2"
 
+#: Words of matplotlib's for a line or a mark.
+Look = Mapping[str, Any]
+
 #: Fonts of the reader's, so that text stays text: it can be searched, and the file is small.
 _FONTS = {"svg.fonttype": "none", "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans", "Arial"]}
 
@@ -36,7 +39,7 @@ class Looks:
         self.named = list(named)[:NAMED]
         self._palette = Palette(self.named)
 
-    def __getitem__(self, method: str) -> dict[str, Any]:
+    def __getitem__(self, method: str) -> Look:
         if method not in self.named:
             return {"color": PALE, "linestyle": "-", "marker": "o"}
         return self._palette[method]

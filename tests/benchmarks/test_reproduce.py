@@ -35,8 +35,8 @@ from pacb_models.benchmarks.paper.cells import (
 from pacb_models.benchmarks.paper.document import as_html, compose
 from pacb_models.benchmarks.paper.fidelity import compared_bounds, far_panel, same_order
 from pacb_models.benchmarks.paper.figures import moments, posteriors
-from pacb_models.benchmarks.paper.item import cells_of
 from pacb_models.benchmarks.paper.study import DISTANCES, EXACT, PAPER, VERSIONS, Study, embedded_tables
+from pacb_models.benchmarks.paper.tables import bounds as bound_tables
 from pacb_models.benchmarks.paper.tables import fp_vs_ccp, fp_vs_solver
 from pacb_models.benchmarks.paper.tables.cross_validation import significantly_lower
 from pacb_models.benchmarks.paper.tables.sparsity import classifiers_for, concentration
@@ -63,7 +63,12 @@ def study():
 
 @pytest.fixture(scope="module")
 def bounds(study):
-    return cells_of(ITEMS["bounds"].compute(study, {}))
+    return ITEMS["bounds"].compute(study, {})
+
+
+def kept(cells):
+    """The cells as a store keeps them."""
+    return Cells.of_records(json.loads(json.dumps(cells.records(), allow_nan=False)))
 
 
 def missing_cells(cells):
@@ -76,13 +81,13 @@ def missing_cells(cells):
 
 @pytest.mark.parametrize("name", ["constants", "bounds", "sparsity", "divergences", "data"])
 def test_every_printed_cell_has_a_counterpart(name, study, bounds):
-    cells = bounds if name == "bounds" else cells_of(ITEMS[name].compute(study, {}))
+    cells = bounds if name == "bounds" else ITEMS[name].compute(study, {})
     assert missing_cells(cells) == []
     assert [values[PRINTED] for _, values in cells if PRINTED in values] == printed(name).value.tolist()
 
 
 def test_every_cell_of_the_cross_validation(study):
-    cells = cells_of(ITEMS["cross-validation"].compute(study, {}))
+    cells = ITEMS["cross-validation"].compute(study, {})
     # There is no relative difference where the test error is zero, and this study has not timed the training.
     unknown = [place for place in missing_cells(cells) if place.quantity != "speed_up_claimed"]
     assert {cells[place][PRINTED] for place in unknown} <= {"NA"}
@@ -99,8 +104,7 @@ def test_every_cell_of_fixed_point_against_solver(study, monkeypatch):
     """The two smaller sizes; the others differ from them only in H, and in time."""
     monkeypatch.setattr(fp_vs_solver, "SIZES", (50, 200))
     monkeypatch.setattr(fp_vs_solver, "LARGEST_FROM_ZERO", 0)
-    result = ITEMS["fp-vs-solver"].compute(study, {})
-    cells = cells_of(result)
+    cells = ITEMS["fp-vs-solver"].compute(study, {})
     assert {place.size for place in missing_cells(cells)} == {"500", "1000", "1990"}
     for dataset, size in product(PAPER_DATASETS, (50, 200)):
         for version in (REPRODUCED, CORRECTED):
@@ -118,15 +122,16 @@ def test_every_cell_of_fixed_point_against_solver(study, monkeypatch):
     assert [len(panel.rows) for panel in panels] == [18, 18]
     figure = ITEMS["bound-against-h"]
     monkeypatch.setattr("pacb_models.benchmarks.paper.figures.bounds.SIZES", (50, 200))
-    drawn = figure.compute(study, {"fp-vs-solver": result})
-    for dataset, panel in drawn["panels"].items():
-        assert panel["one-sided CCP"] == pytest.approx(panel["fixed point"], abs=1e-7), dataset
+    drawn = figure.compute(study, {"fp-vs-solver": cells})
+    for place in product(PAPER_DATASETS, (50, 200)):
+        one_sided, fixed_point = (drawn[*place, each, "bound"][REPRODUCED] for each in ("one-sided CCP", "fixed-point"))
+        assert one_sided == pytest.approx(fixed_point, abs=1e-7), place
     with styled():
         assert len(figure.draw(drawn).axes) == 9
 
 
 def test_every_cell_of_fixed_point_against_ccp(study):
-    cells = cells_of(ITEMS["fp-vs-ccp"].compute(study, {}))
+    cells = ITEMS["fp-vs-ccp"].compute(study, {})
     assert missing_cells(cells) == []
 
     def bound(method, statistic, version):
@@ -173,7 +178,7 @@ def test_table_6_fits_risks_on_both_halves(study):
 
 
 def test_printed_constants_are_reproduced_to_their_last_digit(study):
-    cells = cells_of(ITEMS["constants"].compute(study, {}))
+    cells = ITEMS["constants"].compute(study, {})
     for cell in printed("constants").query("quantity == 'constant'").itertuples():
         ours = cells[cell.dataset, cell.size, "kl", "constant"][REPRODUCED]
         if cell.size == "500":
@@ -186,12 +191,11 @@ def test_printed_constants_are_reproduced_to_their_last_digit(study):
 
 
 def test_far_cells_come_with_a_reason(bounds):
-    result = {"cells": bounds.records()}
-    assert len(compared_bounds({"bounds": result})) == 27
-    assert far_panel({"bounds": result}) is None
-    moved = Cells.of_records(json.loads(json.dumps(result["cells"])))
+    assert len(compared_bounds({"bounds": bounds})) == 27
+    assert far_panel({"bounds": bounds}) is None
+    moved = Cells.of_records(json.loads(json.dumps(bounds.records())))
     moved["bupa", 1990, "kl", "bound"][REPRODUCED] *= 1.1
-    (row,) = far_panel({"bounds": {"cells": moved.records()}}).rows
+    (row,) = far_panel({"bounds": moved}).rows
     assert row[1].text == "Bupa" and row[3].text.startswith("print fits risks on both halves")
 
 
@@ -295,11 +299,16 @@ def test_ipopt_from_zero_is_locally_infeasible(study):
 
 def test_headline_tells_the_finding(study, bounds):
     item = ITEMS["headline"]
-    result = item.compute(study, {"bounds": {"cells": bounds.records()}})
-    tightest = {name: panel["tightest"] for name, panel in result["datasets"].items()}
-    assert all(keys[REPRODUCED] == "squared" for keys in tightest.values())
-    assert [name for name, keys in tightest.items() if keys[CORRECTED] != "kl"] == ["bupa", "haberman"]
-    assert "tightest on 7 of nine" in item.caption(result)
+    cells = item.compute(study, {"bounds": bounds})
+    tightest = {
+        version: {dataset: bound_tables.tightest(cells, dataset, "bound", version) for dataset in PAPER_DATASETS}
+        for version in (REPRODUCED, CORRECTED)
+    }
+    assert set(tightest[REPRODUCED].values()) == {"squared"}
+    assert [name for name, distance in tightest[CORRECTED].items() if distance != "kl"] == ["bupa", "haberman"]
+    assert "tightest on 7 of nine" in item.caption(cells)
+    with styled():
+        assert "tightest on 7 of 9" in item.draw(cells).axes[0].get_title()
 
 
 #: χ²–kl, KL–kl, best single classifier and tie split of 1990 SVMs at δ = 0.05.
@@ -318,8 +327,7 @@ CERTIFICATES = {
 
 def test_certificates_of_the_nine_data_sets(study):
     """The values at H = 1990 and δ = 0.05 that were computed independently, and the order of the columns."""
-    result = json.loads(json.dumps(ITEMS["certificates"].compute(study, {}), allow_nan=False))
-    cells = cells_of(result)
+    cells = kept(ITEMS["certificates"].compute(study, {}))
     for dataset, expected in CERTIFICATES.items():
         methods = ("chi2-kl", "kl-kl", "occam", "tie split")
         found = [cells[dataset, 1990, method, "bound at 0.05"][REPRODUCED] for method in methods]
@@ -331,9 +339,8 @@ def test_certificates_of_the_nine_data_sets(study):
     notes = ITEMS["certificates"].show(cells)[0].notes[0]
     assert "below χ²–kl on 8 of nine data sets and below KL–kl on 7." in notes
     figure = ITEMS["certificates-figure"]
-    shown = figure.compute(study, {"certificates": result})
     with styled():
-        assert figure.draw(shown).axes[0].get_lines() and figure.caption
+        assert figure.draw(figure.compute(study, {"certificates": cells})).axes[0].get_lines() and figure.caption
 
 
 def test_change_of_measure(study):
@@ -357,21 +364,23 @@ def test_figures_are_drawn(name, study, monkeypatch):
     monkeypatch.setattr(posteriors, "MANY_DELTAS", np.array([0.01, 0.1]))
     monkeypatch.setattr(posteriors, "COMPARED", {"subset-search": "Algorithm 1"})
     item = ITEMS[name]
-    result = json.loads(json.dumps(item.compute(study, {}), allow_nan=False))
+    cells = kept(item.compute(study, {}))
     with styled():
-        figure = item.draw(result)
+        figure = item.draw(cells)
     assert all(axis.get_lines() for axis in figure.axes) and item.caption
 
 
 def test_support_shrinks_as_delta_grows(study):
-    result = ITEMS["linear-weights"].compute(study, {})
-    for panel in result["panels"]:
-        supports = [curve["support"] for curve in panel["curves"]]
+    cells = ITEMS["linear-weights"].compute(study, {})
+    for version in (BOTH_HALVES, REPRODUCED):
+        curves = cells.rows(version)
+        assert [place.method for place in curves] == ["δ = 0.01", "δ = 0.05", "δ = 0.1"]
+        supports = [curve["support"] for curve in curves.values()]
         assert supports == sorted(supports, reverse=True) and supports[-1] < 1990
         # At the linear optimum the support is the set of risks below the bound.
-        for curve in panel["curves"]:
+        for curve in curves.values():
             assert curve["last_risk"] < curve["bound"]
-            assert max(curve["differences"].values()) < 1e-6
+            assert max(curve[name] for name in posteriors.COMPARED if name in curve) < 1e-6
 
 
 # The command
@@ -442,20 +451,20 @@ def test_results_do_not_depend_on_the_jobs(study):
 
 
 def test_interrupted_runs_go_on(tmp_path, monkeypatch, capsys):
-    def interrupt(study, results):
+    def interrupt(study, cells):
         raise KeyboardInterrupt
 
     names = ("bounds", "data")
     with monkeypatch.context() as patched:
-        patched.setitem(ITEMS, "data", type(ITEMS["data"])(**{**vars(ITEMS["data"]), "make": interrupt}))
+        patched.setitem(ITEMS, "data", type(ITEMS["data"])(**{**vars(ITEMS["data"]), "fill": interrupt}))
         assert run(*names, "--out", tmp_path) == 130
     assert "the same command with --resume goes on from there" in capsys.readouterr().err
     store = tmp_path / "results.jsonl"
-    [(key, kept)] = rows_of(store).items()
+    [(key, row)] = rows_of(store).items()
 
     # A finished result is read, not computed again: change one and it comes back changed.
-    kept["cells"][0][-1][CORRECTED] = 0.123456
-    store.write_text(json.dumps({"key": key, "row": kept}) + "\n")
+    row[0][-1][CORRECTED] = 0.123456
+    store.write_text(json.dumps({"key": key, "row": row}) + "\n")
     assert run(*names, "--out", tmp_path) == 2 and "holds results already; resume" in capsys.readouterr().err
     assert run(*names, "--out", tmp_path, "--resume") == 0
     assert "0.123456" in (tmp_path / "tables/bounds.csv").read_text()
@@ -478,21 +487,25 @@ def test_a_killed_run_goes_on(tmp_path):
     assert store.read_bytes().startswith(first) and rows_of(store) == rows_of(whole)
 
 
+def records(results):
+    return {name: cells.records() for name, cells in results.items()}
+
+
 def test_results_of_other_settings_are_not_resumed(tmp_path, study):
     few = Study(study.tables, starts=2)
     item = ITEMS["ccp-iterates"]
     first = compute([item], few, tmp_path, resume=False)
     stamp = (tmp_path / "results.jsonl").read_bytes()
-    assert compute([item], few, tmp_path, resume=True) == first
+    assert records(compute([item], few, tmp_path, resume=True)) == records(first)
     # It does not depend on the number of starts, but on the seed.
     compute([item], Study(study.tables, starts=9), tmp_path, resume=True)
     assert (tmp_path / "results.jsonl").read_bytes() == stamp
-    assert compute([item], Study(study.tables, seed=1), tmp_path, resume=True) != first
+    assert records(compute([item], Study(study.tables, seed=1), tmp_path, resume=True)) != records(first)
 
 
 #: Of the results of each item: how many numbers, and their sum; those of the version in the cache's keys.
 FROZEN = {
-    2: {
+    3: {
         "bounds": (360, 158557.4620080054),
         "sparsity": (239, 144053.30846051418),
         "divergences": (576, 355547.2598997135),
@@ -514,7 +527,7 @@ def numbers_in(value):
 def test_results_that_change_have_another_version(study):
     """Otherwise --resume would take the former ones: raise the version, and freeze its results here."""
     assert list(FROZEN) == [RESULTS_VERSION]
-    found = {name: numbers_in(ITEMS[name].compute(study, {})) for name in FROZEN[RESULTS_VERSION]}
+    found = {name: numbers_in(ITEMS[name].compute(study, {}).records()) for name in FROZEN[RESULTS_VERSION]}
     assert {name: len(numbers) for name, numbers in found.items()} == {
         n: c for n, (c, _) in FROZEN[RESULTS_VERSION].items()
     }
@@ -539,7 +552,7 @@ def test_cross_validation_anew(study, monkeypatch):
     monkeypatch.setattr("pacb_models.benchmarks.paper.tables.cross_validation.PAPER_DATASETS", ("wdbc",))
     reports = []
     again = Study(study.tables, with_cv=True, seed=1, report=lambda *report: reports.append(report))
-    cells = cells_of(ITEMS["cross-validation"].compute(again, {}))
+    cells = ITEMS["cross-validation"].compute(again, {})
     expected = few(load_dataset("wdbc"), seed=1)
     assert cells["wdbc", 1990, "cv", "lambda"][REPRODUCED] == expected.best_lambda
     assert cells["wdbc", 1990, "cv", "test_error"][REPRODUCED] == expected.test_risk
@@ -551,7 +564,7 @@ def test_cross_validation_anew(study, monkeypatch):
 
 @pytest.fixture(scope="module")
 def document(study, bounds):
-    results = {"bounds": {"cells": bounds.records()}}
+    results = {"bounds": bounds}
     items = [ITEMS[name] for name in ("bounds", "sparsity", "divergences", "cross-validation", "data")]
     for item in items[1:]:
         results[item.name] = item.compute(study, results)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pacb_models.constants import moment_curve
 
-from ..item import FigureItem, Results
+from ..cells import CORRECTED, REPRODUCED, Cells
+from ..item import FigureItem
 from ..study import Study
 from .style import SERIES, grid_of_axes, legend_below
 
@@ -27,24 +30,18 @@ def paper_squared_curve(m: int, l: np.ndarray) -> np.ndarray:
     return (m * (l * (1.0 - l) ** 4 + l**4 * (1.0 - l)) + 3.0 * m * (m - 1.0) * x) / m**4
 
 
-def compute_squared(study: Study, results: Results) -> dict[str, Any]:
-    paper = {str(m): paper_squared_curve(m, GRID).tolist() for m in _SAMPLES}
-    return {"paper": paper, "exact": {str(m): moment_curve("squared", m, GRID).tolist() for m in _SAMPLES}}
+def _fill(study: Study, cells: Cells, distance: str, papers: Callable[[int, np.ndarray], np.ndarray]) -> None:
+    for m in _SAMPLES:
+        cells.add(REPRODUCED, "", m, distance, curve=papers(m, GRID).tolist())
+        cells.add(CORRECTED, "", m, distance, curve=moment_curve(distance, m, GRID).tolist())
 
 
-def compute_kl(study: Study, results: Results) -> dict[str, Any]:
-    return {
-        version: {str(m): moment_curve("kl", m, GRID, version).tolist() for m in _SAMPLES}
-        for version in ("paper", "exact")
-    }
-
-
-def _draw(result: dict[str, Any]) -> Figure:
+def _draw(cells: Cells) -> Figure:
     figure, axes = grid_of_axes(1, 2, 8.0, 3.4)
-    for axis, version, title in zip(axes, ("paper", "exact"), ("as in the paper", "exact")):
-        for (m, curve), look in zip(result[version].items(), SERIES):
-            values = np.array(curve)
-            axis.plot(GRID, values, label=f"m = {m}", **look)
+    for axis, version, title in zip(axes, (REPRODUCED, CORRECTED), ("as in the paper", "exact")):
+        for (place, found), look in zip(cells.rows(version).items(), SERIES):
+            values = np.array(found["curve"])
+            axis.plot(GRID, values, label=f"m = {place.size}", **look)
             # Rounding must not hide one of two mirrored points where the largest value is attained.
             peaks = np.flatnonzero(values >= values.max() * (1.0 - 1e-9))
             axis.plot(GRID[peaks], values[peaks], "o", color=look["color"])
@@ -55,5 +52,9 @@ def _draw(result: dict[str, Any]) -> Figure:
     return figure
 
 
-SQUARED = FigureItem("squared-moments", compute_squared, draw=_draw)
-KL = FigureItem("kl-moments", compute_kl, draw=_draw)
+def _papers_kl_curve(m: int, l: np.ndarray) -> np.ndarray:
+    return moment_curve("kl", m, l, "paper")
+
+
+SQUARED = FigureItem("squared-moments", partial(_fill, distance="squared", papers=paper_squared_curve), draw=_draw)
+KL = FigureItem("kl-moments", partial(_fill, distance="kl", papers=_papers_kl_curve), draw=_draw)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,7 +13,8 @@ import pacb_models as pm
 from pacb_models.plots.style import BLACK, BLUE, GREY, VERMILION
 
 from ...problems.problem import PAPER_DATASETS
-from ..item import FigureItem, Results
+from ..cells import REPRODUCED, Cells, Values
+from ..item import FigureItem
 from ..showing import NAMES
 from ..study import ALL_CLASSIFIERS, BOTH_HALVES, DISTANCES, EXACT, PAPER, Study, Version
 from ..tables.sparsity import LARGE_SIZE, mass_by_risk
@@ -27,24 +30,23 @@ if TYPE_CHECKING:
 CASES = (("bupa", 0.01), ("ionosphere", 0.1))
 
 
-def supports(study: Study, results: Results) -> dict[str, Any]:
-    """The curves of both cases."""
-    return {"panels": [_curves(study, dataset, delta) for dataset, delta in CASES]}
-
-
-def _curves(study: Study, dataset: str, delta: float) -> dict[str, Any]:
-    problem = study.problem(dataset, ALL_CLASSIFIERS, "linear", PAPER, delta=delta)
-    solution = pm.solve(problem, "subset-search")
-    mean, root = components(problem.risks, problem.coefficient)
-    return {
-        "dataset": dataset,
-        "delta": delta,
-        "m": problem.m,
-        "best_size": solution.details["best_size"],
-        "bound": solution.bound,
-        "mean": mean.tolist(),
-        "root": [None if np.isnan(value) else value for value in root.tolist()],
-    }
+def _fill_supports(study: Study, cells: Cells) -> None:
+    for dataset, delta in CASES:
+        problem = study.problem(dataset, ALL_CLASSIFIERS, "linear", PAPER, delta=delta)
+        solution = pm.solve(problem, "subset-search")
+        mean, root = components(problem.risks, problem.coefficient)
+        cells.add(
+            REPRODUCED,
+            dataset,
+            ALL_CLASSIFIERS,
+            "linear",
+            delta=delta,
+            m=problem.m,
+            best_size=solution.details["best_size"],
+            bound=solution.bound,
+            mean=mean.tolist(),
+            root=[None if np.isnan(value) else value for value in root.tolist()],
+        )
 
 
 def components(risks: np.ndarray, coefficient: float) -> tuple[np.ndarray, np.ndarray]:
@@ -58,29 +60,30 @@ def components(risks: np.ndarray, coefficient: float) -> tuple[np.ndarray, np.nd
     return ordered[0] + mean, np.sqrt(np.where(radicand >= 0.0, radicand, np.nan))
 
 
-def draw_supports(result: dict[str, Any]) -> Figure:
+def _draw_supports(cells: Cells) -> Figure:
     """Mean risk, root term and their sum."""
-    figure, axes = grid_of_axes(1, len(result["panels"]), 8.0, 3.6)
-    for axis, panel in zip(axes, result["panels"]):
+    panels = cells.rows()
+    figure, axes = grid_of_axes(1, len(panels), 8.0, 3.6)
+    for axis, (place, panel) in zip(axes, panels.items()):
         mean, root = np.array(panel["mean"]), np.array(panel["root"], dtype=float)
-        sizes, best = np.arange(1, len(mean) + 1), panel["best_size"]
+        sizes, best, bound = np.arange(1, len(mean) + 1), panel["best_size"], panel["bound"]
         total = mean + root
         axis.plot(sizes, mean, color=BLUE, ls="--", label="mean risk of the H′ best")
         axis.plot(sizes, root, color=VERMILION, ls="-.", label="root term")
         axis.plot(sizes[:best], total[:best], color=BLACK, label="their sum, B*(H′)")
         if best < len(sizes):
             axis.plot(sizes[best:], total[best:], color=GREY, lw=1.0, label="beyond H* (negative weights)")
-        axis.plot(best, panel["bound"], "o", color=BLACK)
+        axis.plot(best, bound, "o", color=BLACK)
         offset, side = (-4, "right") if best == len(sizes) else (4, "left")
-        look: dict[str, Any] = {"textcoords": "offset points", "ha": side, "fontsize": 8}
-        axis.annotate(f"H* = {best}\nB* = {panel['bound']:.4f}", (best, panel["bound"]), xytext=(offset, 8), **look)
-        axis.set(title=f"{NAMES[panel['dataset']]}, m = {panel['m']}, δ = {panel['delta']}", xlabel="support size H′")
+        words, place_of = f"H* = {best}\nB* = {bound:.4f}", (best, bound)
+        axis.annotate(words, place_of, xytext=(offset, 8), textcoords="offset points", ha=side, fontsize=8)
+        axis.set(title=f"{NAMES[place.dataset]}, m = {panel['m']}, δ = {panel['delta']}", xlabel="support size H′")
         axis.set_ylim(0.0, min(1.2, 1.1 * np.nanmax(total[10:])))
     legend_below(figure, axes[-1], 4)
     return figure
 
 
-SUPPORTS = FigureItem("linear-supports", supports, draw=draw_supports)
+SUPPORTS = FigureItem("linear-supports", _fill_supports, draw=_draw_supports)
 
 
 # --- Figures 4 and 5: optimal weights against risk for three values of δ ----------------------------------------------
@@ -91,55 +94,54 @@ _DELTAS = (0.01, 0.05, 0.1)
 COMPARED = {"subset-search": "Algorithm 1", "ipopt": "Ipopt"}
 
 
-def weights(
-    study: Study, results: Results, dataset: str, distance: str, versions: tuple[tuple[str, Version], ...]
-) -> dict[str, Any]:
-    """The weights of every version and δ."""
-    panels = []
-    for title, version in versions:
-        table = study.tables[dataset]
+#: The titles of the panels, and their versions.
+_BUPA = {"both halves, m = {m}": BOTH_HALVES, "validation, m = {m}": PAPER}
+_SPAMBASE = {
+    "paper's constant, both halves, m = {m}": BOTH_HALVES,
+    "paper's constant, m = {m}": PAPER,
+    "exact constant, m = {m}": EXACT,
+}
+
+
+def _fill_weights(study: Study, cells: Cells, dataset: str, distance: str, versions: Iterable[Version]) -> None:
+    table = study.tables[dataset]
+    for version, delta in product(versions, _DELTAS):
         # The captions count all examples that are not in the test part.
         m = table.training_size + table.validation_size if version.both_halves else table.m
-        curves = [
-            _curve(study.problem(dataset, ALL_CLASSIFIERS, distance, version, delta=delta).replace(m=m))
-            for delta in _DELTAS
-        ]
-        panels.append({"title": title.format(m=m), "curves": curves})
-    return {"dataset": dataset, "distance": distance, "panels": panels}
+        problem = study.problem(dataset, ALL_CLASSIFIERS, distance, version, delta=delta).replace(m=m)
+        cells.add(version.name, dataset, ALL_CLASSIFIERS, f"δ = {delta}", m=m, **_curve(problem))
 
 
-def _curve(problem: pm.BoundProblem) -> dict[str, Any]:
+def _curve(problem: pm.BoundProblem) -> Values:
     solution = pm.solve(problem, "frontier")
     risks, first = np.unique(problem.risks, return_index=True)
-    inside = problem.risks[solution.posterior > 0.0]
     others = [name for name in COMPARED if pm.available_solvers()[name].available]
     return {
-        "delta": problem.delta,
         "bound": solution.bound,
         "support": solution.support_size,
-        "last_risk": float(inside.max()),
+        "last_risk": float(problem.risks[solution.posterior > 0.0].max()),
         # Classifiers of equal risk have equal weight.
         "risks": risks.tolist(),
         "weights": solution.posterior[first].tolist(),
-        "differences": {
+        **{
             name: float(np.abs(pm.solve(problem, name, merge=False).posterior - solution.posterior).max())
             for name in others
         },
     }
 
 
-def draw_weights(result: dict[str, Any]) -> Figure:
+def _draw_weights(cells: Cells, versions: Mapping[str, Version]) -> Figure:
     """A panel for each version, a curve for each δ."""
-    panels = result["panels"]
-    figure, axes = grid_of_axes(1, len(panels), 1.2 + 3.2 * len(panels), 3.7)
-    for axis, panel in zip(axes, panels):
+    figure, axes = grid_of_axes(1, len(versions), 1.2 + 3.2 * len(versions), 3.7)
+    for axis, (title, version) in zip(axes, versions.items()):
+        curves = cells.rows(version.name)
         axis.axhline(1.0 / ALL_CLASSIFIERS, color="#999999", lw=1.0, label="prior")
-        for curve, look in zip(panel["curves"], SERIES):
-            axis.plot(curve["risks"], curve["weights"], label=f"δ = {curve['delta']}", **look)
+        for (place, curve), look in zip(curves.items(), SERIES):
+            axis.plot(curve["risks"], curve["weights"], label=place.method, **look)
             if curve["support"] < ALL_CLASSIFIERS:
                 axis.axvline(curve["last_risk"], color=look["color"], lw=0.8, ls=":")
-        supports = ", ".join(str(curve["support"]) for curve in panel["curves"])
-        axis.set_title(f"{panel['title']}\nH* = {supports}", fontsize=9)
+        (m, *_), supports = ([curve[name] for curve in curves.values()] for name in ("m", "support"))
+        axis.set_title(f"{title.format(m=m)}\nH* = {', '.join(map(str, supports))}", fontsize=9)
         axis.set(xlabel="empirical risk", ylim=(0.0, None))
         axis.ticklabel_format(axis="y", style="sci", scilimits=(0, 0), useMathText=True)
     axes[0].set_ylabel("weight of one classifier")
@@ -147,33 +149,23 @@ def draw_weights(result: dict[str, Any]) -> Figure:
     return figure
 
 
-def agreement(result: dict[str, Any]) -> dict[str, str]:
+def _agreement(cells: Cells) -> dict[str, str]:
     """How far the weights of the other methods are from those drawn."""
-    curves = [curve for panel in result["panels"] for curve in panel["curves"]]
-    largest = {name: max(curve["differences"][name] for curve in curves) for name in curves[0]["differences"]}
+    largest = {
+        name: max(off for place, values in cells if place.quantity == name for off in values.values())
+        for name in dict.fromkeys(place.quantity for place, _ in cells if place.quantity in COMPARED)
+    }
     said = (f"{COMPARED[name]} gives the same weights within {value:.0e}." for name, value in largest.items())
     return {"agreement": " ".join(said)}
 
 
-_LINEAR = (("both halves, m = {m}", BOTH_HALVES), ("validation, m = {m}", PAPER))
-_KL = (
-    ("paper's constant, both halves, m = {m}", BOTH_HALVES),
-    ("paper's constant, m = {m}", PAPER),
-    ("exact constant, m = {m}", EXACT),
-)
+def _weights(name: str, dataset: str, distance: str, versions: Mapping[str, Version]) -> FigureItem:
+    fill = partial(_fill_weights, dataset=dataset, distance=distance, versions=list(versions.values()))
+    return FigureItem(name, fill, draw=partial(_draw_weights, versions=versions), facts=_agreement)
 
-LINEAR_WEIGHTS = FigureItem(
-    "linear-weights",
-    partial(weights, dataset="bupa", distance="linear", versions=_LINEAR),
-    draw=draw_weights,
-    facts=agreement,
-)
-KL_WEIGHTS = FigureItem(
-    "kl-weights",
-    partial(weights, dataset="spambase", distance="kl", versions=_KL),
-    draw=draw_weights,
-    facts=agreement,
-)
+
+LINEAR_WEIGHTS = _weights("linear-weights", "bupa", "linear", _BUPA)
+KL_WEIGHTS = _weights("kl-weights", "spambase", "kl", _SPAMBASE)
 
 
 # --- Figure 6: distribution functions over the classifiers, by increasing risk ----------------------------------------
@@ -181,42 +173,36 @@ KL_WEIGHTS = FigureItem(
 #: In the paper's order of panels.
 _PANELS = ("spambase", "bupa", "mammographic", "wdbc", "banknote")
 
-ROWS = {PAPER.name: "paper's constants", EXACT.name: "exact constants"}
+_ROWS = {PAPER: "paper's constants", EXACT: "exact constants"}
 
 
-def distributions(study: Study, results: Results) -> dict[str, Any]:
+def _fill_distributions(study: Study, cells: Cells) -> None:
     """The weight of the first one, two, … classifiers."""
-
-    def masses(dataset: str, distance: str, version: Version) -> list[float]:
+    for version, dataset, distance in product(_ROWS, _PANELS, DISTANCES):
         problem = study.problem(dataset, LARGE_SIZE, distance, version)
-        return mass_by_risk(pm.solve(problem, "frontier").posterior, problem.risks).tolist()
-
-    return {
-        version.name: {dataset: {each: masses(dataset, each, version) for each in DISTANCES} for dataset in _PANELS}
-        for version in (PAPER, EXACT)
-    }
+        mass = mass_by_risk(pm.solve(problem, "frontier").posterior, problem.risks)
+        cells.add(version.name, dataset, LARGE_SIZE, distance, mass=mass.tolist())
 
 
-def draw_distributions(result: dict[str, Any]) -> Figure:
+def _draw_distributions(cells: Cells) -> Figure:
     """A row for each version, a column for each data set."""
     figure, axes = grid_of_axes(2, len(_PANELS), 11.0, 5.0, sharex=True, sharey=True)
-    for position, axis in enumerate(axes):
-        row, column = divmod(position, len(_PANELS))
-        version, dataset = list(ROWS)[row], _PANELS[column]
+    for axis, (version, dataset) in zip(axes, product(_ROWS, _PANELS)):
         axis.plot([0, LARGE_SIZE], [0.0, 1.0], color="#999999", lw=1.0, label="prior")
-        for distance, mass in result[version][dataset].items():
+        for distance in DISTANCES:
+            mass = cells[dataset, LARGE_SIZE, distance, "mass"][version.name]
             axis.plot(range(LARGE_SIZE + 1), [0.0, *mass], label=distance, **line(distance))
-        if row == 0:
+        if version == PAPER:
             axis.set_title(NAMES[dataset])
         else:
             axis.set_xlabel("classifiers by risk")
-        if column == 0:
-            axis.set_ylabel(f"{ROWS[version]}\nposterior mass")
+        if dataset == _PANELS[0]:
+            axis.set_ylabel(f"{_ROWS[version]}\nposterior mass")
     legend_below(figure, axes[0], 4)
     return figure
 
 
-DISTRIBUTIONS = FigureItem("cdfs", distributions, draw=draw_distributions)
+DISTRIBUTIONS = FigureItem("cdfs", _fill_distributions, draw=_draw_distributions)
 
 
 # --- how many classifiers the posteriors use, against δ ---------------------------------------------------------------
@@ -224,37 +210,36 @@ DISTRIBUTIONS = FigureItem("cdfs", distributions, draw=draw_distributions)
 MANY_DELTAS = np.geomspace(0.001, 0.5, 28)
 
 
-def against_delta(study: Study, results: Results) -> dict[str, Any]:
+def _fill_against_delta(study: Study, cells: Cells) -> None:
     """Support sizes of every distance with both constants."""
-    deltas = MANY_DELTAS.tolist()
-
-    def sizes(dataset: str, distance: str, version: Version) -> list[int]:
-        problem = study.problem(dataset, ALL_CLASSIFIERS, distance, version)
-        return [pm.solve(problem.replace(delta=delta), "frontier").support_size for delta in deltas]
-
-    supports: dict[str, Any] = {}
     for position, dataset in enumerate(PAPER_DATASETS):
         study.report("supports", position, len(PAPER_DATASETS))
-        supports[dataset] = {
-            version.name: {distance: sizes(dataset, distance, version) for distance in DISTANCES}
-            for version in (PAPER, EXACT)
-        }
-    return {"deltas": deltas, "supports": supports}
+        for version, distance in product((PAPER, EXACT), DISTANCES):
+            problem = study.problem(dataset, ALL_CLASSIFIERS, distance, version)
+            solutions = [pm.solve(problem.replace(delta=delta), "frontier") for delta in MANY_DELTAS.tolist()]
+            supports = [solution.support_size for solution in solutions]
+            cells.add(version.name, dataset, ALL_CLASSIFIERS, distance, supports=supports)
 
 
-def draw_against_delta(result: dict[str, Any]) -> Figure:
+#: What is drawn: the distance, the version, its line and its words; the linear constant is right in the paper.
+_LINES = [
+    (distance, version, style, f"{distance}, {words}")
+    for distance in DISTANCES
+    for version, style, words in ((EXACT, "-", "exact constant"), (PAPER, ":", "paper's constant"))
+    if (distance, version) != ("linear", PAPER)
+]
+
+
+def _draw_against_delta(cells: Cells) -> Figure:
     """A panel for each data set."""
 
-    def draw(axis: Axes, versions: dict[str, Any]) -> None:
-        for distance, look in DISTANCE_LOOK.items():
-            # The linear constant is right in the paper.
-            shown = {EXACT.name: ("-", "exact constant"), PAPER.name: (":", "paper's constant")}
-            for version, (style, words) in list(shown.items())[: 1 if distance == "linear" else 2]:
-                sizes = versions[version][distance]
-                axis.plot(result["deltas"], sizes, color=look["color"], ls=style, label=f"{distance}, {words}")
+    def draw(axis: Axes, dataset: str) -> None:
+        for distance, version, style, label in _LINES:
+            sizes = cells[dataset, ALL_CLASSIFIERS, distance, "supports"][version.name]
+            axis.plot(MANY_DELTAS, sizes, color=DISTANCE_LOOK[distance]["color"], ls=style, label=label)
         axis.set(xscale="log", ylim=(0, 1.05 * ALL_CLASSIFIERS))
 
-    return panel_per_dataset(result["supports"], draw, 7.6, ("δ", "support size"), sharey=True)
+    return panel_per_dataset(draw, 7.6, ("δ", "support size"), sharey=True)
 
 
-AGAINST_DELTA = FigureItem("support-against-delta", against_delta, draw=draw_against_delta)
+AGAINST_DELTA = FigureItem("support-against-delta", _fill_against_delta, draw=_draw_against_delta)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from pacb_models.plots.style import BLACK, BLUE, GREEN, VERMILION
 
 from ...problems.problem import PAPER_DATASETS
-from ...report.drawing import new_axes
+from ...report.drawing import Look, new_axes
 from ..showing import NAMES
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ DISTANCE_LOOK = {
 }
 
 #: Line styles for values of m or δ, dark to light.
-SERIES: tuple[dict[str, Any], ...] = (
+SERIES: tuple[Look, ...] = (
     {"color": BLACK, "linestyle": "-"},
     {"color": BLUE, "linestyle": "--"},
     {"color": VERMILION, "linestyle": "-."},
@@ -31,7 +31,7 @@ SERIES: tuple[dict[str, Any], ...] = (
 )
 
 
-def line(distance: str) -> dict[str, Any]:
+def line(distance: str) -> Look:
     """A distance's line without marks."""
     look = DISTANCE_LOOK[distance]
     return {"color": look["color"], "linestyle": look["linestyle"]}
@@ -57,16 +57,12 @@ def line_per_dataset(height: float, xlabel: str) -> tuple[Figure, Axes]:
 
 
 def panel_per_dataset(
-    panels: Mapping[str, Any],
-    draw: Callable[[Axes, Any], None],
-    height: float,
-    labels: tuple[str, str],
-    **options: Any,
+    draw: Callable[[Axes, str], None], height: float, labels: tuple[str, str], **options: Any
 ) -> Figure:
     """Axes for each data set in three columns, labelled below the last row and left of the first, with one legend."""
     figure, axes = grid_of_axes(3, 3, 9.0, height, sharex=True, **options)
-    for axis, (dataset, panel) in zip(axes, panels.items()):
-        draw(axis, panel)
+    for axis, dataset in zip(axes, PAPER_DATASETS):
+        draw(axis, dataset)
         axis.set_title(NAMES[dataset])
     for axis in axes[-3:]:
         axis.set_xlabel(labels[0])

@@ -15,7 +15,7 @@ from ...harness.environment import ipopt_version
 from ...problems.problem import PAPER_DATASETS
 from ...report.tables import NONE, Cell, Group, Table
 from .. import ipopt_from_zero
-from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells
+from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells, Values
 from ..item import TableItem
 from ..numbers import words
 from ..showing import NAMES, Beside, as_text, named
@@ -61,7 +61,7 @@ def _fill(study: Study, cells: Cells) -> None:
 
 
 #: Versions, methods and their values.
-_Found = list[tuple[str, str, dict[str, Any]]]
+_Found = list[tuple[str, str, Values]]
 
 
 def solve_cell(problems: dict[str, BoundProblem], test_risks: np.ndarray) -> _Found:
@@ -86,7 +86,7 @@ def solve_cell(problems: dict[str, BoundProblem], test_risks: np.ndarray) -> _Fo
     return found
 
 
-def _ipopt(problem: BoundProblem, test_risks: np.ndarray, **options: Any) -> dict[str, Any]:
+def _ipopt(problem: BoundProblem, test_risks: np.ndarray, **options: Any) -> Values:
     if not pm.available_solvers()["ipopt"].available:
         return {"status": LETTERS["unavailable"]}
     solution = pm.solve(problem, "ipopt", merge=False, **options)
@@ -157,7 +157,7 @@ def _letter_cell(letter: str | None) -> Cell:
     return Cell(_letter(letter), "off" if letter in ("I", "R", "M", "E") else "")
 
 
-def as_meant(cells: Cells, dataset: str, size: object, method: str, quantity: str) -> dict[str, Any]:
+def as_meant(cells: Cells, dataset: str, size: object, method: str, quantity: str) -> Values:
     """The cell, with Waveform's swapped cells of H = 200 put right."""
     values = cells[dataset, size, method, quantity]
     if not is_swapped(dataset, size):
