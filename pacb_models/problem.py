@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     import cvxpy
     import pyomo.environ as pyo
 
+    from .models.algebra import Algebra
     from .models.casadi_models import CasadiBound
     from .models.convex import ConvexBound
     from .models.pyomo_blocks import BoundBlock
@@ -376,6 +377,9 @@ class Problem(Immutable):
 class RiskAndSize(Problem):
     """A bound :math:`F(L, T)` of a risk and the size of a divergence, ``F`` jointly concave and increasing in both."""
 
+    #: The matrix ``A`` of an empirical risk :math:`q^T A q`; None where it is linear.
+    risk_matrix: NDArray[np.float64] | None = None
+
     def bound_at(self, L: Numbers, size: Numbers) -> Numbers:
         """The bound as a function of the empirical risk and of the divergence's size: jointly concave, increasing."""
         return self.distance_function.invert(L, self.budget_at(size).value)
@@ -390,9 +394,26 @@ class RiskAndSize(Problem):
         value, r_L, r_b = self.distance_function.slopes(L, budget.value)
         return Slopes(value, r_L, r_b * budget.slope)
 
+    def derivatives_at(self, L: float, size: float) -> Outer:
+        """``F`` and its partial derivatives in the empirical risk and the size of the posterior itself."""
+        budget = self.budget_at(size)
+        r = self.distance_function.derivatives(L, budget.value)
+        return Outer(
+            r.value,
+            r.L,
+            r.b * budget.slope,
+            r.LL,
+            r.Lb * budget.slope,
+            r.bb * budget.slope * budget.slope + r.b * budget.bend,
+        )
+
+    def counted(self, size: Any) -> Any:
+        """The size that the bound counts, of a posterior's own; a number, or an expression of a model."""
+        return size
+
     def divergence_size(self, posterior: NDArray[np.float64]) -> float:
         """The divergence's size: its statistic, or a root of it that stays in the range of floating point."""
-        return self.divergence_function.size(posterior, self.prior)
+        return float(self.counted(self.divergence_function.size(posterior, self.prior)))
 
     def bound(self, posterior: ArrayLike) -> float:
         """The bound at a posterior given in the order of ``risks``."""
@@ -402,6 +423,10 @@ class RiskAndSize(Problem):
     def risk_gradient(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
         """The derivatives of the empirical risk with respect to the weights."""
         return self.risks
+
+    def express_risk(self, algebra: Algebra) -> Any:
+        """The empirical risk as an expression of an algebraic model."""
+        return algebra.average(self.risks)
 
     def gradient(self, posterior: ArrayLike) -> NDArray[np.float64]:
         """The derivatives of the bound with respect to the posterior weights."""
@@ -415,6 +440,58 @@ class RiskAndSize(Problem):
     def parameters(self, q: NDArray[np.float64]) -> dict[str, float]:
         budget = self.budget_at(self.divergence_size(q)).value
         return self.distance_function.parameters(self.empirical_risk(q), budget)
+
+
+    def pyomo_model(self, formulation: str = "lifted") -> pyo.ConcreteModel:
+        """The minimisation as a Pyomo model; see :func:`pacb_models.models.pyomo_models.pyomo_model`."""
+        from .models.pyomo_models import pyomo_model
+
+        return pyomo_model(self, formulation)
+
+    # -- The bound in a model of the user's: each is documented where it is written ------------------------------------
+
+    def pyomo_block(
+        self, q: Any = None, *, formulation: str = "lifted", exact: bool = False, simplex: bool = True
+    ) -> BoundBlock:
+        """The bound as a block of a Pyomo model; see :func:`pacb_models.models.pyomo_blocks.pyomo_block`."""
+        from .models.pyomo_blocks import pyomo_block
+
+        return pyomo_block(self, q, formulation=formulation, exact=exact, simplex=simplex)
+
+    def cvxpy_nonlinear(
+        self, q: cvxpy.Expression, *, simplex: bool = True, exact: bool = False
+    ) -> tuple[cvxpy.Expression, list[cvxpy.Constraint]]:
+        """The bound for CVXPY's ``nlp=True``; see :func:`pacb_models.models.cvxpy_models.cvxpy_nonlinear`."""
+        from .models.cvxpy_models import cvxpy_nonlinear
+
+        return cvxpy_nonlinear(self, q, simplex=simplex, exact=exact)
+
+    def casadi_bound(self, q: Any, *, simplex: bool = True, exact: bool = False) -> CasadiBound:
+        """The bound in CasADi's symbols; see :func:`pacb_models.models.casadi_models.casadi_bound`."""
+        from .models.casadi_models import casadi_bound
+
+        return casadi_bound(self, q, simplex=simplex, exact=exact)
+
+    def value_and_gradient(self, q: ArrayLike) -> tuple[float, NDArray[np.float64]]:
+        """The bound and its derivatives; see :func:`pacb_models.models.derivatives.value_and_gradient`."""
+        from .models.derivatives import value_and_gradient
+
+        return value_and_gradient(self, q)
+
+    def hessian_product(self, q: ArrayLike, direction: ArrayLike) -> NDArray[np.float64]:
+        """The Hessian of the bound times a vector; see :func:`pacb_models.models.derivatives.hessian_product`."""
+        from .models.derivatives import hessian_product
+
+        return hessian_product(self, q, direction)
+
+    def read_back(self, model: Any, *, prove: bool = False) -> Solution:
+        """The weights of a model or block that was solved elsewhere, judged as a solver's are.
+
+        See :func:`pacb_models.models.reading.read_back`.
+        """
+        from .models.reading import read_back
+
+        return read_back(self, model, prove=prove)
 
 
 class BoundProblem(RiskAndSize):
@@ -463,29 +540,10 @@ class BoundProblem(RiskAndSize):
         residual = relative(optimality.residual_at(self, q, size, slopes), slopes.value)
         return Judgement(slopes.value, residual, L, self.divergence_function.value(size))
 
-    def derivatives_at(self, L: float, size: float) -> Outer:
-        """``F`` and its partial derivatives in the empirical risk and the divergence's size."""
-        budget = self.budget_at(size)
-        r = self.distance_function.derivatives(L, budget.value)
-        return Outer(
-            r.value,
-            r.L,
-            r.b * budget.slope,
-            r.LL,
-            r.Lb * budget.slope,
-            r.bb * budget.slope * budget.slope + r.b * budget.bend,
-        )
-
     def classify(self, posterior: ArrayLike, tol: float = 1e-8) -> str:
         """``"local minimum"``, ``"saddle"`` or ``"not stationary"``, by the bordered Hessian on its support."""
         q = check_posterior(posterior, self.size)
         return optimality.classify(self, q, tol)
-
-    def pyomo_model(self, formulation: str = "lifted") -> pyo.ConcreteModel:
-        """The minimisation as a Pyomo model; see :func:`pacb_models.models.pyomo_models.pyomo_model`."""
-        from .models.pyomo_models import pyomo_model
-
-        return pyomo_model(self, formulation)
 
     def cvxpy_problem(self) -> cvxpy.Problem:
         """The minimisation as a CVXPY problem, where it is convex.
@@ -496,56 +554,11 @@ class BoundProblem(RiskAndSize):
 
         return cvxpy_problem(self)
 
-    # -- The bound in a model of the user's: each is documented where it is written ------------------------------------
-
-    def pyomo_block(
-        self, q: Any = None, *, formulation: str = "lifted", exact: bool = False, simplex: bool = True
-    ) -> BoundBlock:
-        """The bound as a block of a Pyomo model; see :func:`pacb_models.models.pyomo_blocks.pyomo_block`."""
-        from .models.pyomo_blocks import pyomo_block
-
-        return pyomo_block(self, q, formulation=formulation, exact=exact, simplex=simplex)
-
     def cvxpy_bound(self, q: cvxpy.Expression, *, simplex: bool = True) -> ConvexBound:
         """The bound, where it is convex, in a CVXPY problem; see :func:`pacb_models.models.convex.cvxpy_bound`."""
         from .models.convex import cvxpy_bound
 
         return cvxpy_bound(self, q, simplex=simplex)
-
-    def cvxpy_nonlinear(
-        self, q: cvxpy.Expression, *, simplex: bool = True, exact: bool = False
-    ) -> tuple[cvxpy.Expression, list[cvxpy.Constraint]]:
-        """The bound for CVXPY's ``nlp=True``; see :func:`pacb_models.models.cvxpy_models.cvxpy_nonlinear`."""
-        from .models.cvxpy_models import cvxpy_nonlinear
-
-        return cvxpy_nonlinear(self, q, simplex=simplex, exact=exact)
-
-    def casadi_bound(self, q: Any, *, simplex: bool = True, exact: bool = False) -> CasadiBound:
-        """The bound in CasADi's symbols; see :func:`pacb_models.models.casadi_models.casadi_bound`."""
-        from .models.casadi_models import casadi_bound
-
-        return casadi_bound(self, q, simplex=simplex, exact=exact)
-
-    def value_and_gradient(self, q: ArrayLike) -> tuple[float, NDArray[np.float64]]:
-        """The bound and its derivatives; see :func:`pacb_models.models.derivatives.value_and_gradient`."""
-        from .models.derivatives import value_and_gradient
-
-        return value_and_gradient(self, q)
-
-    def hessian_product(self, q: ArrayLike, direction: ArrayLike) -> NDArray[np.float64]:
-        """The Hessian of the bound times a vector; see :func:`pacb_models.models.derivatives.hessian_product`."""
-        from .models.derivatives import hessian_product
-
-        return hessian_product(self, q, direction)
-
-    def read_back(self, model: Any, *, prove: bool = False) -> Solution:
-        """The weights of a model or block that was solved elsewhere, judged as a solver's are.
-
-        See :func:`pacb_models.models.reading.read_back`.
-        """
-        from .models.reading import read_back
-
-        return read_back(self, model, prove=prove)
 
 
 def _argument_names(kind: type[Problem]) -> Iterator[str]:

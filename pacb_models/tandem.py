@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,9 +32,12 @@ from .divergences import Divergence
 from .errors import InputError, UnsupportedProblemError
 from .merging import Groups, Merged
 from .numerics.inner import dot
-from .problem import BoundProblem, Judgement, RiskAndSize, Slopes, relative
+from .problem import BoundProblem, Judgement, Outer, RiskAndSize, Slopes, relative
 from .validation import all_or_refuse, real_numbers
 from .wording import at_most
+
+if TYPE_CHECKING:
+    from .models.algebra import Algebra
 
 #: Rounding of a Cholesky factorisation: so much of the trace, for each row (Rump, BIT 2006, with a factor of two).
 ROUNDED = 2.0**-52
@@ -43,7 +46,7 @@ ROUNDED = 2.0**-52
 class TandemProblem(RiskAndSize):
     """Minimise a bound on the tandem risk over the weights of a majority vote.
 
-    It takes the arguments of :class:`~pacb_models.BoundProblem`, but for the risks, and knows no constraints.
+    It takes the arguments of :class:`~pacb_models.BoundProblem`, but for the risks; limits on the support are refused.
     ``bound(q)`` bounds the tandem risk; the weighted majority vote errs with probability at most four times that:
     ``solution.vote_bound``. The weights may be chosen on the same examples.
 
@@ -66,7 +69,7 @@ class TandemProblem(RiskAndSize):
 
     kind = "tandem"
     form = "the tandem bound of "
-    constrainable, by_risk = False, False
+    by_risk = False
     vote_factor = 4.0
 
     tandem_risks: NDArray[np.float64]
@@ -123,19 +126,31 @@ class TandemProblem(RiskAndSize):
         """The empirical tandem risk."""
         return min(max(dot(np.asarray(posterior), self.tandem_risks @ posterior), 0.0), 1.0)
 
+    @property
+    def risk_matrix(self) -> NDArray[np.float64]:  # type: ignore[override]
+        return self.tandem_risks
+
     def risk_gradient(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(2.0 * (self.tandem_risks @ q))
 
-    def divergence_size(self, posterior: NDArray[np.float64]) -> float:
+    def express_risk(self, algebra: Algebra) -> Any:
+        return algebra.quadratic(self.tandem_risks)
+
+    def counted(self, size: Any) -> Any:
         """The size of the pairs."""
-        return float(self.divergence_function.pairs(super().divergence_size(posterior)).value)
+        return self.divergence_function.pairs(size).value
 
     def size_and_slopes(self, q: NDArray[np.float64]) -> tuple[float, Slopes]:
         # In the size of the posterior itself, whose gradient the divergence has.
-        size = super().divergence_size(q)
+        size = self.divergence_function.size(q, self.prior)
         pairs = self.divergence_function.pairs(size)
         slopes = self.slopes_at(self.empirical_risk(q), float(pairs.value))
         return size, slopes._replace(T=slopes.T * float(pairs.slope))
+
+    def derivatives_at(self, L: float, size: float) -> Outer:
+        pairs = self.divergence_function.pairs(size)
+        F, g, bend = super().derivatives_at(L, float(pairs.value)), float(pairs.slope), float(pairs.bend)
+        return F._replace(T=F.T * g, LT=F.LT * g, TT=F.TT * g * g + F.T * bend)
 
     def judge(self, q: NDArray[np.float64]) -> Judgement:
         size, slopes = self.size_and_slopes(q)
@@ -178,7 +193,7 @@ class TandemProblem(RiskAndSize):
     def _other_arguments(self, changes: dict[str, Any]) -> dict[str, Any]:
         """All arguments but the matrix and the number of examples."""
         found = self.arguments() | changes
-        return {name: value for name, value in found.items() if name not in ("tandem_risks", "m", "constraints")}
+        return {name: value for name, value in found.items() if name not in ("tandem_risks", "m")}
 
     def classifiers_record(self) -> dict[str, Any]:
         errors = self.error_matrix
@@ -197,19 +212,27 @@ class TandemProblem(RiskAndSize):
 
     def merged(self) -> Merged[Self]:
         """The problem in which classifiers that err on the same examples are one."""
-        matrix = self.tandem_risks
+        columns, posteriors = self.tandem_risks, self.posteriors
+        if posteriors is not None:
+            # An uncapped weight is uncapped in its group, too.
+            caps = np.where(posteriors.upper < 1.0, posteriors.upper / self.prior, np.inf)
+            columns = np.column_stack((columns, *posteriors.matrix, posteriors.lower / self.prior, caps))
         # Equal ones have equal sums; few have, and only these are compared.
-        _, keys = np.unique(np.column_stack((self.risks, matrix.sum(axis=1))), axis=0, return_inverse=True)
-        if keys.max() + 1 == self.size:
+        _, keys = np.unique(np.column_stack((self.risks, columns.sum(axis=1))), axis=0, return_inverse=True)
+        if keys.max() + 1 == self.size or (posteriors is not None and posteriors.support is not None):
             return Merged(self, self)
-        _, first, keys, counts = np.unique(matrix, axis=0, return_index=True, return_inverse=True, return_counts=True)
+        _, first, keys, counts = np.unique(columns, axis=0, return_index=True, return_inverse=True, return_counts=True)
         if counts.size == self.size:
             return Merged(self, self)
         groups = Groups(self.risks[first], counts, keys.ravel(), np.arange(counts.size))
-        arguments = self._other_arguments({"prior": groups.sums(self.prior)})
+        arguments = self._other_arguments({"prior": groups.sums(self.prior), "constraints": ()})
         if self.error_matrix is not None:
-            return Merged(type(self).from_errors(self.error_matrix[:, first], **arguments), self, groups)
-        return Merged(type(self)(matrix[np.ix_(first, first)], self.m, **arguments), self, groups)
+            part = type(self).from_errors(self.error_matrix[:, first], **arguments)
+        else:
+            part = type(self)(self.tandem_risks[np.ix_(first, first)], self.m, **arguments)
+        if posteriors is not None:
+            part._set(posteriors=posteriors.merged(groups))
+        return Merged(part, self, groups)
 
 
 def _checked(tandem_risks: ArrayLike) -> NDArray[np.float64]:

@@ -28,7 +28,8 @@ class Algebra:
     """How one modelling system writes the model of a problem, and the numbers that the model needs.
 
     ``L``, ``size``, ``budget`` and ``bound`` are values at the posterior where the model starts: empirical risk, the
-    divergence's size, the budget and the bound.
+    divergence's size, the budget and the bound. What ``lift`` and ``norm`` give is the size that the bound counts: of
+    the pairs, for votes.
     """
 
     #: The ratios ``q/p``, as the modelling system has vectors.
@@ -41,8 +42,9 @@ class Algebra:
     def __init__(self, problem: BoundProblem, posterior: np.ndarray) -> None:
         self.problem, self.prior, self.factors = problem, problem.prior, scaling(problem)
         self.coefficient, self.exponent = problem.coefficient, problem.exponent
-        self.L, self.size = problem.empirical_risk(posterior), problem.divergence_size(posterior)
-        self.budget, self.bound = problem.budget_at(self.size).value, problem.bound_at(self.L, self.size)
+        self.L, self.size = problem.empirical_risk(posterior), problem.divergence_function.size(posterior, self.prior)
+        counted = problem.counted(self.size)
+        self.budget, self.bound = problem.budget_at(counted).value, problem.bound_at(self.L, counted)
 
     # -- Expressions -------------------------------------------------------------------------------------------------
 
@@ -76,6 +78,10 @@ class Algebra:
     def average(self, values: np.ndarray) -> Any:
         r"""The posterior's average :math:`\sum_i q_i a_i` of numbers."""
         return self.mean(self.times(values, self.ratios))
+
+    def quadratic(self, matrix: np.ndarray) -> Any:
+        r"""The quadratic form :math:`\sum_{ij} q_i A_{ij} q_j` of the weights."""
+        raise UnsupportedProblemError(f"{type(self).__name__} has no quadratic forms of the weights.")
 
     # -- Variables and constraints -----------------------------------------------------------------------------------
 
@@ -118,10 +124,10 @@ class Algebra:
 
     def lift(self, name: str, size: Any) -> Any:
         """The divergence's size as a variable that is not below an expression, and equal to it at the minimum."""
-        lower = self.problem.divergence_size(self.prior)
+        lower = self.problem.divergence_function.size(self.prior, self.prior)
         variable = self.variable(name, max(self.size, lower), lower)
         self.reach("divergence", variable, size)
-        return variable
+        return self.problem.counted(variable)
 
     def norm(self, ratios: Any, order: float) -> Any:
         r"""The norm :math:`(\sum_i p_i w_i^\alpha)^{1/\alpha}`, which is at least one.
@@ -133,10 +139,10 @@ class Algebra:
         if order == 2.0:
             X = self.variable("X", size * size, 1.0)
             self.reach("divergence", X, self.mean_power(ratios, 2))
-            return self.sqrt(X)
+            return self.problem.counted(self.sqrt(X))
         t = self.variable("t", size, 1.0)
         self.reach("divergence", 1.0, self.mean_power(ratios / t, order))
-        return t
+        return self.problem.counted(t)
 
     def empirical_risk(self) -> Any:
         """The empirical risk as a variable; the number zero where no classifier makes an error."""
@@ -144,7 +150,9 @@ class Algebra:
         if self.problem.risks.max() == 0.0:
             return 0.0
         L = self.variable("L", self.L, 0.0, 1.0)
-        self.equal("empirical_risk", L, self.average(self.problem.risks), self.factors.empirical_risk)
+        # What is quadratic is convex as an inequality only.
+        row = self.equal if self.exact or self.problem.risk_matrix is None else self.at_least
+        row("empirical_risk", L, self.problem.express_risk(self), self.factors.empirical_risk)
         return L
 
 
@@ -166,6 +174,10 @@ class Numbers(Algebra):
 
     def mean(self, terms: Any) -> Any:
         return dot(self.prior, terms)
+
+    def quadratic(self, matrix: np.ndarray) -> Any:
+        weights = self.prior * self.ratios
+        return dot(weights, matrix @ weights)
 
     def mean_entropy(self, ratios: Any) -> Any:
         from scipy.special import xlogy
@@ -204,7 +216,7 @@ class Squares(Algebra):
             return super().norm(ratios, order)
         t = self.variable("t", max(self.size, 1.0), 1.0)
         self.reach("divergence", t * t, self.mean_power(ratios, 2))
-        return t
+        return self.problem.counted(t)
 
 
 class SquaredNumbers(Squares, Numbers):

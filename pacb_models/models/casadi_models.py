@@ -35,6 +35,10 @@ class CasadiAlgebra(Algebra):
     def mean(self, terms: Any) -> Any:
         return self.casadi.dot(self.casadi.DM(self.prior), terms)
 
+    def quadratic(self, matrix: np.ndarray) -> Any:
+        scaled = self.casadi.DM(matrix * np.multiply.outer(self.prior, self.prior))
+        return self.casadi.bilin(scaled, self.ratios, self.ratios)
+
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
         self.variables.append(type(self.ratios).sym(name))
         self.limits["lbx"].append(-math.inf if lower is None else lower)

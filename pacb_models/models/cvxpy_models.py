@@ -43,6 +43,10 @@ class CvxpyAlgebra(Algebra):
     def average(self, values: np.ndarray) -> Any:
         return (self.prior * values) @ self.ratios
 
+    def quadratic(self, matrix: np.ndarray) -> Any:
+        scaled = matrix * np.multiply.outer(self.prior, self.prior)
+        return self.cp.quad_form(self.ratios, self.cp.psd_wrap(scaled))
+
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
         self.variables[name] = self.cp.Variable(name=name, bounds=[lower, upper])
         return self.variables[name]

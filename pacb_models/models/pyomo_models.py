@@ -199,6 +199,9 @@ class PyomoAlgebra(Algebra):
     def average(self, values: np.ndarray) -> Any:
         return self._sum(values, self.weights)
 
+    def quadratic(self, matrix: np.ndarray) -> Any:
+        return self.pyo.quicksum(q * self._sum(row, self.weights) for q, row in zip(self.weights, matrix))
+
     def _sum(self, factors: np.ndarray, terms: Any) -> Any:
         return self.pyo.quicksum(factor * term for factor, term in zip(factors.tolist(), terms) if factor != 0.0)
 
@@ -228,13 +231,13 @@ class Substituted(PyomoAlgebra):
     exact = True
 
     def empirical_risk(self) -> Any:
-        return self.average(self.problem.risks) if self.problem.risks.max() > 0.0 else 0.0
+        return self.problem.express_risk(self) if self.problem.risks.max() > 0.0 else 0.0
 
     def lift(self, name: str, size: Any) -> Any:
-        return size
+        return self.problem.counted(size)
 
     def norm(self, ratios: Any, order: float) -> Any:
-        return self.mean_power(ratios, order) ** (1.0 / order)
+        return self.problem.counted(self.mean_power(ratios, order) ** (1.0 / order))
 
 
 class PyomoSquares(Squares, PyomoAlgebra):

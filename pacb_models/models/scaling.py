@@ -44,8 +44,9 @@ def scaling(problem: BoundProblem) -> Scaling:
     bound nearly vacuous; each constraint is multiplied by what the objective changes with it, so that its multiplier is
     of order one too.
     """
-    outer = problem.derivatives_at(problem.empirical_risk(problem.prior), problem.divergence_size(problem.prior))
-    budget = problem.budget_at(problem.divergence_size(problem.prior))
+    size = problem.divergence_function.size(problem.prior, problem.prior)
+    outer = problem.derivatives_at(problem.empirical_risk(problem.prior), size)
+    budget = problem.budget_at(problem.counted(size))
     # With respect to the statistic, whose root of the order the size is; both are one at the prior.
     F_D = outer.T / problem.order
     F_L = outer.L if math.isfinite(outer.L) else 1.0

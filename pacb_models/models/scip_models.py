@@ -50,7 +50,7 @@ class Forms(Squares):
         unit = self.size
         t = self.variable("t", max(unit, 1.0), 1.0, self.largest)
         self.at_least("divergence", self.power(t / unit, order), self.shares(ratios, order, unit))
-        return t
+        return self.problem.counted(t)
 
     def shares(self, ratios: Any, order: float, unit: float) -> Any:
         r""":math:`\sum_i p_i (w_i/T)^\alpha`."""
@@ -61,16 +61,18 @@ class Forms(Squares):
         return x**order
 
     def lift(self, name: str, size: Any) -> Any:
-        lower = self.problem.divergence_size(self.prior)
+        lower = self.problem.divergence_function.size(self.prior, self.prior)
         D = self.variable(name, max(self.size, lower), lower, max(self.largest, lower))
         self.at_least("divergence", D, size)
-        return D
+        return self.problem.counted(D)
 
     def empirical_risk(self) -> Any:
         """An inequality: the least empirical risk that is counted need not be reached."""
         risks = np.maximum(self.problem.risks, LEAST_RISK)
-        L = self.variable("L", max(self.L, LEAST_RISK), float(risks.min()), float(risks.max()))
-        self.at_least("empirical_risk", L, self.average(self.problem.risks))
+        # Two classifiers err together less often than each does.
+        least = float(risks.min()) if self.problem.risk_matrix is None else LEAST_RISK
+        L = self.variable("L", max(self.L, LEAST_RISK), least, float(risks.max()))
+        self.at_least("empirical_risk", L, self.problem.express_risk(self))
         return L
 
 
@@ -126,6 +128,10 @@ class ScipModel(Forms):
     def average(self, values: np.ndarray) -> Any:
         return self.quicksum((values * self.units * self.weights)[values != 0.0])
 
+    def quadratic(self, matrix: np.ndarray) -> Any:
+        terms = matrix * np.multiply.outer(self.units, self.units) * np.multiply.outer(self.weights, self.weights)
+        return self.quicksum(terms[matrix != 0.0])
+
     def support(self, costs: np.ndarray, total: float) -> None:
         """A weight is at most its cap times a binary: SCIP sees that it is semicontinuous."""
         self.switches = [self.scip.addVar(f"on{i}", vtype="B") for i in range(self.problem.size)]
@@ -135,10 +141,10 @@ class ScipModel(Forms):
         self.scip.addCons(self.quicksum(cost * on for cost, on in zip(costs.tolist(), self.switches)) <= total)
 
     def norm(self, ratios: Any, order: float) -> Any:
-        t = super().norm(ratios, order)
-        if self.switches and order == 2.0:
-            self._write_perspective(t, self.size)
-        return t
+        found = super().norm(ratios, order)
+        if self.switches and order == 2.0 and self.problem.risk_matrix is None:
+            self._write_perspective(found, self.size)
+        return found
 
     def _write_perspective(self, t: Any, unit: float) -> None:
         r"""The cone once more, in perspective: :math:`\sum_i s_i \le \tau`, :math:`z_i^2 \le s_i \tau_i` with
@@ -179,7 +185,7 @@ class ScipModel(Forms):
 
 def out_of_reach(problem: BoundProblem, start: np.ndarray) -> str | None:
     """None when the numbers of a model are in reach of SCIP's tolerances, else a clause that says why not."""
-    order, size = problem.order, problem.divergence_size(start)
+    order, size = problem.order, problem.divergence_function.size(start, problem.prior)
     if order <= 1.0:
         return None
     largest = largest_size(problem, problem.bound(start))
@@ -199,12 +205,12 @@ def largest_size(problem: BoundProblem, bound: float) -> float:
     """
     vertex = np.zeros(problem.size)
     vertex[int(problem.prior.argmin())] = 1.0
-    low = problem.divergence_size(problem.prior)
-    high = max(problem.divergence_size(vertex), low)
-    least = float(problem.risks.min())
+    low = problem.divergence_function.size(problem.prior, problem.prior)
+    high = max(problem.divergence_function.size(vertex, problem.prior), low)
+    least = float(problem.risks.min()) if problem.risk_matrix is None else 0.0
 
     def excess(size: float) -> float:
-        return min(float(problem.bound_at(least, size)) - bound, 1.0)
+        return min(float(problem.bound_at(least, problem.counted(size))) - bound, 1.0)
 
     if excess(high) > 0.0 > excess(low):
         high = float(brentq(excess, low, high, rtol=1e-12))

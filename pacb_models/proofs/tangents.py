@@ -58,10 +58,15 @@ class Tangents(Region):
 
     def _line(self, row: NDArray[np.float64], risks: NDArray[np.float64], square: float) -> tuple[float, float]:
         least = float(risks.min())
-        self.floor = max(self.floor, (least - square) * (1.0 - ROUNDED))
         # Differences of numbers are right but for one rounding.
         self.y = (risks if self.members is None else risks[self.members]) - least
         self.y *= 1.0 - ROUNDED
+        # The multipliers of a steep line are those of the smallest risk, nearly.
+        with np.errstate(all="ignore"):
+            nu = row[3:] / row[0]
+        nu = nu if np.isfinite(nu).all() else np.zeros(nu.size)
+        tilted = self.smallest(self.y, nu) - ROUNDED * float(self.y.max())
+        self.floor = max(self.floor, least + tilted - square - 4.0 * ROUNDED * (least + abs(tilted) + square))
         (slope,), (height,) = super().supporting(row[None])
         pairs = self.divergence.pairs(float(row[2]))
         steep = float(pairs.slope)

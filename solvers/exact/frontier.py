@@ -74,8 +74,8 @@ class FrontierSearch(Solver):
         return len(set(risks[: int(few) + 1].tolist())) <= few and len(set(risks.tolist())) <= few
 
     def unsupported(self, problem: Problem) -> str | None:
-        if isinstance(problem, TandemProblem) and problem.order > tandem.LARGEST_ORDER:
-            return f"for votes it needs an order of at most {tandem.LARGEST_ORDER:g}"
+        if isinstance(problem, TandemProblem) and problem.posteriors is not None and problem.posteriors.support:
+            return "for votes it does not honour limits on the support"
         return super().unsupported(problem)
 
     def continued(self, last: Solution) -> dict[str, Any]:

@@ -53,14 +53,14 @@ import numpy as np
 
 from pacb_models.divergences.frontiers import Frontier, Lines
 from pacb_models.errors import InputError
-from pacb_models.problem import BoundProblem, Problem
+from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome, Trace
 from pacb_models.solver import lacking
 from pacb_models.tandem import TandemProblem
 
 from ..exact.constrained import ConstrainedFrontier
 from ..exact.convex import proof_of_convex
-from ..exact.tandem import LARGEST_ORDER, TandemFrontier
+from ..exact.tandem import TandemFrontier
 from ..options import DeclaredSolver, Iterative
 from ..starts import from_all_starts
 
@@ -201,11 +201,6 @@ class FixedPointSolver(DeclaredSolver):
         variant: Literal["descent", "paper"] = "descent"
         safeguard: bool = True
         tolerance: float = 1e-12
-
-    def unsupported(self, problem: Problem) -> str | None:
-        if isinstance(problem, TandemProblem) and problem.order > LARGEST_ORDER:
-            return f"for votes it needs an order of at most {LARGEST_ORDER:g}"
-        return super().unsupported(problem)
 
     def run_with(self, problem: BoundProblem | TandemProblem, options: Options) -> Outcome:
         paper = options.variant == "paper"

@@ -51,27 +51,34 @@ class LiftedProblem:
         columns = np.concatenate((weights, weights, [H], weights, [H + 1], np.tile(weights, more)))
         self._jacobian = rows, columns
         self._hessian = np.append(weights, [H, H + 1, H + 1]), np.append(weights, [H, H, H + 1])
+        #: Of an empirical risk that is quadratic, the places of its second derivatives.
+        self.matrix, self.triangle = problem.risk_matrix, np.tril_indices(0 if problem.risk_matrix is None else H)
 
     def point(self, posterior: np.ndarray) -> np.ndarray:
         """The variables at a posterior."""
-        return np.append(posterior, (self.problem.empirical_risk(posterior), self.problem.divergence_size(posterior)))
+        return np.append(posterior, (self.problem.empirical_risk(posterior), self.size(posterior)))
+
+    def size(self, q: np.ndarray) -> float:
+        """The size of the posterior itself."""
+        return self.problem.divergence_function.size(q, self.problem.prior)
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper bounds of the variables."""
         # By Jensen's inequality no posterior has a smaller size than the prior.
         floors, caps = box(self.problem)
-        lower = np.append(floors, (0.0, self.problem.divergence_size(self.problem.prior)))
+        lower = np.append(floors, (0.0, self.size(self.problem.prior)))
         upper = np.append(caps, (float(self.problem.risks.max() > 0.0), math.inf))
         return lower, upper
 
     def constraint_bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper bounds of the constraints."""
         lower = [0.0 if limit.equality else -math.inf for limit in self.limits]
-        return np.array([1.0, 0.0, -math.inf, *lower]), np.array([1.0, 0.0, 0.0, *(0.0 for _ in lower)])
+        risk = 0.0 if self.matrix is None else -math.inf
+        return np.array([1.0, risk, -math.inf, *lower]), np.array([1.0, 0.0, 0.0, *(0.0 for _ in lower)])
 
     def objective(self, x: np.ndarray) -> float:
         """F(L, T)."""
-        return float(self.problem.bound_at(x[-2], x[-1]))
+        return float(self.problem.bound_at(x[-2], self.problem.counted(x[-1])))
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
         """Derivatives of the objective: zero for the weights, then F_L and F_T."""
@@ -83,7 +90,8 @@ class LiftedProblem:
     def constraints(self, x: np.ndarray) -> np.ndarray:
         """The left sides of the constraints (the first is the sum of the weights)."""
         q = x[:-2]
-        return np.array([q.sum(), dot(q, self.problem.risks) - x[-2], self.excess(q, x[-1]), *(self.averages @ q)])
+        risk = dot(q, self.problem.risks) if self.matrix is None else dot(q, self.matrix @ q)
+        return np.array([q.sum(), risk - x[-2], self.excess(q, x[-1]), *(self.averages @ q)])
 
     def jacobianstructure(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns of the entries of :meth:`jacobian`."""
@@ -93,19 +101,20 @@ class LiftedProblem:
         """Derivatives of the constraints."""
         slopes, slope = self.excess_slopes(x[:-2], x[-1])
         return np.concatenate(
-            (np.ones(self.problem.size), self.problem.risks, [-1.0], slopes, [slope], self.averages.ravel())
+            (np.ones(slopes.size), self.problem.risk_gradient(x[:-2]), [-1.0], slopes, [slope], self.averages.ravel())
         )
 
     def hessianstructure(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns of the entries of :meth:`hessian`, in the lower triangle."""
-        return self._hessian
+        return np.append(self._hessian[0], self.triangle[0]), np.append(self._hessian[1], self.triangle[1])
 
     def hessian(self, x: np.ndarray, multipliers: np.ndarray, objective_factor: float) -> np.ndarray:
-        """Second derivatives of the Lagrangian: for the weights, then F_LL, F_LT, F_TT, then across."""
+        """Second derivatives of the Lagrangian: for the weights, then F_LL, F_LT, F_TT, then across, then of the risk."""
         outer, (bends, corner, across) = self._outer(x), self.excess_bends(x[:-2], x[-1])
         tail = objective_factor * np.array([outer.LL, outer.LT, outer.TT])
         tail[2] += multipliers[2] * corner
-        return np.concatenate((multipliers[2] * bends, tail, multipliers[2] * across))
+        risk = [] if self.matrix is None else 2.0 * multipliers[1] * self.matrix[self.triangle]
+        return np.concatenate((multipliers[2] * bends, tail, multipliers[2] * across, risk))
 
     def _outer(self, x: np.ndarray) -> Outer:
         outer = self.problem.derivatives_at(x[-2], x[-1])
@@ -118,7 +127,7 @@ class LiftedProblem:
 
     def excess(self, q: np.ndarray, T: float) -> float:
         """Its left side."""
-        return self.problem.divergence_size(q) - T
+        return self.size(q) - T
 
     def excess_slopes(self, q: np.ndarray, T: float) -> tuple[np.ndarray, float]:
         """The derivatives for the weights and for the last variable."""
