@@ -441,7 +441,6 @@ class RiskAndSize(Problem):
         budget = self.budget_at(self.divergence_size(q)).value
         return self.distance_function.parameters(self.empirical_risk(q), budget)
 
-
     def pyomo_model(self, formulation: str = "lifted") -> pyo.ConcreteModel:
         """The minimisation as a Pyomo model; see :func:`pacb_models.models.pyomo_models.pyomo_model`."""
         from .models.pyomo_models import pyomo_model
