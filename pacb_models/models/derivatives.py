@@ -2,7 +2,7 @@ r"""The bound with its derivatives, for optimisers and automatic differentiation
 
 With :math:`B(q) = F(L, T)` and :math:`g = \nabla T` the Hessian is :math:`F_T \nabla^2 T + U C U^T`, :math:`U = [l, g]`
 and ``C`` the second derivatives of ``F``; :math:`\nabla^2 T` is a diagonal plus a multiple of :math:`g g^T`. So its
-product with a vector costs a few passes over the weights, and for votes, where :math:`2 F_L A` is added, one over ``A``.
+product with a vector costs a few passes over the weights; for votes :math:`2 F_L A` is added, one pass over ``A``.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ class LiftedProblem:
         return np.append(self._hessian[0], self.triangle[0]), np.append(self._hessian[1], self.triangle[1])
 
     def hessian(self, x: np.ndarray, multipliers: np.ndarray, objective_factor: float) -> np.ndarray:
-        """Second derivatives of the Lagrangian: for the weights, then F_LL, F_LT, F_TT, then across, then of the risk."""
+        """Second derivatives of the Lagrangian: of weights, then F_LL, F_LT, F_TT, then across, then the risk."""
         outer, (bends, corner, across) = self._outer(x), self.excess_bends(x[:-2], x[-1])
         tail = objective_factor * np.array([outer.LL, outer.LT, outer.TT])
         tail[2] += multipliers[2] * corner
