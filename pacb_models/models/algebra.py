@@ -20,7 +20,7 @@ from ..numerics.inner import dot
 from .scaling import scaling
 
 if TYPE_CHECKING:
-    from ..problem import BoundProblem
+    from ..problem import RiskAndSize
     from .limits import Limit
 
 
@@ -39,7 +39,7 @@ class Algebra:
     #: Whether the model says that the weights sum to one, and whether its one-sided rows are equations.
     simplex, exact = True, False
 
-    def __init__(self, problem: BoundProblem, posterior: np.ndarray) -> None:
+    def __init__(self, problem: RiskAndSize, posterior: np.ndarray) -> None:
         self.problem, self.prior, self.factors = problem, problem.prior, scaling(problem)
         self.coefficient, self.exponent = problem.coefficient, problem.exponent
         self.L, self.size = problem.empirical_risk(posterior), problem.divergence_function.size(posterior, self.prior)
@@ -159,7 +159,7 @@ class Algebra:
 class Numbers(Algebra):
     """The operations on numbers: the values of all variables and of the objective at a posterior."""
 
-    def __init__(self, problem: BoundProblem, posterior: np.ndarray) -> None:
+    def __init__(self, problem: RiskAndSize, posterior: np.ndarray) -> None:
         super().__init__(problem, posterior)
         self.ratios = posterior / problem.prior
         #: The variables' values, in the order in which a model has them.

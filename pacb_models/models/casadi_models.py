@@ -17,13 +17,13 @@ from .limits import box
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from ..problem import BoundProblem
+    from ..problem import RiskAndSize
 
 
 class CasadiAlgebra(Algebra):
     """CasADi's symbols, SX or MX as the ratios are, with what it calls the limits of variables and constraints."""
 
-    def __init__(self, problem: BoundProblem, ratios: Any) -> None:
+    def __init__(self, problem: RiskAndSize, ratios: Any) -> None:
         import casadi
 
         super().__init__(problem, problem.prior)
@@ -54,7 +54,7 @@ class CasadiAlgebra(Algebra):
 class CasadiBound(NamedTuple):
     """A bound in CasADi's symbols: an expression to minimise or to limit from above, and what belongs to it."""
 
-    problem: BoundProblem
+    problem: RiskAndSize
     expression: Any
     #: A column of symbols beside the weights' own, for ``x``.
     variables: Any
@@ -69,7 +69,7 @@ class CasadiBound(NamedTuple):
         return np.array(list(values_at(self.problem, q).values.values()))
 
 
-def casadi_bound(problem: BoundProblem, q: Any, *, simplex: bool = True, exact: bool = False) -> CasadiBound:
+def casadi_bound(problem: RiskAndSize, q: Any, *, simplex: bool = True, exact: bool = False) -> CasadiBound:
     """Write the bound of weights that are CasADi's symbols or expressions.
 
     Parameters

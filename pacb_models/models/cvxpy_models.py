@@ -14,13 +14,13 @@ from .limits import box
 if TYPE_CHECKING:
     import cvxpy as cp
 
-    from ..problem import BoundProblem
+    from ..problem import RiskAndSize
 
 
 class CvxpyAlgebra(Algebra):
     """CVXPY's expressions."""
 
-    def __init__(self, problem: BoundProblem, ratios: Any = None) -> None:
+    def __init__(self, problem: RiskAndSize, ratios: Any = None) -> None:
         import cvxpy as cp
 
         super().__init__(problem, problem.prior)
@@ -63,7 +63,7 @@ class CvxpyAlgebra(Algebra):
 class PaperForm(CvxpyAlgebra):
     r"""The distance as a convex expression of risk and bound; see :meth:`Algebra.reach`."""
 
-    def __init__(self, problem: BoundProblem, risk: Any) -> None:
+    def __init__(self, problem: RiskAndSize, risk: Any) -> None:
         super().__init__(problem)
         self.distance: Any = None
         self.r = problem.distance_function.express(self, risk, 1.0)
@@ -83,7 +83,7 @@ class PaperForm(CvxpyAlgebra):
 
 
 def cvxpy_nonlinear(
-    problem: BoundProblem, q: cp.Expression, *, simplex: bool = True, exact: bool = False
+    problem: RiskAndSize, q: cp.Expression, *, simplex: bool = True, exact: bool = False
 ) -> tuple[cp.Expression, list[cp.Constraint]]:
     """Write the bound of weights that are CVXPY's variables or affine expressions, for ``solve(nlp=True)``.
 
@@ -119,7 +119,7 @@ def cvxpy_nonlinear(
     return expression, algebra.constraints
 
 
-def check_weights(problem: BoundProblem, q: Any) -> None:
+def check_weights(problem: RiskAndSize, q: Any) -> None:
     """Refuse what is no vector of weights in CVXPY."""
     import cvxpy as cp
 

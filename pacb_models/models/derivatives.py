@@ -17,10 +17,10 @@ from ..errors import InputError
 from ..validation import real_numbers
 
 if TYPE_CHECKING:
-    from ..problem import BoundProblem
+    from ..problem import RiskAndSize
 
 
-def value_and_gradient(problem: BoundProblem, q: ArrayLike) -> tuple[float, NDArray[np.float64]]:
+def value_and_gradient(problem: RiskAndSize, q: ArrayLike) -> tuple[float, NDArray[np.float64]]:
     """Evaluate the bound and its derivatives with respect to the weights.
 
     The weights need not sum to one, as those of an optimiser on its way do not: the formula is evaluated as it stands.
@@ -38,7 +38,7 @@ def value_and_gradient(problem: BoundProblem, q: ArrayLike) -> tuple[float, NDAr
     return float(value), optimality.gradient(problem, weights)
 
 
-def hessian_product(problem: BoundProblem, q: ArrayLike, direction: ArrayLike) -> NDArray[np.float64]:
+def hessian_product(problem: RiskAndSize, q: ArrayLike, direction: ArrayLike) -> NDArray[np.float64]:
     """Multiply the Hessian of the bound at some weights with a vector.
 
     Where the bound has none, as that of kl at an empirical risk of zero, the result is not finite.
@@ -63,7 +63,7 @@ def hessian_product(problem: BoundProblem, q: ArrayLike, direction: ArrayLike) -
     return np.asarray(outer.T * diagonal * v + risk_part * risks + size_part * slopes + bend)
 
 
-def _checked(problem: BoundProblem, name: str, values: ArrayLike, signed: bool = False) -> NDArray[np.float64]:
+def _checked(problem: RiskAndSize, name: str, values: ArrayLike, signed: bool = False) -> NDArray[np.float64]:
     array = np.asarray(real_numbers(name, values, "a sequence of numbers"), dtype=np.float64)
     if array.shape != (problem.size,) or not np.isfinite(array).all() or not (signed or (array >= 0.0).all()):
         sign = "" if signed else ", none negative"

@@ -24,7 +24,7 @@ from .algebra import Algebra, Numbers
 from .limits import limits
 
 if TYPE_CHECKING:
-    from ..problem import BoundProblem
+    from ..problem import RiskAndSize
 
 
 def write(algebra: Algebra) -> Any:
@@ -49,7 +49,7 @@ def write_set(algebra: Algebra) -> None:
         algebra.support(*problem.posteriors.support.costs(problem.size))
 
 
-def values_at(problem: BoundProblem, posterior: np.ndarray, kind: type[Numbers] = Numbers) -> Numbers:
+def values_at(problem: RiskAndSize, posterior: np.ndarray, kind: type[Numbers] = Numbers) -> Numbers:
     """The variables and constraints of the model at a posterior.
 
     A model whose objective is not the bound there is refused: somebody's ``express`` says something else than the other
@@ -67,7 +67,7 @@ def values_at(problem: BoundProblem, posterior: np.ndarray, kind: type[Numbers] 
     return numbers
 
 
-def check_expressed(problem: BoundProblem) -> None:
+def check_expressed(problem: RiskAndSize) -> None:
     """Refuse a distance or divergence without an expression."""
     reason = lacking(problem, *MODEL)
     if reason is not None:

@@ -26,7 +26,7 @@ from .pyomo_models import central, set_start, writer_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
-    from ..problem import BoundProblem
+    from ..problem import RiskAndSize
 
 
 class BoundBlock(ScalarBlock):
@@ -85,7 +85,7 @@ def foreign_parts(block: Any) -> Iterator[Any]:
 
 
 def pyomo_block(
-    problem: BoundProblem, q: Any = None, *, formulation: str = "lifted", exact: bool = False, simplex: bool = True
+    problem: RiskAndSize, q: Any = None, *, formulation: str = "lifted", exact: bool = False, simplex: bool = True
 ) -> BoundBlock:
     """Write the bound of a problem as a block of a Pyomo model of your own.
 

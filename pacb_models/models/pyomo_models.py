@@ -35,7 +35,7 @@ from .limits import Limit, box, limits
 if TYPE_CHECKING:
     import pyomo.environ as pyo
 
-    from ..problem import BoundProblem
+    from ..problem import RiskAndSize
 
 FORMULATIONS = ("lifted", "substituted", "squares")
 
@@ -45,7 +45,7 @@ def check_formulation(formulation: object, argument: str = "formulation") -> str
     return check_choice(argument, formulation, FORMULATIONS)
 
 
-def pyomo_model(problem: BoundProblem, formulation: str = "lifted") -> pyo.ConcreteModel:
+def pyomo_model(problem: RiskAndSize, formulation: str = "lifted") -> pyo.ConcreteModel:
     """The bound minimisation as a Pyomo model that starts at the prior, or at what is nearest under its constraints.
 
     Parameters
@@ -78,7 +78,7 @@ def pyomo_model(problem: BoundProblem, formulation: str = "lifted") -> pyo.Concr
     return model
 
 
-def writer_of(problem: BoundProblem, formulation: str) -> type[PyomoAlgebra]:
+def writer_of(problem: RiskAndSize, formulation: str) -> type[PyomoAlgebra]:
     """The algebra of a formulation, for a problem that can be written."""
     writers = (PyomoAlgebra, Substituted, PyomoSquares)
     chosen = dict(zip(FORMULATIONS, writers))[check_formulation(formulation)]
@@ -86,12 +86,12 @@ def writer_of(problem: BoundProblem, formulation: str) -> type[PyomoAlgebra]:
     return chosen
 
 
-def central(problem: BoundProblem) -> np.ndarray:
+def central(problem: RiskAndSize) -> np.ndarray:
     """The prior, or what is nearest to it under the problem's constraints."""
     return problem.prior if problem.posteriors is None else problem.posteriors.nearest(problem.prior)
 
 
-def set_start(model: Any, problem: BoundProblem, posterior: np.ndarray, weights: bool = True) -> None:
+def set_start(model: Any, problem: RiskAndSize, posterior: np.ndarray, weights: bool = True) -> None:
     """Give every variable its value at a posterior, so that a solver starts from a feasible point."""
     for variable, weight in zip(model.q.values() if weights else (), posterior.tolist()):
         if not variable.fixed:
@@ -107,7 +107,7 @@ class PyomoAlgebra(Algebra):
     """Pyomo's expressions; the weights themselves are the variables."""
 
     def __init__(
-        self, problem: BoundProblem, model: Any, q: Any = None, simplex: bool = True, exact: bool = False
+        self, problem: RiskAndSize, model: Any, q: Any = None, simplex: bool = True, exact: bool = False
     ) -> None:
         import pyomo.environ as pyo
         from pyomo.core.base.indexed_component import IndexedComponent

@@ -14,10 +14,10 @@ from ..solving.judging import assess
 from .limits import box
 
 if TYPE_CHECKING:
-    from ..problem import BoundProblem
+    from ..problem import RiskAndSize
 
 
-def read_back(problem: BoundProblem, model: Any, *, prove: bool = False) -> Solution:
+def read_back(problem: RiskAndSize, model: Any, *, prove: bool = False) -> Solution:
     """Judge the weights of a model as a solution of the problem.
 
     Parameters
@@ -71,7 +71,7 @@ def read_back(problem: BoundProblem, model: Any, *, prove: bool = False) -> Solu
     return assess(judged, outcome, "read back", 0.0)
 
 
-def _further(problem: BoundProblem, model: Any) -> tuple[list[Constraint], str | None]:
+def _further(problem: RiskAndSize, model: Any) -> tuple[list[Constraint], str | None]:
     """What a Pyomo model asks of the weights beyond the problem; a clause where it asks for something else."""
     import pyomo.environ as pyo
     from pyomo.common.collections import ComponentMap

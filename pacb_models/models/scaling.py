@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from ..problem import BoundProblem
+    from ..problem import RiskAndSize
 
 #: Slopes are not taken to be smaller than this: a kl bound close to one is flat, and the rounding errors of a function
 #: that is magnified too much exceed a solver's tolerance.
@@ -37,7 +37,7 @@ class Scaling(NamedTuple):
     budget: float
 
 
-def scaling(problem: BoundProblem) -> Scaling:
+def scaling(problem: RiskAndSize) -> Scaling:
     """The factors for a problem, from the slopes of the bound at the prior.
 
     The objective is multiplied by ``H`` and divided by its own slope, which is small where the sample is large or a kl

@@ -29,7 +29,7 @@ from .lifted import values_at, write
 from .limits import box
 
 if TYPE_CHECKING:
-    from ..problem import BoundProblem
+    from ..problem import RiskAndSize
 
 #: Empirical risks below this are counted as this much: kl has no derivative at zero. The bound does not become smaller.
 LEAST_RISK = 1e-9
@@ -42,7 +42,7 @@ LARGEST_NUMBER = 1e9
 class Forms(Squares):
     """What SCIP's model and its start have in common."""
 
-    def __init__(self, problem: BoundProblem, start: np.ndarray) -> None:
+    def __init__(self, problem: RiskAndSize, start: np.ndarray) -> None:
         super().__init__(problem, start)
         self.largest = largest_size(problem, self.bound)
 
@@ -83,7 +83,7 @@ class Start(Forms, SquaredNumbers):
 class ScipModel(Forms):
     """A model of PySCIPOpt's, and the values of its variables at the start."""
 
-    def __init__(self, problem: BoundProblem, start: np.ndarray) -> None:
+    def __init__(self, problem: RiskAndSize, start: np.ndarray) -> None:
         import pyscipopt
 
         super().__init__(problem, start)
@@ -183,7 +183,7 @@ class ScipModel(Forms):
         self.scip.addCons(difference == 0.0 if equality else factor * difference >= 0.0, name)
 
 
-def out_of_reach(problem: BoundProblem, start: np.ndarray) -> str | None:
+def out_of_reach(problem: RiskAndSize, start: np.ndarray) -> str | None:
     """None when the numbers of a model are in reach of SCIP's tolerances, else a clause that says why not."""
     order, size = problem.order, problem.divergence_function.size(start, problem.prior)
     if order <= 1.0:
@@ -197,7 +197,7 @@ def out_of_reach(problem: BoundProblem, start: np.ndarray) -> str | None:
     return None
 
 
-def largest_size(problem: BoundProblem, bound: float) -> float:
+def largest_size(problem: RiskAndSize, bound: float) -> float:
     """A size that no posterior with a bound as small as this one exceeds.
 
     The least risk of all has a larger bound with any larger size. No posterior has a larger size than all weight on the

@@ -18,7 +18,7 @@ from .lifted import check_expressed, write
 from .limits import box
 
 if TYPE_CHECKING:
-    from ..problem import BoundProblem
+    from ..problem import RiskAndSize
 
 
 def _operator(sign: str, turned: bool = False) -> Callable[[Formula, Any], Formula]:
@@ -68,7 +68,7 @@ class TextAlgebra(Algebra):
     tail: str
     power: str
 
-    def __init__(self, problem: BoundProblem) -> None:
+    def __init__(self, problem: RiskAndSize) -> None:
         super().__init__(problem, problem.prior)
         self.text, self.arrays = self.head.format(size=problem.size), 0
         floors, caps = box(problem)
@@ -170,7 +170,7 @@ class Jump(TextAlgebra):
 SYSTEMS: dict[str, type[TextAlgebra]] = {"inc": Gams, "jl": Jump}
 
 
-def text_block(problem: BoundProblem, system: str) -> str:
+def text_block(problem: RiskAndSize, system: str) -> str:
     """Write the bound for GAMS (``inc``) or JuMP (``jl``)."""
     algebra = SYSTEMS[check_choice("system", system, tuple(SYSTEMS))]
     check_expressed(problem)

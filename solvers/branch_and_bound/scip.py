@@ -22,7 +22,7 @@ from pacb_models.constraints import Support, Weights
 from pacb_models.constraints.posteriors import FEASIBLE
 from pacb_models.errors import InputError
 from pacb_models.models.scip_models import LEAST_RISK, ScipModel, out_of_reach
-from pacb_models.problem import BoundProblem
+from pacb_models.problem import RiskAndSize
 from pacb_models.solution import Outcome
 from pacb_models.solver import MODEL, Solver
 from pacb_models.solving.judging import onto_simplex
@@ -93,7 +93,7 @@ class Scip(DeclaredSolver):
         start: Any = None
         polish: bool = True
 
-    def run_with(self, problem: BoundProblem, options: Options) -> Outcome:
+    def run_with(self, problem: RiskAndSize, options: Options) -> Outcome:
         start, own = options.start, options.own
         first = _first(problem) if start is None else check_posterior(start, problem.size, "start")
         if problem.posteriors is not None and problem.posteriors.violation(first) > FEASIBLE:
@@ -130,7 +130,7 @@ class Scip(DeclaredSolver):
 
 
 def _polished(
-    problem: BoundProblem, weights: np.ndarray, iterations: int, time_limit: float | None = None
+    problem: RiskAndSize, weights: np.ndarray, iterations: int, time_limit: float | None = None
 ) -> np.ndarray:
     """The weights after some iterations of ``mirror``, or of ``fixed-point``, where those make the bound smaller, or
     keep constraints that the weights break a little."""
@@ -144,7 +144,7 @@ def _polished(
     return q if broken else min((q, weights), key=problem.bound)
 
 
-def _first(problem: BoundProblem) -> np.ndarray:
+def _first(problem: RiskAndSize) -> np.ndarray:
     """A posterior that keeps the problem's constraints: the best start, or the best on one support that can be."""
     posteriors = problem.posteriors
     if posteriors is None or posteriors.support is None:
@@ -153,7 +153,7 @@ def _first(problem: BoundProblem) -> np.ndarray:
     return best_start(on_support(problem, found.x[problem.size :] > 0.5))
 
 
-def on_support(problem: BoundProblem, held: np.ndarray) -> BoundProblem:
+def on_support(problem: RiskAndSize, held: np.ndarray) -> RiskAndSize:
     """The problem on some of its classifiers, without a limit on the support; the others stay, with a cap of zero."""
     others = [each for each in problem.constraints if not isinstance(each, Support)]
     return problem.replace(constraints=[*others, Weights(at_most=held.astype(float))])

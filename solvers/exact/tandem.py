@@ -228,7 +228,8 @@ def minimise(problem: TandemProblem) -> Outcome:
     search = Search(problem, frontier, VOTES)
     search.run()
     # Without constraints nothing is smaller than the size of the prior.
-    ends = [frontier.deepest] * (frontier.deepest is not None) + [-math.inf] * frontier.constrained
+    ends = [] if frontier.deepest is None else [frontier.deepest]
+    ends += [-math.inf] * frontier.constrained
     z = np.append(needed(search), ends)
     return Outcome(
         frontier.posterior(search.minima[0].z),
