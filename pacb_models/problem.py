@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import cvxpy
     import pyomo.environ as pyo
 
-    from .models.algebra import Algebra
+    from .models.algebra import Algebra, Expression
     from .models.casadi_models import CasadiBound
     from .models.convex import ConvexBound
     from .models.pyomo_blocks import BoundBlock
@@ -398,7 +398,7 @@ class RiskAndSize(Problem):
             r.bb * budget.slope * budget.slope + r.b * budget.bend,
         )
 
-    def counted(self, size: Any) -> Any:
+    def counted(self, size: Numbers) -> Numbers:
         """The size that the bound counts, of a posterior's own; a number, or an expression of a model."""
         return size
 
@@ -415,7 +415,7 @@ class RiskAndSize(Problem):
         """The derivatives of the empirical risk with respect to the weights."""
         return self.risks
 
-    def express_risk(self, algebra: Algebra) -> Any:
+    def express_risk(self, algebra: Algebra) -> Expression:
         """The empirical risk as an expression of an algebraic model."""
         return algebra.average(self.risks)
 

@@ -177,7 +177,8 @@ def _read(path: Path) -> pd.DataFrame:
             try:
                 return pd.read_csv(path, na_values=["?"], skipinitialspace=True, index_col=False)
             except pd.errors.ParserWarning:
-                raise InputError(f"{path} has rows with more cells than its header has names ({len(header)}).") from None
+                longer = f"rows with more cells than its header has names ({len(header)})"
+                raise InputError(f"{path} has {longer}.") from None
 
 
 def _refuse_lists(frame: pd.DataFrame, path: Path) -> None:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from .limits import Limit
 
 
+#: What a modelling system writes: of a variable, a number or a function of both.
+Expression = Any
+
+
 class Algebra:
     """How one modelling system writes the model of a problem, and the numbers that the model needs.
 

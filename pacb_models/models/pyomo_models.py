@@ -40,11 +40,6 @@ if TYPE_CHECKING:
 FORMULATIONS = ("lifted", "substituted", "squares")
 
 
-def check_formulation(formulation: object, argument: str = "formulation") -> str:
-    """One of the formulations."""
-    return check_choice(argument, formulation, FORMULATIONS)
-
-
 def pyomo_model(problem: RiskAndSize, formulation: str = "lifted") -> pyo.ConcreteModel:
     """The bound minimisation as a Pyomo model that starts at the prior, or at what is nearest under its constraints.
 
@@ -81,7 +76,7 @@ def pyomo_model(problem: RiskAndSize, formulation: str = "lifted") -> pyo.Concre
 def writer_of(problem: RiskAndSize, formulation: str) -> type[PyomoAlgebra]:
     """The algebra of a formulation, for a problem that can be written."""
     writers = (PyomoAlgebra, Substituted, PyomoSquares)
-    chosen = dict(zip(FORMULATIONS, writers))[check_formulation(formulation)]
+    chosen = dict(zip(FORMULATIONS, writers))[check_choice("formulation", formulation, FORMULATIONS)]
     check_expressed(problem)
     return chosen
 
