@@ -368,8 +368,10 @@ class Problem(Immutable):
 class RiskAndSize(Problem):
     """A bound :math:`F(L, T)` of a risk and the size of a divergence, ``F`` jointly concave and increasing in both."""
 
-    #: The matrix ``A`` of an empirical risk :math:`q^T A q`; None where it is linear.
-    risk_matrix: NDArray[np.float64] | None = None
+    @property
+    def risk_matrix(self) -> NDArray[np.float64] | None:
+        """The matrix ``A`` of an empirical risk :math:`q^T A q`; None where it is linear."""
+        return None
 
     def bound_at(self, L: Numbers, size: Numbers) -> Numbers:
         """The bound as a function of the empirical risk and of the divergence's size: jointly concave, increasing."""

@@ -93,7 +93,7 @@ class TandemProblem(RiskAndSize):
         super().__init__(matrix.diagonal(), m, delta, distance, divergence, prior, constant, order, constraints)
         if type(self.divergence_function).pairs is Divergence.pairs:
             raise UnsupportedProblemError(f"the {self.divergence} divergence lacks the method `pairs`.")
-        self._set(tandem_risks=matrix, risk_matrix=matrix)
+        self._set(tandem_risks=matrix)
         _refuse_indefinite(matrix)
 
     @classmethod
@@ -126,6 +126,10 @@ class TandemProblem(RiskAndSize):
     def empirical_risk(self, posterior: NDArray[np.float64]) -> float:
         """The empirical tandem risk."""
         return min(max(dot(np.asarray(posterior), self.tandem_risks @ posterior), 0.0), 1.0)
+
+    @property
+    def risk_matrix(self) -> NDArray[np.float64]:
+        return self.tandem_risks
 
     def risk_gradient(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(2.0 * (self.tandem_risks @ q))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from .limits import Limit
 
 
-#: What a modelling system writes: of a variable, a number or a function of both.
-Expression = Any
+#: What a modelling system builds of its variables; each has its own kind.
+Expression: TypeAlias = Any
 
 
 class Algebra:
