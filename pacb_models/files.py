@@ -10,7 +10,7 @@ from json import JSONDecodeError
 from pathlib import Path
 
 from .errors import InputError
-from .plugins import described
+from .plugins import exception_text
 
 
 @contextmanager
@@ -46,7 +46,7 @@ def _why(reason: Exception) -> str:
     if isinstance(reason, JSONDecodeError):
         return f"it is not JSON ({reason})"
     # A name with a zero byte, for instance, is a ValueError.
-    return "it is not a text file in UTF-8" if isinstance(reason, UnicodeDecodeError) else described(reason)
+    return "it is not a text file in UTF-8" if isinstance(reason, UnicodeDecodeError) else exception_text(reason)
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:

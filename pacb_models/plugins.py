@@ -224,7 +224,7 @@ def load(entry: EntryPoint | FileEntry, use: Callable[[Any], Any] = lambda found
         return use(entry.load())
     except (Exception, SystemExit) as reason:
         owner = "" if entry.dist is None else f" of the package {entry.dist.name}"
-        raise PluginError(f"{entry.group} {entry.name!r}{owner} cannot be used: {described(reason)}.") from None
+        raise PluginError(f"{entry.group} {entry.name!r}{owner} cannot be used: {exception_text(reason)}.") from None
 
 
 def load_all(group: str, use: Callable[[Any], Any] = lambda found: found) -> dict[str, Any]:
@@ -238,7 +238,7 @@ def load_all(group: str, use: Callable[[Any], Any] = lambda found: found) -> dic
     return found
 
 
-def described(reason: BaseException) -> str:
+def exception_text(reason: BaseException) -> str:
     """An exception in one line, even one that cannot tell what it is about."""
     try:
         text = shown(" ".join(str(reason).split()))

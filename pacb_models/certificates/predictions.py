@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,45 +22,27 @@ from .votes import majority
 VOTE_SHARE = 0.5
 
 
+class Details(TypedDict, total=False):
+    """What else a certificate of predictions is asked, by name."""
+
+    names: Sequence[str] | None
+    random_state: int | None
+    vote: bool
+    order: Iterable[str] | None
+
+
 @overload
 def certify_predictions(
-    y_true: ArrayLike,
-    predictions: Any,
-    delta: float = ...,
-    names: Sequence[str] | None = ...,
-    choose: None = ...,
-    random_state: None = ...,
-    *,
-    vote: bool = ...,
-    level: None = ...,
-    order: None = ...,
-) -> Certificate: ...
-@overload
-def certify_predictions(
-    y_true: ArrayLike,
-    predictions: Any,
-    delta: float = ...,
-    names: Sequence[str] | None = ...,
-    *,
-    choose: float,
-    random_state: int | None = ...,
-    vote: bool = ...,
-    level: None = ...,
-    order: None = ...,
+    y_true: ArrayLike, predictions: Any, delta: float = ..., *, choose: float, **others: Unpack[Details]
 ) -> ChosenCertificate: ...
 @overload
 def certify_predictions(
-    y_true: ArrayLike,
-    predictions: Any,
-    delta: float = ...,
-    names: Sequence[str] | None = ...,
-    *,
-    choose: None = ...,
-    random_state: None = ...,
-    vote: bool = ...,
-    level: float,
-    order: Iterable[str] | None = ...,
+    y_true: ArrayLike, predictions: Any, delta: float = ..., *, level: float, **others: Unpack[Details]
 ) -> LevelCertificate: ...
+@overload
+def certify_predictions(
+    y_true: ArrayLike, predictions: Any, delta: float = ..., *, level: None = ..., **others: Unpack[Details]
+) -> Certificate: ...
 @overload
 def certify_predictions(
     y_true: ArrayLike,
