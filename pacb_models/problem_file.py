@@ -44,7 +44,7 @@ def as_json(problem: Problem) -> str:
 
 
 def as_record(problem: Problem) -> dict[str, Any]:
-    """The fields of a problem; one with a formula of its own is of the kind "own", which nobody can read back."""
+    """The fields of a problem; one with a formula of its own is of the kind "own", which cannot be read back."""
     constraints = {"constraints": [each.as_record() for each in problem.constraints]} if problem.constraints else {}
     return {
         "schema": SCHEMA,
