@@ -82,8 +82,7 @@ def _best_single(
 ) -> tuple[int, float, NDArray[np.intp], Tail]:
     """The count with the smallest box at its ``best`` level, that box, and the tails there of counts near it.
 
-    Only counts with a larger level than every smaller count can have it. A box is a root, which costs several tails;
-    that no other one is smaller shows at one tail each: its score at the root is not above one.
+    Only counts with a larger level than every smaller count can have it.
     """
     ends = int(keys.searchsorted(m))
     record = best[:ends] > 0.0
@@ -91,35 +90,14 @@ def _best_single(
     records = record.nonzero()[0]
     if not records.size:
         return int(best.argmax()), 1.0, records, stacked([])
-    largest = float(best[records[-1]]) * scoring.scale
-    winner = min(records.tolist(), key=lambda i: _guess(float(keys[i]) / m, -math.log(best[i]) / m))
-    box = scoring.box_of(float(keys[winner]), m, float(best[winner]))
-    if box >= 1.0 or largest > 0.5:  # else all tails that are needed are lower ones
-        boxes = scoring.box(keys[records], m, best[records])
-        winner, box = int(records[boxes.argmin()]), float(boxes.min())
-        if box >= 1.0:
-            return winner, box, records[:0], stacked([])
-    while True:
-        # The counts that occur and have a lower tail.
-        near = (best[: min(ends, int(keys.searchsorted(m * box + 1.0)))] > 0.0).nonzero()[0]
-        at = _tails_up_to(keys[near], m, box, largest)
-        near = near[: at.below.size]
-        own = (record[near] & (near != winner)).nonzero()[0]
-        if not own.size:
-            return winner, box, near, at
-        scores = scoring.score(Tail(*(part[own] for part in at)), keys[near[own]], m, box, best[near[own]])
-        if float((scores.value - scores.rounding).max()) <= 1.0:
-            return winner, box, near, at
-        rival = int(near[own[int(np.argmax(scores.value))]])
-        smaller = scoring.box_of(float(keys[rival]), m, float(best[rival]))
-        if smaller >= box:  # by rounding
-            return winner, box, near, at
-        winner, box = rival, smaller
-
-
-def _guess(rate: float, budget: float) -> float:
-    """About the limit: Bernstein's."""
-    return rate + math.sqrt(2.0 * rate * budget) + 2.0 * budget
+    boxes = scoring.box(keys[records], m, best[records])
+    winner, box = int(records[boxes.argmin()]), float(boxes.min())
+    if box >= 1.0:
+        return winner, box, records[:0], stacked([])
+    # The counts that occur and have a lower tail.
+    near = (best[: min(ends, int(keys.searchsorted(m * box + 1.0)))] > 0.0).nonzero()[0]
+    at = _tails_up_to(keys[near], m, box, float(best[records[-1]]) * scoring.scale)
+    return winner, box, near[: at.below.size], at
 
 
 def _tails_up_to(keys: Array, m: float, l: float, reach: float) -> Tail:

@@ -77,11 +77,9 @@ class TieSplit:
 
     def box(self, k: Array, m: float, level: Array) -> Array:
         """The risk at which the score of a classifier alone is one, rounded up: Clopper and Pearson's limit."""
+        if k.size <= 32 and level.all():  # so few are done faster one by one
+            return np.array([limit(n, m, e) for n, e in zip(k.tolist(), level.tolist())])
         return upper_limits(k, np.full(k.size, m), level)
-
-    def box_of(self, k: float, m: float, level: float) -> float:
-        """The same for one classifier."""
-        return limit(k, m, level)
 
     def convex_level(self, k: Array, m: float) -> Array:
         """Up to this level the score is convex: P(B < k) at (k + 1)/(m + 1), so that it is zero up to there.
@@ -160,10 +158,6 @@ class Spread:
         between, start = between[start < 1.0 - 4.0 * EPSILON], start[start < 1.0 - 4.0 * EPSILON]
         box[between] = self._roots(k[between], m, level[between], start)
         return box
-
-    def box_of(self, k: float, m: float, level: float) -> float:
-        """The same for one classifier."""
-        return float(self.box(np.array([k]), m, np.array([level]))[0])
 
     def _roots(self, k: Array, m: float, level: Array, l: Array) -> Array:
         for _ in range(100):
