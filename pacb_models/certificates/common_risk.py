@@ -134,10 +134,8 @@ class _Sums:
         inside = (self.levels > _positive_from(self.scoring, at)[self.group]).nonzero()[0]
         if not inside.size:
             return _NOTHING
-        group, self.chosen, levels, counts = self.group, self.items, self.levels, self.counts
-        fewer = inside.size < group.size
-        if fewer:
-            group, self.chosen, levels, counts = group[inside], self.chosen[inside], levels[inside], counts[inside]
+        group, levels, counts = self.group[inside], self.levels[inside], self.counts[inside]
+        self.chosen = self.items[inside]
         pick = group if self.keys.size > 1 else 0  # numbers are faster than arrays of one
         score = self.scoring.score(Tail(*(part[pick] for part in at)), self.keys[pick], self.m, t, levels)
         value, slope, bend = float(counts @ score.value), float(counts @ score.slope), float(counts @ score.bend)
@@ -146,9 +144,6 @@ class _Sums:
         # A score is between zero and one: a slope s that is off is so over a distance of t, or 1/s, at most.
         error = float(counts @ (score.rounding + score.slope_rounding * np.maximum(t, 1.0 / score.slope)))
         self.weights = score.slope / slope
-        if fewer and value >= 1.0:  # what has no score here has none at the root
-            self.group, self.items, self.levels, self.counts = group, self.chosen, levels, counts
-            self.keys = self.keys[: int(group.max()) + 1]
         relative = slope / value
         return Total(math.log(value), relative, bend / value - relative * relative, error / value)
 

@@ -12,7 +12,6 @@ In the derivatives Q is P(B < k)/P(B = k), A is k/l, and B is (m - k)/(1 - l); d
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,12 +39,6 @@ def level_of_convexity(k: Numbers, m: Numbers, lib: Any) -> Numbers:
     """P(B < k) at the risk (k + 1)/(m + 1), rounded down, for 0 < k < m."""
     at = tail(k, m, (k + 1.0) / (m + 1.0), (m - k) / (m + 1.0), lib)
     return at.below * lib.exp(at.log_mass - 2.0 * at.rounding)
-
-
-@lru_cache(maxsize=1024)
-def level_of_one(k: float, m: float) -> float:
-    """The same for numbers, remembered: samples of one size have the same counts again."""
-    return float(level_of_convexity(k, m, ONE))
 
 
 class TieSplit:
@@ -88,7 +81,7 @@ class TieSplit:
         """
         if k.size <= 6:  # so few are done faster one by one
             ends = {0.0: 1.0, m: 0.0}
-            return np.array([ends[n] if n in ends else level_of_one(n, m) for n in k.tolist()])
+            return np.array([ends[n] if n in ends else float(level_of_convexity(n, m, ONE)) for n in k.tolist()])
         size = max(m, 2.0)
         level = level_of_convexity(np.clip(k, 1.0, size - 1.0), np.full(k.size, size), MANY)
         return np.where(k == 0.0, 1.0, np.where(k == m, 0.0, level))
