@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import cvxpy
 
 #: Tolerances a hundred times below Clarabel's default cost two or three iterations more; one thread.
-SETTINGS = {**{f"tol_{what}": 1e-10 for what in ("gap_abs", "gap_rel", "feas")}, "max_threads": 1}
+ACCURATE = {**{f"tol_{what}": 1e-10 for what in ("gap_abs", "gap_rel", "feas")}, "max_threads": 1}
 #: Clarabel's statuses for a problem it has solved, to the tolerances above or to its reduced ones, …
 SOLVED = ("Solved", "AlmostSolved")
 #: … and those that come with a point at least.
@@ -235,7 +235,7 @@ class TwoSidedSubproblem:
 def _solved(problem: cvxpy.Problem, seconds: float) -> tuple[dict[str, Any], clarabel.DefaultSolution]:
     """The canonical form of a problem with the values that its parameters have, and Clarabel's solution of it."""
     data, chain, _ = problem.get_problem_data("CLARABEL")
-    return data, chain.solve_via_data(problem, data, False, False, SETTINGS | {"time_limit": seconds})
+    return data, chain.solve_via_data(problem, data, False, False, ACCURATE | {"time_limit": seconds})
 
 
 def _values(data: dict[str, Any], result: clarabel.DefaultSolution, variable: cvxpy.Variable) -> np.ndarray:
