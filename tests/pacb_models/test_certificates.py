@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import bdtr
 from scipy.stats import binom
 
 import pacb_models as pm
@@ -80,21 +79,6 @@ def test_worst_case_over_all_couplings(m, size, delta, spread):
     assert broken > delta  # a bound that is a tenth smaller is no bound
 
 
-@given(
-    st.lists(st.tuples(st.floats(0.0, 1.0), st.floats(1e-6, 1.0)), min_size=1, max_size=12),
-    st.integers(1, 2000),
-    st.floats(1e-6, 0.95),
-)
-def test_the_best_classifier_of_any_prior_is_that_of_all_limits(drawn, m, delta):
-    errors = np.rint([share * m for share, _ in drawn])
-    prior = np.array([weight for _, weight in drawn]) / sum(weight for _, weight in drawn)
-    found = pm.certify(errors, m, delta, prior=prior)
-    limits = [pm.clopper_pearson(k, m, delta * p) for k, p in zip(errors, prior, strict=True)]
-    assert found.single_bound == pytest.approx(min(limits), rel=1e-12)
-    assert limits[found.single] == pytest.approx(min(limits), rel=1e-12)
-    assert found.single_bounds.min() == found.single_bounds[found.single] == found.single_bound >= found.bound
-
-
 def test_worst_case_with_a_prior():
     m, delta, prior = 5, 0.2, np.array([0.5, 0.3, 0.2])
     made = {counts: pm.certify(counts, m, delta, prior=prior) for counts in itertools.product(range(m + 1), repeat=3)}
@@ -129,26 +113,6 @@ def test_scores_have_mean_delta_times_prior():
                 value = float(score.value[0])
                 total += mass * (min(value, 1.0) if isinstance(scoring, TieSplit) else value)
             assert total is None or total == pytest.approx(level, rel=1e-10)
-
-
-@pytest.mark.parametrize("spread", [0.0, 1.0, 3.0])
-def test_derivatives_of_the_scores(spread):
-    from pacb_models.certificates.binomial import tails_at
-    from pacb_models.certificates.scores import Spread
-
-    scoring = Spread(spread) if spread else TieSplit()
-    m, level = 200, np.full(5, 1e-3)
-    k = np.array([0.0, 1.0, 7.0, 40.0, 150.0])
-    low = np.array([0.0, *pm.clopper_pearson(k[1:].astype(int) - 1, m, level[0] * scoring.scale)])
-    high = scoring.box(k, m, level)
-    at = lambda l: scoring.score(tails_at(k, m, l), k, m, l, level)  # noqa: E731
-    for part in (0.05, 0.3, 0.6, 0.95):
-        l, step = low + part * (high - low), 1e-6 * (high - low)
-        right, left, middle = at(l + step), at(l - step), at(l)
-        np.testing.assert_allclose((right.value - left.value) / (2 * step), middle.slope, rtol=1e-5)
-        np.testing.assert_allclose((right.slope - left.slope) / (2 * step), middle.bend, rtol=1e-5)
-        assert np.all(middle.bend >= 0.0)
-    np.testing.assert_allclose(at(high).value, 1.0, rtol=1e-11)
 
 
 # --- values ---------------------------------------------------------------------------------------------------------
@@ -192,38 +156,6 @@ def test_the_fast_path_for_a_uniform_prior_is_the_general_one():
         )
         assert fast.bound == pytest.approx(general.bound, rel=1e-12)
         assert fast.single_bound == pytest.approx(general.single_bound, rel=1e-12)
-
-
-def brute_force_bound(certificate: pm.Certificate, posterior: np.ndarray) -> float:
-    """The largest posterior risk of two classifiers over the set, by a scan of the boundary."""
-
-    def psi(i: int, l: np.ndarray) -> np.ndarray:
-        k, m, level = int(certificate.errors[i]), certificate.m, certificate.delta * certificate.prior[i]
-        below = bdtr(k - 1, m, l) if k else 0.0 * l
-        return np.clip((level - below) / np.maximum(bdtr(k, m, l) - below, 1e-300), 0.0, 1.0)
-
-    scan = np.linspace(0.0, certificate.single_bounds[0], 6001)[1:]
-    low, high = np.zeros(scan.size), np.full(scan.size, certificate.single_bounds[1])
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        inside = psi(1, middle) <= 1.0 - psi(0, scan)
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-    return float(np.max(posterior[0] * scan + posterior[1] * low))
-
-
-@pytest.mark.parametrize(
-    ("errors", "prior", "posterior"),
-    [
-        ([5, 5], None, [0.5, 0.5]),
-        ([5, 7], None, [0.5, 0.5]),
-        ([5, 7], [0.3, 0.7], [0.8, 0.2]),
-        ([0, 3], None, [0.4, 0.6]),
-    ],
-)
-def test_bound_of_a_posterior_is_the_largest_over_the_set(errors, prior, posterior):
-    certificate = pm.certify(errors, 100, prior=prior)
-    expected = brute_force_bound(certificate, np.array(posterior))
-    assert certificate.bound_of(posterior) == pytest.approx(expected, rel=1e-7)
 
 
 def test_scores_next_to_zero_do_not_use_up_the_budget():

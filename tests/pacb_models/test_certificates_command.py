@@ -74,11 +74,6 @@ def test_names_of_any_kind_stay_in_their_line(tmp_path, capsys):
     assert table[2].split()[1] == "1234567"
 
 
-def test_the_column_of_losses_is_called_so(tmp_path, capsys):
-    _, printed = run(capsys, tmp_path, "losses\n20.5\n", "--m", "549", "--losses")
-    assert printed.out.split("\n\n")[1].split()[1] == "losses"
-
-
 @pytest.mark.parametrize(
     ("text", "options", "words"),
     [
@@ -274,24 +269,6 @@ def test_counts_merge_like_a_map_and_reduce():
         parts.append(part)
     merged = sum(parts)
     assert merged.m == whole.m and merged.errors.tolist() == whole.errors.tolist()
-    assert merged.errors.tolist() == [int((columns[name] != columns["label"]).sum()) for name in RATES]
-
-
-def test_a_dask_data_frame_is_counted_partition_by_partition():
-    pd = pytest.importorskip("pandas")
-    dd = pytest.importorskip("dask.dataframe")
-    dask = pytest.importorskip("dask")
-    columns = predictions(2000)
-    frame = dd.from_pandas(pd.DataFrame(columns), npartitions=4)
-
-    @dask.delayed
-    def count(part):
-        counts = ErrorCounts(list(RATES))
-        counts.update(part["label"], part)
-        return counts
-
-    merged = sum(dask.compute(*map(count, frame.to_delayed()), scheduler="synchronous"))
-    assert merged.m == 2000
     assert merged.errors.tolist() == [int((columns[name] != columns["label"]).sum()) for name in RATES]
 
 

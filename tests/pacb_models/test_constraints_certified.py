@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pacb_models as pm
@@ -19,22 +18,6 @@ risks = st.lists(st.floats(0.0, 0.6), min_size=3, max_size=3)
 def grid(steps: int = 60) -> np.ndarray:
     """Posteriors on three classifiers."""
     return np.array([[a, b, steps - a - b] for a in range(steps + 1) for b in range(steps + 1 - a)]) / steps
-
-
-@pytest.mark.long
-@settings(max_examples=10)
-@given(risks, risks, st.floats(0.05, 0.95), st.sampled_from(["chi2", "kl"]), st.sampled_from(["kl", "squared"]))
-def test_no_posterior_of_a_grid_is_below(first, second, share, divergence, distance):
-    errors = pm.BoundProblem(first, m=500, divergence=divergence, distance=distance)
-    misses = pm.BoundProblem(second, m=200, divergence=divergence, distance="kl")
-    smallest, free = pm.solve(misses).bound, misses.bound(pm.solve(errors).posterior)
-    limit = smallest + share * (free - smallest) + 1e-6
-    found = pm.minimise_certified(errors, {"misses": (misses, limit)}, tolerance=1e-5)
-    assert found.bounds["misses"] == misses.bound(found.posterior) <= limit
-    assert found.bound == errors.bound(found.posterior)
-    assert found.bound * (1.0 - 1.1e-5) <= found.lower_bound <= found.bound
-    kept = [q for q in grid() if misses.bound(q) <= limit]
-    assert all(errors.bound(q) >= found.lower_bound for q in kept)
 
 
 @pytest.mark.long

@@ -50,22 +50,6 @@ def test_what_is_no_list_of_solvers():
             door(PROBLEM, 5)
 
 
-@pytest.mark.parametrize(
-    ("limits", "complaint"),
-    [
-        (5, "limits is 5; it must be a dict"),
-        ({"a": 5}, r"limits\['a'\] is 5; it must be a pair"),
-        ({"a": (5, 0.2)}, r"limits\['a'\] is \(5, 0.2\); it must be a pair"),
-        ({"a": (PROBLEM, 0.2, 3)}, r"limits\['a'\] is .*; it must be a pair"),
-        ({"a": (PROBLEM, "x")}, r"limits\['a'\]\[1\] is 'x'; it must be a positive"),
-        ({"a": (PROBLEM, float("nan"))}, r"limits\['a'\]\[1\] is nan; it must be a positive"),
-    ],
-)
-def test_what_are_no_limits(limits, complaint):
-    with pytest.raises(InputError, match=complaint):
-        pm.minimise_certified(PROBLEM, limits)
-
-
 @pytest.mark.parametrize("function", [5, None, "kl", type(PROBLEM)])
 def test_what_has_no_derivatives(function):
     with pytest.raises(InputError, match=r"^function is .*; it must be a Distance, a Divergence or a Problem\.$"):

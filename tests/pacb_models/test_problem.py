@@ -211,27 +211,6 @@ def test_repr_names_everything():
     )
 
 
-def test_distance_of_ones_own():
-    """A distance is one class: here the linear one under another name, with its constant."""
-
-    class Shifted(pm.distances.Distance):
-        name = "shifted"
-
-        def derivatives(self, L, budget):
-            return pm.distances.Inverse(L + budget, 1.0, 1.0, 0.0, 0.0, 0.0)
-
-        def log_constant(self, m, divergence, order, constant):
-            return -np.log(4.0 * m)
-
-        def constant(self, m, divergence, order, constant):
-            return 1.0 / (4.0 * m)
-
-    own = pm.BoundProblem([0.1, 0.3], m=20, distance=Shifted())
-    assert own.distance == "shifted"
-    linear = pm.BoundProblem([0.1, 0.3], m=20, distance="linear")
-    assert own.bound([0.5, 0.5]) == pytest.approx(linear.bound([0.5, 0.5]), rel=1e-14)
-
-
 def test_rounded_weights_do_not_carry_the_empirical_risk_out_of_its_range():
     """A solver's iterate may be a rounding error outside of the simplex."""
     iterate = np.array([1.0 + 1e-12, -1e-12])
@@ -240,14 +219,6 @@ def test_rounded_weights_do_not_carry_the_empirical_risk_out_of_its_range():
 
 
 # --- changed, sent and judged ----------------------------------------------------------------------------------------
-
-
-def test_counts_are_kept_while_risks_and_sample_size_are():
-    problem = pm.BoundProblem.from_counts([3, 5, 9], m=50)
-    assert problem.risks.tolist() == [3 / 50, 5 / 50, 9 / 50]
-    assert problem.replace(delta=0.01).errors.tolist() == [3, 5, 9]
-    assert problem.replace(delta=0.01, distance="squared").errors.tolist() == [3, 5, 9]
-    assert problem.replace(m=60).errors is None and problem.replace(risks=[0.1, 0.2, 0.3], m=50).errors is None
 
 
 @pytest.mark.parametrize("bound, vote", [(0.1, 0.2), (0.5, 1.0), (0.7, 1.0)])
@@ -261,24 +232,6 @@ def test_a_divergence_and_its_order_are_changed_together_or_alone():
     changed = pm.BoundProblem([0.1, 0.2], m=50).replace(divergence="renyi", order=5.0)
     assert (changed.divergence, changed.order) == ("renyi", 5.0)
     assert problem.replace(delta=0.01).divergence_function is problem.divergence_function
-
-
-def test_a_problem_with_constraints_is_the_same_in_another_process():
-    cap = pm.weights(at_most=0.6)
-    alone, listed = (pm.BoundProblem([0.1, 0.2, 0.4], m=50, constraints=given) for given in (cap, [cap]))
-    sent = pickle.loads(pickle.dumps(alone))
-    assert repr(alone.constraints) == repr(listed.constraints) == repr(sent.constraints) == "(weights(at_most=0.6),)"
-    assert pm.solve(sent).posterior.tolist() == pm.solve(alone).posterior.tolist()
-    assert pm.solve(sent).posterior.max() <= 0.6
-    # The set has caches.
-    assert "posteriors" not in alone.__getstate__()
-
-
-def test_merged_classifiers_have_the_prior_of_all():
-    merged = pm.BoundProblem([0.1, 0.1, 0.4], m=50).merged().problem
-    assert not merged.uniform_prior and merged.prior.tolist() == pytest.approx([2 / 3, 1 / 3])
-    again = pm.BoundProblem([0.1, 0.2], m=50).of_classifiers(np.array([0.3, 0.4, 0.5]), None)
-    assert again.uniform_prior and again.prior.tolist() == [1 / 3] * 3
 
 
 def test_residuals_are_relative_to_bounds_above_one():
