@@ -1,4 +1,4 @@
-"""Commands run in this process, and what they say."""
+"""Commands run in this process, and what they say; data that many tests are about."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
+from sklearn.datasets import load_breast_cancer
 
 from pacb_models.commands.program import main
 
@@ -50,3 +51,9 @@ def refused(pacb) -> Callable[..., None]:
         assert said in done.err and done.err.count("\n") == 1 and not done.out, done
 
     return run
+
+
+@pytest.fixture(scope="session")
+def cancer() -> tuple[Any, Any]:
+    """Features and classes of the 569 tumours."""
+    return load_breast_cancer(return_X_y=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,7 +97,6 @@ def test_one_by_one_is_smaller_than_by_sums(load):
 
 
 def test_priors_names_and_posteriors():
-    pd = pytest.importorskip("pandas")
     losses = np.random.default_rng(0).beta(1, 9, (300, 3))
     prior = np.array([0.5, 0.3, 0.2])
     found = pm.certify(losses=pd.DataFrame(losses, columns=["a", "b", "c"]), prior=prior, delta=0.1)

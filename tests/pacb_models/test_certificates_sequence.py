@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -93,7 +94,6 @@ def test_a_fixed_level_certifies_more_often_than_every_level():
 
 
 def test_orders_votes_and_what_a_notebook_shows():
-    pd = pytest.importorskip("pandas")
     y = np.arange(400) % 2
     P = np.column_stack([np.where(np.arange(400) < k, 1 - y, y) for k in (0, 8, 100)])
     found = pm.certify_predictions(y, P, names=["<a>", "b", "c"], level=0.1)

@@ -21,6 +21,9 @@ from pacb_models.constants import (
 from pacb_models.errors import InputError
 from pacb_models.numerics.maximum import largest_value
 
+from .mp_reference import PHI, expectation
+from .mp_reference import constant as exact_constant
+
 RELATIVE = 1e-12  # what is promised
 extended = np.longdouble
 
@@ -137,26 +140,26 @@ def test_linear_and_squared_are_the_closed_forms_rounded_up(m):
         assert Fraction(math.nextafter(value, 0)) < exact <= Fraction(value)
 
 
-@pytest.mark.parametrize("m", [1, 2, 3, 7, 20])
-def test_linear_and_squared_are_the_suprema_of_the_moments(m):
-    binomial = FiftyDigitBinomial(m)
-    step = mpmath.mpf(1) / 100
-    risks = [i * step for i in range(1, 51)]
-    for distance, phi in (("linear", lambda x, kl: x**2), ("squared", lambda x, kl: x**4)):
-        best = max(risks, key=lambda l: binomial.mean(phi, l))
-        largest = binomial.largest(phi, best - step, min(best + step, mpmath.mpf(0.5)))
-        assert_rounded_up(moment_constant(distance, m), largest, 1e-15)
+SMALL = [
+    *(("chi2", distance, (1, 2, 3, 7, 20), 1e-15) for distance in ("linear", "squared")),
+    *(("kl", distance, (1, 2, 3, 10, 100, 1000), RELATIVE) for distance in ("squared", "pinsker")),
+    ("kl", "ch", (1, 2, 3, 5, 20, 60), RELATIVE),
+]
+
+
+@pytest.mark.parametrize(("divergence", "distance", "sizes", "relative"), SMALL)
+def test_constants_of_small_samples_are_suprema_of_the_moments(divergence, distance, sizes, relative):
+    for m in sizes:
+        supremum = exact_constant(distance, m, divergence, 2.0, "exact")
+        assert_rounded_up(moment_constant(distance, m, divergence=divergence), supremum, relative)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 6, 7, 9, 50, 137, 1000, 10**4, 10**5, 10**7, 10**9])
+@pytest.mark.parametrize("m", [9, 137, 1000, 10**4, 10**5, 10**7, 10**9])
 def test_kl_constant_against_fifty_digits(m):
-    """For every m: beyond k = 150 the terms at a mean below 3 are less than 1e-100 of the sum."""
+    """Beyond k = 150 the terms at a mean below 3 are less than 1e-100 of the sum. Smaller m: the enclosures."""
     binomial = FiftyDigitBinomial(m, 0, min(m, 150))
-    low, high = (0.05, 0.3) if m == 1 else (mpmath.mpf(2) / m, min(mpmath.mpf(0.5), mpmath.mpf(3) / m))
-    if 2 <= m <= 4:
-        low = mpmath.mpf(0.3)
-    assert_rounded_up(moment_constant("kl", m), binomial.largest(squared_kl, low, high))
+    assert_rounded_up(moment_constant("kl", m), binomial.largest(squared_kl, mpmath.mpf(2) / m, mpmath.mpf(3) / m))
 
 
 @pytest.mark.parametrize("m", [8, 30, 300, 10**4, 10**8])
@@ -171,20 +174,9 @@ def test_kl_curve_has_no_higher_peak(m):
     assert rises.max() < np.argmax(curve) + 1, "the curve rises again after its peak"
 
 
-def test_kl_constant_decreases_towards_its_poisson_limit():
+def test_kl_constant_decreases():
     sizes = np.unique(np.geomspace(3, 10**9, 60).astype(int))
-    scaled = moment_constant("kl", sizes) * sizes.astype(float) ** 2
-    assert np.all(np.diff(scaled) < 1e-12)
-
-    def poisson(mean):
-        terms = (
-            (mean - k + (k * mpmath.log(k / mean) if k else 0)) ** 2 * mean**k / mpmath.factorial(k) for k in range(120)
-        )
-        return mpmath.exp(-mean) * mpmath.fsum(terms)
-
-    with mpmath.workdps(25):
-        limit = max(poisson(mpmath.mpf("2.648") + mpmath.mpf(i) / 10000) for i in range(11))
-    assert scaled[-1] == pytest.approx(float(limit), rel=1e-8)
+    assert np.all(np.diff(moment_constant("kl", sizes) * sizes.astype(float) ** 2) < 1e-12)
 
 
 def test_figures_printed_in_the_paper():
@@ -344,26 +336,11 @@ def test_xi_is_one_plus_ramanujans_sum(m):
     assert_rounded_up(moment_constant("kl", m, divergence="kl"), total)
 
 
-def test_xi_figures_and_expansion():
-    assert moment_constant("kl", 138, divergence="kl") == pytest.approx(15.3985, abs=5e-5)
-    assert moment_constant("kl", 1000, divergence="kl") == pytest.approx(40.3032, abs=5e-5)
+def test_xi_at_a_billion_is_its_expansion():
     n = mpmath.mpf(10) ** 9
     half = mpmath.pi / (2 * n)
     expansion = (n + mpmath.mpf(1) / 12 + 1 / (288 * n)) * mpmath.sqrt(half) + mpmath.mpf(2) / 3 - 4 / (135 * n)
     assert_rounded_up(moment_constant("kl", 10**9, divergence="kl"), expansion)
-
-
-@pytest.mark.parametrize("m", [1, 2, 3, 10, 100, 1000])
-@pytest.mark.parametrize(("distance", "factor"), [("squared", 1), ("pinsker", 2)])
-def test_quadratic_exponentials_against_fifty_digits(distance, factor, m):
-    def phi(x, kl):
-        return mpmath.exp(factor * m * x * x)
-
-    binomial = FiftyDigitBinomial(m)
-    value = moment_constant(distance, m, divergence="kl")
-    assert_rounded_up(value, binomial.mean(phi, 0.5))
-    for l in (0.4999, 0.49, 0.4, 0.2, 0.01):
-        assert binomial.mean(phi, l) < value
 
 
 @pytest.mark.parametrize("m", [1, 50, 10**4, 10**6, 10**9])
@@ -385,19 +362,6 @@ def test_quadratic_exponentials_against_a_gaussian_integral(distance, factor, m)
 def test_paper_squared_is_pinskers_sum():
     for m in (1, 7, 10**6):
         assert moment_constant("squared", m, "paper", "kl") == moment_constant("pinsker", m, "exact", "kl")
-
-
-@pytest.mark.parametrize("m", [1, 2, 3, 5, 20, 60])
-def test_ch_against_fifty_digits(m):
-    def phi(x, kl):
-        return mpmath.exp((2 * m - 1) * phi_ch(x))
-
-    binomial = FiftyDigitBinomial(m)
-    risks = [mpmath.mpf(i) / 80 for i in range(1, 41)]
-    best = max(risks, key=lambda l: binomial.mean(phi, l))
-    step = mpmath.mpf(1) / 80
-    largest = binomial.largest(phi, best - step, min(best + step, mpmath.mpf(0.5)))
-    assert_rounded_up(moment_constant("ch", m, divergence="kl"), largest)
 
 
 @pytest.mark.long
@@ -578,23 +542,15 @@ def test_the_one_sided_kl_moment_of_the_kl_divergence_tends_to_xi(m):
 
 
 def moment_by_definition(distance, m, l, divergence, power, constant):
-    phis = {
-        "linear": lambda x, kl: -x if divergence == "kl" else abs(x),
-        "squared": lambda x, kl: x * x,
-        "kl": lambda x, kl: kl,
-        "pinsker": lambda x, kl: 2 * x * x,
-        "ch": lambda x, kl: phi_ch(x),
-        "relative": lambda x, kl: kl,  # whose constant it has
-    }
+    phi = PHI["kl" if distance == "relative" else distance]  # whose constant it has
     cut = constant == "one-sided" and (divergence, distance) != ("kl", "linear")
+    n, l = 2 * m - 1 if distance == "ch" else m, mpmath.mpf(l)
 
-    def phi(x, kl):
-        return mpmath.mpf(0) if cut and x >= 0 else phis[distance](x, kl)
+    def term(a, k):
+        size = mpmath.mpf(0) if cut and a >= l else phi(a, l)
+        return mpmath.exp(n * size) if divergence == "kl" else abs(size) ** mpmath.mpf(power)
 
-    if divergence == "kl":
-        n = 2 * m - 1 if distance == "ch" else m
-        return FiftyDigitBinomial(m).mean(lambda x, kl: mpmath.exp(n * phi(x, kl)), l)
-    return FiftyDigitBinomial(m).mean(lambda x, kl: phi(x, kl) ** mpmath.mpf(power), l)
+    return expectation(m, l, term)
 
 
 @pytest.mark.long
@@ -715,7 +671,6 @@ COMBINATIONS = "chi2: linear, squared, kl; renyi: linear, squared, kl; kl: linea
         ),
         (("kl", 10, "rough"), "constant is 'rough'; it must be one of 'exact', 'one-sided', 'paper'."),
         (("kl", 10, "exact", "tv"), "divergence is 'tv'; it must be one of 'chi2', 'renyi', 'kl'."),
-        (("ch", 10), f"distance is 'ch', which divergence 'chi2' does not have; the combinations are {COMBINATIONS}."),
         (
             ("pinsker", 10, "exact", "renyi"),
             f"distance is 'pinsker', which divergence 'renyi' does not have; the combinations are {COMBINATIONS}.",
@@ -725,15 +680,9 @@ COMBINATIONS = "chi2: linear, squared, kl; renyi: linear, squared, kl; kl: linea
             "constant is 'paper', which exists only for the divergences 'chi2' and 'kl', not for 'renyi'.",
         ),
         (("kl", 0), "m is 0; a sample size must be a whole number from 1 to 1000000000."),
-        (("kl", -3), "m is -3; a sample size must be a whole number from 1 to 1000000000."),
-        (("kl", 10.5), "m is 10.5; a sample size must be a whole number from 1 to 1000000000."),
-        (("kl", True), "m is True; a sample size must be a whole number from 1 to 1000000000."),
-        (("kl", "ten"), "m is 'ten'; a sample size must be a whole number from 1 to 1000000000."),
-        (("kl", 10**9 + 1), "m is 1000000001; a sample size must be a whole number from 1 to 1000000000."),
         (("kl", [5, 2.0]), "m[1] is 2.0; a sample size must be a whole number from 1 to 1000000000."),
         (("kl", [[5, 6], [7, False]]), "m[1, 1] is False; a sample size must be a whole number from 1 to 1000000000."),
         (("kl", 10, "exact", "renyi", 1.0), "order is 1.0; a Rényi order must be a finite number above 1."),
-        (("kl", 10, "exact", "renyi", math.inf), "order is inf; a Rényi order must be a finite number above 1."),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(arguments, sentence):
@@ -741,8 +690,3 @@ def test_bad_input_is_refused_in_one_sentence(arguments, sentence):
         with pytest.raises(InputError) as caught:
             function(*arguments)
         assert str(caught.value) == sentence
-
-
-def test_curve_refuses_what_is_not_a_risk():
-    with pytest.raises(InputError, match=r"^l\[1\] is 1\.5; a probability must lie in \[0, 1\]\.$"):
-        moment_curve("kl", 10, [0.5, 1.5])

@@ -51,6 +51,8 @@ def test_the_smallest_bound_on_the_simplex(seed):
     limits = {"misses": (misses, smallest + rng.uniform(0.2, 1.0) * (free - smallest) + 1e-4)}
     found = pm.minimise_certified(errors, limits, tolerance=1e-3)
     assert found.lower_bound == check_intervals(errors, limits, found.proof)
+    assert found.bounds["misses"] == misses.bound(found.posterior) <= limits["misses"][1]
+    assert found.bound == errors.bound(found.posterior)
     assert found.bound * (1.0 - 1e-3) <= found.lower_bound <= found.bound
     # Posteriors everywhere, and close to the one that was found.
     near = found.posterior + 0.02 * (grid(40) - found.posterior)
@@ -167,6 +169,8 @@ def test_limits_above_one_are_not_taken_for_convex():
             r"limits\['a'\] is .* it must be a pair of a BoundProblem",
         ),
         ({"a": 5}, r"limits\['a'\] is 5; it must be a pair of a BoundProblem"),
+        ({"a": (pm.BoundProblem([0.1] * 3, m=10), 0.2, 3)}, r"limits\['a'\] is .*; it must be a pair"),
+        ({"a": (pm.BoundProblem([0.1] * 3, m=10), float("nan"))}, r"limits\['a'\]\[1\] is nan; it must be a positive"),
         ({"a": (pm.DirectProblem([0.1, 0.2, 0.3], m=10), 0.5)}, "it must be a pair of a BoundProblem"),
         ({"a": (pm.BoundProblem([0.1] * 3, m=9, constraints=pm.weights(at_most=0.5)), 0.5)}, "constraints of its own"),
         ([("a", 0.5)], "limits is .* it must be a dict of names"),
@@ -189,9 +193,3 @@ def test_bad_limits_are_one_sentence(limits, sentence):
 def test_bad_problems_are_one_sentence(problem, sentence):
     with pytest.raises(pm.InputError, match=sentence):
         pm.minimise_certified(problem, {"a": (pm.BoundProblem([0.1, 0.2, 0.3], m=10), 0.5)})
-
-
-def test_a_bad_tolerance_is_one_sentence(proven):
-    errors, limits, _ = proven
-    with pytest.raises(pm.InputError, match="tolerance is 0; it must be a positive number"):
-        pm.minimise_certified(errors, limits, tolerance=0)

@@ -49,14 +49,21 @@ def instances(draw, largest=12, deltas=(0.9, 0.05, 1e-4)):
     return *problems, draw(weights(size, decades=4.0)), draw(some_weights(size))
 
 
-@pytest.mark.parametrize(("divergence", "distance", "order"), PAIRS)
-@pytest.mark.parametrize("risks", [[0.1, 0.25, 0.4], [0.02, 0.9, 0.3]])
-def test_bound_against_forty_digits(divergence, distance, order, risks):
+@pytest.mark.parametrize(
+    ("divergence", "distance", "order", "risks", "delta"),
+    [
+        *((*case, [0.1, 0.25, 0.4], 0.05) for case in PAIRS),
+        *((*case, [0.02, 0.9, 0.3], 0.05) for case in PAIRS),
+        *((*case, [0.02, 0.9, 0.3], d) for case in PAIRS if case[1] != "kl" for d in (1e-50, 1e-200, 1e-300)),
+    ],
+)
+def test_bound_against_forty_digits(divergence, distance, order, risks, delta):
+    """At the smallest δ bounds are up to 1e200: nobody needs them, but they are not below the true ones either."""
     q = np.array([0.5, 0.2, 0.3])
-    _, problem = pair(divergence, distance, order, risks, 30, [0.2, 0.3, 0.5])
+    _, problem = pair(divergence, distance, order, risks, 30, [0.2, 0.3, 0.5], delta)
     worst = problem.worst_risks(q)
     true = DirectReference(problem).bound(q, worst)
-    assert 0 <= problem.bound(q) - true <= 1e-12 * max(1.0, true)
+    assert 0 <= problem.bound(q) - true <= (1e-12 * max(1.0, true) if delta == 0.05 else 2e-12 * true)
     assert float(true) == pytest.approx(q @ worst, rel=1e-12)
 
 
@@ -68,18 +75,6 @@ def test_all_weight_where_there_is_little_prior(divergence, distance, order):
     worst = problem.worst_risks(q)
     true = DirectReference(problem, exp(mpf(problem.log_radius))).bound(q, worst)
     assert true <= problem.bound(q) <= true * (1 + mpf(10) ** -12)
-
-
-@pytest.mark.parametrize(("divergence", "distance", "order"), [case for case in PAIRS if case[1] != "kl"])
-@pytest.mark.parametrize("delta", [1e-50, 1e-200, 1e-300])
-def test_smallest_deltas_against_forty_digits(divergence, distance, order, delta):
-    """Bounds of up to 1e200: nobody needs them, but they are not below the true ones either."""
-    q = np.array([0.5, 0.2, 0.3])
-    _, problem = pair(divergence, distance, order, [0.02, 0.9, 0.3], 30, [0.2, 0.3, 0.5], delta)
-    worst = problem.worst_risks(q)
-    true = DirectReference(problem).bound(q, worst)
-    assert 0 <= problem.bound(q) - true <= 2e-12 * true
-    assert float(true) == pytest.approx(q @ worst, rel=1e-12)
 
 
 @pytest.mark.parametrize("distance", ["linear", "squared"])
@@ -115,7 +110,6 @@ def test_minimum_is_the_root_in_forty_digits(divergence, distance, order):
 @pytest.mark.parametrize(("divergence", "distance", "order"), PAIRS)
 def test_minimum_is_the_optimum_of_the_conic_model(divergence, distance, order):
     """The largest common risk by Clarabel, in the model's units, and the bound of its multipliers."""
-    pytest.importorskip("cvxpy")
     risks, prior = [0.15, 0.2, 0.17, 0.22, 0.7], [0.1, 0.2, 0.3, 0.2, 0.2]
     problem = pair(divergence, distance, order, risks, 60, prior, constant="one-sided")[1]
     model = build_direct(problem)
@@ -140,7 +134,6 @@ def test_minimum_is_the_optimum_of_the_conic_model(divergence, distance, order):
 )
 def test_conic_model_of_embedded_tables(table, size, divergence, distance, order, constant):
     """Badly scaled, Clarabel ends without a point here."""
-    pytest.importorskip("cvxpy")
     risks = load_risk_table(table)
     problem = pm.DirectProblem(risks.risks(size), risks.m, 0.05, distance, divergence, None, constant, order)
     solution = pm.solve(problem, "cvxpy")
@@ -151,7 +144,6 @@ def test_conic_model_of_embedded_tables(table, size, divergence, distance, order
 @pytest.mark.parametrize(("divergence", "order"), [("chi2", 2.0), ("renyi", 3.0), ("kl", 2.0)])
 @pytest.mark.parametrize("risks", [[0.0, 0.02, 0.3, 1.0], [1.0, 0.9, 0.95], [0.0, 0.0]])
 def test_conic_model_of_classifiers_that_never_or_always_err(divergence, order, risks):
-    pytest.importorskip("cvxpy")
     problem = pm.DirectProblem(risks, 12, 0.9, "kl", divergence, constant="one-sided", order=order)
     solution = pm.solve(problem, "cvxpy", merge=False)
     assert solution.status in ("optimal", "acceptable")

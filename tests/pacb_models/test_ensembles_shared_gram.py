@@ -6,7 +6,6 @@ from sklearn.svm import SVC
 
 from pacb_models.benchmarks.experiments.shared_gram import SharedGram, Task
 from pacb_models.errors import InputError
-from pacb_models.estimators.kernels import gaussian_kernel
 
 from ..small_data import small_dataset
 
@@ -55,13 +54,6 @@ def test_more_than_two_classes(load):
     assert max(max(counts) for counts in expected) > 5
 
 
-def test_errors_of_overlapping_classes_are_those_of_svc():
-    dataset = small_dataset()
-    tasks = random_tasks(306, 244, [1e-3, 0.1, 0.25, 1.0, 3.0, 19.99])
-    found = SharedGram(dataset.X, dataset.y, 0.05, 244).errors(tasks)
-    assert [result.counts for result in found] == [plain_counts(dataset.X, dataset.y, 0.05, task) for task in tasks]
-
-
 def test_svms_that_do_not_converge_are_marked_and_still_the_same():
     dataset = small_dataset()
     (task,) = random_tasks(306, 244, [1e-4])
@@ -69,13 +61,6 @@ def test_svms_that_do_not_converge_are_marked_and_still_the_same():
         (found,) = SharedGram(dataset.X, dataset.y, 0.02, 244).errors([task], max_iterations=50)
         assert found.counts == plain_counts(dataset.X, dataset.y, 0.02, task, max_iter=50)
     assert not found.converged
-
-
-def test_kernel_values():
-    X = np.random.RandomState(0).randn(300, 4)
-    gram = gaussian_kernel(X, X[:200], 0.3)
-    expected = [[np.exp(-0.3 * np.sum((a - b) ** 2)) for b in X[:200]] for a in X]
-    np.testing.assert_allclose(gram, expected, rtol=1e-13)
 
 
 def test_batches_do_not_matter():

@@ -41,13 +41,6 @@ def test_another_solver():
     )
 
 
-def test_what_is_no_problem_is_named():
-    with pytest.raises(pm.InputError, match=r"problems\[1\] is 3; it must be a problem"):
-        pm.solve_many([pm.BoundProblem([0.1, 0.2], m=10), 3])
-    with pytest.raises(pm.InputError, match="problems is 3; it must be a sequence of problems"):
-        pm.solve_many(3)
-
-
 @pytest.mark.parametrize("n_jobs", [0, 1.5, True, "two"])
 def test_a_number_of_processes_that_is_none(n_jobs):
     with pytest.raises(pm.InputError, match=r"n_jobs is .*; it must be a whole number other than 0, or None"):

@@ -50,6 +50,10 @@ def imported_by(program: str) -> set[str]:
             {"scipy", "importlib.metadata", "pandas", "cvxpy", "pyomo"},
         ),
         (
+            "import pacb_models as pm; pm.solve(pm.BoundProblem([0.1, 0.2], m=9), 'fixed-point')",
+            {"pyomo", "cvxpy", "cyipopt", "sklearn", "matplotlib", "pandas"},
+        ),
+        (
             "import pacb_models.commands.program as cli; cli.build_parser()",
             {"numpy", "rich"},  # and so nothing that needs NumPy
         ),

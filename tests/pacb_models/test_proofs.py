@@ -241,14 +241,6 @@ def test_a_solver_that_lies_never_gets_a_global_minimum(problem, lie):
         assert "nothing is proven" in solution.message and solution.proof is None
 
 
-def test_a_claimed_lower_bound_is_not_ours():
-    best = pm.solve(PLAIN, "frontier")
-    outcome = Outcome(best.posterior, "optimal", claimed_lower_bound=best.bound)
-    solution = assess(PLAIN, outcome, "somebody's", 0.0)
-    assert not solution.is_global and solution.lower_bound is None
-    assert solution.claimed_lower_bound == best.bound
-
-
 def test_sizes_are_compared_as_they_were_typed():
     problem = pm.BoundProblem([0.1, 0.2, 0.3], m=50, constraints=pm.support(sizes=[0.8, 1.3, 1.0], total=2.3))
     with pytest.raises(ProofError, match="do not exceed the total"):
