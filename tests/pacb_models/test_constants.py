@@ -142,7 +142,7 @@ def test_linear_and_squared_are_the_closed_forms_rounded_up(m):
 
 SMALL = [
     *(("chi2", distance, (1, 2, 3, 7, 20), 1e-15) for distance in ("linear", "squared")),
-    *(("kl", distance, (1, 2, 3, 10, 100, 1000), RELATIVE) for distance in ("squared", "pinsker")),
+    *(("kl", distance, (1, 2, 3, 10, 100), RELATIVE) for distance in ("squared", "pinsker")),
     ("kl", "ch", (1, 2, 3, 5, 20, 60), RELATIVE),
 ]
 
