@@ -226,12 +226,6 @@ def test_option_values_are_json_where_they_are_json():
     assert parse_options(["a=1", "b=text", "c=false", "d=1e-3"]) == {"a": 1, "b": "text", "c": False, "d": 1e-3}
 
 
-@pytest.mark.parametrize("opening, closing", [("[", "]"), ('{"a":', "}")])
-def test_brackets_however_deep_are_text(opening, closing):
-    deep = 5000 * opening + "1" + 5000 * closing
-    assert parse_options([f"options={deep}"]) == {"options": deep}
-
-
 @pytest.mark.parametrize("name", ["options", "max_iterations"])
 def test_a_long_option_that_is_refused_is_answered_with_a_short_line(tmp_path, name):
     (tmp_path / "risks.txt").write_text("0.1\n0.2\n")

@@ -44,32 +44,9 @@ def assert_rounded_up(value, reference, relative=RELATIVE):
 # --- references ------------------------------------------------------------------------------------------------------
 
 
-class FiftyDigitBinomial:
-    """Expectations over Binomial(m, l) as plain sums of 50-digit numbers, of k from ``low`` to ``high``."""
-
-    def __init__(self, m, low=0, high=None):
-        self.m = m
-        self.ks = range(low, (m if high is None else high) + 1)
-        shares = [mpmath.mpf(k) / m for k in self.ks]
-        self.entropies = [sum(p * mpmath.log(p) for p in (a, 1 - a) if p > 0) for a in shares]
-        self.shares = shares
-
-    def mean(self, phi, l):
-        """E[phi(k/m - l, kl(k/m, l))]."""
-        l = mpmath.mpf(l)
-        log_l, log_rest = mpmath.log(l), mpmath.log(1 - l)
-        first = self.ks[0]
-        probability = mpmath.binomial(self.m, first) * l**first * (1 - l) ** (self.m - first)
-        total = mpmath.mpf(0)
-        for k, a, entropy in zip(self.ks, self.shares, self.entropies):
-            total += probability * phi(a - l, entropy - a * log_l - (1 - a) * log_rest)
-            probability *= l * (self.m - k) / ((1 - l) * (k + 1))
-        return total
-
-    def largest(self, phi, low, high, steps=22):
-        """The maximum over low <= l <= high of a function with one peak there."""
-        inside = golden_section(lambda l: self.mean(phi, l), mpmath.mpf(low), mpmath.mpf(high), steps)
-        return max(inside, self.mean(phi, high))
+def largest(mean, low, high, steps=22):
+    """The maximum over low <= l <= high of a function with one peak there."""
+    return max(golden_section(mean, mpmath.mpf(low), mpmath.mpf(high), steps), mean(mpmath.mpf(high)))
 
 
 def extended_log_mean(log_phi, m, l, low, high):
@@ -120,10 +97,6 @@ def golden_section(function, low, high, steps):
     return max(at_left, at_middle, at_right, function(min(max(top, low), high)))
 
 
-def squared_kl(x, kl):
-    return kl * kl
-
-
 def phi_ch(x):
     square = x * x  # powers take far longer
     return square + 2 * square * square / 9 + 16 * square * square * square / 135
@@ -158,8 +131,11 @@ def test_constants_of_small_samples_are_suprema_of_the_moments(divergence, dista
 @pytest.mark.parametrize("m", [9, 137, 1000, 10**4, 10**5, 10**7, 10**9])
 def test_kl_constant_against_fifty_digits(m):
     """Beyond k = 150 the terms at a mean below 3 are less than 1e-100 of the sum. Smaller m: the enclosures."""
-    binomial = FiftyDigitBinomial(m, 0, min(m, 150))
-    assert_rounded_up(moment_constant("kl", m), binomial.largest(squared_kl, mpmath.mpf(2) / m, mpmath.mpf(3) / m))
+
+    def mean(l):
+        return expectation(m, l, lambda a, k: PHI["kl"](a, l) ** 2, min(m, 150))
+
+    assert_rounded_up(moment_constant("kl", m), largest(mean, mpmath.mpf(2) / m, mpmath.mpf(3) / m))
 
 
 @pytest.mark.parametrize("m", [8, 30, 300, 10**4, 10**8])
@@ -505,17 +481,16 @@ def test_one_sided_constants_of_large_samples(divergence, distance, order, m, sp
 @pytest.mark.parametrize("power", [2, 3, 8])
 def test_one_sided_kl_constants_against_fifty_digits(m, power):
     """Only k below the mean count, which is a little above the power."""
-    binomial = FiftyDigitBinomial(m, 0, min(m, 40))
-    order = power / (power - 1)
 
-    def phi(x, kl):
-        return kl**power if x < 0 else mpmath.mpf(0)
+    def mean(l):
+        return expectation(m, l, lambda a, k: PHI["kl"](a, l) ** power if a < l else mpmath.mpf(0), min(m, 40))
 
     means = [power * mpmath.mpf(c) / 100 for c in range(60, 180, 4)]
-    risks = [mean / m for mean in means if mean < m] + [1 - mpmath.exp(-mean / m) for mean in means if m < 60]
-    best = max(risks, key=lambda l: binomial.mean(phi, l))
-    largest = binomial.largest(phi, best * mpmath.mpf("0.95"), min(best * mpmath.mpf("1.05"), mpmath.mpf("0.9999")))
-    assert_rounded_up(moment_constant("kl", m, "one-sided", "renyi", order), largest, 2e-12)
+    risks = [c / m for c in means if c < m] + [1 - mpmath.exp(-c / m) for c in means if m < 60]
+    best = max(risks, key=mean)
+    reference = largest(mean, best * mpmath.mpf("0.95"), min(best * mpmath.mpf("1.05"), mpmath.mpf("0.9999")))
+    order = power / (power - 1)
+    assert_rounded_up(moment_constant("kl", m, "one-sided", "renyi", order), reference, 2e-12)
 
 
 @settings(max_examples=15, deadline=None)

@@ -88,6 +88,7 @@ REFUSED = [
     (lambda: moment_curve("kl", 10, [0.5, 1.5]), r"^l\[1\] is 1\.5; a probability must lie in \[0, 1\]\.$"),
     (lambda: pm.minimise_certified(PROBLEM, {"a": (PROBLEM, 1)}, tolerance=0), "tolerance is 0; it must be a positive"),
     (lambda: PathDisplay.from_problem(CATONI), "problem is a DirectProblem; only a BoundProblem"),
+    (lambda: pm.DirectProblem([0.1, 0.2], 50, distance=Doubled()).bound(HALVES[0]), "Doubled lacks `forward`"),
     (lambda: CATONI.bound(HALVES[0]), "the catoni distance has no direct bound: .* lacks `forward`"),
     (lambda: quasi_convexity_condition(PROBLEM, *HALVES, 0.5), "'kl' with 'chi2'"),
     (lambda: first_order_convexity(HALVES[0], [1.5, -0.5]), r"other\[1\] is -0.5"),

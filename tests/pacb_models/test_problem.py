@@ -109,13 +109,6 @@ def test_renyi_order_two_is_chi_squared_to_rounding(risks, m, distance, data):
     assert renyi.constant_value == chi.constant_value
 
 
-def test_separable_data_with_the_papers_constant():
-    """All fifty risks zero: 1 - exp(-sqrt(0.00037/0.01))."""
-    problem = pm.BoundProblem(np.zeros(50), m=2257, delta=0.01, distance="kl", constant="paper")
-    assert problem.bound(problem.prior) == pytest.approx(0.17498, abs=1e-5)
-    assert problem.bound(problem.prior) >= 1.0 - np.exp(-np.sqrt(0.00037 / 0.01))
-
-
 @settings(max_examples=50)
 @given(cases())
 def test_order_of_classifiers_does_not_matter(case):
@@ -219,14 +212,6 @@ def test_rounded_weights_do_not_carry_the_empirical_risk_out_of_its_range():
 @pytest.mark.parametrize("bound, vote", [(0.1, 0.2), (0.5, 1.0), (0.7, 1.0)])
 def test_a_vote_errs_at_most_twice_as_often_as_its_members(bound, vote):
     assert pm.BoundProblem([0.1], m=50).vote_bound(bound) == vote
-
-
-def test_a_divergence_and_its_order_are_changed_together_or_alone():
-    problem = pm.BoundProblem([0.1, 0.2], m=50, divergence="renyi", order=3.0)
-    assert problem.replace(order=4.0).order == 4.0 and problem.replace(order=4.0).divergence == "renyi"
-    changed = pm.BoundProblem([0.1, 0.2], m=50).replace(divergence="renyi", order=5.0)
-    assert (changed.divergence, changed.order) == ("renyi", 5.0)
-    assert problem.replace(delta=0.01).divergence_function is problem.divergence_function
 
 
 def test_residuals_are_relative_to_bounds_above_one():

@@ -165,6 +165,7 @@ def test_the_path_is_below_the_polygon_and_concave_functions_are_smallest_at_its
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("block", range(8))
 def test_nothing_false_is_claimed_of_any_combination(block):
     """Supports, caps, floors, rows, priors and all divergences together, against points that share no code."""
@@ -227,6 +228,7 @@ def lies(problem: pm.BoundProblem) -> dict[str, object]:
     }
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize("problem", [PLAIN, LIMITED], ids=["plain", "limited"])
 @pytest.mark.parametrize("lie", lies(PLAIN))
 def test_a_solver_that_lies_never_gets_a_global_minimum(problem, lie):

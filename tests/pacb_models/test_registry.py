@@ -16,7 +16,7 @@ from pacb_models.benchmarks.verdict import success
 from pacb_models.solution import Outcome, Status
 from pacb_models.solver import Solver
 from pacb_models.solving import registry
-from pacb_models.solving.judging import ACCEPTABLE_RESIDUAL, OPTIMAL_RESIDUAL, assess, onto_simplex
+from pacb_models.solving.judging import ACCEPTABLE_RESIDUAL, OPTIMAL_RESIDUAL, assess
 from pacb_models.solving.registry import capable_solvers, get_solver
 from pacb_models.wording import at_least
 
@@ -297,13 +297,6 @@ def test_negative_noise_is_cut_off():
     solution = judged([1.0 + 1e-9, -1e-9, 0.0], "not_converged")
     assert solution.posterior.tolist() == [1.0, 0.0, 0.0]
     assert solution.support_size == 1
-
-
-def test_weights_are_normalised():
-    posterior, violation = onto_simplex(np.array([2.0, 1.0, 1.0]))
-    assert (posterior.tolist(), violation) == ([0.5, 0.25, 0.25], 3.0)
-    exact = np.array([0.5, 0.5])
-    assert onto_simplex(exact) == (exact, 0.0)
 
 
 def test_a_proof_holds_whatever_the_weights_and_the_status_are():

@@ -199,15 +199,15 @@ def one_leaf(problem, posterior, lines=()):
     return files.to_record(problem, SimpleNamespace(tree=leaf), solution)
 
 
-def test_one_classifier_needs_no_line(tmp_path):
-    made = one_leaf(pm.BoundProblem([0.3], m=100), [1.0])
-    assert answer(made, tmp_path)[0] == verify.PROVEN
-    assert answer(claims(made, 1 + 1e-9, 1.1), tmp_path)[0] == verify.REFUTED
-
-
-def test_caps_may_leave_one_posterior(tmp_path):
-    problem = pm.BoundProblem([0.1, 0.2, 0.3, 0.4], m=100, constraints=[pm.weights(at_most=0.25)])
-    made = one_leaf(problem, [0.25] * 4)
+@pytest.mark.parametrize(
+    ("problem", "posterior"),
+    [
+        (pm.BoundProblem([0.3], m=100), [1.0]),
+        (pm.BoundProblem([0.1, 0.2, 0.3, 0.4], m=100, constraints=[pm.weights(at_most=0.25)]), [0.25] * 4),
+    ],
+)
+def test_one_posterior_needs_no_line(problem, posterior, tmp_path):
+    made = one_leaf(problem, posterior)
     assert answer(made, tmp_path)[0] == verify.PROVEN
     assert answer(claims(made, 1 + 1e-9, 1.1), tmp_path)[0] == verify.REFUTED
 
