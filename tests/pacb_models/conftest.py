@@ -1,7 +1,5 @@
 """Commands run in this process, and what they say; data that many tests are about."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Callable

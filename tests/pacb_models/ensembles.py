@@ -1,7 +1,5 @@
 """What tests of estimators share: limits by SciPy, the split by its definition, and a classifier that remembers."""
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.stats import beta
 from sklearn.base import BaseEstimator, ClassifierMixin

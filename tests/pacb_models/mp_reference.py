@@ -3,8 +3,6 @@
 Everything is a plain sum over k = 0, …, m, so only small samples are within reach.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

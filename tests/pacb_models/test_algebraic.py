@@ -1,7 +1,5 @@
 """The Pyomo and CVXPY models say what the problem says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

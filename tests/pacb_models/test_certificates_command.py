@@ -1,7 +1,5 @@
 """``pacb certify``: the printed numbers, and what is refused."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import subprocess

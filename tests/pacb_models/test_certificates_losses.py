@@ -1,7 +1,5 @@
 """Losses one by one: the limit by hand, coverage that fails when it is shrunk, and the limit of sums beside it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How many examples a guarantee needs; and after deployment, false alarms over a long time, and how soon a real one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """From predictions, and from fitted classifiers, to a certificate: of all candidates, or of one chosen on a part."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import pickle

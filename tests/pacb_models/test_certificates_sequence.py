@@ -1,7 +1,5 @@
 """A level that is fixed beforehand: the tests by hand, what holds in simulations, and what is refused."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

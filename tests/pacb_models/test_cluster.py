@@ -1,7 +1,5 @@
 """Work on a real Dask cluster of two processes: the same results, and what a killed worker or scheduler costs."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import math

@@ -1,7 +1,5 @@
 """The smallest bound under limits on other bounds, against grids of posteriors."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

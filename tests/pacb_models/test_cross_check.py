@@ -1,7 +1,5 @@
 """Solvers against each other."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

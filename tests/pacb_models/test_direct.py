@@ -1,7 +1,5 @@
 """Direct bounds against forty digits, the theorems about them, and their edges."""
 
-from __future__ import annotations
-
 import math
 import pickle
 

@@ -1,7 +1,5 @@
 """Distances: their inverses and derivatives against forty-digit arithmetic."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

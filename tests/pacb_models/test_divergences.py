@@ -1,7 +1,5 @@
 """Divergences: size, derivatives, budget and duality."""
 
-from __future__ import annotations
-
 import math
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The certified classifier: scikit-learn's checks, what is read when, its numbers by independent counts, a cluster."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import pickle

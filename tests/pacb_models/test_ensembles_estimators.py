@@ -1,7 +1,5 @@
 """The estimators: scikit-learn's own checks, the certificate's numbers, and what may not happen to it."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

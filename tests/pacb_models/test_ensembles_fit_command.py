@@ -1,7 +1,5 @@
 """``pacb fit``: the guarantee, its record, its page, and the paper's ensemble by name."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

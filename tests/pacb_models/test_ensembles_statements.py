@@ -1,7 +1,5 @@
 """Statements about classes and predictions: which class is positive, precision, shares of delta, and few examples."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from decimal import Decimal

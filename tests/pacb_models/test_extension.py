@@ -1,7 +1,5 @@
 """A third party's distance, divergence and solver objects, given to the package without registration."""
 
-from __future__ import annotations
-
 import math
 import pickle
 from functools import cache

@@ -1,7 +1,5 @@
 """A solver that raises, leaves or returns nonsense is a failed solver: one line and exit code 1, as a user sees it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What is no problem, no solver or no number is told in one sentence, with the argument's name, at every front door."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Many problems: the solutions of ``solve``, in the order of the problems."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Equal risks as one classifier: the groups against a dictionary, the theorem by its consequences, every solver."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 
 import numpy as np

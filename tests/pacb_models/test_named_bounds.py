@@ -1,7 +1,5 @@
 """The bounds that are known by their authors: Thiemann's λ and Catoni's, against the formulas as printed."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath

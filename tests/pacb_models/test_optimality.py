@@ -1,7 +1,5 @@
 """First- and second-order optimality against closed forms and dense matrices."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings

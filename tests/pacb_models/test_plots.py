@@ -1,7 +1,5 @@
 """Pictures: the numbers they show against other computations, the files, and what is refused."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """BoundProblem against forty-digit arithmetic, for every distance, divergence and constant there is."""
 
-from __future__ import annotations
-
 import copy
 import math
 import pickle

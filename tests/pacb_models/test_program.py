@@ -1,7 +1,5 @@
 """``pacb`` as a process: its streams, interrupts, what it imports, and other packages' commands."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

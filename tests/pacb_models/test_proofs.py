@@ -1,7 +1,5 @@
 """The checker: lines hold whatever their numbers, and no proof proves what is false."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """Finding solvers, choosing one, and judging what it returns."""
 
-from __future__ import annotations
-
 import math
 from importlib.metadata import EntryPoint
 

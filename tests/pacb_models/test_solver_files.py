@@ -1,7 +1,5 @@
 """A solver in a Python file, ``mine.py:SOLVER``: solve, check and bench take it, and nothing is installed for it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

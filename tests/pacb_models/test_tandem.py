@@ -1,7 +1,5 @@
 """Bounds for weighted votes: values in fifty digits, minima against brute force, proofs, and validity."""
 
-from __future__ import annotations
-
 import math
 import pickle
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The paper's theorems about χ² bounds: those that hold, and those that do not."""
 
-from __future__ import annotations
-
 from itertools import combinations, permutations
 
 import numpy as np

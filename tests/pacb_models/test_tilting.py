@@ -1,7 +1,5 @@
 """The minimisers of T + γL over boxes and rows: duality gaps, computed without the code that found them."""
 
-from __future__ import annotations
-
 import math
 import time
 

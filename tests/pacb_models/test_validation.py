@@ -1,7 +1,5 @@
 """Every bad input is one sentence: the argument, the offending value and its index, what was expected."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

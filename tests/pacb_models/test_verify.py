@@ -11,12 +11,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
+from hypothesis import given
+from hypothesis import strategies as st
 from mpmath import exp, log, mpf
 
 import pacb_models as pm
 from pacb_models.proofs import files, moments, verify
 
-from .attack import BOUNDS, KINDS, answer, drawn, named, proven, sets
+from .attack import BOUNDS, KINDS, answer, attack, drawn, named, proven, sets
 from .mp_reference import PHI, constant, expectation
 
 
@@ -237,6 +239,12 @@ def test_both_ends_of_a_piece_are_looked_at(monkeypatch):
     for slope, height, fails in [(0, 100, False), (400, 41, True), (-400, -79, True)]:
         monkeypatch.setattr(verify.Part, "pieces", lambda *_: [(fmpq(1, 10), value, arb(slope), arb(height))])  # noqa: B023
         assert (verify.leaf_fails(exact, {}, frozenset(), frozenset(), value) is not None) == fails
+
+
+@pytest.mark.long
+@given(st.sampled_from(BOUNDS), st.sampled_from(KINDS), st.integers(0, 10**9))
+def test_proofs_are_accepted_and_changed_ones_claim_no_more_than_the_truth(tmp_path_factory, bound, kind, seed):
+    attack(bound, kind, seed, tmp_path_factory.getbasetemp())
 
 
 # -- Nonsense --------------------------------------------------------------------------------------------------------
