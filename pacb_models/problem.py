@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     import cvxpy
     import pyomo.environ as pyo
 
-    from .models.algebra import Algebra
+    from .models.algebra import Algebra, Expression
     from .models.casadi_models import CasadiBound
     from .models.convex import ConvexBound
     from .models.pyomo_blocks import BoundBlock
@@ -377,8 +377,10 @@ class Problem(Immutable):
 class RiskAndSize(Problem):
     """A bound :math:`F(L, T)` of a risk and the size of a divergence, ``F`` jointly concave and increasing in both."""
 
-    #: The matrix ``A`` of an empirical risk :math:`q^T A q`; None where it is linear.
-    risk_matrix: NDArray[np.float64] | None = None
+    @property
+    def risk_matrix(self) -> NDArray[np.float64] | None:
+        """The matrix ``A`` of an empirical risk :math:`q^T A q`; None where it is linear."""
+        return None
 
     def bound_at(self, L: Numbers, size: Numbers) -> Numbers:
         """The bound as a function of the empirical risk and of the divergence's size: jointly concave, increasing."""
@@ -407,7 +409,7 @@ class RiskAndSize(Problem):
             r.bb * budget.slope * budget.slope + r.b * budget.bend,
         )
 
-    def counted(self, size: Any) -> Any:
+    def counted(self, size: Numbers) -> Numbers:
         """The size that the bound counts, of a posterior's own; a number, or an expression of a model."""
         return size
 
@@ -424,7 +426,7 @@ class RiskAndSize(Problem):
         """The derivatives of the empirical risk with respect to the weights."""
         return self.risks
 
-    def express_risk(self, algebra: Algebra) -> Any:
+    def express_risk(self, algebra: Algebra) -> Expression:
         """The empirical risk as an expression of an algebraic model."""
         return algebra.average(self.risks)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from .scaling import scaling
 if TYPE_CHECKING:
     from ..problem import RiskAndSize
     from .limits import Limit
+
+
+#: What a modelling system builds of its variables; each has its own kind.
+Expression: TypeAlias = Any
 
 
 class Algebra:
