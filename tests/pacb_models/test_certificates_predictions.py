@@ -127,17 +127,6 @@ def test_certificates_hold_and_smaller_ones_do_not(choose):
     assert false <= delta * count < smaller
 
 
-def test_choosing_pays_with_many_classifiers_and_not_with_many_ties():
-    random = np.random.default_rng(0)
-    y = np.zeros(600, dtype=int)
-    # As in a grid, who is worse errs where the better ones do.
-    many = (random.random((600, 1)) < np.linspace(0.08, 0.3, 1000)).astype(int)
-    everything = pm.certify_predictions(y, many, vote=False)
-    assert pm.certify_predictions(y, many, choose=0.2, vote=False).bound < everything.bound
-    perfect = np.zeros((600, 50), dtype=int)
-    assert pm.certify_predictions(y, perfect, vote=False).bound < pm.certify_predictions(y, perfect, choose=0.2).bound
-
-
 def test_table_levels_and_what_a_notebook_shows():
     random = np.random.default_rng(1)
     y = random.integers(0, 2, 400)

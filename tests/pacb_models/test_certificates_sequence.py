@@ -80,17 +80,6 @@ def test_what_passes_holds_and_broken_rules_are_noticed():
         assert violations(draws, delta, broken) > most
 
 
-def test_a_fixed_level_certifies_more_often_than_every_level():
-    random, level, fixed, every = np.random.default_rng(1), 0.1, 0, 0
-    risks = np.linspace(0.075, 0.2, 20)
-    for _ in range(200):
-        wrong = (random.random((400, risks.size)) < risks).astype(int)
-        y = np.zeros(400, dtype=int)
-        fixed += bool(pm.certify_predictions(y, wrong, level=level, vote=False).certified)
-        every += bool(pm.certify_predictions(y, wrong, vote=False).at_level(level))
-    assert fixed > every + 40
-
-
 def test_orders_votes_and_what_a_notebook_shows():
     y = np.arange(400) % 2
     P = np.column_stack([np.where(np.arange(400) < k, 1 - y, y) for k in (0, 8, 100)])

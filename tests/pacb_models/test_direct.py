@@ -262,18 +262,6 @@ def test_a_posterior_at_which_newton_once_went_astray():
     assert problem.bound(q) > 0.1726
 
 
-def test_convex_where_the_relaxed_bound_has_two_minima():
-    relaxed, direct = pair("chi2", "squared", 2.0, [0.0] + [0.5] * 60, 30)
-    minima = pm.solve(relaxed)
-    assert len(minima.local_minima) == 1
-    ends = pm.solve(relaxed).posterior, relaxed.prior
-    shares = np.linspace(0, 1, 41)
-    curves = [[p.bound(s * ends[0] + (1 - s) * ends[1]) for s in shares] for p in (relaxed, direct)]
-    assert np.diff(curves[0], 2).min() < -1e-4
-    assert np.diff(curves[1], 2).min() > -1e-12
-    assert pm.solve(direct).bound < minima.bound
-
-
 @pytest.mark.parametrize("m", [2, 50, 10**6])
 def test_squared_chi2_is_linear_of_order_four_thirds(m):
     """Both penalise the fourth power of the excess, and their constants are the same fourth moment."""

@@ -80,6 +80,15 @@ REFUSED = [
     (lambda: FOREIGN.pyomo_model(), "the doubled distance lacks the method `express`"),
     (lambda: PROBLEM.pyomo_model("dense"), "formulation is 'dense'; it must be one of 'lifted', 'substituted'"),
     (lambda: pm.solve_many([PROBLEM, 3]), r"problems\[1\] is 3; it must be a problem"),
+    *(
+        (lambda given=given: pm.cross_check(PROBLEM, **given), sentence)
+        for given, sentence in (
+            ({"solvers": ["magic"]}, "solver is 'magic'"),
+            ({"options": {"magic": {}}}, "solver is 'magic'"),
+            ({"tol": math.nan}, "tol is nan"),
+            ({"time_limit": 0}, "time_limit is 0"),
+        )
+    ),
     (lambda: pm.cross_check(PROBLEM, 5), r"^solvers is 5; it must be a list of solvers\.$"),
     (lambda: ConvergenceDisplay.from_solvers(PROBLEM, 5), r"^solvers is 5; it must be a list of solvers\.$"),
     (lambda: pm.path(PROBLEM, [], [0.1]), r"^parameter is \[\]; it must be the name of a parameter\.$"),

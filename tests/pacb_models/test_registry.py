@@ -268,20 +268,6 @@ def test_one_solver_may_be_named_alone(solvers):
     assert [row.solver for row in pm.cross_check(PROBLEM, solvers).rows] == ["fixed-point"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        ({"solvers": ["magic"]}, "solver is 'magic'"),
-        ({"options": {"magic": {}}}, "solver is 'magic'"),
-        ({"tol": float("nan")}, "tol is nan"),
-        ({"time_limit": 0}, "time_limit is 0"),
-    ],
-)
-def test_bad_arguments_of_cross_check(arguments, complaint):
-    with pytest.raises(pm.InputError, match=complaint):
-        pm.cross_check(PROBLEM, **arguments)
-
-
 @pytest.mark.parametrize("weights", [None, [0.0, 0.0, 0.0], [np.nan, 0.5, 0.5], [np.inf, 0.0, 0.0], [-1.0, -2.0, 0.0]])
 def test_unusable_weights(weights):
     solution = judged(weights)
