@@ -125,15 +125,6 @@ class Problem(Immutable):
     #: The weighted majority vote errs with probability at most so many times the bound; not a number: nothing is known.
     vote_factor = math.nan
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self._set(**state)
-        if self.constraints:
-            self._set(posteriors=_set_of_posteriors(self.size, self.constraints))
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The set is made anew from the constraints.
-        return {name: value for name, value in vars(self).items() if name != "posteriors" or not self.constraints}
-
     def __init__(
         self,
         risks: ArrayLike,
@@ -359,18 +350,18 @@ class Problem(Immutable):
         """The problem's kind, distance and divergence in words, for messages."""
         if self.kind == "own":
             return f"a {type(self).__name__}"
-        kept = "" if self.posteriors is None else f" subject to {self.posteriors.describe()}"
-        return f"{self.form}the {self.distance} distance with the {self.divergence} divergence{kept}"
+        subject = "" if self.posteriors is None else f" subject to {self.posteriors.describe()}"
+        return f"{self.form}the {self.distance} distance with the {self.divergence} divergence{subject}"
 
     def __repr__(self) -> str:
         if self.kind == "own":
             return f"{type(self).__name__}(H={self.size})"
         order = f", order={self.order:g}" if self.divergence == "renyi" else ""
         prior = "uniform" if self.uniform_prior else "given"
-        kept = f", constraints={list(self.constraints)!r}" if self.constraints else ""
+        constraints = f", constraints={list(self.constraints)!r}" if self.constraints else ""
         return (
             f"{type(self).__name__}(H={self.size}, m={self.m}, delta={self.delta!r}, distance={self.distance!r}, "
-            f"divergence={self.divergence!r}{order}, prior={prior}, constant={self.constant!r}{kept})"
+            f"divergence={self.divergence!r}{order}, prior={prior}, constant={self.constant!r}{constraints})"
         )
 
 

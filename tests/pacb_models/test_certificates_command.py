@@ -355,7 +355,7 @@ def test_files_of_another_kind_are_one_line(name, content, tmp_path, pacb):
     path = tmp_path / name
     path.write_bytes(content)
     error = pacb(f"certify --predictions {path} --target label", code=2).err
-    assert f"cannot read {path}" in error and error.count("\n") == 1
+    assert f"cannot read '{path}'" in error and error.count("\n") == 1
 
 
 def test_an_example_that_is_there_twice_is_named(tmp_path, pacb, refused):

@@ -183,4 +183,4 @@ def test_the_flattest_price_is_that_of_weight_zero(divergence):
 
 def test_by_name():
     assert [divergences.by_name(name, 3.0).order for name in ("chi2", "renyi", "kl")] == [2.0, 3.0, 1.0]
-    assert [divergences.by_name(name, 3.0).name for name in divergences.NAMES] == list(divergences.NAMES)
+    assert [divergences.by_name(name, 3.0).name for name in divergences.BY_NAME] == list(divergences.BY_NAME)

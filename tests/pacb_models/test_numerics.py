@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mpmath import atanh, exp, log, mp, mpf, sqrt
 
 from pacb_models.numerics.binary_kl import kl
-from pacb_models.numerics.inner import PIECE, combination, dot, gram, products
+from pacb_models.numerics.inner import PIECE, combination, dot, products
 from pacb_models.numerics.logit_gap import logit_gap
 
 # --- sums of products, long vectors of which are handed to BLAS in pieces --------------------------------------------
@@ -24,7 +24,6 @@ def test_every_product_is_counted_once(size):
     rows = random.standard_normal((3, size))
     assert products(rows, b) == pytest.approx([dot(row, b) for row in rows], abs=1e-11)
     assert combination(np.array([1.0, 0.0, -2.0]), rows) == pytest.approx(rows[0] - 2.0 * rows[2])
-    assert gram(rows, b) == pytest.approx(np.array([[dot(one * b, other) for other in rows] for one in rows]), abs=1e-9)
 
 
 # --- the gap between a kl bound and its empirical risk on the logistic scale -----------------------------------------
