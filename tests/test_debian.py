@@ -18,11 +18,13 @@ TOOLS = Path(__file__).resolve().parent.parent / "tools"
 
 #: The packages in turn, as set-up wants them; what cannot be had is said. As somebody else, or as if root.
 SCRIPT = """
-import os, sys
+import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 import debian
 from steps import Log, StepFailed
+# Children of a shell's background jobs are born deaf to Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 debian.GRACE = float(sys.argv[2])
 if debian.GRACE:
     os.geteuid = lambda: 0
@@ -93,7 +95,6 @@ def test_with_a_yes_sudo_is_used(install):
     assert [line.split()[0] for line in called.splitlines()] == ["sudo", "sudo"] and "libamplsolver-dev" in called
 
 
-@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(("answer", "grace", "stopped"), [("", 0.2, False), ("", 600, True), (None, 600, False)])
 def test_root_is_told_what_is_installed_and_can_stop_it(install, answer, grace, stopped):
     """And nobody waits where nobody looks."""

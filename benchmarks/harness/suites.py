@@ -92,9 +92,7 @@ class Suite:
         )
         idle = sorted((wanted or set()) - {cell.solver for cell in self.cells})
         if idle:
-            expected = (
-                f"the suite {self.name!r} gives it no problem; the help lists the suites, and which have every solver"
-            )
+            expected = f"the suite {self.name!r} gives it no problem; the help lists suites that have every solver"
             raise InputError("solvers", idle[0], expected)
         if not cells:
             raise InputError(f"no cell of the suite {self.name!r} is left for these solvers and problems.")

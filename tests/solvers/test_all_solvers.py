@@ -245,12 +245,12 @@ def test_statuses_of_the_software_are_known():
     assert {*casadi_nlp.CODES.values(), *dnlp.CODES.values()} <= set(interior_point.STATUS_MAP)
     assert set(cyipopt.STATUS_MESSAGES) | {-5} == set(interior_point.STATUS_MAP)
     assert {known.status for known in interior_point.STATUS_MAP.values()} <= set(Status)
-    assert {status for known in (conic.STATUS_MAP, scip.STATUS_MAP) for status, _ in known.values()} <= set(Status)
+    assert {*conic.STATUS_MAP.values(), *scip.STATUS_MAP.values()} <= set(Status)
     assert set(conic.SETTINGS) == set(conic.LIMITS)
     names = {str(getattr(clarabel.SolverStatus, name)) for name in dir(clarabel.SolverStatus) if name[0].isupper()}
     assert names - {"Unsolved", "CallbackTerminated"} <= set(conic.STATUS_MAP)
     unknown = interior_point.ending(-4711)
-    assert unknown.status == "error" and "-4711" in unknown.message
+    assert unknown.status == "error" and "-4711" in unknown.printed
 
 
 A_DICT = "it must be a dict of the software's own options"
