@@ -8,6 +8,7 @@ import numpy as np
 
 from pacb_models.constants import log_moment_constant
 from pacb_models.distances import Distance, Inverse
+from pacb_models.distances.squared import Quadratic
 from pacb_models.divergences import Budget, Divergence
 
 
@@ -31,12 +32,28 @@ class Relative(Distance):
         return r
 
 
-class Mixed(Divergence):
+class Sharp(Quadratic):
+    """Another formula under a name of ours: φ(l, R) = 4 (R − l)²."""
+
+    name, scale = "squared", 4.0
+
+
+class LikeChiSquared(Divergence):
+    """With the moments and the constant of χ²."""
+
+    moments, order = "chi2", 2.0
+
+    def value(self, size):
+        return max(size - 1.0, 0.0)
+
+    def coefficient(self, constant, log_constant, delta):
+        return math.sqrt(constant / delta)
+
+
+class Mixed(LikeChiSquared):
     """T = Σ p (w² + w³)/2 ≥ Σ p w²; its budget is √T · c, χ²'s with a larger statistic."""
 
     name = "mixed"
-    moments = "chi2"
-    order = 2.0
 
     def size(self, q, p):
         w = q / p
@@ -48,12 +65,6 @@ class Mixed(Divergence):
 
     def curvature(self, q, p, size):
         return (1.0 + 3.0 * q / p) / p, 0.0
-
-    def value(self, size):
-        return max(size - 1.0, 0.0)
-
-    def coefficient(self, constant, log_constant, delta):
-        return math.sqrt(constant / delta)
 
     def budget(self, size, coefficient, exponent):
         value = coefficient * size**0.5
@@ -67,12 +78,10 @@ class Mixed(Divergence):
         return algebra.coefficient * algebra.sqrt(D)
 
 
-class TangentChiSquared(Divergence):
+class TangentChiSquared(LikeChiSquared):
     """χ² as Σ q²/p with the budget c (X + 1)/2, which is at least c √X; without an expression of it."""
 
     name = "tangent-chi2"
-    moments = "chi2"
-    order = 2.0
 
     def size(self, q, p):
         return float(np.dot(q, q / p))
@@ -82,12 +91,6 @@ class TangentChiSquared(Divergence):
 
     def curvature(self, q, p, size):
         return 2.0 / p, 0.0
-
-    def value(self, size):
-        return max(size - 1.0, 0.0)
-
-    def coefficient(self, constant, log_constant, delta):
-        return math.sqrt(constant / delta)
 
     def budget(self, size, coefficient, exponent):
         return Budget(0.5 * coefficient * (size + 1.0), 0.5 * coefficient, 0.0)
