@@ -23,6 +23,7 @@ Every number stands for the double nearest to it, except sizes of a support, whi
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -33,7 +34,6 @@ import numpy as np
 from .. import problem_file
 from ..errors import InputError, UnsupportedProblemError
 from ..files import write_atomically
-from .verify import digest
 
 if TYPE_CHECKING:
     from ..problem import BoundProblem
@@ -62,6 +62,11 @@ def to_record(problem: BoundProblem, proof: Any, solution: Solution) -> dict[str
         "posterior": {"classifiers": positive.tolist(), "weights": solution.posterior[positive].tolist()},
         "tree": _node_record(proof.tree),
     }
+
+
+def digest(problem: dict[str, Any]) -> str:
+    """The SHA-256 of the fields of a problem."""
+    return hashlib.sha256(json.dumps(problem, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def _node_record(node: Any) -> dict[str, Any]:

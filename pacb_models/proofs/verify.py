@@ -1,18 +1,15 @@
 """Check proofs that no posterior has a smaller PAC-Bayesian bound than a number: ``python verify.py FILE ...``
 
-This file needs Python and python-flint, and nothing else of its project. Numbers of a proof are exact rationals; what
-is computed from them is a ball, a number with a proven error. A comparison counts when it is true of all numbers in the
-balls; where that is not so, the bits are doubled.
+It needs Python and python-flint only. Numbers of a proof are exact rationals. What follows is computed in balls, with a
+proven error. A comparison counts if it is true of all numbers in the balls; otherwise their bits are doubled.
 
 A posterior q has the empirical risk L = Σ q_i l_i and the size T = KL = Σ q_i ln(q_i/p_i), or T = (Σ p_i
 (q_i/p_i)^α)^(1/α) for an order α > 1. Its bound is F(L, T) = sup {r : φ(L, r) <= b(T)}. What is believed is this:
-
 1. φ is jointly convex and increases in r above L, and b is linear in T: F is jointly concave, increases in T, F >= L.
 2. Hölder, 1/α + 1/α' = 1: T >= Σ q_i u_i / (Σ p_i u_i^α')^(1/α') for any u >= 0, where sums run over a support of q.
    Donsker and Varadhan: KL >= Σ q_i u_i - ln Σ p_i e^(u_i) for any u.
 3. Weak duality: Σ c_i q_i >= t + Σ min((c_i - t) lo_i, (c_i - t) up_i) for weights between lo and up that sum to one
    and any t; Σ_S w_i <= t R + Σ (w_i - t s_i)_+ for supports S whose sizes s_i sum to at most R and any t >= 0.
-
 So every line T + γ L >= h below holds, whatever numbers it was made from. docs/proofs.md has proofs and the format.
 """
 
@@ -47,7 +44,8 @@ def wanted(truth: bool, otherwise: str) -> None:
 
 def exact(value: Any, typed: bool = False) -> fmpq:
     """A finite double itself as a rational; sizes as they are typed, so that three of 0.1 fit into 0.3."""
-    wanted(type(value) in (int, float) and math.isfinite(value), f"{value!r:.40} is no finite number")
+    if type(value) not in (int, float) or not math.isfinite(value):
+        raise ValueError(f"{value!r:.40} is no finite number")
     return fmpq(*(Fraction(repr(value)) if typed else value).as_integer_ratio())
 
 
@@ -58,17 +56,15 @@ def distribution(weights: list[fmpq]) -> list[fmpq]:
     return [each / total for each in weights]
 
 
-def entropy(a: arb, b: arb) -> arb:
-    return arb(0) if a.is_zero() else a * (a / b).log()
-
-
 #: φ(l, r) for r >= l: jointly convex, zero at r = l, increasing in r.
-DISTANCES: dict[str, Callable[[arb, arb], arb]] = {
+DISTANCES: dict[str, Callable[[arb, arb], Any]] = {
     "linear": lambda l, r: r - l,
     "squared": lambda l, r: (r - l) ** 2,
     "pinsker": lambda l, r: 2 * (r - l) ** 2,
     "ch": lambda l, r: (r - l) ** 2 + 2 * (r - l) ** 4 / 9 + 16 * (r - l) ** 6 / 135,
-    "kl": lambda l, r: arb.pos_inf() if r >= 1 else entropy(l, r) + entropy(1 - l, 1 - r),
+    "kl": lambda l, r: (
+        arb.pos_inf() if r >= 1 else sum(a * (a / b).log() for a, b in ((l, r), (1 - l, 1 - r)) if not a.is_zero())
+    ),
     "relative": lambda l, r: (r - l) ** 2 / (2 * r),
 }
 
@@ -83,8 +79,8 @@ class Problem:
         divergence, self.distance = record["divergence"], record["distance"]
         covered = divergence in ("chi2", "renyi", "kl") and self.distance in DISTANCES and record["schema"] in (1, 2, 3)
         wanted(covered, f"{[self.distance, divergence]!r:.80} is not covered")
-        self.order = None if divergence == "kl" else exact(record["order"])
         wanted(record["order"] == {"chi2": 2, "kl": 1}.get(divergence, record["order"]), "the order is another one")
+        self.order = None if divergence == "kl" else exact(record["order"])
         self.m, self.delta, self.log_constant = record["m"], exact(record["delta"]), exact(log_constant)
         in_range = type(self.m) is int and self.m >= 1 and 0 < self.delta < 1 and (self.order or 2) > 1
         wanted(in_range, "m, delta or the order is out of range")
@@ -181,7 +177,7 @@ class Part:
                 alike += [values[i] for values, _ in problem.rows]
                 groups.setdefault(i if sizes or problem.distinct else tuple((x.p, x.q) for x in alike), []).append(i)
         self.first = first = [group[0] for group in groups.values()]
-        self.least, self.excess = (least := min(problem.risks)), [problem.risks[i] - least for i in first]
+        self.least, self.excess = (least := min(problem.risks)), [arb(problem.risks[i] - least) for i in first]
         self.rows = [[arb(values[i] - limit) for i in first] for values, limit in problem.rows]
         self.p, self.lower, self.upper = (
             [arb(sum(numbers[i] for i in group)) for group in groups.values()] for numbers in (prior, lower, upper)
@@ -199,12 +195,11 @@ class Part:
         return [sum((each * row[i] for each, row in zip(nu, self.rows)), arb(0)) for i in range(len(self.p))]
 
     def heaviest(self, terms: list[arb]) -> arb:
-        """A number that the sum of terms >= 0 over an allowed support does not exceed."""
+        """A number that the sum of terms >= 0 over an allowed support is not above, from the price that sells the room."""
         if not self.sizes:
             return sum(terms, arb(0)).upper()
         items = [(term, size) for term, size, held in zip(terms, self.sizes, self.inside) if not held]
         price, left = arb(0), self.room
-        # The price at which the room is sold out; another one would be as valid.
         for term, size in sorted(items, key=lambda item: item[0] / item[1] if item[1] else arb.pos_inf(), reverse=True):
             price, left = abs((term / size).mid()) if left >= 0 and left < size else price, left - size
         paid = sum((term for term, held in zip(terms, self.inside) if held), price * self.room)
@@ -239,7 +234,7 @@ class Part:
 
     def floor(self, *multipliers: Any) -> arb:
         """A number that no empirical risk is below."""
-        return self.cheapest(list(map(arb.__add__, map(arb, self.excess), self.tilts(multipliers)))) + self.least
+        return self.cheapest(list(map(arb.__add__, self.excess, self.tilts(multipliers)))) + self.least
 
     def pieces(self, leaf: dict[str, Any], value: fmpq) -> Iterator[tuple[fmpq, fmpq, arb, arb]]:
         """Intervals that cover all empirical risks below the value, with a line for each: the upper envelope of the
@@ -261,15 +256,14 @@ KINDS: dict[str, tuple[type[Problem], type[Part]]] = {"bound": (Problem, Part)}
 
 
 def leaves(node: Any, size: int, inside: Any, outside: Any) -> Iterator[tuple[Any, Any, Any]]:
-    """The leaves of a tree with what is in the support and what is not: at a split a posterior goes "in" if it has
-    weight on the classifier, else "out"."""
+    """The leaves of a tree, what is in the support and what is not; posteriors go "in" with weight on a classifier."""
     if "split" not in node:
         yield node, inside, outside
         return
     i = node["split"]
     wanted(type(i) is int and 0 <= i < size, f"the tree splits at {i!r:.40}, which is no classifier")
-    yield from leaves(node["in"], size, inside | {i}, outside)
     yield from leaves(node["out"], size, inside, outside | {i})
+    yield from leaves(node["in"], size, inside | {i}, outside)
 
 
 def leaf_fails(kind: Any, problem: Problem, leaf: dict[str, Any], inside: Any, outside: Any, value: fmpq) -> str | None:
@@ -301,31 +295,29 @@ def decide(fails: Callable[..., str | None], *arguments: Any) -> None:
     raise NotProven(UNDECIDED, f"balls of {ctx.prec} bits do not decide a comparison")
 
 
-def digest(problem: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(problem, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
-
-
 def check(record: dict[str, Any]) -> str:
     """What a proof proves, in a sentence."""
     wanted(record["format"] == "pacb-proof" and record["version"] == 1, "the format is not pacb-proof, version 1")
-    wanted(record["problem_digest"] == digest(record["problem"]), "problem_digest is that of another problem")
+    text = json.dumps(record["problem"], sort_keys=True, separators=(",", ":")).encode()
+    wanted(record["problem_digest"] == hashlib.sha256(text).hexdigest(), "problem_digest is that of another problem")
     wanted(record["problem"]["problem_kind"] in KINDS, "it is not about a bound; proofs about votes need votes.py")
     kind, part = KINDS[record["problem"]["problem_kind"]]
     problem = kind(record["problem"], record["log_constant"])
     lower, bound, posterior = exact(record["lower_bound"]), exact(record["bound"]), record["posterior"]
-    named, values = posterior["classifiers"], distribution([exact(value) for value in posterior["weights"]])
-    weights, sensible = dict(zip(named, values)), len(set(named)) == len(named) == len(values)
+    named, weights = posterior["classifiers"], distribution(list(map(exact, posterior["weights"])))
+    sensible = len(set(named)) == len(named) == len(weights)
     wanted(sensible and all(type(i) is int and 0 <= i < problem.size for i in named), "classifiers of the posterior")
-    if (broken := problem.violation(weights)) > TOLERANCE:
+    q = dict(zip(named, weights))
+    if (broken := problem.violation(q)) > TOLERANCE:
         raise NotProven(REFUTED, "the posterior does not keep the constraints")
-    decide(problem.posterior_fails, weights, bound)
+    decide(problem.posterior_fails, q, bound)
     if lower > bound:
         raise NotProven(REFUTED, "the lower bound is above the bound of the posterior")
     for leaf, inside, outside in leaves(record["tree"], problem.size, frozenset(), frozenset()):
         decide(leaf_fails, part, problem, leaf, inside, outside, lower)
     breaks = f" and breaks a constraint by {float(arb(broken)):.1e}" if broken > 0 else ""
-    found = f"this posterior has {record['bound']}{breaks}"
-    return f"proven: no posterior is below {record['lower_bound']}; {found}; gap {float(arb(bound - lower)):.1e}"
+    found = f"no posterior is below {record['lower_bound']}; this posterior has {record['bound']}{breaks}"
+    return f"proven: {found}; gap {float(arb(bound - lower)):.1e}"
 
 
 def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -334,7 +326,7 @@ def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def verify(file: str | Path) -> tuple[int, str]:
+def verify(file: str) -> tuple[int, str]:
     """The answer on a file, and a sentence."""
     try:
         return PROVEN, check(json.loads(Path(file).read_bytes(), object_pairs_hook=once))
@@ -344,15 +336,15 @@ def verify(file: str | Path) -> tuple[int, str]:
         return UNDECIDED, f"undecided: it is no proof that can be read ({type(reason).__name__}: {reason!s:.200})"
 
 
-def main(files: Sequence[str]) -> int:
+def say(answer: Callable[[str], tuple[int, str]], files: Sequence[str]) -> int:
     """0: all files are proven; 1: one is refuted; 2: one is undecided or cannot be read, and none is refuted."""
-    answers = []
+    codes = []
     for file in files:
-        answer, sentence = verify(file)
-        print(f"{file}: {sentence}")
-        answers.append(answer)
-    return REFUTED if REFUTED in answers else max(answers, default=UNDECIDED)
+        code, sentence = answer(file)
+        print(f"{file}: {sentence}", flush=True)
+        codes.append(code)
+    return REFUTED if REFUTED in codes else max(codes, default=UNDECIDED)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(say(verify, sys.argv[1:]))

@@ -1,7 +1,7 @@
 """Check proofs about weighted majority votes, and all others: ``python votes.py FILE ...``; verify.py lies beside it.
 
-Classifier i errs on example x if e_i(x) = 1, A_ij is the share of examples on which i and j err, and L = s(q) = Σ q_i q_j
-A_ij is the empirical risk of pairs. Their size is V = T², or V = 2 KL, and the bound is F(s, V), F as in verify.py.
+A_ij is the share of examples on which the classifiers i and j both err, and s(q) = Σ q_i q_j A_ij the empirical risk of
+pairs. Their size is V = T², or V = 2 KL, and the bound is F(s, V), F as in verify.py.
 
 4. s is convex, since A is positive semidefinite: s >= l·q - s_0 for the risks l = 2 A q_0, s_0 = s(q_0) and any q_0. If
    A + σ is positive definite, it is so with s_0 + σ (1 + |q_0|²) for q_0 >= 0, since |q - q_0|² <= 1 + |q_0|².
@@ -21,8 +21,6 @@ if TYPE_CHECKING or __package__:
     from . import verify
 else:
     import verify
-
-main = verify.main
 
 
 class Pairs(verify.Problem):
@@ -78,7 +76,7 @@ class Tangents(verify.Part):
         half = pairs.beside(point)
         least = 2 * min(half)
         below = sum(map(fmpq.__mul__, point, half)) + pairs.shift * (1 + sum(weight**2 for weight in point))
-        self.least, self.excess = least - below, [2 * half[i] - least for i in self.first]
+        self.least, self.excess = least - below, [arb(2 * half[i] - least) for i in self.first]
         slope, height = super().line(gamma, theta, tau, *rest[:rows])
         costs = [arb(verify.exact(gamma)) * y + tilt for y, tilt in zip(self.excess, self.tilts(rest[:rows]))]
         if gamma > 0:
@@ -107,5 +105,7 @@ def indefinite(matrix: list[list[fmpq]], shift: fmpq) -> str | None:
 
 verify.KINDS["tandem"] = (Pairs, Tangents)
 
+__all__ = ["verify"]
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(verify.say(verify.verify, sys.argv[1:]))
