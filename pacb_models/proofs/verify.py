@@ -195,7 +195,7 @@ class Part:
         return [sum((each * row[i] for each, row in zip(nu, self.rows)), arb(0)) for i in range(len(self.p))]
 
     def heaviest(self, terms: list[arb]) -> arb:
-        """A number that the sum of terms >= 0 over an allowed support is not above, from the price that sells the room."""
+        """A number that the sum of terms >= 0 over an allowed support is not above: t is where the room is sold out."""
         if not self.sizes:
             return sum(terms, arb(0)).upper()
         items = [(term, size) for term, size, held in zip(terms, self.sizes, self.inside) if not held]
