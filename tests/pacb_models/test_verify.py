@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -245,6 +246,19 @@ def test_both_ends_of_a_piece_are_looked_at(monkeypatch):
     for slope, height, fails in [(0, 100, False), (400, 41, True), (-400, -79, True)]:
         monkeypatch.setattr(verify.Part, "pieces", lambda *_: [(fmpq(1, 10), value, arb(slope), arb(height))])  # noqa: B023
         assert (verify.leaf_fails(verify.Part, exact, {}, frozenset(), frozenset(), value) is not None) == fails
+
+
+def test_the_proof_by_hand_is_what_the_page_says(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "proofs.md").read_text()
+    text, said = re.search(r'```json title="hand.json"\n(.*?)```.*?\nhand.json: (.*?)\n', page, re.DOTALL).groups()
+    record = json.loads(text)
+    assert answer(record, tmp_path) == (verify.PROVEN, said)
+    exact = verify.Problem(record["problem"], record["log_constant"])
+    slope, height = verify.Part(exact, frozenset(), frozenset()).line(*record["tree"]["lines"][0])
+    assert (float(slope), float(height)) == pytest.approx((4.0, 1.4), rel=1e-15)
+    assert float(exact.budget(arb(1))) == pytest.approx(0.25, rel=1e-14)
+    above = record | {"lower_bound": 0.3500000001, "bound": 0.3500000002}
+    assert answer(above, tmp_path)[0] == verify.REFUTED
 
 
 # -- Votes -----------------------------------------------------------------------------------------------------------
