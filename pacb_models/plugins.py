@@ -1,4 +1,4 @@
-"""Other people's code: what packages register under our entry-point groups, solvers in single files, and programs.
+"""Third-party code: what packages register under our entry-point groups, solvers in single files, and programs.
 
 It is loaded so that one broken package harms no other. A solver in a file, ``mine.py:SOLVER``, is known by its own name
 to this process and to those that it starts, which find it in an environment variable: measuring processes too, and the

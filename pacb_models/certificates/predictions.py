@@ -89,7 +89,7 @@ def certify_predictions(
         or when you want to state something about all of them.
     random_state : int, optional
         The seed of that division, 0 by default. Fix the share and the seed before you look. The bound differs between
-        seeds by more than a tenth; whoever tries several and keeps the best has no guarantee.
+        seeds by more than a tenth; the best of several has no guarantee.
     vote : bool
         Whether the majority vote of three or more classifiers is a candidate, too. It has half of the prior, the
         classifiers share the other half.
@@ -193,7 +193,7 @@ def check_share(choose: object) -> float:
 
 
 def check_seed(random_state: object, share: float | None) -> int:
-    """A seed that can be printed, so that somebody else can repeat the division."""
+    """A seed that can be printed, so that the division can be repeated."""
     if random_state is None:
         return 0
     expected = "it must be a whole number of at least 0, to be printed"

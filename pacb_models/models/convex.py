@@ -57,7 +57,7 @@ class Cone:
         raise NotImplementedError
 
     def express(self, q: cp.Expression, data: dict[str, Any]) -> cp.Expression:
-        """The objective as a convex function, which CVXPY lets nobody maximise or limit from below."""
+        """The objective as a convex function, which CVXPY refuses to maximise or to limit from below."""
         raise NotImplementedError
 
     def weights(self, multipliers: list[np.ndarray], data: dict[str, Any]) -> np.ndarray:

@@ -52,8 +52,7 @@ def write_set(algebra: Algebra) -> None:
 def values_at(problem: RiskAndSize, posterior: np.ndarray, kind: type[Values] = Values) -> Values:
     """The variables and constraints of the model at a posterior.
 
-    A model whose objective is not the bound there is refused: somebody's ``express`` says something else than the other
-    methods.
+    A model whose objective is not the bound there is refused: some ``express`` contradicts the other methods.
     """
     check_expressed(problem)
     numbers = kind(problem, posterior)
