@@ -38,19 +38,35 @@ class Sharp(Quadratic):
     name, scale = "squared", 4.0
 
 
-class LikeChiSquared(Divergence):
-    """With the moments and the constant of χ²."""
+class Squares(Divergence):
+    """T = s Σ q²/p, the statistic of χ² times a number, with the budget c√T; without an expression of it."""
 
-    moments, order = "chi2", 2.0
+    name, moments, order, scale = "squares", "chi2", 2.0, 1.0
+
+    def size(self, q, p):
+        return self.scale * float(np.dot(q, q / p))
+
+    def gradient(self, q, p, size):
+        return 2.0 * self.scale * q / p
+
+    def curvature(self, q, p, size):
+        return 2.0 * self.scale / p, 0.0
 
     def value(self, size):
-        return max(size - 1.0, 0.0)
+        return max(size / self.scale - 1.0, 0.0)
 
     def coefficient(self, constant, log_constant, delta):
         return math.sqrt(constant / delta)
 
+    def budget(self, size, coefficient, exponent):
+        value = coefficient * size**0.5
+        return Budget(value, 0.5 * value / size, -0.25 * value / size**2)
 
-class Mixed(LikeChiSquared):
+    def slope_inverse(self, slope):
+        return 0.5 * np.maximum(slope, 0.0) / self.scale
+
+
+class Mixed(Squares):
     """T = Σ p (w² + w³)/2 ≥ Σ p w²; its budget is √T · c, χ²'s with a larger statistic."""
 
     name = "mixed"
@@ -66,10 +82,6 @@ class Mixed(LikeChiSquared):
     def curvature(self, q, p, size):
         return (1.0 + 3.0 * q / p) / p, 0.0
 
-    def budget(self, size, coefficient, exponent):
-        value = coefficient * size**0.5
-        return Budget(value, 0.5 * value / size, -0.25 * value / size**2)
-
     def slope_inverse(self, slope):
         return (np.sqrt(1.0 + 6.0 * np.maximum(slope, 0.0)) - 1.0) / 3.0
 
@@ -78,22 +90,10 @@ class Mixed(LikeChiSquared):
         return algebra.coefficient * algebra.sqrt(D)
 
 
-class TangentChiSquared(LikeChiSquared):
-    """χ² as Σ q²/p with the budget c (X + 1)/2, which is at least c √X; without an expression of it."""
+class TangentChiSquared(Squares):
+    """The budget c (T + 1)/2, which is at least c √T."""
 
     name = "tangent-chi2"
 
-    def size(self, q, p):
-        return float(np.dot(q, q / p))
-
-    def gradient(self, q, p, size):
-        return 2.0 * q / p
-
-    def curvature(self, q, p, size):
-        return 2.0 / p, 0.0
-
     def budget(self, size, coefficient, exponent):
         return Budget(0.5 * coefficient * (size + 1.0), 0.5 * coefficient, 0.0)
-
-    def slope_inverse(self, slope):
-        return 0.5 * np.maximum(slope, 0.0)

@@ -3,8 +3,6 @@
 Everything is a plain sum over k = 0, …, m, so only small samples are within reach.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
@@ -50,9 +48,10 @@ PHI |= {
 }
 
 
-def expectation(m: int, l: mpf, term) -> mpf:
-    """E term(k/m, k) for k binomial with m trials of probability l."""
-    return sum(binomial(m, k) * l**k * (1 - l) ** (m - k) * term(mpf(k) / m, k) for k in range(m + 1))
+def expectation(m: int, l: mpf, term, last: int | None = None) -> mpf:
+    """E term(k/m, k) for k binomial with m trials of probability l; without those above the last."""
+    counts = range((m if last is None else last) + 1)
+    return sum(binomial(m, k) * l**k * (1 - l) ** (m - k) * term(mpf(k) / m, k) for k in counts)
 
 
 def _double_phi(distance: str, a: np.ndarray, l: np.ndarray) -> np.ndarray:
