@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import pacb_models as pm
 from pacb_models.models.convex import LARGEST_PARAMETRISED
@@ -16,20 +14,6 @@ from .solver_checks import make
 DIVERGENCES = ["chi2", "renyi", "kl"]
 RNG = np.random.default_rng(11)
 RISKS = RNG.binomial(300, 0.2, 60) / 300
-
-
-@pytest.mark.parametrize("divergence", DIVERGENCES)
-@settings(max_examples=12)
-@given(data=st.data())
-def test_agrees_with_frontier(divergence, data):
-    m = data.draw(st.sampled_from([20, 300, 5000]))
-    size = data.draw(st.integers(1, 12))
-    counts = data.draw(st.lists(st.integers(0, m), min_size=size, max_size=size))
-    prior = np.array(data.draw(st.lists(st.floats(0.05, 1.0), min_size=size, max_size=size)))
-    problem = make(np.array(counts) / m, "linear", divergence, m=m, prior=prior / prior.sum())
-    solution = pm.solve(problem, "cvxpy")
-    assert solution.status == "optimal" and solution.is_global
-    assert -1e-12 <= solution.bound - pm.solve(problem, "frontier").bound <= 1e-8
 
 
 @pytest.mark.parametrize("divergence", DIVERGENCES)
