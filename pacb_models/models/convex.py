@@ -219,8 +219,7 @@ def cvxpy_bound(problem: BoundProblem, q: cp.Expression, *, simplex: bool = True
     q : cvxpy.Expression
         A vector of H weights.
     simplex : bool
-        Whether the constraints say that the weights are not negative and sum to one; False where another bound of the
-        same weights says so.
+        As for :func:`~pacb_models.models.pyomo_blocks.pyomo_block`.
 
     Returns
     -------
