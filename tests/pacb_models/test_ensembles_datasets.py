@@ -12,6 +12,8 @@ from pacb_models.benchmarks.experiments.protocols import paper_sizes
 from pacb_models.benchmarks.experiments.uci import LOADERS, generate_waveform
 from pacb_models.errors import InputError
 
+from ..installed import install
+
 #: Rows, features and class counts as the paper and the README of the data give them.
 EXPECTED = {
     "spambase": (4601, 57, {2788, 1813}),
@@ -205,10 +207,7 @@ def test_registered_data_sets_are_found(tmp_path, monkeypatch):
         "def load(data_dir=None):\n"
         "    return Dataset(np.eye(4), np.array([0, 1, 0, 1]), 'theirs', source=str(data_dir))\n"
     )
-    info = tmp_path / "theirs-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[pacb_models.datasets]\ntheirs = their_datasets:load\n")
+    install(tmp_path, "datasets", "theirs = their_datasets:load")
     monkeypatch.syspath_prepend(str(tmp_path))
     assert available_datasets()[-1] == "theirs"
     dataset = load_dataset("theirs", "here")

@@ -14,6 +14,8 @@ import pytest
 import pacb_models as pm
 from pacb_models.errors import InputError
 
+from ..installed import install
+
 pytestmark = pytest.mark.outside
 
 PACB = [sys.executable, "-m", "pacb_models"]
@@ -86,7 +88,7 @@ def test_an_interrupt_while_modules_are_imported_leaves_no_traceback(tmp_path, m
     if moment == "numpy":
         (tmp_path / "numpy.py").write_text(interrupting)
     else:
-        install(tmp_path, "slow = interrupting:add_parser")
+        install(tmp_path, "commands", "slow = interrupting:add_parser")
         (tmp_path / "interrupting.py").write_text(interrupting)
     done = pacb(*(["constants", "--m", "9"] if moment == "numpy" else ["slow"]), path=tmp_path)
     assert complains_in_one_line(done, 130, "interrupted")
@@ -150,16 +152,15 @@ def test_standard_input_with_a_byte_order_mark():
 # --- commands of other packages --------------------------------------------------------------------------------------
 
 
-def install(folder: Path, *entries: str) -> None:
-    """The metadata of a package with these commands, as pip would write it."""
-    metadata = folder / "theirs-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[pacb_models.commands]\n" + "\n".join(entries) + "\n")
-
-
 def test_a_broken_command_is_named_in_one_line_and_keeps_no_other_from_working(tmp_path):
-    install(tmp_path, "absent = no_such_module:f", "leaves = leaving:f", "solve = theirs:solve", "fine = theirs:fine")
+    install(
+        tmp_path,
+        "commands",
+        "absent = no_such_module:f",
+        "leaves = leaving:f",
+        "solve = theirs:solve",
+        "fine = theirs:fine",
+    )
     (tmp_path / "leaving.py").write_text("raise SystemExit('bye')\n")
     (tmp_path / "theirs.py").write_text(
         "from pacb_models.commands.program import add_command\n"

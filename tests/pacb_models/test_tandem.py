@@ -162,6 +162,7 @@ def test_lies_about_the_tangent_are_refused_or_harmless(divergence):
 # --- the vote --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_the_bounds_hold_for_votes_that_see_the_sample():
     """A thousand samples, δ = .2, weights that minimise the bound on them; with a constant of δ it fails."""
     random, delta, m = np.random.default_rng(4), 0.2, 16
