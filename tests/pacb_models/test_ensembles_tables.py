@@ -74,6 +74,8 @@ BAD = [
     ("", "class", "cannot read .*: No columns to parse"),
     ("a,class\n1,0\n2,1,7,9\n", "class", "cannot read .*: Error tokenizing"),
     ("a,class\n,0\n2,\n", "class", "missing values in 2 of 2 rows"),
+    # pandas would take the first column for names of rows and leave it out.
+    ("a,class\n1,2,0\n3,4,1\n", "class", r"more cells than its header has names \(2\)"),
 ]
 
 
@@ -81,11 +83,6 @@ BAD = [
 def test_bad_tables_get_a_sentence(table, text, target, sentence):
     with pytest.raises(InputError, match=sentence):
         load_table(table(text), target)
-
-
-def test_nothing_left_after_dropping(table):
-    with pytest.raises(InputError, match="no row without missing values"):
-        load_table(table("a,class\n,0\n2,\n"), "class", missing="drop")
 
 
 def test_bad_files_get_a_sentence(table, tmp_path):
@@ -99,6 +96,8 @@ def test_bad_files_get_a_sentence(table, tmp_path):
         load_table(table(TABLE), "class", ignore=["id"])
     with pytest.raises(InputError, match="missing is 'impute'"):
         load_table(table(TABLE), "class", missing="impute")
+    with pytest.raises(InputError, match="no row without missing values"):
+        load_table(table("a,class\n,0\n2,\n"), "class", missing="drop")
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
@@ -141,9 +140,3 @@ def test_what_was_left_out_is_known(table):
     assert dataset.reading.ignored == ("x",) and dataset.reading.identifiers == ("id",)
     notes = " ".join(reading_notes(dataset.reading))
     assert "3 of 60 rows were dropped" in notes and "ignored: x" in notes and "Column 'id'" in notes
-
-
-def test_a_header_that_is_one_name_short_is_refused(table):
-    """pandas would take the first column for names of rows and leave it out."""
-    with pytest.raises(InputError, match=r"more cells than its header has names \(2\)"):
-        load_table(table("a,class\n1,2,0\n3,4,1\n"), "class")
