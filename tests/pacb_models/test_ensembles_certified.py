@@ -544,38 +544,6 @@ def test_precision_by_hand(cells):
         CertifiedClassifier(trees(), per_prediction=True, deploy="stochastic").fit(*cells)
 
 
-class Threshold(ClassifierMixin, BaseEstimator):
-    """Says 1 above a number."""
-
-    def __init__(self, at=0):
-        self.at = at
-
-    def fit(self, X, y):
-        self.classes_ = np.array([0, 1])
-        return self
-
-    def predict(self, X):
-        return (X[:, 0] >= self.at).astype(int)
-
-
-@pytest.mark.long
-def test_precision_holds_and_smaller_bounds_do_not():
-    """The feature takes 12 values as often; the class is 1 with a known probability at each."""
-    rates, values = np.where(np.arange(12) < 6, 0.15, 0.8), np.arange(12)
-    model = CertifiedClassifier(
-        [Threshold(6).fit(None, None)], votes=None, prefit=True, per_prediction=True, delta=0.8
-    )  # 0.2 for each of the two statements
-    true = [rates[:6].mean(), 1.0 - rates[6:].mean()]
-    random, draws, false, smaller = np.random.RandomState(1), 1000, 0, 0
-    for _ in range(draws):
-        X = random.choice(values, 1200)[:, None]
-        y = (random.uniform(size=1200) < rates[X[:, 0]]).astype(int)
-        bounds = [statement.bound for statement in model.fit(X, y).guarantee_.statements]
-        false += bounds[0] < true[0]
-        smaller += 0.9 * bounds[0] < true[0]
-    assert false <= 0.2 * draws < smaller
-
-
 @pytest.mark.parametrize("delta", [0.05, 0.07, 1 / 3])
 def test_printed_shares_of_delta_do_not_exceed_it(cells, delta):
     model = CertifiedClassifier(
