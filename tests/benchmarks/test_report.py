@@ -79,8 +79,18 @@ def full_rows():
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory):
-    rows = full_rows()
+def rows_of_all():
+    return full_rows()
+
+
+@pytest.fixture(scope="module")
+def full(rows_of_all, tmp_path_factory):
+    return judged(tmp_path_factory.mktemp("full"), rows_of_all)
+
+
+@pytest.fixture(scope="module")
+def report(rows_of_all, tmp_path_factory):
+    rows = rows_of_all
     facts = {"processor": "Abacus <9>", "cores": 2, "memory_bytes": 2**33, "versions": {"numpy": "2.0", "dask": None}}
     log = write_log(tmp_path_factory.mktemp("report"), rows, suite="made up", cells=len(rows), **facts)
     return write_report(log)
@@ -142,9 +152,8 @@ def test_the_page_says_what_the_log_says(report):
     assert "Unfinished" not in page and "shared the machine" not in page
 
 
-def test_the_one_table_has_a_row_for_each_solver(tmp_path):
-    of_log = judged(tmp_path, full_rows())
-    table = content.solvers_table(of_log.comparable, of_log.by_solver)
+def test_the_one_table_has_a_row_for_each_solver(full):
+    table = content.solvers_table(full.comparable, full.by_solver)
     assert table.columns == (
         "solver", "found, one minimum", "found, several minima", "another minimum", "false claims", "median [ms]",
         "90 % [ms]", "× fastest", "gradients",
@@ -181,9 +190,8 @@ def test_problems_that_nobody_missed_take_no_more_room_than_the_others(tmp_path)
     assert float(widths["easy"]) == pytest.approx(float(widths["hard"]), abs=0.02)
 
 
-def test_the_matrix_colours_every_problem_of_every_solver(tmp_path):
-    each = judged(tmp_path, full_rows()).comparable
-    svg = ElementTree.fromstring(pictures.matrix(each).svg)
+def test_the_matrix_colours_every_problem_of_every_solver(full):
+    svg = ElementTree.fromstring(pictures.matrix(full.comparable).svg)
     space = "{http://www.w3.org/2000/svg}"
     families = {group.get("data-family"): group for group in svg.iter(f"{space}g")}
     # The family that is missed most comes first.
@@ -197,8 +205,8 @@ def test_the_matrix_colours_every_problem_of_every_solver(tmp_path):
     assert fills[1:] == [pictures.FILLS[Ending.FOUND]] * 3 + [pictures.FILLS[Ending.FAILED]]
 
 
-def test_who_found_nothing_is_named_in_the_first_picture(tmp_path):
-    each = frame(tmp_path, full_rows())
+def test_who_found_nothing_is_named_in_the_first_picture(full):
+    each = full.runs
     with styled():
         easy, hard = pictures.overview(each, pictures.looks_for(verdict.by_solver(each)))
     names = {text.get_text() for text in easy.figure.axes[0].texts}
@@ -362,9 +370,10 @@ def test_the_help_has_a_line_on_every_suite(pacb):
     assert all(len(words) > 3 for words in lines)
 
 
-def test_figures_and_tables_are_files_when_they_are_asked_for(tmp_path):
-    log = write_log(tmp_path, full_rows())
-    write_report(log, files=True)
+def test_figures_and_tables_are_files_when_they_are_asked_for_and_the_same_again(tmp_path, rows_of_all):
+    log = write_log(tmp_path, rows_of_all)
+    before = write_report(log, files=True).read_bytes()
+    assert write_report(log).read_bytes() == before
     figures = {path.name for path in (tmp_path / "figures").iterdir()}
     assert {"overview-1.svg", "overview-1.pdf", "matrix.svg", "path-1.svg", "growth-1.pdf"} <= figures
     for path in (tmp_path / "figures").iterdir():
@@ -381,12 +390,6 @@ def test_figures_and_tables_are_files_when_they_are_asked_for(tmp_path):
         lines = path.with_suffix(".md").read_text().splitlines()
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines if line.startswith("|")}) == 1
     assert "boom $<$script$>$" in (tmp_path / "tables" / "misses.tex").read_text()
-
-
-def test_writing_again_gives_the_same_files(tmp_path):
-    log = write_log(tmp_path, full_rows())
-    before = write_report(log).read_bytes()
-    assert write_report(log).read_bytes() == before
 
 
 @pytest.mark.parametrize(("make", "words"), [(False, "holds no results"), (True, "holds no finished run")])

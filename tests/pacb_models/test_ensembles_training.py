@@ -70,8 +70,8 @@ def test_own_values_are_kept_in_their_order():
         ("arithmetic-geometric", 50, "count is 50; only the grid 'paper'"),
         ([0.1, 0.0], None, r"grid\[1\] is 0.0; every λ must be a positive finite number"),
         ([0.1, float("nan")], None, r"grid\[1\] is nan"),
-        ([], None, "non-empty sequence"),
-        (["a"], None, "non-empty sequence"),
+        ([], None, "grid must hold at least one number"),
+        (["a"], None, r"grid\[0\] is 'a'; every entry must be a number"),
     ],
 )
 def test_bad_grids_get_a_sentence(grid, count, sentence):

@@ -451,8 +451,13 @@ def test_lies_about_a_convex_bound_prove_nothing():
         def gradient(self, posterior):
             return -2.0 * np.asarray(posterior)
 
-    with pytest.raises(ProofError, match="below its tangent"):
-        tangent_of(Steeper(SIX, 400, 0.3), q)
+    class Flat(Bernstein):
+        def gradient(self, posterior):
+            return np.zeros(6)
+
+    for wrong in (Steeper(SIX, 400, 0.3), Flat(SIX, 400, 0.3), Flat(SIX[::-1], 400, 0.3)):
+        with pytest.raises(ProofError, match="below its tangent"):
+            tangent_of(wrong, q)
     with pytest.raises(ProofError, match="not finite"):
         tangent_of(Lost(SIX, 400, 0.3), q)
     for wrong in (Steeper, Lost):

@@ -120,6 +120,12 @@ def test_who_can_agrees_with_the_proven_minimum(name, constraints):
     assert solution.bound == pytest.approx(proven.bound, rel=1e-8)
 
 
+@pytest.mark.outside
+def test_scip_minimises_a_bound_that_is_no_linear_function_of_its_variables():
+    problem = drawn(3, 4, 200, divergence="chi2", distance="linear")
+    assert pm.solve(problem, "scip").bound == pytest.approx(pm.solve(problem).bound, rel=1e-8)
+
+
 @pytest.mark.parametrize(
     ("name", "lacks"),
     [("cvxpy", "cvxpy_bound"), ("ccp", "cvxpy_bound"), ("subset-search", "classify"), ("direct", "worst_case")],

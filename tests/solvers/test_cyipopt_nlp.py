@@ -66,25 +66,6 @@ def test_derivatives_against_finite_differences(divergence, distance, data):
     check_derivatives(hessian, slope_of_the_lagrangian, x)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("divergence, distance", PAIRS)
-@settings(max_examples=6)
-@given(data=st.data())
-def test_agrees_with_frontier(divergence, distance, data):
-    """Counts with ties and zeros, any prior; the first start is chosen so that the global minimum is found."""
-    m = data.draw(st.sampled_from([30, 400, 5000]))
-    size = data.draw(st.integers(2, 25))
-    counts = data.draw(st.lists(st.integers(0, m // 3), min_size=size, max_size=size))
-    prior = np.array(data.draw(st.lists(st.floats(0.05, 1.0), min_size=size, max_size=size)))
-    problem = make(np.array(counts) / m, distance, divergence, m=m, prior=prior / prior.sum())
-    reference = pm.solve(problem, "frontier")
-    solution = pm.solve(problem, "cyipopt")
-    assert solution.status == "optimal"
-    minima = [reference.bound, *(minimum.bound for minimum in reference.local_minima)]
-    assert min(abs(solution.bound - bound) for bound in minima) <= 1e-7
-    assert solution.bound >= reference.bound - 1e-12
-
-
 @pytest.mark.parametrize("divergence, distance", PAIRS)
 def test_many_copies_of_a_classifier_change_nothing(divergence, distance):
     """Scaling: with each classifier 500 times the bound and its accuracy stay the same."""
