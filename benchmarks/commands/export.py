@@ -163,9 +163,8 @@ def _known() -> Iterator[Problem]:
     """Problems that have a name: the hard instances, the embedded tables, and other packages'."""
     from pacb_models.names import CONSTANTS
 
-    from ..harness.suites import PAPER_SIZES, TABLE_DISTANCES
     from ..problems.families import every_instance
-    from ..problems.problem import PAPER_DATASETS, outside_problems, table_problem
+    from ..problems.problem import PAPER_DATASETS, PAPER_SIZES, TABLE_DISTANCES, outside_problems, table_problem
 
     yield from (instance.problem for instance in every_instance())
     for dataset, count, distance, constant in product(PAPER_DATASETS, PAPER_SIZES, TABLE_DISTANCES, CONSTANTS):

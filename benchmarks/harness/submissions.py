@@ -26,7 +26,7 @@ from .environment import Environments
 from .measurement import Measurement
 from .measuring import Conditions, begun
 from .referee import Returned, by_weights
-from .results import ResultLog, export
+from .results import ResultLog, write_exports
 from .suites import Cell
 from .worker import Facts
 
@@ -144,7 +144,7 @@ def add_to_log(directory: str | Path, recipe: Problem, findings: list[Finding]) 
             row = begun(Cell(recipe, finding.solver), 0, conditions).told(facts)
             _check_same(directory, row, known)
             log.append(row)
-        export(directory, log.measurements())
+        write_exports(directory, log.measurements())
 
 
 def _check_same(directory: str | Path, mine: Measurement, known: list[Measurement]) -> None:

@@ -17,6 +17,8 @@ from pacb_models.solving.registry import available_solvers, capable_solvers, get
 from ..problems.families import CONSTRAINED, HARD, Instance, instance, instances
 from ..problems.problem import (
     PAPER_DATASETS,
+    PAPER_SIZES,
+    TABLE_DISTANCES,
     UCI_FAMILY,
     Problem,
     from_file,
@@ -35,9 +37,6 @@ if TYPE_CHECKING:
 
 #: Entry-point group for third parties: a function without arguments that returns a suite.
 SUITES_GROUP = "pacb_models.suites"
-
-TABLE_DISTANCES = ("linear", "squared", "kl")
-PAPER_SIZES = (50, 200, 500, 1000, 1990)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,10 @@ UCI_FAMILY = "UCI data sets"
 LEAK_FREE = "bupa-no-leak"
 PAPER_DATASETS = tuple(name for name in available() if name != LEAK_FREE)
 
+#: The numbers of classifiers and the distances of its tables.
+PAPER_SIZES = (50, 200, 500, 1000, 1990)
+TABLE_DISTANCES = ("linear", "squared", "kl")
+
 
 @dataclass(frozen=True)
 class Problem:

@@ -148,7 +148,7 @@ def _growth(each: pd.DataFrame, looks: Looks) -> Part | None:
 
 
 def _ends(each: pd.DataFrame, looks: Looks, most: int = 4) -> Part | None:
-    found = missed.cases(each, most)
+    found = missed.missed_problems(each, most)
     if not found:
         return None
     ends = [end for case in found for end in case.display.ends]

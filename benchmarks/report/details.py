@@ -13,7 +13,7 @@ from ..harness.measurement import LEVELS
 from ..verdict import Judged, is_local
 from . import pictures
 from .drawing import Looks
-from .tables import Cell, Column, Group, Part, Table
+from .tables import Column, Entry, Group, Part, Table
 from .wording import percent, said, scientific, significant, status_text
 
 #: Longer tables are cut: all of it is in the results.
@@ -75,14 +75,14 @@ def _bounds(judged: Judged) -> Part | None:
     for problem, of_problem in each.groupby("problem", sort=False):
         least = of_problem["reference_bound"].iloc[0]
         known = np.isfinite(least)
-        cells = [Cell(str(problem)), Cell(f"{least:.8f}" if known else "–")]
+        cells = [Entry(str(problem)), Entry(f"{least:.8f}" if known else "–")]
         for method in methods:
             mine = of_problem[of_problem["method"] == method]
             worst = (mine["gap"] if known else mine["bound"]).max()
             # Less than this is rounding.
             worst = 0.0 if known and abs(worst) < 1e-12 else worst
             text = "–" if np.isnan(worst) else scientific(worst) if known else f"{worst:.8f}"
-            cells.append(Cell(text, "best" if len(mine) and mine["found"].all() else "", float(worst)))
+            cells.append(Entry(text, "best" if len(mine) and mine["found"].all() else "", float(worst)))
         rows.append(cells)
     groups = Group("", ("problem",)), Group("", ("minimum", *methods))
     table = Table("bounds", "", groups, rows)

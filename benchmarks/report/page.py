@@ -15,7 +15,7 @@ import pandas as pd
 from pacb_models.errors import InputError
 from pacb_models.files import write_atomically
 
-from ..harness.results import export, read_rows
+from ..harness.results import read_rows, write_exports
 from ..harness.suites import suite, suite_names
 from ..verdict import PRIOR, is_local
 from .content import Content
@@ -34,7 +34,7 @@ def write_page(directory: Path, content: Content, page: Path, runs: pd.DataFrame
     beside = page.with_suffix("")
     earlier = figures_shown_by(page)
     rows = read_rows(directory)
-    export(directory, rows)
+    write_exports(directory, rows)
     drawn = {
         f"{picture.name}.svg": picture.svg for part in (*content.parts, *content.paper) for picture in part.pictures
     }

@@ -20,7 +20,7 @@ from .html import read_file, render_text
 from .wording import counted, duration, percent
 
 if TYPE_CHECKING:
-    from .missed import Case
+    from .missed import MissedProblem
 
 #: Methods that are named in every picture that they are in: the exact one, and the paper's.
 FIRST = ("frontier", "fixed-point", "ipopt", "ccp")
@@ -36,7 +36,7 @@ FILLS = {
 }
 
 #: More sizes than these are put together by half powers of ten.
-SIZES = 8
+MOST_SIZES = 8
 
 
 def looks_for(table: pd.DataFrame) -> Looks:
@@ -237,7 +237,9 @@ def growth(
     drawn = []
     for number, kind in enumerate(kinds):
         rows = solved[solved["kind"] == kind]
-        sizes = rows["size"] if rows["size"].nunique() <= SIZES else 10 ** (np.round(2 * np.log10(rows["size"])) / 2)
+        sizes = (
+            rows["size"] if rows["size"].nunique() <= MOST_SIZES else 10 ** (np.round(2 * np.log10(rows["size"])) / 2)
+        )
         chart = Chart(name, number, looks, 4.4, 3.6)
         for method in sorted(rows["method"].unique(), key=looks.named.__contains__):
             of_method = rows[rows["method"] == method]
@@ -296,7 +298,7 @@ def profile(rows: pd.DataFrame, looks: Looks, kind: str, number: int) -> Picture
     return chart.picture(f"Performance profile, {kind_title(kind)}.", 0.84)
 
 
-def paths(cases: Sequence[Case], looks: Looks, name: str = "path") -> tuple[Picture, ...]:
+def paths(cases: Sequence[MissedProblem], looks: Looks, name: str = "path") -> tuple[Picture, ...]:
     """The bound along the path of posteriors, its minima, and the points where solvers ended; a picture for each."""
     drawn = []
     for number, case in enumerate(cases):

@@ -21,7 +21,7 @@ from pacb_models.benchmarks.problems.families import (
     instances,
     sentence,
 )
-from pacb_models.benchmarks.problems.families.collection import digest
+from pacb_models.benchmarks.problems.families.collection import data_digest
 from pacb_models.benchmarks.problems.families.draws import Draws
 from pacb_models.proofs import files, verify
 
@@ -90,7 +90,11 @@ def test_a_constraint_that_changes_changes_the_digest():
     problem = instance("budget-01-H20-chi2-kl").build()
     [row] = problem.constraints
     changed = [average(row.values, at_most=row.at_most + 1e-9, name=row.name)]
-    assert digest(problem.replace(constraints=changed)) != digest(problem) != digest(problem.replace(constraints=()))
+    assert (
+        data_digest(problem.replace(constraints=changed))
+        != data_digest(problem)
+        != data_digest(problem.replace(constraints=()))
+    )
 
 
 @pytest.mark.long
@@ -135,7 +139,7 @@ def test_risks_are_quotients_rounded_once():
 def test_generated_data_are_those_that_were_frozen(family):
     for frozen in every_instance():
         if frozen.family == family:
-            assert digest(frozen.build()) == frozen.digest, frozen.name
+            assert data_digest(frozen.build()) == frozen.digest, frozen.name
 
 
 @pytest.mark.long

@@ -16,7 +16,7 @@ import pacb_models as pm
 
 from ...problems.problem import PAPER_DATASETS
 from ...problems.risks import load_risk_table
-from ...report.tables import Cell, Group, Table
+from ...report.tables import Entry, Group, Table
 from ..cells import REPRODUCED, Cells
 from ..item import TableItem
 from ..numbers import words
@@ -112,7 +112,7 @@ def _panel(cells: Cells, delta: float) -> Table:
         best = min(values[name] for name in _VALID)
         row = named(dataset, label, m, first=which == _SETS[0])
         row += [
-            Cell(as_text(value, 4), "best" if name in _VALID and value == best else "")
+            Entry(as_text(value, 4), "best" if name in _VALID and value == best else "")
             for name, value in values.items()
         ]
         rows.append(row)

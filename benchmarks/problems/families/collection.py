@@ -34,7 +34,7 @@ class Instance:
     name: str
     family: str
     arguments: dict[str, Any]
-    #: Of risks, prior and constraints, see :func:`digest`.
+    #: Of risks, prior and constraints, see :func:`data_digest`.
     digest: str
     #: The certified minimum of the bound.
     optimum: float
@@ -58,7 +58,7 @@ class Instance:
         return self.problem.build()
 
 
-def digest(problem: BoundProblem) -> str:
+def data_digest(problem: BoundProblem) -> str:
     """Sixteen hexadecimal digits that change with any bit of risks or prior (in little-endian double precision), or of
     a constraint (as JSON).
     """

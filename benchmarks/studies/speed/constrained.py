@@ -33,7 +33,7 @@ def with_averages(count: int, rows: int, seed: int = 0) -> pm.BoundProblem:
     return free.replace(constraints=limits)
 
 
-def compared(problem: pm.BoundProblem, other: str, theirs: Callable[[], object], repeats: int) -> None:
+def show_beside(problem: pm.BoundProblem, other: str, theirs: Callable[[], object], repeats: int) -> None:
     """The exact solver beside another action; what is imported and computed once does not count."""
     theirs()
     solution = pm.solve(problem, "frontier")
@@ -48,10 +48,10 @@ def main() -> None:
     small, large = with_averages(1990, 5), with_averages(given.largest, 5)
     linear = large.replace(distance="linear", constraints=())
     numbers = np.random.default_rng(1).random(given.largest)
-    compared(small, "ipopt, the same problem", lambda: pm.solve(small, "ipopt"), given.repeats)
-    compared(large, "Clarabel, linear, no rows", lambda: pm.solve(linear, "cvxpy", merge=False), 1)
+    show_beside(small, "ipopt, the same problem", lambda: pm.solve(small, "ipopt"), given.repeats)
+    show_beside(large, "Clarabel, linear, no rows", lambda: pm.solve(linear, "cvxpy", merge=False), 1)
     sparse = large.replace(constraints=[pm.support(at_most=10)])
-    compared(sparse, "one argsort", lambda: np.argsort(numbers), given.repeats)
+    show_beside(sparse, "one argsort", lambda: np.argsort(numbers), given.repeats)
 
 
 if __name__ == "__main__":
