@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any
 
 #: Called with what is done, how many steps of it, of how many, and if need be a remark.
 Show = Callable[..., None]
@@ -26,7 +25,7 @@ def progress_shown(lines: bool = True) -> Iterator[Show]:
     counts, times = progress.MofNCompleteColumn(), (progress.TimeElapsedColumn(), progress.TimeRemainingColumn())
     columns = (texts[0], progress.BarColumn(), counts, texts[1], times[0], texts[2], times[1])
     with progress.Progress(*columns, console=Console(stderr=True), transient=not lines) as bar:
-        tasks: dict[str, Any] = {}
+        tasks: dict[str, progress.TaskID] = {}
 
         def show(what: str, done: int, total: int, remark: str = "") -> None:
             if what not in tasks:

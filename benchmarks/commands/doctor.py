@@ -64,7 +64,7 @@ class Checked:
 
 
 #: The lines of each section.
-Report = dict[str, list[Checked]]
+Sections = dict[str, list[Checked]]
 
 
 def add_parser(subparsers: Any) -> None:
@@ -82,13 +82,13 @@ def _doctor(options: argparse.Namespace) -> int:
     return DONE
 
 
-def examine() -> Report:
+def examine() -> Sections:
     """What there is to say."""
     sections = {"system": _system, "solvers": _solvers, "packages": _packages, "ipopt": _ipopt, "data": _data}
     return {title: list(look()) for title, look in sections.items()}
 
 
-def print_report(report: Report) -> None:
+def print_report(report: Sections) -> None:
     """Print the report as one table per section, missing parts with the command that installs them."""
     width = max(len(finding.name) for findings in report.values() for finding in findings)
     lines, grids = [], []
@@ -101,7 +101,7 @@ def print_report(report: Report) -> None:
     terminal.show(terminal.Line([text], good), grids, "\n".join(lines))
 
 
-def conclusion(report: Report) -> tuple[str, bool]:
+def conclusion(report: Sections) -> tuple[str, bool]:
     """How many solvers work, and what is missing or of another version than is needed; True when nothing is."""
     wanting = [finding.name for findings in report.values() for finding in findings if finding.good is False]
     solvers = report.get("solvers", [])

@@ -16,7 +16,7 @@ from pacb_models.solving.registry import solver_names
 
 from .. import verdict
 from ..problems.claimed import claims
-from ..problems.optimum import Optimum, solved
+from ..problems.optimum import Optimum, exact_solution
 from ..problems.problem import FACTS, Problem, facts
 from ..problems.solution_files import SolutionFile
 from ..store import digest
@@ -76,7 +76,7 @@ class Judge:
 
     def __init__(self, recipe: Problem) -> None:
         self.recipe, self.problem = recipe, recipe.build()
-        known = Optimum.of(solved(self.problem))
+        known = Optimum.of(exact_solution(self.problem))
         self.optimum = known.optimum
         #: No posterior has a smaller bound.
         self.proven = known.lower_bound if self.optimum is None else self.optimum

@@ -53,7 +53,7 @@ def warm_up(solver: str, problem: BoundProblem) -> None:
     """Solve a tiny problem of the same kind, so that imports are not measured."""
     with suppress(BaseException):
         # Whatever is wrong shows up in the measurement itself, with its message.
-        limit: dict[str, Any] = {"time_limit": WARM_UP_LIMIT} if get_solver(solver).keeps_time_limit else {}
+        limit: Settings = {"time_limit": WARM_UP_LIMIT} if get_solver(solver).keeps_time_limit else {}
         tiny = problem.replace(risks=[0.1, 0.2, 0.3], prior=None, m=100, delta=0.05, constraints=_tiny(problem))
         solve(tiny, solver, **limit)
 

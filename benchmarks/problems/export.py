@@ -25,7 +25,7 @@ from pacb_models.validation import check_choice
 from .families import FAMILIES, sentence
 from .floors import add_floors, enclosure
 from .model_files import DEFAULT, FORMATS, FORMULATIONS, without_suffixes
-from .optimum import Optimum, solved
+from .optimum import Optimum, exact_solution
 from .problem import Problem
 
 #: A model with more weights than this is not written, only its data: Pyomo needs minutes and gigabytes for it.
@@ -66,7 +66,7 @@ def export(
     problem = recipe.build()
     stem = recipe.name.replace("/", "_")
     chosen = [check_choice("formats", name, tuple(FORMATS)) for name in formats] if problem.size <= largest else []
-    solution = solved(problem)
+    solution = exact_solution(problem)
     optimum = Optimum.of(solution)
     record = _record(recipe, problem, optimum)
     files: dict[str, bytes] = {}

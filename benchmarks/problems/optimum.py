@@ -34,7 +34,7 @@ class Optimum:
         return cls(solution.bound, solution.lower_bound, solution.posterior.tolist(), minima)
 
 
-def solved(problem: BoundProblem) -> Solution | None:
+def exact_solution(problem: BoundProblem) -> Solution | None:
     """The solution of the exact method, where one takes the problem."""
     try:
         return solve(problem)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -131,7 +130,7 @@ def _merging(cells: pd.DataFrame) -> Part | None:
     for method, rows in both.groupby(level="method", sort=False):
         solved = rows[rows["found_raw"] & rows["found_merged"]]
         ratios = solved["total_seconds_raw"] / solved["total_seconds_merged"].clip(lower=1e-9)
-        line: dict[str, Any] = {"method": method, "problems": len(rows), "faster": ratios.median()}
+        line: dict[str, object] = {"method": method, "problems": len(rows), "faster": ratios.median()}
         for side in ("raw", "merged"):
             line[f"found {side}"] = rows[f"found_{side}"].sum()
             line[side] = solved[f"total_seconds_{side}"].median()

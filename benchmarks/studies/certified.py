@@ -56,7 +56,7 @@ from pacb_models.estimators.candidates import default_prior, poll
 from pacb_models.estimators.sharing import predict_members
 
 from ..experiments.datasets import load_dataset
-from .study import Rows, Study, options_for
+from .kept_rows import KeptRows, Rows, options_for
 
 DELTA = 0.05
 TEST_SHARE = 0.1
@@ -66,7 +66,7 @@ RIVALS = ["certified", "trusting prior", "PAC-Bayes vote", "Occam", "uniform vot
 RIVALS += ["CV all, test"]
 LEVEL_WAYS = ["level, every", "level, in order"]
 
-STUDY = Study("certified", 1, ("split", "case", "held_out"))
+STUDY = KeptRows("certified", 1, ("split", "case", "held_out"))
 
 FIELDS = ("certificate", "test_error")
 UCI_TABLES = "haberman bupa-no-leak ionosphere wdbc mammographic banknote spambase waveform mushroom".split()

@@ -30,13 +30,13 @@ from pacb_models.estimators.sharing import predict_members
 
 from ..experiments.datasets import load_dataset
 from .certified import DELTA, UCI_TABLES, geometric_mean
-from .study import Rows, Study, options_for
+from .kept_rows import KeptRows, Rows, options_for
 
 SIZES = (50, 200, 1990)
 SHARE = 0.2
 WAYS = ("all", "one_of_all", "all_and_vote", "choose", "choose_vote")
 
-STUDY = Study("choosing", 1, ("split", "data"))
+STUDY = KeptRows("choosing", 1, ("split", "data"))
 
 
 def measure(data: str, split: int, sizes: Sequence[int] = SIZES, data_dir: str | None = None) -> Rows:

@@ -20,7 +20,7 @@ import pacb_models as pm
 from pacb_models.commands.program import answered
 from pacb_models.solving.judging import CLAIMS, REFUTES
 
-from .study import Rows, Study, options_for
+from .kept_rows import KeptRows, Rows, options_for
 
 COMBINATIONS = [
     (distance, divergence) for divergence in ("chi2", "kl", "renyi") for distance in ("kl", "squared", "linear")
@@ -30,7 +30,7 @@ CLAIMED = 1e-6
 #: Starts of Ipopt: the prior, and random posteriors.
 STARTS = 10
 
-STUDY = Study("constrained", 1, ("seed", "seconds"))
+STUDY = KeptRows("constrained", 1, ("seed", "seconds"))
 
 
 def random_problem(seed: int) -> pm.BoundProblem:

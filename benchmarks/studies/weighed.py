@@ -58,11 +58,11 @@ from pacb_models.estimators.members import named, seeded, train
 from pacb_models.estimators.sharing import predict_members
 
 from .certified import DELTA, Members, geometric_mean, mixed, scaled_svms, trees
-from .study import Rows, Study, options_for
+from .kept_rows import KeptRows, Rows, options_for
 
 SHARE, DIVISIONS, MOST_ROWS = 0.2, 5, 1600
 WEIGHED_WAYS = ("all", "choose", "weighed")
-STUDY = Study("weighed", 1, ("split", "table"))
+STUDY = KeptRows("weighed", 1, ("split", "table"))
 #: A vote that some examples weigh has weights exp(-rate · errors): with so many classifiers or more, and with fewer.
 MANY, RATE_OF_MANY, RATE_OF_FEW = 100, 1.0, 0.3
 

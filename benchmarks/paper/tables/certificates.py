@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -32,8 +31,7 @@ _SETS = (50, ALL_CLASSIFIERS, _OTHER_GRID)
 
 
 def _pac_bayes(divergence: str, order: float = 2.0) -> Callable[[np.ndarray, int, float], float]:
-    bound: dict[str, Any] = {"distance": "kl", "divergence": divergence, "order": order}
-    return lambda errors, m, delta: pm.solve(pm.BoundProblem(errors / m, m=m, delta=delta, **bound)).bound
+    return lambda errors, m, delta: pm.solve(pm.BoundProblem(errors / m, m, delta, "kl", divergence, order=order)).bound
 
 
 #: Columns: title, and how each bound is computed from counts, m and δ.

@@ -88,7 +88,6 @@ def instance(name: str) -> Instance:
 
 
 def _instance(line: dict[str, str]) -> Instance:
-    second = float(line["second_minimum"]) if line["second_minimum"] else None
-    read: dict[str, Any] = {"arguments": json.loads, "optimum": float, "minima": int}
-    found = {name: read.get(name, str)(text) for name, text in line.items()}
-    return Instance(**found | {"second_minimum": second})
+    name, family, arguments, digest, optimum, minima, second = (line[column] for column in COLUMNS)
+    numbers = float(optimum), int(minima), float(second) if second else None
+    return Instance(name, family, json.loads(arguments), digest, *numbers)

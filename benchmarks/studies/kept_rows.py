@@ -19,8 +19,8 @@ from ..store import digest, kept
 Rows = list[dict[str, Any]]
 
 
-class Study(NamedTuple):
-    """A study, its version, which is raised when rows change (a test notices), and what determines its rows."""
+class KeptRows(NamedTuple):
+    """The rows of a study: its name, a version, raised when they change (a test notices), and what determines one."""
 
     name: str
     version: int
