@@ -282,7 +282,7 @@ def profile(rows: pd.DataFrame, looks: Looks, kind: str, number: int) -> Picture
     times = rows[rows["found"]].groupby(["problem", "method"])["total_seconds"].min().clip(lower=1e-7)
     ratios = times / times.groupby("problem").transform("min")
     right = 1.2 * max(2.0, ratios.max() if len(ratios) else 2.0)
-    chart = Chart("profile", number, looks, 5.6, 3.6)
+    chart = Chart("profile", number, looks, 4.6, 3.6)
     counts = rows.groupby("method")["problem"].nunique()
     for method in sorted(counts.index, key=looks.named.__contains__):
         reached = np.sort(ratios[ratios.index.get_level_values("method") == method].to_numpy())
@@ -295,7 +295,7 @@ def profile(rows: pd.DataFrame, looks: Looks, kind: str, number: int) -> Picture
     chart.axis.set_xlabel("time as a multiple of the fastest solver's")
     log_axis(chart.axis.xaxis, "{:g}".format)
     chart.axis.set_title(kind_title(kind), loc="left", fontsize=10.0)
-    return chart.picture(f"Performance profile, {kind_title(kind)}.", 0.84)
+    return chart.picture(f"Performance profile, {kind_title(kind)}.", 0.8)
 
 
 def paths(cases: Sequence[MissedProblem], looks: Looks, name: str = "path") -> tuple[Picture, ...]:
