@@ -18,7 +18,7 @@ TOOLS = Path(__file__).resolve().parent.parent / "tools"
 
 #: Two packages in turn, as set-up wants them; what cannot be had is said, and what was called is in a file.
 SCRIPT = """
-import os, sys
+import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 import debian
@@ -86,12 +86,14 @@ def test_with_a_yes_sudo_is_used(folder):
 
 #: As root, or as if: the programs that are called are those of the test.
 AS_ROOT = """
-import os, sys
+import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 import debian
 from steps import Log, StepFailed
 os.geteuid = lambda: 0
+# Children of a shell's background jobs are born deaf to Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 debian.GRACE = float(sys.argv[2])
 try:
     debian.install(["libamplsolver-dev"], Log(Path("log")))

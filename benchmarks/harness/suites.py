@@ -91,10 +91,8 @@ class Suite:
         )
         idle = sorted((wanted or set()) - {cell.solver for cell in self.cells})
         if idle:
-            raise InputError(
-                f"solvers is {idle[0]!r}, which the suite {self.name!r} gives no problem to; the help lists the "
-                "suites, and which have every solver."
-            )
+            expected = f"the suite {self.name!r} gives it no problem; the help lists suites that have every solver"
+            raise InputError("solvers", idle[0], expected)
         if not cells:
             raise InputError(f"no cell of the suite {self.name!r} is left for these solvers and problems.")
         return replace(self, cells=cells)
@@ -117,7 +115,7 @@ class Suite:
         """Every cell with those of the options that its solver has; one that no solver has is refused."""
         taken = {solver: options.keys() & parameters(solver) for solver in {cell.solver for cell in self.cells}}
         for name in sorted(options.keys() - set().union(*taken.values())):
-            raise InputError(f"option is {name!r}, which none of {', '.join(sorted(taken))} has.")
+            raise InputError("option", name, f"none of {', '.join(sorted(taken))} has it")
         cells = [
             replace(cell, settings={**cell.settings, **{name: options[name] for name in sorted(taken[cell.solver])}})
             for cell in self.cells

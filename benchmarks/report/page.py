@@ -78,5 +78,5 @@ def figures_shown_by(page: Path) -> set[str]:
         return set()
     text = page.read_text(encoding="utf-8")
     if not text.startswith(_TITLE):
-        raise InputError(f"page is {str(page)!r}, which is no page of ours; choose another file.")
+        raise InputError("page", str(page), "it is no page of ours; choose another file")
     return set(re.findall(rf"^!\[.*\]\({re.escape(page.stem)}/([^/()]+\.svg)\)$", text, re.MULTILINE))

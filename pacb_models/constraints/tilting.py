@@ -78,6 +78,8 @@ class Minimiser(NamedTuple):
     posterior: Array
     #: By how much the weights break a row, or leave one with a multiplier unfilled, or by which factor the size is off.
     error: float
+    #: The trace of entropy that is left.
+    trace: float = 0.0
 
 
 class Point(NamedTuple):
@@ -114,7 +116,8 @@ class Tilting:
     def at(self, gamma: float, start: Minimiser | None = None) -> Minimiser:
         """The minimiser at one γ, beginning at another; along a path of easier problems where that does not arrive."""
         self.limit = self.passes + (FEW if len(self.rows) else PASSES)
-        found = self._from(gamma, start or self._first(gamma, self._first_size()), 0.0)
+        first = start or self._first(gamma, self._first_size())
+        found = self._from(gamma, first, first.trace)
         if found.error <= ARRIVED or not len(self.rows) or self.passes > ENOUGH:
             return found
         self.limit = self.passes + PASSES
@@ -160,7 +163,7 @@ class Tilting:
         if self.divergence.homogeneous and abs(point.lack) > ROUNDING:
             excess = math.log(self.divergence.size(q, self.p) / size)
         point = point._replace(q=q, lack=1.0 - float(np.add.reduce(q)), rows=products(self.rows, q))
-        return Minimiser(gamma, point.theta, size, point.nu, q, max(point.error, abs(excess)))
+        return Minimiser(gamma, point.theta, size, point.nu, q, max(point.error, abs(excess)), entropy)
 
     def _first(self, gamma: float, size: float) -> Minimiser:
         return Minimiser(0.0, 1.0 + gamma * float(self.y.min()), size, np.zeros(len(self.rows)), self.p, math.inf)

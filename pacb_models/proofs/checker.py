@@ -61,8 +61,8 @@ def check_proof(problem: Problem, proof: Proof | Tangent | CommonRisk) -> float:
         raise ProofError(f"{type(proof).__name__} is no proof.")
     refuse_other_functions(problem)
     lower = float(proof.claim)
-    if math.isnan(lower):
-        raise ProofError("the claim of the proof is not a number.")
+    if not math.isfinite(lower):
+        raise ProofError("the claim of the proof is no finite number.")
     bound: Any = problem
     kind: type[Region] = Region
     if problem.kind == "tandem":

@@ -95,7 +95,7 @@ def test_asl_reads_start_and_derivatives(two_minima):
     native.use_environment_folders()
     from pyomo.contrib.pynumero.interfaces.ampl_nlp import AslNLP
 
-    with native.float_environment_kept():
+    with native.float_environment_restored():
         nlp = AslNLP(f"{two_minima}.nl")
     columns = Path(f"{two_minima}.col").read_text().split()
     problem = smallest("chi2-squared").build()

@@ -64,7 +64,7 @@ def test_files_that_the_page_did_not_write_are_left_alone(tmp_path):
     write_report(directory, page=page)
     assert (images / "headline.svg").exists() and not (images / "old.svg").exists()
     page.write_text("# My pictures\n")
-    with pytest.raises(InputError, match="which is no page of ours"):
+    with pytest.raises(InputError, match="it is no page of ours"):
         write_report(directory, page=page)
     assert page.read_text() == "# My pictures\n"
 
@@ -106,7 +106,7 @@ def test_the_readme_and_the_field_show_the_same_measurements():
     [
         (["--page", "page.html"], "it must end in '.md'"),
         (["--page", "page.md", "--no-report"], "--no-report"),
-        (["--page", "mine.md"], "--page is 'mine.md', which is no page of ours"),
+        (["--page", "mine.md"], "--page is 'mine.md'; it is no page of ours"),
     ],
 )
 def test_a_page_that_cannot_be_is_refused_before_anything_runs(arguments, complaint, tmp_path, capsys, monkeypatch):

@@ -413,7 +413,7 @@ def test_files_of_another_kind_are_one_line(name, content, tmp_path, capsys):
     path.write_bytes(content)
     assert main(["certify", "--predictions", str(path), "--target", "label"]) == 2
     error = capsys.readouterr().err
-    assert f"cannot read {path}" in error and error.count("\n") == 1
+    assert f"cannot read '{path}'" in error and error.count("\n") == 1
 
 
 def test_an_example_that_is_there_twice_is_named(tmp_path, capsys):

@@ -145,7 +145,7 @@ def test_bad_monitors_are_one_sentence(tmp_path):
     path = tmp_path / "state.json"
     for text in ("{}", "no", '{"bound": 0.1, "delta": 0.05, "examples": 1}'):
         path.write_text(text)
-        with pytest.raises(InputError, match="not the state of a monitor"):
+        with pytest.raises(InputError, match="cannot read the state of a monitor"):
             pm.RiskMonitor.load(path)
     with pytest.raises(InputError, match="cannot read"):
         pm.RiskMonitor.load(tmp_path / "none.json")

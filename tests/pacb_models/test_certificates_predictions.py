@@ -87,8 +87,6 @@ def test_the_choice_by_hand(predicted, share, seed):
     assert (found.single, found.errors, found.m) == (chosen, k, rows - first)
     assert found.bound == pytest.approx(limit(k, rows - first, 0.05), rel=1e-9)
     assert found.choosing_errors.tolist() == wrong[choosing].sum(axis=0).tolist()
-    np.testing.assert_array_equal(found.choosing_rows, np.sort(choosing))
-    np.testing.assert_array_equal(found.certifying_rows, np.sort(certifying))
     text = " ".join(str(found).split())
     assert f"seed {seed}" in text and f"{share:g} of all" in text and "not an estimate" in text
 

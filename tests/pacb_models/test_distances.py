@@ -166,3 +166,5 @@ def test_reaches_is_the_comparison_with_the_inverse(name):
     for factor in (1.0 + 1e-9, 1.01):
         beyond = np.minimum(L + factor * (r - L), 1.0 - 1e-4)
         assert not distance.reaches(L, budget, beyond)[inside & (beyond > r)].any()
+        with np.errstate(all="ignore"):
+            assert not distance.reaches(L, budget, math.inf).any()

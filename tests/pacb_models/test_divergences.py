@@ -239,5 +239,4 @@ def test_potentials_are_the_terms_of_the_conjugate(divergence):
 
 def test_by_name():
     assert [divergences.by_name(name, 3.0).order for name in ("chi2", "renyi", "kl")] == [2.0, 3.0, 1.0]
-    assert [divergences.by_name(name, 3.0).name for name in divergences.NAMES] == list(divergences.NAMES)
-    assert [divergences.by_name(name, 3.0).name for name in divergences.NAMES] == list(divergences.NAMES)
+    assert [divergences.by_name(name, 3.0).name for name in divergences.BY_NAME] == list(divergences.BY_NAME)

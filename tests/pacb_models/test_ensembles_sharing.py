@@ -81,8 +81,6 @@ def test_many_classes_in_small_batches(load, monkeypatch):
     monkeypatch.setattr(kernel_family, "_BLOCK", 37)
     half = len(y) // 2
     compare(machines(), X[:half], y[:half], X)
-    monkeypatch.setattr(kernel_family, "_LARGEST_PRODUCT", 50)
-    compare(machines(), X[:half], y[:half], X)
 
 
 @pytest.mark.parametrize("gamma", ["scale", "auto", 0.03])

@@ -67,7 +67,7 @@ def check_groups(problem: pm.BoundProblem) -> None:
     for share, group in zip(shares, members.values()):
         wanted = share * problem.prior[group] / problem.prior[group].sum()
         np.testing.assert_allclose(expanded[group], wanted, rtol=1e-13, atol=0)
-    assert merged.restrict(expanded) == pytest.approx(shares, rel=1e-13)
+    assert merged.groups.sums(expanded) == pytest.approx(shares, rel=1e-13)
 
 
 # --- the groups ------------------------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_counts_that_are_none(errors, sentence):
 def test_averaging_within_groups_never_raises_the_bound(problem, posterior):
     """Jensen's inequality, at any posterior; and the two problems agree on what is averaged."""
     merged = problem.merged()
-    shares = merged.restrict(posterior)
+    shares = posterior if merged.groups is None else merged.groups.sums(posterior)
     averaged = merged.expand(shares)
     assert problem.bound(averaged) <= problem.bound(posterior) * (1 + 1e-13)
     assert problem.bound(averaged) == pytest.approx(merged.problem.bound(shares), rel=1e-14)

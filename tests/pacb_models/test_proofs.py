@@ -194,6 +194,7 @@ def _limited() -> pm.BoundProblem:
 
 
 PLAIN = pm.BoundProblem([0.1, 0.15, 0.3, 0.32], m=200)
+UNLIMITED = PLAIN.replace(distance="relative", divergence="kl")  # its bounds have no largest one
 LIMITED = _limited()
 NO_LINES = Leaf(np.zeros((0, 3)))
 
@@ -227,7 +228,7 @@ def lies(problem: pm.BoundProblem) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize("problem", [PLAIN, LIMITED], ids=["plain", "limited"])
+@pytest.mark.parametrize("problem", [PLAIN, UNLIMITED, LIMITED], ids=["plain", "unlimited", "limited"])
 @pytest.mark.parametrize("lie", lies(PLAIN))
 def test_a_solver_that_lies_never_gets_a_global_minimum(problem, lie):
     """Weights that are stationary, but not the minimum, with a false proof: it proves less, or nothing, and says so."""

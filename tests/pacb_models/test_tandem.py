@@ -18,7 +18,7 @@ from .mp_reference import invert
 
 KINDS = [
     *(("chi2", 2.0, distance) for distance in ("linear", "squared", "kl")),
-    *(("renyi", order, "kl") for order in (1.2, 3.0)),
+    *(("renyi", order, "kl") for order in (1.2, 3.0, 5.0)),
     *(("kl", 2.0, distance) for distance in ("linear", "squared", "kl", "pinsker", "ch", "relative")),
 ]
 
@@ -69,12 +69,15 @@ def test_values_gradients_and_the_definition_by_pairs(divergence, order, distanc
 @pytest.mark.parametrize(("divergence", "order", "distance"), KINDS)
 def test_the_certified_minimum_against_a_grid(divergence, order, distance):
     """Three classifiers: no point of a fine grid is below what is proven, and the best is where the solver is."""
-    for seed in range(3):
-        problem = drawn(seed, 3, 40 + 100 * seed, divergence=divergence, order=order, distance=distance, delta=0.1)
+    for seed, constraints in enumerate([[], [pm.weights(at_most=0.6)], [pm.average([1, 2, 4], at_most=2.0)]]):
+        arguments = {"divergence": divergence, "order": order, "distance": distance, "constraints": constraints}
+        problem = drawn(seed, 3, 40 + 100 * seed, delta=0.1, **arguments)
         solution = pm.solve(problem, merge=False)
         assert (solution.solver, solution.status, solution.is_global) == ("frontier", "optimal", True)
         steps = np.linspace(0.0, 1.0, 61)
         grid = [(a, b * (1 - a), (1 - a) * (1 - b)) for a in steps for b in steps]
+        if constraints:
+            grid = [q for q in grid if problem.posteriors.violation(np.array(q)) <= 0.0]
         values = np.array([problem.bound(np.array(q)) for q in grid])
         assert values.min() >= solution.lower_bound * (1 - 1e-12)
         assert solution.bound <= values.min() + 1e-12
@@ -100,20 +103,32 @@ def test_attack(seed):
         assert min(map(problem.bound, near)) >= solution.lower_bound
 
 
-@pytest.mark.parametrize("name", ["frontier", "fixed-point", "mirror", "softmax"])
-@pytest.mark.parametrize("divergence", ["chi2", "kl"])
-def test_methods_agree(name, divergence):
-    problem = drawn(3, 8, 200, divergence=divergence)
-    solution = pm.solve(problem, name)
-    assert solution.status == "optimal"
-    assert solution.bound == pytest.approx(pm.solve(problem).bound, rel=1e-7)
+EVERY_BOUND = "frontier fixed-point ipopt cyipopt casadi dnlp slsqp trust-constr".split()
+SCIP = [pytest.param("scip", marks=pytest.mark.outside)]
+NO_ROWS = "mirror spg lbfgsb frank-wolfe softmax".split()
+LIMITS = [pm.weights(at_most=0.4), pm.average(range(8), at_most=2.5)]
 
 
-@pytest.mark.parametrize("name", ["ipopt", "cyipopt", "casadi", "dnlp", "scip", "cvxpy", "ccp", "subset-search"])
-def test_who_needs_risks_refuses(name):
-    problem = drawn(3, 4, 50)
-    with pytest.raises(pm.UnsupportedProblemError, match=r"lacks the method `.*class TandemProblem"):
-        pm.solve(problem, name)
+@pytest.mark.parametrize("constraints", [[], LIMITS], ids=["free", "constrained"])
+@pytest.mark.parametrize("name", EVERY_BOUND + NO_ROWS + SCIP)
+def test_who_can_agrees_with_the_proven_minimum(name, constraints):
+    problem = drawn(3, 8, 200, constraints=constraints)
+    if constraints and name in NO_ROWS:
+        with pytest.raises(pm.UnsupportedProblemError, match="does not honour constraints on averages"):
+            pm.solve(problem, name)
+        return
+    proven, solution = pm.solve(problem), pm.solve(problem, name)
+    assert proven.is_global and solution.status == "optimal"
+    assert solution.bound == pytest.approx(proven.bound, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("name", "lacks"),
+    [("cvxpy", "cvxpy_bound"), ("ccp", "cvxpy_bound"), ("subset-search", "classify"), ("direct", "worst_case")],
+)
+def test_who_cannot_names_the_method_that_is_missing(name, lacks):
+    with pytest.raises(pm.UnsupportedProblemError, match=rf"lacks the method `{lacks}` \(class TandemProblem\)"):
+        pm.solve(drawn(3, 4, 50), name)
 
 
 def test_the_fixed_point_descends():
@@ -252,7 +267,5 @@ def test_bad_matrices(matrix, sentence):
 def test_what_is_refused():
     with pytest.raises(pm.InputError, match=r"errors\[0, 1\] is 0\.5; every entry must be 0 or 1"):
         pm.TandemProblem.from_errors([[0, 0.5]])
-    with pytest.raises(pm.InputError, match="constraints are not for a TandemProblem"):
-        pm.TandemProblem([[0.1]], 50, constraints=[pm.weights(at_most=0.5)])
-    with pytest.raises(pm.UnsupportedProblemError, match="an order of at most 3"):
-        pm.solve(drawn(0, 3, 50, divergence="renyi", order=5.0), "frontier")
+    with pytest.raises(pm.UnsupportedProblemError, match="for votes it does not honour limits on the support"):
+        pm.solve(drawn(0, 3, 50, constraints=[pm.support(at_most=2)]), "frontier")

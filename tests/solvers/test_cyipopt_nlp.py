@@ -195,7 +195,7 @@ def test_every_return_code_of_ipopt_is_known():
 
     assert set(cyipopt.STATUS_MESSAGES) | {-5} == set(STATUS_MAP)
     assert {known.status for known in STATUS_MAP.values()} <= set(Status)
-    assert ending(-4711).status == "error" and "-4711" in ending(-4711).message
+    assert ending(-4711).status == "error" and "-4711" in ending(-4711).printed
 
 
 def test_settings_are_options_of_ipopt():

@@ -291,6 +291,19 @@ def test_a_row_that_every_posterior_keeps_changes_nothing(order):
             [pm.average([3.24, 2.31, 8.38], at_most=2.32)],
             None,
         ),
+        # The exchange rate is steeper than where an order's lines end; with nothing found yet, every bound is too high.
+        (
+            [0.075, 0.103, 0.075, 0.103, 0.154],
+            {"m": 2841, "distance": "linear", "divergence": "kl", "prior": [0.22, 0.14, 0.05, 0.4, 0.19]},
+            [pm.support(at_most=3)],
+            None,
+        ),
+        (
+            [0.09, 0.075],
+            {"m": 1, "distance": "relative", "divergence": "kl"},
+            [pm.average([3.07, 7.93], at_most=6.23), pm.support(sizes=[3.4, 0.6], total=3.4)],
+            None,
+        ),
     ],
 )
 def test_problems_without_an_answer_once_have_a_proven_one(risks, settings, constraints, bound):

@@ -106,7 +106,7 @@ def test_time_limit_inside_ipopt():
     solution = pm.solve(problem, "ipopt", options={"max_wall_time": 1e-6})
     assert solution.status == "time_limit"
     assert solution.details["ipopt_codes"] == [-5]
-    assert solution.message == "Ipopt reached time_limit."
+    assert solution.message == "Ipopt: Maximum wallclock time exceeded; time_limit was reached."
     assert np.isfinite(solution.bound)
 
 
