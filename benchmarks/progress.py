@@ -12,11 +12,15 @@ from importlib.util import find_spec
 Show = Callable[..., None]
 
 
+def silent(*words: object) -> None:
+    """Tell nobody."""
+
+
 @contextmanager
 def progress_shown(lines: bool = True) -> Iterator[Show]:
     """A function ``show(what, done, total, remark="")``; without ``lines`` it says nothing unless somebody watches."""
     if not sys.stderr.isatty() or find_spec("rich") is None:
-        yield _in_lines() if lines else lambda *words: None
+        yield _in_lines() if lines else silent
         return
     from rich import progress
     from rich.console import Console
