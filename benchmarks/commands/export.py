@@ -144,19 +144,16 @@ def _is_file(text: str) -> bool:
 
 
 def _from_file(path: str, options: argparse.Namespace) -> Problem:
-    from pacb_models.problem import BoundProblem
     from pacb_models.risk_file import read_risk_file
 
-    from ..problems.problem import Problem
+    from ..problems.problem import of_risk_file
 
     if options.m is None:
         raise InputError("a risk file needs --m, the number of examples on which the risks were measured.")
     found = read_risk_file(path)
     bound = {name: getattr(options, name) for name in ("m", *_BOUND)}
-    if constraints := constraints_from(options, found):
-        bound["constraints"] = constraints
     name = f"{Path(path).stem}-{options.divergence}-{options.distance}"
-    return Problem(name, path, BoundProblem, {"risks": found.values, "prior": found.prior, **bound}, len(found.values))
+    return of_risk_file(name, path, found, constraints_from(options, found), **bound)
 
 
 def _known() -> Iterator[Problem]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from pacb_models import BoundProblem
 from pacb_models.errors import InputError
 from pacb_models.plugins import load, registered
-from pacb_models.problem_file import as_record
 from pacb_models.risk_file import RiskFile, read_risk_file
 from pacb_models.solving.registry import available_solvers, capable_solvers, get_solver, solver_identity
 
@@ -22,8 +21,8 @@ from ..problems.problem import (
     UCI_FAMILY,
     Problem,
     from_file,
-    from_record,
     from_table,
+    of_risk_file,
     outside_problems,
     synthetic,
     table_problem,
@@ -365,12 +364,7 @@ def from_files(
         constraints = limits(content)
         for distance in distances:
             name = f"{path}-{distance}{marks}{'-constrained' * bool(constraints)}"
-            arguments = {"risks": content.values, "m": m, "prior": content.prior, "distance": distance, **bound}
-            recipe = Problem(name, str(path), BoundProblem, arguments, len(content.values))
-            if constraints:
-                record = as_record(BoundProblem(**arguments, constraints=constraints))
-                recipe = replace(recipe, make=from_record, arguments={"record": record})
-            cells += cells_for(recipe)
+            cells += cells_for(of_risk_file(name, path, content, constraints, m=m, distance=distance, **bound))
     return Suite("files", "risk files: " + ", ".join(map(str, paths)), tuple(cells), time_limit=60.0)
 
 

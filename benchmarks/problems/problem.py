@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from pacb_models import BoundProblem, DirectProblem, problem_file
+from pacb_models.constraints import Constraint
 from pacb_models.plugins import load_all
+from pacb_models.risk_file import RiskFile
 
 from ..store import digest
 from .risks import available, load_risk_table
@@ -114,6 +116,15 @@ def from_file(path: str | Path) -> Problem:
     record, problem = problem_file.read_problem(path)
     name, family = (str(record.get(field, Path(path).stem)) for field in ("name", "dataset"))
     return Problem(name, family, from_record, {"record": problem_file.as_record(problem)}, problem.size)
+
+
+def of_risk_file(name: str, path: str, content: RiskFile, constraints: Sequence[Constraint], **bound: Any) -> Problem:
+    """The recipe of a risk file; with constraints it is their record."""
+    arguments, size = {"risks": content.values, "prior": content.prior, **bound}, len(content.values)
+    if not constraints:
+        return Problem(name, path, BoundProblem, arguments, size)
+    record = problem_file.as_record(BoundProblem(**arguments, constraints=constraints))
+    return Problem(name, path, from_record, {"record": record}, size)
 
 
 def table_problem(dataset: str, count: int, distance: str, constant: str = "exact", delta: float = 0.01) -> Problem:
