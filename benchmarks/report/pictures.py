@@ -335,11 +335,11 @@ def _near_the_ends(display: PathDisplay, small: float = 0.2) -> Curve:
     return Curve(risk[shown], bound[shown])
 
 
-def _names(names: Sequence[str], looks: Looks, most: int = 3) -> str:
+def _names(names: Sequence[str], looks: Looks, most: int = 2) -> str:
     """The names of those who ended in one point, the known ones first.
 
     >>> _names(["a", "b", "c", "d", "e"], Looks(["d"]))
-    'd, a, b and 2 more'
+    'd, a and 3 more'
     """
     ordered = sorted(names, key=lambda name: looks.named.index(name) if name in looks.named else len(looks.named))
     more = f" and {len(names) - most} more" if len(names) > most + 1 else ""
