@@ -78,9 +78,7 @@ def facts(problem: BoundProblem) -> dict[str, object]:
     return {"problem_kind": problem.kind, **same, "prior": prior, "constraints": constraints}
 
 
-@lru_cache(maxsize=32)
-def _table(name: str) -> Any:
-    return load_risk_table(name)
+_table = lru_cache(maxsize=32)(load_risk_table)
 
 
 def from_table(dataset: str, count: int, kind: str = "bound", **bound: Any) -> Any:
