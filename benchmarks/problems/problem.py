@@ -104,9 +104,9 @@ def synthetic(
     return KINDS[kind](risks, m=m, prior=weights, **bound)
 
 
-def from_record(record: dict[str, Any]) -> BoundProblem:
+def from_record(record: dict[str, Any]) -> Any:
     """The problem in a JSON that ``pacb export`` wrote, by its fields."""
-    return problem_file.problem_of_record(KINDS[record["problem_kind"]], record)
+    return problem_file.problem_of_record(problem_file.class_of(record), record)
 
 
 def from_file(path: str | Path) -> Problem:

@@ -1,7 +1,5 @@
 """Shared kernels and preprocessing: the same classifiers as one by one, with the common work done once."""
 
-from __future__ import annotations
-
 import pickle
 
 import joblib

@@ -1,5 +1,6 @@
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from pacb_models.errors import InputError
@@ -107,7 +108,6 @@ def test_columns_of_one_name_are_refused(tmp_path, suffix):
     if suffix == ".csv":
         path.write_text("x,class,class\n1,a,a\n2,b,b\n")
     else:
-        pa = pytest.importorskip("pyarrow")
         import pyarrow.parquet
 
         columns = [pa.array([1, 2]), pa.array(["a", "b"]), pa.array(["a", "b"])]

@@ -26,6 +26,7 @@ from pacb_models.models.lifted import values_at
 from pacb_models.models.pyomo_models import FORMULATIONS
 from pacb_models.models.text_models import text_block
 from pacb_models.names import DISTANCES
+from pacb_models.solvers.nonlinear.ipopt import cyipopt_missing
 from pacb_models.solvers.nonlinear.native import float_environment_restored, pynumero_problem
 
 RISKS = np.array([0.02, 0.1, 0.1, 0.25, 0.5, 0.9])
@@ -58,7 +59,13 @@ def largest_violation(model):
     return worst
 
 
+def needs_ipopt():
+    if missing := cyipopt_missing():
+        pytest.skip(missing)
+
+
 def ipopt(model):
+    needs_ipopt()
     with float_environment_restored():
         return pyo.SolverFactory("cyipopt", options={"bound_relax_factor": 0.0}).solve(model)
 
@@ -218,8 +225,8 @@ def test_scaling_is_exported_from_inside_and_nothing_is_warned_of(tmp_path):
     with LoggingIntercept(said, "pyomo", level=logging.WARNING):
         for name in ("model.nl", "model.gms"):
             model.write(str(tmp_path / name))
-        nlp = pynumero_problem(model)
         ipopt(model)
+        nlp = pynumero_problem(model)
     assert said.getvalue() == ""
     factors = dict(zip((each.name for each in nlp.get_pyomo_variables()), nlp.get_primals_scaling()))
     assert [factors[f"pac.q[{i}]"] for i in range(6)] == pytest.approx((1.0 / PRIOR).tolist())
@@ -261,6 +268,7 @@ def test_scip_proves_a_purchase(distance, divergence):
 
 @pytest.mark.outside
 def test_ipopt_is_found_without_activation():
+    needs_ipopt()
     code = (
         "import pyomo.environ as pyo, pacb_models as pm\n"
         "model = pyo.ConcreteModel()\n"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
+from pacb_models.solvers.nonlinear.ipopt import cyipopt_missing
 from pacb_models.solvers.nonlinear.native import (
     ASL_LIBRARY,
     find_asl_library,
@@ -146,6 +147,8 @@ def solved(model):
     """A Pyomo model after Ipopt, as a user would call it."""
     import pyomo.environ as pyo
 
+    if missing := cyipopt_missing():
+        pytest.skip(missing)
     with float_environment_restored():
         pyo.SolverFactory("cyipopt").solve(model, tee=False)
     return model
