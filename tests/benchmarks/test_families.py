@@ -17,12 +17,7 @@ from pacb_models.benchmarks.problems.families import (
     instances,
     sentence,
 )
-<<<<<<< HEAD
 from pacb_models.benchmarks.problems.families.collection import data_digest
-from pacb_models.benchmarks.problems.families.draws import Draws
-=======
-from pacb_models.benchmarks.problems.families.collection import digest
->>>>>>> main
 from pacb_models.proofs import files, verify
 
 from ..solvers.constrained import best_of_supports
