@@ -14,6 +14,8 @@ from packaging.requirements import Requirement
 from pacb_models.benchmarks.commands import doctor
 from pacb_models.solving import registry
 
+from ..installed import install
+
 pytestmark = pytest.mark.outside
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -101,10 +103,7 @@ def test_without_the_asl_library_no_model_is_solved_and_the_command_is_given(tmp
 
 
 def test_a_solver_that_cannot_be_loaded_does_not_hide_the_others(tmp_path):
-    information = tmp_path / "broken_solver-1.0.dist-info"
-    information.mkdir()
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-solver\nVersion: 1.0\n")
-    (information / "entry_points.txt").write_text("[pacb_models.solvers]\nbroken = broken_solver:SOLVER\n")
+    install(tmp_path, "solvers", "broken = broken_solver:SOLVER")
     (tmp_path / "broken_solver.py").write_text("raise OSError('libbroken.so: no such file')\n")
     findings = examine_in(sys.executable, "solvers", PYTHONPATH=str(tmp_path))
     assert findings["broken"].found is None

@@ -1,6 +1,6 @@
 """The paper's theorems about χ² bounds: those that hold, and those that do not."""
 
-from itertools import combinations, permutations
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -89,32 +89,7 @@ def test_the_two_minima_refute_quasi_convexity():
     assert other.divergence > best.divergence
 
 
-# --- Theorem 2 and its corollary: ordered subsets -------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("distance", DISTANCES)
-def test_given_weights_are_best_on_the_ordered_subset(distance):
-    """Theorem 2 (uniform prior): all subsets of ten classifiers, the same weights on each."""
-    random = np.random.default_rng(7)
-    risks = np.sort(random.random(10))
-    problem = pm.BoundProblem(risks, m=60, delta=0.05, distance=distance)
-    for size in range(1, 11):
-        given_weights = np.sort(random.dirichlet(np.ones(size)))[::-1]
-        values = {}
-        for subset in combinations(range(10), size):
-            posterior = np.zeros(10)
-            posterior[list(subset)] = given_weights
-            values[subset] = problem.bound(posterior)
-        assert min(values, key=values.get) == tuple(range(size))
-
-
-@pytest.mark.parametrize("distance", DISTANCES)
-def test_weights_fall_as_risks_rise(distance):
-    """All assignments of given weights to five classifiers: the decreasing one is best."""
-    random = np.random.default_rng(8)
-    problem = pm.BoundProblem(np.sort(random.random(5)), m=60, delta=0.05, distance=distance)
-    given_weights = np.sort(random.dirichlet(np.ones(5)))[::-1]
-    assert min(permutations(given_weights), key=problem.bound) == tuple(given_weights)
+# --- The corollary of theorem 2: ordered subsets ----------------------------------------------------------------------
 
 
 def posteriors_on(subset: tuple[int, ...], risks: np.ndarray, prior: np.ndarray) -> np.ndarray:
