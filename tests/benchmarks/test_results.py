@@ -9,8 +9,8 @@ import pytest
 
 from pacb_models.benchmarks.harness.environment import Environments
 from pacb_models.benchmarks.harness.measurement import conforming
-from pacb_models.benchmarks.harness.results import LOG, export, neutralised, read_rows
-from pacb_models.benchmarks.report.tables import Cell, Group, Table, as_markdown
+from pacb_models.benchmarks.harness.results import LOG, neutralised, read_rows, write_exports
+from pacb_models.benchmarks.report.tables import Entry, Group, Table, as_markdown
 from pacb_models.commands.program import main
 from pacb_models.errors import InputError
 from pacb_models.wording import shown
@@ -119,7 +119,7 @@ HOSTILE = ("=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "plain", " =1")
 
 def test_spreadsheets_run_nothing_of_the_exported_table(tmp_path):
     out = write_log(tmp_path / "out", [row("a", name, family=name, gap=-1e-9) for name in HOSTILE])
-    export(out, read_rows(out))
+    write_exports(out, read_rows(out))
     read = pd.read_csv(out / "results.csv", dtype=str)
     for name, problem in zip(HOSTILE, read["problem"], strict=True):
         assert problem == ("plain" if name == "plain" else f"'{shown(name)}")
@@ -131,7 +131,7 @@ def test_spreadsheets_run_nothing_of_the_exported_table(tmp_path):
 
 def test_empty_columns_keep_their_type(tmp_path):
     out = write_log(tmp_path / "out", [row("a", gap=None)])
-    export(out, read_rows(out))
+    write_exports(out, read_rows(out))
     kinds = pd.read_parquet(out / "results.parquet").dtypes
     assert (kinds["bound"], kinds["seed"], kinds["traced"]) == ("float64", "Int64", "boolean")
 
@@ -140,7 +140,7 @@ def test_markdown_tables_hold_text_only():
     import markdown
 
     name = "<img src=x onerror=alert(1)> | *a* [b](c) `d` _e_\n# f"
-    text = as_markdown(Table("t", "caption", (Group("", ("name",)),), ((Cell(name),),)))
+    text = as_markdown(Table("t", "caption", (Group("", ("name",)),), ((Entry(name),),)))
     page = markdown.markdown(text, extensions=["tables"])
     assert page.count("<td>") == 1
     for tag in ("<img", "<em>", "<a ", "<code>", "<h1"):
