@@ -302,7 +302,7 @@ def test_whatever_a_file_has_is_judged(pair, values):
     given = dict(zip(("L", "X", "t", "KL", "r", "y", "s1", "s2"), values))
     for names in (given, {"L": given["L"], "X": given["X"]}, {"t": given["t"], "s1": given["s1"]}):
         said = claims(problem, SolutionFile(problem.prior, variables=names))
-        assert said["violation"] >= 0.0 and (said["claimed"] is None or np.isfinite(said["claimed"]))
+        assert said.violation >= 0.0 and (said.claimed is None or np.isfinite(said.claimed))
 
 
 # --- Rows -------------------------------------------------------------------------------------------------------------
@@ -535,7 +535,7 @@ def test_the_optimum_is_not_taken_from_the_file(tmp_path):
     path.write_text(json.dumps(json.loads(path.read_text()) | {"optimum": 0.5, "local_minima": []}))
     best = pm.solve(recipe.build())
     finding = Judge(from_file(path)).judge(SolutionFile(best.posterior), "mine")
-    assert finding.verdict == Ending.FOUND.words and finding.numbers["gap"] == pytest.approx(0.0, abs=1e-15)
+    assert finding.verdict == Ending.FOUND.words and finding.numbers.gap == pytest.approx(0.0, abs=1e-15)
 
 
 def test_the_proof_beside_the_problem_is_cited(tmp_path, capsys):

@@ -297,7 +297,7 @@ def test_the_papers_methods_are_compared_on_the_problems_that_all_of_them_take(t
 
 
 def test_the_local_minimum_of_the_fixed_point_is_found_on_the_path(tmp_path):
-    [case] = missed.cases(frame(tmp_path, hard_rows()), most=4)
+    [case] = missed.missed_problems(frame(tmp_path, hard_rows()), most=4)
     assert (case.name, case.missed, case.tried) == (HARD, 2, 3)
     places = {name: end.place for end in case.display.ends for name in end.names}
     assert places["frontier"] == "the minimum"
@@ -319,7 +319,7 @@ def test_a_problem_of_another_optimum_is_not_built_again(tmp_path):
 def test_problems_take_turns_family_by_family(tmp_path):
     """Those that most methods missed first; one that nobody can build again is passed over."""
     rows = [*hard_rows(), *(made.told({"problem": "unknown", "family": "mine"}) for made in hard_rows())]
-    assert [case.name for case in missed.cases(frame(tmp_path, rows), most=4)] == [HARD]
+    assert [case.name for case in missed.missed_problems(frame(tmp_path, rows), most=4)] == [HARD]
 
 
 @pytest.mark.parametrize(
@@ -401,8 +401,8 @@ def test_a_directory_without_runs_is_refused_in_a_sentence(tmp_path, make, words
 
 
 def test_cells_without_a_number_have_no_key_to_sort_by():
-    assert tables.Cell("–", value=float("nan")).sort_key == ""
-    assert tables.Cell("1.0e-07", value=1e-7).sort_key == "1e-07"
+    assert tables.Entry("–", value=float("nan")).sort_key == ""
+    assert tables.Entry("1.0e-07", value=1e-7).sort_key == "1e-07"
 
 
 @pytest.fixture(scope="module")
