@@ -1,4 +1,4 @@
-"""A third party's distance and divergence, with all that they can have: derivatives, an expression, a frontier."""
+"""Third parties' distances and divergences: with derivatives, expressions and a frontier, or without some of them."""
 
 from __future__ import annotations
 
@@ -30,6 +30,21 @@ class Relative(Distance):
         algebra.reach("relative", (r - L) ** 2 / (2.0 * r), budget)
         algebra.at_least("above", r, L)
         return r
+
+
+class Doubled(Distance):
+    """r = L + 2b, with the linear distance's constant: the linear bound of a quarter of the sample."""
+
+    name = "doubled"
+
+    def derivatives(self, L, budget):
+        return Inverse(L + 2.0 * budget, 1.0, 2.0, 0.0, 0.0, 0.0)
+
+    def log_constant(self, m, divergence, order, constant):
+        return -math.log(4 * m)
+
+    def constant(self, m, divergence, order, constant):
+        return 1 / (4 * m)
 
 
 class Sharp(Quadratic):

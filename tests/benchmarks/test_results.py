@@ -28,6 +28,8 @@ def changed(**changes):
         (b'{"key": "\xff"}', "line 2 is no row of ours"),
         (b"not JSON", "line 2 is no row of ours"),
         (b"[" * 100_000, "line 2 is no row of ours"),
+        (b'{"key": 3, "row": 1}', "line 2 is no row of ours"),
+        (b'{"key": "b"}', "line 2 is no row of ours"),
         (b'{"key": "of another program", "row": 3}', "row 2 is no result"),
         (changed(iterations="many"), "row 2 is no result: iterations is 'many'; it must be an integer"),
         (changed(claims=None), "it has no 'claims'"),
@@ -78,7 +80,10 @@ def test_a_malformed_environment_is_one_sentence(tmp_path, capsys, content):
 
 
 @pytest.mark.parametrize("arguments", [["--out"], ["--merge", "a", "b", "--out"], ["--resume", "--out"]])
-@pytest.mark.parametrize("foreign", ['{"theirs": 1}\nand more of it', json.dumps([{"key": "a"}]), "\x00"])
+@pytest.mark.parametrize(
+    "foreign",
+    ['{"theirs": 1}\nand more of it', '[{"key": "a", "row": 1}]', "\x00", "[1, 2]", '{\n"key": "a"}', "a,b\n1,2\n"],
+)
 def test_a_refused_run_leaves_a_foreign_file_as_it_is(tmp_path, monkeypatch, capsys, arguments, foreign):
     """Its last line has no line break, as other programs write it."""
     monkeypatch.chdir(tmp_path)
@@ -89,7 +94,7 @@ def test_a_refused_run_leaves_a_foreign_file_as_it_is(tmp_path, monkeypatch, cap
     log.write_text(foreign)
     assert main(["bench", *arguments, str(log.parent)]) == 2
     assert "does not begin as our results do" in capsys.readouterr().err
-    assert log.read_text() == foreign
+    assert log.read_text() == foreign and [each.name for each in log.parent.iterdir()] == [LOG]
 
 
 @pytest.mark.long

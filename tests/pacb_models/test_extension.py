@@ -22,8 +22,7 @@ from pacb_models.solvers.oracle import is_steep
 from pacb_models.solvers.starts import starting_posteriors
 from pacb_models.solving.registry import capable_solvers, get_solver
 
-from ..foreign import Doubled
-from ..own_bounds import Relative, Squares, TangentChiSquared
+from ..own_bounds import Doubled, Relative, Squares, TangentChiSquared
 
 RISKS = [0.05, 0.08, 0.1, 0.3]
 
@@ -547,7 +546,7 @@ def test_solve_and_solve_many_agree_on_vacuous_bounds():
         assert one.bound == pytest.approx(alone.bound, rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ["fixed-point", "mirror", "slsqp", "cyipopt"])
+@pytest.mark.parametrize("name", ["fixed-point", "mirror", "slsqp", "cyipopt", "ccp"])
 def test_starts_are_the_same_posteriors_for_every_solver(name):
     """Several starts are so many solutions from the listed posteriors, the prior first."""
     problem = pm.BoundProblem([0.05, 0.10] + 8 * [0.30], m=50, distance="squared")

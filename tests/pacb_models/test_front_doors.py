@@ -13,7 +13,7 @@ from pacb_models.errors import InputError
 from pacb_models.plots import ConvergenceDisplay, PathDisplay
 from pacb_models.solving.registry import get_solver
 
-from ..foreign import Doubled
+from ..own_bounds import Doubled
 
 PROBLEM = pm.BoundProblem([0.1, 0.2], m=100)
 SQUARED = PROBLEM.replace(distance="squared")

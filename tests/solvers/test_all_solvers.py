@@ -18,7 +18,7 @@ from pacb_models.solvers.nonlinear import casadi_nlp, dnlp, interior_point
 from pacb_models.solving.registry import capable_solvers, get_solver, solver_names
 
 from ..drawn import arrays, weights
-from ..foreign import Doubled
+from ..own_bounds import Doubled
 from .solver_checks import CONCENTRATED, PAIRS, TWO_MINIMA, cases, check, make
 
 

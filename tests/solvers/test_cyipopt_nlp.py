@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 import pacb_models as pm
 from pacb_models.solvers.nonlinear.cyipopt_nlp import lifted
 from pacb_models.solvers.nonlinear.interior_point import SETTINGS
-from pacb_models.solvers.starts import starting_posteriors
 
 from ..drawn import arrays, weights
 from .solver_checks import PAIRS, TWO_MINIMA, make
@@ -84,15 +83,7 @@ def test_weights_that_should_be_zero_are_zero():
     assert (solution.posterior > 0).tolist() == (reference.posterior > 0).tolist()
 
 
-def test_starts_depend_on_the_seed_only():
-    first = pm.solve(TWO_MINIMA, "cyipopt", starts=4, seed=7).details["bounds"]
-    assert pm.solve(TWO_MINIMA, "cyipopt", starts=4, seed=7).details["bounds"] == first
-    points, others = (list(starting_posteriors(TWO_MINIMA, 4, seed)) for seed in (7, 8))
-    assert points[0] is others[0] is TWO_MINIMA.prior
-    assert not (points[1] == others[1]).all()
-    for q in [*points, *others]:
-        assert q.min() > 0.0 and q.sum() == pytest.approx(1.0, abs=1e-12)
-    # A start with weights of zero is moved inside.
+def test_a_start_with_weights_of_zero_is_moved_inside():
     vertex = pm.solve(TWO_MINIMA, "cyipopt", start=np.eye(50)[0])
     assert vertex.status == "optimal" and vertex.support_size > 1
 

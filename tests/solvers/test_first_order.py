@@ -103,18 +103,6 @@ def test_levels_that_were_missed(shares, u, order, accuracy):
     assert float(prior @ np.maximum(u - theta, 0.0) ** exponent) == pytest.approx(1.0, rel=accuracy)
 
 
-@given(drawn=weighted_numbers())
-def test_projection_in_the_metric_of_the_prior(drawn):
-    """No point of the simplex is nearer: the condition of optimality, and the level by the general method."""
-    prior, ratios, spread = drawn
-    q = PowerMap(prior, 2.0).posterior(ratios)[0]
-    assert q.min() >= 0.0 and q.sum() == pytest.approx(1.0, abs=1e-14)
-    # The slope of the squared distance towards every vertex is non-negative at the nearest point.
-    slopes = q / prior - ratios
-    assert (slopes - q @ slopes).min() >= -1e-9 * (1.0 + spread)
-    assert q == pytest.approx(prior * np.maximum(ratios - level(ratios, prior, 1.0), 0.0), abs=1e-9 * (1.0 + spread))
-
-
 def test_projection_of_ratios_whose_rounding_is_more_than_one():
     assert PowerMap(np.array([0.2, 0.3, 0.5]), 2.0).posterior(np.array([3e20, 1e20, 3e20]))[0] == pytest.approx(
         [2 / 7, 0, 5 / 7]

@@ -9,8 +9,7 @@ from scipy.optimize import minimize
 import pacb_models as pm
 from pacb_models.distances import BY_NAME, Distance, Inverse
 
-from ..foreign import Doubled
-from ..own_bounds import Mixed, Relative, Sharp, TangentChiSquared
+from ..own_bounds import Doubled, Mixed, Relative, Sharp, TangentChiSquared
 
 RISKS = np.array([0.08, 0.1, 0.17, 0.22, 0.3, 0.45])
 PRIOR = np.array([0.05, 0.2, 0.3, 0.15, 0.2, 0.1])
