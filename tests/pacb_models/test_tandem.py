@@ -245,6 +245,8 @@ def test_equal_columns_are_one_classifier():
     assert whole.bound == pytest.approx(part.bound, rel=1e-9)
     assert part.posterior[0] == pytest.approx(part.posterior[2])
     assert twice.bound(part.posterior) == pytest.approx(part.bound, rel=1e-12)
+    # The proof is about the problem that was given.
+    assert check_proof(twice, part.proof) == part.lower_bound
 
 
 @pytest.mark.parametrize(
