@@ -93,8 +93,9 @@ class Merged(Generic[AnyProblem]):
         if self.problem.by_risk or not isinstance(proof, Proof) or not isinstance(proof.tree, Leaf):
             return proof
         lines, size = proof.tree.lines, self.problem.size
-        places = np.array([self.expand(each) for each in lines[:, -size:]]).reshape(len(lines), self.original.risks.size)
-        return replace(proof, tree=replace(proof.tree, lines=np.hstack((lines[:, :-size], places))))
+        wide = [np.append(line[:-size], self.expand(line[-size:])) for line in lines]
+        whole = np.array(wide).reshape(len(lines), lines.shape[1] - size + self.original.size)
+        return replace(proof, tree=replace(proof.tree, lines=whole))
 
     def restrict(self, posterior: ArrayLike) -> np.ndarray:
         """A posterior of the original as one of the merged problem, whose bound is not larger: sums over the groups."""
