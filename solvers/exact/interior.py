@@ -28,7 +28,7 @@ EXACT = 1e-14
 #: Iterations; the largest share of the way to a bound; how often a step is halved with the corrector, and without.
 MOST, SHARE, HALVINGS = 100, 0.995, (2, 20)
 #: The centre that a step without the corrector aims at, and the least that any does, relative to the present one.
-CENTRE, LEAST = 0.3, 1e-6
+CENTRE, LEAST, NEAR = 0.3, 1e-6, 1e-3
 #: Added to the equations of sum and rows, relative to their diagonal: rows may be dependent.
 RIDGE = 1e-14
 
@@ -142,7 +142,9 @@ class Interior:
             share = min(1.0, SHARE * min(_longest(w, move.w), _longest(u, move.u)))
             for _ in range(halvings):
                 ahead_ = Iterate(*(old + share * new for old, new in zip(here, move)))
-                if self._residuals(ahead_, beta, centre * mu).norm <= (1.0 - 0.01 * share) * before:
+                products = ahead_.u * ahead_.w
+                central = float((products / self.shares).min()) >= NEAR * float(products.sum() / self.shares.sum())
+                if central and self._residuals(ahead_, beta, centre * mu).norm <= (1.0 - 0.01 * share) * before:
                     return ahead_
                 share *= 0.5
         return None
