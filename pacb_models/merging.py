@@ -97,11 +97,6 @@ class Merged(Generic[AnyProblem]):
         whole = np.array(wide).reshape(len(lines), lines.shape[1] - size + self.original.size)
         return replace(proof, tree=replace(proof.tree, lines=whole))
 
-    def restrict(self, posterior: ArrayLike) -> np.ndarray:
-        """A posterior of the original as one of the merged problem, whose bound is not larger: sums over the groups."""
-        posterior = np.asarray(posterior, dtype=np.float64)
-        return posterior if self.groups is None else self.groups.sums(posterior)
-
     @property
     def support_sizes(self) -> np.ndarray:
         """How many classifiers of the original have the one, two, … smallest risks."""

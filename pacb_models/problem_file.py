@@ -44,15 +44,15 @@ def as_json(problem: Problem) -> str:
 
 
 def as_record(problem: Problem) -> dict[str, Any]:
-    """The fields of a problem; one with a formula of its own is of the kind "own", which nobody can read back."""
-    kept = {"constraints": [each.as_record() for each in problem.constraints]} if problem.constraints else {}
+    """The fields of a problem; one with a formula of its own is of the kind "own", which cannot be read back."""
+    constraints = {"constraints": [each.as_record() for each in problem.constraints]} if problem.constraints else {}
     return {
         "schema": SCHEMA,
         "problem_kind": problem.kind if _ours(problem) else OWN,
         **{name: getattr(problem, name) for name in ("m", "delta", "distance", "divergence", "order", "constant")},
         **problem.classifiers_record(),
         "prior": None if problem.uniform_prior else problem.prior.tolist(),
-        **kept,
+        **constraints,
     }
 
 

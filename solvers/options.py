@@ -112,6 +112,15 @@ class DeclaredSolver(Solver):
         raise NotImplementedError
 
 
+#: What is added to a software's own words where it reached one of the limits above.
+ADVICE = {"iteration_limit": "; max_iterations was reached, allow it more", "time_limit": "; time_limit was reached"}
+
+
+def in_words(software: str, words: str, status: str) -> str:
+    """The message about a run: what the software says of it."""
+    return f"{software}: {words}{ADVICE.get(status, '')}."
+
+
 def deadline_after(time_limit: float | None) -> float:
     """The moment, on the monotonic clock, when a limit of so many seconds from now runs out; never, for None."""
     if time_limit is None:

@@ -46,9 +46,9 @@ if hasattr(providers, "_get_local_constants"):
 def full_precision() -> Iterator[None]:
     """Give every test a long double of full precision: the ASL library, loaded by a Pyomo model of a test or an
     example, takes it away from the whole process."""
-    from pacb_models.solvers.nonlinear.native import float_environment_kept
+    from pacb_models.solvers.nonlinear.native import float_environment_restored
 
-    with float_environment_kept():
+    with float_environment_restored():
         yield
 
 

@@ -67,30 +67,38 @@ class Mixed(Divergence):
         return algebra.coefficient * algebra.sqrt(D)
 
 
-class TangentChiSquared(Divergence):
-    """χ² as Σ q²/p with the budget c (X + 1)/2, which is at least c √X; without an expression of it."""
+class Squares(Divergence):
+    """T = s Σ q²/p, the statistic of χ² times a number, with the budget c√T; without an expression of it."""
 
-    name = "tangent-chi2"
-    moments = "chi2"
-    order = 2.0
+    name, moments, order, scale = "squares", "chi2", 2.0, 1.0
 
     def size(self, q, p):
-        return float(np.dot(q, q / p))
+        return self.scale * float(np.dot(q, q / p))
 
     def gradient(self, q, p, size):
-        return 2.0 * q / p
+        return 2.0 * self.scale * q / p
 
     def curvature(self, q, p, size):
-        return 2.0 / p, 0.0
+        return 2.0 * self.scale / p, 0.0
 
     def value(self, size):
-        return max(size - 1.0, 0.0)
+        return max(size / self.scale - 1.0, 0.0)
 
     def coefficient(self, constant, log_constant, delta):
         return math.sqrt(constant / delta)
 
     def budget(self, size, coefficient, exponent):
-        return Budget(0.5 * coefficient * (size + 1.0), 0.5 * coefficient, 0.0)
+        value = coefficient * size**0.5
+        return Budget(value, 0.5 * value / size, -0.25 * value / size**2)
 
     def slope_inverse(self, slope):
-        return 0.5 * np.maximum(slope, 0.0)
+        return 0.5 * np.maximum(slope, 0.0) / self.scale
+
+
+class TangentChiSquared(Squares):
+    """The budget c (T + 1)/2, which is at least c √T."""
+
+    name = "tangent-chi2"
+
+    def budget(self, size, coefficient, exponent):
+        return Budget(0.5 * coefficient * (size + 1.0), 0.5 * coefficient, 0.0)

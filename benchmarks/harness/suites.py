@@ -95,10 +95,8 @@ class Suite:
         )
         idle = sorted((wanted or set()) - {cell.solver for cell in self.cells})
         if idle:
-            raise InputError(
-                f"solvers is {idle[0]!r}, which the suite {self.name!r} gives no problem to; the help lists the "
-                "suites, and which have every solver."
-            )
+            expected = f"the suite {self.name!r} gives it no problem; the help lists suites that have every solver"
+            raise InputError("solvers", idle[0], expected)
         if not cells:
             raise InputError(f"no cell of the suite {self.name!r} is left for these solvers and problems.")
         return replace(self, cells=cells)
@@ -121,7 +119,7 @@ class Suite:
         """Every cell with those of the options that its solver has; one that no solver has is refused."""
         taken = {solver: options.keys() & parameters(solver) for solver in {cell.solver for cell in self.cells}}
         for name in sorted(options.keys() - set().union(*taken.values())):
-            raise InputError(f"option is {name!r}, which none of {', '.join(sorted(taken))} has.")
+            raise InputError("option", name, f"none of {', '.join(sorted(taken))} has it")
         cells = [
             replace(cell, settings={**cell.settings, **{name: options[name] for name in sorted(taken[cell.solver])}})
             for cell in self.cells
@@ -326,18 +324,18 @@ def votes() -> Suite:
                 problem = Problem(name, family, forests.tandem, arguments, count)
                 cells += [Cell(problem, solver) for solver in capable if count == 100 or solver not in slow]
     description = (
-        "the tandem bound of the votes of forests of 100 and 300 trees, on three data sets, for KL, χ² and order 3; "
-        f"slow methods ({', '.join(slow)}) at H = 100"
+        "tandem bounds of forests of 100 and 300 trees, three data sets, KL, χ² and order 3; "
+        f"{', '.join(slow)} at H = 100 only"
     )
     return Suite("votes", description, tuple(cells), time_limit=20.0, remark=_about_votes)
 
 
 def _about_votes() -> str:
     return (
-        "## A hold-out certificate of the same vote is far smaller\n\n"
-        "Limits to the error probability of the weighted vote, δ = .05, for KL and kl. Softmax is a descent method, "
-        "as iRProp in MajorityVoteBounds. Hold-out: Clopper–Pearson's limit for the vote with equal weights, from the "
-        f"same examples.\n\n{forests.vote_bounds()}"
+        "## All methods agree; a hold-out certificate of the same vote is far smaller\n\n"
+        "New is the proof: the others report a stationary point, as iRProp (here: softmax) does in MajorityVoteBounds. "
+        "Limits to the error of the weighted vote, KL and kl, δ = .05; hold-out is Clopper–Pearson's for the vote with "
+        f"equal weights, from the same examples.\n\n{forests.vote_bounds()}"
     )
 
 

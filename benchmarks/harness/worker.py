@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from pacb_models import BoundProblem, Solution, SolverUnavailableError, average, solve, support, weights
-from pacb_models.plugins import described
+from pacb_models.plugins import exception_text
 from pacb_models.solving.registry import get_solver
 
 from ..problems.problem import facts
@@ -79,7 +79,7 @@ def measure(cell: Cell, problem: BoundProblem, options: Settings) -> tuple[Facts
         within = "" if limit == resource.RLIM_INFINITY else f" (the limit is {limit / 2**30:.3g} GiB)"
         message = f"out of memory{within}"
     except BaseException as reason:
-        message = described(reason)
+        message = exception_text(reason)
     return {"status": "error", "message": message, "seconds": time.perf_counter() - started}, None
 
 
@@ -189,7 +189,7 @@ class Measurer:
             _ = problem.coefficient
             options = _options(cell, problem, time_limit)
         except BaseException as reason:
-            raise RuntimeError(f"the problem cannot be built: {described(reason)}") from None
+            raise RuntimeError(f"the problem cannot be built: {exception_text(reason)}") from None
         say("built", facts(problem))
         constraints = () if problem.posteriors is None else tuple(problem.posteriors.kinds())
         kind = (problem.kind, problem.distance, problem.divergence, problem.order, constraints)
@@ -226,7 +226,7 @@ def serve(connection: Connection, idle_limit: float | None = None) -> None:
         try:
             roles[kind].answer(say, *pickle.loads(arguments))
         except BaseException as reason:
-            text = str(reason) if type(reason) is RuntimeError else described(reason)
+            text = str(reason) if type(reason) is RuntimeError else exception_text(reason)
             say("failed", {"message": text})
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pacb_models import BoundProblem
-from pacb_models.models.algebra import Numbers, Squares
+from pacb_models.models.algebra import Squares, Values
 from pacb_models.models.lifted import write
 from pacb_models.models.limits import box
 from pacb_models.solver import MODEL, lacking
@@ -21,7 +21,7 @@ from pacb_models.solving.judging import onto_simplex
 from .solution_files import SolutionFile
 
 
-class Claimed(Numbers):
+class Claimed(Values):
     """The lifted model at the variables of a file: its objective, and by how much each row and range is violated."""
 
     def __init__(self, problem: BoundProblem, weights: np.ndarray, given: dict[str, float]) -> None:

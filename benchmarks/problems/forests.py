@@ -55,5 +55,5 @@ def vote_bounds() -> str:
                 pm.solve(problem.first_order).vote_bound,
                 pm.clopper_pearson(wrong, problem.m, DELTA),
             ]
-            lines.append(f"| {dataset}, {count} | " + " | ".join(f"{each:.4f}" for each in bounds) + " |")
+            lines.append(f"| {dataset}, {count} | " + " | ".join(f"{each:.3f}".lstrip("0") for each in bounds) + " |")
     return "\n".join(lines)

@@ -82,7 +82,7 @@ _HALF_OF_NODES = np.array(
 _NODES = np.concatenate([_HALF_OF_NODES[:, 0], 1.0 - _HALF_OF_NODES[::-1, 0]])
 _WEIGHTS = np.concatenate([_HALF_OF_NODES[:, 1], _HALF_OF_NODES[::-1, 1]])
 #: Limits that are computed together: their nodes stay in the processor's cache.
-AT_ONCE = 4 * PIECE // _NODES.size
+TAILS_AT_ONCE = 4 * PIECE // _NODES.size
 
 
 class Tail(NamedTuple):

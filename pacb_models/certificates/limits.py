@@ -19,7 +19,7 @@ from ..numerics.elementwise import Numbers
 from ..numerics.inner import pieces
 from ..numerics.rounding import EPSILON
 from ..validation import all_or_refuse, real_numbers
-from .binomial import AT_ONCE, MANY, ONE, prefactor, tail
+from .binomial import MANY, ONE, TAILS_AT_ONCE, prefactor, tail
 from .counts import check_counts
 
 #: Levels delta * p_i are rounded down by more than the product's rounding.
@@ -66,7 +66,7 @@ def upper_limits(k: NDArray[np.float64], m: NDArray[np.float64], e: NDArray[np.f
     """The limits of arrays of one shape; arguments unchecked. A level of zero has the limit one."""
     shape, k, m, e = k.shape, k.ravel(), m.ravel(), e.ravel()
     result = np.empty(k.size)
-    for block in pieces(k.size, AT_ONCE):
+    for block in pieces(k.size, TAILS_AT_ONCE):
         result[block] = _block(k[block], m[block], e[block])
     return result.reshape(shape)
 

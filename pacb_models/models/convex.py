@@ -57,7 +57,7 @@ class Cone:
         raise NotImplementedError
 
     def express(self, q: cp.Expression, data: dict[str, Any]) -> cp.Expression:
-        """The objective as a convex function, which CVXPY lets nobody maximise or limit from below."""
+        """The objective as a convex function, which CVXPY refuses to maximise or to limit from below."""
         raise NotImplementedError
 
     def weights(self, multipliers: list[np.ndarray], data: dict[str, Any]) -> np.ndarray:
@@ -261,7 +261,7 @@ def cvxpy_bound(problem: BoundProblem, q: cp.Expression, *, simplex: bool = True
             for name, value in data.items()
         }
     posterior = [cp.sum(q) == 1.0, q >= 0.0] if simplex else []
-    return ConvexBound(problem, cone.express(q, data), [*posterior, *kept(problem, q)])
+    return ConvexBound(problem, cone.express(q, data), [*posterior, *constraints_on(problem, q)])
 
 
 def check_conic(problem: BoundProblem) -> None:
@@ -288,11 +288,11 @@ def build(problem: BoundProblem, parametrised: bool) -> ConvexModel:
         data = parameters = {name: cp.Parameter(np.shape(value), name=name) for name, value in data.items()}
     q = cp.Variable(problem.size, name="q", nonneg=True)
     objective, constraints = cone.write(q, data)
-    program = cp.Problem(cp.Minimize(objective), [cp.sum(q) == 1.0, *constraints, *kept(problem, q)])
+    program = cp.Problem(cp.Minimize(objective), [cp.sum(q) == 1.0, *constraints, *constraints_on(problem, q)])
     return ConvexModel(program, q, parameters, cone, constraints[0])
 
 
-def kept(problem: Problem, q: cp.Expression) -> list[Any]:
+def constraints_on(problem: Problem, q: cp.Expression) -> list[Any]:
     """The problem's constraints on the posterior, labelled as the user calls them."""
     import cvxpy as cp
 

@@ -179,7 +179,9 @@ class Region:
         if not fits or (rows[:, 0] < 0.0).any() or (rows[:, 3:] < 0.0).any():
             raise ProofError("a line of the proof has not the numbers γ ≥ 0, θ, τ and ν ≥ 0 for each row.")
         together = 1 if self.support is not None else max(AT_ONCE // max(self.y.size, 1), 1)
-        parts = [self._some(rows[i : i + together]) for i in range(0, len(rows), together)]
+        # A line whose numbers overflow says nothing, and is known by what comes out.
+        with np.errstate(over="ignore", invalid="ignore"):
+            parts = [self._some(rows[i : i + together]) for i in range(0, len(rows), together)]
         slopes, heights = (np.concatenate(part) for part in zip(*parts)) if parts else (np.zeros(0), np.zeros(0))
         return slopes, heights
 

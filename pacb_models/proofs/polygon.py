@@ -28,7 +28,7 @@ def vertices(
     last = int(np.argmax(h - s * floor)) + 1
     order, s, h = order[: last - 1], s[:last], h[:last]
     meets = _meets(s, h)
-    if np.count_nonzero(np.diff(meets) > 0.0):
+    if (meets[1:] > meets[:-1]).any():
         kept = envelope(s, h)
         order, s, h = order[kept[1:] - 1], s[kept], h[kept]
         meets = _meets(s, h)

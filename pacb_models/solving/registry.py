@@ -16,7 +16,7 @@ from ..plugins import (
     PluginError,
     add_file,
     add_program,
-    described,
+    exception_text,
     in_files,
     is_file,
     is_program,
@@ -139,7 +139,7 @@ def _asked(question: Callable[..., str | None], *arguments: object) -> str | Non
     try:
         return question(*arguments)
     except (Exception, SystemExit) as reason:
-        return f"it raised {described(reason)}"
+        return f"it raised {exception_text(reason)}"
 
 
 def capable_solvers(problem: Problem) -> list[str]:

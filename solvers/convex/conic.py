@@ -23,7 +23,7 @@ from pacb_models.solving.judging import onto_simplex
 from pacb_models.validation import check_count
 
 from ..exact.convex import proof_of_convex
-from ..options import DeclaredSolver, Software
+from ..options import DeclaredSolver, Software, in_words
 from ..weights import without_negligible
 
 #: Tolerances. Clarabel goes on to 1e-9 if it can; at its default of 1e-8 a weight that should be zero may be 1e-5.
@@ -48,32 +48,29 @@ LIMITS = {
     "SCS": {"time": "time_limit_secs", "iterations": "max_iters"},
 }
 
-#: The backends' own statuses, before CVXPY makes one "user limit" of two limits, and what each means here.
-STATUS_MAP: dict[str, tuple[str, str]] = {
+#: The backends' own statuses, before CVXPY makes one "user limit" of two limits, and the status that each has here.
+STATUS_MAP: dict[str, str] = {
     # Clarabel
-    "Solved": ("optimal", "Clarabel met its tolerances."),
-    "AlmostSolved": ("optimal", "Clarabel met its reduced tolerances, and could not do better."),
-    "InsufficientProgress": ("not_converged", "Clarabel made no more progress."),
-    "MaxIterations": ("iteration_limit", "Clarabel reached max_iterations; allow it more of them."),
-    "MaxTime": ("time_limit", "Clarabel reached time_limit."),
-    "NumericalError": ("numerical_error", "Clarabel could not solve a linear system."),
-    "PrimalInfeasible": ("infeasible", "Clarabel believes that no posterior is feasible."),
-    "AlmostPrimalInfeasible": ("infeasible", "Clarabel nearly believes that no posterior is feasible."),
+    "Solved": "optimal",
+    "AlmostSolved": "optimal",
+    "InsufficientProgress": "not_converged",
+    "MaxIterations": "iteration_limit",
+    "MaxTime": "time_limit",
+    "NumericalError": "numerical_error",
+    "PrimalInfeasible": "infeasible",
+    "AlmostPrimalInfeasible": "infeasible",
     # A bound is not negative: a solver that thinks it unbounded has lost its way.
-    "DualInfeasible": ("numerical_error", "Clarabel believes that the bound is unbounded below."),
-    "AlmostDualInfeasible": ("numerical_error", "Clarabel nearly believes that the bound is unbounded below."),
+    "DualInfeasible": "numerical_error",
+    "AlmostDualInfeasible": "numerical_error",
     # SCS
-    "solved": ("optimal", "SCS met its tolerances."),
-    "solved (inaccurate - reached time_limit_secs)": ("time_limit", "SCS reached time_limit."),
-    "solved (inaccurate - reached max_iters)": (
-        "iteration_limit",
-        "SCS reached max_iterations; allow it more of them.",
-    ),
-    "infeasible": ("infeasible", "SCS believes that no posterior is feasible."),
-    "unbounded": ("numerical_error", "SCS believes that the bound is unbounded below."),
-    "interrupted": ("not_converged", "SCS was interrupted."),
-    "failure": ("numerical_error", "SCS failed."),
-    "indeterminate": ("not_converged", "SCS could not tell what it found."),
+    "solved": "optimal",
+    "solved (inaccurate - reached time_limit_secs)": "time_limit",
+    "solved (inaccurate - reached max_iters)": "iteration_limit",
+    "infeasible": "infeasible",
+    "unbounded": "numerical_error",
+    "interrupted": "not_converged",
+    "failure": "numerical_error",
+    "indeterminate": "not_converged",
 }
 
 
@@ -143,14 +140,14 @@ def _solve(problem: Problem, backend: str, settings: dict[str, Any], deadline: f
     assert isinstance(problem, BoundProblem)
     if problem.size > LARGEST_PARAMETRISED or problem.posteriors is not None:
         return _solve_model(build(problem, parametrised=False), problem, backend, settings, deadline, started)
-    kept, lock = _compiled(problem.divergence_function.cone(), problem.size)
+    compiled, lock = _compiled(problem.divergence_function.cone(), problem.size)
     # Parameters belong to the model: two threads with problems of the same size must take turns.
     with lock:
         started = time.perf_counter()
-        if not kept:
-            kept["model"] = build(problem, parametrised=True)
-        kept["model"].set_data(problem)
-        return _solve_model(kept["model"], problem, backend, settings, deadline, started)
+        if not compiled:
+            compiled["model"] = build(problem, parametrised=True)
+        compiled["model"].set_data(problem)
+        return _solve_model(compiled["model"], problem, backend, settings, deadline, started)
 
 
 def _solve_model(
@@ -173,7 +170,6 @@ def _solve_model(
         settings = settings | {LIMITS[backend]["time"]: left}
     raw = chain.solve_via_data(model.problem, data, warm_start=False, verbose=False, solver_opts=settings)
     word, iterations = _own_status(backend, raw)
-    status, message = STATUS_MAP.get(word, ("error", f"{backend} returned the unknown status {word!r}."))
     weights = None
     with warnings.catch_warnings():
         # CVXPY warns of inaccurate solutions; the status says it.
@@ -185,6 +181,8 @@ def _solve_model(
             # Raised for statuses without a point.
             pass
     details = {"backend": backend, "backend_status": word}
+    status = STATUS_MAP.get(word, "error")
+    message = in_words(backend.title(), word, status)
     return Outcome(weights, status, message, iterations, setup_seconds, details=details)
 
 

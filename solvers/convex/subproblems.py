@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pacb_models.errors import InputError
-from pacb_models.models.convex import kept
+from pacb_models.models.convex import constraints_on
 from pacb_models.models.cvxpy_models import PaperForm
 from pacb_models.problem import BoundProblem
 from pacb_models.solver import lacking
@@ -100,7 +100,7 @@ class OneSidedSubproblem:
         self.ratio = cp.Parameter(nonneg=True, name="ratio")
         self.posterior = cp.Variable(problem.size, name="q")
         norm = cp.norm(cp.multiply(1.0 / np.sqrt(self.prior), self.posterior), 2)
-        constraints = [cp.sum(self.posterior) == 1.0, self.posterior >= 0.0, *kept(problem, self.posterior)]
+        constraints = [cp.sum(self.posterior) == 1.0, self.posterior >= 0.0, *constraints_on(problem, self.posterior)]
         if least_risk and self.excess.any():
             constraints.append(self.posterior[np.flatnonzero(self.excess)] == 0.0)
         #: The model, to print or to hand to another solver.

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from pacb_models.divergences.frontiers import LARGEST, Frontier, Lines
 from pacb_models.problem import BoundProblem
@@ -31,7 +32,7 @@ from .thinning import needed
 
 #: Evaluations after which the rest is reported as a gap: about four seconds for small sets; what a branch costs beside
 #: them, and a pass of a constrained minimisation; over how many classifiers a pass costs twice as much.
-MOST, BRANCH, PASS, WIDE = 20_000, 10, 0.3, 2000
+MOST, BRANCH, PASS, WIDE = 20_000, 20, 0.3, 2000
 #: A branch that cannot be better than the best by more than this, relative, is closed.
 CLOSED = 2e-10
 
@@ -89,11 +90,13 @@ class SupportFrontier(Frontier):
         return np.hstack((levels, np.multiply.outer(gamma, self.multipliers)))
 
     def at_slope(self, slope: float) -> float:
+        def excess(z: float) -> float:
+            return math.log(self.line(z).slope / slope)
+
         low, high = -40.0, self.last
-        while high - low > 1e-12 * max(abs(high), 1.0):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if self.line(middle).slope < slope else (low, middle)
-        return low
+        if excess(low) * excess(high) >= 0.0:
+            return low if excess(low) >= 0.0 else high
+        return float(brentq(excess, low, high, xtol=1e-12))
 
     def support(self, z: float) -> NDArray[np.bool_]:
         """The support at a coordinate among all classifiers of the problem."""
@@ -139,6 +142,10 @@ class _Part:
             return self.node
         inside, outside = self.parts
         return Branch(self.split, inside.tree(), outside.tree())
+
+
+def _key(chosen: NDArray[np.bool_]) -> bytes:
+    return np.packbits(chosen).tobytes()
 
 
 class Branching:
@@ -231,7 +238,7 @@ class Branching:
         if self.limit.exact_size(part.inside) > self.limit.exact_total():
             return Empty()
         contradiction = np.zeros(len(self.posteriors.rows)) if not allowed.any() else None
-        if contradiction is None and self.restricted:
+        if contradiction is None and self.restricted and _key(allowed) not in self.relaxed:
             contradiction = self.posteriors.within(allowed).contradiction()
         return None if contradiction is None else Empty(contradiction / self.posteriors.scales)
 
@@ -242,13 +249,13 @@ class Branching:
         for i in [*sorted(inside), *by_risk.tolist()]:
             if not support[i] and self.sizes[i] <= room:
                 support[i], room = True, room - self.sizes[i]
-        key = np.packbits(support).tobytes()
+        key = _key(support)
         if key in self.tried or not support.any():
             return
         self.tried.add(key)
-        if self.restricted and self.posteriors.within(support).contradiction() is not None:
-            return
         if self.restricted:
+            if key not in self.relaxed and self.posteriors.within(support).contradiction() is not None:
+                return
             q = self._relaxed(support)[1]
         else:
             q = np.zeros(self.problem.size)
@@ -268,7 +275,7 @@ class Branching:
 
     def _relaxed(self, allowed: NDArray[np.bool_]) -> tuple[Leaf, NDArray[np.float64], NDArray[np.float64]]:
         """Lines, the minimum and its multipliers over the posteriors on some classifiers, whatever the limit."""
-        key = np.packbits(allowed).tobytes()
+        key = _key(allowed)
         if key not in self.relaxed:
             prior: Any = None if self.problem.uniform_prior else self.problem.prior
             run, leaf = search_set(

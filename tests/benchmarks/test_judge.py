@@ -18,7 +18,6 @@ from pacb_models.benchmarks.harness.results import load_results, read_rows
 from pacb_models.benchmarks.harness.submissions import BELOW, INFEASIBLE, Judge, add_to_log
 from pacb_models.benchmarks.problems.claimed import Claimed, claims
 from pacb_models.benchmarks.problems.export import export
-from pacb_models.benchmarks.problems.families import instances
 from pacb_models.benchmarks.problems.problem import Problem, from_file, table_problem
 from pacb_models.benchmarks.problems.solution_files import SolutionFile, parse_dump, parse_sol, read_solution
 from pacb_models.benchmarks.report import write_report
@@ -27,12 +26,9 @@ from pacb_models.commands.program import main
 from pacb_models.errors import InputError
 from pacb_models.models.lifted import values_at, write
 
+from .exported import BOX, ROWS, constrained_problem, smallest
+
 pytestmark = pytest.mark.long
-
-
-def two_minima(kind: str) -> Problem:
-    found = [frozen for frozen in instances() if frozen.family == "one-good" and frozen.name.endswith(kind)]
-    return min(found, key=lambda frozen: frozen.size).problem
 
 
 def sol(path: Path, recipe: Problem, posterior: np.ndarray, code: int = 0, message: str = "", **changes: float) -> Path:
@@ -49,7 +45,7 @@ def sol(path: Path, recipe: Problem, posterior: np.ndarray, code: int = 0, messa
 @pytest.fixture(scope="module", params=["chi2-kl", "chi2-squared", "kl-kl"])
 def case(request, tmp_path_factory) -> tuple[Problem, Path, pm.Solution]:
     """A problem with two minima, where its solution is to be written, and its optimum."""
-    recipe, folder = two_minima(request.param), tmp_path_factory.mktemp("models")
+    recipe, folder = smallest(request.param), tmp_path_factory.mktemp("models")
     export(recipe, folder, ["nl"])
     return recipe, folder / f"{recipe.name}.sol", pm.solve(recipe.build())
 
@@ -70,7 +66,7 @@ def test_an_optimum_is_found(case, capsys):
 
 @pytest.mark.parametrize("kind", ["chi2-kl", "chi2-squared"])
 def test_the_papers_formulation_has_fewer_variables(kind, tmp_path, capsys):
-    recipe = two_minima(kind)
+    recipe = smallest(kind)
     export(recipe, tmp_path, ["nl"], formulation="substituted")
     path, best = tmp_path / f"{recipe.name}.sol", pm.solve(recipe.build())
     status, said = answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior))
@@ -212,9 +208,7 @@ def test_the_model_at_a_posterior_has_no_violation_and_its_bound(short, pair, sh
 def constrained(tmp_path_factory) -> tuple[Path, pm.Solution]:
     """A problem whose most accurate classifiers are slow, as a file, and its optimum."""
     folder = tmp_path_factory.mktemp("constrained")
-    limits = [pm.average(np.linspace(40.0, 10.0, 12), at_most=24.0, name="latency"), pm.weights(0.2, 0.01)]
-    bound = {"m": 300, "distance": "linear", "constraints": limits}
-    recipe = Problem("constrained", "mine", pm.BoundProblem, {"risks": np.linspace(0.1, 0.4, 12), **bound})
+    recipe = constrained_problem(ROWS[0], BOX)
     export(recipe, folder, ["nl"])
     return folder / "constrained.json", pm.solve(recipe.build())
 
@@ -457,31 +451,23 @@ DEEP = "[" * 100_000
         ("a.json", DEEP),
         ("a.csv", "0.5\n\0\n"),
         ("a.csv", f"weight\n{'1' * 200_000}\n"),
+        *(("problem.json", {name: wrong}) for name, wrong in (("distance", []), ("m", 10**400), ("risks", [10**400]))),
+        *(("problem.json", {name: wrong}) for name, wrong in (("prior", {}), ("constraints", 3), ("delta", None))),
+        *(("problem.json", {name: wrong}) for name, wrong in (("schema", 10**400), ("errors", [[1]]))),
+        ("problem.json", {"constraints": [{"kind": []}]}),
+        ("problem.json", {"divergence": "renyi", "order": []}),
     ],
 )
 def test_whatever_a_parser_meets_is_one_sentence_with_the_files_name(name, content, tmp_path, capsys, monkeypatch):
     """No numbers, numbers beyond all others, and depths without end: front doors know one rule."""
     monkeypatch.chdir(tmp_path)
-    Path("problem.json").write_text(pm.BoundProblem([0.1, 0.2, 0.3], m=100).to_json())
-    Path(name).write_text(content)
-    assert main(["judge", "problem.json", name]) == 2
+    record = pm.BoundProblem([0.1, 0.2, 0.3], m=100).to_json()
+    Path("problem.json").write_text(record)
+    Path("a.csv").write_text("1\n0\n0\n")
+    Path(name).write_text(content if isinstance(content, str) else json.dumps(json.loads(record) | content))
+    assert main(["judge", "problem.json", name if name != "problem.json" else "a.csv"]) == 2
     said = capsys.readouterr()
     assert name in said.err and said.err.count("\n") == 1 and not said.out
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"distance": []}, {"m": 10**400}, {"risks": [10**400]}, {"prior": {}}, {"constraints": 3}, {"delta": None}]
-    + [{"constraints": [{"kind": []}]}, {"schema": 10**400}, {"errors": [[1]]}, {"divergence": "renyi", "order": []}],
-)
-def test_whatever_a_problem_file_has_is_one_sentence_with_its_name(change, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    record = json.loads(pm.BoundProblem([0.1, 0.2, 0.3], m=100).to_json())
-    Path("problem.json").write_text(json.dumps(record | change))
-    Path("a.csv").write_text("1\n0\n0\n")
-    assert main(["judge", "problem.json", "a.csv"]) == 2
-    said = capsys.readouterr()
-    assert "problem.json" in said.err and said.err.count("\n") == 1 and not said.out
 
 
 @pytest.mark.parametrize("weights", ["0\n0\n0\n", "-1\n0\n0\n"])

@@ -21,6 +21,7 @@ from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 
 from ..conftest import gone, slowness
+from .conftest import install
 from .made_up_log import row
 
 pytestmark = pytest.mark.outside
@@ -107,7 +108,7 @@ def test_a_problem_that_cannot_be_built_says_why(pool):
 
 def test_one_hanging_warm_up_is_waited_for_only_once(pools, plugin, monkeypatch):
     """And neither for five minutes: the time limit counts."""
-    (plugin / "hanging.py").write_text(
+    hanging = (
         "import time\nfrom pacb_models.solver import Solver\n"
         "class Hanging(Solver):\n"
         "    name = 'hanging'\n"
@@ -115,9 +116,8 @@ def test_one_hanging_warm_up_is_waited_for_only_once(pools, plugin, monkeypatch)
         "        time.sleep(3600)\n"
         "SOLVER = Hanging()\n"
     )
-    entries = next(plugin.glob("*.dist-info")) / "entry_points.txt"
-    entries.write_text("[pacb_models.solvers]\nhanging = hanging:SOLVER\n")
-    monkeypatch.syspath_prepend(str(plugin))
+    entries = "[pacb_models.solvers]\nhanging = hanging:SOLVER\n"
+    monkeypatch.syspath_prepend(str(install(plugin, "sleepy", entries, hanging=hanging)))
     # Long enough for a new process to import the package.
     seconds = 4.0 * slowness()
     monkeypatch.setattr(measuring, "PREPARATION_LIMIT", seconds - 0.5)

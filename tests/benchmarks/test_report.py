@@ -101,9 +101,7 @@ class Reader(HTMLParser):
     def handle_starttag(self, tag, attrs):
         given = dict(attrs)
         self.scripts += tag == "script"
-        self.addresses += [
-            given[name] for name in ("src", "href", "srcset", "data", "action", "xlink:href") if name in given
-        ]
+        self.addresses += [given[name] for name in LOADED if name in given]
         self.sections += [given["id"]] if tag == "section" else []
         self.open_details += tag == "details" and "open" in given
         if tag in ("svg", "style", "script", "title"):
@@ -127,15 +125,9 @@ def test_the_page_holds_all_it_needs_in_three_megabytes(report):
     assert allows_what_it_has_and_no_more(page) and "@import" not in page
     assert set(re.findall(r"url\((.)", page)) <= {"#"}
     assert report.stat().st_size < 3e6
-    assert {path.name for path in report.parent.iterdir()} == {
-        "results.jsonl", "environment.json", "report.html"
-    }  # fmt: skip
-
-
-def test_the_page_has_six_parts_and_closed_details_and_few_words_before_the_second_picture(report):
-    read = Reader(report.read_text())
-    assert read.sections == [*PARTS, "details"] and read.open_details == 0
-    assert 10 < read.words <= 400
+    assert {path.name for path in report.parent.iterdir()} == {"results.jsonl", "environment.json", "report.html"}
+    # Few words stand before the second picture.
+    assert read.sections == [*PARTS, "details"] and read.open_details == 0 and 10 < read.words <= 400
 
 
 def test_the_page_says_what_the_log_says(report):
@@ -350,7 +342,6 @@ def test_a_log_torn_while_writing_and_no_environment_will_do(tmp_path):
     assert "a finds every optimum" in write_report(tmp_path).read_text()
 
 
-@pytest.mark.outside
 def test_an_unfinished_run_is_reported_on_from_the_command_line(tmp_path, pacb):
     log = write_log(tmp_path / "log", [row("a"), row("b")], cells=9)
     done = pacb("bench", "--report", log)
@@ -439,7 +430,6 @@ def test_the_page_opens_without_errors_and_the_first_picture_is_seen_at_once(pag
     assert 0 < top and bottom < 900
 
 
-@pytest.mark.outside
 def test_clicking_a_heading_sorts_by_it_and_again_turns_it_round(page):
     by_speed = ["frontier", "fixed-point", "ipopt"]
     page.click("#table-solvers th:nth-child(6) button")
@@ -452,15 +442,12 @@ def test_clicking_a_heading_sorts_by_it_and_again_turns_it_round(page):
     page.click("#table-solvers th:nth-child(1) button")
     assert page.evaluate(COLUMN.format(name="solvers", column=0)) == sorted([*by_speed, "stubborn"])
     assert page.evaluate(SORTED.format(name="solvers", place=6)) is None
-    assert page.problems == []
-
-
-def test_tables_can_be_sorted_from_the_keyboard(page):
+    # And from the keyboard.
     page.evaluate("document.querySelector('#table-solvers th:nth-child(3) button').focus()")
     page.press("Tab", 9)
     page.press("Enter", 13)
     assert page.evaluate(SORTED.format(name="solvers", place=4)) == "ascending"
-    assert page.evaluate(COLUMN.format(name="solvers", column=3))[0] == "0"
+    assert page.evaluate(COLUMN.format(name="solvers", column=3))[0] == "0" and page.problems == []
 
 
 def test_one_family_of_the_matrix_can_be_chosen(page):
@@ -535,26 +522,19 @@ def test_a_phone_scrolls_boxes_not_the_page(browser, report):
     assert browser.problems == []
 
 
-@pytest.mark.outside
-def test_pictures_are_dark_in_the_dark_and_light_on_paper(page):
-    look = "getComputedStyle(document.querySelector('.drawing svg')).filter"
+def test_pictures_are_dark_in_the_dark_and_paper_is_light_without_boxes_or_arrows(page):
+    def look(of, *what):
+        return page.evaluate(
+            f"getComputedStyle(document.querySelector('{of}'){', '.join(['', *what[:-1]])}).{what[-1]}"
+        )
+
     dark = [{"name": "prefers-color-scheme", "value": "dark"}]
     try:
         page.call("Emulation.setEmulatedMedia", features=dark)
-        assert page.evaluate(look).startswith("invert(")
+        assert look(".drawing svg", "filter").startswith("invert(")
         page.call("Emulation.setEmulatedMedia", media="print", features=dark)
-        assert page.evaluate(look) == "none"
+        assert look(".drawing svg", "filter") == "none" and look(".scroll", "overflowX") == "visible"
+        assert look("thead button", "'::after'", "display") == look(".filter", "display") == "none"
     finally:
         page.call("Emulation.setEmulatedMedia", media="", features=[])
-    assert page.evaluate(look) == "none"
-
-
-@pytest.mark.outside
-def test_print_has_no_scroll_boxes_and_no_arrows(page):
-    page.call("Emulation.setEmulatedMedia", media="print")
-    try:
-        assert page.evaluate("getComputedStyle(document.querySelector('.scroll')).overflowX") == "visible"
-        assert page.evaluate("getComputedStyle(document.querySelector('thead button'), '::after').display") == "none"
-        assert page.evaluate("getComputedStyle(document.querySelector('.filter')).display") == "none"
-    finally:
-        page.call("Emulation.setEmulatedMedia", media="")
+    assert look(".drawing svg", "filter") == "none"

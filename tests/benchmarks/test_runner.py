@@ -186,13 +186,6 @@ def test_scaling_measures_memory_and_spares_larger_problems(pacb, tmp_path):
         assert rows[name].status == "time_limit" and "not tried" in rows[name].message
 
 
-def test_parallel_run_gives_the_same_rows_and_is_marked(pacb, tmp_path):
-    out = tmp_path / "out"
-    assert pacb("bench", "--suite", "many", "--jobs", "2", "--out", out, "--no-report").returncode == 0
-    rows = read_rows(out)
-    assert len(rows) == 20 and all(success(row) and row.parallel for row in rows)
-
-
 @pytest.fixture
 def cluster(start_cluster, plugin):
     return start_cluster(plugin, MARKS=str(plugin))
@@ -288,78 +281,6 @@ def test_own_risk_files_with_a_bound_and_options_of_ones_own(pacb, tmp_path):
     # The exact solver has no starts, and gets none.
     given = {name: rows["settings"].iloc[0] for name, rows in rows.groupby("solver")}
     assert given == {"frontier": {}, "fixed-point": {"seed": 5, "starts": 3}}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (("--suite", "nonsense"), "'nonsense'"),
-        (("--solvers", "magic"), "'magic'"),
-        (("--problems", "no such problem"), "no cell"),
-        (("--jobs", "0"), "--jobs is 0"),
-        (("--time-limit", "-1"), "--time-limit is -1"),
-        (("--time-limit", "inf"), "--time-limit is inf"),
-        (("--time-limit", "nan"), "--time-limit is nan"),
-        (("--memory-limit", "lots"), "--memory-limit is 'lots'"),
-        (("--memory-limit", "5"), "--memory-limit is '5'"),
-        (("--memory-limit", "99999999999999T"), "--memory-limit is '99999999999999T'"),
-        (("--memory-limit", 400 * "9"), "--memory-limit is '999"),
-        (("--starts", "0"), "--starts is 0"),
-        (("--starts", "2", "--seed", "-1"), "--seed is -1"),
-        (("--starts", "2", "--seed", "99999999999"), "--seed is 99999999999"),
-        (("--seed", "3"), "--seed needs --starts"),
-        (("--repeat", "0"), "--repeat is 0"),
-        (("--resume",), "--out"),
-        (("--retry-failed",), "--resume"),
-        (("--risks", "x.csv"), "--m"),
-        (("--compare", "a", "b"), "holds no results"),
-        (("--compare", "a", "b", "--suite", "hard"), "--suite cannot be used with --compare"),
-        (("--report", "a", "--suite", "hard"), "--suite cannot be used with --report"),
-        # With the value that it would have anyway, too.
-        (("--report", "a", "--suite", "quick"), "--suite cannot be used with --report"),
-        (("--suite", "hard", "--delta", "0.05"), "--delta describes risk files; it needs --risks"),
-        (("--report", "a", "--no-report"), "--no-report cannot be used with --report"),
-        (("--report", ""), "--report is empty"),
-        (("--merge", "a", "--out", "b", "--jobs", "2"), "--jobs cannot be used with --merge"),
-        (("--suite", "hard", "--at-most", "a=1"), "--at-most describes risk files; it needs --risks"),
-        (("--risks", "x.json", "--m", "9"), "--m needs files of risks; a problem as JSON has its own"),
-        (("--suite", "hard", "--m", "3"), "--m describes risk files; it needs --risks"),
-        (("--suite", "hard", "--delta", "7"), "--delta describes risk files"),
-        (("--suite", "hard", "--distance", "bogus"), "--distance describes risk files"),
-        (("--risks", "x.csv", "--m", "9", "--suite", "hard"), "--suite cannot be used with --risks"),
-        (("--suite", "hard", "--solvers", "frontier,scip"), "--solvers is 'scip', which the suite 'hard'"),
-        (("--suite", "hard", "--constant", "paper"), "--constant describes risk files"),
-        (("--risks", "x.csv", "--m", "9", "--order", "3"), "--order needs --divergence renyi"),
-        (("--option", "starts"), "--option is 'starts'"),
-        (
-            ("--solvers", "frontier,ipopt", "--option", "haste=1"),
-            "--option is 'haste', which none of frontier, ipopt has",
-        ),
-        (("--report", "a", "--option", "starts=2"), "--option cannot be used with --report"),
-        (("--report", "a", "--page", "x.txt"), "--page is 'x.txt'"),
-        (("--merge", "a", "b", "--out", "c", "--page", "x.md", "--no-report"), "forms of the report"),
-    ],
-)
-def test_bad_input_is_exit_two_and_one_line(arguments, named, capsys, monkeypatch, tmp_path):
-    from pacb_models.commands.program import main
-
-    monkeypatch.chdir(tmp_path)
-    assert main(["bench", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1 and named in error
-    assert not list(tmp_path.iterdir())
-
-
-def test_compare_tells_what_became_wrong(pacb, tmp_path):
-    first, second = tmp_path / "first", tmp_path / "second"
-    assert pacb("bench", "--suite", "troubles", "--problems", "H2", "--out", first, "--no-report").returncode == 0
-    second.mkdir()
-    write_log(second, [row.told({"status": "time_limit", "bound": None}) for row in read_rows(first)])
-    worse = pacb("bench", "--compare", first, second)
-    assert worse.returncode == 1
-    assert "became wrong: 1" in worse.stdout and "optimal -> time_limit" in worse.stdout
-    better = pacb("bench", "--compare", second, first)
-    assert better.returncode == 0 and "became right: 1" in better.stdout
 
 
 def test_a_hostile_plugin_costs_its_own_cells(pacb, plugin, tmp_path):

@@ -1,7 +1,5 @@
 """Clopper and Pearson's limits: against sixty digits, never below, a few units in the last place above."""
 
-from __future__ import annotations
-
 import mpmath as mp
 import numpy as np
 import pytest

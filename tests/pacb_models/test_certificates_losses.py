@@ -1,19 +1,12 @@
 """Losses one by one: the limit by hand, coverage that fails when it is shrunk, and the limit of sums beside it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.datasets import load_breast_cancer, load_digits
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 import pacb_models as pm
 from pacb_models import InputError
@@ -69,34 +62,7 @@ def test_limits_hold_and_smaller_ones_do_not(name):
     assert np.count_nonzero(found < mean) <= delta * draws < np.count_nonzero(0.9 * found < mean)
 
 
-def losses_of(load):
-    """One minus the probability of the right class, and Brier's score (halved), of three classifiers."""
-    X, y = load(return_X_y=True)
-    models = [
-        make_pipeline(StandardScaler(), LogisticRegression(max_iter=300)),
-        GaussianNB(),
-        RandomForestClassifier(30, random_state=0),
-    ]
-    columns = []
-    for model in models:
-        shares = model.fit(X[::2], y[::2]).predict_proba(X[1::2])
-        truth = np.eye(shares.shape[1])[y[1::2]]
-        columns += [1.0 - (shares * truth).sum(axis=1), 0.5 * ((shares - truth) ** 2).sum(axis=1)]
-    return np.clip(np.array(columns).T, 0.0, 1.0)
-
-
-@pytest.mark.parametrize("load", [load_breast_cancer, load_digits])
-def test_one_by_one_is_smaller_than_by_sums(load):
-    losses = losses_of(load)
-    one_by_one, sums = pm.certify(losses=losses), pm.certify(losses=losses.sum(axis=0), m=len(losses))
-    ratios = one_by_one.single_bounds / sums.single_bounds
-    assert ratios.max() < 1.1 and np.exp(np.log(ratios).mean()) < 0.97
-    assert one_by_one.m == len(losses) and "has an expected loss of at most" in str(one_by_one)
-    np.testing.assert_allclose(one_by_one.errors, losses.sum(axis=0))
-
-
 def test_priors_names_and_posteriors():
-    pd = pytest.importorskip("pandas")
     losses = np.random.default_rng(0).beta(1, 9, (300, 3))
     prior = np.array([0.5, 0.3, 0.2])
     found = pm.certify(losses=pd.DataFrame(losses, columns=["a", "b", "c"]), prior=prior, delta=0.1)
@@ -104,6 +70,10 @@ def test_priors_names_and_posteriors():
     np.testing.assert_allclose(found.single_bounds, betting_limits(losses, 0.1 * prior), rtol=1e-12)
     assert found.bound_of([0.2, 0.3, 0.5]) == pytest.approx(found.single_bounds @ [0.2, 0.3, 0.5], rel=1e-12)
     assert found.bound == found.single_bound and found.posterior[found.single] == 1.0
+    assert found.m == 300 and "has an expected loss of at most" in str(found)
+    np.testing.assert_allclose(found.errors, losses.sum(axis=0))
+    # The limit of the sums is larger.
+    assert found.bound < pm.certify(losses=losses.sum(axis=0), m=300, prior=prior, delta=0.1).bound
 
 
 @pytest.mark.parametrize(

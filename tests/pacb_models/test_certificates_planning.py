@@ -1,7 +1,5 @@
 """How many examples a guarantee needs; and after deployment, false alarms over a long time, and how soon a real one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -35,13 +33,6 @@ def test_so_many_examples_suffice_and_one_less_does_not(target, part, candidates
 
     assert probability(m) >= chance - 1e-9
     assert probability(m - 1) < probability(m), "one example less allows one error less"
-
-
-def test_a_simulated_plan():
-    random = np.random.default_rng(0)
-    m = pm.sample_size(0.1, 0.06, candidates=5, delta=0.1, chance=0.8)
-    reached = [pm.certify([k, *[m] * 4], m, 0.1).single_bound <= 0.1 for k in random.binomial(m, 0.06, 2000)]
-    assert 0.77 < np.mean(reached) < 0.86
 
 
 @pytest.mark.parametrize(
@@ -145,7 +136,7 @@ def test_bad_monitors_are_one_sentence(tmp_path):
     path = tmp_path / "state.json"
     for text in ("{}", "no", '{"bound": 0.1, "delta": 0.05, "examples": 1}'):
         path.write_text(text)
-        with pytest.raises(InputError, match="not the state of a monitor"):
+        with pytest.raises(InputError, match="cannot read the state of a monitor"):
             pm.RiskMonitor.load(path)
     with pytest.raises(InputError, match="cannot read"):
         pm.RiskMonitor.load(tmp_path / "none.json")

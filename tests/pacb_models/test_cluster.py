@@ -1,7 +1,5 @@
 """Work on a real Dask cluster of two processes: the same results, and what a killed worker or scheduler costs."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import math
@@ -17,11 +15,9 @@ import numpy as np
 import pytest
 from joblib import Parallel, delayed
 
-import pacb_models as pm
 from pacb_models.benchmarks.commands.reproduce import compute
 from pacb_models.benchmarks.experiments.cross_validation import cross_validate
 from pacb_models.benchmarks.experiments.risks import BATCH, Experiment, train_risks
-from pacb_models.benchmarks.harness.cluster import complaint
 from pacb_models.benchmarks.paper.catalogue import ITEMS
 from pacb_models.benchmarks.paper.study import Study, embedded_tables
 from pacb_models.benchmarks.studies import simulation
@@ -262,12 +258,6 @@ def test_workers_without_the_package_are_one_sentence(start_cluster, tmp_path, c
     (line,) = capsys.readouterr().err.splitlines()[-1:]
     assert "the Dask workers cannot run pacb-models" in line and "nothing_of_this_name" in line
     assert not out.exists()
-
-
-def test_solvers_that_a_worker_lacks_are_named():
-    assert complaint(pm.__version__, ["frontier"]) == ""
-    assert complaint(pm.__version__, ["frontier", "oracle"]).startswith("cannot run the solver 'oracle'")
-    assert complaint("0.0", []).startswith("has pacb-models")
 
 
 def test_reproduction_on_a_cluster_is_the_same_and_survives_a_killed_worker(cluster, tmp_path):

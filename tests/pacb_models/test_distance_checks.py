@@ -1,7 +1,5 @@
 """What is noticed of a third party's distance before anything is claimed of its bounds."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

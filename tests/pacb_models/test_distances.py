@@ -1,7 +1,5 @@
 """Distances: their inverses and derivatives against forty-digit arithmetic."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -65,23 +63,13 @@ def test_derivatives(name, L, budget):
         assert found[field] == pytest.approx(float(value), rel=tolerance, abs=tolerance * scale), field
 
 
-class TestKlAtTheEdges:
+def test_kl_at_the_edges():
     kl = distances.BinaryKL()
-
-    def test_no_empirical_risk(self):
-        inverse = self.kl.derivatives(0.0, 0.5)
-        assert inverse.value == pytest.approx(-math.expm1(-0.5), rel=1e-15)
-        assert inverse.L == math.inf
-        assert inverse.b == pytest.approx(math.exp(-0.5), rel=1e-14)  # d(1 - exp(-b))/db
-
-    def test_vacuous_bound_is_flat(self):
-        assert self.kl.derivatives(0.5, 1000.0) == (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-
-    def test_no_budget(self):
-        assert self.kl.derivatives(0.3, 0.0).value == 0.3
-
-    def test_certain_error(self):
-        assert self.kl.invert(1.0, 0.1) == 1.0
+    inverse = kl.derivatives(0.0, 0.5)
+    assert inverse.value == pytest.approx(-math.expm1(-0.5), rel=1e-15) and inverse.L == math.inf
+    assert inverse.b == pytest.approx(math.exp(-0.5), rel=1e-14)  # d(1 - exp(-b))/db
+    assert kl.derivatives(0.5, 1000.0) == (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    assert kl.derivatives(0.3, 0.0).value == 0.3 and kl.invert(1.0, 0.1) == 1.0
 
 
 @given(st.sampled_from(NAMES), st.floats(0.0, 0.99), st.floats(1e-6, 0.999))

@@ -1,7 +1,5 @@
 """The certified classifier: scikit-learn's checks, what is read when, its numbers by independent counts, a cluster."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import pickle
@@ -10,56 +8,28 @@ import numpy as np
 import pytest
 import sklearn
 from scipy import sparse
-from scipy.stats import beta
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.datasets import load_iris, load_wine
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, cross_val_predict, train_test_split
+from sklearn.model_selection import KFold, ShuffleSplit, cross_val_predict, train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import pacb_models as pm
 from pacb_models import CertifiedClassifier
 from pacb_models.errors import InputError
 from pacb_models.estimators.candidates import RATES
 
-#: Needs an environment variable set before SciPy is imported; no claim of array API support is made.
-NOT_CLAIMED = {"check_array_api_input"}
-
-
-def _checks():
-    trees = [DecisionTreeClassifier(max_depth=depth) for depth in (2, 4)]
-    for estimator, check in estimator_checks_generator(CertifiedClassifier(trees, cv=3, random_state=0)):
-        name = getattr(check, "func", check).__name__
-        if name not in NOT_CLAIMED:
-            yield pytest.param(estimator, check, id=name)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("estimator", "check"), list(_checks()))
-def test_scikit_learn_check(estimator, check):
-    check(estimator)
-
-
-def limit(errors, m, delta):
-    """Clopper and Pearson's limit as SciPy has it."""
-    return 1.0 if errors == m else float(beta.isf(delta, errors + 1, m - errors))
+from .ensembles import halves, limit
 
 
 def members():
     trees = [(f"depth {depth}", DecisionTreeClassifier(max_depth=depth, random_state=depth)) for depth in (1, 2, 4)]
     return [*trees, ("bayes", GaussianNB()), ("logistic", make_pipeline(StandardScaler(), LogisticRegression()))]
-
-
-def halves(n, seed):
-    """The rows that ``fit`` trains on and holds out, by the definition of its split."""
-    order = np.random.RandomState(seed).permutation(n)
-    return np.sort(order[round(0.5 * n) :]), np.sort(order[: round(0.5 * n)])
 
 
 def vote(predictions, weights, classes):
@@ -68,11 +38,6 @@ def vote(predictions, weights, classes):
         [sum(w for w, p in zip(weights, column) if p == c) for c in classes] for column in np.transpose(predictions)
     ]
     return np.asarray(classes)[np.argmax(shares, axis=1)], np.array(shares) / np.sum(weights)
-
-
-@pytest.fixture(scope="module")
-def cancer():
-    return load_breast_cancer(return_X_y=True)
 
 
 @pytest.fixture(scope="module")
@@ -425,36 +390,6 @@ def test_jobs_seed_pickle_clone_and_progress(cancer, capsys):
     assert clone(two).get_params()["n_jobs"] == 2
 
 
-def test_pipeline_and_grid_search(cancer):
-    X, y = cancer
-    model = CertifiedClassifier([DecisionTreeClassifier(), GaussianNB()], cv=2, random_state=0)
-    search = GridSearchCV(make_pipeline(StandardScaler(), model), {"certifiedclassifier__votes": ["cv", None]}, cv=2)
-    assert search.fit(X, y).best_score_ > 0.85
-
-
-class Marked(ClassifierMixin, BaseEstimator):
-    """Predicts the first class, and remembers what came with the data."""
-
-    def fit(self, X, y, marks=None):
-        self.marks_ = marks
-        self.classes_ = np.unique(y)
-        return self
-
-    def predict(self, X):
-        return np.full(len(X), self.classes_[0])
-
-
-def test_metadata_routing_splits_along_and_keeps_groups(cancer):
-    X, y = cancer
-    training, _ = halves(len(y), 0)
-    with sklearn.config_context(enable_metadata_routing=True):
-        asks, ignores = Marked().set_fit_request(marks=True), Marked().set_fit_request(marks=False)
-        model = CertifiedClassifier([("asks", asks), ("ignores", ignores)], random_state=0).set_fit_request(groups=True)
-        model.fit(X, y, marks=np.arange(len(y)), groups=y)
-    np.testing.assert_array_equal(model.estimators_[0].marks_, training)
-    assert model.estimators_[1].marks_ is None and len(model.guarantee_.statements) == 2
-
-
 #: A module of its own, since the cluster's workers cannot import a test file.
 WHERE = """
 import os
@@ -533,26 +468,18 @@ def test_bad_data_is_one_sentence(cancer):
         CertifiedClassifier().fit(X, y, groups=np.array(["a", 1, *["b"] * (len(y) - 2)], dtype=object))
 
 
-def test_the_vote_has_a_smaller_certificate_than_twice_the_gibbs_bound(cancer):
-    """The reason for all this: the deployed predictor itself is certified."""
+def test_a_part_chooses_among_fitted_classifiers(tmp_path, cancer):
     X, y = cancer
-    forest = [DecisionTreeClassifier(max_features="sqrt", random_state=seed) for seed in range(20)]
-    certified = CertifiedClassifier(forest, random_state=0).fit(X, y)
-    stochastic = pm.StochasticClassifier(forest, random_state=0).fit(X, y)
-    assert certified.bound_ < 0.6 * stochastic.certificate_.vote_bound
-
-
-def test_a_part_chooses_among_fitted_classifiers(tmp_path):
-    X, y = load_breast_cancer(return_X_y=True)
     trees = [
         (f"depth {d}", DecisionTreeClassifier(max_depth=d, random_state=0).fit(X[::2], y[::2])) for d in (1, 2, 4, 6)
     ]
     model = CertifiedClassifier(trees, prefit=True, choose=0.3, random_state=5).fit(X[1::2], y[1::2])
     chosen = pm.certify_models(trees, X[1::2], y[1::2], choose=0.3, random_state=5)
-    assert model.bound_ == chosen.bound and model.n_validation_ == chosen.m == len(chosen.certifying_rows)
+    assert model.bound_ == chosen.bound and model.n_validation_ == chosen.m
     assert (model.predict(X) == chosen.classifier_.predict(X)).all()
-    assert model.guarantee_.candidates == 5 and model.guarantee_.choosing == len(chosen.choosing_rows)
-    assert f"from 5 candidates on {len(chosen.choosing_rows)} other examples" in " ".join(str(model.guarantee_).split())
+    choosing = chosen.examples - chosen.m
+    assert model.guarantee_.candidates == 5 and model.guarantee_.choosing == choosing
+    assert f"from 5 candidates on {choosing} other examples" in " ".join(str(model.guarantee_).split())
     model.save_page(tmp_path / "page.html")
     assert "from 5 candidates on" in (tmp_path / "page.html").read_text()
     # Finer statements are about the certifying rows, too.

@@ -1,12 +1,11 @@
 """Statements about classes and predictions: which class is positive, precision, shares of delta, and few examples."""
 
-from __future__ import annotations
-
 import itertools
 import re
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import beta
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -114,7 +113,7 @@ def test_groups_that_are_too_small_are_named(cells):
 
 def test_missing_labels_among_text_are_one_sentence(cells):
     X, y = cells
-    for missing in (np.nan, None, pytest.importorskip("pandas").NA):
+    for missing in (np.nan, None, pd.NA):
         broken = y.astype(object)
         broken[3] = missing
         for estimator in (CertifiedClassifier(trees()), pm.StochasticClassifier(trees())):

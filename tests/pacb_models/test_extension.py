@@ -1,7 +1,5 @@
 """A third party's distance, divergence and solver objects, given to the package without registration."""
 
-from __future__ import annotations
-
 import math
 import pickle
 from functools import cache
@@ -11,10 +9,9 @@ import pytest
 from scipy import special
 
 import pacb_models as pm
-from pacb_models.constants import log_moment_constant
 from pacb_models.distances import BY_NAME, Distance, Inverse
 from pacb_models.distances.squared import Quadratic
-from pacb_models.divergences import Budget, ChiSquared, Divergence, KullbackLeibler, Renyi
+from pacb_models.divergences import ChiSquared, Divergence, KullbackLeibler, Renyi
 from pacb_models.problem import Problem
 from pacb_models.proofs import ProofError, Tangent, check_proof
 from pacb_models.solution import Outcome
@@ -23,58 +20,10 @@ from pacb_models.solvers.oracle import is_steep
 from pacb_models.solvers.starts import starting_posteriors
 from pacb_models.solving.registry import capable_solvers, get_solver
 
+from ..foreign import Doubled
+from ..own_bounds import Relative, Squares, TangentChiSquared
+
 RISKS = [0.05, 0.08, 0.1, 0.3]
-
-
-class Relative(Distance):
-    """φ = (l − l̂)²/(2l) for l above l̂, a minorant of the binary kl; r = L + b + √(b² + 2bL)."""
-
-    name = "relative"
-    additive = False
-
-    def derivatives(self, L, budget):
-        b, s = budget, math.sqrt(budget * (budget + 2.0 * L))
-        return Inverse(L + b + s, 1.0 + b / s, 1.0 + (b + L) / s, -(b * b) / s**3, b * L / s**3, -(L * L) / s**3)
-
-    def log_constant(self, m, divergence, order, constant):
-        return log_moment_constant("kl", m, constant, divergence, order)
-
-
-class Squares(Divergence):
-    """T = s Σ q²/p, the statistic of χ² times a number, with the budget c√T."""
-
-    name, moments, order, scale = "squares", "chi2", 2.0, 1.0
-
-    def size(self, q, p):
-        return self.scale * float(np.dot(q, q / p))
-
-    def gradient(self, q, p, size):
-        return 2.0 * self.scale * q / p
-
-    def curvature(self, q, p, size):
-        return 2.0 * self.scale / p, 0.0
-
-    def value(self, size):
-        return max(size / self.scale - 1.0, 0.0)
-
-    def coefficient(self, constant, log_constant, delta):
-        return math.sqrt(constant / delta)
-
-    def budget(self, size, coefficient, exponent):
-        value = coefficient * size**0.5
-        return Budget(value, 0.5 * value / size, -0.25 * value / size**2)
-
-    def slope_inverse(self, slope):
-        return 0.5 * np.maximum(slope, 0.0) / self.scale
-
-
-class Linearised(Squares):
-    """The budget c(T + 1)/2, which is at least c√T."""
-
-    name = "linearised"
-
-    def budget(self, size, coefficient, exponent):
-        return Budget(0.5 * coefficient * (size + 1.0), 0.5 * coefficient, 0.0)
 
 
 class Prior(Solver):
@@ -102,9 +51,9 @@ def test_a_distance_with_its_own_constant(divergence):
 
 
 def test_a_divergence_says_which_moments_it_needs():
-    problem = pm.BoundProblem(RISKS, m=200, distance="squared", divergence=Linearised())
+    problem = pm.BoundProblem(RISKS, m=200, distance="squared", divergence=TangentChiSquared())
     chi2 = problem.replace(divergence="chi2")
-    assert problem.divergence == "linearised"
+    assert problem.divergence == "tangent-chi2"
     assert problem.constant_value == chi2.constant_value
     assert problem.bound(problem.prior) == pytest.approx(chi2.bound(chi2.prior), rel=1e-15)
     for q in np.random.default_rng(0).dirichlet(np.ones(4), size=20):
@@ -113,12 +62,12 @@ def test_a_divergence_says_which_moments_it_needs():
 
 def test_a_divergence_and_distance_that_do_not_go_together_are_refused():
     with pytest.raises(pm.InputError, match="'pinsker'"):
-        pm.BoundProblem(RISKS, m=200, distance="pinsker", divergence=Linearised())
+        pm.BoundProblem(RISKS, m=200, distance="pinsker", divergence=TangentChiSquared())
 
 
 @pytest.mark.parametrize("distance", ["linear", "squared", "kl", Relative()])
 def test_ipopt_minimises_bounds_it_has_no_name_for(distance):
-    problem = pm.BoundProblem(RISKS, m=200, distance=distance, divergence=Linearised())
+    problem = pm.BoundProblem(RISKS, m=200, distance=distance, divergence=TangentChiSquared())
     solution = pm.solve(problem, solver="cyipopt")
     assert solution.status == "optimal"
     others = np.random.default_rng(0).dirichlet(np.ones(4), size=2000)
@@ -129,8 +78,8 @@ def test_a_solver_that_is_not_registered():
     problem = pm.BoundProblem([0.2, 0.2], m=200, distance="linear")
     solution = pm.solve(problem, Prior())
     assert (solution.solver, solution.status) == ("prior", "optimal")
-    with pytest.raises(pm.UnsupportedProblemError, match="the relative distance lacks the method `express`"):
-        pm.solve(problem.replace(distance=Relative()), Prior())
+    with pytest.raises(pm.UnsupportedProblemError, match="the doubled distance lacks the method `express`"):
+        pm.solve(problem.replace(distance=Doubled()), Prior())
 
 
 def test_a_need_that_nothing_has_is_named():
@@ -249,16 +198,16 @@ def test_a_distance_that_is_not_as_affine_as_it_says():
     ],
 )
 def test_a_wrong_method_of_a_divergence_is_named(method, change, complaint):
-    class Wrong(Linearised):
+    class Wrong(TangentChiSquared):
         pass
 
-    setattr(Wrong, method, lambda self, *given: change(getattr(Linearised, method)(self, *given)))
+    setattr(Wrong, method, lambda self, *given: change(getattr(TangentChiSquared, method)(self, *given)))
     with pytest.raises(pm.InputError, match=complaint):
         pm.check_derivatives(Wrong())
 
 
 def test_the_frontier_of_another_size_is_found():
-    class Borrows(Linearised):
+    class Borrows(TangentChiSquared):
         def frontier(self, risks, prior, uniform):
             return ChiSquared().frontier(risks, prior, uniform)
 
@@ -566,29 +515,6 @@ def test_what_a_class_adds_is_assigned_once():
             self.prior = np.full(3, 1.0 / 3.0)
 
     assert Alone(np.ones(3), 0.1).replace(delta=0.2).delta == 0.2
-
-
-# --- solvers that fail ------------------------------------------------------------------------------------------------
-
-
-class Fails(Solver):
-    name = "fails"
-    needs = ("problem.gradient",)
-
-    def __init__(self, failure):
-        self.run = failure
-
-
-def test_a_solver_that_fails_is_one_failed_outcome():
-    def leave(problem):
-        raise SystemExit(0)
-
-    problem = pm.BoundProblem(RISKS, m=200, distance="linear")
-    for change, complaint in ((lambda problem: 1 / 0, "ZeroDivisionError: division by zero"), (leave, "SystemExit: 0")):
-        solution = pm.solve(problem, Fails(change))
-        assert solution.status == "error" and solution.bound == math.inf
-        assert solution.message == f"it raised {complaint}."
-        assert "test_extension.py" in solution.details["traceback"]
 
 
 # --- far ends ---------------------------------------------------------------------------------------------------------

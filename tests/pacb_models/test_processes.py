@@ -1,7 +1,5 @@
 """Processes that we start end with us."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """``pacb`` as a process: its streams, interrupts, what it imports, and other packages' commands."""
 
-from __future__ import annotations
-
 import json
 import os
 import pickle
@@ -48,6 +46,10 @@ def imported_by(program: str) -> set[str]:
         (
             "from pacb_models import BoundProblem, cross_check, solve",
             {"scipy", "importlib.metadata", "pandas", "cvxpy", "pyomo"},
+        ),
+        (
+            "import pacb_models as pm; pm.solve(pm.BoundProblem([0.1, 0.2], m=9), 'fixed-point')",
+            {"pyomo", "cvxpy", "cyipopt", "sklearn", "matplotlib", "pandas"},
         ),
         (
             "import pacb_models.commands.program as cli; cli.build_parser()",

@@ -1,7 +1,5 @@
 """What is seen on a terminal: the verdict first, tables that fit; and the plain text everywhere else."""
 
-from __future__ import annotations
-
 import builtins
 import os
 import pty

@@ -1,7 +1,5 @@
 """The paper's theorems about χ² bounds: those that hold, and those that do not."""
 
-from __future__ import annotations
-
 from itertools import combinations, permutations
 
 import numpy as np
@@ -101,23 +99,6 @@ def test_the_two_minima_refute_quasi_convexity():
     # The case the paper could not decide: less empirical risk and a larger χ² on one side than on the other.
     assert other.empirical_risk < best.empirical_risk
     assert other.divergence > best.divergence
-
-
-@pytest.mark.parametrize("value", [0.0, 1.0, float("nan"), "half", True])
-def test_bad_alpha(value):
-    problem = pm.BoundProblem([0.1, 0.2], m=10, distance="squared")
-    with pytest.raises(pm.InputError, match=r"alpha is .*strictly between 0 and 1"):
-        quasi_convexity_condition(problem, [0.5, 0.5], [1.0, 0.0], value)
-
-
-def test_condition_is_about_the_squared_bound_only():
-    with pytest.raises(pm.UnsupportedProblemError, match="'kl' with 'chi2'"):
-        quasi_convexity_condition(pm.BoundProblem([0.1, 0.2], m=10), [0.5, 0.5], [1.0, 0.0], 0.5)
-
-
-def test_other_posterior_is_named():
-    with pytest.raises(pm.InputError, match=r"other\[1\] is -0.5"):
-        first_order_convexity([0.5, 0.5], [1.5, -0.5])
 
 
 # --- Theorem 2 and its corollary: ordered subsets -------------------------------------------------------------------

@@ -26,7 +26,7 @@ from pacb_models.models.lifted import values_at
 from pacb_models.models.pyomo_models import FORMULATIONS
 from pacb_models.models.text_models import text_block
 from pacb_models.names import DISTANCES
-from pacb_models.solvers.nonlinear.native import float_environment_kept, pynumero_problem
+from pacb_models.solvers.nonlinear.native import float_environment_restored, pynumero_problem
 
 RISKS = np.array([0.02, 0.1, 0.1, 0.25, 0.5, 0.9])
 PRIOR = np.array([0.1, 0.2, 0.3, 0.15, 0.2, 0.05])
@@ -59,7 +59,7 @@ def largest_violation(model):
 
 
 def ipopt(model):
-    with float_environment_kept():
+    with float_environment_restored():
         return pyo.SolverFactory("cyipopt", options={"bound_relax_factor": 0.0}).solve(model)
 
 

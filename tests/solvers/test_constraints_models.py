@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
-from pacb_models.solvers.nonlinear.native import ASL_LIBRARY, find_asl_library, float_environment_kept, pynumero_problem
+from pacb_models.solvers.nonlinear.native import (
+    ASL_LIBRARY,
+    find_asl_library,
+    float_environment_restored,
+    pynumero_problem,
+)
 from pacb_models.solvers.starts import default_start, nearest, starting_posteriors
 
 from .constrained import CONVEX, PAIRS, constrained
@@ -141,7 +146,7 @@ def solved(model):
     """A Pyomo model after Ipopt, as a user would call it."""
     import pyomo.environ as pyo
 
-    with float_environment_kept():
+    with float_environment_restored():
         pyo.SolverFactory("cyipopt").solve(model, tee=False)
     return model
 

@@ -14,7 +14,6 @@ import pacb_models as pm
 from pacb_models import optimality
 from pacb_models.benchmarks.problems.families import instance
 from pacb_models.benchmarks.problems.risks import load_risk_table
-from pacb_models.divergences import Budget, Divergence
 from pacb_models.solvers.coordinates import Logits, Powers
 from pacb_models.solvers.first_order.mirror import PowerMap, level
 from pacb_models.solvers.oracle import Oracle
@@ -22,7 +21,7 @@ from pacb_models.solvers.starts import best_start
 from pacb_models.solving.registry import get_solver, solver_names
 
 from ..drawn import arrays, powers_of_ten, weights
-from ..foreign import Doubled
+from ..own_bounds import TangentChiSquared
 from .solver_checks import PAIRS, make
 
 FIRST_ORDER = ("mirror", "spg", "lbfgsb", "frank-wolfe", "softmax")
@@ -31,10 +30,6 @@ GRADIENT = [name for name in solver_names() if get_solver(name).needs == ("probl
 RNG = np.random.default_rng(6)
 RISKS = RNG.binomial(200, 0.2, 12) / 200
 PRIOR = RNG.dirichlet(np.full(12, 5.0))
-#: Two minima; the better one is near the prior, the other one rests on the first two classifiers.
-TWO_MINIMA = pm.BoundProblem([0.05, 0.10] + 48 * [0.30], m=50, delta=0.05, distance="squared")
-#: A start near the second one.
-CONCENTRATED = np.array([0.6, 0.39] + 48 * [0.01 / 48])
 
 
 def able(problem: pm.BoundProblem, names=FIRST_ORDER) -> list[str]:
@@ -185,23 +180,6 @@ def test_few_iterations_whatever_the_number_of_classifiers(name):
     assert solution.details["gradient_evaluations"] <= 100
 
 
-@pytest.mark.parametrize("name", [*GRADIENT, "ipopt", "cyipopt"])
-def test_the_start_decides_which_minimum(name):
-    certified = pm.solve(TWO_MINIMA, "frontier")
-    other = certified.local_minima[0].bound
-    assert other - certified.bound > 0.03
-    assert pm.solve(TWO_MINIMA, name, start=TWO_MINIMA.prior).bound == pytest.approx(certified.bound, abs=1e-7)
-    found = pm.solve(TWO_MINIMA, name, start=CONCENTRATED).bound
-    # The barrier of trust-constr pulls every start to the centre of the simplex first.
-    assert found == pytest.approx(certified.bound if name == "trust-constr" else other, abs=1e-7)
-
-
-@pytest.mark.parametrize("name", GRADIENT)
-def test_start_is_checked(name):
-    with pytest.raises(pm.InputError, match="start sums to"):
-        pm.solve(TWO_MINIMA, name, start=np.ones(50))
-
-
 @pytest.mark.parametrize("name", GRADIENT)
 def test_evaluations_are_counted(name, monkeypatch):
     """Every gradient that is computed is counted, and no other."""
@@ -243,69 +221,7 @@ def test_adam_ends_short_of_the_minimum_and_says_so():
     assert solution.details["gradient_evaluations"] == 2001
 
 
-@pytest.mark.parametrize("name", FIRST_ORDER)
-def test_iteration_limit(name):
-    problem = make(RISKS, "squared", "chi2", prior=PRIOR)
-    solution = pm.solve(problem, name, max_iterations=1, start=problem.prior)
-    assert solution.status == "iteration_limit"
-    assert solution.iterations == 1
-    assert solution.bound <= problem.bound(problem.prior)
-
-
-@pytest.mark.parametrize(
-    "options, complaint",
-    [
-        ({"tolerance": 0.0}, "tolerance is 0.0"),
-        ({"max_iterations": 0}, "max_iterations is 0"),
-        ({"start": [1.0]}, "start has 1 entries"),
-    ],
-)
-@pytest.mark.parametrize("name", FIRST_ORDER)
-def test_bad_options(name, options, complaint):
-    with pytest.raises(pm.InputError, match=complaint):
-        pm.solve(make(RISKS, "kl", "chi2"), name, **options)
-
-
-def test_bad_options_of_softmax():
-    with pytest.raises(pm.InputError, match="method is 'sgd'; it must be one of 'lbfgs', 'adam'"):
-        pm.solve(TWO_MINIMA, "softmax", method="sgd")
-    with pytest.raises(pm.InputError, match="learning_rate is -1"):
-        pm.solve(TWO_MINIMA, "softmax", method="adam", learning_rate=-1)
-
-
 # --- other people's bounds --------------------------------------------------------------------------------------------
-
-
-class TangentChiSquared(Divergence):
-    """χ² with the size X and the budget c (X + 1)/2, which is at least c √X."""
-
-    name, moments, order = "tangent-chi2", "chi2", 2.0
-
-    def size(self, q, p):
-        return float(q @ (q / p))
-
-    def gradient(self, q, p, size):
-        return 2.0 * q / p
-
-    def curvature(self, q, p, size):
-        return 2.0 / p, 0.0
-
-    def value(self, size):
-        return size - 1.0
-
-    def coefficient(self, constant, log_constant, delta):
-        return math.sqrt(constant / delta)
-
-    def budget(self, size, coefficient, exponent):
-        return Budget(0.5 * coefficient * (size + 1.0), 0.5 * coefficient, 0.0)
-
-
-@pytest.mark.parametrize("name", GRADIENT)
-def test_a_third_party_s_distance(name):
-    """Twice the budget is the budget of a quarter of the sample: a problem whose minimum is known."""
-    problem = pm.BoundProblem(RISKS, 400, 0.05, Doubled(), "chi2", PRIOR)
-    known = pm.solve(pm.BoundProblem(RISKS, 100, 0.05, "linear", "chi2", PRIOR), "frontier").bound
-    assert pm.solve(problem, name).bound == pytest.approx(known, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", GRADIENT)

@@ -13,12 +13,13 @@ from scipy.special import softmax
 
 import pacb_models as pm
 from pacb_models.distances import BY_NAME, Distance, Inverse
-from pacb_models.divergences import Budget, Divergence, by_name
+from pacb_models.divergences import by_name
 from pacb_models.proofs import check_proof
 from pacb_models.solvers.exact import frontier as exact
 from pacb_models.solvers.exact.frontier import SOLVER
 
 from ..drawn import arrays, powers_of_ten, some_weights, weights
+from ..own_bounds import Mixed, Relative, TangentChiSquared
 from .path_reference import Reference, best, scan
 
 EVERY_BOUND = [
@@ -329,17 +330,6 @@ def test_gibbs_end_of_path_without_errors(second, is_minimum):
     assert bool(lowest) == is_minimum
 
 
-def test_many_zero_risks():
-    """Separable data: the optimum is the prior restricted to classifiers without errors, with exact zeros elsewhere."""
-    risks = np.repeat([0.0, 0.2], [30, 20])
-    for distance in ("squared", "kl"):
-        problem = pm.BoundProblem(risks, 5000, 0.05, distance)
-        solution = solve(problem)
-        assert solution.empirical_risk == 0.0
-        assert solution.posterior[:30] == pytest.approx(np.full(30, 1 / 30), abs=1e-17)
-        assert not solution.posterior[30:].any()
-
-
 def test_tiny_risks():
     """Gaps whose products underflow count as ties: the bound is that of the risks rounded to zero."""
     tiny = pm.BoundProblem([0.0, 5e-324, 1e-310, 1e-200, 0.3], 100, 0.05)
@@ -351,11 +341,6 @@ def test_tiny_risks():
         assert problem.bound(outcome.posterior) == pytest.approx(rounded.bound, abs=1e-14)
         for risks in ([1e-60, 2e-60, 0.3], [0.0, 1e-18, 1.0]):
             assert solve(problem.replace(risks=risks)).kkt_residual <= 1e-10
-
-
-def test_unknown_option():
-    with pytest.raises(pm.InputError, match=r"'grid'.*frontier"):
-        pm.solve(pm.BoundProblem([0.1, 0.2], 50), "frontier", grid=100)
 
 
 # --- orders ----------------------------------------------------------------------------------------------------------
@@ -475,17 +460,11 @@ def test_reaches_is_the_inverse_asked_about(name, L, budget, off):
 # --- other people's bounds -------------------------------------------------------------------------------------------
 
 
-class Relative(Distance):
-    """φ = (l − l̂)²/(2l) for l above l̂; its method takes numbers only."""
-
-    name = "relative"
+class NumbersOnly(Relative):
+    """The same with a method that takes no arrays."""
 
     def derivatives(self, L, b):
-        s = math.sqrt(b * (b + 2 * L))
-        return Inverse(L + b + s, 1 + b / s, 1 + (b + L) / s, -(b**2) / s**3, b * L / s**3, -(L**2) / s**3)
-
-    def log_constant(self, m, divergence, order, constant):
-        return BY_NAME["kl"].log_constant(m, divergence, order, constant)
+        return super().derivatives(float(L), float(b))
 
 
 class Bent(Relative):
@@ -510,59 +489,9 @@ class Sharp(Distance):
         return BY_NAME["squared"].log_constant(m, divergence, order, constant) + 2.0 * math.log(4.0)
 
 
-class Linearised(Divergence):
-    """χ² with the size X and the budget c (X + 1)/2, which is at least c √X."""
-
-    name = "linearised"
-    moments = "chi2"
-    order = 2.0
-
-    def size(self, q, p):
-        return float(np.dot(q, q / p))
-
-    def gradient(self, q, p, size):
-        return 2.0 * q / p
-
-    def curvature(self, q, p, size):
-        return 2.0 / p, 0.0
-
-    def value(self, size):
-        return max(size - 1.0, 0.0)
-
-    def coefficient(self, constant, log_constant, delta):
-        return math.sqrt(constant / delta)
-
-    def budget(self, size, coefficient, exponent):
-        return Budget(0.5 * coefficient * (size + 1.0), 0.5 * coefficient, 0.0)
-
-    def slope_inverse(self, slope):
-        return 0.5 * np.maximum(slope, 0.0)
-
-
-class Cubic(Linearised):
-    """T = Σ p ((q/p)³ + (q/p)²)/2, which is at least Σ q²/p; known by its slopes only."""
-
-    name = "cubic"
-
-    def size(self, q, p):
-        return float(np.dot(p, 0.5 * ((q / p) ** 3 + (q / p) ** 2)))
-
-    def gradient(self, q, p, size):
-        return 1.5 * (q / p) ** 2 + q / p
-
-    def curvature(self, q, p, size):
-        return (3.0 * q / p + 1.0) / p, 0.0
-
-    def budget(self, size, coefficient, exponent):
-        value = coefficient * np.sqrt(size)
-        return Budget(value, 0.5 * value / size, -0.25 * value / size**2)
-
-    def slope_inverse(self, slope):
-        return (np.sqrt(1.0 + 6.0 * np.maximum(slope, 0.0)) - 1.0) / 3.0
-
-
-FOREIGN = [(Relative(), "chi2"), (Relative(), "kl"), (Sharp(), "chi2"), ("kl", Linearised()), ("squared", Linearised())]
-FOREIGN += [("kl", Cubic()), (Relative(), Cubic()), ("squared", Cubic()), ("linear", Cubic())]
+FOREIGN = [(NumbersOnly(), "chi2"), (NumbersOnly(), "kl"), (Sharp(), "chi2"), (NumbersOnly(), Mixed())]
+FOREIGN += [(name, Mixed()) for name in ("kl", "squared", "linear")]
+FOREIGN += [(name, TangentChiSquared()) for name in ("kl", "squared")]
 
 
 @pytest.mark.long

@@ -7,41 +7,13 @@ import pytest
 
 import pacb_models as pm
 from pacb_models.solution import Outcome, Status
-from pacb_models.solvers.nonlinear import casadi_nlp, dnlp
 from pacb_models.solving.judging import assess
 
-from .solver_checks import PAIRS, make
+from .solver_checks import CONCENTRATED, PAIRS, TWO_MINIMA, make
 
 RNG = np.random.default_rng(8)
 RISKS = RNG.binomial(200, 0.2, 40) / 200
 PRIOR = RNG.dirichlet(np.full(40, 3.0))
-TWO_MINIMA = pm.BoundProblem([0.05, 0.10] + 48 * [0.30], m=50, delta=0.05, distance="squared")
-#: A start next to its second minimum.
-CONCENTRATED = np.array([0.6, 0.39] + 48 * [0.01 / 48])
-
-
-@pytest.mark.parametrize("divergence, distance", PAIRS)
-@pytest.mark.parametrize("name", ["casadi", "dnlp"])
-def test_they_agree_with_frontier(name, divergence, distance):
-    problem = make(RISKS, distance, divergence, prior=PRIOR)
-    solution = pm.solve(problem, name)
-    assert solution.status == "optimal"
-    assert -1e-12 <= solution.bound - pm.solve(problem, "frontier").bound <= 1e-9
-
-
-@pytest.mark.parametrize("divergence, distance", [("chi2", "squared"), ("chi2", "kl"), ("kl", "squared")])
-def test_uno_agrees_with_frontier(divergence, distance):
-    problem = make(RISKS, distance, divergence, prior=PRIOR)
-    solution = pm.solve(problem, "dnlp", backend="UNO")
-    assert solution.details["backend"] == "UNO"
-    assert solution.bound - pm.solve(problem, "frontier").bound <= 1e-7
-
-
-def test_the_start_decides_which_minimum():
-    certified = pm.solve(TWO_MINIMA, "frontier")
-    assert pm.solve(TWO_MINIMA, "casadi", start=TWO_MINIMA.prior).bound == pytest.approx(certified.bound, abs=1e-8)
-    found = pm.solve(TWO_MINIMA, "casadi", start=CONCENTRATED)
-    assert found.bound == pytest.approx(certified.local_minima[0].bound, abs=1e-8)
 
 
 def test_cvxpy_s_first_step_is_from_the_start():
@@ -77,53 +49,6 @@ def test_a_success_far_above_the_minimum_is_refused():
     solution = assess(problem, Outcome(far, "optimal"), "casadi", 0.0)
     assert solution.status == "not_converged"
     assert "the solver said 'optimal', but the KKT residual" in solution.message
-
-
-def test_codes_and_statuses_are_known():
-    from pacb_models.solvers.nonlinear.interior_point import STATUS_MAP
-
-    assert set(casadi_nlp.CODES.values()) | set(dnlp.CODES.values()) <= set(STATUS_MAP)
-
-
-@pytest.mark.parametrize(
-    "name, options, complaint",
-    [
-        ("casadi", {"plugin": "snopt"}, "plugin is 'snopt'; it must be one of 'ipopt', 'sqpmethod', 'sleqp'"),
-        ("casadi", {"options": 3}, "options is 3"),
-        ("casadi", {"options": {"no_such": 1}}, "refused by CasADi"),
-        ("casadi", {"max_iterations": -1}, "max_iterations is -1"),
-        ("dnlp", {"backend": "KNITRO"}, "backend is 'KNITRO'; it must be one of 'IPOPT', 'UNO'"),
-        ("dnlp", {"options": "fast"}, "options is 'fast'"),
-        ("dnlp", {"max_iterations": 0}, "max_iterations is 0"),
-    ],
-)
-def test_bad_options(name, options, complaint):
-    with pytest.raises(pm.InputError, match=complaint):
-        pm.solve(make(RISKS, "kl", "chi2"), name, **options)
-
-
-@pytest.mark.parametrize("name", ["casadi", "dnlp"])
-def test_several_starts(name):
-    solution = pm.solve(TWO_MINIMA, name, starts=4)
-    assert solution.bound == pytest.approx(pm.solve(TWO_MINIMA, "frontier").bound, abs=1e-7)
-    assert solution.details["ipopt_codes"] == [0, 0, 0, 0]
-    after_one = pm.solve(TWO_MINIMA, name, starts=4, max_iterations=1).details["bounds"]
-    assert len(set(np.round(after_one, 4))) == 4
-
-
-@pytest.mark.parametrize("name", ["casadi", "dnlp"])
-def test_iteration_limit(name):
-    solution = pm.solve(make(RISKS, "kl", "chi2", prior=PRIOR), name, max_iterations=2)
-    assert solution.status == "iteration_limit"
-    assert solution.bound < 1.0
-
-
-def test_bound_of_one():
-    """Nine examples of which none is right: the kl bound rounds to one, and no model has a point inside its domain."""
-    problem = pm.BoundProblem(np.ones(5), m=9, delta=1e-6, distance="kl")
-    for name in ("casadi", "dnlp", "scip"):
-        solution = pm.solve(problem, name, merge=False)
-        assert solution.status == "acceptable" and solution.bound == 1.0
 
 
 @pytest.mark.parametrize("name", ["cyipopt", "casadi", "dnlp", "ipopt"])
