@@ -215,7 +215,7 @@ def _limits(judged: Judged, environments: Environments) -> Iterator[str]:
     counts = len(judged.comparable), len(judged.condensed), len(runs)
     if counts[0] < counts[2]:
         yield said("counts", compared=counts[0], runs=counts[1], measurements=counts[2])
-    yield "Not timed: importing software (each solver first solves a tiny problem), the constant, the certificate."
+    yield "Not timed: importing software, the constant, the certificate."
     yield said("optimum", gap=verdict.CORRECT_GAP)
 
 

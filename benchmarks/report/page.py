@@ -55,8 +55,8 @@ def write_page(directory: Path, content: Content, page: Path, runs: pd.DataFrame
         named=named,
         made=_made_by(runs, named, page.name),
         **{"title": _TITLE, "content": content, "folder": page.stem, "page": page.name, "data": list(data)},
-        **{"whole": whole, "remark": remark, "missing": f"{len(shared)} of its {len(problems)}" if shared != problems else ""},
-        **{"md": markdown_text, "table": as_markdown},
+        **{"whole": whole, "missing": f"{len(shared)} of its {len(problems)}" if shared != problems else ""},
+        **{"remark": remark, "md": markdown_text, "table": as_markdown},
     )
     write_atomically(page, text.rstrip() + "\n")
     for name in earlier - drawn.keys():
