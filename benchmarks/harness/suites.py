@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from pacb_models import BoundProblem, TandemProblem
 from pacb_models.errors import InputError
 from pacb_models.plugins import load, registered
-from pacb_models.problem_file import as_record
 from pacb_models.risk_file import RiskFile, read_risk_file
 from pacb_models.solving.registry import available_solvers, capable_solvers, get_solver, solver_identity
 
@@ -18,11 +17,13 @@ from ..problems import forests
 from ..problems.families import CONSTRAINED, HARD, Instance, instance, instances
 from ..problems.problem import (
     PAPER_DATASETS,
+    PAPER_SIZES,
+    TABLE_DISTANCES,
     UCI_FAMILY,
     Problem,
     from_file,
-    from_record,
     from_table,
+    of_risk_file,
     outside_problems,
     synthetic,
     table_problem,
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
 
 #: Entry-point group for third parties: a function without arguments that returns a suite.
 SUITES_GROUP = "pacb_models.suites"
-
-TABLE_DISTANCES = ("linear", "squared", "kl")
-PAPER_SIZES = (50, 200, 500, 1000, 1990)
 
 
 @dataclass(frozen=True)
@@ -335,7 +333,7 @@ def _about_votes() -> str:
         "## All methods agree; a hold-out certificate of the same vote is far smaller\n\n"
         "New is the proof: the others report a stationary point, as iRProp (here: softmax) does in MajorityVoteBounds. "
         "Limits to the error of the weighted vote, KL and kl, δ = .05; hold-out is Clopper–Pearson's for the vote with "
-        f"equal weights, from the same examples.\n\n{forests.vote_bounds()}"
+        f"equal weights, from the same examples.\n\n```text\n{forests.vote_bounds()}\n```"
     )
 
 
@@ -398,12 +396,7 @@ def from_files(
         constraints = limits(content)
         for distance in distances:
             name = f"{path}-{distance}{marks}{'-constrained' * bool(constraints)}"
-            arguments = {"risks": content.values, "m": m, "prior": content.prior, "distance": distance, **bound}
-            recipe = Problem(name, str(path), BoundProblem, arguments, len(content.values))
-            if constraints:
-                record = as_record(BoundProblem(**arguments, constraints=constraints))
-                recipe = replace(recipe, make=from_record, arguments={"record": record})
-            cells += cells_for(recipe)
+            cells += cells_for(of_risk_file(name, path, content, constraints, m=m, distance=distance, **bound))
     return Suite("files", "risk files: " + ", ".join(map(str, paths)), tuple(cells), time_limit=60.0)
 
 

@@ -52,7 +52,7 @@ def warm_up(solver: str, problem: BoundProblem) -> None:
     """Solve a tiny problem of the same kind, so that imports are not measured."""
     with suppress(BaseException):
         # Whatever is wrong shows up in the measurement itself, with its message.
-        limit: dict[str, Any] = {"time_limit": WARM_UP_LIMIT} if get_solver(solver).keeps_time_limit else {}
+        limit: Settings = {"time_limit": WARM_UP_LIMIT} if get_solver(solver).keeps_time_limit else {}
         solve(tiny(problem), solver, **limit)
 
 
@@ -65,7 +65,7 @@ def tiny(problem: BoundProblem) -> BoundProblem:
     return problem.replace(**given, prior=None, m=100, delta=0.05, constraints=[known[kind] for kind in kinds])
 
 
-def measure(cell: Cell, problem: BoundProblem, options: Settings) -> tuple[Facts, np.ndarray | None]:
+def solved(cell: Cell, problem: BoundProblem, options: Settings) -> tuple[Facts, np.ndarray | None]:
     """Solve and describe what came out; whatever is raised, or is not what it should be, becomes the status "error"."""
     started = time.perf_counter()
     try:
@@ -198,7 +198,7 @@ class Measurer:
             warm_up(cell.solver, problem)
         say("ready", {"keeps_time_limit": get_solver(cell.solver).keeps_time_limit})
         memory = PeakMemory() if with_memory else None
-        found, posterior = measure(cell, problem, options)
+        found, posterior = solved(cell, problem, options)
         if memory is not None:
             found["peak_memory_bytes"] = memory.rise()
         say("done", found, posterior)

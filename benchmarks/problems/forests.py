@@ -40,11 +40,9 @@ def tandem(dataset: str, count: int, **bound: Any) -> Any:
 
 
 def vote_bounds() -> str:
-    """What each theorem says of the same votes, as a table in Markdown: KL and kl, and Clopper and Pearson."""
-    lines = [
-        "| forest | equal weights | softmax | optimal | first order | hold-out |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
-    ]
+    """What each theorem says of the same votes, as a table of text: KL and kl, and Clopper and Pearson."""
+    heads = ("equal weights", "softmax", "optimal", "first order", "hold-out")
+    lines = [f"{'forest':<20}" + "".join(f"{head:>15}" for head in heads)]
     for dataset in DATASETS:
         for count in SIZES:
             problem, wrong = tandem(dataset, count, divergence="kl"), forest(dataset, count)[1]
@@ -55,5 +53,5 @@ def vote_bounds() -> str:
                 pm.solve(problem.first_order).vote_bound,
                 pm.clopper_pearson(wrong, problem.m, DELTA),
             ]
-            lines.append(f"| {dataset}, {count} | " + " | ".join(f"{each:.3f}".lstrip("0") for each in bounds) + " |")
+            lines.append(f"{f'{dataset}, {count}':<20}" + "".join(f"{each:15.4f}" for each in bounds))
     return "\n".join(lines)

@@ -16,16 +16,14 @@ import pandas as pd
 from pacb_models.errors import InputError
 from pacb_models.files import write_atomically
 
-from ..harness.results import export, read_rows
+from ..harness.environment import ENVIRONMENT
+from ..harness.results import TABLE, read_rows, write_exports
 from ..harness.suites import suite, suite_names
 from ..verdict import CORRECT_GAP, PRIOR, is_local
 from .content import Content
 from .html import read_file, render_text
 from .tables import Part, as_markdown, markdown_text
 from .wording import said
-
-#: Files of the run that lie beside the page.
-PARQUET, ENVIRONMENT = "results.parquet", "environment.json"
 
 #: How a page begins.
 _TITLE = "# How the solvers compare: the suite `"
@@ -36,7 +34,7 @@ def write_page(directory: Path, content: Content, page: Path, runs: pd.DataFrame
     beside = page.with_suffix("")
     earlier = figures_shown_by(page)
     rows = read_rows(directory)
-    export(directory, rows)
+    write_exports(directory, rows)
     whole = suite(content.suite) if content.suite in suite_names() else None
     remark = whole.remark() if whole else ""
     if remark:
@@ -44,7 +42,7 @@ def write_page(directory: Path, content: Content, page: Path, runs: pd.DataFrame
     drawn = {
         f"{picture.name}.svg": picture.svg for part in (*content.parts, *content.paper) for picture in part.pictures
     }
-    data = {name: (directory / name).read_bytes() for name in (PARQUET, ENVIRONMENT) if (directory / name).exists()}
+    data = {name: (directory / name).read_bytes() for name in (TABLE, ENVIRONMENT) if (directory / name).exists()}
     for name, file in {**drawn, **data}.items():
         write_atomically(beside / name, file)
     problems = {cell.problem.name for cell in whole.cells} if whole else set()

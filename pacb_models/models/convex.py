@@ -12,10 +12,10 @@ one:
           q_i \ln q_i \le t_i, \quad \sum_i q_i = 1.
 
 A divergence says which cone it is (its method ``cone``). Risks, prior and constant enter through Parameters (the
-problems obey CVXPY's rules for disciplined parametrised programming), so that problems of the same size and cone are
-compiled once. CVXPY stores how every coefficient depends on every parameter, which takes memory and time proportional
-to :math:`H^2`: 10 s at H = 10 000, too much memory at H = 100 000. Above :data:`LARGEST_PARAMETRISED` the data are
-written into the problem instead, which compiles in a fraction of a second.
+problems obey CVXPY's rules for disciplined parametrised programming), so that another problem of the same size and cone
+is not compiled again. CVXPY stores how every coefficient depends on every parameter, which takes memory and time
+proportional to :math:`H^2`: 10 s at H = 10 000, too much memory at H = 100 000. Above :data:`LARGEST_PARAMETRISED` the
+data are written into the problem instead, which compiles in a fraction of a second.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LARGEST_PARAMETRISED = 2000
 
 
 class Cone:
-    """The budget of a divergence as a cone. Equal cones share a compiled problem."""
+    """The budget of a divergence as a cone."""
 
     def data(self, problem: BoundProblem, factor: float) -> dict[str, Any]:
         """The numbers that a problem with this cone and a given size depends on, for so many times its bound."""

@@ -420,7 +420,7 @@ def test_bound_of_a_posterior_in_thirty_digits(errors, m, prior, posterior, spre
 
         def largest(i: int, budget: mp.mpf) -> mp.mpf:
             low, high = mp.mpf(0), mp.mpf(1) - mp.mpf(10) ** -20
-            for _ in range(75):
+            for _ in range(50):
                 middle = (low + high) / 2
                 low, high = (middle, high) if psi(i, middle) <= budget else (low, middle)
             return low
@@ -429,7 +429,7 @@ def test_bound_of_a_posterior_in_thirty_digits(errors, m, prior, posterior, spre
             return mp.mpf(posterior[0]) * first + mp.mpf(posterior[1]) * largest(1, 1 - psi(0, first))
 
         low, high, golden = mp.mpf(0), largest(0, 1 - psi(1, mp.mpf(10) ** -25)), (mp.sqrt(5) - 1) / 2
-        for _ in range(45):
+        for _ in range(32):
             left, right = high - golden * (high - low), low + golden * (high - low)
             low, high = (left, high) if average(left) < average(right) else (low, right)
         true = average((low + high) / 2)

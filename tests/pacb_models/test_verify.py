@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,13 +11,14 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from flint import arb, ctx, fmpq
+from flint import arb, ctx, fmpq, fmpq_mat
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import exp, log, mpf
 
 import pacb_models as pm
-from pacb_models.proofs import files, moments, verify
+from pacb_models.commands.program import main
+from pacb_models.proofs import files, moments, verify, votes
 
 from .attack import BOUNDS, KINDS, answer, attack, drawn, named, proven, sets
 from .mp_reference import PHI, constant, expectation
@@ -74,8 +76,7 @@ def test_a_line_holds_whatever_its_numbers_are(bound, kind):
     )
     held = list(posteriors(rng, problem, 40))
     assert held
-    least = part.cheapest(list(map(arb.__add__, part.excess, part.tilts([1.0] * len(part.rows))))) + part.least
-    assert all(float(least.lower()) <= problem.empirical_risk(q) + 1e-12 for q in held)
+    assert all(float(part.floor(*[1.0] * len(part.rows)).lower()) <= problem.empirical_risk(q) + 1e-12 for q in held)
     for _ in range(40):
         gamma, theta, tau = np.exp(rng.normal(0.0, 3.0, 3))
         numbers = [gamma, theta * rng.choice([-1.0, 1.0, 1.0]), tau]
@@ -129,7 +130,7 @@ def test_numbers_are_exact():
     ctx.prec = 8
     part = verify.Part(exact, frozenset(), frozenset())
     for seventh in (fmpq(k, 7) for k in (-3, -2, -1, 1, 2, 3)):
-        assert part.cheapest([arb(seventh), arb(1)]).fmpq() < seventh
+        assert part.cheapest([arb(seventh), arb(1)]).lower().fmpq() < seventh
 
 
 # -- Proofs ----------------------------------------------------------------------------------------------------------
@@ -171,7 +172,7 @@ def test_sizes_are_decimals(tmp_path):
     problem = pm.BoundProblem([0.1, 0.1, 0.1], m=100, constraints=[pm.support(sizes=[0.1] * 3, total=0.3)])
     exact = verify.Problem(json.loads(problem.to_json()), 0.0)
     assert verify.Part(exact, frozenset({0, 1, 2}), frozenset()).room == 0
-    assert verify.leaf_fails(exact, {"empty": "sizes"}, {0, 1, 2}, frozenset(), fmpq(1, 10))
+    assert verify.leaf_fails(verify.Part, exact, {"empty": "sizes"}, {0, 1, 2}, frozenset(), fmpq(1, 10))
 
 
 def test_the_room_is_what_sizes_can_fill():
@@ -189,8 +190,8 @@ def test_caps_that_contradict_need_no_multipliers():
     problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, constraints=[pm.weights(at_most=0.4), pm.support(at_most=3)])
     exact = verify.Problem(json.loads(problem.to_json()), 0.0)
     nobody = frozenset()
-    assert verify.leaf_fails(exact, {"empty": []}, nobody, frozenset({0}), fmpq(1, 10)) is None
-    assert verify.leaf_fails(exact, {"empty": []}, nobody, nobody, fmpq(1, 10))
+    assert verify.leaf_fails(verify.Part, exact, {"empty": []}, nobody, frozenset({0}), fmpq(1, 10)) is None
+    assert verify.leaf_fails(verify.Part, exact, {"empty": []}, nobody, nobody, fmpq(1, 10))
 
 
 def one_leaf(problem, posterior, lines=()):
@@ -238,7 +239,126 @@ def test_both_ends_of_a_piece_are_looked_at(monkeypatch):
     value = fmpq(1, 5)
     for slope, height, fails in [(0, 100, False), (400, 41, True), (-400, -79, True)]:
         monkeypatch.setattr(verify.Part, "pieces", lambda *_: [(fmpq(1, 10), value, arb(slope), arb(height))])  # noqa: B023
-        assert (verify.leaf_fails(exact, {}, frozenset(), frozenset(), value) is not None) == fails
+        assert (verify.leaf_fails(verify.Part, exact, {}, frozenset(), frozenset(), value) is not None) == fails
+
+
+def test_the_proof_by_hand_is_what_the_page_says(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "proofs.md").read_text()
+    text, said = re.search(r'```json title="hand.json"\n(.*?)```.*?\nhand.json: (.*?)\n', page, re.DOTALL).groups()
+    record = json.loads(text)
+    assert answer(record, tmp_path) == (verify.PROVEN, said)
+    exact = verify.Problem(record["problem"], record["log_constant"])
+    slope, height = verify.Part(exact, frozenset(), frozenset()).line(*record["tree"]["lines"][0])
+    assert (float(slope), float(height)) == pytest.approx((4.0, 1.4), rel=1e-15)
+    assert float(exact.budget(arb(1))) == pytest.approx(0.25, rel=1e-14)
+    above = record | {"lower_bound": 0.3500000001, "bound": 0.3500000002}
+    assert answer(above, tmp_path)[0] == verify.REFUTED
+
+
+# -- Votes -----------------------------------------------------------------------------------------------------------
+
+
+def votes_of(seed, given_errors=True):
+    """A random problem of votes, with a cap, floors and a row for every second one."""
+    rng = np.random.default_rng([12, seed])
+    size, m = 6, 150
+    errors = rng.random((m, size)) < rng.uniform(0.1, 0.4, size)
+    divergence, order, distance = BOUNDS[seed % len(BOUNDS)]
+    caps, row = pm.weights(at_most=0.4, at_least=0.02), pm.average(np.arange(6.0), at_most=2.4)
+    arguments = {"distance": distance, "divergence": divergence, "constraints": [caps, row] * (seed % 2)}
+    arguments |= {"order": order} if divergence == "renyi" else {}
+    problem = pm.TandemProblem.from_errors(errors, **arguments)
+    return problem if given_errors else pm.TandemProblem(problem.tandem_risks, m, **arguments)
+
+
+@pytest.mark.parametrize("seed", range(2 * len(BOUNDS)))
+def test_minima_of_votes_are_proven_and_nothing_above_them(seed, tmp_path):
+    solution, record = proven(votes_of(seed, given_errors=seed % 3 > 0))
+    code, sentence = answer(record, tmp_path)
+    assert code == verify.PROVEN, sentence
+    assert record["lower_bound"] >= solution.bound * (1 - 1e-6)
+    over = record["bound"] / record["lower_bound"] * (1 + 1e-8)
+    assert answer(claims(record, over, over * (1 + 1e-6)), tmp_path)[0] == verify.REFUTED
+    assert answer(claims(record, 0.9, 1 - 1e-11), tmp_path)[0] == verify.REFUTED
+
+
+@pytest.mark.parametrize("seed", range(len(BOUNDS)))
+def test_a_line_for_votes_holds_whatever_its_numbers_are(seed):
+    rng = np.random.default_rng([13, seed])
+    problem = votes_of(seed, given_errors=seed % 3 > 0)
+    part = votes.Tangents(votes.Pairs(json.loads(problem.to_json()), 0.0), frozenset(), frozenset())
+    held = list(posteriors(rng, problem, 30))
+    for _ in range(30):
+        numbers = np.exp(rng.normal(0.0, 3.0, 3)).tolist() + np.exp(rng.normal(-4.0, 3.0, len(part.rows))).tolist()
+        point = rng.dirichlet(np.full(problem.size, 0.5)) * rng.choice([0.0, 0.9, 1.0])
+        slope, height = (float(each.mid()) for each in part.line(*numbers, *point.tolist()))
+        for q in held:
+            V, s = problem.counted(problem.divergence_size(q)), problem.empirical_risk(q)
+            assert V + slope * s >= height - 1e-9 * (abs(V) + slope * s + abs(height))
+    assert all(float(part.floor().lower()) <= problem.empirical_risk(q) + 1e-12 for q in held)
+
+
+def test_what_a_matrix_lacks_is_paid_for():
+    """[[0, 0.1], [0.1, 0]] has the eigenvalue -0.1, and is below its tangent at (0.5, 0.5)."""
+    swap = [[fmpq(0), fmpq(1)], [fmpq(1), fmpq(0)]]
+    assert votes.indefinite(swap, fmpq(1, 2)) == "tandem_risks are not positive semidefinite"
+    assert votes.indefinite(swap, fmpq(3, 2)) is None
+    assert votes.indefinite([[fmpq(0)]], fmpq(0)) == ""
+    pairs = votes.Pairs(json.loads(pm.TandemProblem([[0.2, 0.1], [0.1, 0.2]], m=100).to_json()), 0.0)
+    assert pairs.shift == 2 * sum(pairs.risks) / 2**52
+    pairs.matrix = fmpq_mat(2, 2, [0, fmpq(1, 10), fmpq(1, 10), 0])
+    for pairs.shift, holds in ((fmpq(1, 10), True), (fmpq(0), False)):
+        slope, height = votes.Tangents(pairs, frozenset(), frozenset()).line(100.0, 4.0, 1.0, 0.5, 0.5)
+        gaps = [2 * (w * w + (1 - w) ** 2) + float(slope) * 0.2 * w * (1 - w) - float(height) for w in (0.0, 0.5, 1.0)]
+        assert (min(gaps) >= 0.0) == holds
+
+
+@pytest.mark.parametrize(
+    "path, value, says",
+    [
+        (("problem", "errors"), None, "proven"),
+        (("problem", "errors", 0), "111111", "errors are not the risks"),
+        (("problem", "errors", 0), "11111", "lengths"),
+        (("problem", "errors", 0), "22222", "substring"),
+        (("problem", "m"), 151, "m examples"),
+        (("problem", "tandem_risks", 0, 1), 0.5, "errors are not the risks"),
+        (("problem", "tandem_risks"), [[0.5, 0.1], [0.2, 0.5]], "m examples"),
+        (("tree", "lines", 0, 4), -1.0, "weight for each"),
+        (("tree", "lines", 0), [1.0, 1.0, 1.0], "weight for each"),
+    ],
+)
+def test_nonsense_about_votes_is_undecided(path, value, says, tmp_path):
+    _, record = proven(votes_of(0))
+    holder = record
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = value
+    code, sentence = answer(named(record), tmp_path)
+    assert (code, says in sentence) == (verify.PROVEN if says == "proven" else verify.UNDECIDED, True), sentence
+
+
+def test_a_matrix_that_no_errors_have_is_refuted(tmp_path):
+    _, record = proven(votes_of(0))
+    matrix = record["problem"]["tandem_risks"]
+    for symmetric, code, said in [
+        (True, verify.REFUTED, "positive semidefinite"),
+        (False, verify.UNDECIDED, "symmetric"),
+    ]:
+        wrong = copy.deepcopy(record)
+        wrong["problem"]["errors"] = None
+        wrong["problem"]["tandem_risks"][0][1] = 0.9
+        wrong["problem"]["tandem_risks"][1][0] = 0.9 if symmetric else matrix[1][0]
+        found = answer(named(wrong), tmp_path)
+        assert (found[0], said in found[1]) == (code, True), found
+
+
+def test_the_commands_take_votes(tmp_path, capsys):
+    problem, out = tmp_path / "votes.json", tmp_path / "proof.json"
+    problem.write_text(votes_of(1).to_json())
+    assert main(["prove", str(problem), "--out", str(out)]) == 0
+    assert main(["verify", str(out)]) == 0
+    assert capsys.readouterr().out.count("proven: no posterior is below") == 2
+    assert files.from_record(files.read(out))[0].to_json() == problem.read_text()
 
 
 @pytest.mark.long
@@ -261,7 +381,7 @@ def record():
     [
         (("format",), "proof", "format"),
         (("version",), 2, "version"),
-        (("problem", "problem_kind"), "direct", "not covered"),
+        (("problem", "problem_kind"), "direct", "not about a bound"),
         (("problem", "distance"), "mine", "not covered"),
         (("problem", "divergence"), "mine", "not covered"),
         (("problem", "schema"), 99, "not covered"),
@@ -365,7 +485,7 @@ def test_balls_that_do_not_decide_are_no_proof(record, monkeypatch, tmp_path):
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
-    """The command that runs verify.py with no packages but python-flint."""
+    """Runs a checker, which is what its name says, with no packages but python-flint."""
     import flint
 
     folder = tmp_path_factory.mktemp("alone")
@@ -373,18 +493,17 @@ def alone(tmp_path_factory):
     for name in ("flint", "python_flint.libs"):
         if (packages / name).exists():
             os.symlink(packages / name, folder / name)
-    script = folder / "verify.py"
-    script.write_bytes(Path(verify.__file__).read_bytes())
-    (folder / "moments.py").write_bytes(Path(moments.__file__).read_bytes())
+    for module in (verify, votes, moments):
+        (folder / Path(module.__file__).name).write_bytes(Path(module.__file__).read_bytes())
 
-    def run(*words):
+    def run(*words, script="verify.py"):
         code = "import sys; sys.path.insert(0, sys.argv[1])\n"
         code += (
             "for name in ('numpy', 'scipy', 'pacb_models'):\n try: __import__(name)\n except ImportError: continue\n"
         )
         code += " else: sys.exit(name)\nimport runpy; sys.argv = sys.argv[2:]\n"
         code += "runpy.run_path(sys.argv[0], run_name='__main__')"
-        command = [sys.executable, "-I", "-S", "-c", code, str(folder), str(script), *map(str, words)]
+        command = [sys.executable, "-I", "-S", "-c", code, str(folder), str(folder / script), *map(str, words)]
         return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=60)
 
     return run
@@ -399,12 +518,19 @@ def test_it_runs_without_our_package_and_numpy(alone, record, tmp_path):
     done = alone(good)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"{good}: proven: no posterior is below {record['lower_bound']}; ")
+    pairs = tmp_path / "votes.json"
+    pairs.write_text(json.dumps(proven(votes_of(0))[1]))
+    for script, code, said in [("votes.py", 0, ": proven: "), ("verify.py", 2, "proofs about votes need votes.py")]:
+        done = alone(pairs, script=script)
+        assert (done.returncode, done.stderr, said in done.stdout) == (code, "", True)
+    done = alone(good, script="moments.py")
+    assert (done.returncode, done.stderr) == (2, "")
+    assert done.stdout.endswith("whether it is above the supremum is not known\n")
     for words, code, said in [
         ([good, bad], 1, "refuted: lines leave L = "),
         ([good, text], 2, "undecided: it is no proof that can be read"),
         ([text, bad], 1, "refuted"),
         ([tmp_path / "none.json"], 2, "No such file"),
-        ([good, "--constant"], 2, "whether it is above the supremum is not known"),
         ([], 2, ""),
     ]:
         done = alone(*words)
@@ -413,7 +539,7 @@ def test_it_runs_without_our_package_and_numpy(alone, record, tmp_path):
 
 def test_it_is_short_and_imports_nothing_of_ours():
     lines = Path(verify.__file__).read_text().splitlines()
-    assert len(lines) <= 375
+    assert len(lines) <= 350
     imported = {line.split()[1].split(".")[0] for line in lines if line.startswith(("import ", "from "))}
     assert imported - {"flint"} <= sys.stdlib_module_names
 
