@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 import pacb_models as pm
 from pacb_models.divergences import by_name
 from pacb_models.proofs import Branch, CommonRisk, Empty, Leaf, Proof, ProofError, check_proof
-from pacb_models.proofs.checker import Region
+from pacb_models.proofs.checker import Region, most_within
 from pacb_models.proofs.polygon import envelope, vertices
 from pacb_models.solution import Outcome
 from pacb_models.solving.judging import assess
@@ -198,6 +198,7 @@ PLAIN = pm.BoundProblem([0.1, 0.15, 0.3, 0.32], m=200)
 UNLIMITED = PLAIN.replace(distance="relative", divergence="kl")  # its bounds have no largest one
 LIMITED = _limited()
 NO_LINES = Leaf(np.zeros((0, 3)))
+SHARES = st.floats(0.0, 1.0, allow_subnormal=False)
 
 
 def lies(problem: pm.BoundProblem) -> dict[str, object]:
@@ -254,6 +255,28 @@ def test_sizes_are_compared_as_they_were_typed():
     for nobody in (-1, 3):
         with pytest.raises(ProofError, match="does not divide"):
             check_proof(problem, Proof(Branch(nobody, NO_LINES, NO_LINES), 0.0))
+
+
+@given(st.lists(st.tuples(SHARES, st.floats(0.01, 1.0)), min_size=1, max_size=9), SHARES)
+def test_no_choice_of_classifiers_is_heavier_than_what_the_checker_takes(items, share):
+    values, costs = np.array(items).T
+    total = share * costs.sum()
+    every = (list(each) for count in range(len(items) + 1) for each in combinations(range(len(items)), count))
+    best = max(values[each].sum() for each in every if costs[each].sum() <= total)
+    assert most_within(values, costs, total, np.zeros(values.size, dtype=bool)) >= best * (1.0 - 1e-15)
+
+
+@pytest.mark.parametrize("most", [1.0, 0.6])
+def test_a_proof_under_rows_needs_their_multipliers(most):
+    values = [700.0, 20.0, 90.0, 3.0]
+    problem = PLAIN.replace(constraints=[pm.average(values, at_most=60.0), pm.weights(at_most=most)])
+    solution = pm.solve(problem, "frontier")
+    assert check_proof(problem, solution.proof) >= solution.bound * (1.0 - 1e-9)
+    blind = replace(solution.proof, tree=Leaf(solution.proof.tree.lines * [1.0, 1.0, 1.0, 0.0], np.zeros(1)))
+    assert check_proof(problem, blind) < solution.bound * (1.0 - 1e-3)
+    region = Region(problem)
+    least = linprog(region.y, [values], [60.0], np.ones((1, 4)), [1.0], (0.0, most)).fun
+    assert region.smallest(region.y, solution.proof.tree.floor) == pytest.approx(least, rel=1e-9)
 
 
 def test_the_proof_of_a_direct_bound_is_one_number():

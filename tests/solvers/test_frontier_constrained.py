@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -15,9 +13,8 @@ from pacb_models import divergences
 from pacb_models.constraints import Posteriors
 from pacb_models.constraints.tilting import Tilting
 from pacb_models.proofs import Leaf, Proof
-from pacb_models.proofs.checker import most_within
 
-from .constrained import best_of_supports, limited, sets, shares
+from .constrained import best_of_supports, limited, sets
 
 PAIRS = [("kl", "chi2", 2.0), ("squared", "chi2", 2.0), ("linear", "chi2", 2.0), ("kl", "kl", 2.0)]
 PAIRS += [("squared", "kl", 2.0), ("linear", "kl", 2.0), ("kl", "renyi", 1.5), ("squared", "renyi", 3.0)]
@@ -117,15 +114,6 @@ def test_few_classifiers_and_rows_against_every_support(given_set, limit):
     assert solution.is_global
     assert solution.bound == pytest.approx(best, rel=1e-7)
     assert solution.lower_bound <= best * (1.0 + 1e-11)
-
-
-@given(st.lists(st.tuples(shares, st.floats(0.01, 1.0)), min_size=1, max_size=9), shares)
-def test_no_choice_of_classifiers_is_heavier_than_what_the_checker_takes(items, share):
-    values, costs = np.array(items).T
-    total = share * costs.sum()
-    every = (list(each) for count in range(len(items) + 1) for each in combinations(range(len(items)), count))
-    best = max(values[each].sum() for each in every if costs[each].sum() <= total)
-    assert most_within(values, costs, total, np.zeros(values.size, dtype=bool)) >= best * (1.0 - 1e-15)
 
 
 @pytest.mark.long
