@@ -149,6 +149,10 @@ class Search:
         low, width = z[inside], z[inside + 1] - z[inside]
         wide = width > 1e-13 * np.maximum(np.abs(low), 1.0)
         parts = [(low[wide, None] + np.multiply.outer(width[wide], CUTS)).ravel()]
+        between = 0.5 * (self.points[0, 1:] + self.points[0, :-1])
+        # Where lines that are drawn already are all the same but for rounding: between their coordinates.
+        known = [between[(between > a) & (between < a + b)] for a, b in zip(low[wide], width[wide])]
+        parts += [each for each in known if each.size > 1]
         parts += [z[0] - BEYOND] if open_[0] else []
         parts += [z[-1] + BEYOND] if open_[-1] and z[-1] < self.frontier.last else []
         return np.concatenate(parts)
