@@ -106,24 +106,25 @@ class ConstrainedFrontier(Frontier):
         return Leaf(self.rows(np.append(z, -math.inf)), self.floor_multipliers)
 
 
-def search_set(problem: BoundProblem, first: NDArray[np.float64] | None = None) -> tuple[Search, Leaf]:
-    """Search the frontier of a set with averages, caps and floors."""
+def search_set(problem: BoundProblem, proof: Proof | None = None) -> tuple[Search, Leaf]:
+    """Search the frontier of a set with averages, caps and floors; the lines of another problem's proof are tried
+    first."""
     frontier = ConstrainedFrontier(problem)
     search = Search(problem, frontier, CONSTRAINED)
-    search.run(first)
+    search.run(lambda: _coordinates(proof))
     # Lines from the smallest size on: the start of the frontier need not be the prior.
     return search, frontier.leaf(needed(search))
 
 
 def minimise(problem: BoundProblem, proof: Proof | None = None) -> Outcome:
-    """The minimum of a constrained problem with its proof; the lines of another problem's proof are tried first."""
+    """The minimum of a constrained problem with its proof."""
     from .branching import Branching
     from .frontier import described, local_minima
 
     assert problem.posteriors is not None
     if problem.posteriors.support is not None:
         return Branching(problem).outcome()
-    search, leaf = search_set(problem, _coordinates(problem, proof))
+    search, leaf = search_set(problem, proof)
     return Outcome(
         search.frontier.posterior(search.minima[0].z),
         "optimal",
@@ -134,7 +135,7 @@ def minimise(problem: BoundProblem, proof: Proof | None = None) -> Outcome:
     )
 
 
-def _coordinates(problem: BoundProblem, proof: Proof | None) -> NDArray[np.float64] | None:
+def _coordinates(proof: Proof | None) -> NDArray[np.float64] | None:
     """Where another problem's proof has its lines."""
     if not isinstance(proof, Proof) or not isinstance(proof.tree, Leaf):
         return None
