@@ -80,8 +80,8 @@ def _constrained_residual(problem: RiskAndSize, q: np.ndarray, size: float, slop
     :math:`\hat q` of :math:`T + \gamma L`, :math:`\gamma = F_L/F_T`, over them, as on the simplex.
     """
     left = max(decrease(g, q, problem.posteriors), 0.0)
-    found = _tilted(problem, q, slopes)
-    if found is None or left <= 1e-9:
+    found = _tilted(problem, q, slopes) if left > 1e-9 else None
+    if found is None:
         return left
     wanted, tiny = found.posterior, np.finfo(float).tiny
     logarithms = np.log(np.maximum(q, tiny) / np.maximum(wanted, tiny))

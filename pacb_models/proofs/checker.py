@@ -264,7 +264,7 @@ class Region:
         error = ROUNDED * (self.widest + 2.0 * float(nu.sum()))
         if not self.boxed:
             return float(costs.min()) - error
-        order = np.argsort(costs, kind="stable")
+        order = np.argsort(costs)
         room = np.append(0.0, np.cumsum((self.upper - self.lower)[order]))
         left = np.clip(1.0 - float(np.add.reduce(self.lower)) - room[:-1], 0.0, (self.upper - self.lower)[order])
         value = float(np.add.reduce(self.lower * costs)) + float(np.add.reduce(left * costs[order]))
