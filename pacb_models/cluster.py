@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from . import __version__
 from .errors import InputError, RunStopped
-from .plugins import described
+from .plugins import exception_text
 from .terminal import say
 
 #: Seconds in which a scheduler must answer, in which it must have a worker, and for both to take leave.
@@ -88,7 +88,7 @@ def _connected(address: str, finish: Callable[[Any], Any] | None = None) -> Iter
         _wait_for_workers(client, address)
         yield client
     except KilledWorker as reason:
-        raise RunStopped(f"several Dask workers died of the same work: {described(reason)}") from None
+        raise RunStopped(f"several Dask workers died of the same work: {exception_text(reason)}") from None
     except CancelledError:
         raise RunStopped(f"the Dask scheduler at {address} is gone") from None
     finally:
@@ -115,6 +115,6 @@ def check_workers(client: Any, complaint: Callable[..., str] = version_complaint
     try:
         found = client.run(complaint, __version__, *arguments)
     except Exception as reason:
-        raise InputError(f"the Dask workers cannot run pacb-models {__version__} ({described(reason)}).") from None
+        raise InputError(f"the Dask workers cannot run pacb-models {__version__} ({exception_text(reason)}).") from None
     for worker in filter(found.get, found):
         raise InputError(f"the worker {worker} {found[worker]}; install there what is installed here.")

@@ -1,4 +1,4 @@
-"""Files: nobody, nor a crash, sees half of what is written, and whatever is wrong with what is read is one sentence."""
+"""Files are written whole or not at all, and whatever is wrong with one that is read is one sentence."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from json import JSONDecodeError
 from pathlib import Path
 
 from .errors import InputError
-from .plugins import described
+from .plugins import exception_text
 
 
 @contextmanager
 def reading(source: object, what: str = "") -> Iterator[None]:
-    """Make one sentence, with the name of the source, of whatever is raised while it is read: others wrote it.
+    """Make one sentence, with the name of the source, of whatever is raised while it is read.
 
     Only an interrupt and lack of memory stay what they are. ``what`` says what is read.
     """
@@ -46,7 +46,7 @@ def _why(reason: Exception) -> str:
     if isinstance(reason, JSONDecodeError):
         return f"it is not JSON ({reason})"
     # A name with a zero byte, for instance, is a ValueError.
-    return "it is not a text file in UTF-8" if isinstance(reason, UnicodeDecodeError) else described(reason)
+    return "it is not a text file in UTF-8" if isinstance(reason, UnicodeDecodeError) else exception_text(reason)
 
 
 def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None:
@@ -58,7 +58,7 @@ def write_atomically(path: str | os.PathLike[str], content: str | bytes) -> None
     with _writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and not path.is_file():
-            # A device or a pipe is written to: root could move a file over /dev/null, and everybody would lose it.
+            # A device or a pipe is written to: root could move a file over /dev/null, and all programs would lose it.
             path.write_bytes(data)
             return
         try:
@@ -85,7 +85,7 @@ def held(path: str | os.PathLike[str]) -> Iterator[None]:
     try:
         yield
     finally:
-        # Removed while it is held: whoever comes next makes another.
+        # Removed while it is held: the next process makes another.
         Path(lock.lock_file).unlink(missing_ok=True)
         lock.release()
 

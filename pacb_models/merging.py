@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from .solution import Solution
     from .solver import Solver
 
-#: Sets up to this size are looked through in a Python set, faster than NumPy starts.
-_FEW = 64
-
-
 AnyProblem = TypeVar("AnyProblem", bound="Problem")
 #: A named tuple with a field ``support_size``, such as :class:`~pacb_models.solution.LocalMinimum`.
 AnyPoint = TypeVar("AnyPoint", bound=Any)
@@ -83,11 +79,6 @@ class Merged(Generic[AnyProblem]):
             details=solution.details if posterior is None else method.expand_details(solution.details, self),
             problem=self.original,
         )
-
-    def restrict(self, posterior: ArrayLike) -> np.ndarray:
-        """A posterior of the original as one of the merged problem, whose bound is not larger: sums over the groups."""
-        posterior = np.asarray(posterior, dtype=np.float64)
-        return posterior if self.groups is None else self.groups.sums(posterior)
 
     @property
     def support_sizes(self) -> np.ndarray:
@@ -184,8 +175,6 @@ def _merge_constrained(problem: AnyProblem, posteriors: Posteriors) -> Merged[An
 
 def _repeats(risks: np.ndarray) -> bool:
     """Whether risks occur twice: among all of them, or in a sample of a large set, which costs next to nothing."""
-    if risks.size <= _FEW:
-        return len(set(risks.tolist())) < risks.size
     # Classifiers that are looked at to learn whether risks repeat at all.
     sample = np.sort(risks[:: -(-risks.size // 4096)])
     return bool((sample[1:] == sample[:-1]).any())
@@ -215,10 +204,6 @@ def _by_count(problem: Problem) -> Groups | None:
 
 def _by_value(risks: np.ndarray) -> Groups:
     """Groups by exact equality, with a sort."""
-    if risks.size <= _FEW:
-        values = np.array(sorted(set(risks.tolist())))
-        keys = values.searchsorted(risks)
-        return Groups(values, np.bincount(keys), keys, np.arange(values.size))
     values, keys, counts = np.unique(risks, return_inverse=True, return_counts=True)
     return Groups(values, counts, keys, np.arange(values.size))
 

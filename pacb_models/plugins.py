@@ -1,4 +1,4 @@
-"""Other people's code: what packages register under our entry-point groups, solvers in single files, and programs.
+"""Third-party code: what packages register under our entry-point groups, solvers in single files, and programs.
 
 It is loaded so that one broken package harms no other. A solver in a file, ``mine.py:SOLVER``, is known by its own name
 to this process and to those that it starts, which find it in an environment variable: measuring processes too, and the
@@ -224,7 +224,7 @@ def load(entry: EntryPoint | FileEntry, use: Callable[[Any], Any] = lambda found
         return use(entry.load())
     except (Exception, SystemExit) as reason:
         owner = "" if entry.dist is None else f" of the package {entry.dist.name}"
-        raise PluginError(f"{entry.group} {entry.name!r}{owner} cannot be used: {described(reason)}.") from None
+        raise PluginError(f"{entry.group} {entry.name!r}{owner} cannot be used: {exception_text(reason)}.") from None
 
 
 def load_all(group: str, use: Callable[[Any], Any] = lambda found: found) -> dict[str, Any]:
@@ -238,7 +238,7 @@ def load_all(group: str, use: Callable[[Any], Any] = lambda found: found) -> dic
     return found
 
 
-def described(reason: BaseException) -> str:
+def exception_text(reason: BaseException) -> str:
     """An exception in one line, even one that cannot tell what it is about."""
     try:
         text = shown(" ".join(str(reason).split()))

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     import cvxpy
     import pyomo.environ as pyo
 
-    from .models.algebra import Algebra
+    from .models.algebra import Algebra, Expression
     from .models.casadi_models import CasadiBound
     from .models.convex import ConvexBound
     from .models.pyomo_blocks import BoundBlock
@@ -127,15 +127,6 @@ class Problem(Immutable):
     convex = False
     #: The weighted majority vote errs with probability at most so many times the bound; not a number: nothing is known.
     vote_factor = math.nan
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self._set(**state)
-        if self.constraints:
-            self._set(posteriors=_set_of_posteriors(self.size, self.constraints))
-
-    def __getstate__(self) -> dict[str, Any]:
-        # The set is made anew from the constraints.
-        return {name: value for name, value in vars(self).items() if name != "posteriors" or not self.constraints}
 
     def __init__(
         self,
@@ -358,26 +349,28 @@ class Problem(Immutable):
         """The problem's kind, distance and divergence in words, for messages."""
         if self.kind == "own":
             return f"a {type(self).__name__}"
-        kept = "" if self.posteriors is None else f" subject to {self.posteriors.describe()}"
-        return f"{self.form}the {self.distance} distance with the {self.divergence} divergence{kept}"
+        subject = "" if self.posteriors is None else f" subject to {self.posteriors.describe()}"
+        return f"{self.form}the {self.distance} distance with the {self.divergence} divergence{subject}"
 
     def __repr__(self) -> str:
         if self.kind == "own":
             return f"{type(self).__name__}(H={self.size})"
         order = f", order={self.order:g}" if self.divergence == "renyi" else ""
         prior = "uniform" if self.uniform_prior else "given"
-        kept = f", constraints={list(self.constraints)!r}" if self.constraints else ""
+        constraints = f", constraints={list(self.constraints)!r}" if self.constraints else ""
         return (
             f"{type(self).__name__}(H={self.size}, m={self.m}, delta={self.delta!r}, distance={self.distance!r}, "
-            f"divergence={self.divergence!r}{order}, prior={prior}, constant={self.constant!r}{kept})"
+            f"divergence={self.divergence!r}{order}, prior={prior}, constant={self.constant!r}{constraints})"
         )
 
 
 class RiskAndSize(Problem):
     """A bound :math:`F(L, T)` of a risk and the size of a divergence, ``F`` jointly concave and increasing in both."""
 
-    #: The matrix ``A`` of an empirical risk :math:`q^T A q`; None where it is linear.
-    risk_matrix: NDArray[np.float64] | None = None
+    @property
+    def risk_matrix(self) -> NDArray[np.float64] | None:
+        """The matrix ``A`` of an empirical risk :math:`q^T A q`; None where it is linear."""
+        return None
 
     def bound_at(self, L: Numbers, size: Numbers) -> Numbers:
         """The bound as a function of the empirical risk and of the divergence's size: jointly concave, increasing."""
@@ -406,7 +399,7 @@ class RiskAndSize(Problem):
             r.bb * budget.slope * budget.slope + r.b * budget.bend,
         )
 
-    def counted(self, size: Any) -> Any:
+    def counted(self, size: Numbers) -> Numbers:
         """The size that the bound counts, of a posterior's own; a number, or an expression of a model."""
         return size
 
@@ -423,7 +416,7 @@ class RiskAndSize(Problem):
         """The derivatives of the empirical risk with respect to the weights."""
         return self.risks
 
-    def express_risk(self, algebra: Algebra) -> Any:
+    def express_risk(self, algebra: Algebra) -> Expression:
         """The empirical risk as an expression of an algebraic model."""
         return algebra.average(self.risks)
 

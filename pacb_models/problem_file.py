@@ -44,15 +44,15 @@ def as_json(problem: Problem) -> str:
 
 
 def as_record(problem: Problem) -> dict[str, Any]:
-    """The fields of a problem; one with a formula of its own is of the kind "own", which nobody can read back."""
-    kept = {"constraints": [each.as_record() for each in problem.constraints]} if problem.constraints else {}
+    """The fields of a problem; one with a formula of its own is of the kind "own", which cannot be read back."""
+    constraints = {"constraints": [each.as_record() for each in problem.constraints]} if problem.constraints else {}
     return {
         "schema": SCHEMA,
         "problem_kind": problem.kind if _ours(problem) else OWN,
         **{name: getattr(problem, name) for name in ("m", "delta", "distance", "divergence", "order", "constant")},
         **problem.classifiers_record(),
         "prior": None if problem.uniform_prior else problem.prior.tolist(),
-        **kept,
+        **constraints,
     }
 
 
@@ -86,13 +86,19 @@ def read_record(text: str | bytes, source: str = "text") -> dict[str, Any]:
 
 def read_problem(path: str | Path) -> tuple[dict[str, Any], Problem]:
     """The fields of a file, and its problem."""
-    from .direct import DirectProblem
-    from .problem import BoundProblem
-
     with reading(path):
         record = read_record(Path(path).read_bytes(), str(path))
-        cls: type[Problem] = DirectProblem if record.get("problem_kind") == DirectProblem.kind else BoundProblem
-        return record, problem_of_record(cls, record, str(path))
+        return record, problem_of_record(class_of(record), record, str(path))
+
+
+def class_of(record: dict[str, Any]) -> type[Problem]:
+    """The class of the problem of some fields."""
+    from .direct import DirectProblem
+    from .problem import BoundProblem
+    from .tandem import TandemProblem
+
+    kinds: dict[Any, type[Problem]] = {each.kind: each for each in (DirectProblem, TandemProblem)}
+    return kinds.get(str(record.get("problem_kind")), BoundProblem)
 
 
 def problem_of_record(cls: type[P], record: dict[str, Any], source: str = "text") -> P:

@@ -1,6 +1,6 @@
 """Reading risk files: one number per line, or a CSV with a column ``risk`` and optionally ``prior`` and ``name``.
 
-Other columns are read when somebody asks for them by name: a latency that a constraint limits, for instance.
+Other columns are read when they are asked for by name: a latency that a constraint limits, for instance.
 """
 
 from __future__ import annotations

@@ -30,13 +30,14 @@ from .distances import Distance
 from .divergences import Divergence
 from .errors import InputError, UnsupportedProblemError
 from .merging import Groups, Merged
+from .numerics.elementwise import Numbers
 from .numerics.inner import dot
 from .problem import BoundProblem, Judgement, Outer, RiskAndSize, Slopes
 from .validation import all_or_refuse, real_numbers
 from .wording import at_most
 
 if TYPE_CHECKING:
-    from .models.algebra import Algebra
+    from .models.algebra import Algebra, Expression
 
 #: Rounding of a Cholesky factorisation: so much of the trace, for each row (Rump, BIT 2006, with a factor of two).
 ROUNDED = 2.0**-52
@@ -126,16 +127,16 @@ class TandemProblem(RiskAndSize):
         return min(max(dot(np.asarray(posterior), self.tandem_risks @ posterior), 0.0), 1.0)
 
     @property
-    def risk_matrix(self) -> NDArray[np.float64]:  # type: ignore[override]
+    def risk_matrix(self) -> NDArray[np.float64]:
         return self.tandem_risks
 
     def risk_gradient(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(2.0 * (self.tandem_risks @ q))
 
-    def express_risk(self, algebra: Algebra) -> Any:
+    def express_risk(self, algebra: Algebra) -> Expression:
         return algebra.quadratic(self.tandem_risks)
 
-    def counted(self, size: Any) -> Any:
+    def counted(self, size: Numbers) -> Numbers:
         """The size of the pairs."""
         return self.divergence_function.pairs(size).value
 

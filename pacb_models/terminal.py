@@ -1,4 +1,4 @@
-"""Tables for somebody who looks at a terminal; what goes to a file or a pipe is plain text.
+"""Tables for a terminal; what goes to a file or a pipe is plain text.
 
 On a terminal the verdict comes first. The tables are rich's where it is installed, and else the plain text.
 """
@@ -36,7 +36,7 @@ class Grid(NamedTuple):
 
 
 def show(verdict: Line, grids: Sequence[Grid], plain: str) -> None:
-    """Print a verdict and tables, or the plain text where nobody looks.
+    """Print a verdict and tables, or the plain text where the output is no terminal.
 
     The verdict's cells are sentences, of which the first is the news.
     """
@@ -97,7 +97,7 @@ def _drawn(grid: Grid) -> Table:
         table.add_column(column.title, justify="right" if column.numeric else "left", overflow="fold")
     for row in grid.rows:
         *cells, last = row.cells
-        # As text: square brackets in other people's names are no markup.
+        # As text: square brackets in names are no markup.
         table.add_row(*map(Text, cells), Text(last, _style(row.good)))
     return table
 

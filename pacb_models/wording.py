@@ -1,4 +1,4 @@
-"""What is printed: guarantees rounded to the side on which they stay true, and other people's names in one line."""
+"""What is printed: guarantees rounded to the side on which they stay true, and third-party names in one line."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ LONGEST = 1000
 
 
 def shown(text: str) -> str:
-    """A text on one line that no terminal obeys, and not too long: names and messages may be anybody's.
+    """A text on one line that no terminal obeys, and not too long: names and messages may be a third party's.
 
     >>> shown("a\\n\\x1b[31mb")
     'a \\\\x1b[31mb'

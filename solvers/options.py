@@ -26,11 +26,10 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
-from pacb_models.errors import InputError
 from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
-from pacb_models.validation import check_choice, check_count, check_kind, check_positive, check_posterior
+from pacb_models.validation import check_choice, check_count, check_kind, check_number, check_positive, check_posterior
 
 from .starts import default_start, nearest
 
@@ -112,10 +111,18 @@ class DeclaredSolver(Solver):
         raise NotImplementedError
 
 
+#: What is added to a software's own words where it reached one of the limits above.
+ADVICE = {"iteration_limit": "; max_iterations was reached, allow it more", "time_limit": "; time_limit was reached"}
+
+
+def in_words(software: str, words: str, status: str) -> str:
+    """The message about a run: what the software says of it."""
+    return f"{software}: {words}{ADVICE.get(status, '')}."
+
+
 def deadline_after(time_limit: float | None) -> float:
     """The moment, on the monotonic clock, when a limit of so many seconds from now runs out; never, for None."""
     if time_limit is None:
         return math.inf
-    if isinstance(time_limit, bool) or not isinstance(time_limit, (int, float)) or not time_limit > 0.0:
-        raise InputError("time_limit", time_limit, "it must be a positive number of seconds")
-    return time.monotonic() + time_limit
+    expected = "it must be a positive number of seconds"
+    return time.monotonic() + check_number("time_limit", time_limit, lambda seconds: seconds > 0.0, expected)

@@ -59,11 +59,11 @@ class Oracle:
             bound = problem.bound_at(problem.empirical_risk(q), problem.divergence_size(q))
         else:
             bound = float(problem.bound(q))
-        if bound < self.best and self.kept(q):
+        if bound < self.best and self.feasible(q):
             self.best, self.best_posterior = bound, q
         return bound
 
-    def kept(self, q: np.ndarray) -> bool:
+    def feasible(self, q: np.ndarray) -> bool:
         """Whether weights keep the problem's constraints, but for rounding."""
         posteriors = self.problem.posteriors
         return posteriors is None or posteriors.violation(q) <= FEASIBLE
@@ -92,7 +92,7 @@ class Oracle:
         """True when the KKT residual is at most the tolerance; computed in full only where its larger part is."""
         if self.problem.posteriors is not None:
             # The slopes say nothing without the multipliers of the constraints.
-            return self.kept(q) and self.problem.judge(q).kkt_residual <= tolerance
+            return self.feasible(q) and self.problem.judge(q).kkt_residual <= tolerance
         slopes = self.slopes(q)
         larger_part = dot(q, np.abs(slopes)) if self.steep else -float(slopes.min())
         return larger_part <= tolerance and self.problem.judge(q).kkt_residual <= tolerance

@@ -34,5 +34,5 @@ def without_negligible(problem: Any, weights: np.ndarray) -> np.ndarray:
     dropped = (q > 0.0) & (q < 1e-3 * problem.prior) & (at_zero >= mean)
     if not dropped.any():
         return weights
-    kept = np.where(dropped, 0.0, weights)
-    return kept * (float(weights.sum()) / float(kept.sum()))
+    left = np.where(dropped, 0.0, weights)
+    return left * (float(weights.sum()) / float(left.sum()))

@@ -46,9 +46,9 @@ if hasattr(providers, "_get_local_constants"):
 def full_precision() -> Iterator[None]:
     """Give every test a long double of full precision: the ASL library, loaded by a Pyomo model of a test or an
     example, takes it away from the whole process."""
-    from pacb_models.solvers.nonlinear.native import float_environment_kept
+    from pacb_models.solvers.nonlinear.native import float_environment_restored
 
-    with float_environment_kept():
+    with float_environment_restored():
         yield
 
 
@@ -187,6 +187,19 @@ def fail_when_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
         if not reason.endswith((NO_RAW_FILES, TIME_IS_OVER)):
             report.outcome = "failed"
             report.longrepr = f"{report.nodeid}: nothing may be skipped where CI=true. {reason}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Skip what needs Ipopt where set-up could not build it, with the sentence that says what is missing."""
+    from pacb_models import SolverUnavailableError
+
+    try:
+        return (yield)
+    except SolverUnavailableError as reason:
+        if "libpynumero_ASL" in str(reason):
+            pytest.skip(str(reason))
+        raise
 
 
 @pytest.hookimpl(wrapper=True)

@@ -6,6 +6,8 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import pacb_models as pm
+
 
 def powers_of_ten(least: float, most: float) -> st.SearchStrategy[float]:
     """Numbers from 10^least to 10^most, as many in every decade."""
@@ -31,3 +33,32 @@ def some_weights(size: int, decades: float = 2.0) -> st.SearchStrategy[NDArray[n
 def priors(size: int, decades: float = 2.0) -> st.SearchStrategy[NDArray[np.float64] | None]:
     """The uniform one, left out, or any."""
     return st.none() | weights(size, decades)
+
+
+#: Where risks may lie that a search meets only by chance.
+RISKS = {
+    "any": st.floats(0.0, 1.0),
+    "ties": st.sampled_from([0.0, 0.1, 0.2, 0.5]),
+    "corners": st.sampled_from([0.0, 1.0]),
+    "tiny": st.floats(0.0, 1e-9),
+    "near one": st.floats(1 - 1e-6, 1.0),
+    "nearly equal": st.integers(0, 9).map(lambda k: 0.3 + k * 1e-12),
+    "two groups": st.sampled_from([0.02, 0.4, 0.4, 0.4, 0.4, 0.41, 0.42]),
+}
+
+
+@st.composite
+def problems(draw, bounds, largest: int) -> pm.BoundProblem:
+    """One of the bounds (divergence, distance) with risks of any kind and any prior."""
+    divergence, distance = draw(st.sampled_from(bounds))
+    size, kind = draw(st.integers(1, largest)), draw(st.sampled_from([*RISKS]))
+    shares = draw(st.none() | arrays(st.integers(1, 10**6), size))
+    return pm.BoundProblem(
+        draw(arrays(RISKS[kind], size)),
+        m=draw(st.sampled_from([1, 2, 7, 50, 400, 3000])),
+        delta=draw(st.sampled_from([1e-6, 0.01, 0.05, 0.9])),
+        distance=distance,
+        divergence=divergence,
+        prior=None if shares is None else shares / shares.sum(),
+        order=draw(st.sampled_from([1.1, 1.5, 2.0, 5.0])),
+    )

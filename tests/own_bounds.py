@@ -1,4 +1,4 @@
-"""A third party's distance and divergence, with all that they can have: derivatives, an expression, a frontier."""
+"""Third parties' distances and divergences: with derivatives, expressions and a frontier, or without some of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from pacb_models.constants import log_moment_constant
 from pacb_models.distances import Distance, Inverse
+from pacb_models.distances.squared import Quadratic
 from pacb_models.divergences import Budget, Divergence
 
 
@@ -31,12 +32,59 @@ class Relative(Distance):
         return r
 
 
-class Mixed(Divergence):
+class Doubled(Distance):
+    """r = L + 2b, with the linear distance's constant: the linear bound of a quarter of the sample."""
+
+    name = "doubled"
+
+    def derivatives(self, L, budget):
+        return Inverse(L + 2.0 * budget, 1.0, 2.0, 0.0, 0.0, 0.0)
+
+    def log_constant(self, m, divergence, order, constant):
+        return -math.log(4 * m)
+
+    def constant(self, m, divergence, order, constant):
+        return 1 / (4 * m)
+
+
+class Sharp(Quadratic):
+    """Another formula under a name of ours: φ(l, R) = 4 (R − l)²."""
+
+    name, scale = "squared", 4.0
+
+
+class Squares(Divergence):
+    """T = s Σ q²/p, the statistic of χ² times a number, with the budget c√T; without an expression of it."""
+
+    name, moments, order, scale = "squares", "chi2", 2.0, 1.0
+
+    def size(self, q, p):
+        return self.scale * float(np.dot(q, q / p))
+
+    def gradient(self, q, p, size):
+        return 2.0 * self.scale * q / p
+
+    def curvature(self, q, p, size):
+        return 2.0 * self.scale / p, 0.0
+
+    def value(self, size):
+        return max(size / self.scale - 1.0, 0.0)
+
+    def coefficient(self, constant, log_constant, delta):
+        return math.sqrt(constant / delta)
+
+    def budget(self, size, coefficient, exponent):
+        value = coefficient * size**0.5
+        return Budget(value, 0.5 * value / size, -0.25 * value / size**2)
+
+    def slope_inverse(self, slope):
+        return 0.5 * np.maximum(slope, 0.0) / self.scale
+
+
+class Mixed(Squares):
     """T = Σ p (w² + w³)/2 ≥ Σ p w²; its budget is √T · c, χ²'s with a larger statistic."""
 
     name = "mixed"
-    moments = "chi2"
-    order = 2.0
 
     def size(self, q, p):
         w = q / p
@@ -49,16 +97,6 @@ class Mixed(Divergence):
     def curvature(self, q, p, size):
         return (1.0 + 3.0 * q / p) / p, 0.0
 
-    def value(self, size):
-        return max(size - 1.0, 0.0)
-
-    def coefficient(self, constant, log_constant, delta):
-        return math.sqrt(constant / delta)
-
-    def budget(self, size, coefficient, exponent):
-        value = coefficient * size**0.5
-        return Budget(value, 0.5 * value / size, -0.25 * value / size**2)
-
     def slope_inverse(self, slope):
         return (np.sqrt(1.0 + 6.0 * np.maximum(slope, 0.0)) - 1.0) / 3.0
 
@@ -67,30 +105,10 @@ class Mixed(Divergence):
         return algebra.coefficient * algebra.sqrt(D)
 
 
-class TangentChiSquared(Divergence):
-    """χ² as Σ q²/p with the budget c (X + 1)/2, which is at least c √X; without an expression of it."""
+class TangentChiSquared(Squares):
+    """The budget c (T + 1)/2, which is at least c √T."""
 
     name = "tangent-chi2"
-    moments = "chi2"
-    order = 2.0
-
-    def size(self, q, p):
-        return float(np.dot(q, q / p))
-
-    def gradient(self, q, p, size):
-        return 2.0 * q / p
-
-    def curvature(self, q, p, size):
-        return 2.0 / p, 0.0
-
-    def value(self, size):
-        return max(size - 1.0, 0.0)
-
-    def coefficient(self, constant, log_constant, delta):
-        return math.sqrt(constant / delta)
 
     def budget(self, size, coefficient, exponent):
         return Budget(0.5 * coefficient * (size + 1.0), 0.5 * coefficient, 0.0)
-
-    def slope_inverse(self, slope):
-        return 0.5 * np.maximum(slope, 0.0)

@@ -327,35 +327,3 @@ def test_ci_runs_make_test():
     script = ROOT / ".ci" / "run"
     assert os.access(script, os.X_OK)
     assert script.read_text().splitlines()[-1] == "make test"
-
-
-SKIPPING = """
-import pytest
-
-@pytest.mark.skip(reason="no_engine_here")
-def test_skipped(): ...
-
-@pytest.mark.xfail(reason="known")
-def test_expected_failure():
-    assert False
-"""
-SKIPPED_AS_A_WHOLE = "import pytest; pytest.importorskip('no_engine_here')"
-
-
-@pytest.mark.parametrize(
-    ("ci", "text", "summary"),
-    [
-        ("true", SKIPPING, "1 xfailed, 1 error"),
-        ("", SKIPPING, "1 skipped, 1 xfailed"),
-        ("true", SKIPPED_AS_A_WHOLE, "1 error"),
-    ],
-    ids=["one test", "one test elsewhere", "a module"],
-)
-def test_nothing_is_skipped_in_ci(tmp_path, ci, text, summary):
-    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
-    (tmp_path / "test_it.py").write_text(text)
-    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-ra", str(tmp_path)]
-    done = subprocess.run(command, cwd=tmp_path, env={**os.environ, "CI": ci}, capture_output=True, text=True)
-    assert summary in done.stdout
-    assert "no_engine_here" in done.stdout
-    assert ("nothing may be skipped where CI=true" in done.stdout) == bool(done.returncode) == bool(ci)

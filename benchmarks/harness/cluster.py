@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pacb_models.cluster import check_workers, version_complaint
-from pacb_models.plugins import described
+from pacb_models.plugins import exception_text
 from pacb_models.solving.registry import available_solvers
 
 from .environment import Description, described_here
@@ -45,7 +45,7 @@ def on_workers(conditions: Conditions, tasks: Sequence[Turn]) -> dict[str, Any]:
     """
 
     def lost(cell: Cell, repetition: int, reason: Exception) -> Measured:
-        return begun(cell, repetition, conditions).told({"message": described(reason)}), described_here()
+        return begun(cell, repetition, conditions).told({"message": exception_text(reason)}), described_here()
 
     cells = [cell for cell, _ in tasks]
     return {
@@ -86,5 +86,5 @@ def complaint(version: str, solvers: Sequence[str], makers: Sequence[tuple[str, 
         try:
             pickle.loads(code)
         except Exception as reason:
-            return f"cannot import {name} ({described(reason)})"
+            return f"cannot import {name} ({exception_text(reason)})"
     return ""

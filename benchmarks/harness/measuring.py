@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from pacb_models.errors import InputError
-from pacb_models.plugins import described
+from pacb_models.plugins import exception_text
 
 from ..problems.problem import FACTS
 from . import supervisor
@@ -293,7 +293,7 @@ class Pool:
                 return
             except Exception as reason:
                 # Answers may be left in its pipe, and must not be taken for another cell's.
-                sheet.fail(described(reason))
+                sheet.fail(exception_text(reason))
                 return
             finally:
                 self._give_back(process, usable)

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 from pacb_models import BoundProblem
 from pacb_models.errors import InputError
 from pacb_models.plugins import load, registered
-from pacb_models.problem_file import as_record
 from pacb_models.risk_file import RiskFile, read_risk_file
 from pacb_models.solving.registry import available_solvers, capable_solvers, get_solver, solver_identity
 
 from ..problems.families import CONSTRAINED, HARD, Instance, instance, instances
 from ..problems.problem import (
     PAPER_DATASETS,
+    PAPER_SIZES,
+    TABLE_DISTANCES,
     UCI_FAMILY,
     Problem,
     from_file,
-    from_record,
     from_table,
+    of_risk_file,
     outside_problems,
     synthetic,
     table_problem,
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
 
 #: Entry-point group for third parties: a function without arguments that returns a suite.
 SUITES_GROUP = "pacb_models.suites"
-
-TABLE_DISTANCES = ("linear", "squared", "kl")
-PAPER_SIZES = (50, 200, 500, 1000, 1990)
 
 
 @dataclass(frozen=True)
@@ -92,10 +90,8 @@ class Suite:
         )
         idle = sorted((wanted or set()) - {cell.solver for cell in self.cells})
         if idle:
-            raise InputError(
-                f"solvers is {idle[0]!r}, which the suite {self.name!r} gives no problem to; the help lists the "
-                "suites, and which have every solver."
-            )
+            expected = f"the suite {self.name!r} gives it no problem; the help lists suites that have every solver"
+            raise InputError("solvers", idle[0], expected)
         if not cells:
             raise InputError(f"no cell of the suite {self.name!r} is left for these solvers and problems.")
         return replace(self, cells=cells)
@@ -118,7 +114,7 @@ class Suite:
         """Every cell with those of the options that its solver has; one that no solver has is refused."""
         taken = {solver: options.keys() & parameters(solver) for solver in {cell.solver for cell in self.cells}}
         for name in sorted(options.keys() - set().union(*taken.values())):
-            raise InputError(f"option is {name!r}, which none of {', '.join(sorted(taken))} has.")
+            raise InputError("option", name, f"none of {', '.join(sorted(taken))} has it")
         cells = [
             replace(cell, settings={**cell.settings, **{name: options[name] for name in sorted(taken[cell.solver])}})
             for cell in self.cells
@@ -368,12 +364,7 @@ def from_files(
         constraints = limits(content)
         for distance in distances:
             name = f"{path}-{distance}{marks}{'-constrained' * bool(constraints)}"
-            arguments = {"risks": content.values, "m": m, "prior": content.prior, "distance": distance, **bound}
-            recipe = Problem(name, str(path), BoundProblem, arguments, len(content.values))
-            if constraints:
-                record = as_record(BoundProblem(**arguments, constraints=constraints))
-                recipe = replace(recipe, make=from_record, arguments={"record": record})
-            cells += cells_for(recipe)
+            cells += cells_for(of_risk_file(name, path, content, constraints, m=m, distance=distance, **bound))
     return Suite("files", "risk files: " + ", ".join(map(str, paths)), tuple(cells), time_limit=60.0)
 
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from pacb_models import BoundProblem, Solution, SolverUnavailableError, average, solve, support, weights
 from pacb_models.constraints import Constraint
-from pacb_models.plugins import described
+from pacb_models.plugins import exception_text
 from pacb_models.solving.registry import get_solver
 
 from ..problems.problem import facts
@@ -53,7 +53,7 @@ def warm_up(solver: str, problem: BoundProblem) -> None:
     """Solve a tiny problem of the same kind, so that imports are not measured."""
     with suppress(BaseException):
         # Whatever is wrong shows up in the measurement itself, with its message.
-        limit: dict[str, Any] = {"time_limit": WARM_UP_LIMIT} if get_solver(solver).keeps_time_limit else {}
+        limit: Settings = {"time_limit": WARM_UP_LIMIT} if get_solver(solver).keeps_time_limit else {}
         tiny = problem.replace(risks=[0.1, 0.2, 0.3], prior=None, m=100, delta=0.05, constraints=_tiny(problem))
         solve(tiny, solver, **limit)
 
@@ -65,7 +65,7 @@ def _tiny(problem: BoundProblem) -> list[Constraint]:
     return [known[kind] for kind in kinds]
 
 
-def measure(cell: Cell, problem: BoundProblem, options: Settings) -> tuple[Facts, np.ndarray | None]:
+def solved(cell: Cell, problem: BoundProblem, options: Settings) -> tuple[Facts, np.ndarray | None]:
     """Solve and describe what came out; whatever is raised, or is not what it should be, becomes the status "error"."""
     started = time.perf_counter()
     try:
@@ -79,7 +79,7 @@ def measure(cell: Cell, problem: BoundProblem, options: Settings) -> tuple[Facts
         within = "" if limit == resource.RLIM_INFINITY else f" (the limit is {limit / 2**30:.3g} GiB)"
         message = f"out of memory{within}"
     except BaseException as reason:
-        message = described(reason)
+        message = exception_text(reason)
     return {"status": "error", "message": message, "seconds": time.perf_counter() - started}, None
 
 
@@ -189,7 +189,7 @@ class Measurer:
             _ = problem.coefficient
             options = _options(cell, problem, time_limit)
         except BaseException as reason:
-            raise RuntimeError(f"the problem cannot be built: {described(reason)}") from None
+            raise RuntimeError(f"the problem cannot be built: {exception_text(reason)}") from None
         say("built", facts(problem))
         constraints = () if problem.posteriors is None else tuple(problem.posteriors.kinds())
         kind = (problem.kind, problem.distance, problem.divergence, problem.order, constraints)
@@ -198,7 +198,7 @@ class Measurer:
             warm_up(cell.solver, problem)
         say("ready", {"keeps_time_limit": get_solver(cell.solver).keeps_time_limit})
         memory = PeakMemory() if with_memory else None
-        found, posterior = measure(cell, problem, options)
+        found, posterior = solved(cell, problem, options)
         if memory is not None:
             found["peak_memory_bytes"] = memory.rise()
         say("done", found, posterior)
@@ -226,7 +226,7 @@ def serve(connection: Connection, idle_limit: float | None = None) -> None:
         try:
             roles[kind].answer(say, *pickle.loads(arguments))
         except BaseException as reason:
-            text = str(reason) if type(reason) is RuntimeError else described(reason)
+            text = str(reason) if type(reason) is RuntimeError else exception_text(reason)
             say("failed", {"message": text})
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from pacb_models import __version__
 from pacb_models.files import write_atomically
-from pacb_models.proofs import moments, verify
+from pacb_models.proofs import moments, verify, votes
 
 from .export import PROOF
 from .families import every_instance
@@ -48,6 +48,7 @@ def pack(directory: str | Path, written: Sequence[Path], path: str | Path, large
         "index.json": json.dumps({"written_by": f"pacb-models {__version__}", "problems": entries}, indent=1) + "\n",
         "README.md": page.substitute(facts),
         "verify.py": checker,
+        "votes.py": inspect.getsource(votes),
         "moments.py": inspect.getsource(moments),
     }
     for name, text in added.items():
@@ -55,7 +56,7 @@ def pack(directory: str | Path, written: Sequence[Path], path: str | Path, large
     archive(directory, [*written, *(Path(directory) / name for name in added)], path)
 
 
-def index(written: Iterable[Path]) -> list[dict[str, Any]]:
+def index(written: Iterable[Path]) -> list[dict[str, object]]:
     """An entry for each problem among some files: what it is, its optimum with the proof, and its local minima."""
     known = {file.name: file for file in written}
     entries = []

@@ -15,15 +15,13 @@ import pandas as pd
 from pacb_models.errors import InputError
 from pacb_models.files import write_atomically
 
-from ..harness.results import export, read_rows
+from ..harness.environment import ENVIRONMENT
+from ..harness.results import TABLE, read_rows, write_exports
 from ..harness.suites import suite, suite_names
 from ..verdict import PRIOR, is_local
 from .content import Content
 from .html import read_file, render_text
 from .tables import as_markdown, markdown_text
-
-#: Files of the run that lie beside the page.
-PARQUET, ENVIRONMENT = "results.parquet", "environment.json"
 
 #: How a page begins.
 _TITLE = "# How the solvers compare: the suite `"
@@ -34,11 +32,11 @@ def write_page(directory: Path, content: Content, page: Path, runs: pd.DataFrame
     beside = page.with_suffix("")
     earlier = figures_shown_by(page)
     rows = read_rows(directory)
-    export(directory, rows)
+    write_exports(directory, rows)
     drawn = {
         f"{picture.name}.svg": picture.svg for part in (*content.parts, *content.paper) for picture in part.pictures
     }
-    data = {name: (directory / name).read_bytes() for name in (PARQUET, ENVIRONMENT) if (directory / name).exists()}
+    data = {name: (directory / name).read_bytes() for name in (TABLE, ENVIRONMENT) if (directory / name).exists()}
     for name, file in {**drawn, **data}.items():
         write_atomically(beside / name, file)
     whole = suite(content.suite) if content.suite in suite_names() else None
@@ -80,5 +78,5 @@ def figures_shown_by(page: Path) -> set[str]:
         return set()
     text = page.read_text(encoding="utf-8")
     if not text.startswith(_TITLE):
-        raise InputError(f"page is {str(page)!r}, which is no page of ours; choose another file.")
+        raise InputError("page", str(page), "it is no page of ours; choose another file")
     return set(re.findall(rf"^!\[.*\]\({re.escape(page.stem)}/([^/()]+\.svg)\)$", text, re.MULTILINE))

@@ -1,6 +1,6 @@
 r"""Limits for mean losses from the losses themselves, one by one: a bet that the mean is smaller than it is said to be.
 
-Somebody says that the mean of losses :math:`x_t \in [0, 1]` is at least u. Start with wealth one and bet the part
+The claim: the mean of losses :math:`x_t \in [0, 1]` is at least u. Start with wealth one and bet the part
 :math:`\lambda_t` of it on every next loss being below u: after T examples the wealth is
 
 .. math:: W_T(u) = \prod_{t \le T} \bigl(1 + \lambda_t(u) (u - x_t)\bigr), \qquad
@@ -32,7 +32,7 @@ from .losses import LossCertificate
 def betting_limits(losses: Array, levels: Array) -> Array:
     """Upper confidence limits for the means of the columns, rounded up."""
     rows, size = losses.shape
-    # In this order a table that somebody sorted is a sample again.
+    # In this order a sorted table is a sample again.
     order = np.random.default_rng(0).permutation(rows)
     step = max(1, (1 << 20) // rows)
     parts = [

@@ -93,16 +93,6 @@ class ChosenCertificate(Shown):
         """The chosen candidate's name."""
         return self.names[self.single]
 
-    @property
-    def choosing_rows(self) -> NDArray[np.intp]:
-        """The examples that chose."""
-        return divided(self.examples, self.share, self.seed)[0]
-
-    @property
-    def certifying_rows(self) -> NDArray[np.intp]:
-        """The examples that certify."""
-        return divided(self.examples, self.share, self.seed)[1]
-
     def to_frame(self) -> pandas.DataFrame:
         """A pandas DataFrame with a row per candidate, the chosen one first; only that one has a bound."""
         import pandas as pd

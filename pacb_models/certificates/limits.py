@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.binary_kl import kl_inverse
+from ..numerics.binomial_sums import log_coefficient_inside
 from ..numerics.elementwise import Numbers
 from ..numerics.inner import pieces
 from ..numerics.rounding import EPSILON
 from ..validation import all_or_refuse, real_numbers
-from .binomial import AT_ONCE, MANY, ONE, prefactor, tail
+from .binomial import MANY, ONE, TAILS_AT_ONCE, tail
 from .counts import check_counts
 
 #: Levels delta * p_i are rounded down by more than the product's rounding.
@@ -66,7 +67,7 @@ def upper_limits(k: NDArray[np.float64], m: NDArray[np.float64], e: NDArray[np.f
     """The limits of arrays of one shape; arguments unchecked. A level of zero has the limit one."""
     shape, k, m, e = k.shape, k.ravel(), m.ravel(), e.ravel()
     result = np.empty(k.size)
-    for block in pieces(k.size, AT_ONCE):
+    for block in pieces(k.size, TAILS_AT_ONCE):
         result[block] = _block(k[block], m[block], e[block])
     return result.reshape(shape)
 
@@ -127,7 +128,7 @@ def _start(k: Numbers, m: Numbers, e: Numbers, lib: Any) -> tuple[Numbers, Numbe
 def _root(k: Numbers, m: Numbers, e: Numbers, share: float, lib: Any) -> tuple[Numbers, Numbers]:
     """The root and its complement, both rounded up."""
     l, c = _start(k, m, e, lib)
-    constants = lib.log(e), prefactor(k, m, lib)
+    constants = lib.log(e), log_coefficient_inside(m, k)
     for _ in range(60):
         step, excess, error = _halley(k, m, l, c, *constants, share, lib)
         l, c = _moved(l, c, step, lib)

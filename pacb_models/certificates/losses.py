@@ -22,7 +22,7 @@ from ..numerics.binary_kl import kl_inverse
 from ..numerics.elementwise import Array
 from ..numerics.inner import pieces
 from ..numerics.rounding import EPSILON
-from .binomial import AT_ONCE, Tail, tails_at
+from .binomial import TAILS_AT_ONCE, Tail, tails_at
 from .certificate import Certificate
 from .support_function import mean_of_box, normed
 
@@ -30,7 +30,7 @@ from .support_function import mean_of_box, normed
 def loss_limits(sums: Array, m: int, levels: Array) -> Array:
     """Upper confidence limits for the mean losses behind sums of m losses, rounded up."""
     result = np.empty(sums.size)
-    for block in pieces(sums.size, AT_ONCE):
+    for block in pieces(sums.size, TAILS_AT_ONCE):
         result[block] = _block(sums[block] * (1.0 + 4.0 * EPSILON), float(m), levels[block])
     return result
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import InputError
-from ..files import write_atomically
+from ..files import reading, write_atomically
 from ..html import as_html
 from ..numerics.elementwise import Array
 from ..validation import check_delta, check_number, real_numbers
@@ -132,19 +132,13 @@ class RiskMonitor:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> RiskMonitor:
         """A monitor that goes on where the saved one stopped."""
-        try:
+        with reading(path, "the state of a monitor "):
             state = json.loads(Path(path).read_text(encoding="utf-8"))
             monitor = cls(state["bound"], state["delta"], guaranteed=bool(state.get("guaranteed", True)))
             monitor.examples, monitor.errors = int(state["examples"]), float(state["errors"])
             monitor.alarm = None if state["alarm"] is None else int(state["alarm"])
             monitor.history = [(int(n), float(k), float(w)) for n, k, w in state["history"]]
-            monitor._started = np.array(state["started"], dtype=np.float64)
-            if monitor._started.shape != (_BETS,):
-                raise ValueError
-        except OSError as reason:
-            raise InputError(f"cannot read {str(path)!r}: {reason.strerror}.") from None
-        except (ValueError, KeyError, TypeError):
-            raise InputError(f"{str(path)!r} is not the state of a monitor, as RiskMonitor.save writes it.") from None
+            monitor._started = np.array(state["started"], dtype=np.float64).reshape(_BETS)
         return monitor
 
     def plot(self, ax: Any = None) -> MonitorDisplay:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from ..constants import LARGEST_SAMPLE_SIZE
 from ..errors import InputError
 from ..validation import check_count, check_delta, check_fraction
@@ -47,30 +49,23 @@ def sample_size(
         )
     level = uniform_level(check_delta(delta), check_count("candidates", candidates))
     # With k errors the target is reached from m(k) examples on, and m(k) is also where so few errors are likeliest.
-    low, high = -1, 0
-    while not _likely(high, goal, risk, level, wanted):
-        low, high = high, 2 * high + 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if _likely(middle, goal, risk, level, wanted) else (middle, high)
-    return _examples(high, goal, level)
+    errors = bisect_left(range(LARGEST_SAMPLE_SIZE), True, key=lambda k: _likely(k, goal, risk, level, wanted))
+    examples = _examples(errors, goal, level)
+    if examples > LARGEST_SAMPLE_SIZE:
+        raise InputError("target", target, f"it would take more than {LARGEST_SAMPLE_SIZE} examples")
+    return examples
 
 
 def _likely(errors: int, target: float, risk: float, level: float, chance: float) -> bool:
-    """Whether there are at most so many errors among as many examples as they need, with the wanted probability."""
+    """Whether there are at most so many errors among as many examples as they need, with the wanted probability; true
+    where that would be too many examples."""
     from scipy.special import bdtr
 
-    return bool(bdtr(errors, _examples(errors, target, level), risk) >= chance)
+    examples = _examples(errors, target, level)
+    return examples > LARGEST_SAMPLE_SIZE or bool(bdtr(errors, examples, risk) >= chance)
 
 
 def _examples(errors: int, target: float, level: float) -> int:
     """The smallest number of examples among which so many errors have a limit of at most the target."""
-    low, high = errors, errors + 1
-    while limit(float(errors), float(high), level) > target:
-        low, high = high, 2 * high
-        if low > LARGEST_SAMPLE_SIZE:
-            raise InputError(f"target is {target!r}; it would take more than {LARGEST_SAMPLE_SIZE} examples.")
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if limit(float(errors), float(middle), level) <= target else (middle, high)
-    return high
+    sizes = range(LARGEST_SAMPLE_SIZE + 1)
+    return bisect_left(sizes, True, lo=errors + 1, key=lambda m: limit(float(errors), float(m), level) <= target)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
+from ..files import reading
 from ..validation import check_columns
 from .choice import ChosenCertificate, divided
 from .counts import ErrorCounts
@@ -142,20 +142,6 @@ def _of_folder(folder: Path) -> Iterator[Path]:
             yield file
 
 
-@contextmanager
-def _reading(path: Path) -> Iterator[None]:
-    """What goes wrong meanwhile is said in one sentence."""
-    try:
-        yield
-    except InputError:
-        raise
-    except UnicodeError as reason:
-        raise InputError(f"cannot read {path}: {reason}; a CSV must be UTF-8 text.") from None
-    # Whatever a reader says of somebody else's file.
-    except Exception as reason:
-        raise InputError(f"cannot read {path}: {str(reason).splitlines()[0]}.") from None
-
-
 class _PredictionFile:
     """One file: the names of its classifiers, its rows, and the errors in them."""
 
@@ -170,20 +156,20 @@ class _PredictionFile:
         self.path, self.target, self.is_parquet = path, target, path.name.lower().endswith(_PARQUET)
         # An empty cell is missing among texts, too.
         texts = ds.CsvFileFormat(convert_options=csv.ConvertOptions(strings_can_be_null=True))
-        with _reading(path):
+        with reading(path):
             self.dataset: Any = ds.dataset(path, format="parquet" if self.is_parquet else texts)
             self.names = self._classifiers(ignored, identifier)
 
     @property
     def rows(self) -> int:
-        with _reading(self.path):
+        with reading(self.path):
             return int(self.dataset.count_rows())
 
     def column(self, name: str) -> Any:
         """One column as text."""
         import pyarrow as pa
 
-        with _reading(self.path):
+        with reading(self.path):
             return self.dataset.to_table(columns=[name]).column(name).cast(pa.string())
 
     def _classifiers(self, ignored: set[str], identifier: str | None) -> list[str]:
@@ -209,7 +195,7 @@ class _PredictionFile:
         import pyarrow.compute as pc
 
         errors, rows = np.zeros((2, len(self.names)), dtype=np.int64), 0
-        with _reading(self.path):
+        with reading(self.path):
             for batch in self._batches():
                 if not batch.num_rows:
                     continue  # its columns may have no type

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,45 +22,27 @@ from .votes import majority
 VOTE_SHARE = 0.5
 
 
+class Details(TypedDict, total=False):
+    """What else a certificate of predictions is asked, by name."""
+
+    names: Sequence[str] | None
+    random_state: int | None
+    vote: bool
+    order: Iterable[str] | None
+
+
 @overload
 def certify_predictions(
-    y_true: ArrayLike,
-    predictions: Any,
-    delta: float = ...,
-    names: Sequence[str] | None = ...,
-    choose: None = ...,
-    random_state: None = ...,
-    *,
-    vote: bool = ...,
-    level: None = ...,
-    order: None = ...,
-) -> Certificate: ...
-@overload
-def certify_predictions(
-    y_true: ArrayLike,
-    predictions: Any,
-    delta: float = ...,
-    names: Sequence[str] | None = ...,
-    *,
-    choose: float,
-    random_state: int | None = ...,
-    vote: bool = ...,
-    level: None = ...,
-    order: None = ...,
+    y_true: ArrayLike, predictions: Any, delta: float = ..., *, choose: float, **others: Unpack[Details]
 ) -> ChosenCertificate: ...
 @overload
 def certify_predictions(
-    y_true: ArrayLike,
-    predictions: Any,
-    delta: float = ...,
-    names: Sequence[str] | None = ...,
-    *,
-    choose: None = ...,
-    random_state: None = ...,
-    vote: bool = ...,
-    level: float,
-    order: Iterable[str] | None = ...,
+    y_true: ArrayLike, predictions: Any, delta: float = ..., *, level: float, **others: Unpack[Details]
 ) -> LevelCertificate: ...
+@overload
+def certify_predictions(
+    y_true: ArrayLike, predictions: Any, delta: float = ..., *, level: None = ..., **others: Unpack[Details]
+) -> Certificate: ...
 @overload
 def certify_predictions(
     y_true: ArrayLike,
@@ -107,7 +89,7 @@ def certify_predictions(
         or when you want to state something about all of them.
     random_state : int, optional
         The seed of that division, 0 by default. Fix the share and the seed before you look. The bound differs between
-        seeds by more than a tenth; whoever tries several and keeps the best has no guarantee.
+        seeds by more than a tenth; the best of several has no guarantee.
     vote : bool
         Whether the majority vote of three or more classifiers is a candidate, too. It has half of the prior, the
         classifiers share the other half.
@@ -211,7 +193,7 @@ def check_share(choose: object) -> float:
 
 
 def check_seed(random_state: object, share: float | None) -> int:
-    """A seed that can be printed, so that somebody else can repeat the division."""
+    """A seed that can be printed, so that the division can be repeated."""
     if random_state is None:
         return 0
     expected = "it must be a whole number of at least 0, to be printed"

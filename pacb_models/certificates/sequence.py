@@ -9,6 +9,7 @@ number of the others. (Holm's and Bonferroni's tests, and bounds that hold for e
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -65,11 +66,7 @@ class LevelCertificate(Shown):
     @cached_property
     def allowed(self) -> int:
         """With at most so many errors a candidate passes; -1 if none would do."""
-        few, many = -1, self.m
-        while many - few > 1:
-            middle = (few + many) // 2
-            few, many = (middle, many) if limit(middle, self.m, self.delta) <= self.level else (few, middle)
-        return few
+        return bisect_left(range(self.m), True, key=lambda k: limit(k, self.m, self.delta) > self.level) - 1
 
     @cached_property
     def certified(self) -> list[str]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..numerics.elementwise import Array
 from ..numerics.rounding import EPSILON
-from ..numerics.support_function import Look, largest_average
+from ..numerics.support_function import Evaluated, largest_average
 from .binomial import tails_at
 from .limits import upper_limits
 from .scores import Spread, TieSplit
@@ -35,10 +35,10 @@ def support_function(
         return corner
     # A classifier without errors has a positive score even at risk zero.
     idle = float(levels[~moving & (counts == 0.0)].sum()) * (1.0 - EPSILON * levels.size)
-    fixed = float(posterior[~moving] @ box[~moving])
+    at_box = float(posterior[~moving] @ box[~moving])
     terms = _Terms(scoring, counts[moving], float(m), levels[moving], begin[moving], box[moving])
     bound, _ = largest_average(terms, posterior[moving], idle, *terms.start(posterior[moving], 1.0 - idle))
-    return min((fixed + bound) * (1.0 + 8.0 * EPSILON * (1.0 + np.log2(posterior.size))), corner)
+    return min((at_box + bound) * (1.0 + 8.0 * EPSILON * (1.0 + np.log2(posterior.size))), corner)
 
 
 def normed(posterior: Array) -> Array:
@@ -70,9 +70,9 @@ class _Terms:
         value = np.where(k > 0.0, -300.0, np.log(levels))
         self.resting = self._scores(begin, self.shift, every)._replace(log_value=value)
 
-    def look(self, z: Array) -> Look:
+    def evaluate(self, z: Array) -> Evaluated:
         """The scores; nothing has to be computed of those that rest."""
-        at, moved = Look(*(part.copy() for part in self.resting)), (z > self.low).nonzero()[0]
+        at, moved = Evaluated(*(part.copy() for part in self.resting)), (z > self.low).nonzero()[0]
         if moved.size:
             total = np.exp(z[moved])
             share = np.where(z[moved] < self.high[moved], total - self.shift[moved], 2.0)
@@ -81,7 +81,7 @@ class _Terms:
                 part[moved] = new
         return at
 
-    def _scores(self, l: Array, pace: Array, index: NDArray[np.intp]) -> Look:
+    def _scores(self, l: Array, pace: Array, index: NDArray[np.intp]) -> Evaluated:
         """At risks; ``pace`` is the derivative of the share in the coordinate."""
         k = self.k[index]
         score = self.scoring.score(tails_at(k, self.m, l), k, self.m, l, self.levels[index])
@@ -89,7 +89,7 @@ class _Terms:
         growth = pace * self.way[index] * (l - 1.0)
         steepness = np.maximum(score.bend / slope * growth, 1e-12)
         roundings = score.rounding / value, score.slope_rounding / slope
-        return Look(l, growth, np.log(value), np.log(slope), steepness, *roundings)
+        return Evaluated(l, growth, np.log(value), np.log(slope), steepness, *roundings)
 
     def start(self, q: Array, budget: float) -> tuple[float, Array]:
         """As if every score rose with the logarithm of its slope in a straight line, from one end to the other."""

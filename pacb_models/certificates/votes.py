@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def majority(columns: NDArray[Any], size: int, block: int = 1 << 22) -> NDArray[np.intp]:
+def majority(columns: NDArray[Any], size: int) -> NDArray[np.intp]:
     """What most columns of codes (see :func:`coded`) say of each example, the first label of several."""
     result = np.empty(len(columns), dtype=np.intp)
-    step = max(1, block // max(size, columns.shape[1]))
+    step = max(1, (1 << 22) // max(size, columns.shape[1]))
     for start in range(0, len(columns), step):
         part = columns[start : start + step]
         if size <= 8:  # so many labels are counted faster one by one

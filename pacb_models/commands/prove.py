@@ -27,7 +27,7 @@ def add_parser(subparsers: Any) -> None:
 
 def _prove(options: argparse.Namespace) -> int:
     from ..files import check_writable
-    from ..proofs.verify import PROVEN, verify
+    from ..proofs.votes import verify
     from ..solving.running import solve
 
     check_writable("--out", options.out)
@@ -35,8 +35,8 @@ def _prove(options: argparse.Namespace) -> int:
     with chatter_among_errors():
         solution = solve(problem)
     solution.save_proof(options.out)
-    answer, sentence = verify(options.out)
-    if answer != PROVEN:
+    answer, sentence = verify.verify(options.out)
+    if answer != verify.PROVEN:
         raise RunStopped(f"the proof in {options.out!r} is {sentence}")
     print(f"{options.out}: {sentence}")
     return DONE

@@ -45,7 +45,7 @@ def flush_output() -> None:
 
 
 def flush_errors() -> None:
-    """Write what is left of standard error; where that fails there is nobody to tell."""
+    """Write what is left of standard error; where that fails nothing can be told."""
     try:
         sys.stderr.flush()
     except OSError:

@@ -80,6 +80,8 @@ class Minimiser(NamedTuple):
     posterior: Array
     #: By how much the weights break a row, or leave one with a multiplier unfilled, or by which factor the size is off.
     error: float
+    #: The trace of entropy that is left.
+    trace: float = 0.0
 
 
 class Point(NamedTuple):
@@ -116,7 +118,8 @@ class Tilting:
     def at(self, gamma: float, start: Minimiser | None = None) -> Minimiser:
         """The minimiser at one γ, beginning at another; along a path of easier problems where that does not arrive."""
         self.limit = self.passes + (FEW if len(self.rows) else PASSES)
-        found = self._from(gamma, start or self._first(gamma, self._first_size()), 0.0)
+        first = start or self._first(gamma, self._first_size())
+        found = self._from(gamma, first, first.trace)
         if found.error <= ARRIVED or not len(self.rows) or self.passes > ENOUGH:
             return found
         self.limit = self.passes + PASSES
@@ -128,7 +131,7 @@ class Tilting:
         homogeneous size, τ the size of the prior. That is one root less than the minimiser at a given γ."""
         if not self.growth:
             return self.at(strength, start)
-        self.limit = self.passes + FEW
+        self.limit = self.passes + (FEW if len(self.rows) else PASSES)
         begin = start or self._first(strength, self.unit)
         found = self._from(strength, begin._replace(size=self.unit), 0.0, self.unit)
         return found if found.error <= ARRIVED else self.at(found.gamma, start)
@@ -175,7 +178,7 @@ class Tilting:
         point = point._replace(q=q, lack=1.0 - float(np.add.reduce(q)), rows=products(self.rows, q))
         error = max(point.error, abs(excess))
         if not unit:
-            return Minimiser(gamma, point.theta, size, point.nu, q, error)
+            return Minimiser(gamma, point.theta, size, point.nu, q, error, entropy)
         size = self.divergence.size(q, self.p)
         scale = (unit / size) ** self.growth
         return Minimiser(gamma * scale, point.theta * scale, size, point.nu * scale, q, error)

@@ -16,7 +16,7 @@ import numpy as np
 from ..numerics.common_risk import Root, Total, common_root
 from ..numerics.inner import dot
 from ..numerics.rounding import EPSILON
-from ..numerics.support_function import Look, largest_average
+from ..numerics.support_function import Evaluated, largest_average
 from .penalties import Penalty
 
 #: The largest risk below one.
@@ -43,9 +43,9 @@ class ConfidenceSet:
         size = math.log2(1 + risks.size)
         self.rounding = EPSILON * (8.0 + 8.0 * penalty.degree + 2.0 * abs(log_radius) + size)
 
-    def _of(self, kept: np.ndarray) -> ConfidenceSet:
+    def _of(self, which: np.ndarray) -> ConfidenceSet:
         """The set of some of the classifiers alone."""
-        return ConfidenceSet(self.penalty, self.risks[kept], self.prior[kept], self.log_radius)
+        return ConfidenceSet(self.penalty, self.risks[which], self.prior[which], self.log_radius)
 
     def total(self, true_risk: float) -> Total:
         r""":math:`\ln\sum_i p_i G(\hat l_i, t)` less that of the radius, with its derivatives in ``t``.
@@ -130,7 +130,7 @@ class ConfidenceSet:
             bound = (bound + float((q * risks).sum(where=~inside))) * (1.0 + 4.0 * EPSILON)
         return WorstCase(min(bound, 1.0), np.minimum(worst, 1.0)) if below_one else WorstCase(bound, worst)
 
-    def look(self, z: np.ndarray) -> Look:
+    def evaluate(self, z: np.ndarray) -> Evaluated:
         """The penalties at coordinates, as shares of the radius."""
         place = self.penalty.place(self.risks, z)
         at = self.penalty.logarithms(self.risks, place.excess, place.remainder)
@@ -138,7 +138,7 @@ class ConfidenceSet:
         if not self.penalty.distance.below_one:
             risk = np.where(z < self.high, risk, np.inf)  # out of reach
         logarithms = at.value + self._log_weights, at.slope + self._log_weights
-        return Look(risk, place.growth, *logarithms, steepness, self.rounding, self.rounding)
+        return Evaluated(risk, place.growth, *logarithms, steepness, self.rounding, self.rounding)
 
     @cached_property
     def _log_weights(self) -> np.ndarray:

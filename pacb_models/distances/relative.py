@@ -46,7 +46,8 @@ class Relative(Distance):
 
     def reaches(self, L: np.ndarray, budget: np.ndarray, r: float | np.ndarray) -> np.ndarray:
         excess = r - L
-        return np.asarray((excess <= 0.0) | (excess * excess <= 2.0 * budget * r))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((excess <= 0.0) | (excess * (excess / r) <= 2.0 * budget))
 
     def balance(self, L: Numbers, budget: Numbers, rate: Numbers) -> Numbers:
         above = budget + _root(L, budget)

@@ -15,7 +15,6 @@ BY_NAME: dict[str, Callable[[float], Divergence]] = {
     "renyi": lru_cache(Renyi),
     "kl": lambda order: _KULLBACK_LEIBLER,
 }
-NAMES = tuple(BY_NAME)
 
 
 def by_name(name: str, order: float = 2.0) -> Divergence:
@@ -23,4 +22,4 @@ def by_name(name: str, order: float = 2.0) -> Divergence:
     return BY_NAME[name](order)
 
 
-__all__ = ["BY_NAME", "NAMES", "Budget", "ChiSquared", "Divergence", "KullbackLeibler", "Renyi", "by_name"]
+__all__ = ["BY_NAME", "Budget", "ChiSquared", "Divergence", "KullbackLeibler", "Renyi", "by_name"]

@@ -73,8 +73,8 @@ def cross_fit(
     example (an empty list without folds). ``memory``, a folder or a :class:`joblib.Memory`, keeps what is done: a run
     that was stopped and is begun again goes on after its last fold.
     """
-    kept = check_memory(memory)
-    without_fold, fit = (kept.cache(step, ignore=["n_jobs"]) for step in (_without_fold, train))
+    cache = check_memory(memory)
+    without_fold, fit = (cache.cache(step, ignore=["n_jobs"]) for step in (_without_fold, train))
     report = progress or (lambda done, total: None)
     total = len(members) * (len(folds) + 1)
     parts = []

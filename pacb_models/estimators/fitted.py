@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, overload
+from typing import Any, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,8 +13,10 @@ from sklearn.utils.validation import _num_samples
 from ..certificates import Certificate, ChosenCertificate, LevelCertificate, certify_predictions
 from ..certificates.counts import check_names
 from ..certificates.labels import check_same_rows
+from ..certificates.predictions import Details
 from ..certificates.votes import majority
 from ..errors import InputError
+from ..validation import check_kind
 from .members import check_one_label_each, named, refuse_unfitted
 from .sharing import predict_members
 
@@ -35,54 +37,30 @@ class MajorityVote:
         return f"MajorityVote(of {len(self.members)} classifiers)"
 
 
+Models = Sequence[Any] | Mapping[str, Any]
+
+
+class ModelDetails(Details, total=False):
+    """What else a certificate of models is asked, by name."""
+
+    n_jobs: int | None
+
+
 @overload
 def certify_models(
-    models: Sequence[Any] | Mapping[str, Any],
-    X: Any,
-    y: ArrayLike,
-    delta: float = ...,
-    names: Sequence[str] | None = ...,
-    choose: None = ...,
-    random_state: None = ...,
-    *,
-    vote: bool = ...,
-    level: None = ...,
-    order: None = ...,
-    n_jobs: int | None = ...,
-) -> Certificate: ...
-@overload
-def certify_models(
-    models: Sequence[Any] | Mapping[str, Any],
-    X: Any,
-    y: ArrayLike,
-    delta: float = ...,
-    names: Sequence[str] | None = ...,
-    *,
-    choose: float,
-    random_state: int | None = ...,
-    vote: bool = ...,
-    level: None = ...,
-    order: None = ...,
-    n_jobs: int | None = ...,
+    models: Models, X: Any, y: ArrayLike, delta: float = ..., *, choose: float, **others: Unpack[ModelDetails]
 ) -> ChosenCertificate: ...
 @overload
 def certify_models(
-    models: Sequence[Any] | Mapping[str, Any],
-    X: Any,
-    y: ArrayLike,
-    delta: float = ...,
-    names: Sequence[str] | None = ...,
-    *,
-    choose: None = ...,
-    random_state: None = ...,
-    vote: bool = ...,
-    level: float,
-    order: Iterable[str] | None = ...,
-    n_jobs: int | None = ...,
+    models: Models, X: Any, y: ArrayLike, delta: float = ..., *, level: float, **others: Unpack[ModelDetails]
 ) -> LevelCertificate: ...
 @overload
 def certify_models(
-    models: Sequence[Any] | Mapping[str, Any],
+    models: Models, X: Any, y: ArrayLike, delta: float = ..., *, level: None = ..., **others: Unpack[ModelDetails]
+) -> Certificate: ...
+@overload
+def certify_models(
+    models: Models,
     X: Any,
     y: ArrayLike,
     delta: float = ...,
@@ -96,7 +74,7 @@ def certify_models(
     n_jobs: int | None = ...,
 ) -> Certificate | ChosenCertificate | LevelCertificate: ...
 def certify_models(
-    models: Sequence[Any] | Mapping[str, Any],
+    models: Models,
     X: Any,
     y: ArrayLike,
     delta: float = 0.05,
@@ -151,11 +129,10 @@ def certify_models(
 
 
 def predictions_of(
-    models: Sequence[Any] | Mapping[str, Any], X: Any, y: ArrayLike, n_jobs: int | None = None
+    models: Models, X: Any, y: ArrayLike, n_jobs: int | None = None
 ) -> tuple[list[str], list[Any], dict[str, Any]]:
     """Names and models as they are given, and what each predicts, by name."""
-    if not isinstance(models, Mapping | Iterable):
-        raise InputError("models", models, "it must be a list or a dict of fitted classifiers")
+    check_kind("models", models, Iterable, "a list or a dict of fitted classifiers")
     given = list(models.items()) if isinstance(models, Mapping) else list(models)
     if not given:
         raise InputError("models is empty; it must hold at least one fitted classifier.")

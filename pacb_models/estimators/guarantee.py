@@ -275,7 +275,7 @@ _PREDICTION_RATES = ("false discovery rate, 1 - precision", "false omission rate
 
 
 def _named(label: Any, positive: Any, rates: tuple[str, str]) -> str:
-    """The class, and the usual name of the rate of its errors where somebody said which class is positive."""
+    """The class, and the usual name of the rate of its errors where one class is said to be positive."""
     name = repr(np.asarray(label).tolist())
     return name if positive is None else f"{name} ({rates[0 if label == positive else 1]})"
 

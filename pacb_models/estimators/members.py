@@ -195,9 +195,9 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _split(self, examples: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
         """The rows to train on and the rows to certify on."""
-        kept = _validation_count(self.validation_size, examples)
+        count = _validation_count(self.validation_size, examples)
         order = random.permutation(examples)
-        return np.sort(order[kept:]), np.sort(order[:kept])
+        return np.sort(order[count:]), np.sort(order[:count])
 
     def _member_parameters(self, fit_params: dict[str, Any]) -> list[dict[str, Any]]:
         """The fit parameters of each classifier: routed where routing is on, else the same for all."""

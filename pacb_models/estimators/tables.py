@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import InputError
+from ..files import reading
 from ..validation import check_choice, check_columns
 from .dataset import Dataset, Reading
 
@@ -100,26 +101,26 @@ def read_table(
     frame = whole.drop(columns=list(ignored))
     _refuse_lists(frame, path)
     counts = {str(name): int(count) for name, count in frame.isna().sum().items() if count}
-    kept = frame.dropna(subset=[target] if missing == IMPUTE else None)
+    complete = frame.dropna(subset=[target] if missing == IMPUTE else None)
     if counts and missing == "refuse":
         listed = ", ".join(f"{column} {count}" for column, count in counts.items())
         raise InputError(
-            f"{path} has missing values in {len(frame) - len(kept)} of {len(frame)} rows (by column: {listed}); "
+            f"{path} has missing values in {len(frame) - len(complete)} of {len(frame)} rows (by column: {listed}); "
             "missing='drop' (--missing drop) leaves these rows out, --missing impute of pacb fit puts in medians."
         )
-    if kept.empty:
+    if complete.empty:
         raise InputError(f"{path} has no row without {'a missing class' if missing == IMPUTE else 'missing values'}.")
-    y, class_names = _classes(kept[target], path)
-    features = kept.drop(columns=target)
+    y, class_names = _classes(complete[target], path)
+    features = complete.drop(columns=target)
     text = _check_features(features, path)
     reading = Reading(
         len(frame),
-        len(frame) - len(kept),
+        len(frame) - len(complete),
         counts,
         ignored,
         tuple(str(name) for name, column in features.items() if _looks_like_an_identifier(column)),
     )
-    groups = np.asarray(whole[group].loc[kept.index].astype(str)) if group else None
+    groups = np.asarray(whole[group].loc[complete.index].astype(str)) if group else None
     return Table(features, text, y, class_names, path.stem, reading, groups)
 
 
@@ -163,7 +164,7 @@ def _read(path: Path) -> pd.DataFrame:
         raise InputError("reading a table needs pandas; install pacb-models[bench].") from None
 
     check_choice("the suffix of the table", path.suffix, SUFFIXES)
-    try:
+    with reading(path, "the table "):
         if path.suffix == ".parquet":
             return pd.read_parquet(path).reset_index(drop=True)
         # pandas would rename the second column of a name, which may be the target again.
@@ -173,15 +174,11 @@ def _read(path: Path) -> pd.DataFrame:
         with warnings.catch_warnings():
             # Without index_col a row with a cell too many makes the first column one of row names, without a word.
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(path, na_values=["?"], skipinitialspace=True, index_col=False)
-    except pd.errors.ParserWarning:
-        raise InputError(f"{path} has rows with more cells than its header has names ({len(header)}).") from None
-    except FileNotFoundError:
-        raise InputError(f"there is no file {str(path)!r}.") from None
-    # pyarrow's errors are ValueErrors and OSErrors, pandas' parser's are ValueErrors.
-    except (OSError, ValueError, ImportError) as reason:
-        first_line = str(reason).strip().splitlines()[0].rstrip(".")
-        raise InputError(f"cannot read {str(path)!r}: {first_line}.") from None
+            try:
+                return pd.read_csv(path, na_values=["?"], skipinitialspace=True, index_col=False)
+            except pd.errors.ParserWarning:
+                longer = f"rows with more cells than its header has names ({len(header)})"
+                raise InputError(f"{path} has {longer}.") from None
 
 
 def _refuse_lists(frame: pd.DataFrame, path: Path) -> None:

@@ -3,7 +3,7 @@ r"""The operations in which a bound minimisation is written, once for all modell
 A distance and a divergence write their part of the model in their methods ``express``, in the ratios
 :math:`w_i = q_i/p_i`, with ``+ - * / **`` and the operations of an :class:`Algebra`. Pyomo, CasADi, CVXPY's nonlinear
 form and SCIP are subclasses that say how to write those. A form that suits one solver only, such as SCIP's cone, is an
-operation that its subclass writes differently. :class:`Numbers` computes instead of writing: it gives every variable
+operation that its subclass writes differently. :class:`Values` computes instead of writing: it gives every variable
 its value at a posterior, where a solver starts.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,10 @@ from .scaling import scaling
 if TYPE_CHECKING:
     from ..problem import RiskAndSize
     from .limits import Limit
+
+
+#: What a modelling system builds of its variables; each has its own kind.
+Expression: TypeAlias = Any
 
 
 class Algebra:
@@ -156,7 +160,7 @@ class Algebra:
         return L
 
 
-class Numbers(Algebra):
+class Values(Algebra):
     """The operations on numbers: the values of all variables and of the objective at a posterior."""
 
     def __init__(self, problem: RiskAndSize, posterior: np.ndarray) -> None:
@@ -219,7 +223,7 @@ class Squares(Algebra):
         return self.problem.counted(t)
 
 
-class SquaredNumbers(Squares, Numbers):
+class SquaredValues(Squares, Values):
     """The values of the variables in an algebra without square roots."""
 
     def root(self, x: Any) -> float:
@@ -234,6 +238,6 @@ def object_array(items: list[Any]) -> np.ndarray:
     return vector
 
 
-def elementwise(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+def over_vectors(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """A function of a modelling system's objects that takes vectors of them, too."""
     return lambda x: object_array([function(each) for each in x]) if isinstance(x, np.ndarray) else function(x)

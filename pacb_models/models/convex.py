@@ -12,10 +12,10 @@ one:
           q_i \ln q_i \le t_i, \quad \sum_i q_i = 1.
 
 A divergence says which cone it is (its method ``cone``). Risks, prior and constant enter through Parameters (the
-problems obey CVXPY's rules for disciplined parametrised programming), so that problems of the same size and cone are
-compiled once. CVXPY stores how every coefficient depends on every parameter, which takes memory and time proportional
-to :math:`H^2`: 10 s at H = 10 000, too much memory at H = 100 000. Above :data:`LARGEST_PARAMETRISED` the data are
-written into the problem instead, which compiles in a fraction of a second.
+problems obey CVXPY's rules for disciplined parametrised programming), so that another problem of the same size and cone
+is not compiled again. CVXPY stores how every coefficient depends on every parameter, which takes memory and time
+proportional to :math:`H^2`: 10 s at H = 10 000, too much memory at H = 100 000. Above :data:`LARGEST_PARAMETRISED` the
+data are written into the problem instead, which compiles in a fraction of a second.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LARGEST_PARAMETRISED = 2000
 
 
 class Cone:
-    """The budget of a divergence as a cone. Equal cones share a compiled problem."""
+    """The budget of a divergence as a cone."""
 
     def data(self, problem: BoundProblem, factor: float) -> dict[str, Any]:
         """The numbers that a problem with this cone and a given size depends on, for so many times its bound."""
@@ -57,7 +57,7 @@ class Cone:
         raise NotImplementedError
 
     def express(self, q: cp.Expression, data: dict[str, Any]) -> cp.Expression:
-        """The objective as a convex function, which CVXPY lets nobody maximise or limit from below."""
+        """The objective as a convex function, which CVXPY refuses to maximise or to limit from below."""
         raise NotImplementedError
 
     def weights(self, multipliers: list[np.ndarray], data: dict[str, Any]) -> np.ndarray:
@@ -261,7 +261,7 @@ def cvxpy_bound(problem: BoundProblem, q: cp.Expression, *, simplex: bool = True
             for name, value in data.items()
         }
     posterior = [cp.sum(q) == 1.0, q >= 0.0] if simplex else []
-    return ConvexBound(problem, cone.express(q, data), [*posterior, *kept(problem, q)])
+    return ConvexBound(problem, cone.express(q, data), [*posterior, *constraints_on(problem, q)])
 
 
 def check_conic(problem: BoundProblem) -> None:
@@ -288,11 +288,11 @@ def build(problem: BoundProblem, parametrised: bool) -> ConvexModel:
         data = parameters = {name: cp.Parameter(np.shape(value), name=name) for name, value in data.items()}
     q = cp.Variable(problem.size, name="q", nonneg=True)
     objective, constraints = cone.write(q, data)
-    program = cp.Problem(cp.Minimize(objective), [cp.sum(q) == 1.0, *constraints, *kept(problem, q)])
+    program = cp.Problem(cp.Minimize(objective), [cp.sum(q) == 1.0, *constraints, *constraints_on(problem, q)])
     return ConvexModel(program, q, parameters, cone, constraints[0])
 
 
-def kept(problem: Problem, q: cp.Expression) -> list[Any]:
+def constraints_on(problem: Problem, q: cp.Expression) -> list[Any]:
     """The problem's constraints on the posterior, labelled as the user calls them."""
     import cvxpy as cp
 

@@ -20,7 +20,7 @@ from ..direct.penalties import Power
 from ..environment import use_environment_folders
 from ..errors import UnsupportedProblemError
 from ..solver import DIRECT_MODEL, lacking
-from .algebra import elementwise, object_array
+from .algebra import object_array, over_vectors
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 class Units(NamedTuple):
     """The numbers of a model, and which classifiers are in it: those that can have weight."""
 
-    kept: np.ndarray
+    used: np.ndarray
     risks: np.ndarray
     prior: np.ndarray
     #: What excesses are counted in.
@@ -48,8 +48,8 @@ class Units(NamedTuple):
 
     def expand(self, weights: np.ndarray) -> np.ndarray:
         """Weights of the model's classifiers as weights of all."""
-        everyone = np.zeros(self.kept.size)
-        everyone[self.kept] = np.maximum(weights, 0.0)
+        everyone = np.zeros(self.used.size)
+        everyone[self.used] = np.maximum(weights, 0.0)
         return everyone
 
 
@@ -64,17 +64,17 @@ def units_of(problem: DirectProblem) -> Units:
         raise UnsupportedProblemError(f"{problem.describe()} has no model: {reason}.")
     penalty, log_radius, exponent = problem.penalty, problem.log_radius, float(problem.exponent)
     least, end = problem.confidence_set.least, problem.confidence_set.upper_end
-    kept = (problem.risks < end) | (problem.risks == least)
+    used = (problem.risks < end) | (problem.risks == least)
     if penalty.signed:
         # There weights are as p exp(-n l̂) whatever the common risk.
         logarithms = np.log(problem.prior) - exponent * problem.risks
-        kept = logarithms > logarithms.max() + math.log(1e-20)
-    risks, prior, unit = problem.risks[kept], problem.prior[kept], max(end - least, 1e-12)
+        used = logarithms > logarithms.max() + math.log(1e-20)
+    risks, prior, unit = problem.risks[used], problem.prior[used], max(end - least, 1e-12)
     factors = np.full(risks.size, exponent)
     if isinstance(penalty, Power):
         factors = prior ** (1.0 / penalty.power) / penalty.budget(log_radius)
-    left = 1.0 - float(problem.prior[~kept].sum()) * math.exp(penalty.at_rest - log_radius)
-    return Units(kept, risks, prior, unit, (risks - least) / unit, factors, np.log(prior) - log_radius, left)
+    left = 1.0 - float(problem.prior[~used].sum()) * math.exp(penalty.at_rest - log_radius)
+    return Units(used, risks, prior, unit, (risks - least) / unit, factors, np.log(prior) - log_radius, left)
 
 
 class ExcessAlgebra:
@@ -205,7 +205,7 @@ def direct_pyomo_model(problem: DirectProblem) -> pyo.ConcreteModel:
         # A distance rounds below zero where the excess is tiny, and a negative number has no power.
         shares = (phi + 1e-16) ** penalty.power
     else:
-        shares = elementwise(pyo.exp)(phi + units.log_weights[inside])
+        shares = over_vectors(pyo.exp)(phi + units.log_weights[inside])
     model.budget = pyo.Constraint(expr=pyo.quicksum(shares) <= units.left)
     model.bound = pyo.Objective(expr=-model.t)
     return model

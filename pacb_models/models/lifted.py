@@ -20,7 +20,7 @@ import numpy as np
 
 from ..errors import UnsupportedProblemError
 from ..solver import MODEL, lacking
-from .algebra import Algebra, Numbers
+from .algebra import Algebra, Values
 from .limits import limits
 
 if TYPE_CHECKING:
@@ -49,11 +49,10 @@ def write_set(algebra: Algebra) -> None:
         algebra.support(*problem.posteriors.support.costs(problem.size))
 
 
-def values_at(problem: RiskAndSize, posterior: np.ndarray, kind: type[Numbers] = Numbers) -> Numbers:
+def values_at(problem: RiskAndSize, posterior: np.ndarray, kind: type[Values] = Values) -> Values:
     """The variables and constraints of the model at a posterior.
 
-    A model whose objective is not the bound there is refused: somebody's ``express`` says something else than the other
-    methods.
+    A model whose objective is not the bound there is refused: some ``express`` contradicts the other methods.
     """
     check_expressed(problem)
     numbers = kind(problem, posterior)

@@ -28,7 +28,7 @@ import numpy as np
 from ..environment import use_environment_folders
 from ..errors import InputError
 from ..validation import check_choice
-from .algebra import Algebra, SquaredNumbers, Squares, elementwise, object_array
+from .algebra import Algebra, SquaredValues, Squares, object_array, over_vectors
 from .lifted import check_expressed, values_at, write
 from .limits import Limit, box, limits
 
@@ -38,11 +38,6 @@ if TYPE_CHECKING:
     from ..problem import RiskAndSize
 
 FORMULATIONS = ("lifted", "substituted", "squares")
-
-
-def check_formulation(formulation: object, argument: str = "formulation") -> str:
-    """One of the formulations."""
-    return check_choice(argument, formulation, FORMULATIONS)
 
 
 def pyomo_model(problem: RiskAndSize, formulation: str = "lifted") -> pyo.ConcreteModel:
@@ -81,7 +76,7 @@ def pyomo_model(problem: RiskAndSize, formulation: str = "lifted") -> pyo.Concre
 def writer_of(problem: RiskAndSize, formulation: str) -> type[PyomoAlgebra]:
     """The algebra of a formulation, for a problem that can be written."""
     writers = (PyomoAlgebra, Substituted, PyomoSquares)
-    chosen = dict(zip(FORMULATIONS, writers))[check_formulation(formulation)]
+    chosen = dict(zip(FORMULATIONS, writers))[check_choice("formulation", formulation, FORMULATIONS)]
     check_expressed(problem)
     return chosen
 
@@ -96,7 +91,7 @@ def set_start(model: Any, problem: RiskAndSize, posterior: np.ndarray, weights: 
     for variable, weight in zip(model.q.values() if weights else (), posterior.tolist()):
         if not variable.fixed:
             variable.set_value(weight, skip_validation=True)
-    values = values_at(problem, posterior).values | values_at(problem, posterior, SquaredNumbers).values
+    values = values_at(problem, posterior).values | values_at(problem, posterior, SquaredValues).values
     for name, value in values.items():
         variable = model.component(name)
         if variable is not None:
@@ -118,7 +113,7 @@ class PyomoAlgebra(Algebra):
         self.pyo, self.model, self.simplex, self.exact = pyo, model, simplex, exact or self.exact
         #: The variables beside the weights.
         self.variables: dict[str, Any] = {}
-        self.log = elementwise(pyo.log)
+        self.log = over_vectors(pyo.log)
         self.given = given = [] if q is None else self._checked(q)
         # Variables of the user's are weights as they are; expressions are equal to variables of the model's own.
         self.shared = shared = bool(given) and all(getattr(each, "is_variable_type", bool)() for each in given)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import brentq
 
-from .algebra import SquaredNumbers, Squares, elementwise, object_array
+from .algebra import SquaredValues, Squares, object_array, over_vectors
 from .lifted import values_at, write
 from .limits import box
 
@@ -76,7 +76,7 @@ class Forms(Squares):
         return L
 
 
-class Start(Forms, SquaredNumbers):
+class Start(Forms, SquaredValues):
     """The values of SCIP's variables at a posterior."""
 
 
@@ -88,7 +88,7 @@ class ScipModel(Forms):
 
         super().__init__(problem, start)
         self.scip, self.quicksum = pyscipopt.Model(), pyscipopt.quicksum
-        self.log, self.generic = elementwise(pyscipopt.log), pyscipopt.scip.buildGenExprObj
+        self.log, self.generic = over_vectors(pyscipopt.log), pyscipopt.scip.buildGenExprObj
         order = problem.order
         if order > 1.0:
             self.units = np.maximum(self.size * self.prior ** (1.0 - 1.0 / order), LEAST_UNIT)
@@ -103,7 +103,13 @@ class ScipModel(Forms):
         #: One for each weight that may be positive; none without a limit on the support.
         self.switches: list[Any] = []
         numbers = values_at(problem, start, Start).values
-        self.scip.setObjective(write(self), "minimize")
+        bound = write(self)
+        if bound.degree() > 1:
+            # The size of pairs of an order is a square, and SCIP's objectives are linear.
+            least, bound = bound, self.variable("bound", self.bound)
+            self.scip.addCons(bound - least >= 0.0)
+            numbers["bound"] = self.bound
+        self.scip.setObjective(bound, "minimize")
         self.start |= {name: value / self.unit_of(value) for name, value in numbers.items()}
 
     def mean(self, terms: Any) -> Any:
@@ -123,7 +129,7 @@ class ScipModel(Forms):
 
     def power(self, x: Any, order: float) -> Any:
         # PySCIPOpt makes a product of a whole power, in which SCIP does not see the power; squares make a cone.
-        return x**order if order == 2.0 else elementwise(lambda each: self.generic(each) ** order)(x)
+        return x**order if order == 2.0 else over_vectors(lambda each: self.generic(each) ** order)(x)
 
     def average(self, values: np.ndarray) -> Any:
         return self.quicksum((values * self.units * self.weights)[values != 0.0])

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from ..problem import RiskAndSize
 
 
-def _operator(sign: str, turned: bool = False) -> Callable[[Formula, Any], Formula]:
+def _operator(sign: str, reflected: bool = False) -> Callable[[Formula, Any], Formula]:
     def write(formula: Formula, other: Any) -> Formula:
-        left, right = (_formula(other), formula) if turned else (formula, _formula(other))
+        left, right = (_formula(other), formula) if reflected else (formula, _formula(other))
         return Formula(f"{left.inside} {sign} {right.inside}", atom=False)
 
     return write
@@ -40,9 +40,9 @@ class Formula:
         #: How it stands in another formula.
         self.inside = text if atom else f"({text})"
 
-    __add__, __radd__ = _operator("+"), _operator("+", turned=True)
-    __sub__, __rsub__ = _operator("-"), _operator("-", turned=True)
-    __mul__, __rmul__ = _operator("*"), _operator("*", turned=True)
+    __add__, __radd__ = _operator("+"), _operator("+", reflected=True)
+    __sub__, __rsub__ = _operator("-"), _operator("-", reflected=True)
+    __mul__, __rmul__ = _operator("*"), _operator("*", reflected=True)
     __truediv__, __pow__ = _operator("/"), _operator("**")
 
 

@@ -48,16 +48,6 @@ def combination(factors: np.ndarray, rows: np.ndarray) -> np.ndarray:
     return np.asarray(np.einsum("k,kh->h", factors, rows))
 
 
-def gram(rows: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    r""":math:`\sum_i w_i a_i a_i^T`, :math:`a_i` the columns of a few long rows."""
-    total = np.zeros((len(rows), len(rows)))
-    step = max(PIECE // max(len(rows), 1), 1)
-    for i in range(0, weights.size, step):
-        part = rows[:, i : i + step]
-        total += (part * weights[i : i + step]) @ part.T
-    return total
-
-
 def one_thread() -> AbstractContextManager[object]:
     """A context in which BLAS takes one thread, for libraries that hand it vectors of their own."""
     return _libraries(len(sys.modules)).limit(limits=1)

@@ -27,7 +27,7 @@ _NEAR = 0.3
 _SHORT = 4.0
 
 
-class Look(NamedTuple):
+class Evaluated(NamedTuple):
     """Risks at their coordinates z, with ln G, ln G' and how G' grows; elementwise."""
 
     risk: Array
@@ -51,7 +51,7 @@ class Terms(Protocol):
     #: The length of the range of risks.
     width: Any
 
-    def look(self, z: Array) -> Look:
+    def evaluate(self, z: Array) -> Evaluated:
         """The terms at coordinates within their ends."""
 
 
@@ -64,20 +64,20 @@ def largest_average(terms: Terms, q: Array, spent: float, price: float, z: Array
     log_q = np.log(q)
     low, high, step, astray = -math.inf, math.inf, 0.0, False
     for _ in range(100):
-        look, lag, moves = _look(terms, z, log_q + price)
-        total = _log_sum(look.log_value, spent)
-        settled = _small(lag, look, moves)
+        at, lag, moves = _evaluated(terms, z, log_q + price)
+        total = _log_sum(at.log_value, spent)
+        settled = _small(lag, at, moves)
         # The logarithm of a sum in which all that counts is yet to come.
         if astray or total < -20.0 or float(np.maximum(np.abs(lag * moves), np.abs(lag)).max()) > _NEAR:
-            settled, (z, look, lag, moves) = True, _settled(terms, z, log_q + price)
-            total = _log_sum(look.log_value, spent)
-        effects = np.exp(look.log_slope - total) * look.growth * moves
+            settled, (z, at, lag, moves) = True, _settled(terms, z, log_q + price)
+            total = _log_sum(at.log_value, spent)
+        effects = np.exp(at.log_slope - total) * at.growth * moves
         slope = float(effects.sum())
-        exhausted = abs(total) <= 4.0 * float((np.exp(look.log_value - total) * look.rounding).sum())
+        exhausted = abs(total) <= 4.0 * float((np.exp(at.log_value - total) * at.rounding).sum())
         if slope > 0.0:
             # What is left of larger lags where all is settled is rounding.
             step = (-total - float((effects * lag).sum(where=(np.abs(lag) <= _CLOSE) | (not settled)))) / slope
-            if settled and (exhausted or _small(step, look, moves)):
+            if settled and (exhausted or _small(step, at, moves)):
                 break
         else:
             # Every risk is at an end of its range: on, in longer and longer steps, to where one leaves it.
@@ -95,41 +95,41 @@ def largest_average(terms: Terms, q: Array, spent: float, price: float, z: Array
         z = np.clip(z + (lag + step) * moves, terms.low, terms.high)
         price += step
     else:
-        step, (z, look, lag, moves) = 0.0, _settled(terms, z, log_q + price)
-    return _value(look, q, lag, moves, terms.width, price, spent), look.risk + look.growth * moves * (lag + step)
+        step, (z, at, lag, moves) = 0.0, _settled(terms, z, log_q + price)
+    return _value(at, q, lag, moves, terms.width, price, spent), at.risk + at.growth * moves * (lag + step)
 
 
-def _value(look: Look, q: Array, lag: Array, moves: Array, width: Any, price: float, spent: float) -> float:
+def _value(at: Evaluated, q: Array, lag: Array, moves: Array, width: Any, price: float, spent: float) -> float:
     """The dual function, from above. q l - λ G is concave in l: from here it rises by no more than its slope times
     the way to its maximum, which is at most twice that of a Newton step, and within the range."""
     # The logarithm of numbers that are as good as infinite
-    if price < -700.0 or not np.isfinite(look.risk).all():
+    if price < -700.0 or not np.isfinite(at.risk).all():
         return math.inf
-    off = np.abs(lag) + look.slope_rounding
-    way = np.where(off <= _NEAR, 2.0 * off * moves * look.growth, np.inf)
-    rise = q * (np.abs(np.expm1(-lag)) + look.slope_rounding * np.exp(-lag))
+    off = np.abs(lag) + at.slope_rounding
+    way = np.where(off <= _NEAR, 2.0 * off * moves * at.growth, np.inf)
+    rise = q * (np.abs(np.expm1(-lag)) + at.slope_rounding * np.exp(-lag))
     missing = rise * np.minimum(way, width)
-    average, shares = q * look.risk, np.exp(look.log_value - price)
+    average, shares = q * at.risk, np.exp(at.log_value - price)
     share = math.exp(-price)
-    value = float((average - shares * (1.0 - look.rounding) + missing).sum()) + share * (1.0 - spent)
+    value = float((average - shares * (1.0 - at.rounding) + missing).sum()) + share * (1.0 - spent)
     rounded = float(np.abs(average).sum()) + float(shares.sum()) + share
     return value + EPSILON * (8.0 + math.log2(q.size)) * rounded
 
 
-def _look(terms: Terms, z: Array, wanted: Array) -> tuple[Look, Array, Array]:
+def _evaluated(terms: Terms, z: Array, wanted: Array) -> tuple[Evaluated, Array, Array]:
     """The terms, how far each ln G' is from where it should be, and dz/d(ln G'); both zero for risks at an end."""
-    look = terms.look(z)
-    lag, moves = wanted - look.log_slope, 1.0 / look.steepness
+    at = terms.evaluate(z)
+    lag, moves = wanted - at.log_slope, 1.0 / at.steepness
     stuck = ((z <= terms.low) & (lag <= 0.0)) | ((z >= terms.high) & (lag >= 0.0))
     if stuck.any():
         lag, moves = np.where(stuck, 0.0, lag), np.where(stuck, 0.0, moves)
-    return look, np.where(np.abs(lag) <= look.slope_rounding, 0.0, lag), moves
+    return at, np.where(np.abs(lag) <= at.slope_rounding, 0.0, lag), moves
 
 
-def _small(change: Any, look: Look, moves: Array) -> bool:
+def _small(change: Any, at: Evaluated, moves: Array) -> bool:
     """Whether changes of ln G' are too small to matter, or to show in the risks."""
     way = np.abs(change * moves)
-    hidden = (way <= _NEAR) & (way * look.growth <= 4.0 * EPSILON * np.abs(look.risk))
+    hidden = (way <= _NEAR) & (way * at.growth <= 4.0 * EPSILON * np.abs(at.risk))
     return bool(((np.abs(change) <= _CLOSE) | hidden).all())
 
 
@@ -139,12 +139,12 @@ def _log_sum(logarithms: Array, rest: float) -> float:
     return shift + math.log(float(np.exp(logarithms - shift).sum()) + (rest * math.exp(-shift) if rest else 0.0))
 
 
-def _settled(terms: Terms, z: Array, wanted: Array) -> tuple[Array, Look, Array, Array]:
+def _settled(terms: Terms, z: Array, wanted: Array) -> tuple[Array, Evaluated, Array, Array]:
     """Where each ln G' has what is wanted, by Newton's method with the bisections that it may need."""
     low, high, before = (np.full_like(z, end) for end in (-np.inf, np.inf, np.inf))
     for _ in range(200):
-        look, lag, moves = _look(terms, z, wanted)
-        if _small(lag, look, moves):
+        at, lag, moves = _evaluated(terms, z, wanted)
+        if _small(lag, at, moves):
             break
         low, high = np.where(lag > 0.0, z, low), np.where(lag < 0.0, z, high)
         new = np.clip(z + lag * moves, terms.low, terms.high)
@@ -157,4 +157,4 @@ def _settled(terms: Terms, z: Array, wanted: Array) -> tuple[Array, Look, Array,
         if (new == z).all():
             break
         z, before = new, np.abs(lag)
-    return z, look, lag, moves
+    return z, at, lag, moves

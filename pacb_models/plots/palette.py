@@ -50,14 +50,14 @@ class Palette:
     """
 
     def __init__(self, names: Iterable[str]):
-        self._looks: dict[str, tuple[str, str]] = {}
+        self._styles: dict[str, tuple[str, str]] = {}
         for name in sorted(dict.fromkeys(names), key=lambda name: name not in SOLVERS):
-            taken = list(self._looks.values())
+            taken = list(self._styles.values())
             colours = [colour for colour, _ in taken]
-            self._looks[name] = min(_candidates(name), key=lambda look: (look in taken, colours.count(look[0])))
+            self._styles[name] = min(_candidates(name), key=lambda style: (style in taken, colours.count(style[0])))
 
     def __getitem__(self, name: str) -> dict[str, Any]:
-        colour, mark = self._looks[name]
+        colour, mark = self._styles[name]
         return {"color": colour, "linestyle": _LINES[MARKS.index(mark)], "marker": mark}
 
 
@@ -72,10 +72,10 @@ def _candidates(name: str) -> list[tuple[str, str]]:
     if name in SOLVERS:
         return [SOLVERS[name]]
     number, solver = crc32(name.encode()), name.partition(" ")[0]
-    turn = number % len(_FREE)
-    colours = (SOLVERS[solver][0],) if solver in SOLVERS else (*_FREE[turn:], *_FREE[:turn], *_OTHERS)
-    turn = number // len(_FREE) % len(MARKS)
-    return [(colour, mark) for mark, colour in product(MARKS[turn:] + MARKS[:turn], colours)]
+    first = number % len(_FREE)
+    colours = (SOLVERS[solver][0],) if solver in SOLVERS else (*_FREE[first:], *_FREE[:first], *_OTHERS)
+    first = number // len(_FREE) % len(MARKS)
+    return [(colour, mark) for mark, colour in product(MARKS[first:] + MARKS[:first], colours)]
 
 
 @dataclass(eq=False, repr=False)

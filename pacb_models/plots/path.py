@@ -157,9 +157,9 @@ class PathDisplay(Display):
         for name, point in self.solutions.items():
             place = place_of(self.minima, self.curve, point.bound, point.empirical_risk)
             # Points without a name are the same when they look the same.
-            look = f"{point.bound:.4g} {point.empirical_risk:.2g}" if place == NOWHERE else ""
+            shape = f"{point.bound:.4g} {point.empirical_risk:.2g}" if place == NOWHERE else ""
             end = End([], point.empirical_risk, point.bound, place)
-            found.setdefault((place, look), end).names.append(name)
+            found.setdefault((place, shape), end).names.append(name)
         return list(found.values())
 
     def _draw(self, ax: Axes) -> None:
@@ -178,12 +178,12 @@ class PathDisplay(Display):
         palette = Palette(self.solutions)
         for end in self.ends:
             # Hollow and larger than what it may lie on.
-            look = {**palette[end.names[0]], "linestyle": "none", "markerfacecolor": "none"}
-            ax.plot(end.empirical_risk, end.bound, ms=14.0, mew=1.6, **look)
+            style = {**palette[end.names[0]], "linestyle": "none", "markerfacecolor": "none"}
+            ax.plot(end.empirical_risk, end.bound, ms=14.0, mew=1.6, **style)
             if not math.isfinite(end.bound):
                 ax.text(0.5, 0.97, self._label(end), transform=ax.transAxes, ha="center", va="top", fontsize=8.0)
                 continue
-            self._write(ax, end.empirical_risk, end.bound, self._label(end), end.place == NOWHERE, look["color"])
+            self._write(ax, end.empirical_risk, end.bound, self._label(end), end.place == NOWHERE, style["color"])
         if not any(end.place == "the minimum" for end in self.ends):
             self._write(ax, best.empirical_risk, best.bound, f"the minimum, {at_most(best.bound)}", color=VERMILION)
         low, high = ax.get_ylim()

@@ -70,11 +70,11 @@ class PosteriorDisplay(Display):
             ax.axhline(1.0, color=GREY, lw=1.2, label="prior")
         for name, solution in self.solutions.items():
             assert solution.posterior is not None  # checked when the display was made
-            weights, look = solution.posterior[order], {**palette[name], "label": literal(name)}
+            weights, style = solution.posterior[order], {**palette[name], "label": literal(name)}
             if self.cumulative:
-                ax.step(risks, _masses(weights), where="post", **{**look, "marker": ""})
+                ax.step(risks, _masses(weights), where="post", **{**style, "marker": ""})
             else:
-                ax.plot(risks, weights / prior, markevery=max(1, len(risks) // 40), **look)
+                ax.plot(risks, weights / prior, markevery=max(1, len(risks) // 40), **style)
         label = "posterior mass up to this risk" if self.cumulative else "weight / prior weight"
         ax.set(xlabel="empirical risk of the classifier", ylabel=label)
 

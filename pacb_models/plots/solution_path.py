@@ -69,8 +69,8 @@ class SolutionPathDisplay(Display):
         ax.plot(values, bounds, color=BLACK)
         for which, label, face in ((proven, "bound, proven minimum", BLACK), (~proven, "bound, not proven", "white")):
             if which.any():
-                look: dict[str, Any] = {"markerfacecolor": face, "color": BLACK, "ls": "none"}
-                ax.plot(values[which], bounds[which], "o", label=label, **look)
+                style: dict[str, Any] = {"markerfacecolor": face, "color": BLACK, "ls": "none"}
+                ax.plot(values[which], bounds[which], "o", label=label, **style)
         risks = np.array([solution.empirical_risk for solution in self.path])[order]
         ax.plot(values, risks, color=GREY, ls="--", label="empirical risk")
         ax.set_ylabel("bound")
@@ -81,8 +81,8 @@ class SolutionPathDisplay(Display):
         palette = Palette(names)
         # Curves in one panel, at most.
         for name in names[:7]:
-            look: dict[str, Any] = {**palette[name], **({"color": VERMILION} if name == self.path.parameter else {})}
-            ax.plot(values, rates[name], label=literal(name), **look)
+            style: dict[str, Any] = {**palette[name], **({"color": VERMILION} if name == self.path.parameter else {})}
+            ax.plot(values, rates[name], label=literal(name), **style)
         ax.set(ylabel="fall of the bound\nper unit of room", ylim=(0.0, None))
         ax.legend(fontsize=8.0)
 

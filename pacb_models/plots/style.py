@@ -85,7 +85,7 @@ def legend_below(ax: Axes, columns: int = 1) -> None:
 
 
 def literal(text: str, longest: int | None = None) -> str:
-    """Other people's text as it is: dollar signs begin no formula, and what is too long is cut.
+    """A text as it is: dollar signs begin no formula, and what is too long is cut.
 
     >>> print(literal("a$b"), literal("x" * 50, longest=5))
     a\\$b xxxx…

@@ -41,9 +41,9 @@ ROUNDED, SUMMED, INVERTED = 2.0**-48, 2.0**-46, 2.0**-43
 TINY = 1e-317
 #: What is feasible but for this, relative to the units of rows and weights, is not shown to be empty.
 FEASIBLE = 1e-9
-#: Shares of the way to where a tangent is smallest, at which a bound that is said to be convex must not be below it
-#: but for its own errors, relative to it.
-SHARES, OWN_ERRORS = (1.0, 0.5, 0.1, 1e-2, 1e-4, 1e-6), 1e-9
+#: Shares of the way to where a tangent is smallest, and to some single classifiers, at which a bound that is said to be
+#: convex must not be below it but for its own errors, relative to it.
+SHARES, SINGLE, OWN_ERRORS = (1.0, 0.5, 0.1, 1e-2, 1e-4, 1e-6), 20, 1e-9
 #: Numbers formed at a time, so that they stay in the processor's cache, and for so many lines.
 AT_ONCE, LINES = 1 << 16, 16
 
@@ -61,8 +61,8 @@ def check_proof(problem: Problem, proof: Proof | Tangent | CommonRisk) -> float:
         raise ProofError(f"{type(proof).__name__} is no proof.")
     refuse_other_functions(problem)
     lower = float(proof.claim)
-    if math.isnan(lower):
-        raise ProofError("the claim of the proof is not a number.")
+    if not math.isfinite(lower):
+        raise ProofError("the claim of the proof is no finite number.")
     bound: Any = problem
     kind: type[Region] = Region
     if problem.kind == "tandem":
@@ -117,11 +117,14 @@ def _lowest_of_tangent(problem: Problem, proof: Tangent) -> float:
         best, multipliers = problem.posteriors.minimise(slopes)
         least = problem.posteriors.lowest(slopes, multipliers) - size * 2.0**-53 * float(np.abs(slopes).max())
     error = INVERTED * (abs(bound) + float(np.abs(slopes[q > 0.0]).max()) + abs(least))
-    fall, allowed = float(np.dot(q, slopes)) - least, error + OWN_ERRORS * abs(bound)
-    for share in SHARES:
-        if float(problem.bound((1.0 - share) * q + share * best)) < bound - share * fall - allowed:
-            raise ProofError("the bound is below its tangent: it is not convex, or its gradient is wrong.")
-    return bound - max(fall, 0.0) - error
+    mean, allowed = float(np.dot(q, slopes)), error + OWN_ERRORS * abs(bound)
+    single = np.unique(np.linspace(0, size - 1, SINGLE).astype(int)).tolist()
+    for end in (best, *(np.bincount([i], minlength=size) for i in single)):
+        rise = float(np.dot(end, slopes)) - mean
+        for share in SHARES:
+            if float(problem.bound((1.0 - share) * q + share * end)) < bound + share * rise - allowed:
+                raise ProofError("the bound is below its tangent: it is not convex, or its gradient is wrong.")
+    return bound - max(mean - least, 0.0) - error
 
 
 class Region:
@@ -179,7 +182,9 @@ class Region:
         if not fits or (rows[:, 0] < 0.0).any() or (rows[:, 3:] < 0.0).any():
             raise ProofError("a line of the proof has not the numbers γ ≥ 0, θ, τ and ν ≥ 0 for each row.")
         together = 1 if self.support is not None else max(LINES, AT_ONCE // max(self.y.size, 1))
-        parts = [self._some(rows[i : i + together]) for i in range(0, len(rows), together)]
+        # A line whose numbers overflow says nothing, and is known by what comes out.
+        with np.errstate(over="ignore", invalid="ignore"):
+            parts = [self._some(rows[i : i + together]) for i in range(0, len(rows), together)]
         slopes, heights = (np.concatenate(part) for part in zip(*parts)) if parts else (np.zeros(0), np.zeros(0))
         return slopes, heights
 

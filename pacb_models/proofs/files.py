@@ -14,14 +14,16 @@ A proof is an object with the fields
     ``classifiers`` and their ``weights``, the others being zero; and a number that its bound is not above.
 ``tree``
     A node: ``{"split": i, "in": node, "out": node}`` divides the posteriors by whether classifier ``i`` is in the
-    support. ``{"lines": [[γ, θ, τ, ν…], …], "floor": [ν…]}`` has lines and the multipliers that prove the smallest
-    risk. ``{"empty": "sizes"}`` or ``{"empty": [ν…]}`` says that no posterior is there.
+    support. ``{"lines": [[γ, θ, τ, ν…], …], "floor": [ν…]}`` has lines, which for votes go on with the weights
+    :math:`q_0` of a tangent, and the multipliers that prove the smallest risk. ``{"empty": "sizes"}`` or ``{"empty":
+    [ν…]}`` says that no posterior is there.
 
 Every number stands for the double nearest to it, except sizes of a support, which stand for themselves.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -32,7 +34,6 @@ import numpy as np
 from .. import problem_file
 from ..errors import InputError, UnsupportedProblemError
 from ..files import write_atomically
-from .verify import digest
 
 if TYPE_CHECKING:
     from ..problem import BoundProblem
@@ -63,6 +64,11 @@ def to_record(problem: BoundProblem, proof: Any, solution: Solution) -> dict[str
     }
 
 
+def digest(problem: dict[str, Any]) -> str:
+    """The SHA-256 of the fields of a problem."""
+    return hashlib.sha256(json.dumps(problem, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
 def _node_record(node: Any) -> dict[str, Any]:
     if hasattr(node, "classifier"):
         branches = {"in": _node_record(node.inside), "out": _node_record(node.outside)}
@@ -72,10 +78,13 @@ def _node_record(node: Any) -> dict[str, Any]:
     return {"empty": "sizes" if node.multipliers is None else np.asarray(node.multipliers).tolist()}
 
 
-def from_record(record: dict[str, Any]) -> tuple[BoundProblem, Proof]:
+def from_record(record: dict[str, Any]) -> tuple[Any, Proof]:
     """The problem and the proof of some fields."""
-    from ..problem import BoundProblem
     from .proof import Branch, Empty, Leaf, Proof
+
+    problem: Any = problem_file.problem_of_record(
+        problem_file.class_of(record["problem"]), record["problem"], "the proof"
+    )
 
     def node(given: dict[str, Any]) -> Node:
         if "split" in given:
@@ -84,7 +93,6 @@ def from_record(record: dict[str, Any]) -> tuple[BoundProblem, Proof]:
             return Leaf(np.array(given["lines"], dtype=float), np.array(given["floor"], dtype=float))
         return Empty(None if given["empty"] == "sizes" else np.array(given["empty"], dtype=float))
 
-    problem = problem_file.problem_of_record(BoundProblem, record["problem"], "the proof")
     return problem, Proof(node(record["tree"]), record["lower_bound"])
 
 

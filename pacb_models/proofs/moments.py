@@ -1,4 +1,4 @@
-"""Is a moment constant large enough? In ball arithmetic, with python-flint only: ``python verify.py --constant FILE``.
+"""Are moment constants of proofs large enough? ``python moments.py FILE ...``; verify.py and votes.py lie beside it.
 
 A bound is valid when I >= sup over l of E[g(φ(k/m, l))], k ~ Binomial(m, l), where g(φ) = φ^α', or e^(nφ) for KL. A
 one-sided constant counts φ as zero where l < k/m, and will do. Here are
@@ -9,10 +9,18 @@ one-sided constant counts φ as zero where l < k/m, and will do. Here are
 
 from __future__ import annotations
 
+import json
+import sys
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from flint import arb, fmpq
+from flint import arb, ctx, fmpq
+
+if TYPE_CHECKING or __package__:
+    from .votes import verify
+else:
+    from votes import verify
 
 #: Larger samples take too long.
 LARGEST_SAMPLE = 10_000
@@ -71,3 +79,19 @@ def judge(m: int, distance: str, phi: Distance, order: Any, given: fmpq) -> tupl
         if number < least:
             return 1, f"the constant is too small: at l = {float(arb(l)):.6g} the logarithm is {float(least):.12g}"
     return 2, "the constant is above the moment at some risks; whether it is above the supremum is not known"
+
+
+def constant(file: str) -> tuple[int, str]:
+    """The answer on the constant of a file, and a sentence."""
+    try:
+        record = json.loads(Path(file).read_bytes(), object_pairs_hook=verify.once)
+        ctx.prec = verify.PRECISIONS[0]
+        problem = verify.KINDS[record["problem"]["problem_kind"]][0](record["problem"], record["log_constant"])
+    except Exception as reason:
+        return verify.UNDECIDED, f"it is no proof that can be read ({type(reason).__name__}: {reason!s:.200})"
+    phi = verify.DISTANCES[problem.distance]
+    return judge(problem.m, problem.distance, phi, problem.order, problem.log_constant)
+
+
+if __name__ == "__main__":
+    sys.exit(verify.say(constant, sys.argv[1:]))

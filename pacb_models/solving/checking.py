@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from .. import terminal
 from ..errors import SolverUnavailableError
 from ..html import as_html
-from ..plugins import described
+from ..plugins import exception_text
 from ..problem import Problem
 from ..solution import Solution, finite
 from ..solver import Solver
@@ -207,7 +207,7 @@ def cross_check(
     solved = {name: result for name, result in found.items() if isinstance(result, Solution)}
     reference = _reference(problem, solved)
     smallest = min(
-        (solution.bound for solution in [*solved.values(), reference] if solution and _kept(solution)),
+        (solution.bound for solution in [*solved.values(), reference] if solution and _feasible(solution)),
         default=math.inf,
     )
     rows = tuple(_row(name, result, reference, smallest, tol) for name, result in found.items())
@@ -229,7 +229,7 @@ def _attempt(
         return "unavailable", str(reason)
     except (Exception, SystemExit) as reason:
         # Another package's solver may raise anything.
-        return "error", described(reason)
+        return "error", exception_text(reason)
 
 
 def _reference(problem: Problem, solved: dict[str, Solution]) -> Solution | None:
@@ -244,7 +244,7 @@ def _reference(problem: Problem, solved: dict[str, Solution]) -> Solution | None
     return min(candidates, key=lambda solution: solution.bound, default=None)
 
 
-def _kept(solution: Solution) -> bool:
+def _feasible(solution: Solution) -> bool:
     """Whether a solution's weights keep the constraints: only then can they refute a lower bound."""
     return solution.details.get("constraint_violation", 0.0) <= REFUTES
 

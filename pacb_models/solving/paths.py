@@ -163,6 +163,6 @@ def _solved(problems: Sequence[BoundProblem], method: Solver, options: dict[str,
     for problem in problems:
         # Supporting lines depend on neither δ nor m, and their multipliers little on a limit: each solution begins
         # with the last one's.
-        kept = {} if last is None else method.continued(last)
-        last = solve(problem, method, **kept, **options)
+        hint = {} if last is None else method.continued(last)
+        last = solve(problem, method, **hint, **options)
         yield last

@@ -16,7 +16,7 @@ from ..plugins import (
     PluginError,
     add_file,
     add_program,
-    described,
+    exception_text,
     in_files,
     is_file,
     is_program,
@@ -71,8 +71,7 @@ def solver_identity(name: str) -> str:
 def get_solver(name: str) -> Solver:
     """The registered solver of that name."""
     points = _entry_points()
-    if not isinstance(name, str):
-        raise InputError("solver", name, "it must be the name of a solver, or a Solver")
+    check_kind("solver", name, str, "the name of a solver, or a Solver")
     if name not in points:
         raise InputError("solver", name, f"it must be 'auto' or one of {', '.join(map(repr, points))}")
     return _loaded(points[name])
@@ -139,7 +138,7 @@ def _asked(question: Callable[..., str | None], *arguments: object) -> str | Non
     try:
         return question(*arguments)
     except (Exception, SystemExit) as reason:
-        return f"it raised {described(reason)}"
+        return f"it raised {exception_text(reason)}"
 
 
 def capable_solvers(problem: Problem) -> list[str]:

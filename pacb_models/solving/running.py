@@ -9,7 +9,7 @@ from typing import Any
 from ..distances.checks import check_once
 from ..errors import InputError, SolverUnavailableError
 from ..merging import Merged
-from ..plugins import described
+from ..plugins import exception_text
 from ..problem import Problem
 from ..solution import Outcome, Solution
 from ..solver import Solver
@@ -85,7 +85,7 @@ def _attempt(method: Solver, problem: Problem, options: dict[str, Any]) -> tuple
     except BadOutcome as reason:
         outcome = Outcome(None, "error", f"{reason}.")
     except (Exception, SystemExit) as reason:
-        message = f"it raised {described(reason)}."
+        message = f"it raised {exception_text(reason)}."
         trace = "".join(traceback.format_tb(reason.__traceback__))
         outcome = Outcome(None, "error", message, details={"traceback": f"{trace}{message}"})
     return outcome, time.perf_counter() - started

@@ -42,19 +42,19 @@ SCIP_TOLERANCE = 1e-6
 #: What Python is started with: the worker as a file, which needs nothing of this package and starts the sooner.
 COMMAND = ["-P", scip_worker.__file__]
 
-#: SCIP's statuses and what each means here.
-STATUS_MAP: dict[str, tuple[str, str]] = {
-    "optimal": ("optimal", "SCIP closed the gap between its bounds."),
-    "gaplimit": ("optimal", "SCIP closed the gap as far as it was asked to."),
-    "timelimit": ("time_limit", "SCIP reached time_limit with a gap between its bounds."),
-    "nodelimit": ("iteration_limit", "SCIP reached its limit of nodes with a gap between its bounds."),
-    "totalnodelimit": ("iteration_limit", "SCIP reached its limit of nodes with a gap between its bounds."),
-    "stallnodelimit": ("iteration_limit", "SCIP reached its limit of nodes without progress."),
-    "memlimit": ("error", "SCIP reached its limit of memory."),
-    "userinterrupt": ("not_converged", "SCIP was interrupted."),
-    "infeasible": ("infeasible", "SCIP believes that no posterior is feasible."),
-    "inforunbd": ("numerical_error", "SCIP believes that the problem is infeasible or unbounded."),
-    "unbounded": ("numerical_error", "SCIP believes that the bound is unbounded below."),
+#: SCIP's statuses and the status that each has here.
+STATUS_MAP: dict[str, str] = {
+    "optimal": "optimal",
+    "gaplimit": "optimal",
+    "timelimit": "time_limit",
+    "nodelimit": "iteration_limit",
+    "totalnodelimit": "iteration_limit",
+    "stallnodelimit": "iteration_limit",
+    "memlimit": "error",
+    "userinterrupt": "not_converged",
+    "infeasible": "infeasible",
+    "inforunbd": "numerical_error",
+    "unbounded": "numerical_error",
 }
 
 
@@ -181,7 +181,7 @@ def _ask(task: dict[str, Any], seconds: float) -> dict[str, Any] | str:
 
 def _outcome(model: ScipModel, first: np.ndarray, answer: dict[str, Any], elapsed: float, polish: bool) -> Outcome:
     problem, word = model.problem, answer["status"]
-    status, message = STATUS_MAP.get(word, ("error", f"SCIP returned the unknown status {word!r}."))
+    status, message = STATUS_MAP.get(word, "error"), f"SCIP: {word}."
     weights = first
     if answer["values"] is not None:
         found = np.array([answer["values"][each.name] for each in model.weights]) * model.units

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 import warnings
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
 
 from pacb_models.direct import DirectProblem
 from pacb_models.errors import InputError
-from pacb_models.models.convex import LARGEST_PARAMETRISED, Cone, ConvexModel, build, not_conic
+from pacb_models.models.convex import ConvexModel, build, not_conic
 from pacb_models.models.direct_bounds import DirectModel, build_direct
-from pacb_models.problem import BoundProblem, Problem
+from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
 from pacb_models.solver import DIRECT_MODEL, lacking
 from pacb_models.solving.judging import onto_simplex
 from pacb_models.validation import check_count
 
 from ..exact.convex import proof_of_convex
-from ..options import DeclaredSolver, Software
+from ..options import DeclaredSolver, Software, in_words
 from ..weights import without_negligible
 
 #: Tolerances. Clarabel goes on to 1e-9 if it can; at its default of 1e-8 a weight that should be zero may be 1e-5.
@@ -48,32 +46,29 @@ LIMITS = {
     "SCS": {"time": "time_limit_secs", "iterations": "max_iters"},
 }
 
-#: The backends' own statuses, before CVXPY makes one "user limit" of two limits, and what each means here.
-STATUS_MAP: dict[str, tuple[str, str]] = {
+#: The backends' own statuses, before CVXPY makes one "user limit" of two limits, and the status that each has here.
+STATUS_MAP: dict[str, str] = {
     # Clarabel
-    "Solved": ("optimal", "Clarabel met its tolerances."),
-    "AlmostSolved": ("optimal", "Clarabel met its reduced tolerances, and could not do better."),
-    "InsufficientProgress": ("not_converged", "Clarabel made no more progress."),
-    "MaxIterations": ("iteration_limit", "Clarabel reached max_iterations; allow it more of them."),
-    "MaxTime": ("time_limit", "Clarabel reached time_limit."),
-    "NumericalError": ("numerical_error", "Clarabel could not solve a linear system."),
-    "PrimalInfeasible": ("infeasible", "Clarabel believes that no posterior is feasible."),
-    "AlmostPrimalInfeasible": ("infeasible", "Clarabel nearly believes that no posterior is feasible."),
+    "Solved": "optimal",
+    "AlmostSolved": "optimal",
+    "InsufficientProgress": "not_converged",
+    "MaxIterations": "iteration_limit",
+    "MaxTime": "time_limit",
+    "NumericalError": "numerical_error",
+    "PrimalInfeasible": "infeasible",
+    "AlmostPrimalInfeasible": "infeasible",
     # A bound is not negative: a solver that thinks it unbounded has lost its way.
-    "DualInfeasible": ("numerical_error", "Clarabel believes that the bound is unbounded below."),
-    "AlmostDualInfeasible": ("numerical_error", "Clarabel nearly believes that the bound is unbounded below."),
+    "DualInfeasible": "numerical_error",
+    "AlmostDualInfeasible": "numerical_error",
     # SCS
-    "solved": ("optimal", "SCS met its tolerances."),
-    "solved (inaccurate - reached time_limit_secs)": ("time_limit", "SCS reached time_limit."),
-    "solved (inaccurate - reached max_iters)": (
-        "iteration_limit",
-        "SCS reached max_iterations; allow it more of them.",
-    ),
-    "infeasible": ("infeasible", "SCS believes that no posterior is feasible."),
-    "unbounded": ("numerical_error", "SCS believes that the bound is unbounded below."),
-    "interrupted": ("not_converged", "SCS was interrupted."),
-    "failure": ("numerical_error", "SCS failed."),
-    "indeterminate": ("not_converged", "SCS could not tell what it found."),
+    "solved": "optimal",
+    "solved (inaccurate - reached time_limit_secs)": "time_limit",
+    "solved (inaccurate - reached max_iters)": "iteration_limit",
+    "infeasible": "infeasible",
+    "unbounded": "numerical_error",
+    "interrupted": "not_converged",
+    "failure": "numerical_error",
+    "indeterminate": "not_converged",
 }
 
 
@@ -130,39 +125,11 @@ class Conic(DeclaredSolver):
         return outcome
 
 
-@lru_cache(maxsize=16)
-def _compiled(cone: Cone, size: int) -> tuple[dict[str, ConvexModel], threading.Lock]:
-    """Where the parametrised model of a cone and size is kept, and the lock for changing its parameters."""
-    return {}, threading.Lock()
-
-
-def _solve(problem: Problem, backend: str, settings: dict[str, Any], deadline: float) -> Outcome:
-    started = time.perf_counter()
-    if isinstance(problem, DirectProblem):
-        return _solve_model(build_direct(problem), problem, backend, settings, deadline, started)
-    assert isinstance(problem, BoundProblem)
-    if problem.size > LARGEST_PARAMETRISED or problem.posteriors is not None:
-        return _solve_model(build(problem, parametrised=False), problem, backend, settings, deadline, started)
-    kept, lock = _compiled(problem.divergence_function.cone(), problem.size)
-    # Parameters belong to the model: two threads with problems of the same size must take turns.
-    with lock:
-        started = time.perf_counter()
-        if not kept:
-            kept["model"] = build(problem, parametrised=True)
-        kept["model"].set_data(problem)
-        return _solve_model(kept["model"], problem, backend, settings, deadline, started)
-
-
-def _solve_model(
-    model: ConvexModel | DirectModel,
-    problem: Any,
-    backend: str,
-    settings: dict[str, Any],
-    deadline: float,
-    started: float,
-) -> Outcome:
+def _solve(problem: Any, backend: str, settings: dict[str, Any], deadline: float) -> Outcome:
     from cvxpy.error import SolverError
 
+    started = time.perf_counter()
+    model = build_direct(problem) if isinstance(problem, DirectProblem) else build(problem, parametrised=False)
     data, chain, inverse = model.problem.get_problem_data(backend, solver_opts=settings)
     setup_seconds = time.perf_counter() - started
     left = deadline - time.monotonic()
@@ -173,7 +140,6 @@ def _solve_model(
         settings = settings | {LIMITS[backend]["time"]: left}
     raw = chain.solve_via_data(model.problem, data, warm_start=False, verbose=False, solver_opts=settings)
     word, iterations = _own_status(backend, raw)
-    status, message = STATUS_MAP.get(word, ("error", f"{backend} returned the unknown status {word!r}."))
     weights = None
     with warnings.catch_warnings():
         # CVXPY warns of inaccurate solutions; the status says it.
@@ -185,6 +151,8 @@ def _solve_model(
             # Raised for statuses without a point.
             pass
     details = {"backend": backend, "backend_status": word}
+    status = STATUS_MAP.get(word, "error")
+    message = in_words(backend, word, status)
     return Outcome(weights, status, message, iterations, setup_seconds, details=details)
 
 

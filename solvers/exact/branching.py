@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from pacb_models.divergences.frontiers import LARGEST, Frontier, Lines
 from pacb_models.problem import BoundProblem
@@ -29,9 +30,9 @@ from .effort import SUPPORTS
 from .search import Search
 from .thinning import needed
 
-#: Evaluations, and passes of constrained minimisations, after which the rest is reported as a gap: about four seconds
-#: for small sets; what a branch costs beside them, and over how many classifiers a pass costs twice as much.
-MOST, BRANCH, WIDE = 20_000, 10, 2000
+#: Evaluations after which the rest is reported as a gap: about four seconds for small sets; what a branch costs beside
+#: them, and a pass of a constrained minimisation; over how many classifiers a pass costs twice as much.
+MOST, BRANCH, PASS, WIDE = 20_000, 20, 0.3, 2000
 #: A branch that cannot be better than the best by more than this, relative, is closed.
 CLOSED = 2e-10
 
@@ -51,7 +52,7 @@ class SupportFrontier(Frontier):
 
     @property
     def last(self) -> float:
-        return super().last + 1.0 if self.higher else 1.0
+        return super().last + (1.0 if self.divergence.homogeneous else math.log(745.0)) if self.higher else 1.0
 
     def _prices(self, z: float) -> NDArray[np.float64]:
         return 1.0 - math.exp(min(z, LARGEST)) * self.y
@@ -89,11 +90,13 @@ class SupportFrontier(Frontier):
         return np.hstack((levels, np.multiply.outer(gamma, self.multipliers)))
 
     def at_slope(self, slope: float) -> float:
+        def excess(z: float) -> float:
+            return math.log(self.line(z).slope / slope)
+
         low, high = -40.0, self.last
-        while high - low > 1e-12 * max(abs(high), 1.0):
-            middle = 0.5 * (low + high)
-            low, high = (middle, high) if self.line(middle).slope < slope else (low, middle)
-        return low
+        if excess(low) * excess(high) >= 0.0:
+            return low if excess(low) >= 0.0 else high
+        return float(brentq(excess, low, high, xtol=1e-12))
 
     def support(self, z: float) -> NDArray[np.bool_]:
         """The support at a coordinate among all classifiers of the problem."""
@@ -141,6 +144,10 @@ class _Part:
         return Branch(self.split, inside.tree(), outside.tree())
 
 
+def _key(chosen: NDArray[np.bool_]) -> bytes:
+    return np.packbits(chosen).tobytes()
+
+
 class Branching:
     """Best first search over supports."""
 
@@ -153,6 +160,7 @@ class Branching:
         self.restricted = bool(self.posteriors.rows) or self.posteriors.boxed
         self.best, self.posterior = math.inf, problem.prior
         self.tried: set[bytes] = set()
+        self.relaxed: dict[bytes, tuple[Leaf, NDArray[np.float64], NDArray[np.float64]]] = {}
         self.evaluations = self.passes = 0
 
     def outcome(self) -> Outcome:
@@ -160,7 +168,7 @@ class Branching:
         order, seen, most = count(), 1, MOST / (1.0 + self.problem.size / WIDE)
         self._bound(root)
         waiting: list[tuple[float, int, _Part]] = [(root.lower, next(order), root)]
-        while waiting and BRANCH * seen + self.evaluations + self.passes < most:
+        while waiting and BRANCH * seen + self.evaluations + PASS * self.passes < most:
             lower, _, part = heapq.heappop(waiting)
             if lower >= self.best * (1.0 - CLOSED) or part.split < 0:
                 heapq.heappush(waiting, (lower, next(order), part))
@@ -192,20 +200,18 @@ class Branching:
             return
         decided = ~allowed
         decided[sorted(part.inside)] = True
-        rows, floor, proposal = np.zeros((0, 3 + len(self.posteriors.rows))), np.zeros(len(self.posteriors.rows)), None
-        multipliers = floor
+        count = len(self.posteriors.rows)
+        rows, floor, multipliers = np.zeros((0, 3 + count)), np.zeros(count), np.zeros(count)
+        proposal, fits = np.zeros(self.problem.size), False
         if self.restricted:
-            relaxed = self._over(allowed)
-            run, leaf = search_set(relaxed)
-            self.evaluations += run.evaluations
+            leaf, proposal, multipliers = self._relaxed(allowed)
             rows, floor = leaf.lines, leaf.floor
-            proposal = run.frontier.posterior(run.minima[0].z)
-            self._try(proposal > 0.0, part.inside)
-            assert isinstance(run.frontier, ConstrainedFrontier)
-            self.passes += run.frontier.tilting.passes
-            best = run.frontier.minimiser(max(run.minima[0].z, -30.0))
-            multipliers = best.multipliers / (max(best.gamma, 1e-300) * self.posteriors.scales)
-        if proposal is None or float(self.sizes[proposal > 0.0].sum()) > self.total:
+            fits = float(self.sizes[proposal > 0.0].sum()) <= self.total
+            if fits:
+                self._keep(proposal)
+            else:
+                self._try(proposal > 0.0, part.inside)
+        if not fits:
             within = SupportFrontier(region, multipliers)
             run = Search(self.problem, within, SUPPORTS)
             run.run()
@@ -216,8 +222,8 @@ class Branching:
             rows = np.vstack((rows, within.rows(np.append(needed(run), -math.inf))))
             if region.smallest(region.y, multipliers) > region.smallest(region.y, floor):
                 floor = multipliers
-            wanted = within.support(run.minima[0].z) + (0.0 if proposal is None else 1e-9 * proposal)
-            proposal = wanted if proposal is None or np.any(wanted[~decided] > 1e-6) else proposal
+            wanted = within.support(run.minima[0].z) + 1e-9 * proposal
+            proposal = wanted if np.any(wanted[~decided] > 1e-6) else proposal
         part.node = Leaf(rows, floor)
         part.lower = region.lowest(part.node, self.best * (1.0 - 0.5 * CLOSED))
         open_ = np.where(decided, -1.0, proposal)
@@ -232,7 +238,7 @@ class Branching:
         if self.limit.exact_size(part.inside) > self.limit.exact_total():
             return Empty()
         contradiction = np.zeros(len(self.posteriors.rows)) if not allowed.any() else None
-        if contradiction is None and self.restricted:
+        if contradiction is None and self.restricted and _key(allowed) not in self.relaxed:
             contradiction = self.posteriors.within(allowed).contradiction()
         return None if contradiction is None else Empty(contradiction / self.posteriors.scales)
 
@@ -243,17 +249,14 @@ class Branching:
         for i in [*sorted(inside), *by_risk.tolist()]:
             if not support[i] and self.sizes[i] <= room:
                 support[i], room = True, room - self.sizes[i]
-        key = np.packbits(support).tobytes()
+        key = _key(support)
         if key in self.tried or not support.any():
             return
         self.tried.add(key)
-        if self.restricted and self.posteriors.within(support).contradiction() is not None:
-            return
         if self.restricted:
-            run, _ = search_set(self._over(support))
-            assert isinstance(run.frontier, ConstrainedFrontier)
-            self.passes += run.frontier.tilting.passes
-            q = run.frontier.posterior(run.minima[0].z)
+            if key not in self.relaxed and self.posteriors.within(support).contradiction() is not None:
+                return
+            q = self._relaxed(support)[1]
         else:
             q = np.zeros(self.problem.size)
             part = self.problem.of_classifiers(self.problem.risks[support], self.problem.prior[support])
@@ -261,12 +264,30 @@ class Branching:
             run = Search(part, inner)
             run.run()
             q[support] = inner.posterior(run.minima[0].z)
-        self.evaluations += run.evaluations
+            self.evaluations += run.evaluations
+        self._keep(q)
+
+    def _keep(self, q: NDArray[np.float64]) -> None:
+        """Take weights for the best if they are feasible, and have the smallest bound so far."""
         bound = self.problem.bound(q)
         if bound < self.best and self.posteriors.violation(q) <= 1e-9:
             self.best, self.posterior = bound, q
 
-    def _over(self, allowed: NDArray[np.bool_]) -> BoundProblem:
-        """The same bound over the posteriors on some classifiers, whatever the limit."""
-        prior: Any = None if self.problem.uniform_prior else self.problem.prior
-        return self.problem.of_classifiers(self.problem.risks, prior, self.posteriors.within(allowed))
+    def _relaxed(self, allowed: NDArray[np.bool_]) -> tuple[Leaf, NDArray[np.float64], NDArray[np.float64]]:
+        """Lines, the minimum and its multipliers over the posteriors on some classifiers, whatever the limit."""
+        key = _key(allowed)
+        if key not in self.relaxed:
+            prior: Any = None if self.problem.uniform_prior else self.problem.prior
+            run, leaf = search_set(
+                self.problem.of_classifiers(self.problem.risks, prior, self.posteriors.within(allowed))
+            )
+            assert isinstance(run.frontier, ConstrainedFrontier)
+            self.evaluations, self.passes = (
+                self.evaluations + run.evaluations,
+                self.passes + run.frontier.tilting.passes,
+            )
+            z = run.minima[0].z
+            best = run.frontier.minimiser(max(z, -30.0))
+            multipliers = best.multipliers / (max(best.gamma, 1e-300) * self.posteriors.scales)
+            self.relaxed[key] = leaf, run.frontier.posterior(z), multipliers
+        return self.relaxed[key]

@@ -25,6 +25,8 @@ from .thinning import needed
 
 #: Where the frontier is taken to have ended: strengths relative to the spread of the risks.
 END = 1e13
+#: A posterior that breaks the rows by more, in their units, is not taken for a minimiser.
+FOUND = 1e-9
 #: Sets up to this size have a linear program for the smallest risk; in larger ones minimisers tell it.
 LARGE = 20_000
 #: Lines of another problem's proof that are tried, at most.
@@ -58,10 +60,13 @@ class ConstrainedFrontier(Frontier):
         return (start.x, start.T), (start.x, start.T)
 
     def minimiser(self, z: float) -> Minimiser:
-        """The minimiser at a coordinate, found from the one next to it."""
+        """The minimiser at a coordinate, found from the one next to it; that one itself where none is found."""
         z = min(z, self.last)
         if z not in self.known:
-            found = self.tilting.of_strength(math.exp(min(z, LARGEST)), self._near(z))
+            start = self._near(z)
+            found = self.tilting.of_strength(math.exp(min(z, LARGEST)), start)
+            if start is not None and found.error > max(start.error, FOUND):
+                found = start
             if not self.keep:
                 self.known.clear()
             self.known[z] = found

@@ -18,7 +18,7 @@ from pacb_models.proofs import CommonRisk, Leaf, Proof
 from .constrained import ConstrainedFrontier
 
 #: What a solver's own tolerance may leave of a bound, relative to it.
-TOLERANCE = 5e-10
+LEFT_OPEN = 5e-10
 
 
 def is_linear(problem: BoundProblem) -> bool:
@@ -31,7 +31,7 @@ def proof_of_convex(problem: Problem, posterior: np.ndarray | None) -> Proof | C
     if posterior is None:
         return None
     if isinstance(problem, DirectProblem):
-        return CommonRisk(problem.bound(posterior) * (1.0 - TOLERANCE))
+        return CommonRisk(problem.bound(posterior) * (1.0 - LEFT_OPEN))
     if not isinstance(problem, BoundProblem) or not (is_linear(problem) or np.ptp(problem.risks) == 0.0):
         return None
     claim = problem.bound(posterior) * (1.0 - 1e-12)

@@ -16,24 +16,23 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from pacb_models.constraints import Posteriors
+from pacb_models.numerics.elementwise import Array
 from pacb_models.tandem import TandemProblem
 
-Array = NDArray[np.float64]
 #: The duality gap and the residual that are asked for, relative to the objective.
-EXACT = 1e-14
+OPTIMAL = 1e-14
 #: Iterations; the largest share of the way to a bound; how often a step is halved with the corrector, and without.
 MOST, SHARE, HALVINGS = 100, 0.995, (2, 20)
 #: The centre that a step without the corrector aims at, and the least that any does, relative to the present one.
 CENTRE, LEAST = 0.3, 1e-6
 #: Added to the equations of sum and rows, relative to their diagonal: rows may be dependent.
-RIDGE = 1e-14
+REGULAR = 1e-14
 
 
-class Iterate(NamedTuple):
+class PrimalDual(NamedTuple):
     """Weights, slacks, their multipliers and θ."""
 
     q: Array
@@ -79,7 +78,7 @@ class Interior:
             gap = float(here.u @ here.w)
             found = self._residuals(here, beta, 0.0)
             off = float(np.abs(found.dual) @ here.q)
-            if max(gap, off) <= EXACT * abs(found.objective) and abs(found.total) <= 10.0 * EXACT:
+            if max(gap, off) <= OPTIMAL * abs(found.objective) and abs(found.total) <= 10.0 * OPTIMAL:
                 break
             following = self._step(here, found, beta, gap / float(self.shares.sum()))
             if following is None:
@@ -103,18 +102,18 @@ class Interior:
     def _offsets(self) -> Array:
         return np.concatenate((-self.lower, self.upper[self.capped], -self.more))
 
-    def _first(self, beta: float) -> Iterate:
+    def _first(self, beta: float) -> PrimalDual:
         room = self.upper - self.lower
         share = (self.sum - float(self.lower.sum())) / float(room.sum())
         q = self.lower + share * room if self.capped.size else self.p
         q = np.clip(q, self.lower + 0.01 * np.minimum(room, self.p), self.upper - 0.01 * room)
         w = self._products(q) + self._offsets()
         w[self.on.size + self.capped.size :] = np.maximum(w[self.on.size + self.capped.size :], 0.1)
-        blank = Iterate(q, w, np.zeros(w.size), 0.0)
+        blank = PrimalDual(q, w, np.zeros(w.size), 0.0)
         theta = float(q @ self._residuals(blank, beta, 0.0).dual)
-        return Iterate(q, w, max(0.1 * abs(theta), 0.01) * self.shares / w, theta)
+        return PrimalDual(q, w, max(0.1 * abs(theta), 0.01) * self.shares / w, theta)
 
-    def _residuals(self, here: Iterate, beta: float, centre: float) -> Residuals:
+    def _residuals(self, here: PrimalDual, beta: float, centre: float) -> Residuals:
         q = self._whole(here.q)
         size = self.divergence.size(q, self.prior)
         pairs, half = self.divergence.pairs(size), self.pairs @ q
@@ -128,7 +127,7 @@ class Interior:
             size, slopes, float(pairs.value) + beta * float(q @ half), dual, total, slack, float(sum(parts)) ** 0.5
         )
 
-    def _step(self, here: Iterate, found: Residuals, beta: float, mu: float) -> Iterate | None:
+    def _step(self, here: PrimalDual, found: Residuals, beta: float, mu: float) -> PrimalDual | None:
         """The next iterate; None where no step leaves smaller residuals."""
         _, w, u, _ = here
         newton = self._factorised(here, found, beta)
@@ -141,13 +140,13 @@ class Interior:
             move = newton(aim)
             share = min(1.0, SHARE * min(_longest(w, move.w), _longest(u, move.u)))
             for _ in range(halvings):
-                ahead_ = Iterate(*(old + share * new for old, new in zip(here, move)))
+                ahead_ = PrimalDual(*(old + share * new for old, new in zip(here, move)))
                 if self._residuals(ahead_, beta, centre * mu).norm <= (1.0 - 0.01 * share) * before:
                     return ahead_
                 share *= 0.5
         return None
 
-    def _factorised(self, here: Iterate, found: Residuals, beta: float) -> Any:
+    def _factorised(self, here: PrimalDual, found: Residuals, beta: float) -> Any:
         """Newton's equations, as a function of the products of slacks and multipliers that are aimed at."""
         q, w, u, _ = here
         n, split, ratios = self.on.size, self.on.size + self.capped.size, u / w
@@ -166,9 +165,9 @@ class Interior:
         border = np.vstack((scale, -self.rows * scale))
         along = cho_solve(factor, border.T, check_finite=False)
         corner = border @ along
-        corner += np.diag(np.append(0.0, 1.0 / ratios[split:]) + RIDGE * corner.diagonal())
+        corner += np.diag(np.append(0.0, 1.0 / ratios[split:]) + REGULAR * corner.diagonal())
 
-        def newton(aim: Array) -> Iterate:
+        def newton(aim: Array) -> PrimalDual:
             lack = (aim - u * w) / u
             boxed = np.append((ratios * (lack + found.slack))[:split], np.zeros(len(self.rows)))
             step = cho_solve(factor, scale * (self._transposed(boxed) - found.dual), check_finite=False)
@@ -176,7 +175,7 @@ class Interior:
             moved = np.linalg.solve(corner, level)
             dq = scale * (step + along @ moved)
             dw = self._products(dq) - found.slack
-            return Iterate(dq, dw, np.append((ratios * (lack - dw))[:split], moved[1:]), float(moved[0]))
+            return PrimalDual(dq, dw, np.append((ratios * (lack - dw))[:split], moved[1:]), float(moved[0]))
 
         return newton
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from pacb_models.divergences.frontiers import Frontier, Lines
+from pacb_models.numerics.elementwise import Array
 from pacb_models.numerics.inner import dot
 from pacb_models.proofs import Leaf, Proof
 from pacb_models.proofs.tangents import Tangents
@@ -36,17 +37,16 @@ from .thinning import needed
 #: not found so, and at order 3 all are, in a fifth of the time that an interior-point method takes for 1000 trees.
 LARGEST_ORDER = 3.0
 #: Strengths relative to the largest risk where the frontier is taken to have ended.
-END = 1e8
+ENDED = 1e8
 #: How far the tilted risks, times β, may be from those of their own posterior: lines are loose by its square.
-TOLERANCE = 1e-6
+SELF_TANGENT = 1e-6
 #: Steps of Newton's method, and halvings of one.
 MOST_STEPS, HALVINGS = 40, 15
 #: An old factorisation is used again while it shrinks what is left to this.
 SHRUNK = 0.1
-Array = NDArray[np.float64]
 
 
-class Point(NamedTuple):
+class TangentPoint(NamedTuple):
     """A posterior that minimises :math:`V + \\beta\\,l \\cdot q`, and the risks of its own tangent."""
 
     tilted: Array
@@ -80,7 +80,7 @@ class TandemFrontier(Frontier):
         self.spread = max(float(problem.risks.max()), 1e-300)
         self.checker = Tangents(problem)
         self.constrained = problem.posteriors is not None
-        self.known: dict[float, Point] = {}
+        self.known: dict[float, TangentPoint] = {}
         #: The coordinate of the line that proves the floor.
         self.deepest: float | None = None
         #: A factorisation, with the classifiers that it is for, their scale, and the direction off the simplex.
@@ -92,7 +92,7 @@ class TandemFrontier(Frontier):
 
     @property
     def last(self) -> float:
-        return math.log(END / self.spread)
+        return math.log(ENDED / self.spread)
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
         first = self.posterior(-math.inf)
@@ -123,7 +123,7 @@ class TandemFrontier(Frontier):
 
     # -- The minimiser at one slope ----------------------------------------------------------------------------------
 
-    def point(self, z: float) -> Point:
+    def point(self, z: float) -> TangentPoint:
         """The minimiser at a coordinate, found from the nearest one that is known."""
         z = min(z, self.last)
         if z not in self.known and (self.constrained or self.problem.order > LARGEST_ORDER):
@@ -134,7 +134,7 @@ class TandemFrontier(Frontier):
             self.known[z] = self._minimise(math.exp(z), tilted)
         return self.known[z]
 
-    def _inside(self, beta: float) -> Point:
+    def _inside(self, beta: float) -> TangentPoint:
         """The minimiser at β as the interior-point method finds it, with the line of its own multipliers."""
         q, theta, nu = self.interior.at(beta)
         half, size = self.matrix @ q, max(self.divergence.size(q, self.p), 0.0)
@@ -142,13 +142,13 @@ class TandemFrontier(Frontier):
         gamma = beta / pairs.slope
         units = np.ones(0) if self.problem.posteriors is None else self.problem.posteriors.scales
         row = np.array([gamma, theta / pairs.slope - gamma * float(risks.min()), size, *(nu / pairs.slope / units)])
-        return Point(risks, q, risks, dot(q, half), size, float(pairs.value), row)
+        return TangentPoint(risks, q, risks, dot(q, half), size, float(pairs.value), row)
 
-    def _minimise(self, beta: float, tilted: Array) -> Point:
+    def _minimise(self, beta: float, tilted: Array) -> TangentPoint:
         here, fresh = self._at(tilted, beta), False
         for _ in range(MOST_STEPS):
             left = here.left(beta)
-            if left <= TOLERANCE:
+            if left <= SELF_TANGENT:
                 break
             direction = here.risks + self._response(here, beta, fresh) - here.tilted
             value, share = here.value(beta), 1.0
@@ -164,12 +164,12 @@ class TandemFrontier(Frontier):
             else:
                 break
             here, fresh = ahead, ahead.left(beta) > SHRUNK * left
-        if here.left(beta) > TOLERANCE:
+        if here.left(beta) > SELF_TANGENT:
             return self._inside(beta)
         # The posterior of its own tangent has the line.
         return self._at(here.risks, beta)._replace(posterior=here.posterior, s=here.s, size=here.size, V=here.V)
 
-    def _at(self, tilted: Array, beta: float) -> Point:
+    def _at(self, tilted: Array, beta: float) -> TangentPoint:
         """The posterior at some tilted risks: the point of their frontier whose line has the slope β for the pairs."""
         frontier = self.divergence.frontier(tilted, self.p, False)
         z, (q, size) = self._coordinate(frontier, beta)
@@ -177,7 +177,7 @@ class TandemFrontier(Frontier):
         row = frontier.rows(np.array([z]))[0]
         row[2] = size
         half = self.matrix @ q
-        return Point(tilted, q, 2.0 * half, dot(q, half), size, float(pairs.value), row)
+        return TangentPoint(tilted, q, 2.0 * half, dot(q, half), size, float(pairs.value), row)
 
     def _coordinate(self, frontier: Frontier, beta: float) -> tuple[float, tuple[Array, float]]:
         """Where :math:`\\ln(g'(T)\\,\\gamma) = \\ln\\beta`: the left side increases, and is nearly straight."""
@@ -198,7 +198,7 @@ class TandemFrontier(Frontier):
         q = frontier.posterior(z)
         return z, (q, max(self.divergence.size(q, self.p), 0.0))
 
-    def _response(self, here: Point, beta: float, fresh: bool) -> Array:
+    def _response(self, here: TangentPoint, beta: float, fresh: bool) -> Array:
         """How the risks of the tangent answer to a step of Newton's method for :math:`V + \\beta s` on the simplex."""
         if fresh or self.factor is None:
             on = np.flatnonzero(here.posterior > 0.0)

@@ -74,16 +74,15 @@ def michelot(ratios: np.ndarray, prior: np.ndarray) -> float:
     level rises to its value in a few passes over ever fewer weights. Where ratios are so large that one is less than
     their rounding, the largest of them has all the weight.
     """
-    kept, held = ratios, prior
     while True:
-        level = (dot(held, kept) - 1.0) / float(held.sum())
-        above = kept > level
+        level = (dot(prior, ratios) - 1.0) / float(prior.sum())
+        above = ratios > level
         count = np.count_nonzero(above)
         if count == above.size:
             return level
         if count == 0:
-            return float(np.nextafter(kept.max(), -np.inf))
-        kept, held = kept[above], held[above]
+            return float(np.nextafter(ratios.max(), -np.inf))
+        ratios, prior = ratios[above], prior[above]
 
 
 def level(u: np.ndarray, prior: np.ndarray, exponent: float) -> float:

@@ -25,40 +25,11 @@ from pacb_models.solution import Outcome
 from pacb_models.solver import MODEL
 
 from ..options import DeclaredSolver, FromStarts, Software
-from .interior_point import NO_FILE, SETTINGS, Run, SolveFrom, by_ipopt
+from .interior_point import NO_FILE, SETTINGS, STATUS_MAP, Run, SolveFrom, by_ipopt
 
-PLUGINS = ("ipopt", "sqpmethod", "sleqp")
-
-#: What CasADi's plugins return, and Ipopt's code of the same meaning.
-CODES: dict[str, int] = {
-    "Solve_Succeeded": 0,
-    "Solved_To_Acceptable_Level": 1,
-    "Infeasible_Problem_Detected": 2,
-    "Search_Direction_Becomes_Too_Small": 3,
-    "Diverging_Iterates": 4,
-    "User_Requested_Stop": 5,
-    "Feasible_Point_Found": 6,
-    "Maximum_Iterations_Exceeded": -1,
-    "Restoration_Failed": -2,
-    "Error_In_Step_Computation": -3,
-    "Maximum_CpuTime_Exceeded": -4,
-    "Maximum_WallTime_Exceeded": -5,
-    "Not_Enough_Degrees_Of_Freedom": -10,
-    "Invalid_Problem_Definition": -11,
-    "Invalid_Option": -12,
-    "Invalid_Number_Detected": -13,
-    "Unrecoverable_Exception": -100,
-    "NonIpopt_Exception_Thrown": -101,
-    "Insufficient_Memory": -102,
-    "Internal_Error": -199,
-    # sleqp
-    "optimal": 0,
-    "infeasible": 2,
-    "unbounded": 4,
-    "deadpoint": 3,
-    "iteration limit": -1,
-    "time limit": -5,
-}
+#: What CasADi's plugins return, and Ipopt's code of the same meaning: Ipopt's own names, and those of sleqp.
+CODES: dict[str, int] = {each.name: code for code, each in STATUS_MAP.items()}
+CODES |= {"optimal": 0, "infeasible": 2, "unbounded": 4, "deadpoint": 3, "iteration limit": -1, "time limit": -5}
 
 #: How CasADi counts evaluations, which depends on the plugin.
 CALLS = {

@@ -199,7 +199,7 @@ def _prepare(problem: BoundProblem, settings: dict[str, Any], trace: bool) -> So
     import cyipopt
 
     nlp, watch = lifted(problem), Watch(problem, slice(problem.size), trace)
-    nlp.intermediate = partial(watch.look, nlp)
+    nlp.intermediate = partial(watch.after_iteration, nlp)
     (lower, upper), (least, most) = nlp.bounds(), nlp.constraint_bounds()
     factors = scaling(problem)
     of_constraints = [factors.normalised, factors.empirical_risk, factors.divergence]

@@ -17,7 +17,7 @@ from pacb_models.errors import InputError
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome, Trace
 
-from ..options import FromStarts
+from ..options import FromStarts, in_words
 from ..starts import bound_of, from_all_starts, with_all
 from ..weights import without_negligible
 from .native import native_output_silenced
@@ -50,54 +50,43 @@ RANDOM_BARRIER = 1e-5
 class Ending(NamedTuple):
     """One of Ipopt's ways to end."""
 
+    #: Ipopt's own name of the return code.
+    name: str
     #: What Ipopt prints after "EXIT:"; how a program that we start tells its return code.
     printed: str
     status: str
-    message: str
 
 
-#: Ipopt's return codes (ApplicationReturnStatus) and what each means here.
+#: Ipopt's return codes (ApplicationReturnStatus) and the status that each has here.
 STATUS_MAP: dict[int, Ending] = {
-    0: Ending("Optimal Solution Found", "optimal", "Ipopt met its tolerances."),
-    1: Ending("Solved To Acceptable Level", "acceptable", "Ipopt stopped at its looser, acceptable tolerances."),
-    2: Ending(
-        "Converged to a point of local infeasibility",
-        "infeasible",
-        "Ipopt converged to a point of local infeasibility.",
-    ),
+    0: Ending("Solve_Succeeded", "Optimal Solution Found", "optimal"),
+    1: Ending("Solved_To_Acceptable_Level", "Solved To Acceptable Level", "acceptable"),
+    2: Ending("Infeasible_Problem_Detected", "Converged to a point of local infeasibility", "infeasible"),
     # Rounding errors forbid further progress; the point is often as good as optimal, which our residual shows.
-    3: Ending(
-        "Search Direction is becoming Too Small", "acceptable", "Ipopt's steps became too small to make progress."
-    ),
-    4: Ending("Iterates diverging", "not_converged", "Ipopt's iterates diverge."),
-    5: Ending("Stopping optimization at current point", "not_converged", "Ipopt was asked to stop."),
+    3: Ending("Search_Direction_Becomes_Too_Small", "Search Direction is becoming Too Small", "acceptable"),
+    4: Ending("Diverging_Iterates", "Iterates diverging", "not_converged"),
+    5: Ending("User_Requested_Stop", "Stopping optimization at current point", "not_converged"),
     # As many equations as variables: Ipopt solves them and does not look at the objective.
-    6: Ending(
-        "Feasible point for square problem found", "acceptable", "Ipopt found a feasible point of a square problem."
-    ),
-    -1: Ending(
-        "Maximum Number of Iterations Exceeded",
-        "iteration_limit",
-        "Ipopt reached max_iterations; allow it more of them.",
-    ),
-    -2: Ending("Restoration Failed", "restoration_failed", "Ipopt's restoration phase failed."),
-    -3: Ending("Error in step computation", "numerical_error", "Ipopt could not compute a search direction."),
-    -4: Ending("Maximum CPU time exceeded", "time_limit", "Ipopt reached its limit of CPU time."),
-    -5: Ending("Maximum wallclock time exceeded", "time_limit", "Ipopt reached time_limit."),
-    -10: Ending("Problem has too few degrees of freedom", "error", "Ipopt found more equations than variables."),
-    -11: Ending("Problem has inconsistent variable bounds", "error", "Ipopt refused the problem's definition."),
-    -12: Ending("Invalid option encountered", "error", "Ipopt refused an option or its value."),
-    -13: Ending("Invalid number in NLP function", "numerical_error", "Ipopt met a number that is infinite or not one."),
-    -100: Ending("Some uncaught Ipopt exception", "error", "Ipopt raised an exception."),
-    -101: Ending("Unknown Exception caught", "error", "Ipopt met an exception that is not its own."),
-    -102: Ending("Not enough memory", "error", "Ipopt ran out of memory."),
-    -199: Ending("INTERNAL ERROR", "error", "Ipopt met an internal error."),
+    6: Ending("Feasible_Point_Found", "Feasible point for square problem found", "acceptable"),
+    -1: Ending("Maximum_Iterations_Exceeded", "Maximum Number of Iterations Exceeded", "iteration_limit"),
+    -2: Ending("Restoration_Failed", "Restoration Failed", "restoration_failed"),
+    -3: Ending("Error_In_Step_Computation", "Error in step computation", "numerical_error"),
+    -4: Ending("Maximum_CpuTime_Exceeded", "Maximum CPU time exceeded", "time_limit"),
+    -5: Ending("Maximum_WallTime_Exceeded", "Maximum wallclock time exceeded", "time_limit"),
+    -10: Ending("Not_Enough_Degrees_Of_Freedom", "Problem has too few degrees of freedom", "error"),
+    -11: Ending("Invalid_Problem_Definition", "Problem has inconsistent variable bounds", "error"),
+    -12: Ending("Invalid_Option", "Invalid option encountered", "error"),
+    -13: Ending("Invalid_Number_Detected", "Invalid number in NLP function", "numerical_error"),
+    -100: Ending("Unrecoverable_Exception", "Some uncaught Ipopt exception", "error"),
+    -101: Ending("NonIpopt_Exception_Thrown", "Unknown Exception caught", "error"),
+    -102: Ending("Insufficient_Memory", "Not enough memory", "error"),
+    -199: Ending("Internal_Error", "INTERNAL ERROR", "error"),
 }
 
 
 def ending(code: int) -> Ending:
     """The meaning of a return code; of an unknown one, an error that names it."""
-    return STATUS_MAP.get(code, Ending("", "error", f"Ipopt returned the unknown code {code}."))
+    return STATUS_MAP.get(code, Ending("", f"the unknown code {code}", "error"))
 
 
 class Run(NamedTuple):
@@ -144,9 +133,10 @@ def by_ipopt(
         limit = {"max_wall_time": left} if math.isfinite(left) else {}
         found = solve_from(with_all(problem, q), QUIET | suited | limit)
         codes.append(found.code)
-        _, status, message = ending(found.code)
+        _, printed, status = ending(found.code)
         # Only Ipopt's barrier keeps some of the weights from zero.
         weights = without_negligible(problem, found.weights)
+        message = in_words("Ipopt", printed, status)
         return Outcome(weights, status, message, found.iterations, details=found.trace.details())
 
     outcome = from_all_starts(problem, options, run)
@@ -176,7 +166,7 @@ class Watch:
         told = self.solve(ipopt, x, options)
         return Run(told["x"][self.weights], told["status"], self.iterations, self.trace)
 
-    def look(self, nlp: Any, mode: int, iteration: int, *progress: float) -> bool:
+    def after_iteration(self, nlp: Any, mode: int, iteration: int, *progress: float) -> bool:
         """Called by Ipopt after each iteration; True means go on."""
         self.iterations = iteration
         if self.traced:

@@ -141,7 +141,7 @@ def _by_multipliers(problem: DirectProblem, settings: dict[str, Any]) -> SolveFr
 
     def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
         own = suited | {"tol": 1e-11} | settings | {"nlp_scaling_method": "gradient-based"}
-        told = watch.solve(CyIpoptNLP(nlp, intermediate_callback=watch.look), nlp.init_primals(), own)
+        told = watch.solve(CyIpoptNLP(nlp, intermediate_callback=watch.after_iteration), nlp.init_primals(), own)
         multipliers = np.zeros(units.risks.size)
         multipliers[list(model.above.keys())] = np.abs(told["mult_g"][rows])
         return Run(units.expand(multipliers), told["status"], watch.iterations)
@@ -160,7 +160,7 @@ def _through_cyipopt(problem: BoundProblem, formulation: str, settings: dict[str
 
     def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
         set_start(model, problem, q)
-        ipopt = CyIpoptNLP(nlp, intermediate_callback=watch.look)
+        ipopt = CyIpoptNLP(nlp, intermediate_callback=watch.after_iteration)
         ipopt.set_problem_scaling(*ipopt.scaling_factors())
         return watch.run(ipopt, np.array([variable.value for variable in variables]), suited | settings)
 

@@ -41,12 +41,12 @@ def pynumero_problem(model: Any) -> Any:
     use_environment_folders()
     from pyomo.contrib.pynumero.interfaces.pyomo_nlp import PyomoNLP
 
-    with float_environment_kept():
+    with float_environment_restored():
         return PyomoNLP(model)
 
 
 @contextmanager
-def float_environment_kept() -> Iterator[None]:
+def float_environment_restored() -> Iterator[None]:
     """Restore the processor's floating-point environment afterwards.
 
     The ASL library sets the x87 unit to double precision, and leaves it so: ``numpy.longdouble`` would have 53 bits
@@ -70,13 +70,13 @@ def native_output_silenced() -> Iterator[None]:
     """Nothing that compiled code prints meanwhile reaches standard output."""
     sys.stdout.flush()
     library = ctypes.CDLL(None) if sys.platform != "win32" else None
-    kept, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    saved, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     try:
         yield
     finally:
         if library is not None:
             library.fflush(None)  # what C still holds back would appear later
-        os.dup2(kept, 1)
-        os.close(kept)
+        os.dup2(saved, 1)
+        os.close(saved)
         os.close(null)

@@ -145,16 +145,21 @@ hostile = sleepy:hostile
 """
 
 
+def install(folder: Path, name: str, entry_points: str, **modules: str) -> Path:
+    """A package with these modules and entry points, as pip would put it into a folder."""
+    metadata = folder / f"{name}-1.0.dist-info"
+    metadata.mkdir(parents=True, exist_ok=True)
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(entry_points)
+    for module, text in modules.items():
+        (folder / f"{module}.py").write_text(text)
+    return folder
+
+
 @pytest.fixture
 def plugin(tmp_path: Path) -> Path:
     """The directory that holds the third party's package."""
-    folder = tmp_path / "site"
-    metadata = folder / "sleepy-1.0.dist-info"
-    metadata.mkdir(parents=True)
-    (folder / "sleepy.py").write_text(MODULE)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: sleepy\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
-    return folder
+    return install(tmp_path / "site", "sleepy", ENTRY_POINTS, sleepy=MODULE)
 
 
 @pytest.fixture

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
-from fractions import Fraction
-from itertools import product
 
-import numpy as np
 import pytest
 
 import pacb_models as pm
@@ -21,10 +17,10 @@ from pacb_models.benchmarks.problems.families import (
     instances,
     sentence,
 )
-from pacb_models.benchmarks.problems.families.collection import digest
-from pacb_models.benchmarks.problems.families.draws import Draws
+from pacb_models.benchmarks.problems.families.collection import data_digest
 from pacb_models.proofs import files, verify
 
+from ..solvers.constrained import best_of_supports
 from ..solvers.path_reference import scan
 
 #: Small enough for brute force in fifty digits: few distinct risks, two minima or more.
@@ -35,18 +31,6 @@ SAMPLE = (
     "one-good-41-H20-renyi3-kl",
     "no-errors-07-H50-chi2-kl",
 )
-
-
-def test_draws_are_the_bit_generators_own_stream():
-    raw = [int(number) for number in np.random.PCG64(7).random_raw(50)]
-    assert Draws(7).integers(50, 3, 12).tolist() == [3 + number % 10 for number in raw]
-
-
-def test_a_prior_is_whole_weights_over_their_sum_rounded_once():
-    draws = Draws(7)
-    weights = [int(a) * int(b) for a, b in zip(draws.integers(40, 1, 1000), draws.integers(40, 1, 1000))]
-    expected = [float(Fraction(weight, sum(weights))) for weight in weights]
-    assert Draws(7).prior(40, factors=2).tolist() == expected
 
 
 def test_every_family_is_explained_and_frozen():
@@ -90,7 +74,11 @@ def test_a_constraint_that_changes_changes_the_digest():
     problem = instance("budget-01-H20-chi2-kl").build()
     [row] = problem.constraints
     changed = [average(row.values, at_most=row.at_most + 1e-9, name=row.name)]
-    assert digest(problem.replace(constraints=changed)) != digest(problem) != digest(problem.replace(constraints=()))
+    assert (
+        data_digest(problem.replace(constraints=changed))
+        != data_digest(problem)
+        != data_digest(problem.replace(constraints=()))
+    )
 
 
 @pytest.mark.long
@@ -111,31 +99,14 @@ def test_ipopt_from_many_starts_finds_nothing_below_and_mostly_the_same(frozen):
 @pytest.mark.parametrize("name", ["sparse-04-H10-kl-kl", "sparse-10-H10-chi2-squared", "sparse-12-H4-chi2-kl"])
 def test_trying_every_support_finds_the_same(name):
     frozen = instance(name)
-    problem = frozen.build()
-    costs, total = problem.posteriors.support.costs(problem.size)
-    free = problem.replace(constraints=())
-    best = math.inf
-    for chosen in product((False, True), repeat=problem.size):
-        # A smaller support than is allowed is part of a larger one's problem, unless that breaks the limit.
-        if any(chosen) and costs[list(chosen)].sum() <= total:
-            caps = [pm.weights(at_most=np.array(chosen, dtype=float))]
-            best = min(best, pm.solve(free.replace(constraints=caps), "frontier").bound)
-    assert best == pytest.approx(frozen.optimum, abs=1e-9)
-
-
-def test_risks_are_quotients_rounded_once():
-    frozen = instance(next(frozen.name for frozen in instances() if frozen.family == "natural"))
-    arguments = frozen.arguments
-    raw = np.random.PCG64(arguments["seed"]).random_raw(arguments["count"])
-    expected = [float(Fraction(int(number) % (arguments["worst"] + 1), arguments["m"])) for number in raw]
-    assert frozen.build().risks.tolist() == expected
+    assert best_of_supports(frozen.build()) == pytest.approx(frozen.optimum, abs=1e-9)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_generated_data_are_those_that_were_frozen(family):
     for frozen in every_instance():
         if frozen.family == family:
-            assert digest(frozen.build()) == frozen.digest, frozen.name
+            assert data_digest(frozen.build()) == frozen.digest, frozen.name
 
 
 @pytest.mark.long

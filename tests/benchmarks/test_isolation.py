@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from pacb_models.benchmarks.harness.results import read_rows
+from pacb_models.benchmarks.harness.results import judged_results, read_rows
 from pacb_models.benchmarks.verdict import correct, success
 
 from ..conftest import gone
+from .conftest import install
 
 pytestmark = pytest.mark.outside
 
@@ -119,11 +120,9 @@ VANDALS = tuple("shallow patcher writer counter huge talker escaper clock pickle
 
 @pytest.fixture
 def vandals(plugin):
-    (plugin / "vandals.py").write_text(MODULE)
     entries = "".join(f"{name} = vandals:{name}\n" for name in VANDALS)
-    metadata = next(plugin.glob("*.dist-info")) / "entry_points.txt"
-    metadata.write_text(f"[pacb_models.solvers]\n{entries}[pacb_models.suites]\nvandals = vandals:suite\n")
-    return plugin
+    entries = f"[pacb_models.solvers]\n{entries}[pacb_models.suites]\nvandals = vandals:suite\n"
+    return install(plugin, "sleepy", entries, vandals=MODULE)
 
 
 def test_with_two_at_a_time(pacb, vandals, tmp_path):
@@ -143,7 +142,7 @@ def check(result, out, marks):
     assert (out / "results.jsonl").exists(), result.stderr
     rows = read_rows(out)
     found = {name: [row for row in rows if row.solver == name] for name in (*VANDALS, "frontier", "slsqp")}
-    assert {len(its) for its in found.values()} == {2}
+    assert {len(its) for its in found.values()} == {2} and all(row.parallel for row in rows)
     # The honest ones are right, and so are the optima that all are judged by.
     for name in ("frontier", "slsqp"):
         assert all(success(row) and correct(row) for row in found[name]), found[name]
@@ -160,7 +159,8 @@ def check(result, out, marks):
     assert "that the recomputed residuals deny" in result.stdout and "patcher" in result.stdout
     # The runner has a clock of its own, runs nothing that it is sent, and measures once more what somebody killed.
     assert all(row.seconds + row.setup_seconds < 0.5 * row.wall_seconds > 0.95 for row in found["clock"])
-    assert "clock on wdbc-H50-squared-exact: its own clock shows much less time" in result.stdout
+    told = judged_results(out).sentence(longest=len(rows))
+    assert "clock on wdbc-H50-squared-exact: its own clock shows much less time" in told
     assert all(row.status == "error" and "nonsense" in row.message for row in found["pickler"]), found["pickler"]
     assert not (marks / "run").exists()
     assert [row.status for row in found["killed"]] == ["not_converged"] * 2

@@ -18,7 +18,6 @@ from pacb_models.benchmarks.harness.results import load_results, read_rows
 from pacb_models.benchmarks.harness.submissions import BELOW, INFEASIBLE, Judge, add_to_log
 from pacb_models.benchmarks.problems.claimed import Claimed, claims
 from pacb_models.benchmarks.problems.export import export
-from pacb_models.benchmarks.problems.families import instances
 from pacb_models.benchmarks.problems.problem import Problem, from_file, table_problem
 from pacb_models.benchmarks.problems.solution_files import SolutionFile, parse_dump, parse_sol, read_solution
 from pacb_models.benchmarks.report import write_report
@@ -27,12 +26,9 @@ from pacb_models.commands.program import main
 from pacb_models.errors import InputError
 from pacb_models.models.lifted import values_at, write
 
+from .exported import BOX, ROWS, constrained_problem, smallest
+
 pytestmark = pytest.mark.long
-
-
-def two_minima(kind: str) -> Problem:
-    found = [frozen for frozen in instances() if frozen.family == "one-good" and frozen.name.endswith(kind)]
-    return min(found, key=lambda frozen: frozen.size).problem
 
 
 def sol(path: Path, recipe: Problem, posterior: np.ndarray, code: int = 0, message: str = "", **changes: float) -> Path:
@@ -49,7 +45,7 @@ def sol(path: Path, recipe: Problem, posterior: np.ndarray, code: int = 0, messa
 @pytest.fixture(scope="module", params=["chi2-kl", "chi2-squared", "kl-kl"])
 def case(request, tmp_path_factory) -> tuple[Problem, Path, pm.Solution]:
     """A problem with two minima, where its solution is to be written, and its optimum."""
-    recipe, folder = two_minima(request.param), tmp_path_factory.mktemp("models")
+    recipe, folder = smallest(request.param), tmp_path_factory.mktemp("models")
     export(recipe, folder, ["nl"])
     return recipe, folder / f"{recipe.name}.sol", pm.solve(recipe.build())
 
@@ -59,10 +55,15 @@ def answer(capsys, *words: object) -> tuple[int, dict]:
     return status, json.loads(capsys.readouterr().out)
 
 
+def only_answer(capsys, *words: object) -> tuple[int, dict]:
+    status, said = answer(capsys, *words)
+    (only,) = said["solutions"]
+    return status, only
+
+
 def test_an_optimum_is_found(case, capsys):
     recipe, path, best = case
-    status, said = answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior))
-    (only,) = said["solutions"]
+    status, only = only_answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior))
     assert status == 0 and only["verdict"] == Ending.FOUND.words and only["solver"] == "MYSOLVER 1.2"
     assert only["bound"] == pytest.approx(best.bound, abs=1e-15) and only["violation"] < 1e-12
     assert only["claimed"] == pytest.approx(best.bound, abs=1e-12)
@@ -70,12 +71,12 @@ def test_an_optimum_is_found(case, capsys):
 
 @pytest.mark.parametrize("kind", ["chi2-kl", "chi2-squared"])
 def test_the_papers_formulation_has_fewer_variables(kind, tmp_path, capsys):
-    recipe = two_minima(kind)
+    recipe = smallest(kind)
     export(recipe, tmp_path, ["nl"], formulation="substituted")
     path, best = tmp_path / f"{recipe.name}.sol", pm.solve(recipe.build())
-    status, said = answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior))
-    assert status == 0 and said["solutions"][0]["verdict"] == Ending.FOUND.words
-    assert said["solutions"][0]["claimed"] == pytest.approx(best.bound, abs=1e-12)
+    status, only = only_answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior))
+    assert status == 0 and only["verdict"] == Ending.FOUND.words
+    assert only["claimed"] == pytest.approx(best.bound, abs=1e-12)
 
 
 def test_a_local_minimum_has_its_number(case, capsys):
@@ -85,9 +86,9 @@ def test_a_local_minimum_has_its_number(case, capsys):
     corner = 0.999 * np.eye(problem.size)[problem.risks.argmin()] + 0.001 * problem.prior
     ends = [pm.solve(problem, "ipopt", start=start) for start in (problem.prior, corner)]
     (second,) = [end for end in ends if end.bound > best.bound + 2 * verdict.CORRECT_GAP]
-    status, said = answer(capsys, recipe.name, sol(path, recipe, second.posterior))
-    assert status == 0 and said["solutions"][0]["verdict"] == Ending.LOCAL.words
-    assert said["solutions"][0]["sentence"].startswith("local minimum 2 of 2: bound")
+    status, only = only_answer(capsys, recipe.name, sol(path, recipe, second.posterior))
+    assert status == 0 and only["verdict"] == Ending.LOCAL.words
+    assert only["sentence"].startswith("local minimum 2 of 2: bound")
 
 
 @pytest.mark.outside
@@ -114,8 +115,7 @@ def test_a_sum_that_its_variable_falls_short_of_is_called_out(case, capsys):
     statistic = next(name for name in ("X", "KL", "t") if name in values_at(recipe.build(), best.posterior).values)
     right = values_at(recipe.build(), best.posterior).values[statistic]
     file = sol(path, recipe, best.posterior, **{statistic: right - 9e-3})
-    status, said = answer(capsys, path.with_suffix(".json"), file)
-    (only,) = said["solutions"]
+    status, only = only_answer(capsys, path.with_suffix(".json"), file)
     assert status == 1 and only["violated"] == "divergence"
     assert only["violation"] == pytest.approx(9e-3, rel=1e-6)
     # Where the bound is a variable of its own, it still has its value; else the value falls with the sum.
@@ -125,8 +125,7 @@ def test_a_sum_that_its_variable_falls_short_of_is_called_out(case, capsys):
 def test_a_value_below_the_proven_one_is_called_out(case, capsys):
     recipe, path, best = case
     message = f"MYSOLVER 1.2: optimal solution; objective {best.bound - 5e-3:.9g}\n7 iterations"
-    status, said = answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior, message=message))
-    (only,) = said["solutions"]
+    status, only = only_answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior, message=message))
     assert status == 1 and only["verdict"] == BELOW
     assert only["claimed"] == pytest.approx(best.bound - 5e-3, abs=1e-8)
     assert "by 5.0e-03" in only["sentence"]
@@ -135,17 +134,16 @@ def test_a_value_below_the_proven_one_is_called_out(case, capsys):
 def test_a_value_that_is_printed_with_few_digits_is_no_claim(case, capsys):
     recipe, path, best = case
     message = f"MYSOLVER 1.2: optimal solution; objective {np.floor(best.bound * 1e4) / 1e4:.4f}"
-    _, said = answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior, message=message))
+    _, only = only_answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior, message=message))
     cut = best.bound - np.floor(best.bound * 1e4) / 1e4
-    assert (said["solutions"][0]["verdict"] == Ending.FOUND.words) == (cut <= 0.5e-4 + verdict.CORRECT_GAP)
+    assert (only["verdict"] == Ending.FOUND.words) == (cut <= 0.5e-4 + verdict.CORRECT_GAP)
 
 
 def test_weights_that_do_not_sum_to_one_are_infeasible(case, tmp_path, capsys):
     _, path, best = case
     file = tmp_path / "mine.csv"
     file.write_text("weight\n" + "\n".join(map(repr, (1.01 * best.posterior).tolist())))
-    status, said = answer(capsys, path.with_suffix(".json"), file)
-    (only,) = said["solutions"]
+    status, only = only_answer(capsys, path.with_suffix(".json"), file)
     assert status == 1 and (only["verdict"], only["violated"]) == (INFEASIBLE, "normalised")
     assert only["violation"] == pytest.approx(0.01) and only["solver"] == "mine" and only["claimed"] is None
 
@@ -158,8 +156,7 @@ def test_a_weight_a_little_below_zero_is_within_the_tolerance(case, tmp_path, ca
         weights[0] = -amount
         weights[weights.argmax()] += 1.0 - weights.sum()
         (tmp_path / "q.json").write_text(json.dumps(weights.tolist()))
-        _, said = answer(capsys, path.with_suffix(".json"), tmp_path / "q.json")
-        (only,) = said["solutions"]
+        _, only = only_answer(capsys, path.with_suffix(".json"), tmp_path / "q.json")
         assert np.isfinite(only["violation"]) and only["violation"] == pytest.approx(amount, rel=1e-6)
         assert (only["verdict"] == INFEASIBLE) == infeasible
 
@@ -212,9 +209,7 @@ def test_the_model_at_a_posterior_has_no_violation_and_its_bound(short, pair, sh
 def constrained(tmp_path_factory) -> tuple[Path, pm.Solution]:
     """A problem whose most accurate classifiers are slow, as a file, and its optimum."""
     folder = tmp_path_factory.mktemp("constrained")
-    limits = [pm.average(np.linspace(40.0, 10.0, 12), at_most=24.0, name="latency"), pm.weights(0.2, 0.01)]
-    bound = {"m": 300, "distance": "linear", "constraints": limits}
-    recipe = Problem("constrained", "mine", pm.BoundProblem, {"risks": np.linspace(0.1, 0.4, 12), **bound})
+    recipe = constrained_problem(ROWS[0], BOX)
     export(recipe, folder, ["nl"])
     return folder / "constrained.json", pm.solve(recipe.build())
 
@@ -247,8 +242,7 @@ def test_too_many_classifiers_are_a_violation_by_their_weight(tmp_path, capsys):
     problem = pm.BoundProblem([0.1, 0.2, 0.3, 0.4], m=300, constraints=[pm.support(at_most=2)])
     (tmp_path / "p.json").write_text(problem.to_json())
     (tmp_path / "q.json").write_text("[0.6, 0.3, 0.07, 0.03]")
-    status, said = answer(capsys, tmp_path / "p.json", tmp_path / "q.json")
-    (only,) = said["solutions"]
+    status, only = only_answer(capsys, tmp_path / "p.json", tmp_path / "q.json")
     assert status == 1 and (only["verdict"], only["violated"]) == (INFEASIBLE, "support")
     assert only["violation"] == pytest.approx(0.1)
 
@@ -260,8 +254,7 @@ ONE_GOOD = "one-good-17"
 
 
 def test_a_listing_of_gams_has_solver_status_and_levels(capsys):
-    status, said = answer(capsys, ONE_GOOD, GAMS / "conopt.lst")
-    (only,) = said["solutions"]
+    status, only = only_answer(capsys, ONE_GOOD, GAMS / "conopt.lst")
     assert status == 0 and (only["solver"], only["verdict"]) == ("CONOPT (GAMS 54.6.1)", Ending.LOCAL.words)
     assert only["sentence"].startswith("local minimum 2 of 2: bound 0.397677571,")
     assert only["claimed"] == pytest.approx(only["bound"], abs=1e-8) and only["violation"] < 1e-7
@@ -278,8 +271,8 @@ def test_a_solver_that_says_that_it_failed_claims_nothing(capsys):
 def test_the_same_listing_with_another_word_is_called_out(tmp_path, capsys):
     liar = tmp_path / "liar.lst"
     liar.write_text((GAMS / "minos.lst").read_text().replace("5 Locally Infeasible", "2 Locally Optimal"))
-    status, said = answer(capsys, ONE_GOOD, liar)
-    assert status == 1 and said["solutions"][0]["verdict"] == BELOW
+    status, only = only_answer(capsys, ONE_GOOD, liar)
+    assert status == 1 and only["verdict"] == BELOW
 
 
 def test_a_dump_of_a_gdx_has_the_levels_with_all_digits():
@@ -309,7 +302,7 @@ def test_whatever_a_file_has_is_judged(pair, values):
     given = dict(zip(("L", "X", "t", "KL", "r", "y", "s1", "s2"), values))
     for names in (given, {"L": given["L"], "X": given["X"]}, {"t": given["t"], "s1": given["s1"]}):
         said = claims(problem, SolutionFile(problem.prior, variables=names))
-        assert said["violation"] >= 0.0 and (said["claimed"] is None or np.isfinite(said["claimed"]))
+        assert said.violation >= 0.0 and (said.claimed is None or np.isfinite(said.claimed))
 
 
 # --- Rows -------------------------------------------------------------------------------------------------------------
@@ -457,31 +450,23 @@ DEEP = "[" * 100_000
         ("a.json", DEEP),
         ("a.csv", "0.5\n\0\n"),
         ("a.csv", f"weight\n{'1' * 200_000}\n"),
+        *(("problem.json", {name: wrong}) for name, wrong in (("distance", []), ("m", 10**400), ("risks", [10**400]))),
+        *(("problem.json", {name: wrong}) for name, wrong in (("prior", {}), ("constraints", 3), ("delta", None))),
+        *(("problem.json", {name: wrong}) for name, wrong in (("schema", 10**400), ("errors", [[1]]))),
+        ("problem.json", {"constraints": [{"kind": []}]}),
+        ("problem.json", {"divergence": "renyi", "order": []}),
     ],
 )
 def test_whatever_a_parser_meets_is_one_sentence_with_the_files_name(name, content, tmp_path, capsys, monkeypatch):
     """No numbers, numbers beyond all others, and depths without end: front doors know one rule."""
     monkeypatch.chdir(tmp_path)
-    Path("problem.json").write_text(pm.BoundProblem([0.1, 0.2, 0.3], m=100).to_json())
-    Path(name).write_text(content)
-    assert main(["judge", "problem.json", name]) == 2
+    record = pm.BoundProblem([0.1, 0.2, 0.3], m=100).to_json()
+    Path("problem.json").write_text(record)
+    Path("a.csv").write_text("1\n0\n0\n")
+    Path(name).write_text(content if isinstance(content, str) else json.dumps(json.loads(record) | content))
+    assert main(["judge", "problem.json", name if name != "problem.json" else "a.csv"]) == 2
     said = capsys.readouterr()
     assert name in said.err and said.err.count("\n") == 1 and not said.out
-
-
-@pytest.mark.parametrize(
-    "change",
-    [{"distance": []}, {"m": 10**400}, {"risks": [10**400]}, {"prior": {}}, {"constraints": 3}, {"delta": None}]
-    + [{"constraints": [{"kind": []}]}, {"schema": 10**400}, {"errors": [[1]]}, {"divergence": "renyi", "order": []}],
-)
-def test_whatever_a_problem_file_has_is_one_sentence_with_its_name(change, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    record = json.loads(pm.BoundProblem([0.1, 0.2, 0.3], m=100).to_json())
-    Path("problem.json").write_text(json.dumps(record | change))
-    Path("a.csv").write_text("1\n0\n0\n")
-    assert main(["judge", "problem.json", "a.csv"]) == 2
-    said = capsys.readouterr()
-    assert "problem.json" in said.err and said.err.count("\n") == 1 and not said.out
 
 
 @pytest.mark.parametrize("weights", ["0\n0\n0\n", "-1\n0\n0\n"])
@@ -550,7 +535,7 @@ def test_the_optimum_is_not_taken_from_the_file(tmp_path):
     path.write_text(json.dumps(json.loads(path.read_text()) | {"optimum": 0.5, "local_minima": []}))
     best = pm.solve(recipe.build())
     finding = Judge(from_file(path)).judge(SolutionFile(best.posterior), "mine")
-    assert finding.verdict == Ending.FOUND.words and finding.numbers["gap"] == pytest.approx(0.0, abs=1e-15)
+    assert finding.verdict == Ending.FOUND.words and finding.numbers.gap == pytest.approx(0.0, abs=1e-15)
 
 
 def test_the_proof_beside_the_problem_is_cited(tmp_path, capsys):

@@ -114,25 +114,16 @@ def test_limits_hold_without_the_harness(program, tmp_path):
         ("kill -9 $$", "error", "no model.sol; signal 9; it printed: nothing"),
         (r"printf 'T: none\n\nOptions\n3\n1\n1\n0\n0\n0\n6\n0\nobjno 0 200\n' > model.sol", "infeasible", "T: none"),
         (r"printf 'T: good\n\nOptions\n3\n1\n1\n0\n0\n0\n6\n0\nobjno 0 0\n' > model.sol", "not_converged", "T: good"),
+        ("mkfifo model.sol", "error", "model.sol is no regular file."),
+        ("ln -s /dev/zero model.sol", "error", "model.sol is no regular file."),
+        ("ln -s model.sol model.sol", "error", "model.sol': Too many levels of symbolic links."),
+        ("echo no > model.sol", "error", "model.sol is not a solution in AMPL's text form (.sol), nor one with names."),
     ],
 )
 def test_what_goes_wrong_is_said(script, status, words, program):
     solution = pm.solve(PROBLEM, NlProgram("nl:theirs", str(program(script))))
-    assert (solution.status, solution.message) == (status, words) and solution.posterior is None
-
-
-@pytest.mark.parametrize(
-    ("script", "words"),
-    [
-        ("mkfifo model.sol", "model.sol is no regular file."),
-        ("ln -s /dev/zero model.sol", "model.sol is no regular file."),
-        ("ln -s model.sol model.sol", "model.sol': Too many levels of symbolic links."),
-        ("echo no > model.sol", "model.sol is not a solution in AMPL's text form (.sol), nor one with names."),
-    ],
-)
-def test_what_is_no_solution_file_is_said(script, words, program):
-    solution = pm.solve(PROBLEM, NlProgram("nl:theirs", str(program(script))))
-    assert solution.status == "error" and solution.message.endswith(words) and solution.posterior is None
+    assert solution.status == status and solution.posterior is None
+    assert solution.message == words or ("model.sol" in words and solution.message.endswith(words))
 
 
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])

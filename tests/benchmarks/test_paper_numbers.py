@@ -32,33 +32,6 @@ def test_two_numbers_may_be_one_item():
     assert [item.name for item in chosen(["table6", "table7", "Figure 4"])] == ["fp-vs-solver", "linear-weights"]
 
 
-@pytest.mark.parametrize(
-    ("name", "complaint"),
-    [
-        ("table1", "Table 1 lists formulas; there is nothing to compute"),
-        ("table12", "NAME is 'table12'; the paper has Tables 1 to 9 and Figures 1 to 6."),
-        ("figure0", "NAME is 'figure0'; the paper has"),
-        ("nonsense", "NAME is 'nonsense'; it must be 'all', a number such as 'table3', or one of headline"),
-    ],
-)
-def test_what_is_not_in_the_paper_is_refused_in_one_line(name, complaint, tmp_path, capsys):
-    assert main(["reproduce", name, "--out", str(tmp_path / "out")]) == 2
-    said = capsys.readouterr().err
-    assert complaint in said and said.count("\n") == 1
-    assert not (tmp_path / "out").exists()
-
-
-def test_raw_data_that_would_not_be_read_are_refused(tmp_path, capsys):
-    assert main(["reproduce", "table5", "--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
-    assert "--data needs --from-data or --with-cv" in capsys.readouterr().err
-
-
-@pytest.mark.long
-def test_the_command_writes_the_table_of_that_number(tmp_path, capsys):
-    assert main(["reproduce", "table5", "--out", str(tmp_path)]) == 0
-    assert {path.stem for path in (tmp_path / "tables").iterdir()} == {"constants"}
-
-
 def test_help_and_page_list_every_number(capsys):
     with pytest.raises(SystemExit):
         main(["reproduce", "--help"])

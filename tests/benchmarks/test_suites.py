@@ -34,6 +34,8 @@ from pacb_models.errors import SolverUnavailableError
 from pacb_models.plugins import PluginError
 from pacb_models.solving.registry import get_solver, solver_names
 
+from .conftest import install
+
 BROKEN = """
 [pacb_models.problems]
 absent = no_such_module:problems
@@ -69,12 +71,7 @@ def scalar():
 
 @pytest.fixture
 def broken_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    info = tmp_path / "theirs-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(BROKEN)
-    (tmp_path / "their_suites.py").write_text(MODULE)
-    (tmp_path / "leaving_module.py").write_text("raise SystemExit(3)\n")
+    install(tmp_path, "theirs", BROKEN, their_suites=MODULE, leaving_module="raise SystemExit(3)\n")
     monkeypatch.syspath_prepend(str(tmp_path))
 
 

@@ -90,7 +90,7 @@ def answer(record, folder):
 
 def named(record):
     """The record with the digest of its own problem."""
-    return record | {"problem_digest": verify.digest(record["problem"])}
+    return record | {"problem_digest": files.digest(record["problem"])}
 
 
 # -- Mutants ---------------------------------------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """Binomial tails in sixty digits, summed term by term."""
 
-from __future__ import annotations
-
 import mpmath as mp
 
 _BITS = 260

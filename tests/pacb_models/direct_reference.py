@@ -4,8 +4,6 @@ A point that satisfies the conditions of the convex problem — feasible, and ev
 slope — is its maximum. It is found by Newton's method from a point that the caller guesses.
 """
 
-from __future__ import annotations
-
 import math
 
 from mpmath import exp, findroot, log, mpf

@@ -3,8 +3,6 @@
 Everything is a plain sum over k = 0, …, m, so only small samples are within reach.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
@@ -50,9 +48,10 @@ PHI |= {
 }
 
 
-def expectation(m: int, l: mpf, term) -> mpf:
-    """E term(k/m, k) for k binomial with m trials of probability l."""
-    return sum(binomial(m, k) * l**k * (1 - l) ** (m - k) * term(mpf(k) / m, k) for k in range(m + 1))
+def expectation(m: int, l: mpf, term, last: int | None = None) -> mpf:
+    """E term(k/m, k) for k binomial with m trials of probability l; without those above the last."""
+    counts = range((m if last is None else last) + 1)
+    return sum(binomial(m, k) * l**k * (1 - l) ** (m - k) * term(mpf(k) / m, k) for k in counts)
 
 
 def _double_phi(distance: str, a: np.ndarray, l: np.ndarray) -> np.ndarray:
@@ -138,11 +137,11 @@ def invert(distance: str, L: mpf, budget: mpf) -> mpf:
     if distance == "ch":
         # y³ + (15/8) y² + (135/16) y = (135/16) budget is convex in y: Newton's method falls to the root.
         y = budget
-        for _ in range(60):
+        for _ in range(200):
             excess = y**3 + mpf(15) / 8 * y**2 + mpf(135) / 16 * (y - budget)
             step = excess / (3 * y**2 + mpf(15) / 4 * y + mpf(135) / 16)
             y -= step
-            if abs(step) < mpf(10) ** -38 * y:
+            if step < mpf(10) ** (2 - mp.dps) * y:
                 break
         return L + sqrt(y)
     if distance != "kl":
@@ -159,12 +158,12 @@ def invert(distance: str, L: mpf, budget: mpf) -> mpf:
         return mpf(1)
     # Newton's method in s = -ln(1 - r), in which the left side is convex, from the right of the root.
     s = -log(1 - L) + budget / (1 - L) + 2 * sqrt(budget / (1 - L)) + 1
-    for _ in range(60):
+    for _ in range(200):
         r = -expm1(-s)
         excess = (L * log(L / r) if L > 0 else 0) + (1 - L) * (log(1 - L) + s) - budget
         step = excess * r / (r - L)
         s -= step
-        if abs(step) < mpf(10) ** -38 * s:
+        if step < mpf(10) ** (2 - mp.dps) * s:
             break
     return -expm1(-s)
 

@@ -1,6 +1,4 @@
-"""Certificates from counts: the worst case over all couplings, brute force, invariants, and what they say."""
-
-from __future__ import annotations
+"""Certificates from counts: the worst case over all couplings, fifty digits, invariants, and what they say."""
 
 import itertools
 import pickle
@@ -10,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.special import bdtr
 from scipy.stats import binom
 
 import pacb_models as pm
@@ -80,21 +77,6 @@ def test_worst_case_over_all_couplings(m, size, delta, spread):
     assert broken > delta  # a bound that is a tenth smaller is no bound
 
 
-@given(
-    st.lists(st.tuples(st.floats(0.0, 1.0), st.floats(1e-6, 1.0)), min_size=1, max_size=12),
-    st.integers(1, 2000),
-    st.floats(1e-6, 0.95),
-)
-def test_the_best_classifier_of_any_prior_is_that_of_all_limits(drawn, m, delta):
-    errors = np.rint([share * m for share, _ in drawn])
-    prior = np.array([weight for _, weight in drawn]) / sum(weight for _, weight in drawn)
-    found = pm.certify(errors, m, delta, prior=prior)
-    limits = [pm.clopper_pearson(k, m, delta * p) for k, p in zip(errors, prior, strict=True)]
-    assert found.single_bound == pytest.approx(min(limits), rel=1e-12)
-    assert limits[found.single] == pytest.approx(min(limits), rel=1e-12)
-    assert found.single_bounds.min() == found.single_bounds[found.single] == found.single_bound >= found.bound
-
-
 def test_worst_case_with_a_prior():
     m, delta, prior = 5, 0.2, np.array([0.5, 0.3, 0.2])
     made = {counts: pm.certify(counts, m, delta, prior=prior) for counts in itertools.product(range(m + 1), repeat=3)}
@@ -129,26 +111,6 @@ def test_scores_have_mean_delta_times_prior():
                 value = float(score.value[0])
                 total += mass * (min(value, 1.0) if isinstance(scoring, TieSplit) else value)
             assert total is None or total == pytest.approx(level, rel=1e-10)
-
-
-@pytest.mark.parametrize("spread", [0.0, 1.0, 3.0])
-def test_derivatives_of_the_scores(spread):
-    from pacb_models.certificates.binomial import tails_at
-    from pacb_models.certificates.scores import Spread
-
-    scoring = Spread(spread) if spread else TieSplit()
-    m, level = 200, np.full(5, 1e-3)
-    k = np.array([0.0, 1.0, 7.0, 40.0, 150.0])
-    low = np.array([0.0, *pm.clopper_pearson(k[1:].astype(int) - 1, m, level[0] * scoring.scale)])
-    high = scoring.box(k, m, level)
-    at = lambda l: scoring.score(tails_at(k, m, l), k, m, l, level)  # noqa: E731
-    for part in (0.05, 0.3, 0.6, 0.95):
-        l, step = low + part * (high - low), 1e-6 * (high - low)
-        right, left, middle = at(l + step), at(l - step), at(l)
-        np.testing.assert_allclose((right.value - left.value) / (2 * step), middle.slope, rtol=1e-5)
-        np.testing.assert_allclose((right.slope - left.slope) / (2 * step), middle.bend, rtol=1e-5)
-        assert np.all(middle.bend >= 0.0)
-    np.testing.assert_allclose(at(high).value, 1.0, rtol=1e-11)
 
 
 # --- values ---------------------------------------------------------------------------------------------------------
@@ -192,38 +154,6 @@ def test_the_fast_path_for_a_uniform_prior_is_the_general_one():
         )
         assert fast.bound == pytest.approx(general.bound, rel=1e-12)
         assert fast.single_bound == pytest.approx(general.single_bound, rel=1e-12)
-
-
-def brute_force_bound(certificate: pm.Certificate, posterior: np.ndarray) -> float:
-    """The largest posterior risk of two classifiers over the set, by a scan of the boundary."""
-
-    def psi(i: int, l: np.ndarray) -> np.ndarray:
-        k, m, level = int(certificate.errors[i]), certificate.m, certificate.delta * certificate.prior[i]
-        below = bdtr(k - 1, m, l) if k else 0.0 * l
-        return np.clip((level - below) / np.maximum(bdtr(k, m, l) - below, 1e-300), 0.0, 1.0)
-
-    scan = np.linspace(0.0, certificate.single_bounds[0], 6001)[1:]
-    low, high = np.zeros(scan.size), np.full(scan.size, certificate.single_bounds[1])
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        inside = psi(1, middle) <= 1.0 - psi(0, scan)
-        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
-    return float(np.max(posterior[0] * scan + posterior[1] * low))
-
-
-@pytest.mark.parametrize(
-    ("errors", "prior", "posterior"),
-    [
-        ([5, 5], None, [0.5, 0.5]),
-        ([5, 7], None, [0.5, 0.5]),
-        ([5, 7], [0.3, 0.7], [0.8, 0.2]),
-        ([0, 3], None, [0.4, 0.6]),
-    ],
-)
-def test_bound_of_a_posterior_is_the_largest_over_the_set(errors, prior, posterior):
-    certificate = pm.certify(errors, 100, prior=prior)
-    expected = brute_force_bound(certificate, np.array(posterior))
-    assert certificate.bound_of(posterior) == pytest.approx(expected, rel=1e-7)
 
 
 def test_scores_next_to_zero_do_not_use_up_the_budget():
@@ -428,3 +358,79 @@ def test_large_sets_and_samples():
 def test_bad_input_is_one_sentence(arguments, words):
     with pytest.raises(InputError, match=words):
         pm.certify(**arguments)
+
+
+# --- the confidence set, in thirty and more digits -------------------------------------------------------------------
+
+
+def score(k: int, m: int, level: mp.mpf, l: mp.mpf) -> mp.mpf:
+    """The tie split's score (e - P(B < k))/P(B = k), not below zero."""
+    below = mp.exp(log_tail(k - 1, m, l)) if k else mp.mpf(0)
+    return (level - below) / (mp.exp(log_tail(k, m, l)) - below) if level > below else mp.mpf(0)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_common_risk_of_any_prior_in_fifty_digits(seed):
+    """The bound is not below the risk at which the scores add up to one, and not above it but for rounding."""
+    random = np.random.default_rng(seed)
+    m = int(random.choice([12, 60, 549]))
+    errors = random.binomial(m, 0.05, 6) // int(random.choice([1, 4]))
+    prior = random.dirichlet(np.full(6, 5.0))
+    found = pm.certify(errors, m, 0.05, prior=prior)
+    with mp.workdps(50):
+        levels = [mp.mpf(0.05) * mp.mpf(p) for p in prior]
+
+        def total(l: mp.mpf) -> mp.mpf:
+            return sum(score(int(k), m, level, l) for k, level in zip(errors, levels, strict=True))
+
+        high = mp.mpf(found.bound)
+        assert total(high) >= 1
+        assert total(high * (1 - mp.mpf(10) ** -13)) < 1
+
+
+def spread_score(k: int, m: int, level: mp.mpf, l: mp.mpf, spread: float) -> mp.mpf:
+    """The mean of (ln(e^d e) - ln P_U)_+ over U, divided by e^d, from the antiderivative of ln."""
+    below, top = mp.exp(log_tail(k - 1, m, l)) if k else mp.mpf(0), mp.exp(log_tail(k, m, l))
+    reach = level * mp.exp(spread)
+    primitive = lambda y: y * (mp.log(reach) - mp.log(y) + 1) if y else mp.mpf(0)  # noqa: E731
+    return (primitive(min(top, reach)) - primitive(below)) / (top - below) / mp.exp(spread) if reach > below else 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("errors", "m", "prior", "posterior", "spread"),
+    [
+        ([3, 4], 40, [0.3, 0.7], [0.6, 0.4], 0.0),
+        ([0, 2], 30, [0.5, 0.5], [0.3, 0.7], 0.0),
+        ([5, 5], 40, [0.9, 0.1], [0.55, 0.45], 0.0),
+        ([3, 4], 40, [0.4, 0.6], [0.6, 0.4], 1.0),
+        ([2, 2], 20, [0.5, 0.5], [0.51, 0.49], 2.9),
+    ],
+)
+def test_bound_of_a_posterior_in_thirty_digits(errors, m, prior, posterior, spread):
+    """The largest average over the set's boundary: golden sections in the first risk, bisections for the second."""
+    certificate = pm.certify(errors, m, 0.05, prior=prior, spread=spread)
+    found = certificate.bound_of(posterior)
+    with mp.workdps(30):
+        levels = [mp.mpf(0.05) * mp.mpf(p) for p in prior]
+
+        def psi(i: int, l: mp.mpf) -> mp.mpf:
+            arguments = errors[i], m, levels[i], l
+            return spread_score(*arguments, spread) if spread else score(*arguments)
+
+        def largest(i: int, budget: mp.mpf) -> mp.mpf:
+            low, high = mp.mpf(0), mp.mpf(1) - mp.mpf(10) ** -20
+            for _ in range(50):
+                middle = (low + high) / 2
+                low, high = (middle, high) if psi(i, middle) <= budget else (low, middle)
+            return low
+
+        def average(first: mp.mpf) -> mp.mpf:
+            return mp.mpf(posterior[0]) * first + mp.mpf(posterior[1]) * largest(1, 1 - psi(0, first))
+
+        low, high, golden = mp.mpf(0), largest(0, 1 - psi(1, mp.mpf(10) ** -25)), (mp.sqrt(5) - 1) / 2
+        for _ in range(32):
+            left, right = high - golden * (high - low), low + golden * (high - low)
+            low, high = (left, high) if average(left) < average(right) else (low, right)
+        true = average((low + high) / 2)
+        assert true <= found <= true * (1 + mp.mpf(10) ** -11)

@@ -1,7 +1,5 @@
 """How many examples a guarantee needs; and after deployment, false alarms over a long time, and how soon a real one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -35,13 +33,6 @@ def test_so_many_examples_suffice_and_one_less_does_not(target, part, candidates
 
     assert probability(m) >= chance - 1e-9
     assert probability(m - 1) < probability(m), "one example less allows one error less"
-
-
-def test_a_simulated_plan():
-    random = np.random.default_rng(0)
-    m = pm.sample_size(0.1, 0.06, candidates=5, delta=0.1, chance=0.8)
-    reached = [pm.certify([k, *[m] * 4], m, 0.1).single_bound <= 0.1 for k in random.binomial(m, 0.06, 2000)]
-    assert 0.77 < np.mean(reached) < 0.86
 
 
 @pytest.mark.parametrize(
@@ -81,15 +72,6 @@ def test_false_alarms_in_ten_thousand_steps(bound):
     steps, sequences, delta = 10_000, 1000, 0.2
     assert np.count_nonzero(alarms(bound, [bound] * steps, sequences, 1, delta)) <= delta * sequences
     assert np.count_nonzero(alarms(0.9 * bound, [bound] * steps, sequences, 1, delta)) > delta * sequences
-
-
-@pytest.mark.parametrize(("bound", "soon", "later"), [(0.05, 250, 900), (0.2, 60, 250)])
-def test_how_soon_a_doubled_risk_is_noticed(bound, soon, later):
-    """At once, or after a thousand good examples; half of the sequences by then."""
-    at_once = alarms(bound, [2 * bound] * 1500, 200, 2, 0.05)
-    assert np.median(np.where(at_once == 0, 1501, at_once)) < soon
-    after = alarms(bound, [0.8 * bound] * 1000 + [2 * bound] * 1500, 200, 3, 0.05)
-    assert np.median(np.where(after == 0, 2501, after)) - 1000 < later
 
 
 @given(st.lists(st.floats(0, 1), max_size=40), st.integers(0, 40), st.floats(0, 0.9))
@@ -145,7 +127,7 @@ def test_bad_monitors_are_one_sentence(tmp_path):
     path = tmp_path / "state.json"
     for text in ("{}", "no", '{"bound": 0.1, "delta": 0.05, "examples": 1}'):
         path.write_text(text)
-        with pytest.raises(InputError, match="not the state of a monitor"):
+        with pytest.raises(InputError, match="cannot read the state of a monitor"):
             pm.RiskMonitor.load(path)
     with pytest.raises(InputError, match="cannot read"):
         pm.RiskMonitor.load(tmp_path / "none.json")

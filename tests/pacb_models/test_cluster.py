@@ -1,7 +1,5 @@
 """Work on a real Dask cluster of two processes: the same results, and what a killed worker or scheduler costs."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import math
@@ -17,11 +15,9 @@ import numpy as np
 import pytest
 from joblib import Parallel, delayed
 
-import pacb_models as pm
 from pacb_models.benchmarks.commands.reproduce import compute
 from pacb_models.benchmarks.experiments.cross_validation import cross_validate
 from pacb_models.benchmarks.experiments.risks import BATCH, Experiment, train_risks
-from pacb_models.benchmarks.harness.cluster import complaint
 from pacb_models.benchmarks.paper.catalogue import ITEMS
 from pacb_models.benchmarks.paper.study import Study, embedded_tables
 from pacb_models.benchmarks.studies import simulation
@@ -140,6 +136,9 @@ def test_spreading(cluster, work, monkeypatch):
         list(spread(work.broken, range(5), cluster.address))
     handled = dict(spread(work.broken, range(5), cluster.address, failed=lambda item, reason: f"{item}: {reason}"))
     assert handled[3] == "3: three is too many" and handled[4] == 4
+    # What takes long to fetch is fetched once.
+    fetched = [(item, result.item) for item, result in spread(work.slow_to_fetch, range(2), cluster.address)]
+    assert sorted(fetched) == [(0, 0), (1, 1)]
 
     monkeypatch.setattr("pacb_models.cluster.PATIENCE", 1.0)
     done = []
@@ -176,11 +175,6 @@ def test_what_is_shared_is_sent_again_when_no_worker_has_it_left(cluster, work, 
     when_both_work(lambda: replace_both_workers(cluster))
     assert dict(spread(work.held, range(12), cluster.address, shared=tmp_path)) == {item: item for item in range(12)}
     assert len(list(tmp_path.glob("began-*"))) == 3
-
-
-def test_a_result_that_takes_long_to_fetch_is_fetched_once(cluster, work):
-    found = [(item, result.item) for item, result in spread(work.slow_to_fetch, range(2), cluster.address)]
-    assert sorted(found) == [(0, 0), (1, 1)]
 
 
 def test_work_of_a_worker_that_does_not_answer_is_done_elsewhere(start_cluster, work, when_both_work, tmp_path):
@@ -262,12 +256,6 @@ def test_workers_without_the_package_are_one_sentence(start_cluster, tmp_path, c
     (line,) = capsys.readouterr().err.splitlines()[-1:]
     assert "the Dask workers cannot run pacb-models" in line and "nothing_of_this_name" in line
     assert not out.exists()
-
-
-def test_solvers_that_a_worker_lacks_are_named():
-    assert complaint(pm.__version__, ["frontier"]) == ""
-    assert complaint(pm.__version__, ["frontier", "oracle"]).startswith("cannot run the solver 'oracle'")
-    assert complaint("0.0", []).startswith("has pacb-models")
 
 
 def test_reproduction_on_a_cluster_is_the_same_and_survives_a_killed_worker(cluster, tmp_path):

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from pacb_models.constants import (
     CONSTANTS,
     DISTANCES,
-    check_pair,
-    check_sample_size,
     log_moment_constant,
     moment_constant,
     moment_curve,
 )
 from pacb_models.errors import InputError
-from pacb_models.numerics.binomial_sums import deviance, lattice_rule, log_coefficient
 from pacb_models.numerics.maximum import largest_value
+
+from .mp_reference import PHI, expectation
+from .mp_reference import constant as exact_constant
 
 RELATIVE = 1e-12  # what is promised
 extended = np.longdouble
@@ -44,32 +44,9 @@ def assert_rounded_up(value, reference, relative=RELATIVE):
 # --- references ------------------------------------------------------------------------------------------------------
 
 
-class FiftyDigitBinomial:
-    """Expectations over Binomial(m, l) as plain sums of 50-digit numbers, of k from ``low`` to ``high``."""
-
-    def __init__(self, m, low=0, high=None):
-        self.m = m
-        self.ks = range(low, (m if high is None else high) + 1)
-        shares = [mpmath.mpf(k) / m for k in self.ks]
-        self.entropies = [sum(p * mpmath.log(p) for p in (a, 1 - a) if p > 0) for a in shares]
-        self.shares = shares
-
-    def mean(self, phi, l):
-        """E[phi(k/m - l, kl(k/m, l))]."""
-        l = mpmath.mpf(l)
-        log_l, log_rest = mpmath.log(l), mpmath.log(1 - l)
-        first = self.ks[0]
-        probability = mpmath.binomial(self.m, first) * l**first * (1 - l) ** (self.m - first)
-        total = mpmath.mpf(0)
-        for k, a, entropy in zip(self.ks, self.shares, self.entropies):
-            total += probability * phi(a - l, entropy - a * log_l - (1 - a) * log_rest)
-            probability *= l * (self.m - k) / ((1 - l) * (k + 1))
-        return total
-
-    def largest(self, phi, low, high, steps=22):
-        """The maximum over low <= l <= high of a function with one peak there."""
-        inside = golden_section(lambda l: self.mean(phi, l), mpmath.mpf(low), mpmath.mpf(high), steps)
-        return max(inside, self.mean(phi, high))
+def largest(mean, low, high, steps=22):
+    """The maximum over low <= l <= high of a function with one peak there."""
+    return max(golden_section(mean, mpmath.mpf(low), mpmath.mpf(high), steps), mean(mpmath.mpf(high)))
 
 
 def extended_log_mean(log_phi, m, l, low, high):
@@ -120,10 +97,6 @@ def golden_section(function, low, high, steps):
     return max(at_left, at_middle, at_right, function(min(max(top, low), high)))
 
 
-def squared_kl(x, kl):
-    return kl * kl
-
-
 def phi_ch(x):
     square = x * x  # powers take far longer
     return square + 2 * square * square / 9 + 16 * square * square * square / 135
@@ -140,26 +113,29 @@ def test_linear_and_squared_are_the_closed_forms_rounded_up(m):
         assert Fraction(math.nextafter(value, 0)) < exact <= Fraction(value)
 
 
-@pytest.mark.parametrize("m", [1, 2, 3, 7, 20])
-def test_linear_and_squared_are_the_suprema_of_the_moments(m):
-    binomial = FiftyDigitBinomial(m)
-    step = mpmath.mpf(1) / 100
-    risks = [i * step for i in range(1, 51)]
-    for distance, phi in (("linear", lambda x, kl: x**2), ("squared", lambda x, kl: x**4)):
-        best = max(risks, key=lambda l: binomial.mean(phi, l))
-        largest = binomial.largest(phi, best - step, min(best + step, mpmath.mpf(0.5)))
-        assert_rounded_up(moment_constant(distance, m), largest, 1e-15)
+SMALL = [
+    *(("chi2", distance, (1, 2, 3, 7, 20), 1e-15) for distance in ("linear", "squared")),
+    *(("kl", distance, (1, 2, 3, 10, 100), RELATIVE) for distance in ("squared", "pinsker")),
+    ("kl", "ch", (1, 2, 3, 5, 20, 60), RELATIVE),
+]
+
+
+@pytest.mark.parametrize(("divergence", "distance", "sizes", "relative"), SMALL)
+def test_constants_of_small_samples_are_suprema_of_the_moments(divergence, distance, sizes, relative):
+    for m in sizes:
+        supremum = exact_constant(distance, m, divergence, 2.0, "exact")
+        assert_rounded_up(moment_constant(distance, m, divergence=divergence), supremum, relative)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("m", [1, 2, 3, 4, 5, 6, 7, 9, 50, 137, 1000, 10**4, 10**5, 10**7, 10**9])
+@pytest.mark.parametrize("m", [9, 137, 1000, 10**4, 10**5, 10**7, 10**9])
 def test_kl_constant_against_fifty_digits(m):
-    """For every m: beyond k = 150 the terms at a mean below 3 are less than 1e-100 of the sum."""
-    binomial = FiftyDigitBinomial(m, 0, min(m, 150))
-    low, high = (0.05, 0.3) if m == 1 else (mpmath.mpf(2) / m, min(mpmath.mpf(0.5), mpmath.mpf(3) / m))
-    if 2 <= m <= 4:
-        low = mpmath.mpf(0.3)
-    assert_rounded_up(moment_constant("kl", m), binomial.largest(squared_kl, low, high))
+    """Beyond k = 150 the terms at a mean below 3 are less than 1e-100 of the sum. Smaller m: the enclosures."""
+
+    def mean(l):
+        return expectation(m, l, lambda a, k: PHI["kl"](a, l) ** 2, min(m, 150))
+
+    assert_rounded_up(moment_constant("kl", m), largest(mean, mpmath.mpf(2) / m, mpmath.mpf(3) / m))
 
 
 @pytest.mark.parametrize("m", [8, 30, 300, 10**4, 10**8])
@@ -174,20 +150,9 @@ def test_kl_curve_has_no_higher_peak(m):
     assert rises.max() < np.argmax(curve) + 1, "the curve rises again after its peak"
 
 
-def test_kl_constant_decreases_towards_its_poisson_limit():
+def test_kl_constant_decreases():
     sizes = np.unique(np.geomspace(3, 10**9, 60).astype(int))
-    scaled = moment_constant("kl", sizes) * sizes.astype(float) ** 2
-    assert np.all(np.diff(scaled) < 1e-12)
-
-    def poisson(mean):
-        terms = (
-            (mean - k + (k * mpmath.log(k / mean) if k else 0)) ** 2 * mean**k / mpmath.factorial(k) for k in range(120)
-        )
-        return mpmath.exp(-mean) * mpmath.fsum(terms)
-
-    with mpmath.workdps(25):
-        limit = max(poisson(mpmath.mpf("2.648") + mpmath.mpf(i) / 10000) for i in range(11))
-    assert scaled[-1] == pytest.approx(float(limit), rel=1e-8)
+    assert np.all(np.diff(moment_constant("kl", sizes) * sizes.astype(float) ** 2) < 1e-12)
 
 
 def test_figures_printed_in_the_paper():
@@ -206,23 +171,6 @@ def test_figures_printed_in_the_paper():
     assert moment_constant("kl", [1029, 10**6], "paper").tolist() == [0.00037, 0.00037]
     assert moment_constant("linear", 50, "paper") == moment_constant("linear", 50)
     assert moment_constant("squared", 10, "paper") == pytest.approx(109 / 16000, rel=1e-15)
-
-
-@pytest.mark.parametrize("m", [1, 2, 5])
-def test_paper_kl_constant_is_its_sum_on_its_grid(m):
-    def sum_as_printed(l):
-        l = mpmath.mpf(l) / 1000
-        total = mpmath.mpf(0)
-        for k in range(m + 1):
-            a = mpmath.mpf(k) / m
-            kl = sum(p * mpmath.log(p / q) for p, q in ((a, l), (1 - a, 1 - l)) if p > 0)
-            total += mpmath.binomial(m, k) * l**k * (1 - l) ** (m - k) * (kl if k in (0, m) else kl**2)
-        return total
-
-    with mpmath.workdps(20):
-        expected = max(sum_as_printed(i) for i in range(1, 1000))
-        assert moment_constant("kl", m, "paper") == pytest.approx(float(expected), rel=1e-14)
-        assert moment_curve("kl", m, 0.123, "paper") == pytest.approx(float(sum_as_printed(123)), rel=1e-14)
 
 
 # --- Rényi -----------------------------------------------------------------------------------------------------------
@@ -293,27 +241,6 @@ def test_renyi_kl_constants_for_large_samples(order, m):
     assert 0 <= error <= RELATIVE
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(("distance", "power"), [("linear", 1.5), ("kl", 3.0)])
-def test_renyi_constants_against_fifty_digits(distance, power):
-    """The 50-digit moment at one l is a lower bound of the supremum; at the best l the two agree."""
-    m, order = 10**4, power / (power - 1)
-    if distance == "linear":
-        binomial = FiftyDigitBinomial(m, 4350, 5650)
-        value = binomial.largest(lambda x, kl: abs(x) ** mpmath.mpf(power), 0.5 - 0.6 / m, 0.5 - 0.4 / m, steps=14)
-    else:
-        value = FiftyDigitBinomial(m, 0, 200).largest(lambda x, kl: kl**3, 3.7 / m, 4.0 / m)
-    assert_rounded_up(moment_constant(distance, m, divergence="renyi", order=order), value)
-
-
-@pytest.mark.parametrize("distance", DISTANCES["renyi"])
-def test_renyi_constants_vary_continuously_with_the_order(distance):
-    for m in (1, 4, 60, 10**9):
-        orders = (2 - 1e-9, 2, 2 + 1e-9)
-        around = [log_moment_constant(distance, m, divergence="renyi", order=order) for order in orders]
-        assert np.ptp(around) < 1e-6
-
-
 def test_renyi_orders_near_one_stay_finite_in_the_logarithm():
     """I^(1/alpha') tends to the largest distance there is with a positive probability: 1 for linear and squared."""
     for m in (1, 3, 10**5):
@@ -377,26 +304,11 @@ def test_xi_is_one_plus_ramanujans_sum(m):
     assert_rounded_up(moment_constant("kl", m, divergence="kl"), total)
 
 
-def test_xi_figures_and_expansion():
-    assert moment_constant("kl", 138, divergence="kl") == pytest.approx(15.3985, abs=5e-5)
-    assert moment_constant("kl", 1000, divergence="kl") == pytest.approx(40.3032, abs=5e-5)
+def test_xi_at_a_billion_is_its_expansion():
     n = mpmath.mpf(10) ** 9
     half = mpmath.pi / (2 * n)
     expansion = (n + mpmath.mpf(1) / 12 + 1 / (288 * n)) * mpmath.sqrt(half) + mpmath.mpf(2) / 3 - 4 / (135 * n)
     assert_rounded_up(moment_constant("kl", 10**9, divergence="kl"), expansion)
-
-
-@pytest.mark.parametrize("m", [1, 2, 3, 10, 100, 1000])
-@pytest.mark.parametrize(("distance", "factor"), [("squared", 1), ("pinsker", 2)])
-def test_quadratic_exponentials_against_fifty_digits(distance, factor, m):
-    def phi(x, kl):
-        return mpmath.exp(factor * m * x * x)
-
-    binomial = FiftyDigitBinomial(m)
-    value = moment_constant(distance, m, divergence="kl")
-    assert_rounded_up(value, binomial.mean(phi, 0.5))
-    for l in (0.4999, 0.49, 0.4, 0.2, 0.01):
-        assert binomial.mean(phi, l) < value
 
 
 @pytest.mark.parametrize("m", [1, 50, 10**4, 10**6, 10**9])
@@ -418,19 +330,6 @@ def test_quadratic_exponentials_against_a_gaussian_integral(distance, factor, m)
 def test_paper_squared_is_pinskers_sum():
     for m in (1, 7, 10**6):
         assert moment_constant("squared", m, "paper", "kl") == moment_constant("pinsker", m, "exact", "kl")
-
-
-@pytest.mark.parametrize("m", [1, 2, 3, 5, 20, 60])
-def test_ch_against_fifty_digits(m):
-    def phi(x, kl):
-        return mpmath.exp((2 * m - 1) * phi_ch(x))
-
-    binomial = FiftyDigitBinomial(m)
-    risks = [mpmath.mpf(i) / 80 for i in range(1, 41)]
-    best = max(risks, key=lambda l: binomial.mean(phi, l))
-    step = mpmath.mpf(1) / 80
-    largest = binomial.largest(phi, best - step, min(best + step, mpmath.mpf(0.5)))
-    assert_rounded_up(moment_constant("ch", m, divergence="kl"), largest)
 
 
 @pytest.mark.long
@@ -574,32 +473,16 @@ def test_one_sided_constants_of_large_samples(divergence, distance, order, m, sp
 @pytest.mark.parametrize("power", [2, 3, 8])
 def test_one_sided_kl_constants_against_fifty_digits(m, power):
     """Only k below the mean count, which is a little above the power."""
-    binomial = FiftyDigitBinomial(m, 0, min(m, 40))
-    order = power / (power - 1)
 
-    def phi(x, kl):
-        return kl**power if x < 0 else mpmath.mpf(0)
+    def mean(l):
+        return expectation(m, l, lambda a, k: PHI["kl"](a, l) ** power if a < l else mpmath.mpf(0), min(m, 40))
 
     means = [power * mpmath.mpf(c) / 100 for c in range(60, 180, 4)]
-    risks = [mean / m for mean in means if mean < m] + [1 - mpmath.exp(-mean / m) for mean in means if m < 60]
-    best = max(risks, key=lambda l: binomial.mean(phi, l))
-    largest = binomial.largest(phi, best * mpmath.mpf("0.95"), min(best * mpmath.mpf("1.05"), mpmath.mpf("0.9999")))
-    assert_rounded_up(moment_constant("kl", m, "one-sided", "renyi", order), largest, 2e-12)
-
-
-def test_one_sided_figures():
-    """About half of the two-sided ones; the supremum is not at 1/2."""
-    assert moment_constant("linear", 1000, "one-sided") / moment_constant("linear", 1000) == pytest.approx(
-        0.5, abs=1e-3
-    )
-    assert moment_constant("linear", 10, "one-sided") / moment_constant("linear", 10) == pytest.approx(0.504, abs=1e-3)
-    assert moment_constant("squared", 10, "one-sided") / moment_constant("squared", 10) == pytest.approx(
-        0.530, abs=1e-3
-    )
-    assert moment_constant("kl", 1000, "one-sided") * 1000**2 == pytest.approx(0.5837, abs=1e-4)
-    for distance in ("linear", "squared"):
-        curve = moment_curve(distance, 10, np.linspace(0.4, 0.8, 41), "one-sided")
-        assert curve.max() > moment_curve(distance, 10, 0.5, "one-sided") * 1.005
+    risks = [c / m for c in means if c < m] + [1 - mpmath.exp(-c / m) for c in means if m < 60]
+    best = max(risks, key=mean)
+    reference = largest(mean, best * mpmath.mpf("0.95"), min(best * mpmath.mpf("1.05"), mpmath.mpf("0.9999")))
+    order = power / (power - 1)
+    assert_rounded_up(moment_constant("kl", m, "one-sided", "renyi", order), reference, 2e-12)
 
 
 @settings(max_examples=15, deadline=None)
@@ -613,36 +496,19 @@ def test_one_sided_constants_are_never_larger(m, data):
         assert one == both
 
 
-@pytest.mark.parametrize("m", [1, 2, 9, 60])
-def test_the_one_sided_kl_moment_of_the_kl_divergence_tends_to_xi(m):
-    """No smaller constant exists: near one all k are on the side that counts."""
-    xi = moment_constant("kl", m, divergence="kl")
-    curve = moment_curve("kl", m, 1 - np.geomspace(0.5, 1e-12, 40), "one-sided", "kl")
-    assert curve.max() <= xi * (1 + 1e-13)
-    assert curve[-1] == pytest.approx(xi, rel=1e-9)
-
-
 # --- curves ----------------------------------------------------------------------------------------------------------
 
 
 def moment_by_definition(distance, m, l, divergence, power, constant):
-    phis = {
-        "linear": lambda x, kl: -x if divergence == "kl" else abs(x),
-        "squared": lambda x, kl: x * x,
-        "kl": lambda x, kl: kl,
-        "pinsker": lambda x, kl: 2 * x * x,
-        "ch": lambda x, kl: phi_ch(x),
-        "relative": lambda x, kl: kl,  # whose constant it has
-    }
+    phi = PHI["kl" if distance == "relative" else distance]  # whose constant it has
     cut = constant == "one-sided" and (divergence, distance) != ("kl", "linear")
+    n, l = 2 * m - 1 if distance == "ch" else m, mpmath.mpf(l)
 
-    def phi(x, kl):
-        return mpmath.mpf(0) if cut and x >= 0 else phis[distance](x, kl)
+    def term(a, k):
+        size = mpmath.mpf(0) if cut and a >= l else phi(a, l)
+        return mpmath.exp(n * size) if divergence == "kl" else abs(size) ** mpmath.mpf(power)
 
-    if divergence == "kl":
-        n = 2 * m - 1 if distance == "ch" else m
-        return FiftyDigitBinomial(m).mean(lambda x, kl: mpmath.exp(n * phi(x, kl)), l)
-    return FiftyDigitBinomial(m).mean(lambda x, kl: phi(x, kl) ** mpmath.mpf(power), l)
+    return expectation(m, l, term)
 
 
 @pytest.mark.long
@@ -692,52 +558,6 @@ def test_curves_end_where_the_risk_is_certain():
 # --- the parts -------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
-@given(size=st.integers(1, 10**9), share=st.floats(0.001, 0.999))
-def test_binomial_probabilities_sum_to_one_and_have_the_right_variance(size, share):
-    mean = size * share
-    spread = math.sqrt(mean * (1 - share))
-    low, high = max(0, int(mean - 40 - 12 * spread)), min(size, int(mean + 40 + 12 * spread))
-    origin = round(mean)
-    points, weights = lattice_rule(low, high, (0, size), 2 * spread, origin)
-    k, difference = points + origin, points - (mean - origin)
-    probability = weights * np.exp(log_coefficient(size, k) - deviance(size, mean, k, difference))
-    assert probability.sum() == pytest.approx(1, rel=3e-15)
-    assert probability @ difference**2 == pytest.approx(mean * (size - mean) / size, rel=5e-15)
-
-
-@given(low=st.integers(-50, 50), length=st.integers(1, 10**5), degree=st.integers(0, 9))
-def test_lattice_rule_sums_polynomials_exactly(low, length, degree):
-    points, weights = lattice_rule(low, low + length - 1, (), math.inf)
-    exact = sum(Fraction(k - low, length) ** degree for k in range(low, low + min(length, 300)))
-    if length <= 300:
-        assert weights @ ((points - low) / length) ** degree == pytest.approx(float(exact), rel=1e-12)
-    assert weights.sum() == pytest.approx(length, rel=1e-13)
-
-
-def test_lattice_rule_sums_a_singular_function():
-    """Harmonic numbers: 1/k is rough at 0."""
-    points, weights = lattice_rule(1, 10**9, (0,), math.inf)
-    assert weights @ (1 / points) == pytest.approx(float(mpmath.harmonic(10**9)), rel=1e-14)
-    assert points.size < 700
-
-
-@pytest.mark.parametrize(
-    ("function", "grid", "largest"),
-    [
-        (lambda x: -((x - 0.3) ** 2), np.linspace(0, 1, 5), 0.0),
-        (lambda x: 2 * math.log(x) - x, np.linspace(0.5, 8, 9), 2 * math.log(2) - 2),
-        # the first of five peaks; its top is 7e-6 before 2 pi/12
-        (lambda x: math.cos(12 * x) - 0.001 * x, np.linspace(0.2, 3, 120), 1 - 0.001 * math.pi / 6 + 0.001**2 / 288),
-        (lambda x: x, np.linspace(0, 1, 7), 1.0),
-        (lambda x: -(abs(x - 0.123456) ** 1.5), np.linspace(0, 1, 7), 0.0),
-        (lambda x: 0.25, np.linspace(0, 1, 7), 0.25),
-    ],
-)
-def test_largest_value_of_known_functions(function, grid, largest):
-    assert largest_value(function, grid.tolist()) == pytest.approx(largest, abs=1e-10)
-
-
 def counted(function, limit=1000):
     """The function, which may be asked so many times."""
     asked = itertools.count(1)
@@ -779,18 +599,6 @@ def test_one_sided_constants_of_the_largest_samples_are_found(power):
     assert log_moment_constant("linear", m, "one-sided", "renyi", order) == pytest.approx(gaussian, abs=1e-4)
 
 
-def test_coefficients_against_exact_integers():
-    for m in (1, 2, 17, 40, 333):
-        k = np.arange(m + 1)
-        exact = [
-            mpmath.log(
-                mpmath.mpf(math.comb(m, j)) * mpmath.mpf(j) ** j * mpmath.mpf(m - j) ** (m - j) / mpmath.mpf(m) ** m
-            )
-            for j in range(m + 1)
-        ]
-        np.testing.assert_allclose(log_coefficient(m, k.astype(float)), np.array(exact, dtype=float), atol=1e-15)
-
-
 # --- calling ---------------------------------------------------------------------------------------------------------
 
 
@@ -809,12 +617,6 @@ def test_arrays_repeat_the_scalars(divergence, distance):
     assert type(moment_constant(distance, np.int64(20), divergence=divergence)) is float
 
 
-def test_every_constant_is_positive_for_the_smallest_and_largest_sample():
-    for divergence, distances in DISTANCES.items():
-        for distance in distances:
-            assert np.all(moment_constant(distance, [1, 10**9], divergence=divergence, order=1.3) > 0)
-
-
 COMBINATIONS = "chi2: linear, squared, kl; renyi: linear, squared, kl; kl: linear, squared, kl, pinsker, ch, relative"
 
 
@@ -827,7 +629,6 @@ COMBINATIONS = "chi2: linear, squared, kl; renyi: linear, squared, kl; kl: linea
         ),
         (("kl", 10, "rough"), "constant is 'rough'; it must be one of 'exact', 'one-sided', 'paper'."),
         (("kl", 10, "exact", "tv"), "divergence is 'tv'; it must be one of 'chi2', 'renyi', 'kl'."),
-        (("ch", 10), f"distance is 'ch', which divergence 'chi2' does not have; the combinations are {COMBINATIONS}."),
         (
             ("pinsker", 10, "exact", "renyi"),
             f"distance is 'pinsker', which divergence 'renyi' does not have; the combinations are {COMBINATIONS}.",
@@ -837,15 +638,9 @@ COMBINATIONS = "chi2: linear, squared, kl; renyi: linear, squared, kl; kl: linea
             "constant is 'paper', which exists only for the divergences 'chi2' and 'kl', not for 'renyi'.",
         ),
         (("kl", 0), "m is 0; a sample size must be a whole number from 1 to 1000000000."),
-        (("kl", -3), "m is -3; a sample size must be a whole number from 1 to 1000000000."),
-        (("kl", 10.5), "m is 10.5; a sample size must be a whole number from 1 to 1000000000."),
-        (("kl", True), "m is True; a sample size must be a whole number from 1 to 1000000000."),
-        (("kl", "ten"), "m is 'ten'; a sample size must be a whole number from 1 to 1000000000."),
-        (("kl", 10**9 + 1), "m is 1000000001; a sample size must be a whole number from 1 to 1000000000."),
         (("kl", [5, 2.0]), "m[1] is 2.0; a sample size must be a whole number from 1 to 1000000000."),
         (("kl", [[5, 6], [7, False]]), "m[1, 1] is False; a sample size must be a whole number from 1 to 1000000000."),
         (("kl", 10, "exact", "renyi", 1.0), "order is 1.0; a Rényi order must be a finite number above 1."),
-        (("kl", 10, "exact", "renyi", math.inf), "order is inf; a Rényi order must be a finite number above 1."),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(arguments, sentence):
@@ -853,16 +648,3 @@ def test_bad_input_is_refused_in_one_sentence(arguments, sentence):
         with pytest.raises(InputError) as caught:
             function(*arguments)
         assert str(caught.value) == sentence
-
-
-def test_curve_refuses_what_is_not_a_risk():
-    with pytest.raises(InputError, match=r"^l\[1\] is 1\.5; a probability must lie in \[0, 1\]\.$"):
-        moment_curve("kl", 10, [0.5, 1.5])
-
-
-def test_checks_accept_what_exists():
-    for divergence, distances in DISTANCES.items():
-        for distance in distances:
-            check_pair(distance, divergence, "exact")
-    assert check_sample_size(np.int32(7)) == 7
-    assert type(check_sample_size(np.int32(7))) is int

@@ -335,7 +335,7 @@ def test_merged_classifiers_are_equal_under_the_constraints():
         (0.4, 2.0),
         (0.8, 1.0),
     ]
-    q = merged.expand(merged.restrict([0.3, 0.1, 0.2, 0.4]))
+    q = merged.expand(merged.groups.sums(np.array([0.3, 0.1, 0.2, 0.4])))
     assert q.tolist() == pytest.approx([0.2, 0.2, 0.2, 0.4])
     limited = pm.BoundProblem(risks, m=100, constraints=[pm.support(at_most=2)])
     assert limited.merged().problem.size == 4

@@ -1,40 +1,21 @@
 """The smallest bound under limits on other bounds, against grids of posteriors."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import pacb_models as pm
 from pacb_models.proofs import Intervals, ProofError, check_intervals
 from pacb_models.proofs.intervals import Limited
 
-risks = st.lists(st.floats(0.0, 0.6), min_size=3, max_size=3)
+#: Numbers that overflow prove nothing, and are meant to: no warning.
+pytestmark = pytest.mark.filterwarnings("error::RuntimeWarning")
 
 
-def grid(steps: int = 60) -> np.ndarray:
+def grid(steps: int) -> np.ndarray:
     """Posteriors on three classifiers."""
     return np.array([[a, b, steps - a - b] for a in range(steps + 1) for b in range(steps + 1 - a)]) / steps
-
-
-@pytest.mark.long
-@settings(max_examples=10)
-@given(risks, risks, st.floats(0.05, 0.95), st.sampled_from(["chi2", "kl"]), st.sampled_from(["kl", "squared"]))
-def test_no_posterior_of_a_grid_is_below(first, second, share, divergence, distance):
-    errors = pm.BoundProblem(first, m=500, divergence=divergence, distance=distance)
-    misses = pm.BoundProblem(second, m=200, divergence=divergence, distance="kl")
-    smallest, free = pm.solve(misses).bound, misses.bound(pm.solve(errors).posterior)
-    limit = smallest + share * (free - smallest) + 1e-6
-    found = pm.minimise_certified(errors, {"misses": (misses, limit)}, tolerance=1e-5)
-    assert found.bounds["misses"] == misses.bound(found.posterior) <= limit
-    assert found.bound == errors.bound(found.posterior)
-    assert found.bound * (1.0 - 1.1e-5) <= found.lower_bound <= found.bound
-    kept = [q for q in grid() if misses.bound(q) <= limit]
-    assert all(errors.bound(q) >= found.lower_bound for q in kept)
 
 
 @pytest.mark.long
@@ -68,6 +49,8 @@ def test_the_smallest_bound_on_the_simplex(seed):
     limits = {"misses": (misses, smallest + rng.uniform(0.2, 1.0) * (free - smallest) + 1e-4)}
     found = pm.minimise_certified(errors, limits, tolerance=1e-3)
     assert found.lower_bound == check_intervals(errors, limits, found.proof)
+    assert found.bounds["misses"] == misses.bound(found.posterior) <= limits["misses"][1]
+    assert found.bound == errors.bound(found.posterior)
     assert found.bound * (1.0 - 1e-3) <= found.lower_bound <= found.bound
     # Posteriors everywhere, and close to the one that was found.
     near = found.posterior + 0.02 * (grid(40) - found.posterior)
@@ -184,6 +167,8 @@ def test_limits_above_one_are_not_taken_for_convex():
             r"limits\['a'\] is .* it must be a pair of a BoundProblem",
         ),
         ({"a": 5}, r"limits\['a'\] is 5; it must be a pair of a BoundProblem"),
+        ({"a": (pm.BoundProblem([0.1] * 3, m=10), 0.2, 3)}, r"limits\['a'\] is .*; it must be a pair"),
+        ({"a": (pm.BoundProblem([0.1] * 3, m=10), float("nan"))}, r"limits\['a'\]\[1\] is nan; it must be a positive"),
         ({"a": (pm.DirectProblem([0.1, 0.2, 0.3], m=10), 0.5)}, "it must be a pair of a BoundProblem"),
         ({"a": (pm.BoundProblem([0.1] * 3, m=9, constraints=pm.weights(at_most=0.5)), 0.5)}, "constraints of its own"),
         ([("a", 0.5)], "limits is .* it must be a dict of names"),
@@ -206,9 +191,3 @@ def test_bad_limits_are_one_sentence(limits, sentence):
 def test_bad_problems_are_one_sentence(problem, sentence):
     with pytest.raises(pm.InputError, match=sentence):
         pm.minimise_certified(problem, {"a": (pm.BoundProblem([0.1, 0.2, 0.3], m=10), 0.5)})
-
-
-def test_a_bad_tolerance_is_one_sentence(proven):
-    errors, limits, _ = proven
-    with pytest.raises(pm.InputError, match="tolerance is 0; it must be a positive number"):
-        pm.minimise_certified(errors, limits, tolerance=0)

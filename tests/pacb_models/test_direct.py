@@ -1,7 +1,5 @@
 """Direct bounds against forty digits, the theorems about them, and their edges."""
 
-from __future__ import annotations
-
 import math
 import pickle
 
@@ -14,13 +12,11 @@ from mpmath import exp, mpf
 
 import pacb_models as pm
 from pacb_models.benchmarks.problems.risks import load_risk_table
-from pacb_models.distances import Distance
 from pacb_models.models.direct_bounds import build_direct
 from pacb_models.names import DISTANCES
 from pacb_models.solvers.convex.conic import SETTINGS
 
 from ..drawn import arrays, priors, some_weights, weights
-from ..foreign import Doubled
 from .direct_reference import DirectReference
 
 PAIRS = [
@@ -49,14 +45,21 @@ def instances(draw, largest=12, deltas=(0.9, 0.05, 1e-4)):
     return *problems, draw(weights(size, decades=4.0)), draw(some_weights(size))
 
 
-@pytest.mark.parametrize(("divergence", "distance", "order"), PAIRS)
-@pytest.mark.parametrize("risks", [[0.1, 0.25, 0.4], [0.02, 0.9, 0.3]])
-def test_bound_against_forty_digits(divergence, distance, order, risks):
+@pytest.mark.parametrize(
+    ("divergence", "distance", "order", "risks", "delta"),
+    [
+        *((*case, [0.1, 0.25, 0.4], 0.05) for case in PAIRS),
+        *((*case, [0.02, 0.9, 0.3], 0.05) for case in PAIRS),
+        *((*case, [0.02, 0.9, 0.3], d) for case in PAIRS if case[1] != "kl" for d in (1e-50, 1e-200, 1e-300)),
+    ],
+)
+def test_bound_against_forty_digits(divergence, distance, order, risks, delta):
+    """At the smallest δ bounds are up to 1e200: nobody needs them, but they are not below the true ones either."""
     q = np.array([0.5, 0.2, 0.3])
-    _, problem = pair(divergence, distance, order, risks, 30, [0.2, 0.3, 0.5])
+    _, problem = pair(divergence, distance, order, risks, 30, [0.2, 0.3, 0.5], delta)
     worst = problem.worst_risks(q)
     true = DirectReference(problem).bound(q, worst)
-    assert 0 <= problem.bound(q) - true <= 1e-12 * max(1.0, true)
+    assert 0 <= problem.bound(q) - true <= (1e-12 * max(1.0, true) if delta == 0.05 else 2e-12 * true)
     assert float(true) == pytest.approx(q @ worst, rel=1e-12)
 
 
@@ -68,18 +71,6 @@ def test_all_weight_where_there_is_little_prior(divergence, distance, order):
     worst = problem.worst_risks(q)
     true = DirectReference(problem, exp(mpf(problem.log_radius))).bound(q, worst)
     assert true <= problem.bound(q) <= true * (1 + mpf(10) ** -12)
-
-
-@pytest.mark.parametrize(("divergence", "distance", "order"), [case for case in PAIRS if case[1] != "kl"])
-@pytest.mark.parametrize("delta", [1e-50, 1e-200, 1e-300])
-def test_smallest_deltas_against_forty_digits(divergence, distance, order, delta):
-    """Bounds of up to 1e200: nobody needs them, but they are not below the true ones either."""
-    q = np.array([0.5, 0.2, 0.3])
-    _, problem = pair(divergence, distance, order, [0.02, 0.9, 0.3], 30, [0.2, 0.3, 0.5], delta)
-    worst = problem.worst_risks(q)
-    true = DirectReference(problem).bound(q, worst)
-    assert 0 <= problem.bound(q) - true <= 2e-12 * true
-    assert float(true) == pytest.approx(q @ worst, rel=1e-12)
 
 
 @pytest.mark.parametrize("distance", ["linear", "squared"])
@@ -115,7 +106,6 @@ def test_minimum_is_the_root_in_forty_digits(divergence, distance, order):
 @pytest.mark.parametrize(("divergence", "distance", "order"), PAIRS)
 def test_minimum_is_the_optimum_of_the_conic_model(divergence, distance, order):
     """The largest common risk by Clarabel, in the model's units, and the bound of its multipliers."""
-    pytest.importorskip("cvxpy")
     risks, prior = [0.15, 0.2, 0.17, 0.22, 0.7], [0.1, 0.2, 0.3, 0.2, 0.2]
     problem = pair(divergence, distance, order, risks, 60, prior, constant="one-sided")[1]
     model = build_direct(problem)
@@ -140,7 +130,6 @@ def test_minimum_is_the_optimum_of_the_conic_model(divergence, distance, order):
 )
 def test_conic_model_of_embedded_tables(table, size, divergence, distance, order, constant):
     """Badly scaled, Clarabel ends without a point here."""
-    pytest.importorskip("cvxpy")
     risks = load_risk_table(table)
     problem = pm.DirectProblem(risks.risks(size), risks.m, 0.05, distance, divergence, None, constant, order)
     solution = pm.solve(problem, "cvxpy")
@@ -151,7 +140,6 @@ def test_conic_model_of_embedded_tables(table, size, divergence, distance, order
 @pytest.mark.parametrize(("divergence", "order"), [("chi2", 2.0), ("renyi", 3.0), ("kl", 2.0)])
 @pytest.mark.parametrize("risks", [[0.0, 0.02, 0.3, 1.0], [1.0, 0.9, 0.95], [0.0, 0.0]])
 def test_conic_model_of_classifiers_that_never_or_always_err(divergence, order, risks):
-    pytest.importorskip("cvxpy")
     problem = pm.DirectProblem(risks, 12, 0.9, "kl", divergence, constant="one-sided", order=order)
     solution = pm.solve(problem, "cvxpy", merge=False)
     assert solution.status in ("optimal", "acceptable")
@@ -274,33 +262,6 @@ def test_a_posterior_at_which_newton_once_went_astray():
     assert problem.bound(q) > 0.1726
 
 
-def test_convex_where_the_relaxed_bound_has_two_minima():
-    relaxed, direct = pair("chi2", "squared", 2.0, [0.0] + [0.5] * 60, 30)
-    minima = pm.solve(relaxed)
-    assert len(minima.local_minima) == 1
-    ends = pm.solve(relaxed).posterior, relaxed.prior
-    shares = np.linspace(0, 1, 41)
-    curves = [[p.bound(s * ends[0] + (1 - s) * ends[1]) for s in shares] for p in (relaxed, direct)]
-    assert np.diff(curves[0], 2).min() < -1e-4
-    assert np.diff(curves[1], 2).min() > -1e-12
-    assert pm.solve(direct).bound < minima.bound
-
-
-@pytest.mark.parametrize("m", [2, 50, 10**6])
-def test_squared_chi2_is_linear_of_order_four_thirds(m):
-    """Both penalise the fourth power of the excess, and their constants are the same fourth moment."""
-    random = np.random.default_rng(m)
-    risks, prior, q = random.uniform(0, 0.6, 9), random.dirichlet(np.ones(9)), random.dirichlet(np.ones(9))
-    squared = pm.DirectProblem(risks, m, prior=prior, distance="squared")
-    linear = pm.DirectProblem(risks, m, prior=prior, distance="linear", divergence="renyi", order=4 / 3)
-    assert squared.bound(q) == pytest.approx(linear.bound(q), rel=1e-12)
-    assert squared.common_risk.high == pytest.approx(linear.common_risk.high, rel=1e-12)
-    # and so the relaxed linear bound of order 4/3 is never above the relaxed squared one
-    assert squared.bound(q) == pytest.approx(
-        pm.BoundProblem(risks, m, prior=prior, distance="linear", divergence="renyi", order=4 / 3).bound(q), rel=1e-12
-    )
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("risks", [[0.0], [1.0], [0.0, 1.0], [1e-300, 0.2], [0.3, 0.3], [0.0, 1e-9, 0.999999, 1.0]])
 @pytest.mark.parametrize("m", [1, 10**9])
@@ -346,20 +307,12 @@ def test_many_classifiers():
         assert root.high - root.low < 1e-13
 
 
-def test_weights_that_are_not_stationary_are_not_called_optimal():
-    problem = pm.DirectProblem([0.1, 0.2, 0.4], 100, distance="squared")
-    assert problem.kkt_residual(problem.prior) > 1e-2
-    best = pm.solve(problem)
-    assert problem.kkt_residual(best.posterior) < 1e-14
-    off = best.posterior + np.array([1e-3, -1e-3, 0.0])
-    assert problem.bound(off) - best.bound <= problem.kkt_residual(off)
-
-
 def test_the_gap_is_not_above_the_residual_near_the_minimum():
     random = np.random.default_rng(1)
     for divergence, distance, order in PAIRS:
         problem = pm.DirectProblem(random.uniform(0, 0.5, 8), 60, 0.05, distance, divergence, order=order)
         best = pm.solve(problem)
+        assert problem.kkt_residual(best.posterior) < 1e-12 < 1e-3 < problem.kkt_residual(problem.prior)
         for size in (1e-2, 1e-4, 1e-6):
             q = (1 - size) * best.posterior + size * random.dirichlet(np.ones(8))
             assert problem.bound(q) - best.bound <= 1.01 * problem.kkt_residual(q) + 1e-14
@@ -377,13 +330,6 @@ def test_arguments_are_those_of_the_bound_problem():
         problem.m = 10
     with pytest.raises(pm.InputError, match="posterior sums to"):
         problem.bound([0.5, 0.6])
-
-
-def test_a_distance_without_forward_says_what_it_lacks():
-    assert Doubled.forward is Distance.forward
-    problem = pm.DirectProblem([0.1, 0.2], 50, distance=Doubled())
-    with pytest.raises(pm.UnsupportedProblemError, match="Doubled lacks `forward`"):
-        problem.bound([0.5, 0.5])
 
 
 def test_solvers_of_the_other_kind_say_so():

@@ -1,7 +1,5 @@
 """Distances: their inverses and derivatives against forty-digit arithmetic."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -65,23 +63,13 @@ def test_derivatives(name, L, budget):
         assert found[field] == pytest.approx(float(value), rel=tolerance, abs=tolerance * scale), field
 
 
-class TestKlAtTheEdges:
+def test_kl_at_the_edges():
     kl = distances.BinaryKL()
-
-    def test_no_empirical_risk(self):
-        inverse = self.kl.derivatives(0.0, 0.5)
-        assert inverse.value == pytest.approx(-math.expm1(-0.5), rel=1e-15)
-        assert inverse.L == math.inf
-        assert inverse.b == pytest.approx(math.exp(-0.5), rel=1e-14)  # d(1 - exp(-b))/db
-
-    def test_vacuous_bound_is_flat(self):
-        assert self.kl.derivatives(0.5, 1000.0) == (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-
-    def test_no_budget(self):
-        assert self.kl.derivatives(0.3, 0.0).value == 0.3
-
-    def test_certain_error(self):
-        assert self.kl.invert(1.0, 0.1) == 1.0
+    inverse = kl.derivatives(0.0, 0.5)
+    assert inverse.value == pytest.approx(-math.expm1(-0.5), rel=1e-15) and inverse.L == math.inf
+    assert inverse.b == pytest.approx(math.exp(-0.5), rel=1e-14)  # d(1 - exp(-b))/db
+    assert kl.derivatives(0.5, 1000.0) == (1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    assert kl.derivatives(0.3, 0.0).value == 0.3 and kl.invert(1.0, 0.1) == 1.0
 
 
 @given(st.sampled_from(NAMES), st.floats(0.0, 0.99), st.floats(1e-6, 0.999))
@@ -108,17 +96,6 @@ def test_the_bound_of_an_additive_distance_is_the_risk_and_a_term_of_the_budget(
     added = [distance.invert(L, 0.02) - L for L in (0.0, 0.1, 0.3, 0.6)]
     same = added == pytest.approx(added[:1] * 4, rel=1e-12)
     assert same == distance.additive, f"set additive = {same} in the class {type(distance).__name__}"
-
-
-@given(risks, budgets)
-def test_minorants_of_kl_give_larger_bounds(L, budget):
-    """2x² and twice the sixth-degree polynomial (whose budget has the factor 2m - 1) lie below the binary kl."""
-    kl, pinsker = (distances.BY_NAME[name].invert(L, budget) for name in ("kl", "pinsker"))
-    ch = distances.BY_NAME["ch"].invert(L, budget / 2)
-    assert kl <= distances.BY_NAME["relative"].invert(L, budget) * (1 + 1e-14)
-    assert kl <= pinsker * (1 + 1e-14)
-    assert kl <= ch * (1 + 1e-14)
-    assert ch <= pinsker * (1 + 1e-14)
 
 
 def test_exponents():
@@ -166,3 +143,5 @@ def test_reaches_is_the_comparison_with_the_inverse(name):
     for factor in (1.0 + 1e-9, 1.01):
         beyond = np.minimum(L + factor * (r - L), 1.0 - 1e-4)
         assert not distance.reaches(L, budget, beyond)[inside & (beyond > r)].any()
+        with np.errstate(all="ignore"):
+            assert not distance.reaches(L, budget, math.inf).any()

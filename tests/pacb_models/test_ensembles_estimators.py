@@ -1,13 +1,12 @@
 """The estimators: scikit-learn's own checks, the certificate's numbers, and what may not happen to it."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np
 import pytest
+import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
@@ -19,10 +18,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-import pacb_models as pm
 from pacb_models import CertifiedClassifier, StochasticClassifier, StochasticSVC
 from pacb_models.certificates.pac_bayes import PacBayesCertificate
 from pacb_models.errors import InputError
+
+from .ensembles import Recorder, halves
 
 #: The only check that is not run needs an environment variable set before SciPy is imported; the estimators make no
 #: claim of array API support.
@@ -30,7 +30,12 @@ NOT_CLAIMED = {"check_array_api_input"}
 
 
 def _checks():
-    for estimator in (StochasticClassifier(random_state=0), StochasticSVC(n_lambdas=5, random_state=0)):
+    trees = [DecisionTreeClassifier(max_depth=depth) for depth in (2, 4)]
+    for estimator in (
+        StochasticClassifier(random_state=0),
+        StochasticSVC(n_lambdas=5, random_state=0),
+        CertifiedClassifier(trees, cv=3, random_state=0),
+    ):
         for candidate, check in estimator_checks_generator(estimator):
             name = getattr(check, "func", check).__name__
             if name not in NOT_CLAIMED:
@@ -43,23 +48,6 @@ def test_scikit_learn_check(estimator, check):
     check(estimator)
 
 
-class Recorder(ClassifierMixin, BaseEstimator):
-    """Predicts the first class, and remembers what came with the data."""
-
-    def fit(self, X, y, marks=None):
-        self.marks_ = marks
-        self.classes_ = np.unique(y)
-        return self
-
-    def predict(self, X):
-        return np.full(len(X), self.classes_[0])
-
-
-@pytest.fixture(scope="module")
-def cancer():
-    return load_breast_cancer(return_X_y=True)
-
-
 @pytest.fixture(scope="module")
 def fitted(cancer):
     return StochasticClassifier(random_state=0).fit(*cancer)
@@ -69,10 +57,7 @@ def test_risks_are_the_errors_on_the_examples_kept_back(cancer):
     X, y = cancer
     tree = DecisionTreeClassifier(max_depth=2, random_state=3)
     model = StochasticClassifier([tree], validation_size=0.3, random_state=7).fit(X, y)
-    # The rows that the tree did not see are found by the split's own definition.
-    order = np.random.RandomState(7).permutation(len(y))
-    kept = order[: round(0.3 * len(y))]
-    training = np.setdiff1d(np.arange(len(y)), kept)
+    training, kept = halves(len(y), 7, 0.3)
     expected = np.mean(clone(tree).fit(X[training], y[training]).predict(X[kept]) != y[kept])
     assert model.risks_[0] == expected
     assert model.n_validation_ == len(kept) == model.problem_.m
@@ -123,15 +108,6 @@ def test_gibbs_predictions_have_the_posterior_error_rate(fitted, cancer):
     np.testing.assert_array_equal(fitted.predict_gibbs(X, random_state=1), fitted.predict_gibbs(X, random_state=1))
 
 
-def test_where_the_vote_errs_half_of_the_weight_errs(cancer):
-    X, y = load_iris(return_X_y=True)
-    model = StochasticClassifier(param_grid={"max_depth": [1, 2]}, estimator=DecisionTreeClassifier(), random_state=0)
-    model.fit(X, y)
-    vote_risk = np.mean(model.predict(X) != y)
-    gibbs_risk = sum(w * np.mean(e.predict(X) != y) for w, e in zip(model.posterior_, model.estimators_, strict=True))
-    assert vote_risk <= 2 * gibbs_risk + 1e-12
-
-
 def test_multiclass_strings_pandas_and_feature_names():
     frame = load_iris(as_frame=True)
     y = np.asarray(frame.target_names)[frame.target]
@@ -140,15 +116,6 @@ def test_multiclass_strings_pandas_and_feature_names():
     assert list(model.feature_names_in_) == list(frame.data.columns)
     assert model.score(frame.data, y) > 0.9
     assert set(model.predict_gibbs(frame.data, 0)) <= set(y)
-
-
-@pytest.mark.long
-def test_seed_fixes_everything_whatever_the_jobs(cancer):
-    X, y = cancer
-    one = StochasticClassifier(random_state=5, n_jobs=1).fit(X, y)
-    two = StochasticClassifier(random_state=5, n_jobs=2).fit(X, y)
-    np.testing.assert_array_equal(one.posterior_, two.posterior_)
-    np.testing.assert_array_equal(one.risks_, two.risks_)
 
 
 def test_clone_pickle_pipeline_and_grid_search(cancer, fitted):
@@ -181,13 +148,6 @@ def test_named_estimators_and_grids(cancer):
     }
 
 
-@pytest.mark.parametrize("divergence", ["chi2", "kl"])
-@pytest.mark.parametrize("distance", ["linear", "squared", "kl"])
-def test_every_bound_covers_the_validation_risk(cancer, distance, divergence):
-    model = StochasticClassifier(distance=distance, divergence=divergence, random_state=0).fit(*cancer)
-    assert model.bound_ > model.empirical_risk_
-
-
 def test_prior_is_used(cancer):
     X, y = cancer
     prior = np.array([0.9, 0.1])
@@ -208,13 +168,6 @@ def test_prefit_certifies_on_new_examples_only(cancer):
     np.testing.assert_array_equal(same.posterior_, model.posterior_)
 
 
-def test_calibrate_again_replaces_the_certificate(fitted, cancer):
-    X, y = cancer
-    model = pickle.loads(pickle.dumps(fitted)).calibrate(X[:100], y[:100])
-    assert model.certificate_.m == 100
-    assert model.certificate_ != fitted.certificate_
-
-
 def test_refit_trains_on_everything_and_the_certificate_says_what_it_covers(cancer):
     X, y = cancer
     model = StochasticClassifier(refit=True, random_state=0).fit(X, y)
@@ -231,24 +184,25 @@ def test_fit_parameters_reach_the_classifiers(cancer):
     assert len(recorded) == len(y) - model.n_validation_ and len(set(recorded)) == len(recorded)
 
 
-def test_metadata_routing(cancer):
-    import sklearn
-
+@pytest.mark.parametrize("kind", [StochasticClassifier, CertifiedClassifier])
+def test_metadata_routing_splits_along_and_keeps_groups(kind, cancer):
     X, y = cancer
-
     with sklearn.config_context(enable_metadata_routing=True):
-        asks = Recorder().set_fit_request(marks=True)
-        ignores = Recorder().set_fit_request(marks=False)
-        model = StochasticClassifier([("asks", asks), ("ignores", ignores)], random_state=0)
-        model.fit(X, y, marks=np.arange(len(y)))
-    assert model.estimators_[0].marks_ is not None and model.estimators_[1].marks_ is None
+        asks, ignores = Recorder().set_fit_request(marks=True), Recorder().set_fit_request(marks=False)
+        model = kind([("asks", asks), ("ignores", ignores)], random_state=0)
+        if kind is CertifiedClassifier:
+            model.set_fit_request(groups=True).fit(X, y, marks=np.arange(len(y)), groups=y)
+            assert len(model.guarantee_.statements) == 2
+        else:
+            model.fit(X, y, marks=np.arange(len(y)))
+    np.testing.assert_array_equal(model.estimators_[0].marks_, halves(len(y), 0)[0])
+    assert model.estimators_[1].marks_ is None
 
 
 def test_scaling_uses_the_training_part_only(cancer):
     X, y = cancer
     model = StochasticSVC(n_lambdas=2, scale=True, random_state=0).fit(X, y)
-    order = np.random.RandomState(0).permutation(len(y))
-    training = np.sort(order[round(0.5 * len(y)) :])
+    training, _ = halves(len(y), 0)
     np.testing.assert_allclose(model.estimators_[0][0].scale_, X[training].std(axis=0), rtol=1e-10)
 
 
@@ -267,6 +221,10 @@ def test_scaling_uses_the_training_part_only(cancer):
         ({"distance": "cubic"}, "'cubic'"),
         ({"solver": "magic"}, "'magic'"),
         ({"prior": [0.5, 0.5]}, "prior has 2 entries"),
+        ({"param_grid": {"max_depth": [1, 2]}}, "param_grid is given without estimator"),
+        ({"estimators": iter([DecisionTreeClassifier()])}, "must be a list of classifiers"),
+        ({"estimators": {"tree": DecisionTreeClassifier()}}, "must be a list of classifiers"),
+        ({"estimators": [("a", GaussianNB()), ("a", DecisionTreeClassifier())]}, "two classifiers with the name 'a'"),
     ],
 )
 def test_bad_parameters_are_one_sentence(cancer, parameters, named):
@@ -287,8 +245,7 @@ def test_sample_weight_is_for_training_and_errors_are_counted(kind, cancer):
     weights = random.integers(0, 4, len(y))
     model = kind(members, random_state=3).fit(X, y, sample_weight=weights)
     # Whole weights are repetitions.
-    order = np.random.RandomState(3).permutation(len(y))
-    held_out, training = np.sort(order[: len(y) // 2]), np.sort(order[len(y) // 2 :])
+    training, held_out = halves(len(y), 3)
     repeated = np.repeat(training, weights[training])
     tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[training], y[training], weights[training])
     again = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X[repeated], y[repeated])
@@ -325,12 +282,6 @@ def test_text_pipelines_pass_through():
     assert model.predict(["good", "bad"]).tolist() == [1, 0]
 
 
-def test_lazy_names():
-    assert pm.StochasticSVC is StochasticSVC
-    with pytest.raises(AttributeError):
-        pm.no_such_name  # noqa: B018
-
-
 # --- what must be refused --------------------------------------------------------------------------------------------
 
 
@@ -363,53 +314,35 @@ class Predicts(ClassifierMixin, BaseEstimator):
         (lambda n: np.ma.array(np.zeros(n, int), mask=np.arange(n) % 2), "predicts is a masked array"),
     ],
 )
-def test_predictions_that_are_no_labels_are_refused(answer, complaint):
-    X, y = load_breast_cancer(return_X_y=True)
+def test_predictions_that_are_no_labels_are_refused(answer, complaint, cancer):
+    X, y = cancer
     good = DecisionTreeClassifier(max_depth=1).fit(X[:300], y[:300])
     model = StochasticClassifier([("good", good), ("odd", Predicts(answer))], prefit=True)
     with pytest.raises(InputError, match=f"'odd'.*{complaint}"):
         model.fit(X[300:], y[300:])
 
 
-@pytest.mark.parametrize("certifier", [StochasticClassifier, CertifiedClassifier])
-def test_masked_labels_are_refused(certifier):
-    X, y = load_breast_cancer(return_X_y=True)
-    masked = np.ma.array(y, mask=X[:, 0] > 15.0)
-    with pytest.raises(InputError, match="y is a masked array; every entry must be known"):
-        certifier([DecisionTreeClassifier(max_depth=1)]).fit(X, masked)
-
-
-def test_masked_groups_are_refused():
-    X, y = load_breast_cancer(return_X_y=True)
-    with pytest.raises(InputError, match="groups is a masked array; every entry must be known"):
-        CertifiedClassifier([DecisionTreeClassifier(max_depth=1)]).fit(X, y, groups=np.ma.array(y, mask=y > 0))
+@pytest.mark.parametrize(
+    ("certifier", "masked"), [(StochasticClassifier, "y"), (CertifiedClassifier, "y"), (CertifiedClassifier, "groups")]
+)
+def test_masked_labels_and_groups_are_refused(certifier, masked, cancer):
+    X, y = cancer
+    hidden = np.ma.array(y, mask=X[:, 0] > 15.0)
+    given = {"y": hidden} if masked == "y" else {"y": y, "groups": hidden}
+    with pytest.raises(InputError, match=f"{masked} is a masked array; every entry must be known"):
+        certifier([DecisionTreeClassifier(max_depth=1)]).fit(X, **given)
 
 
 @pytest.mark.parametrize("trained, certified", [(str, int), (int, str), (str, bool)])
-def test_labels_of_another_type_are_refused(trained, certified):
-    X, y = load_breast_cancer(return_X_y=True)
+def test_labels_of_another_type_are_refused(trained, certified, cancer):
+    X, y = cancer
     members = [("tree", DecisionTreeClassifier(max_depth=1).fit(X[:300], y[:300].astype(trained)))]
     with pytest.raises(InputError, match=r"'tree' has labels like .* must be of one type"):
         StochasticClassifier(members, prefit=True).fit(X[300:], y[300:].astype(certified))
 
 
-def test_frozen_classifiers_are_certified_as_they_are():
-    X, y = load_breast_cancer(return_X_y=True)
+def test_frozen_classifiers_are_certified_as_they_are(cancer):
+    X, y = cancer
     tree = DecisionTreeClassifier(max_depth=2).fit(X[:200], y[:200])
     model = StochasticClassifier([FrozenEstimator(tree)], random_state=0).fit(X[200:], y[200:])
     np.testing.assert_array_equal(model.predict(X), tree.predict(X))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        ({"param_grid": {"max_depth": [1, 2]}}, "param_grid is given without estimator"),
-        ({"estimators": iter([DecisionTreeClassifier()])}, "must be a list of classifiers"),
-        ({"estimators": {"tree": DecisionTreeClassifier()}}, "must be a list of classifiers"),
-        ({"estimators": [("a", GaussianNB()), ("a", DecisionTreeClassifier())]}, "two classifiers with the name 'a'"),
-    ],
-)
-def test_members_that_could_be_mistaken_are_refused(arguments, complaint):
-    X, y = load_breast_cancer(return_X_y=True)
-    with pytest.raises(InputError, match=complaint):
-        StochasticClassifier(**arguments).fit(X, y)

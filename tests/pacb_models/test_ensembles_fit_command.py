@@ -1,7 +1,5 @@
 """``pacb fit``: the guarantee, its record, its page, and the paper's ensemble by name."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
@@ -18,7 +16,6 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
 from pacb_models import InputError
-from pacb_models.commands.program import main
 from pacb_models.estimators.classifier_sets import SETS, classifier_set
 from pacb_models.estimators.coding import TableCoding
 
@@ -34,21 +31,10 @@ def table(tmp_path):
     return path
 
 
-def test_guarantee_record_model_and_page(table, tmp_path, capsys):
+def test_guarantee_record_model_and_page(table, tmp_path, pacb):
     out, page, model = tmp_path / "cells.json", tmp_path / "cells.html", tmp_path / "cells.joblib"
-    arguments = [
-        "fit",
-        str(table),
-        "--target",
-        "target",
-        "--classifiers",
-        "linear",
-        "--per-class",
-        "--group",
-        "site",
-    ]
-    assert main([*arguments, "--ignore", "site", "--out", str(out), "--report", str(page), "--model", str(model)]) == 0
-    printed = capsys.readouterr().out
+    line = f"fit {table} --target target --classifiers linear --per-class --group site --ignore site"
+    printed = pacb(f"{line} --out {out} --report {page} --model {model}").out
     record = json.loads(out.read_text())
     bound = record["guarantee"]["bound"]
     assert float(re.search(r"errs on a new example with probability at most ([\d.]+)", printed)[1]) >= bound
@@ -65,32 +51,17 @@ def test_guarantee_record_model_and_page(table, tmp_path, capsys):
     restored = joblib.load(model)
     names, weights = restored.names_, restored.deployed_.weights
     assert all(f"<td>{names[index]}</td>" in html for index in np.flatnonzero(weights))
-    assert restored.bound_ == bound and set(restored.predict(pd.read_csv(table)[restored.feature_names_in_])) == {
-        "0",
-        "1",
-    }
+    said = restored.predict(pd.read_csv(table)[restored.feature_names_in_])
+    assert restored.bound_ == bound and set(said) == {"0", "1"}
 
 
-def test_the_paper_s_ensemble_by_name(table, capsys):
-    paper = [
-        "fit",
-        str(table),
-        "--target",
-        "target",
-        "--ignore",
-        "site",
-        "--classifiers",
-        "paper-svm",
-        "--count",
-        "3",
-    ]
-    assert main([*paper, "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["lambdas"]) == 3
-    assert main([*paper, "--report", "x.html"]) == 2
-    assert "--report is not for --classifiers paper-svm" in capsys.readouterr().err
+def test_the_paper_s_ensemble_by_name(table, pacb, refused):
+    paper = f"fit {table} --target target --ignore site --classifiers paper-svm --count 3"
+    assert len(pacb(paper, "--json").json["lambdas"]) == 3
+    refused("--report is not for --classifiers paper-svm", paper, "--report", "x.html")
 
 
-def test_what_an_auditor_asks(tmp_path, capsys):
+def test_what_an_auditor_asks(tmp_path, pacb, refused):
     """Dropped rows, ignored columns, the positive class, identifiers, small groups, counts and percentages."""
     frame = load_breast_cancer(as_frame=True).frame
     frame["target"] = np.where(frame["target"] == 0, "cancer", "healthy")
@@ -100,10 +71,9 @@ def test_what_an_auditor_asks(tmp_path, capsys):
     frame.loc[5:30, "mean area"] = np.nan
     path, page, out = tmp_path / "cells.csv", tmp_path / "cells.html", tmp_path / "cells.json"
     frame.to_csv(path, index=False)
-    command = ["fit", str(path), "--target", "target", "--classifiers", "trees", "--missing", "drop"]
-    command += ["--ignore", "note", "--group", "site", "--per-class", "--report", str(page), "--out", str(out)]
-    assert main(command) == 0
-    printed, html = capsys.readouterr().out, page.read_text()
+    command = f"fit {path} --target target --classifiers trees --missing drop --ignore note --group site --per-class"
+    command += f" --report {page} --out {out}"
+    printed, html = pacb(command).out, page.read_text()
     for text in (printed, html):
         assert "26 of 569 rows were dropped because a value is missing (by column: mean area 26)" in text
         assert "has another whole number in every row" in text and "Too few examples: group" in text
@@ -117,47 +87,41 @@ def test_what_an_auditor_asks(tmp_path, capsys):
     cells = [int(cell) for cell in re.findall(r"<td class=number>(\d+)</td>", html.split("called cancer")[1])[:6]]
     assert cells[0] + cells[1] == cells[2] and cells[3] + cells[4] == cells[5]
     assert cells[2] + cells[5] == guarantee["examples"] and cells[1] + cells[3] == guarantee["errors"]
-    assert main([*command, "--positive", "cancer"]) == 0
+    pacb(command, "--positive", "cancer")
     html = page.read_text()
     assert "class &#39;cancer&#39; (false negative rate, 1 - recall)" in html
     assert "class &#39;healthy&#39; (false positive rate)" in html
-    assert main([*command, "--positive", "Cancer"]) == 2
-    assert "positive is 'Cancer'" in capsys.readouterr().err
+    refused("positive is 'Cancer'", command, "--positive", "Cancer")
 
 
-def test_places_are_looked_at_before_anything_is_trained(table, tmp_path, capsys):
+def test_places_are_looked_at_before_anything_is_trained(table, tmp_path, refused):
     model = tmp_path / "kept.joblib"
     blocked = tmp_path / "file" / "page.html"
     (tmp_path / "file").write_text("not a folder")
     for place in (blocked, tmp_path):
         # The target does not exist: a place that cannot be written is noticed before the table is read.
-        command = ["fit", str(table), "--target", "nosuch", "--model", str(model), "--report", str(place)]
-        assert main(command) == 2
-        assert f"--report is {str(place)!r}; it cannot be written there" in capsys.readouterr().err
+        command = f"fit {table} --target nosuch --model {model} --report {place}"
+        refused(f"--report is {str(place)!r}; it cannot be written there", command)
     assert not model.exists()
-    assert main(["fit", str(table), "--target", "target", "--report", ""]) == 2
-    assert "--report is empty" in capsys.readouterr().err
+    refused("--report is empty", f"fit {table} --target target --report ''")
 
 
 @pytest.mark.long
-def test_a_run_that_was_stopped_goes_on(table, tmp_path, capsys):
-    command = ["fit", str(table), "--target", "target", "--ignore", "site", "--classifiers", "linear", "--json"]
-    assert main(command) == 0
-    expected = json.loads(capsys.readouterr().out)
-    kept = [*command, "--resume", str(tmp_path / "kept")]
-    assert main(kept) == 0
-    assert json.loads(capsys.readouterr().out) == expected
+def test_a_run_that_was_stopped_goes_on(table, tmp_path, pacb):
+    command = f"fit {table} --target target --ignore site --classifiers linear --json"
+    expected = pacb(command).json
+    kept = f"{command} --resume {tmp_path}/kept"
+    assert pacb(kept).json == expected
     results = sorted((tmp_path / "kept").rglob("output.pkl"))
     assert len(results) == 6  # five folds and the classifiers themselves
     # As if it had been stopped in the last fold: what is there is not done again.
     for path in results[:2]:
         path.unlink()
     before = {path: path.stat().st_mtime_ns for path in results[2:]}
-    assert main(kept) == 0
-    assert json.loads(capsys.readouterr().out) == expected
+    assert pacb(kept).json == expected
     assert {path: path.stat().st_mtime_ns for path in results[2:]} == before and all(map(Path.exists, results))
     # Other data are other work.
-    assert main([*kept, "--seed", "1"]) == 0
+    pacb(kept, "--seed", "1")
     assert len(list((tmp_path / "kept").rglob("output.pkl"))) == 12
 
 
@@ -173,9 +137,8 @@ def test_a_run_that_was_stopped_goes_on(table, tmp_path, capsys):
         (["--out", "one", "--report", "one"], "--report is 'one', as is --out"),
     ],
 )
-def test_bad_input_is_one_line(table, capsys, options, named):
-    assert main(["fit", str(table), "--target", "target", *options]) == 2
-    message = capsys.readouterr().err
+def test_bad_input_is_one_line(table, options, named, pacb):
+    message = pacb(f"fit {table} --target target", *options, code=2).err
     assert named in message and message.count("\n") == 1
 
 
@@ -212,19 +175,21 @@ print(*model.predict(table[model.feature_names_in_].tail(1).assign(colour="never
 @pytest.mark.parametrize(
     "options",
     [
-        ["--classifiers", "all", "--missing", "refuse"],
+        ["--classifiers", "trees", "--missing", "refuse"],
         ["--classifiers", "linear", "--missing", "impute"],
         ["--classifiers", "paper-svm", "--count", "3", "--scale", "--missing", "refuse"],
     ],
 )
-def test_a_saved_model_predicts_the_raw_table_in_another_process(options, tmp_path, capsys):
+def test_a_saved_model_predicts_the_raw_table_in_another_process(options, tmp_path, pacb):
     frame, path, saved = shop(), tmp_path / "shop.csv", tmp_path / "shop.joblib"
     if options[-1] == "impute":
         frame.loc[::7, "price"] = np.nan
         frame.loc[::11, "colour"] = None
     frame.to_csv(path, index=False)
-    assert main(["fit", str(path), "--target", "buys", "--model", str(saved), *options]) == 0
-    assert "model.predict(table[model.feature_names_in_])" in capsys.readouterr().out
+    assert (
+        "model.predict(table[model.feature_names_in_])"
+        in pacb(f"fit {path} --target buys --model {saved}", *options).out
+    )
     done = subprocess.run([sys.executable, "-c", ELSEWHERE, saved, path], capture_output=True, text=True, check=True)
     said, new = (line.split() for line in done.stdout.splitlines())
     assert np.mean(np.array(said) == frame["buys"]) > 0.75 and len(said) == len(frame) and new[0] in ("yes", "no")
@@ -232,12 +197,12 @@ def test_a_saved_model_predicts_the_raw_table_in_another_process(options, tmp_pa
     assert joblib.load(saved).predict(frame.drop(columns="buys")).tolist() == said
 
 
-def test_what_the_held_out_rows_hold_is_not_learnt(tmp_path):
+def test_what_the_held_out_rows_hold_is_not_learnt(tmp_path, pacb):
     frame, saved = shop(), tmp_path / "shop.joblib"
     frame["town"] = [f"town {k % 100}" for k in range(len(frame))]
     path = tmp_path / "shop.csv"
     frame.to_csv(path, index=False)
-    assert main(["fit", str(path), "--target", "buys", "--classifiers", "linear", "--model", str(saved)]) == 0
+    pacb(f"fit {path} --target buys --classifiers linear --model {saved}")
     model = joblib.load(saved)
     order = np.random.RandomState(0).permutation(len(frame))
     trained = set(frame["town"].iloc[order[150:]])
@@ -251,13 +216,13 @@ def test_what_the_held_out_rows_hold_is_not_learnt(tmp_path):
         model.predict(frame[["colour"]])
 
 
-def test_more_dropped_than_kept_stands_in_the_first_box(tmp_path, capsys):
+def test_more_dropped_than_kept_stands_in_the_first_box(tmp_path, pacb):
     frame, page = shop(), tmp_path / "shop.html"
     for lost, first in ((100, False), (160, True)):
         frame.loc[:lost, "price"] = np.nan
         frame.to_csv(tmp_path / "shop.csv", index=False)
-        command = ["fit", str(tmp_path / "shop.csv"), "--target", "buys", "--classifiers", "linear"]
-        assert main([*command, "--missing", "drop", "--report", str(page)]) == 0
+        command = f"fit {tmp_path}/shop.csv --target buys --classifiers linear"
+        pacb(command, "--missing", "drop", "--report", page)
         box = page.read_text().split("<h2>What is not")[0]
         assert (f"{lost + 1} of 300 rows were dropped" in box) is first
 

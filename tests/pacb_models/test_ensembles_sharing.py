@@ -1,7 +1,5 @@
 """Shared kernels and preprocessing: the same classifiers as one by one, with the common work done once."""
 
-from __future__ import annotations
-
 import pickle
 
 import joblib
@@ -80,8 +78,6 @@ def test_many_classes_in_small_batches(load, monkeypatch):
     X, y = X[rows], np.array([f"class {label}" for label in y[rows]])
     monkeypatch.setattr(kernel_family, "_BLOCK", 37)
     half = len(y) // 2
-    compare(machines(), X[:half], y[:half], X)
-    monkeypatch.setattr(kernel_family, "_LARGEST_PRODUCT", 50)
     compare(machines(), X[:half], y[:half], X)
 
 

@@ -1,7 +1,5 @@
 """Many problems: the solutions of ``solve``, in the order of the problems."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -39,13 +37,6 @@ def test_another_solver():
     assert [each.bound for each in solutions] == pytest.approx(
         [each.bound for each in pm.solve_many(problems)], abs=1e-9
     )
-
-
-def test_what_is_no_problem_is_named():
-    with pytest.raises(pm.InputError, match=r"problems\[1\] is 3; it must be a problem"):
-        pm.solve_many([pm.BoundProblem([0.1, 0.2], m=10), 3])
-    with pytest.raises(pm.InputError, match="problems is 3; it must be a sequence of problems"):
-        pm.solve_many(3)
 
 
 @pytest.mark.parametrize("n_jobs", [0, 1.5, True, "two"])

@@ -1,7 +1,5 @@
 """First- and second-order optimality against closed forms and dense matrices."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -12,7 +10,7 @@ from scipy.optimize import brentq
 
 import pacb_models as pm
 from pacb_models.constants import LARGEST_SAMPLE_SIZE
-from pacb_models.optimality import decrease, sensitivities
+from pacb_models.optimality import sensitivities
 
 from .mp_reference import Reference, numbers
 
@@ -232,12 +230,6 @@ def test_sign_of_the_tangent_curvature_at_any_posterior(risks, shares, bound):
         assert (found > 0.0) == (lowest > 0.0)
 
 
-def test_not_stationary():
-    problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, distance="squared")
-    assert problem.classify([0.2, 0.3, 0.5]) == "not stationary"
-    assert problem.classify(pm.solve(problem, "fixed-point").posterior) == "local minimum"
-
-
 def test_tolerance_of_classify():
     problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, distance="squared")
     posterior = pm.solve(problem, "fixed-point").posterior
@@ -246,21 +238,17 @@ def test_tolerance_of_classify():
     assert problem.classify(moved, tol=0.1) == "local minimum"
 
 
-def test_single_weight():
-    problem = pm.BoundProblem([0.1, 0.9], m=1000, distance="linear", delta=0.9)
-    assert problem.classify([1.0, 0.0]) == "local minimum"
-
-
-def test_all_risks_zero():
-    problem = pm.BoundProblem([0.0, 0.0], m=50, distance="kl")
-    assert problem.classify([0.5, 0.5]) == "local minimum"
-
-
-def test_vacuous_bound_is_flat():
-    """At this empirical risk the bound rounds to one: stationary in double precision, but no strict minimum."""
-    problem = pm.BoundProblem([0.9, 0.95], m=1, delta=1e-6, distance="kl")
-    assert problem.bound([0.5, 0.5]) == 1.0
-    assert problem.classify([0.5, 0.5]) == "saddle"
+@pytest.mark.parametrize(
+    ("arguments", "posterior", "verdict"),
+    [
+        ({"risks": [0.1, 0.9], "m": 1000, "distance": "linear", "delta": 0.9}, [1.0, 0.0], "local minimum"),
+        ({"risks": [0.0, 0.0], "m": 50}, [0.5, 0.5], "local minimum"),
+        # At this empirical risk the bound rounds to one: stationary in double precision, but no strict minimum.
+        ({"risks": [0.9, 0.95], "m": 1, "delta": 1e-6}, [0.5, 0.5], "saddle"),
+    ],
+)
+def test_verdicts_at_the_edges(arguments, posterior, verdict):
+    assert pm.BoundProblem(**arguments).classify(posterior) == verdict
 
 
 # --- changes of the problem ------------------------------------------------------------------------------------------
@@ -314,8 +302,3 @@ def test_constrained_residual_is_zero_at_the_minimum_and_nowhere_near_it(diverge
         for step in (0.01, 0.1, 0.5)
     ]
     assert 1e-6 < residuals[0] < residuals[1] < residuals[2]
-
-
-def test_the_decrease_that_is_left_over_the_simplex():
-    slopes, q = np.array([0.3, -0.2, 0.5]), np.array([0.2, 0.3, 0.5])
-    assert decrease(slopes, q, None) == pytest.approx(0.3 * 0.2 - 0.2 * 0.3 + 0.5 * 0.5 + 0.2)

@@ -1,7 +1,5 @@
 """Pictures: the numbers they show against other computations, the files, and what is refused."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,7 +11,6 @@ from matplotlib.figure import Figure
 
 import pacb_models as pm
 from pacb_models.benchmarks.problems.risks import load_risk_table
-from pacb_models.commands.program import main
 from pacb_models.plots import (
     CertificateDisplay,
     ConvergenceDisplay,
@@ -108,11 +105,6 @@ def test_points_of_the_path_that_are_no_minima():
 def test_one_risk_is_one_point():
     display = PathDisplay.from_problem(pm.BoundProblem([0.2, 0.2, 0.2], m=40)).plot()
     assert len(display.curve.risk) == 1 and display.title() == "The bound has one minimum"
-
-
-def test_a_direct_problem_has_no_path():
-    with pytest.raises(pm.UnsupportedProblemError, match="problem is a DirectProblem; only a BoundProblem"):
-        PathDisplay.from_problem(pm.DirectProblem([0.1, 0.2], m=50))
 
 
 @pytest.mark.parametrize("cumulative", [False, True])
@@ -260,24 +252,16 @@ def test_files(tmp_path, ending, head):
     assert path.read_bytes() == first
 
 
-def test_the_command_line_draws(tmp_path, capsys, monkeypatch):
+def test_the_command_line_draws(tmp_path, monkeypatch, pacb, refused):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "risks.csv").write_text("risk\n0.0\n" + "0.5\n" * 60)
-    problem = ["risks.csv", "--m", "30", "--distance", "squared"]
-    assert main(["solve", *problem, "--plot", "path.svg"]) == 0
-    assert main(["check", *problem, "--solvers", "frontier,fixed-point", "--plot", "check.png"]) == 1
+    problem = "risks.csv --m 30 --distance squared"
+    pacb(f"solve {problem} --plot path.svg")
+    pacb(f"check {problem} --solvers frontier,fixed-point --plot check.png", code=1)
     assert (tmp_path / "path.svg").is_file() and (tmp_path / "check.png").is_file()
-    capsys.readouterr()
-    assert main(["solve", *problem, "--plot", "path.docx"]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == "" and captured.err.count("\n") == 1 and "'path.docx'" in captured.err
+    refused("'path.docx'", f"solve {problem} --plot path.docx")
     (tmp_path / "counts.csv").write_text("name,errors\na,3\nb,5\n")
-    assert main(["certify", "counts.csv", "--m", "40", "--plot", "certificate.pdf"]) == 0
-    assert (tmp_path / "certificate.pdf").is_file()
-    capsys.readouterr()
-    assert main(["certify", "counts.csv", "--m", "40", "--plot", "counts.csv/x.svg"]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == "" and captured.err.count("\n") == 1 and "cannot be written" in captured.err
+    refused("cannot be written", "certify counts.csv --m 40 --plot counts.csv/x.svg")
 
 
 @pytest.mark.outside

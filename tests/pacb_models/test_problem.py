@@ -1,14 +1,12 @@
 """BoundProblem against forty-digit arithmetic, for every distance, divergence and constant there is."""
 
-from __future__ import annotations
-
 import copy
 import math
 import pickle
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -81,10 +79,10 @@ def test_every_combination_once(divergence, order, distance, which):
 def test_gradient_agrees_with_differences_in_forty_digits(case):
     problem, reference, posterior = case
     exact = numbers(posterior)
-    if problem.distance == "kl" and not 0.0 < problem.empirical_risk(posterior) < 1.0:
-        return  # the bound has infinite slope at L = 0 and is one at L = 1
-    if problem.bound(posterior) >= 1.0 - 1e-9 and problem.distance == "kl":
-        return  # flat in double precision
+    # The kl bound has infinite slope at L = 0, and is flat in double precision at one.
+    assume(
+        problem.distance != "kl" or (problem.empirical_risk(posterior) > 0.0 and problem.bound(posterior) < 1 - 1e-9)
+    )
     slopes = problem.gradient(posterior)
     # At weight zero only the one-sided slope exists (and for the KL divergence none).
     for i in np.flatnonzero(posterior):
@@ -107,13 +105,6 @@ def test_renyi_order_two_is_chi_squared_to_rounding(risks, m, distance, data):
     renyi = pm.BoundProblem(risks, m=m, distance=distance, divergence="renyi", order=2.0)
     assert renyi.bound(posterior) == pytest.approx(chi.bound(posterior), rel=8 * np.finfo(float).eps)
     assert renyi.constant_value == chi.constant_value
-
-
-def test_separable_data_with_the_papers_constant():
-    """All fifty risks zero: 1 - exp(-sqrt(0.00037/0.01))."""
-    problem = pm.BoundProblem(np.zeros(50), m=2257, delta=0.01, distance="kl", constant="paper")
-    assert problem.bound(problem.prior) == pytest.approx(0.17498, abs=1e-5)
-    assert problem.bound(problem.prior) >= 1.0 - np.exp(-np.sqrt(0.00037 / 0.01))
 
 
 @settings(max_examples=50)
@@ -176,13 +167,8 @@ class TestReplace:
 
     def test_keeps_the_rest(self):
         other = self.problem.replace(delta=0.01)
-        assert (other.delta, other.m, other.distance, other.divergence, other.constant) == (
-            0.01,
-            20,
-            "squared",
-            "chi2",
-            "paper",
-        )
+        kept = (other.m, other.distance, other.divergence, other.constant)
+        assert other.delta == 0.01 and kept == (20, "squared", "chi2", "paper")
         assert other.prior.tolist() == [0.3, 0.7]
 
     def test_keeps_the_order(self):
@@ -211,27 +197,6 @@ def test_repr_names_everything():
     )
 
 
-def test_distance_of_ones_own():
-    """A distance is one class: here the linear one under another name, with its constant."""
-
-    class Shifted(pm.distances.Distance):
-        name = "shifted"
-
-        def derivatives(self, L, budget):
-            return pm.distances.Inverse(L + budget, 1.0, 1.0, 0.0, 0.0, 0.0)
-
-        def log_constant(self, m, divergence, order, constant):
-            return -np.log(4.0 * m)
-
-        def constant(self, m, divergence, order, constant):
-            return 1.0 / (4.0 * m)
-
-    own = pm.BoundProblem([0.1, 0.3], m=20, distance=Shifted())
-    assert own.distance == "shifted"
-    linear = pm.BoundProblem([0.1, 0.3], m=20, distance="linear")
-    assert own.bound([0.5, 0.5]) == pytest.approx(linear.bound([0.5, 0.5]), rel=1e-14)
-
-
 def test_rounded_weights_do_not_carry_the_empirical_risk_out_of_its_range():
     """A solver's iterate may be a rounding error outside of the simplex."""
     iterate = np.array([1.0 + 1e-12, -1e-12])
@@ -242,43 +207,9 @@ def test_rounded_weights_do_not_carry_the_empirical_risk_out_of_its_range():
 # --- changed, sent and judged ----------------------------------------------------------------------------------------
 
 
-def test_counts_are_kept_while_risks_and_sample_size_are():
-    problem = pm.BoundProblem.from_counts([3, 5, 9], m=50)
-    assert problem.risks.tolist() == [3 / 50, 5 / 50, 9 / 50]
-    assert problem.replace(delta=0.01).errors.tolist() == [3, 5, 9]
-    assert problem.replace(delta=0.01, distance="squared").errors.tolist() == [3, 5, 9]
-    assert problem.replace(m=60).errors is None and problem.replace(risks=[0.1, 0.2, 0.3], m=50).errors is None
-
-
 @pytest.mark.parametrize("bound, vote", [(0.1, 0.2), (0.5, 1.0), (0.7, 1.0)])
 def test_a_vote_errs_at_most_twice_as_often_as_its_members(bound, vote):
     assert pm.BoundProblem([0.1], m=50).vote_bound(bound) == vote
-
-
-def test_a_divergence_and_its_order_are_changed_together_or_alone():
-    problem = pm.BoundProblem([0.1, 0.2], m=50, divergence="renyi", order=3.0)
-    assert problem.replace(order=4.0).order == 4.0 and problem.replace(order=4.0).divergence == "renyi"
-    changed = pm.BoundProblem([0.1, 0.2], m=50).replace(divergence="renyi", order=5.0)
-    assert (changed.divergence, changed.order) == ("renyi", 5.0)
-    assert problem.replace(delta=0.01).divergence_function is problem.divergence_function
-
-
-def test_a_problem_with_constraints_is_the_same_in_another_process():
-    cap = pm.weights(at_most=0.6)
-    alone, listed = (pm.BoundProblem([0.1, 0.2, 0.4], m=50, constraints=given) for given in (cap, [cap]))
-    sent = pickle.loads(pickle.dumps(alone))
-    assert repr(alone.constraints) == repr(listed.constraints) == repr(sent.constraints) == "(weights(at_most=0.6),)"
-    assert pm.solve(sent).posterior.tolist() == pm.solve(alone).posterior.tolist()
-    assert pm.solve(sent).posterior.max() <= 0.6
-    # The set has caches.
-    assert "posteriors" not in alone.__getstate__()
-
-
-def test_merged_classifiers_have_the_prior_of_all():
-    merged = pm.BoundProblem([0.1, 0.1, 0.4], m=50).merged().problem
-    assert not merged.uniform_prior and merged.prior.tolist() == pytest.approx([2 / 3, 1 / 3])
-    again = pm.BoundProblem([0.1, 0.2], m=50).of_classifiers(np.array([0.3, 0.4, 0.5]), None)
-    assert again.uniform_prior and again.prior.tolist() == [1 / 3] * 3
 
 
 def test_residuals_are_relative_to_bounds_above_one():

@@ -1,7 +1,5 @@
 """A problem as JSON: the same problem comes back, and nothing else is taken for one."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

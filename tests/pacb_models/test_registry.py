@@ -1,10 +1,6 @@
 """Finding solvers, choosing one, and judging what it returns."""
 
-from __future__ import annotations
-
 import math
-import subprocess
-import sys
 from importlib.metadata import EntryPoint
 
 import numpy as np
@@ -18,7 +14,7 @@ from pacb_models.benchmarks.verdict import success
 from pacb_models.solution import Outcome, Status
 from pacb_models.solver import Solver
 from pacb_models.solving import registry
-from pacb_models.solving.judging import ACCEPTABLE_RESIDUAL, OPTIMAL_RESIDUAL, assess, onto_simplex
+from pacb_models.solving.judging import ACCEPTABLE_RESIDUAL, OPTIMAL_RESIDUAL, assess
 from pacb_models.solving.registry import capable_solvers, get_solver
 from pacb_models.wording import at_least
 
@@ -86,22 +82,10 @@ def test_availability_for_a_problem():
     assert "the kl divergence lacks the method `supports`" in table["subset-search"]
 
 
-def test_capable_solvers_know_the_divergence():
-    assert "subset-search" in capable_solvers(PROBLEM)
-    assert "subset-search" not in capable_solvers(PROBLEM.replace(divergence="kl"))
-
-
-def test_auto_takes_the_exact_one():
-    assert get_solver("frontier").exact
-    assert pm.solve(PROBLEM).solver == "frontier"
-
-
-def test_unknown_solver():
+def test_auto_takes_the_exact_one_and_others_have_to_be_there_and_able():
+    assert get_solver("frontier").exact and pm.solve(PROBLEM).solver == "frontier"
     with pytest.raises(pm.InputError, match=r"solver is 'magic'; it must be 'auto' or one of 'frontier', .*'slsqp'"):
         pm.solve(PROBLEM, "magic")
-
-
-def test_unsupported_problem_names_those_that_can():
     with pytest.raises(pm.UnsupportedProblemError, match=r"'subset-search' cannot .*pinsker.*kl.*fixed-point"):
         pm.solve(PROBLEM.replace(distance="pinsker", divergence="kl"), "subset-search")
 
@@ -132,18 +116,6 @@ def test_broken_entry_point_is_reported_and_harms_nobody(monkeypatch, target):
     assert [row.status for row in check.rows] == ["optimal", "unavailable"]
 
 
-@pytest.mark.outside
-def test_import_needs_no_heavy_package():
-    """``import pacb_models`` and a solve by NumPy alone load none of the optional packages."""
-    program = (
-        "import sys, pacb_models as pm; pm.solve(pm.BoundProblem([0.1, 0.2], m=9), 'fixed-point');"
-        "heavy = ('pyomo', 'cvxpy', 'cyipopt', 'sklearn', 'matplotlib', 'pandas');"
-        "print([name for name in heavy if name in sys.modules])"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
 # --- options ----------------------------------------------------------------------------------------------------------
 
 
@@ -164,10 +136,6 @@ def test_the_problem_is_no_option():
 def test_solver_that_takes_any_option_judges_itself(installed):
     installed(Loose())
     assert pm.solve(PROBLEM, "loose", a=1, b=2).message == "a,b"
-
-
-def test_known_option_is_passed_on():
-    assert len(pm.solve(PROBLEM, "fixed-point", trace=True).details["trace"]) > 1
 
 
 # --- judging ----------------------------------------------------------------------------------------------------------
@@ -300,20 +268,6 @@ def test_one_solver_may_be_named_alone(solvers):
     assert [row.solver for row in pm.cross_check(PROBLEM, solvers).rows] == ["fixed-point"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        ({"solvers": ["magic"]}, "solver is 'magic'"),
-        ({"options": {"magic": {}}}, "solver is 'magic'"),
-        ({"tol": float("nan")}, "tol is nan"),
-        ({"time_limit": 0}, "time_limit is 0"),
-    ],
-)
-def test_bad_arguments_of_cross_check(arguments, complaint):
-    with pytest.raises(pm.InputError, match=complaint):
-        pm.cross_check(PROBLEM, **arguments)
-
-
 @pytest.mark.parametrize("weights", [None, [0.0, 0.0, 0.0], [np.nan, 0.5, 0.5], [np.inf, 0.0, 0.0], [-1.0, -2.0, 0.0]])
 def test_unusable_weights(weights):
     solution = judged(weights)
@@ -327,13 +281,6 @@ def test_negative_noise_is_cut_off():
     solution = judged([1.0 + 1e-9, -1e-9, 0.0], "not_converged")
     assert solution.posterior.tolist() == [1.0, 0.0, 0.0]
     assert solution.support_size == 1
-
-
-def test_weights_are_normalised():
-    posterior, violation = onto_simplex(np.array([2.0, 1.0, 1.0]))
-    assert (posterior.tolist(), violation) == ([0.5, 0.25, 0.25], 3.0)
-    exact = np.array([0.5, 0.5])
-    assert onto_simplex(exact) == (exact, 0.0)
 
 
 def test_a_proof_holds_whatever_the_weights_and_the_status_are():
@@ -388,22 +335,5 @@ def test_lower_bounds_are_shown_where_there_are_some():
 
 
 def test_status_words_of_the_contract():
-    assert set(Status) == {
-        "optimal",
-        "acceptable",
-        "iteration_limit",
-        "time_limit",
-        "infeasible",
-        "restoration_failed",
-        "numerical_error",
-        "not_converged",
-        "unavailable",
-        "error",
-    }
-
-
-def test_solution_as_json_fields():
-    record = pm.solve(PROBLEM, "fixed-point").as_dict()
-    assert record["posterior"] == pytest.approx(OPTIMUM.tolist())
-    assert {"bound", "empirical_risk", "divergence", "support_size", "status", "message", "iterations"} <= set(record)
-    assert "details" not in record
+    failures = "restoration_failed numerical_error not_converged unavailable error"
+    assert set(Status) == set(f"optimal acceptable iteration_limit time_limit infeasible {failures}".split())

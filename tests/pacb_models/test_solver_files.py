@@ -1,8 +1,5 @@
 """A solver in a Python file, ``mine.py:SOLVER``: solve, check and bench take it, and nothing is installed for it."""
 
-from __future__ import annotations
-
-import json
 import os
 import subprocess
 import sys
@@ -11,7 +8,6 @@ import pytest
 
 from pacb_models.benchmarks.harness.results import read_rows
 from pacb_models.benchmarks.verdict import success
-from pacb_models.commands.program import main
 from pacb_models.plugins import FILES
 from pacb_models.solving.registry import solver_names
 
@@ -50,31 +46,29 @@ def here(tmp_path, monkeypatch):
     assert FILES not in os.environ and "mine" not in solver_names(), "forgotten with the command"
 
 
-def test_solve_and_check_take_a_file(here, capsys):
+def test_solve_and_check_take_a_file(here, pacb):
     words = ["--m", "50", "--distance", "linear"]
-    assert main(["solve", "risks.csv", *words, "--solver", "mine.py:SOLVER", "--option", "note=hello", "--json"]) == 0
-    solution = json.loads(capsys.readouterr().out)
+    solution = pacb("solve risks.csv", *words, "--solver", "mine.py:SOLVER", "--option", "note=hello", "--json").json
     assert (solution["solver"], solution["message"], solution["iterations"]) == ("mine", "hello", 3)
-    assert main(["check", "risks.csv", *words, "--solvers", f"{here}/mine.py,frontier,mine.py:SOLVER", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)["rows"]
+    rows = pacb("check risks.csv", *words, "--solvers", f"{here}/mine.py,frontier,mine.py:SOLVER", "--json").json[
+        "rows"
+    ]
     assert [row["solver"] for row in rows] == ["mine", "frontier"]
 
 
-def test_a_file_that_changed_is_another_solver(here, capsys):
-    words = ["solve", "risks.csv", "--m", "50", "--distance", "linear", "--solver", "mine.py", "--json"]
-    assert main(words) == 0
-    (here / "mine.py").write_text(MINE.replace("steps: int = 3", "steps: int = 4"))
-    assert main(words) == 0
-    assert [json.loads(line)["iterations"] for line in capsys.readouterr().out.splitlines()] == [3, 4]
+def test_a_file_that_changed_is_another_solver(here, pacb):
+    for steps in (3, 4):
+        (here / "mine.py").write_text(MINE.replace("steps: int = 3", f"steps: int = {steps}"))
+        assert pacb("solve risks.csv --m 50 --distance linear --solver mine.py --json").json["iterations"] == steps
 
 
-def test_bench_measures_it_in_processes_of_their_own(here, capsys):
+def test_bench_measures_it_in_processes_of_their_own(here, pacb):
     words = ["bench", "--risks", "risks.csv", "--m", "50", "--distance", "linear", "--no-report", "--out", "out"]
-    assert main([*words, "--solvers", "mine.py:SOLVER,frontier"]) == 0
+    pacb(*words, "--solvers", "mine.py:SOLVER,frontier")
     assert {row.solver: success(row) for row in read_rows(here / "out")} == {"mine": True, "frontier": True}
     # An edited file is measured anew, what did not change is not.
     (here / "mine.py").write_text(MINE + "\n# better\n")
-    assert main([*words, "--solvers", "mine.py:SOLVER,frontier", "--resume"]) == 0
+    pacb(*words, "--solvers", "mine.py:SOLVER,frontier", "--resume")
     assert [row.solver for row in read_rows(here / "out")] == ["frontier", "mine", "mine"]
 
 
@@ -91,12 +85,12 @@ def test_what_is_beside_it_takes_the_place_of_no_package(here, place):
     assert not (here / "ran").exists()
 
 
-def test_bench_gives_it_the_problems_of_a_suite(here, capsys):
+def test_bench_gives_it_the_problems_of_a_suite(here, pacb):
     words = ["bench", "--suite", "quick", "--problems", "wdbc-H50-linear", "--solvers", "mine.py:SOLVER,frontier"]
-    assert main([*words, "--out", "out"]) == 0
+    pacb(*words, "--out", "out")
     assert {row.solver for row in read_rows(here / "out")} == {"mine", "frontier"}
     # The report can be made again where the file is not known.
-    assert main(["bench", "--report", "out"]) == 0
+    pacb("bench --report out")
 
 
 @pytest.mark.parametrize(
@@ -113,39 +107,36 @@ def test_bench_gives_it_the_problems_of_a_suite(here, capsys):
     ],
 )
 @pytest.mark.parametrize("command", ["solve --solver", "check --solvers", "bench --out out --solvers"])
-def test_a_file_that_cannot_be_used_is_named_in_one_line(here, capsys, command, content, reference, complaint):
+def test_a_file_that_cannot_be_used_is_named_in_one_line(here, command, content, reference, complaint, refused):
     (here / "mine.py").write_text(content)
     name, *options = command.split()
     problem = ["--risks", "risks.csv"] if name == "bench" else ["risks.csv"]
-    assert main([name, *problem, "--m", "50", *options, reference]) == 2
-    printed = capsys.readouterr()
-    assert complaint in printed.err and printed.err.count("\n") == 1 and not printed.out
+    refused(complaint, name, *problem, "--m", "50", *options, reference)
     assert not (here / "out").exists()
 
 
 @pytest.mark.parametrize("told", [True, False])
-def test_workers_of_a_cluster_are_told_of_it_by_a_variable(here, capsys, start_cluster, told):
+def test_workers_of_a_cluster_are_told_of_it_by_a_variable(here, pacb, start_cluster, told):
     address = start_cluster(**({FILES: f"mine={here}/mine.py:SOLVER"} if told else {})).address
-    words = ["bench", "--risks", "risks.csv", "--m", "50", "--distance", "linear", "--no-report", "--out", "out"]
-    code = main([*words, "--solvers", "mine.py:SOLVER,frontier", "--dask", address])
+    line = "bench --risks risks.csv --m 50 --distance linear --no-report --out out --solvers mine.py:SOLVER,frontier"
+    done = pacb(line, "--dask", address, code=0 if told else 2)
     if told:
-        assert code == 0 and {row.solver for row in read_rows(here / "out")} == {"mine", "frontier"}
+        assert {row.solver for row in read_rows(here / "out")} == {"mine", "frontier"}
     else:
-        assert code == 2 and "cannot run the solver 'mine'" in capsys.readouterr().err
+        assert "cannot run the solver 'mine'" in done.err
 
 
 @pytest.mark.parametrize("value", ["mine.py:SOLVER", "mine=", "=mine.py:SOLVER", "mine=no.txt"])
-def test_a_variable_that_says_nothing_is_named(here, capsys, value, monkeypatch):
+def test_a_variable_that_says_nothing_is_named(here, value, monkeypatch, refused):
     monkeypatch.setenv(FILES, value)
-    assert main(["solve", "risks.csv", "--m", "50", "--solver", "frontier"]) == 2
-    said = capsys.readouterr().err
-    assert f"{FILES} is '{value}'; it must be NAME=FILE.py:ATTRIBUTE" in said and said.count("\n") == 1
+    said = f"{FILES} is '{value}'; it must be NAME=FILE.py:ATTRIBUTE"
+    refused(said, "solve risks.csv --m 50 --solver frontier")
     monkeypatch.delenv(FILES)
 
 
-def test_a_file_that_is_gone_harms_no_other_solver(here, capsys, monkeypatch):
+def test_a_file_that_is_gone_harms_no_other_solver(here, monkeypatch, pacb, refused):
     monkeypatch.setenv(FILES, "gone=gone.py:SOLVER")
-    assert main(["solve", "risks.csv", "--m", "50"]) == 0
-    assert main(["solve", "risks.csv", "--m", "50", "--solver", "gone"]) == 1
-    assert "solver 'gone' cannot run here: solver 'gone' cannot be used: FileNotFoundError" in capsys.readouterr().err
+    pacb("solve risks.csv --m 50")
+    said = "solver 'gone' cannot run here: solver 'gone' cannot be used: FileNotFoundError"
+    refused(said, "solve risks.csv --m 50 --solver gone", code=1)
     monkeypatch.delenv(FILES)

@@ -1,7 +1,5 @@
 """What is printed as a guarantee must be implied by the number that was computed."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

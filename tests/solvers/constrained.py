@@ -1,10 +1,17 @@
-"""Problems with rows, caps and floors that a known posterior keeps."""
+"""Problems with rows, caps and floors that a known posterior keeps, and brute force over supports."""
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+from itertools import combinations
+
 import numpy as np
+from hypothesis import strategies as st
 
 import pacb_models as pm
+
+from ..drawn import arrays
 
 #: Every divergence, with each distance.
 PAIRS = [(distance, divergence) for divergence in ("chi2", "renyi", "kl") for distance in ("linear", "squared", "kl")]
@@ -49,3 +56,44 @@ def several_minima(seed: int, distance: str = "kl", divergence: str = "chi2", si
     return pm.BoundProblem(
         risks, int(random.integers(30, 80)), 0.05, distance, divergence, prior, constraints=constraints
     )
+
+
+shares = st.floats(0.0, 1.0, allow_subnormal=False)
+
+
+@st.composite
+def sets(draw, largest=8):
+    """Risks, a prior, values of two rows, a posterior that all rows keep, and how far from it the limits are."""
+    size = draw(st.integers(2, largest))
+    prior, inside = draw(arrays(st.floats(0.05, 1.0), size)), draw(arrays(st.floats(0.01, 1.0), size))
+    risks, *rows = (draw(arrays(shares, size)) for _ in range(3))
+    return risks, prior / prior.sum(), rows, inside / inside.sum(), draw(st.floats(0.001, 0.2))
+
+
+def limited(given_set, distance, divergence, order=2.0, m=100):
+    """The problem of such a set: both rows, caps and floors."""
+    risks, prior, rows, inside, slack = given_set
+    limits = [pm.average(row, at_most=float(row @ inside) + slack, name=f"row {k}") for k, row in enumerate(rows)]
+    limits.append(pm.weights(at_most=np.minimum(inside + 2.0 * slack, 1.0), at_least=0.2 * inside))
+    return pm.BoundProblem(risks, m, 0.05, distance, divergence, prior, order=order, constraints=limits)
+
+
+def best_of_supports(problem, solver="frontier", **options):
+    """The smallest bound under a limit on the support: over all that it allows, in decimals, and no other contains."""
+    [limit] = [each for each in problem.constraints if each.kind == "support"]
+    sizes = [Fraction(1)] * problem.size if limit.sizes is None else [Fraction(repr(x)) for x in limit.sizes.tolist()]
+    total = limit.at_most if limit.sizes is None else Fraction(repr(float(limit.total)))
+    every = (held for count in range(1, problem.size + 1) for held in combinations(range(problem.size), count))
+    allowed = [held for held in every if sum(sizes[i] for i in held) <= total]
+    others = [each for each in problem.constraints if each.kind != "support"]
+    best = math.inf
+    for held in allowed:
+        if any(set(held) < set(other) for other in allowed):
+            continue
+        caps = pm.weights(at_most=np.isin(np.arange(problem.size), held).astype(float))
+        try:
+            alone = problem.replace(constraints=[*others, caps])
+        except pm.InputError:  # this support cannot carry the rows
+            continue
+        best = min(best, pm.solve(alone, solver, **options).bound)
+    return best

@@ -9,9 +9,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from mpmath import exp, log, mp, mpf, sqrt
+from mpmath import exp, mp, mpf
 
 import pacb_models as pm
+
+from ..pacb_models.mp_reference import invert, numbers, statistic
 
 DIGITS = 50
 GOLDEN = (5**0.5 - 1) / 2
@@ -66,8 +68,7 @@ class Reference:
     def __init__(self, problem: pm.BoundProblem):
         mp.dps = DIGITS
         self.problem = problem
-        self.risks = [mpf(float(l)) for l in problem.risks]
-        self.prior = [mpf(float(p)) for p in problem.prior]
+        self.risks, self.prior = numbers(problem.risks), numbers(problem.prior)
         self.y = [l - min(self.risks) for l in self.risks]
 
     def posterior(self, value: mpf) -> list[mpf]:
@@ -84,13 +85,10 @@ class Reference:
         """The bound at a posterior."""
         L = sum(w * l for w, l in zip(q, self.risks))
         c = mpf(self.problem.coefficient)
-        if self.problem.divergence == "kl":
-            divergence = sum(w * log(w / p) for w, p in zip(q, self.prior) if w > 0)
-            budget = (divergence + c) / self.problem.exponent
-        else:
-            order = mpf(self.problem.order)
-            budget = c * sum(p * (w / p) ** order for w, p in zip(q, self.prior) if w > 0) ** (1 / order)
-        return _invert(self.problem.distance, L, budget)
+        size = statistic(q, self.prior, self.problem.divergence, self.problem.order)
+        gibbs = self.problem.divergence == "kl"
+        budget = (size + c) / self.problem.exponent if gibbs else c * size ** (1 / mpf(self.problem.order))
+        return invert(self.problem.distance, L, budget)
 
     def refine(self, low: float, middle: float, high: float) -> tuple[mpf, mpf]:
         """The parameter and the bound at the minimum between ``low`` and ``high``, by golden section."""
@@ -113,36 +111,6 @@ class Reference:
         """The bound at the end of the path: the prior restricted to the smallest risk."""
         mass = sum(p for p, y in zip(self.prior, self.y) if y == 0)
         return self.bound([p / mass if y == 0 else mpf(0) for p, y in zip(self.prior, self.y)])
-
-
-def _invert(distance: str, L: mpf, budget: mpf) -> mpf:
-    if distance == "linear":
-        return L + budget
-    if distance in ("squared", "pinsker"):
-        return L + sqrt(budget / (1 if distance == "squared" else 2))
-    if distance == "relative":
-        return L + budget + sqrt(budget**2 + 2 * budget * L)
-    if distance == "ch":
-        y = budget
-        for _ in range(200):
-            step = (y + 2 * y**2 / 9 + 16 * y**3 / 135 - budget) / (1 + 4 * y / 9 + 16 * y**2 / 45)
-            y -= step
-            if abs(step) < mpf(10) ** (5 - DIGITS):
-                break
-        return L + sqrt(y)
-    if L == 0:
-        return 1 - exp(-budget)
-    if L >= 1:
-        return mpf(1)
-    # r = 1 - (1 - L) e^-s: convex and increasing in s, so that Newton's method from above is monotone.
-    s = (budget - L * log(L)) / (1 - L)
-    for _ in range(200):
-        r = 1 - (1 - L) * exp(-s)
-        step = (L * log(L / r) + (1 - L) * s - budget) / ((1 - L) * (1 - L * exp(-s) / r))
-        s -= step
-        if abs(step) < mpf(10) ** (8 - DIGITS):
-            break
-    return 1 - (1 - L) * exp(-s)
 
 
 def best(problem: pm.BoundProblem, count: int) -> tuple[mpf, mpf]:
@@ -185,3 +153,17 @@ def _valleys(values: np.ndarray, prominence: float) -> list[int]:
         elif values[i] < values[highest] - prominence:
             falling, lowest = True, i
     return [*valleys, lowest] if falling else valleys
+
+
+def right_side(q: np.ndarray, risks: np.ndarray, problem: pm.BoundProblem) -> np.ndarray:
+    """The paper's fixed-point equation on a support with its weights and risks, for a uniform prior."""
+    H, I, delta, squares = problem.size, problem.constant_value, problem.delta, np.sum(q**2)
+    if problem.distance == "linear":  # of the appendix; I = 1/(4m)
+        return 1 / q.size + np.sqrt(delta * H * squares / I) * (risks.mean() - risks) / H
+    if problem.distance == "squared":
+        return 1 / q.size + 2 * squares**0.75 / (H * I / delta) ** 0.25 * (risks.mean() - risks)
+    # That of the kl distance is normalised by Z.
+    L, budget = q @ risks, np.sqrt(H * squares * I / delta)
+    r = pm.kl_inverse(L, budget)
+    raw = squares * (1 + (risks - L) / budget * np.log((1 - r) * L / (r * (1 - L))))
+    return raw / raw.sum()

@@ -28,6 +28,11 @@ PAIRS = [
     *(("kl", distance) for distance in ("linear", "squared", "kl", "pinsker", "ch", "relative")),
 ]
 
+#: Two minima; the better one is near the prior, the other one rests on the first two classifiers.
+TWO_MINIMA = pm.BoundProblem([0.05, 0.10] + 48 * [0.30], m=50, delta=0.05, distance="squared")
+#: A start near the second one.
+CONCENTRATED = np.array([0.6, 0.39] + 48 * [0.01 / 48])
+
 #: Bounds have to agree to this.
 AGREEMENT = 1e-7
 #: Slopes have to vanish to this: the limit for an optimal solution, and as much again for the difference quotients.

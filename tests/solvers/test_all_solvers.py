@@ -7,11 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import pacb_models as pm
+from pacb_models.solution import Status
+from pacb_models.solvers.branch_and_bound import scip
+from pacb_models.solvers.convex import conic
+from pacb_models.solvers.nonlinear import casadi_nlp, dnlp, interior_point
 from pacb_models.solving.registry import capable_solvers, get_solver, solver_names
 
-from .solver_checks import PAIRS, cases, check, make
+from ..drawn import arrays, weights
+from ..own_bounds import Doubled
+from .solver_checks import CONCENTRATED, PAIRS, TWO_MINIMA, cases, check, make
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,18 @@ ENTRIES = {
 }
 
 
+RNG = np.random.default_rng(5)
+RISKS = np.append(RNG.binomial(200, 0.2, 25) / 200, [0.0, 0.0])
+PRIOR = RNG.dirichlet(np.full(27, 5.0))
+#: Every solver that needs no more than slopes.
+GRADIENT = [name for name in solver_names() if get_solver(name).needs == ("problem.gradient",)]
+FIRST_ORDER = ("mirror", "spg", "lbfgsb", "frank-wolfe", "softmax")
+
+
+#: Those that keep a limit of time.
+LIMITED = [name for name in solver_names() if get_solver(name).keeps_time_limit]
+
+
 def marks_of(name: str) -> list[pytest.MarkDecorator]:
     """SCIP runs in a process of its own, and only the exact methods are quick."""
     if name == "scip":
@@ -61,11 +81,6 @@ CASES = [
     if case.kind == "bound" or case.distance == "kl" or get_solver(name).needs != ("problem.gradient",)
     for k, options in enumerate(entry.options)
 ]
-
-
-def problem_for(name: str) -> pm.BoundProblem | pm.DirectProblem:
-    """One that the solver can minimise."""
-    return next(case for case in CASES if case.values[0] == name).values[1].example
 
 
 def test_every_registered_solver_has_an_entry():
@@ -88,11 +103,9 @@ def test_every_solver_can_run_here():
 
 @pytest.mark.parametrize("name, case, options", CASES)
 def test_known_optimum(name, case, options):
-    """The problem as it is, and with equal risks merged where there are any."""
+    """The problem as it is; tests/pacb_models/test_merging.py compares every solver with and without merging."""
     entry, known = ENTRIES[name], case.known
     check(known, pm.solve(known.problem, name, merge=False, **options), name, entry.statuses)
-    if known.problem.merged().groups is not None:
-        check(known, pm.solve(known.problem, name, **options), name, entry.statuses)
 
 
 @pytest.mark.parametrize("divergence, distance", PAIRS)
@@ -108,13 +121,7 @@ def test_pairs_out_of_reach_say_who_can(divergence, distance):
         assert sentence.endswith(f"{', '.join(able)} can.")
 
 
-@pytest.mark.parametrize("name", sorted(ENTRIES))
-def test_unknown_option(name):
-    with pytest.raises(pm.InputError, match="'no_such_option' is unknown"):
-        pm.solve(problem_for(name), name, no_such_option=1)
-
-
-@pytest.mark.parametrize("name", [name for name in sorted(ENTRIES) if get_solver(name).keeps_time_limit])
+@pytest.mark.parametrize("name", LIMITED)
 def test_time_limit_that_is_over_at_once(name):
     """A nanosecond is over before anything is solved; nothing hangs, and nothing is claimed."""
     divergence, distance = next(
@@ -127,8 +134,176 @@ def test_time_limit_that_is_over_at_once(name):
     assert "time" in solution.message
 
 
-@pytest.mark.parametrize("name", [name for name in sorted(ENTRIES) if get_solver(name).keeps_time_limit])
-@pytest.mark.parametrize("limit", [0, -1.0, "soon", True])
-def test_time_limit_that_is_none(name, limit):
-    with pytest.raises(pm.InputError, match="time_limit"):
-        pm.solve(problem_for(name), name, time_limit=limit)
+# --- more classifiers, several minima, limits ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("divergence, distance", PAIRS)
+@pytest.mark.parametrize(
+    "name, options, accuracy",
+    [
+        ("ipopt", {}, 1e-8),
+        ("ipopt", {"formulation": "substituted"}, 1e-8),
+        ("casadi", {}, 1e-9),
+        ("dnlp", {}, 1e-9),
+        ("slsqp", {}, 1e-7),
+    ],
+)
+def test_agrees_with_frontier(name, options, accuracy, divergence, distance):
+    problem = make(RISKS, distance, divergence, prior=PRIOR)
+    solution = pm.solve(problem, name, **options)
+    assert solution.status in ENTRIES[name].statuses
+    assert -1e-12 <= solution.bound - pm.solve(problem, "frontier").bound <= accuracy
+    assert solution.kkt_residual <= (1e-6 if name == "slsqp" else 1e-7) and solution.setup_seconds >= 0.0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "name, divergence, distance",
+    [
+        *(("cyipopt", *pair) for pair in PAIRS),
+        *(("cvxpy", divergence, "linear") for divergence in ("chi2", "renyi", "kl")),
+    ],
+)
+@settings(max_examples=6)
+@given(data=st.data())
+def test_agrees_with_frontier_on_counts(name, divergence, distance, data):
+    """Counts with ties and zeros, any prior; the local method ends in one of the minima."""
+    m, size = data.draw(st.sampled_from([20, 400, 5000])), data.draw(st.integers(1, 25))
+    counts, prior = data.draw(arrays(st.integers(0, m // 3), size)), data.draw(weights(size, decades=1.3))
+    problem = make(counts / m, distance, divergence, m=m, prior=prior)
+    reference, solution = pm.solve(problem, "frontier"), pm.solve(problem, name)
+    assert solution.status == "optimal" and solution.is_global == (name == "cvxpy")
+    minima = [reference.bound, *(minimum.bound for minimum in reference.local_minima)]
+    assert min(abs(solution.bound - bound) for bound in minima) <= (1e-8 if name == "cvxpy" else 1e-7)
+    assert solution.bound >= reference.bound - 1e-12
+
+
+@pytest.mark.parametrize("name, options", [("trust-constr", {}), ("dnlp", {"backend": "UNO"})])
+@pytest.mark.parametrize("divergence, distance", [("chi2", "squared"), ("chi2", "kl"), ("kl", "squared"), ("kl", "kl")])
+def test_slow_ones_agree_with_frontier(name, options, divergence, distance):
+    problem = make(RISKS[:12], distance, divergence, prior=PRIOR[:12] / PRIOR[:12].sum())
+    solution = pm.solve(problem, name, **options)
+    assert solution.details.get("backend") == options.get("backend")
+    assert -1e-12 <= solution.bound - pm.solve(problem, "frontier").bound <= 1e-7
+
+
+@pytest.mark.parametrize("name", [*GRADIENT, "ipopt", "cyipopt", "casadi"])
+def test_the_start_decides_which_minimum(name):
+    certified = pm.solve(TWO_MINIMA, "frontier")
+    other = certified.local_minima[0].bound
+    assert other - certified.bound > 0.03
+    assert pm.solve(TWO_MINIMA, name, start=TWO_MINIMA.prior).bound == pytest.approx(certified.bound, abs=1e-7)
+    found = pm.solve(TWO_MINIMA, name, start=CONCENTRATED).bound
+    # The barrier of trust-constr pulls every start to the centre of the simplex first.
+    assert found == pytest.approx(certified.bound if name == "trust-constr" else other, abs=1e-7)
+
+
+@pytest.mark.parametrize("name", ["ipopt", "cyipopt", "casadi", "dnlp"])
+def test_several_starts_report_the_other_minima(name):
+    reference, solution = pm.solve(TWO_MINIMA, "frontier"), pm.solve(TWO_MINIMA, name, starts=6, seed=0)
+    assert solution.status == "optimal" and solution.details["ipopt_codes"] == 6 * [0]
+    assert solution.details["statuses"] == 6 * ["optimal"] and len(solution.details["bounds"]) == 6
+    assert solution.bound == pytest.approx(reference.bound, abs=1e-7)
+    if name != "dnlp":  # Ipopt behind CVXPY takes another way
+        found, expected = solution.local_minima, reference.local_minima
+        assert [each.bound for each in found] == pytest.approx([each.bound for each in expected], abs=1e-7)
+        assert [each.support_size for each in found] == [each.support_size for each in expected]
+    after_one = pm.solve(TWO_MINIMA, name, starts=4, max_iterations=1).details["bounds"]
+    assert len(set(np.round(after_one, 4))) == 4
+
+
+@pytest.mark.parametrize("name", [*GRADIENT, "cyipopt"])
+def test_a_third_party_s_distance(name):
+    """Twice the budget is the budget of a quarter of the sample: a problem whose minimum is known."""
+    problem = pm.BoundProblem(RISKS[:12], 400, 0.05, Doubled(), "chi2")
+    known = pm.solve(pm.BoundProblem(RISKS[:12], 100, 0.05, "linear", "chi2"), "frontier").bound
+    assert pm.solve(problem, name).bound == pytest.approx(known, abs=1e-9 if name in GRADIENT else 1e-8)
+
+
+@pytest.mark.parametrize("name", ["ipopt", "cyipopt", "casadi", "dnlp", "scip"])
+def test_vacuous_bounds_are_not_solved(name):
+    """Where the kl bound rounds to one there is nothing to descend, and no model has a point inside its domain."""
+    solution = pm.solve(pm.BoundProblem(np.ones(5), m=9, delta=1e-6), name, merge=False)
+    assert (solution.status, solution.bound) == ("acceptable", 1.0)
+    assert "rounds to 1" in solution.message and not solution.iterations
+
+
+@pytest.mark.parametrize(
+    "name, limit, options",
+    [
+        *(("cvxpy", 2, {"backend": backend}) for backend in conic.SETTINGS),
+        *((name, 2, {}) for name in ("ipopt", "cyipopt", "casadi", "dnlp", "slsqp", "trust-constr", "ccp")),
+        *((name, 1, {}) for name in (*FIRST_ORDER, "fixed-point")),
+    ],
+)
+def test_iteration_limit(name, limit, options):
+    problem = make(RISKS[:12], "linear" if name == "cvxpy" else "squared", "chi2", prior=PRIOR[:12] / PRIOR[:12].sum())
+    options |= {} if name == "cvxpy" else {"start": problem.prior}
+    solution = pm.solve(problem, name, max_iterations=limit, **options)
+    assert solution.status == "iteration_limit" and "max_iterations" in solution.message
+    assert solution.iterations == (None if name == "dnlp" else limit)
+    assert solution.bound == pytest.approx(problem.bound(solution.posterior), rel=1e-15)
+    assert name in ("cvxpy", "casadi", "dnlp") or solution.bound <= problem.bound(problem.prior)
+
+
+def test_statuses_of_the_software_are_known():
+    """The codes of Ipopt's header, as cyipopt compiled it, and the wall-clock limit that it does not know."""
+    import clarabel
+    import cyipopt
+
+    assert {*casadi_nlp.CODES.values(), *dnlp.CODES.values()} <= set(interior_point.STATUS_MAP)
+    assert set(cyipopt.STATUS_MESSAGES) | {-5} == set(interior_point.STATUS_MAP)
+    assert {known.status for known in interior_point.STATUS_MAP.values()} <= set(Status)
+    assert {*conic.STATUS_MAP.values(), *scip.STATUS_MAP.values()} <= set(Status)
+    assert set(conic.SETTINGS) == set(conic.LIMITS)
+    names = {str(getattr(clarabel.SolverStatus, name)) for name in dir(clarabel.SolverStatus) if name[0].isupper()}
+    assert names - {"Unsolved", "CallbackTerminated"} <= set(conic.STATUS_MAP)
+    unknown = interior_point.ending(-4711)
+    assert unknown.status == "error" and "-4711" in unknown.printed
+
+
+A_DICT = "it must be a dict of the software's own options"
+BAD_OPTIONS = [
+    *((name, {"no_such_option": 1}, "'no_such_option' is unknown") for name in ENTRIES),
+    *((name, {"time_limit": limit}, "time_limit is ") for name in LIMITED for limit in (0, -1.0, "soon", True)),
+    *((name, {"start": np.ones(3)}, "start sums to 3") for name in GRADIENT),
+    *((name, {"tolerance": 0.0}, r"tolerance is 0\.0") for name in (*FIRST_ORDER, "fixed-point", "ccp", "slsqp")),
+    *((name, {"max_iterations": 0}, "max_iterations is 0") for name in (*FIRST_ORDER, "subset-search")),
+    *((name, {"max_iterations": 0}, "max_iterations is 0") for name in ("cvxpy", "dnlp")),
+    *((name, {"start": [1.0]}, "start has 1 entries") for name in (*FIRST_ORDER, "fixed-point")),
+    *(("slsqp", {"tolerance": wrong}, "it must be a positive number") for wrong in (-1e-3, "tight", True)),
+    *((name, {"options": 3}, f"options is 3; {A_DICT}") for name in ("cyipopt", "cvxpy", "casadi")),
+    *((name, {"options": "tol=1e-3"}, A_DICT) for name in ("cyipopt", "dnlp")),
+    *((name, {"max_iterations": -1}, "max_iterations is -1") for name in ("cyipopt", "casadi")),
+    *((name, {"starts": 0}, "starts is 0") for name in ("cyipopt", "ccp", "fixed-point")),
+    *((name, {"seed": -1}, "seed is -1") for name in ("cyipopt", "ccp", "fixed-point")),
+    ("ipopt", {"formulation": "dense"}, "dense"),
+    ("ipopt", {"interface": "telnet"}, "telnet"),
+    ("ipopt", {"options": {"tool": 1}}, "tool"),
+    ("cyipopt", {"starts": 1.5}, r"starts is 1\.5"),
+    ("cyipopt", {"options": {"no_such_option": 1}}, "which Ipopt refuses"),
+    ("cyipopt", {"options": {"max_iter": "many"}}, "which Ipopt refuses"),
+    ("cvxpy", {"backend": "ECOS"}, "backend is 'ECOS'; it must be one of 'CLARABEL', 'SCS'"),
+    ("cvxpy", {"options": {"bogus": 1}}, "'bogus': 1.*CLARABEL refuses"),
+    ("casadi", {"plugin": "snopt"}, "plugin is 'snopt'; it must be one of 'ipopt', 'sqpmethod', 'sleqp'"),
+    ("casadi", {"options": {"no_such": 1}}, "refused by CasADi"),
+    ("dnlp", {"backend": "KNITRO"}, "backend is 'KNITRO'; it must be one of 'IPOPT', 'UNO'"),
+    ("softmax", {"method": "sgd"}, "method is 'sgd'; it must be one of 'lbfgs', 'adam'"),
+    ("softmax", {"method": "adam", "learning_rate": -1}, "learning_rate is -1"),
+    ("subset-search", {"tolerance": -1.0}, r"tolerance is -1\.0"),
+    ("fixed-point", {"start": [0.3, 0.3, 0.5]}, r"start sums to 1\.1"),
+    ("fixed-point", {"start": [1.5, -0.5, 0.0]}, r"start\[1\] is -0\.5"),
+    ("fixed-point", {"max_iterations": 2.5}, r"max_iterations is 2\.5"),
+    ("ccp", {"start": [0.3, 0.3, 0.5]}, r"start sums to 1\.1"),
+    ("ccp", {"max_iterations": 0.5}, r"max_iterations is 0\.5"),
+    ("ccp", {"variant": "both"}, "variant is 'both'"),
+    ("ccp", {"variant": "paper"}, "variant is 'paper'"),
+]
+
+
+@pytest.mark.parametrize("name, options, complaint", BAD_OPTIONS)
+def test_bad_options_are_one_sentence(name, options, complaint):
+    distance, kind = "linear" if name == "cvxpy" else "squared", "direct" if name == "direct" else "bound"
+    with pytest.raises(pm.InputError, match=complaint) as refusal:
+        pm.solve(make([0.1, 0.2, 0.3], distance, "chi2", kind=kind), name, **options)
+    assert "\n" not in str(refusal.value)

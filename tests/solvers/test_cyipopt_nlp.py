@@ -8,20 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pacb_models as pm
-from pacb_models.solution import Status
 from pacb_models.solvers.nonlinear.cyipopt_nlp import lifted
-from pacb_models.solvers.nonlinear.interior_point import SETTINGS, STATUS_MAP, ending
-from pacb_models.solvers.starts import starting_posteriors
+from pacb_models.solvers.nonlinear.interior_point import SETTINGS
 
 from ..drawn import arrays, weights
-from ..foreign import Doubled
-from .solver_checks import PAIRS, make
+from .solver_checks import PAIRS, TWO_MINIMA, make
 
 RNG = np.random.default_rng(5)
 RISKS = np.append(RNG.binomial(200, 0.2, 9) / 200, [0.0, 0.0])
 PRIOR = RNG.dirichlet(np.ones(11))
-#: Two minima a third of the bound apart, and the worse one near the prior (the same as in the tests of cross_check).
-TWO_MINIMA = pm.BoundProblem([0.05, 0.10] + 48 * [0.30], m=50, delta=0.05, distance="squared")
 
 
 @st.composite
@@ -70,25 +65,6 @@ def test_derivatives_against_finite_differences(divergence, distance, data):
     check_derivatives(hessian, slope_of_the_lagrangian, x)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("divergence, distance", PAIRS)
-@settings(max_examples=6)
-@given(data=st.data())
-def test_agrees_with_frontier(divergence, distance, data):
-    """Counts with ties and zeros, any prior; the first start is chosen so that the global minimum is found."""
-    m = data.draw(st.sampled_from([30, 400, 5000]))
-    size = data.draw(st.integers(2, 25))
-    counts = data.draw(st.lists(st.integers(0, m // 3), min_size=size, max_size=size))
-    prior = np.array(data.draw(st.lists(st.floats(0.05, 1.0), min_size=size, max_size=size)))
-    problem = make(np.array(counts) / m, distance, divergence, m=m, prior=prior / prior.sum())
-    reference = pm.solve(problem, "frontier")
-    solution = pm.solve(problem, "cyipopt")
-    assert solution.status == "optimal"
-    minima = [reference.bound, *(minimum.bound for minimum in reference.local_minima)]
-    assert min(abs(solution.bound - bound) for bound in minima) <= 1e-7
-    assert solution.bound >= reference.bound - 1e-12
-
-
 @pytest.mark.parametrize("divergence, distance", PAIRS)
 def test_many_copies_of_a_classifier_change_nothing(divergence, distance):
     """Scaling: with each classifier 500 times the bound and its accuracy stay the same."""
@@ -107,51 +83,9 @@ def test_weights_that_should_be_zero_are_zero():
     assert (solution.posterior > 0).tolist() == (reference.posterior > 0).tolist()
 
 
-def test_a_foreign_distance():
-    """Only values and derivatives are used, so a third party's distance is as good as ours."""
-    mine = pm.BoundProblem(RISKS, 200, 0.05, Doubled(), "chi2")
-    # Twice the penalty is the linear bound with a quarter of the sample.
-    linear = pm.BoundProblem(RISKS, 50, 0.05, "linear", "chi2")
-    assert pm.solve(mine, "cyipopt").bound == pytest.approx(pm.solve(linear, "frontier").bound, abs=1e-8)
-
-
-def test_several_starts_report_the_other_minima():
-    reference = pm.solve(TWO_MINIMA, "frontier")
-    solution = pm.solve(TWO_MINIMA, "cyipopt", starts=6, seed=0)
-    assert solution.status == "optimal"
-    assert solution.bound == pytest.approx(reference.bound, abs=1e-7)
-    assert [found.bound for found in solution.local_minima] == pytest.approx(
-        [expected.bound for expected in reference.local_minima], abs=1e-7
-    )
-    assert [found.support_size for found in solution.local_minima] == [
-        expected.support_size for expected in reference.local_minima
-    ]
-    assert len(solution.details["bounds"]) == len(solution.details["ipopt_codes"]) == 6
-
-
-def test_starts_depend_on_the_seed_only():
-    first = pm.solve(TWO_MINIMA, "cyipopt", starts=4, seed=7).details["bounds"]
-    assert pm.solve(TWO_MINIMA, "cyipopt", starts=4, seed=7).details["bounds"] == first
-    points, others = (list(starting_posteriors(TWO_MINIMA, 4, seed)) for seed in (7, 8))
-    assert points[0] is others[0] is TWO_MINIMA.prior
-    assert not (points[1] == others[1]).all()
-    for q in [*points, *others]:
-        assert q.min() > 0.0 and q.sum() == pytest.approx(1.0, abs=1e-12)
-    # A start with weights of zero is moved inside.
+def test_a_start_with_weights_of_zero_is_moved_inside():
     vertex = pm.solve(TWO_MINIMA, "cyipopt", start=np.eye(50)[0])
     assert vertex.status == "optimal" and vertex.support_size > 1
-
-
-@pytest.mark.parametrize("argument, value", [("starts", 0), ("starts", 1.5), ("seed", -1), ("max_iterations", -1)])
-def test_bad_counts(argument, value):
-    with pytest.raises(pm.InputError, match=f"{argument} is {value}"):
-        pm.solve(TWO_MINIMA, "cyipopt", **{argument: value})
-
-
-def test_iteration_limit():
-    solution = pm.solve(TWO_MINIMA, "cyipopt", max_iterations=2)
-    assert (solution.status, solution.iterations) == ("iteration_limit", 2)
-    assert "max_iterations" in solution.message
 
 
 def test_time_limit_between_the_starts():
@@ -169,33 +103,6 @@ def test_raw_options_override_ours():
     tight = pm.solve(TWO_MINIMA, "cyipopt", options={"tol": 1e-10})
     assert loose.iterations < tight.iterations
     assert loose.kkt_residual > tight.kkt_residual
-
-
-@pytest.mark.parametrize("options", [{"no_such_option": 1}, {"max_iter": "many"}])
-def test_options_that_ipopt_refuses(options):
-    with pytest.raises(pm.InputError, match="which Ipopt refuses"):
-        pm.solve(TWO_MINIMA, "cyipopt", options=options)
-
-
-def test_options_must_be_a_dict():
-    with pytest.raises(pm.InputError, match="it must be a dict of the software's own options"):
-        pm.solve(TWO_MINIMA, "cyipopt", options="tol=1e-3")
-
-
-def test_vacuous_bounds_are_not_solved():
-    """Where the kl bound rounds to one there is nothing to descend, and the solver says so."""
-    solution = pm.solve(make(np.ones(4), "kl", "chi2"), "cyipopt")
-    assert (solution.status, solution.bound, solution.iterations) == ("acceptable", 1.0, 0)
-    assert "rounds to 1" in solution.message
-
-
-def test_every_return_code_of_ipopt_is_known():
-    """The codes of Ipopt's header, as cyipopt compiled it, and the wall-clock limit that it does not know."""
-    import cyipopt
-
-    assert set(cyipopt.STATUS_MESSAGES) | {-5} == set(STATUS_MAP)
-    assert {known.status for known in STATUS_MAP.values()} <= set(Status)
-    assert ending(-4711).status == "error" and "-4711" in ending(-4711).message
 
 
 def test_settings_are_options_of_ipopt():

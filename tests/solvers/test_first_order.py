@@ -14,7 +14,6 @@ import pacb_models as pm
 from pacb_models import optimality
 from pacb_models.benchmarks.problems.families import instance
 from pacb_models.benchmarks.problems.risks import load_risk_table
-from pacb_models.divergences import Budget, Divergence
 from pacb_models.solvers.coordinates import Logits, Powers
 from pacb_models.solvers.first_order.mirror import PowerMap, level
 from pacb_models.solvers.oracle import Oracle
@@ -22,7 +21,7 @@ from pacb_models.solvers.starts import best_start
 from pacb_models.solving.registry import get_solver, solver_names
 
 from ..drawn import arrays, powers_of_ten, weights
-from ..foreign import Doubled
+from ..own_bounds import TangentChiSquared
 from .solver_checks import PAIRS, make
 
 FIRST_ORDER = ("mirror", "spg", "lbfgsb", "frank-wolfe", "softmax")
@@ -31,10 +30,6 @@ GRADIENT = [name for name in solver_names() if get_solver(name).needs == ("probl
 RNG = np.random.default_rng(6)
 RISKS = RNG.binomial(200, 0.2, 12) / 200
 PRIOR = RNG.dirichlet(np.full(12, 5.0))
-#: Two minima; the better one is near the prior, the other one rests on the first two classifiers.
-TWO_MINIMA = pm.BoundProblem([0.05, 0.10] + 48 * [0.30], m=50, delta=0.05, distance="squared")
-#: A start near the second one.
-CONCENTRATED = np.array([0.6, 0.39] + 48 * [0.01 / 48])
 
 
 def able(problem: pm.BoundProblem, names=FIRST_ORDER) -> list[str]:
@@ -91,31 +86,21 @@ def test_level_of_the_power_mirror(drawn, order):
 
 
 @pytest.mark.parametrize(
-    ("shares", "u", "order"),
+    ("shares", "u", "order", "accuracy"),
     [
         # infinitely steep at the second coordinate
-        ([1.0, 1.0], [1.0, 6e-156], 3.0),
+        ([1.0, 1.0], [1.0, 6e-156], 3.0, 1e-12),
         # the largest coordinate alone would be at the level -10^63
-        ([1e-8, 1.0, 1.0, 1.0, 1.0], [20.0, 15.0, 0.0, 0.0, 0.0], 8.0),
+        ([1e-8, 1.0, 1.0, 1.0, 1.0], [20.0, 15.0, 0.0, 0.0, 0.0], 8.0, 1e-12),
+        # coordinates are 99th powers; one is less than the rounding of the largest, which alone counts
+        ([1.0, 1.0, 1.0], [0.0, 0.0, 3e60], 100.0, 1e-4),
     ],
 )
-def test_levels_that_were_missed(shares, u, order):
+def test_levels_that_were_missed(shares, u, order, accuracy):
     prior, u = np.array(shares) / sum(shares), np.array(u)
     exponent = 1.0 / (order - 1.0)
     theta = level(u, prior, exponent)
-    assert float(prior @ np.maximum(u - theta, 0.0) ** exponent) == pytest.approx(1.0, rel=1e-12)
-
-
-@given(drawn=weighted_numbers())
-def test_projection_in_the_metric_of_the_prior(drawn):
-    """No point of the simplex is nearer: the condition of optimality, and the level by the general method."""
-    prior, ratios, spread = drawn
-    q = PowerMap(prior, 2.0).posterior(ratios)[0]
-    assert q.min() >= 0.0 and q.sum() == pytest.approx(1.0, abs=1e-14)
-    # The slope of the squared distance towards every vertex is non-negative at the nearest point.
-    slopes = q / prior - ratios
-    assert (slopes - q @ slopes).min() >= -1e-9 * (1.0 + spread)
-    assert q == pytest.approx(prior * np.maximum(ratios - level(ratios, prior, 1.0), 0.0), abs=1e-9 * (1.0 + spread))
+    assert float(prior @ np.maximum(u - theta, 0.0) ** exponent) == pytest.approx(1.0, rel=accuracy)
 
 
 def test_projection_of_ratios_whose_rounding_is_more_than_one():
@@ -140,7 +125,7 @@ def test_logits_leave_a_single_classifier(name):
 def test_who_finds_no_better_point_far_from_a_minimum_does_not_call_it_optimal():
     problem = instance("orders-06-H50-renyi100-kl").build()
     ends = []
-    for classifier in range(0, 50, 5):
+    for classifier in range(0, 50, 10):
         start = 1e-6 * problem.prior
         start[classifier] += 1.0 - 1e-6
         outcome = get_solver("mirror").run(problem, start=start, max_iterations=300)
@@ -185,23 +170,6 @@ def test_few_iterations_whatever_the_number_of_classifiers(name):
     assert solution.details["gradient_evaluations"] <= 100
 
 
-@pytest.mark.parametrize("name", [*GRADIENT, "ipopt", "cyipopt"])
-def test_the_start_decides_which_minimum(name):
-    certified = pm.solve(TWO_MINIMA, "frontier")
-    other = certified.local_minima[0].bound
-    assert other - certified.bound > 0.03
-    assert pm.solve(TWO_MINIMA, name, start=TWO_MINIMA.prior).bound == pytest.approx(certified.bound, abs=1e-7)
-    found = pm.solve(TWO_MINIMA, name, start=CONCENTRATED).bound
-    # The barrier of trust-constr pulls every start to the centre of the simplex first.
-    assert found == pytest.approx(certified.bound if name == "trust-constr" else other, abs=1e-7)
-
-
-@pytest.mark.parametrize("name", GRADIENT)
-def test_start_is_checked(name):
-    with pytest.raises(pm.InputError, match="start sums to"):
-        pm.solve(TWO_MINIMA, name, start=np.ones(50))
-
-
 @pytest.mark.parametrize("name", GRADIENT)
 def test_evaluations_are_counted(name, monkeypatch):
     """Every gradient that is computed is counted, and no other."""
@@ -243,69 +211,7 @@ def test_adam_ends_short_of_the_minimum_and_says_so():
     assert solution.details["gradient_evaluations"] == 2001
 
 
-@pytest.mark.parametrize("name", FIRST_ORDER)
-def test_iteration_limit(name):
-    problem = make(RISKS, "squared", "chi2", prior=PRIOR)
-    solution = pm.solve(problem, name, max_iterations=1, start=problem.prior)
-    assert solution.status == "iteration_limit"
-    assert solution.iterations == 1
-    assert solution.bound <= problem.bound(problem.prior)
-
-
-@pytest.mark.parametrize(
-    "options, complaint",
-    [
-        ({"tolerance": 0.0}, "tolerance is 0.0"),
-        ({"max_iterations": 0}, "max_iterations is 0"),
-        ({"start": [1.0]}, "start has 1 entries"),
-    ],
-)
-@pytest.mark.parametrize("name", FIRST_ORDER)
-def test_bad_options(name, options, complaint):
-    with pytest.raises(pm.InputError, match=complaint):
-        pm.solve(make(RISKS, "kl", "chi2"), name, **options)
-
-
-def test_bad_options_of_softmax():
-    with pytest.raises(pm.InputError, match="method is 'sgd'; it must be one of 'lbfgs', 'adam'"):
-        pm.solve(TWO_MINIMA, "softmax", method="sgd")
-    with pytest.raises(pm.InputError, match="learning_rate is -1"):
-        pm.solve(TWO_MINIMA, "softmax", method="adam", learning_rate=-1)
-
-
 # --- other people's bounds --------------------------------------------------------------------------------------------
-
-
-class TangentChiSquared(Divergence):
-    """χ² with the size X and the budget c (X + 1)/2, which is at least c √X."""
-
-    name, moments, order = "tangent-chi2", "chi2", 2.0
-
-    def size(self, q, p):
-        return float(q @ (q / p))
-
-    def gradient(self, q, p, size):
-        return 2.0 * q / p
-
-    def curvature(self, q, p, size):
-        return 2.0 / p, 0.0
-
-    def value(self, size):
-        return size - 1.0
-
-    def coefficient(self, constant, log_constant, delta):
-        return math.sqrt(constant / delta)
-
-    def budget(self, size, coefficient, exponent):
-        return Budget(0.5 * coefficient * (size + 1.0), 0.5 * coefficient, 0.0)
-
-
-@pytest.mark.parametrize("name", GRADIENT)
-def test_a_third_party_s_distance(name):
-    """Twice the budget is the budget of a quarter of the sample: a problem whose minimum is known."""
-    problem = pm.BoundProblem(RISKS, 400, 0.05, Doubled(), "chi2", PRIOR)
-    known = pm.solve(pm.BoundProblem(RISKS, 100, 0.05, "linear", "chi2", PRIOR), "frontier").bound
-    assert pm.solve(problem, name).bound == pytest.approx(known, abs=1e-9)
 
 
 @pytest.mark.parametrize("name", GRADIENT)
@@ -369,13 +275,6 @@ def test_softmax_comes_back_from_weights_that_should_not_be_zero(make_problem):
     found = pm.solve(problem, "softmax", start=best_start(problem))
     assert found.status == "optimal"
     assert found.bound - pm.solve(problem).bound <= 1e-11
-
-
-def test_mirror_has_a_level_where_one_is_less_than_the_rounding_of_a_coordinate():
-    """Order 100: coordinates are 99th powers of posterior over prior."""
-    # Only the largest counts: (3e60 - θ)^(1/99) / 3 = 1.
-    theta = level(np.array([0.0, 0.0, 3e60]), np.full(3, 1.0 / 3.0), 1.0 / 99.0)
-    assert 3e60 - theta == pytest.approx(3.0**99, rel=1e-2)
 
 
 @pytest.mark.parametrize("name", ["orders-06-H50-renyi100-kl", "orders-10-H50-renyi40-squared"])

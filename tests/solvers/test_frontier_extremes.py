@@ -100,12 +100,6 @@ def test_cases_that_were_wrong(name):
     assert solution.is_global or name in ("high order", "overflow of the curvature", "order near one")
 
 
-def test_reported_minimum():
-    problem = pm.BoundProblem([1e-16, 0.0], 138, 1e-4, prior=[0.857, 0.143])
-    solution = pm.solve(problem)
-    assert solution.is_global and solution.bound <= problem.bound(problem.prior) < 0.4984
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(40))
 def test_random_extremes(seed):

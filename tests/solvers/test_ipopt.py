@@ -18,26 +18,11 @@ from pacb_models.solvers.nonlinear.interior_point import STATUS_MAP
 from pacb_models.solvers.nonlinear.ipopt import read_log
 from pacb_models.solving.registry import get_solver
 
-from .solver_checks import PAIRS, make
+from .solver_checks import TWO_MINIMA, make
 
 RNG = np.random.default_rng(5)
 RISKS = np.append(RNG.binomial(200, 0.2, 25) / 200, [0.0, 0.0])
 PRIOR = RNG.dirichlet(np.ones(27))
-TWO_MINIMA = pm.BoundProblem([0.05, 0.10] + 48 * [0.30], m=50, delta=0.05, distance="squared")
-#: The paper's nine data sets.
-
-
-@pytest.mark.parametrize("formulation", ["lifted", "substituted"])
-@pytest.mark.parametrize("divergence, distance", PAIRS)
-def test_agrees_with_frontier(divergence, distance, formulation):
-    problem = make(RISKS, distance, divergence, prior=PRIOR)
-    reference = pm.solve(problem, "frontier")
-    solution = pm.solve(problem, "ipopt", formulation=formulation)
-    assert solution.status == "optimal"
-    assert -1e-12 <= solution.bound - reference.bound <= 1e-8
-    assert solution.kkt_residual <= 1e-7
-    assert solution.iterations > 0
-    assert solution.setup_seconds > 0.0
 
 
 @pytest.mark.long
@@ -73,16 +58,6 @@ def test_default_options_are_ipopts_own():
     assert solution.bound >= pm.solve(problem, "frontier").bound - 1e-12
 
 
-def test_several_starts_report_the_other_minima():
-    reference = pm.solve(TWO_MINIMA, "frontier")
-    solution = pm.solve(TWO_MINIMA, "ipopt", starts=6, seed=0)
-    assert solution.bound == pytest.approx(reference.bound, abs=1e-7)
-    assert [found.bound for found in solution.local_minima] == pytest.approx(
-        [expected.bound for expected in reference.local_minima], abs=1e-7
-    )
-    assert solution.details["statuses"] == 6 * ["optimal"]
-
-
 def test_a_minimum_without_errors_beside_a_better_one():
     """Mushroom, 200 classifiers: zero risk is a local minimum, and a bound 4.5e-7 smaller is to be had with some."""
     table = load_risk_table("mushroom")
@@ -93,12 +68,6 @@ def test_a_minimum_without_errors_beside_a_better_one():
     assert solution.bound == pytest.approx(reference.bound, abs=1e-10)
 
 
-def test_iteration_limit():
-    solution = pm.solve(TWO_MINIMA, "ipopt", max_iterations=3)
-    assert (solution.status, solution.iterations) == ("iteration_limit", 3)
-    assert solution.details["ipopt_codes"] == [-1]
-
-
 def test_time_limit_inside_ipopt():
     """Ipopt's own limit on wall-clock time, which neither cyipopt nor Pyomo knows how to report."""
     rng = np.random.default_rng(0)
@@ -106,7 +75,7 @@ def test_time_limit_inside_ipopt():
     solution = pm.solve(problem, "ipopt", options={"max_wall_time": 1e-6})
     assert solution.status == "time_limit"
     assert solution.details["ipopt_codes"] == [-5]
-    assert solution.message == "Ipopt reached time_limit."
+    assert solution.message == "Ipopt: Maximum wallclock time exceeded; time_limit was reached."
     assert np.isfinite(solution.bound)
 
 
@@ -117,17 +86,6 @@ def test_time_limit_counts_the_model():
     solution = pm.solve(problem, "ipopt", time_limit=1e-3)
     assert (solution.status, solution.iterations) == ("time_limit", 0)
     assert solution.message == "the time limit was reached before Ipopt was started."
-
-
-@pytest.mark.parametrize("options", [{"formulation": "dense"}, {"interface": "telnet"}, {"options": {"tool": 1}}])
-def test_bad_options(options):
-    with pytest.raises(pm.InputError, match=r"dense|telnet|tool"):
-        pm.solve(TWO_MINIMA, "ipopt", **options)
-
-
-def test_vacuous_bounds_are_not_solved():
-    solution = pm.solve(make(np.ones(4), "kl", "kl"), "ipopt")
-    assert (solution.status, solution.bound, solution.iterations) == ("acceptable", 1.0, 0)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Nonlinear programming codes that others maintain: CasADi's and those behind CVXPY."""
+"""Nonlinear programming codes that others maintain: CasADi's, those behind CVXPY, and SciPy's minimisers."""
 
 from __future__ import annotations
 
@@ -6,42 +6,15 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
+from pacb_models.benchmarks.problems.problem import table_problem
 from pacb_models.solution import Outcome, Status
-from pacb_models.solvers.nonlinear import casadi_nlp, dnlp
 from pacb_models.solving.judging import assess
 
-from .solver_checks import PAIRS, make
+from .solver_checks import CONCENTRATED, PAIRS, TWO_MINIMA, make
 
 RNG = np.random.default_rng(8)
 RISKS = RNG.binomial(200, 0.2, 40) / 200
 PRIOR = RNG.dirichlet(np.full(40, 3.0))
-TWO_MINIMA = pm.BoundProblem([0.05, 0.10] + 48 * [0.30], m=50, delta=0.05, distance="squared")
-#: A start next to its second minimum.
-CONCENTRATED = np.array([0.6, 0.39] + 48 * [0.01 / 48])
-
-
-@pytest.mark.parametrize("divergence, distance", PAIRS)
-@pytest.mark.parametrize("name", ["casadi", "dnlp"])
-def test_they_agree_with_frontier(name, divergence, distance):
-    problem = make(RISKS, distance, divergence, prior=PRIOR)
-    solution = pm.solve(problem, name)
-    assert solution.status == "optimal"
-    assert -1e-12 <= solution.bound - pm.solve(problem, "frontier").bound <= 1e-9
-
-
-@pytest.mark.parametrize("divergence, distance", [("chi2", "squared"), ("chi2", "kl"), ("kl", "squared")])
-def test_uno_agrees_with_frontier(divergence, distance):
-    problem = make(RISKS, distance, divergence, prior=PRIOR)
-    solution = pm.solve(problem, "dnlp", backend="UNO")
-    assert solution.details["backend"] == "UNO"
-    assert solution.bound - pm.solve(problem, "frontier").bound <= 1e-7
-
-
-def test_the_start_decides_which_minimum():
-    certified = pm.solve(TWO_MINIMA, "frontier")
-    assert pm.solve(TWO_MINIMA, "casadi", start=TWO_MINIMA.prior).bound == pytest.approx(certified.bound, abs=1e-8)
-    found = pm.solve(TWO_MINIMA, "casadi", start=CONCENTRATED)
-    assert found.bound == pytest.approx(certified.local_minima[0].bound, abs=1e-8)
 
 
 def test_cvxpy_s_first_step_is_from_the_start():
@@ -79,53 +52,6 @@ def test_a_success_far_above_the_minimum_is_refused():
     assert "the solver said 'optimal', but the KKT residual" in solution.message
 
 
-def test_codes_and_statuses_are_known():
-    from pacb_models.solvers.nonlinear.interior_point import STATUS_MAP
-
-    assert set(casadi_nlp.CODES.values()) | set(dnlp.CODES.values()) <= set(STATUS_MAP)
-
-
-@pytest.mark.parametrize(
-    "name, options, complaint",
-    [
-        ("casadi", {"plugin": "snopt"}, "plugin is 'snopt'; it must be one of 'ipopt', 'sqpmethod', 'sleqp'"),
-        ("casadi", {"options": 3}, "options is 3"),
-        ("casadi", {"options": {"no_such": 1}}, "refused by CasADi"),
-        ("casadi", {"max_iterations": -1}, "max_iterations is -1"),
-        ("dnlp", {"backend": "KNITRO"}, "backend is 'KNITRO'; it must be one of 'IPOPT', 'UNO'"),
-        ("dnlp", {"options": "fast"}, "options is 'fast'"),
-        ("dnlp", {"max_iterations": 0}, "max_iterations is 0"),
-    ],
-)
-def test_bad_options(name, options, complaint):
-    with pytest.raises(pm.InputError, match=complaint):
-        pm.solve(make(RISKS, "kl", "chi2"), name, **options)
-
-
-@pytest.mark.parametrize("name", ["casadi", "dnlp"])
-def test_several_starts(name):
-    solution = pm.solve(TWO_MINIMA, name, starts=4)
-    assert solution.bound == pytest.approx(pm.solve(TWO_MINIMA, "frontier").bound, abs=1e-7)
-    assert solution.details["ipopt_codes"] == [0, 0, 0, 0]
-    after_one = pm.solve(TWO_MINIMA, name, starts=4, max_iterations=1).details["bounds"]
-    assert len(set(np.round(after_one, 4))) == 4
-
-
-@pytest.mark.parametrize("name", ["casadi", "dnlp"])
-def test_iteration_limit(name):
-    solution = pm.solve(make(RISKS, "kl", "chi2", prior=PRIOR), name, max_iterations=2)
-    assert solution.status == "iteration_limit"
-    assert solution.bound < 1.0
-
-
-def test_bound_of_one():
-    """Nine examples of which none is right: the kl bound rounds to one, and no model has a point inside its domain."""
-    problem = pm.BoundProblem(np.ones(5), m=9, delta=1e-6, distance="kl")
-    for name in ("casadi", "dnlp", "scip"):
-        solution = pm.solve(problem, name, merge=False)
-        assert solution.status == "acceptable" and solution.bound == 1.0
-
-
 @pytest.mark.parametrize("name", ["cyipopt", "casadi", "dnlp", "ipopt"])
 @pytest.mark.parametrize("order", [6.0, 40.0])
 def test_large_orders(name, order):
@@ -156,3 +82,41 @@ def test_ipopt_reads_the_file_of_options_that_it_is_told_to(tmp_path):
     (tmp_path / "mine.opt").write_text("max_iter 1\n")
     told = {"option_file_name": str(tmp_path / "mine.opt")}
     assert pm.solve(problem, "cyipopt", options=told).status == "iteration_limit"
+
+
+# --- SciPy -----------------------------------------------------------------------------------------------------------
+
+METHODS = ("slsqp", "trust-constr")
+
+
+@pytest.mark.parametrize("dataset", ["bupa", "mammographic", "haberman"])
+def test_steps_that_vanish_at_the_minimum_are_a_success(dataset):
+    """SciPy's trust-constr says so itself (its status 2, ``success=True``); the residual has the last word."""
+    solution = pm.solve(table_problem(dataset, 50, "linear").build(), "trust-constr", merge=False)
+    assert solution.status == "optimal" and solution.kkt_residual <= 1e-6
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_time_limit_returns_the_best_point_so_far(method):
+    """At the prior the first value is taken; a limit between the first and the last leaves something better."""
+    rng = np.random.default_rng(0)
+    problem = make(rng.uniform(0.1, 0.3, 400), "squared", "chi2")
+    solution = pm.solve(problem, method, time_limit=0.05)
+    assert solution.status == "time_limit"
+    assert solution.bound <= problem.bound(problem.prior)
+
+
+def test_no_errors_but_one():
+    """At zero empirical risk the kl distance has infinite slopes, which a minimiser must survive."""
+    problem = make([0.0, 0.0, 0.5], "kl", "chi2", m=1000)
+    solution = pm.solve(problem, "slsqp")
+    assert np.isfinite(solution.bound)
+    assert solution.bound >= pm.solve(problem, "frontier").bound - 1e-12
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_tolerance_is_one_on_the_residual(method):
+    problem = make(RISKS, "squared", "chi2", prior=PRIOR)
+    loose, tight = (pm.solve(problem, method, tolerance=tolerance) for tolerance in (1e-3, 1e-6))
+    assert loose.iterations < tight.iterations
+    assert loose.kkt_residual <= 1e-3 and tight.kkt_residual <= 1e-6

@@ -1,6 +1,6 @@
-"""The gap between a kl bound and its empirical risk on the logistic scale, against forty digits."""
+"""Numerics: sums of products, and the logit gap of a kl bound against forty digits."""
 
-from __future__ import annotations
+import math
 
 import numpy as np
 import pytest
@@ -9,7 +9,24 @@ from hypothesis import strategies as st
 from mpmath import atanh, exp, log, mp, mpf, sqrt
 
 from pacb_models.numerics.binary_kl import kl
+from pacb_models.numerics.inner import PIECE, combination, dot, products
 from pacb_models.numerics.logit_gap import logit_gap
+
+# --- sums of products, long vectors of which are handed to BLAS in pieces --------------------------------------------
+
+
+@pytest.mark.parametrize("size", [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE + 5])
+def test_every_product_is_counted_once(size):
+    random = np.random.default_rng(size)
+    a, b = random.standard_normal((2, size))
+    assert dot(a, b) == pytest.approx(math.fsum((a * b).tolist()), abs=1e-11)
+    assert dot(np.repeat(a, 2)[::2], b) == pytest.approx(dot(a, b), abs=1e-11)
+    rows = random.standard_normal((3, size))
+    assert products(rows, b) == pytest.approx([dot(row, b) for row in rows], abs=1e-11)
+    assert combination(np.array([1.0, 0.0, -2.0]), rows) == pytest.approx(rows[0] - 2.0 * rows[2])
+
+
+# --- the gap between a kl bound and its empirical risk on the logistic scale -----------------------------------------
 
 
 @given(st.floats(1e-12, 1 - 1e-6), st.floats(-12, 3).map(lambda power: 10.0**power))
