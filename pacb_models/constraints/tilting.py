@@ -62,8 +62,6 @@ SHORT, FAR, REPEATS = 1e-6, 100.0, 4
 RIDGE = 1e-10
 #: The largest speed of a weight, which is infinite where it leaves zero, and the smallest distance from there.
 FASTEST, NEAREST = 1e200, 1e-300
-#: The largest order at which minimisers are found by their strength.
-STRONGEST = 10.0
 #: How far a step of the logarithm of the size leads at first, relative to the simplest one.
 STRETCH = 8.0
 
@@ -192,10 +190,9 @@ class Tilting:
 
     @property
     def growth(self) -> float:
-        """The power of the size that a strength has beside γ; none at orders whose powers might overflow."""
-        return (
-            self.divergence.order - 1.0 if self.divergence.homogeneous and self.divergence.order <= STRONGEST else 0.0
-        )
+        """The power of the size that a strength has beside γ; none at large orders, whose powers are out of reach."""
+        power = self.divergence.order - 1.0
+        return power if self.divergence.homogeneous and power <= 1.0 else 0.0
 
     def _first_size(self) -> float:
         """The size of the prior, moved between the bounds."""
