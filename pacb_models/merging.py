@@ -77,8 +77,21 @@ class Merged(Generic[AnyProblem]):
             support_size=0 if posterior is None else int(np.count_nonzero(posterior)),
             local_minima=self.expand_points(solution.local_minima),
             details=solution.details if posterior is None else method.expand_details(solution.details, self),
+            proof=self.expand_proof(solution.proof),
             problem=self.original,
         )
+
+    def expand_proof(self, proof: Any) -> Any:
+        """A proof about the merged problem as one about the original. Lines for votes end with the weights at which
+        the tangent is taken; no other proof knows of classifiers."""
+        from .proofs import Leaf, Proof
+
+        if self.problem.by_risk or not isinstance(proof, Proof) or not isinstance(proof.tree, Leaf):
+            return proof
+        lines, size = proof.tree.lines, self.problem.size
+        wide = [np.append(line[:-size], self.expand(line[-size:])) for line in lines]
+        whole = np.array(wide).reshape(len(lines), lines.shape[1] - size + self.original.size)
+        return replace(proof, tree=replace(proof.tree, lines=whole))
 
     @property
     def support_sizes(self) -> np.ndarray:

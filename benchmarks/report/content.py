@@ -185,7 +185,7 @@ def solvers_table(each: pd.DataFrame, table: pd.DataFrame) -> Table:
     notes = [said("solvers")]
     if table["evaluations"].notna().any():
         columns.append(Column("gradients", "evaluations", COUNT))
-        notes.append("Gradients: median number of gradient evaluations, for the solvers that count them.")
+        notes.append("Gradients: the median number of evaluations.")
     return Table.of("solvers", "", columns, table, notes)
 
 
@@ -214,7 +214,7 @@ def _limits(judged: Judged, environments: Environments) -> Iterator[str]:
     counts = len(judged.comparable), len(judged.condensed), len(runs)
     if counts[0] < counts[2]:
         yield said("counts", compared=counts[0], runs=counts[1], measurements=counts[2])
-    yield "Not timed: importing software (each solver first solves a tiny problem), the constant, the certificate."
+    yield "Not timed: importing software, the constant, the certificate."
     yield said("optimum", gap=verdict.CORRECT_GAP)
 
 

@@ -19,7 +19,7 @@ PAPER_METHODS = ("fixed-point", "ipopt", "ccp")
 def paper_parts(cells: pd.DataFrame, each: pd.DataFrame) -> Iterator[Part]:
     """A part for each question that the runs can answer; ``each`` are the rows on which solvers are compared."""
     methods = [name for name in PAPER_METHODS if name in set(each["method"])]
-    if len(methods) < 2 or each["minima"].isna().all():
+    if len(methods) < 2 or each["minima"].isna().all() or (each["problem_kind"] == "tandem").all():
         return
     mine = each[each["method"].isin(methods)]
     given = mine.groupby("problem")["method"].nunique()

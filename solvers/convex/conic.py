@@ -129,7 +129,7 @@ def _solve(problem: Any, backend: str, settings: dict[str, Any], deadline: float
     from cvxpy.error import SolverError
 
     started = time.perf_counter()
-    model = build_direct(problem) if isinstance(problem, DirectProblem) else build(problem, parametrised=False)
+    model = build_direct(problem) if isinstance(problem, DirectProblem) else build(problem)
     data, chain, inverse = model.problem.get_problem_data(backend, solver_opts=settings)
     setup_seconds = time.perf_counter() - started
     left = deadline - time.monotonic()
@@ -158,7 +158,7 @@ def _solve(problem: Any, backend: str, settings: dict[str, Any], deadline: float
 
 def _posterior(model: ConvexModel | DirectModel, problem: Any) -> np.ndarray | None:
     """The weights as variable or as multiplier, whichever are closer to stationarity; None when there are none."""
-    usable = [weights for weights in model.readings(problem) if onto_simplex(weights)[0] is not None]
+    usable = [weights for weights in model.readings() if onto_simplex(weights)[0] is not None]
     cleaned = [without_negligible(problem, weights) for weights in usable]
     return min(cleaned, key=lambda weights: _residual(problem, weights), default=None)
 

@@ -1,6 +1,7 @@
 """Certificates from counts: the worst case over all couplings, fifty digits, invariants, and what they say."""
 
 import itertools
+import math
 import pickle
 
 import mpmath as mp
@@ -18,6 +19,7 @@ from pacb_models.benchmarks.studies.couplings import worst_case
 from pacb_models.certificates.common_risk import common_risk
 from pacb_models.certificates.losses import loss_limits
 from pacb_models.certificates.scores import TieSplit
+from pacb_models.numerics.common_risk import Total, common_root
 
 from ..drawn import priors, some_weights
 from .binomial_reference import log_tail
@@ -386,6 +388,11 @@ def test_common_risk_of_any_prior_in_fifty_digits(seed):
         high = mp.mpf(found.bound)
         assert total(high) >= 1
         assert total(high * (1 - mp.mpf(10) ** -13)) < 1
+
+
+def test_a_sum_that_never_reaches_one_has_no_root():
+    assert common_root(lambda _: Total(-math.inf, 0.0, 0.0, 0.0), 0.0, 0.5, 1e-7).high == math.inf
+    assert common_root(lambda t: Total(t - 1.0, 1.0, 0.0, 0.0), 0.0, 0.5, 1e-7).high >= 0.5
 
 
 def spread_score(k: int, m: int, level: mp.mpf, l: mp.mpf, spread: float) -> mp.mpf:

@@ -112,7 +112,7 @@ def test_minimum_is_the_optimum_of_the_conic_model(divergence, distance, order):
     model.problem.solve(solver="CLARABEL", **SETTINGS["CLARABEL"])
     root = problem.common_risk.high
     assert min(risks) + model.units.unit * model.problem.value == pytest.approx(root, abs=1e-9)
-    (weights,) = model.readings(problem)
+    (weights,) = model.readings()
     assert problem.bound(weights / weights.sum()) == pytest.approx(root, abs=1e-9)
 
 

@@ -82,6 +82,14 @@ def test_the_certified_minimum_against_a_grid(divergence, order, distance):
         assert values.min() <= solution.bound + 0.02
 
 
+def test_weights_that_rows_push_to_nothing_do_not_hold_up_the_search():
+    random = np.random.default_rng(5)
+    rows = [pm.average(random.random(6).round(2), at_most=round(random.uniform(0.3, 0.5), 2)) for _ in range(3)]
+    problem = drawn(5, 6, 3000, divergence="kl", distance="relative", constraints=[pm.weights(at_most=0.6), *rows])
+    solution = pm.solve(problem, merge=False)
+    assert solution.is_global and solution.iterations < 100
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(6))
 def test_attack(seed):
@@ -244,6 +252,8 @@ def test_equal_columns_are_one_classifier():
     assert whole.bound == pytest.approx(part.bound, rel=1e-9)
     assert part.posterior[0] == pytest.approx(part.posterior[2])
     assert twice.bound(part.posterior) == pytest.approx(part.bound, rel=1e-12)
+    # The proof is about the problem that was given.
+    assert check_proof(twice, part.proof) == part.lower_bound
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,10 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
-from pacb_models.solvers.nonlinear.ipopt import cyipopt_missing
-from pacb_models.solvers.nonlinear.native import (
-    float_environment_restored,
-)
 from pacb_models.solvers.starts import default_start, nearest, starting_posteriors
 
 from .constrained import CONVEX, PAIRS, constrained
+from .test_blocks import ipopt
 
 
 @pytest.mark.parametrize("formulation", ["lifted", "substituted"])
@@ -137,17 +134,6 @@ def test_a_set_without_inside_has_a_start():
 # --- Models that are read back ---------------------------------------------------------------------------------------
 
 
-def solved(model):
-    """A Pyomo model after Ipopt, as a user would call it."""
-    import pyomo.environ as pyo
-
-    if missing := cyipopt_missing():
-        pytest.skip(missing)
-    with float_environment_restored():
-        pyo.SolverFactory("cyipopt").solve(model, tee=False)
-    return model
-
-
 def test_a_model_that_got_a_row_by_hand_is_read_back():
     import pyomo.environ as pyo
 
@@ -156,7 +142,7 @@ def test_a_model_that_got_a_row_by_hand_is_read_back():
     budget = 0.9 * float(values @ pm.solve(free).posterior)
     model = free.pyomo_model()
     model.budget = pyo.Constraint(expr=sum(a * q for a, q in zip(values, model.q.values())) <= budget)
-    solved(model)
+    ipopt(model)
     with_row = free.replace(constraints=[pm.average(values, at_most=budget, name="budget")])
     found = with_row.read_back(model)
     assert (found.solver, found.status) == ("read back", "optimal")
@@ -172,7 +158,8 @@ def test_what_breaks_a_constraint_of_the_problem_is_told():
     problem = constrained(4)
     model = problem.pyomo_model()
     model.rows.deactivate()
-    found = problem.read_back(solved(model))
+    ipopt(model)
+    found = problem.read_back(model)
     assert found.status == "not_converged"
     assert found.details["constraint_violation"] > 1e-4
     # The weights that are reported keep it.

@@ -143,24 +143,14 @@ def test_smaller_risks_have_more_weight(problem):
 
 
 @pytest.mark.parametrize("divergence, distance", EVERY_BOUND)
-class TestEdges:
-    def problem(self, risks, divergence, distance, **others):
-        return pm.BoundProblem(risks, **({"m": 50} | others), distance=distance, divergence=divergence, order=1.5)
-
-    def test_start_without_risk(self, divergence, distance):
-        """The logarithm of the kl equation is infinite there."""
-        problem = self.problem([0.0, 0.01, 0.02, 0.4], divergence, distance)
-        solution = solve(problem, start=[1.0, 0.0, 0.0, 0.0])
-        assert solution.status == "optimal"
-        assert solution.kkt_residual < 1e-10
-
-    def test_order_of_the_classifiers(self, divergence, distance):
-        risks = np.array([0.4, 0.1, 0.3, 0.2])
-        prior = np.array([0.1, 0.2, 0.3, 0.4])
-        shuffled = np.array([2, 0, 3, 1])
-        one = solve(self.problem(risks, divergence, distance, prior=prior))
-        other = solve(self.problem(risks[shuffled], divergence, distance, prior=prior[shuffled]))
-        assert other.posterior == pytest.approx(one.posterior[shuffled], abs=1e-12)
+def test_a_start_without_risk_and_another_order(divergence, distance):
+    """The logarithm of the kl equation is infinite there."""
+    risks, prior, shuffled = np.array([0.4, 0.1, 0.3, 0.2]), np.array([0.1, 0.2, 0.3, 0.4]), np.array([2, 0, 3, 1])
+    problem = pm.BoundProblem([0.0, 0.01, 0.02, 0.4], 50, distance=distance, divergence=divergence, order=1.5)
+    solution = solve(problem, start=[1.0, 0.0, 0.0, 0.0])
+    assert solution.status == "optimal" and solution.kkt_residual < 1e-10
+    one, other = (solve(problem.replace(risks=risks[each], prior=prior[each])) for each in (np.arange(4), shuffled))
+    assert other.posterior == pytest.approx(one.posterior[shuffled], abs=1e-12)
 
 
 def test_vacuous_bound():
