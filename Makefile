@@ -20,7 +20,7 @@ endif
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help bench field starts instances test quick fuzz test-cpus coverage mutants docs wheel lint setup clean
+.PHONY: help bench field starts votes instances test quick fuzz test-cpus coverage mutants docs wheel lint setup clean
 
 help:               ## this list
 	@sed -n 's/^\([a-z-]*\): .*## /\1\t/p' Makefile | expand -t 12
@@ -35,6 +35,9 @@ field: .venv/ready-run    ## every solver on every problem three times, the pape
 
 starts: .venv/ready-run   ## where local methods end, from 20 random starts: the page docs/starts.md
 	$(BIN)/pacb bench --suite starts --starts 20 --seed 1 --out results/starts --resume --page docs/starts.md $(ARGS)
+
+votes: .venv/ready-run    ## bounds for the votes of random forests: the page docs/forests.md
+	$(BIN)/pacb bench --suite votes --out results/votes --resume --page docs/forests.md $(ARGS)
 
 instances: .venv/ready-run  ## all frozen problems with their proofs, for other solvers, in dist/hard.tar.xz
 	$(BIN)/pacb export hard constrained rivals --out build/hard --archive dist/hard.tar.xz

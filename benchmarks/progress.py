@@ -7,17 +7,20 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import Any
 
 #: Called with what is done, how many steps of it, of how many, and if need be a remark.
 Show = Callable[..., None]
+
+
+def silent(*words: object) -> None:
+    """Tell nobody."""
 
 
 @contextmanager
 def progress_shown(lines: bool = True) -> Iterator[Show]:
     """A function ``show(what, done, total, remark="")``; without ``lines`` it says nothing unless somebody watches."""
     if not sys.stderr.isatty() or find_spec("rich") is None:
-        yield _in_lines() if lines else lambda *words: None
+        yield _in_lines() if lines else silent
         return
     from rich import progress
     from rich.console import Console
@@ -26,7 +29,7 @@ def progress_shown(lines: bool = True) -> Iterator[Show]:
     counts, times = progress.MofNCompleteColumn(), (progress.TimeElapsedColumn(), progress.TimeRemainingColumn())
     columns = (texts[0], progress.BarColumn(), counts, texts[1], times[0], texts[2], times[1])
     with progress.Progress(*columns, console=Console(stderr=True), transient=not lines) as bar:
-        tasks: dict[str, Any] = {}
+        tasks: dict[str, progress.TaskID] = {}
 
         def show(what: str, done: int, total: int, remark: str = "") -> None:
             if what not in tasks:

@@ -9,7 +9,7 @@ True
 
 import lazy_loader
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 # The public names and their modules are those of __init__.pyi. A module is imported when a name of it is first used:
 # nobody waits for NumPy or scikit-learn who does not need them, and ``pacb`` can be interrupted while they load.

@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from .solution import Solution
     from .solver import Solver
 
-#: Sets up to this size are looked through in a Python set, faster than NumPy starts.
-_FEW = 64
-
-
 AnyProblem = TypeVar("AnyProblem", bound="Problem")
 #: A named tuple with a field ``support_size``, such as :class:`~pacb_models.solution.LocalMinimum`.
 AnyPoint = TypeVar("AnyPoint", bound=Any)
@@ -81,8 +77,21 @@ class Merged(Generic[AnyProblem]):
             support_size=0 if posterior is None else int(np.count_nonzero(posterior)),
             local_minima=self.expand_points(solution.local_minima),
             details=solution.details if posterior is None else method.expand_details(solution.details, self),
+            proof=self.expand_proof(solution.proof),
             problem=self.original,
         )
+
+    def expand_proof(self, proof: Any) -> Any:
+        """A proof about the merged problem as one about the original. Lines for votes end with the weights at which
+        the tangent is taken; no other proof knows of classifiers."""
+        from .proofs import Leaf, Proof
+
+        if self.problem.by_risk or not isinstance(proof, Proof) or not isinstance(proof.tree, Leaf):
+            return proof
+        lines, size = proof.tree.lines, self.problem.size
+        wide = [np.append(line[:-size], self.expand(line[-size:])) for line in lines]
+        whole = np.array(wide).reshape(len(lines), lines.shape[1] - size + self.original.size)
+        return replace(proof, tree=replace(proof.tree, lines=whole))
 
     @property
     def support_sizes(self) -> np.ndarray:
@@ -179,8 +188,6 @@ def _merge_constrained(problem: AnyProblem, posteriors: Posteriors) -> Merged[An
 
 def _repeats(risks: np.ndarray) -> bool:
     """Whether risks occur twice: among all of them, or in a sample of a large set, which costs next to nothing."""
-    if risks.size <= _FEW:
-        return len(set(risks.tolist())) < risks.size
     # Classifiers that are looked at to learn whether risks repeat at all.
     sample = np.sort(risks[:: -(-risks.size // 4096)])
     return bool((sample[1:] == sample[:-1]).any())
@@ -210,10 +217,6 @@ def _by_count(problem: Problem) -> Groups | None:
 
 def _by_value(risks: np.ndarray) -> Groups:
     """Groups by exact equality, with a sort."""
-    if risks.size <= _FEW:
-        values = np.array(sorted(set(risks.tolist())))
-        keys = values.searchsorted(risks)
-        return Groups(values, np.bincount(keys), keys, np.arange(values.size))
     values, keys, counts = np.unique(risks, return_inverse=True, return_counts=True)
     return Groups(values, counts, keys, np.arange(values.size))
 

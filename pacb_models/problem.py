@@ -489,8 +489,6 @@ class RiskAndSize(Problem):
 class BoundProblem(RiskAndSize):
     """Minimise a PAC-Bayesian bound over the posteriors on a finite set of classifiers.
 
-    A problem never changes: :meth:`replace` makes another one.
-
     Parameters
     ----------
     risks : array of shape (H,)

@@ -26,11 +26,10 @@ from dataclasses import dataclass
 from types import NoneType
 from typing import Any, Literal, Self, get_args, get_origin, get_type_hints
 
-from pacb_models.errors import InputError
 from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
-from pacb_models.validation import check_choice, check_count, check_kind, check_positive, check_posterior
+from pacb_models.validation import check_choice, check_count, check_kind, check_number, check_positive, check_posterior
 
 from .starts import default_start, nearest
 
@@ -125,6 +124,5 @@ def deadline_after(time_limit: float | None) -> float:
     """The moment, on the monotonic clock, when a limit of so many seconds from now runs out; never, for None."""
     if time_limit is None:
         return math.inf
-    if isinstance(time_limit, bool) or not isinstance(time_limit, (int, float)) or not time_limit > 0.0:
-        raise InputError("time_limit", time_limit, "it must be a positive number of seconds")
-    return time.monotonic() + time_limit
+    expected = "it must be a positive number of seconds"
+    return time.monotonic() + check_number("time_limit", time_limit, lambda seconds: seconds > 0.0, expected)

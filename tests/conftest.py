@@ -190,6 +190,19 @@ def fail_when_skipped(report: pytest.TestReport | pytest.CollectReport) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    """Skip what needs Ipopt where set-up could not build it, with the sentence that says what is missing."""
+    from pacb_models import SolverUnavailableError
+
+    try:
+        return (yield)
+    except SolverUnavailableError as reason:
+        if "libpynumero_ASL" in str(reason):
+            pytest.skip(str(reason))
+        raise
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
     fail_when_skipped(report)

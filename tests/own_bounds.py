@@ -1,4 +1,4 @@
-"""A third party's distance and divergence, with all that they can have: derivatives, an expression, a frontier."""
+"""Third parties' distances and divergences: with derivatives, expressions and a frontier, or without some of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from pacb_models.constants import log_moment_constant
 from pacb_models.distances import Distance, Inverse
+from pacb_models.distances.squared import Quadratic
 from pacb_models.divergences import Budget, Divergence
 
 
@@ -31,40 +32,25 @@ class Relative(Distance):
         return r
 
 
-class Mixed(Divergence):
-    """T = Σ p (w² + w³)/2 ≥ Σ p w²; its budget is √T · c, χ²'s with a larger statistic."""
+class Doubled(Distance):
+    """r = L + 2b, with the linear distance's constant: the linear bound of a quarter of the sample."""
 
-    name = "mixed"
-    moments = "chi2"
-    order = 2.0
+    name = "doubled"
 
-    def size(self, q, p):
-        w = q / p
-        return float(np.dot(p, 0.5 * (w**2 + w**3)))
+    def derivatives(self, L, budget):
+        return Inverse(L + 2.0 * budget, 1.0, 2.0, 0.0, 0.0, 0.0)
 
-    def gradient(self, q, p, size):
-        w = q / p
-        return w + 1.5 * w**2
+    def log_constant(self, m, divergence, order, constant):
+        return -math.log(4 * m)
 
-    def curvature(self, q, p, size):
-        return (1.0 + 3.0 * q / p) / p, 0.0
+    def constant(self, m, divergence, order, constant):
+        return 1 / (4 * m)
 
-    def value(self, size):
-        return max(size - 1.0, 0.0)
 
-    def coefficient(self, constant, log_constant, delta):
-        return math.sqrt(constant / delta)
+class Sharp(Quadratic):
+    """Another formula under a name of ours: φ(l, R) = 4 (R − l)²."""
 
-    def budget(self, size, coefficient, exponent):
-        value = coefficient * size**0.5
-        return Budget(value, 0.5 * value / size, -0.25 * value / size**2)
-
-    def slope_inverse(self, slope):
-        return (np.sqrt(1.0 + 6.0 * np.maximum(slope, 0.0)) - 1.0) / 3.0
-
-    def express(self, algebra, ratios):
-        D = algebra.lift("D", algebra.mean(0.5 * ratios**2 + 0.5 * ratios**3))
-        return algebra.coefficient * algebra.sqrt(D)
+    name, scale = "squared", 4.0
 
 
 class Squares(Divergence):
@@ -93,6 +79,30 @@ class Squares(Divergence):
 
     def slope_inverse(self, slope):
         return 0.5 * np.maximum(slope, 0.0) / self.scale
+
+
+class Mixed(Squares):
+    """T = Σ p (w² + w³)/2 ≥ Σ p w²; its budget is √T · c, χ²'s with a larger statistic."""
+
+    name = "mixed"
+
+    def size(self, q, p):
+        w = q / p
+        return float(np.dot(p, 0.5 * (w**2 + w**3)))
+
+    def gradient(self, q, p, size):
+        w = q / p
+        return w + 1.5 * w**2
+
+    def curvature(self, q, p, size):
+        return (1.0 + 3.0 * q / p) / p, 0.0
+
+    def slope_inverse(self, slope):
+        return (np.sqrt(1.0 + 6.0 * np.maximum(slope, 0.0)) - 1.0) / 3.0
+
+    def express(self, algebra, ratios):
+        D = algebra.lift("D", algebra.mean(0.5 * ratios**2 + 0.5 * ratios**3))
+        return algebra.coefficient * algebra.sqrt(D)
 
 
 class TangentChiSquared(Squares):

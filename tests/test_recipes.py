@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from .run_page import Block, blocks_of
+from .test_wheel import NOT_SOURCE
 
 # The first test copies and installs the tree.
 pytestmark = [pytest.mark.outside, pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).resolve().parent.parent
-NOT_SOURCE = shutil.ignore_patterns(".git", ".venv", "build", "dist", "results", "*.egg-info", "__pycache__", ".*cache")
 #: Files that a recipe takes from another page.
 MOVED = {
     "pacb_models/divergences/mixed.py": ("extending.md", "mixed.py"),

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pacb_models import BoundProblem, InputError, Solution, solve
-from pacb_models.benchmarks.problems.families.collection import COLUMNS, CONSTRAINED, GAPS, HARD, digest
+from pacb_models.benchmarks.problems.families.collection import COLUMNS, CONSTRAINED, GAPS, HARD, data_digest
 from pacb_models.benchmarks.problems.families.draws import Draws
 from pacb_models.benchmarks.problems.families.generators import FAMILIES
 from pacb_models.files import write_atomically
@@ -297,7 +297,7 @@ def frozen_line(family: str, kind: Kind, arguments: dict[str, Any], number: int)
         "name": f"{family}-{number:02d}-H{problem.size}-{kind.label}",
         "family": family,
         "arguments": json.dumps(complete, sort_keys=True),
-        "digest": digest(problem),
+        "digest": data_digest(problem),
         "optimum": repr(solution.bound),
         "minima": 1 + len(solution.local_minima),
         "second_minimum": repr(solution.local_minima[0].bound) if solution.local_minima else "",

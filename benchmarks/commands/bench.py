@@ -199,7 +199,8 @@ def _summarise(directory: Path, options: argparse.Namespace) -> int:
 
 
 def _suite(options: argparse.Namespace) -> Suite:
-    from ..harness.suites import TABLE_DISTANCES, from_files, suite
+    from ..harness.suites import from_files, suite
+    from ..problems.problem import TABLE_DISTANCES
 
     if options.jobs < 1:
         raise InputError("--jobs", options.jobs, "it must be at least 1")

@@ -51,6 +51,21 @@ class Checked:
     remedy: str = ""
     note: str = ""
 
+    @property
+    def good(self) -> bool | None:
+        """False for what is missing or comes with a remedy, True for a solver that works, None for a mere fact."""
+        if self.found is None or self.remedy:
+            return False
+        return True if self.found == "available" else None
+
+    def __str__(self) -> str:
+        note, remedy = self.note and f"  ({self.note})", self.remedy and f"  -> {self.remedy}"
+        return f"{self.found or 'MISSING'}{note}{remedy}"
+
+
+#: The lines of each section.
+Sections = dict[str, list[Checked]]
+
 
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
@@ -61,52 +76,40 @@ def add_parser(subparsers: Any) -> None:
 def _doctor(options: argparse.Namespace) -> int:
     report = examine()
     if options.json:
-        print(json.dumps(report, allow_nan=False))
+        print(json.dumps({title: [asdict(line) for line in lines] for title, lines in report.items()}, allow_nan=False))
     else:
         print_report(report)
     return DONE
 
 
-def examine() -> dict[str, list[dict[str, Any]]]:
-    """The report: section -> findings, each with ``name``, ``found`` (None: missing), ``remedy`` and ``note``."""
+def examine() -> Sections:
+    """What there is to say."""
     sections = {"system": _system, "solvers": _solvers, "packages": _packages, "ipopt": _ipopt, "data": _data}
-    return {title: [asdict(finding) for finding in look()] for title, look in sections.items()}
+    return {title: list(look()) for title, look in sections.items()}
 
 
-def print_report(report: dict[str, list[dict[str, Any]]]) -> None:
+def print_report(report: Sections) -> None:
     """Print the report as one table per section, missing parts with the command that installs them."""
-    width = max(len(finding["name"]) for findings in report.values() for finding in findings)
+    width = max(len(finding.name) for findings in report.values() for finding in findings)
     lines, grids = [], []
     columns = [terminal.Column("", numeric=False), terminal.Column("", numeric=False)]
     for title, findings in report.items():
-        lines += [title, *(f"  {finding['name']:<{width}}  {_describe(finding)}" for finding in findings), ""]
-        rows = [terminal.Line([finding["name"], _describe(finding)], _news(finding)) for finding in findings]
+        lines += [title, *(f"  {finding.name:<{width}}  {finding}" for finding in findings), ""]
+        rows = [terminal.Line([finding.name, str(finding)], finding.good) for finding in findings]
         grids.append(terminal.Grid(title, columns, rows))
     text, good = conclusion(report)
     terminal.show(terminal.Line([text], good), grids, "\n".join(lines))
 
 
-def conclusion(report: dict[str, list[dict[str, Any]]]) -> tuple[str, bool]:
+def conclusion(report: Sections) -> tuple[str, bool]:
     """How many solvers work, and what is missing or of another version than is needed; True when nothing is."""
-    wanting = [finding["name"] for findings in report.values() for finding in findings if _news(finding) is False]
+    wanting = [finding.name for findings in report.values() for finding in findings if finding.good is False]
     solvers = report.get("solvers", [])
-    working = sum(_news(finding) is True for finding in solvers)
+    working = sum(finding.good is True for finding in solvers)
     if not wanting:
         return f"Everything works (solvers: {working}).", True
     names = ", ".join(dict.fromkeys(wanting))
     return f"{working} of {len(solvers)} solvers work. Missing, or not the version that is needed: {names}.", False
-
-
-def _news(finding: dict[str, Any]) -> bool | None:
-    """False for what is missing or comes with a remedy, True for a solver that works, None for a mere fact."""
-    if finding["found"] is None or finding["remedy"]:
-        return False
-    return True if finding["found"] == "available" else None
-
-
-def _describe(finding: dict[str, Any]) -> str:
-    note, remedy = finding["note"] and f"  ({finding['note']})", finding["remedy"] and f"  -> {finding['remedy']}"
-    return f"{finding['found'] or 'MISSING'}{note}{remedy}"
 
 
 def _system() -> Iterator[Checked]:

@@ -144,28 +144,24 @@ def _is_file(text: str) -> bool:
 
 
 def _from_file(path: str, options: argparse.Namespace) -> Problem:
-    from pacb_models.problem import BoundProblem
     from pacb_models.risk_file import read_risk_file
 
-    from ..problems.problem import Problem
+    from ..problems.problem import of_risk_file
 
     if options.m is None:
         raise InputError("a risk file needs --m, the number of examples on which the risks were measured.")
     found = read_risk_file(path)
     bound = {name: getattr(options, name) for name in ("m", *_BOUND)}
-    if constraints := constraints_from(options, found):
-        bound["constraints"] = constraints
     name = f"{Path(path).stem}-{options.divergence}-{options.distance}"
-    return Problem(name, path, BoundProblem, {"risks": found.values, "prior": found.prior, **bound}, len(found.values))
+    return of_risk_file(name, path, found, constraints_from(options, found), **bound)
 
 
 def _known() -> Iterator[Problem]:
     """Problems that have a name: the hard instances, the embedded tables, and other packages'."""
     from pacb_models.names import CONSTANTS
 
-    from ..harness.suites import PAPER_SIZES, TABLE_DISTANCES
     from ..problems.families import every_instance
-    from ..problems.problem import PAPER_DATASETS, outside_problems, table_problem
+    from ..problems.problem import PAPER_DATASETS, PAPER_SIZES, TABLE_DISTANCES, outside_problems, table_problem
 
     yield from (instance.problem for instance in every_instance())
     for dataset, count, distance, constant in product(PAPER_DATASETS, PAPER_SIZES, TABLE_DISTANCES, CONSTANTS):

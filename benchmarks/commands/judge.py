@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -69,10 +70,12 @@ def run(options: argparse.Namespace) -> int:
     return FAILED if any(finding.wrong for finding in findings.values()) else DONE
 
 
-def _as_json(recipe: Problem, optimum: float | None, findings: dict[str, Finding]) -> dict[str, Any]:
+def _as_json(recipe: Problem, optimum: float | None, findings: dict[str, Finding]) -> dict[str, object]:
+    from ..harness.submissions import Worth
+
     solutions = [
         {"file": text, "solver": finding.solver, "verdict": finding.verdict, "sentence": finding.sentence}
-        | {name: _plain(value) for name, value in finding.numbers.items()}
+        | {field.name: _plain(getattr(finding.numbers, field.name, None)) for field in fields(Worth)}
         for text, finding in findings.items()
     ]
     return {"problem": recipe.name, "optimum": optimum, "solutions": solutions}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class Experiment:
         self._y = np.asarray(dataset.y)[self.protocol.order]
         self.gamma = sigest(self._X[self.protocol.width_rows])
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """Without the kernel matrix, which is larger than the data and soon made where they arrive."""
         return {name: value for name, value in self.__dict__.items() if name != "gram"}
 

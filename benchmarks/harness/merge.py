@@ -10,7 +10,7 @@ from pathlib import Path
 from pacb_models.errors import InputError
 
 from .environment import Environments
-from .results import ResultLog, export, read_rows
+from .results import ResultLog, read_rows, write_exports
 
 
 def merge(directories: Sequence[str | Path], out: str | Path) -> Path:
@@ -32,7 +32,7 @@ def merge(directories: Sequence[str | Path], out: str | Path) -> Path:
                 log.append(row.told({"source": source, "environment": numbers[row.environment]}))
         if not environments.listed:
             raise InputError(f"there are no results in {', '.join(map(str, directories))}.")
-        export(out, log.measurements())
+        write_exports(out, log.measurements())
     return Path(out)
 
 

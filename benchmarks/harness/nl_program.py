@@ -103,11 +103,9 @@ class NlProgram(Solver):
 def _with_violation(problem: BoundProblem, found: SolutionFile) -> str:
     """The program's message; and which row of the model its point violates, where it does."""
     said = None if found.weights is None else claims(problem, found)
-    if said is None or said["violation"] <= OPTIMAL_RESIDUAL:
+    if said is None or said.violation <= OPTIMAL_RESIDUAL:
         return found.message
-    return (
-        f"{said['violated']} is violated by {said['violation']:.1e}, with a value of {said['claimed']}. {found.message}"
-    )
+    return f"{said.violated} is violated by {said.violation:.1e}, with a value of {said.claimed}. {found.message}"
 
 
 def _ended(program: str, folder: Path, seconds: float | None) -> int | None:

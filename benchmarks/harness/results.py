@@ -103,7 +103,7 @@ def judged_results(directory: str | Path) -> verdict.Judged:
     return verdict.Judged(results)
 
 
-def export(directory: str | Path, rows: Iterable[Measurement]) -> None:
+def write_exports(directory: str | Path, rows: Iterable[Measurement]) -> None:
     """Write the rows as ``results.csv`` and ``results.parquet``, settings as JSON.
 
     The Parquet file carries the environments that its rows name, as the entry "pacb" of its metadata.

@@ -17,7 +17,7 @@ from .cluster import Measured, Turn, measured_here, measured_there, on_workers
 from .environment import Environments
 from .measurement import Measurement
 from .measuring import IDLE_LIMIT, KEPT, KEPT_ON_DASK, Conditions, Pool, begun
-from .results import ResultLog, export
+from .results import ResultLog, write_exports
 from .suites import Cell, Suite
 
 OnRow = Callable[[Measurement, int, int], None]
@@ -134,7 +134,7 @@ def _installed(suite: Suite, tell: Callable[[str], None]) -> Suite:
 
 def _export(directory: Path, log: ResultLog) -> None:
     if log.rows:
-        export(directory, log.measurements())
+        write_exports(directory, log.measurements())
 
 
 def _measured(

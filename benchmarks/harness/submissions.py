@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pacb_models.errors import InputError
 from pacb_models.solution import Outcome
@@ -17,7 +16,7 @@ from pacb_models.solving.registry import solver_names
 
 from .. import verdict
 from ..problems.claimed import claims
-from ..problems.export import optimum_of
+from ..problems.optimum import Optimum, exact_solution
 from ..problems.problem import FACTS, Problem, facts
 from ..problems.solution_files import SolutionFile
 from ..store import digest
@@ -26,7 +25,7 @@ from .environment import Environments
 from .measurement import Measurement
 from .measuring import Conditions, begun
 from .referee import Returned, by_weights
-from .results import ResultLog, export
+from .results import ResultLog, write_exports
 from .suites import Cell
 from .worker import Facts
 
@@ -39,8 +38,21 @@ NO_POINT, BELOW, INFEASIBLE, UNKNOWN = (
 )
 #: What does not hold of a solution that its solver calls one.
 WRONG = (BELOW, INFEASIBLE)
-#: Of what a finding has numbers.
-FINDING_NUMBERS = ("bound", "claimed", "gap", "kkt_residual", "violation", "violated")
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What a file's weights come to, beside what it claims."""
+
+    #: Of the weights, on the simplex.
+    bound: float
+    claimed: float | None
+    #: How far the bound is above the proven one.
+    gap: float | None
+    kkt_residual: float
+    #: The largest, and what has it.
+    violation: float
+    violated: str
 
 
 @dataclass(frozen=True)
@@ -53,9 +65,8 @@ class Finding:
     sentence: str
     #: Whether the solver claims what does not hold; one that says itself that it failed does not.
     wrong: bool
-    #: By :data:`FINDING_NUMBERS`: the bound of the weights, on the simplex; the smallest value that the file claims;
-    #: how far the bound is above the proven one; the KKT residual; the largest violation, and what has it.
-    numbers: dict[str, Any]
+    #: None where the file has no point.
+    numbers: Worth | None
     #: Fields of its measurement.
     row: Facts
 
@@ -65,23 +76,24 @@ class Judge:
 
     def __init__(self, recipe: Problem) -> None:
         self.recipe, self.problem = recipe, recipe.build()
-        known = optimum_of(self.problem)
-        self.optimum: float | None = known["optimum"]
+        known = Optimum.of(exact_solution(self.problem))
+        self.optimum = known.optimum
         #: No posterior has a smaller bound.
-        self.proven = known["lower_bound"] if self.optimum is None else self.optimum
+        self.proven = known.lower_bound if self.optimum is None else self.optimum
         #: Bounds of the local minima, the optimum first.
-        self.minima = [minimum["bound"] for minimum in known["local_minima"]]
+        self.minima = [minimum["bound"] for minimum in known.local_minima]
 
     def judge(self, found: SolutionFile, solver: str) -> Finding:
         """What one file says, and what holds of it."""
-        numbers: dict[str, Any] = dict.fromkeys(FINDING_NUMBERS)
+        numbers: Worth | None = None
         if found.weights is None:
             kind, sentence = NO_POINT, f"no point: {found.message or 'the file has none'}"
             row: Facts = {**facts(self.problem), "status": found.status or "error", "message": found.message}
         else:
             row = self._row(found, solver)
-            numbers |= claims(self.problem, found) | {name: row[name] for name in ("bound", "kkt_residual")}
-            numbers["gap"] = None if self.optimum is None else row["bound"] - self.optimum
+            claim, bound = claims(self.problem, found), row["bound"]
+            gap = None if self.optimum is None else bound - self.optimum
+            numbers = Worth(bound, claim.claimed, gap, row["kkt_residual"], claim.violation, claim.violated)
             kind, sentence = self._verdict(found, numbers)
         wrong = kind in WRONG and found.claims
         if wrong and row["claims"]:
@@ -90,22 +102,22 @@ class Judge:
         row |= {"reference_bound": self.optimum, "minima": len(self.minima) or None}
         return Finding(solver, kind, sentence, wrong, numbers, row)
 
-    def _verdict(self, found: SolutionFile, numbers: dict[str, Any]) -> tuple[str, str]:
-        bound, claimed, gap = numbers["bound"], numbers["claimed"], numbers["gap"]
-        off = f"{numbers['violated']} is violated by {numbers['violation']:.1e}"
+    def _verdict(self, found: SolutionFile, numbers: Worth) -> tuple[str, str]:
+        bound, claimed, gap = numbers.bound, numbers.claimed, numbers.gap
+        off = f"{numbers.violated} is violated by {numbers.violation:.1e}"
         # Rows may be violated as much, and a printed value is as exact as its digits.
         allowed = OPTIMAL_RESIDUAL + found.rounding
         by = -math.inf if self.proven is None or claimed is None else self.proven - claimed
         if found.claims and by > allowed:
             return BELOW, f"{BELOW}: {claimed:.10g}, by {by:.1e}; its weights have {bound:.10g}, and {off}"
-        if not numbers["violation"] <= OPTIMAL_RESIDUAL:
+        if not numbers.violation <= OPTIMAL_RESIDUAL:
             admitted = "" if found.claims else f"; the solver says {found.status}"
-            what = f"{INFEASIBLE} by {numbers['violation']:.1e} ({numbers['violated']})"
+            what = f"{INFEASIBLE} by {numbers.violation:.1e} ({numbers.violated})"
             return INFEASIBLE, f"{what}; bound {bound:.10g}{admitted}"
-        near = f"KKT residual {numbers['kkt_residual']:.1e}"
+        residual = numbers.kkt_residual
+        near = f"KKT residual {residual:.1e}"
         if gap is None:
             return UNKNOWN, f"bound {bound:.10g}; {UNKNOWN}; {near}"
-        residual = numbers["kkt_residual"]
         end = verdict.ending(True, residual <= OPTIMAL_RESIDUAL, gap, residual)
         kind = which = end.words
         number = next((n for n, low in enumerate(self.minima, 1) if abs(bound - low) <= verdict.CORRECT_GAP), 0)
@@ -144,7 +156,7 @@ def add_to_log(directory: str | Path, recipe: Problem, findings: list[Finding]) 
             row = begun(Cell(recipe, finding.solver), 0, conditions).told(facts)
             _check_same(directory, row, known)
             log.append(row)
-        export(directory, log.measurements())
+        write_exports(directory, log.measurements())
 
 
 def _check_same(directory: str | Path, mine: Measurement, known: list[Measurement]) -> None:

@@ -25,7 +25,6 @@ from typing import Any
 import numpy as np
 
 from pacb_models import BoundProblem, Solution, SolverUnavailableError, average, solve, support, weights
-from pacb_models.constraints import Constraint
 from pacb_models.plugins import exception_text
 from pacb_models.solving.registry import get_solver
 
@@ -53,19 +52,20 @@ def warm_up(solver: str, problem: BoundProblem) -> None:
     """Solve a tiny problem of the same kind, so that imports are not measured."""
     with suppress(BaseException):
         # Whatever is wrong shows up in the measurement itself, with its message.
-        limit: dict[str, Any] = {"time_limit": WARM_UP_LIMIT} if get_solver(solver).keeps_time_limit else {}
-        tiny = problem.replace(risks=[0.1, 0.2, 0.3], prior=None, m=100, delta=0.05, constraints=_tiny(problem))
-        solve(tiny, solver, **limit)
+        limit: Settings = {"time_limit": WARM_UP_LIMIT} if get_solver(solver).keeps_time_limit else {}
+        solve(tiny(problem), solver, **limit)
 
 
-def _tiny(problem: BoundProblem) -> list[Constraint]:
-    """Constraints on three classifiers, of the kinds that the problem has."""
+def tiny(problem: BoundProblem) -> BoundProblem:
+    """The problem with three classifiers, and with constraints on them of the kinds that it has."""
+    risks = np.array([0.1, 0.2, 0.3])
+    given = {"tandem_risks": np.diag(risks)} if problem.kind == "tandem" else {"risks": risks}
     kinds = {} if problem.posteriors is None else problem.posteriors.kinds()
     known = {"average": average([0, 1, 2], at_most=1.5), "weights": weights(at_most=0.9), "support": support(at_most=2)}
-    return [known[kind] for kind in kinds]
+    return problem.replace(**given, prior=None, m=100, delta=0.05, constraints=[known[kind] for kind in kinds])
 
 
-def measure(cell: Cell, problem: BoundProblem, options: Settings) -> tuple[Facts, np.ndarray | None]:
+def solved(cell: Cell, problem: BoundProblem, options: Settings) -> tuple[Facts, np.ndarray | None]:
     """Solve and describe what came out; whatever is raised, or is not what it should be, becomes the status "error"."""
     started = time.perf_counter()
     try:
@@ -198,7 +198,7 @@ class Measurer:
             warm_up(cell.solver, problem)
         say("ready", {"keeps_time_limit": get_solver(cell.solver).keeps_time_limit})
         memory = PeakMemory() if with_memory else None
-        found, posterior = measure(cell, problem, options)
+        found, posterior = solved(cell, problem, options)
         if memory is not None:
             found["peak_memory_bytes"] = memory.rise()
         say("done", found, posterior)

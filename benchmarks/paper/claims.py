@@ -1,4 +1,4 @@
-r"""The paper's claims about the shape of the squared χ² bound, as functions that can be evaluated.
+r"""The paper's claim about the shape of the squared χ² bound, as a function that can be evaluated.
 
 :math:`B(q) = L(q) + c\,X(q)^{1/4}`, :math:`X = \sum_i q_i^2/p_i`, :math:`c = (I/\delta)^{1/4}`. The paper shows
 that ``B`` is not convex, and that it is strictly quasi-convex (so that a local minimum is global) *if* a condition
@@ -12,12 +12,9 @@ import math
 import numbers
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import ArrayLike
-
 from pacb_models.errors import InputError, UnsupportedProblemError
 from pacb_models.problem import BoundProblem
-from pacb_models.validation import check_posterior, check_prior
+from pacb_models.validation import check_posterior
 
 
 class Inequality(NamedTuple):
@@ -26,23 +23,6 @@ class Inequality(NamedTuple):
     left: float
     right: float
     holds: bool
-
-
-def first_order_convexity(posterior: ArrayLike, other: ArrayLike, prior: object = None) -> Inequality:
-    r"""The first-order condition of convexity of the squared bound, for one pair of posteriors:
-
-    .. math:: X(q)^{3/4}\, X(q')^{1/4} \ge \tfrac12\Big(\sum_i \frac{q_i q'_i}{p_i} + X(q)\Big),
-
-    to which :math:`B(q') \ge B(q) + \langle\nabla B(q), q' - q\rangle` reduces, whatever the risks, ``m`` and δ.
-    One pair that violates it shows that the bound is not convex.
-    """
-    q = check_posterior(posterior, np.size(posterior))
-    prime = check_posterior(other, q.size, "other")
-    p = check_prior(prior, q.size)
-    X, X_prime = float(np.dot(q / p, q)), float(np.dot(prime / p, prime))
-    left = X**0.75 * X_prime**0.25
-    right = 0.5 * (float(np.dot(q / p, prime)) + X)
-    return Inequality(left, right, left >= right)
 
 
 def quasi_convexity_condition(problem: BoundProblem, posterior: object, other: object, alpha: float) -> Inequality:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from itertools import product
 from typing import Any, NamedTuple
 
-from ..problems.problem import PAPER_DATASETS
-from ..report.tables import Cell, Group, Table
+from ..problems.problem import PAPER_DATASETS, PAPER_SIZES
+from ..report.tables import Entry, Group, Table
 from .cells import BOTH_HALVES, PRINTED, REPRODUCED, Cells, Place, Values, difference, number
 from .item import Results
 from .numbers import words
 from .showing import FAR, NAMES, as_text, per_cent
 from .study import ALL_CLASSIFIERS, DISTANCES
-from .tables.fp_vs_solver import SIZES, as_meant, is_swapped, letter_of
+from .tables.fp_vs_solver import as_meant, is_swapped, letter_of
 
 
 class Compared(NamedTuple):
@@ -72,7 +72,7 @@ def far_panel(results: Results) -> Table | None:
         bound = _METHODS.get(place.method, place.method) + (f", H = {place.size}" if table == "fp-vs-solver" else "")
         texts = (_BOUNDS[table], NAMES[place.dataset], bound, far.reason)
         numbers = (values[PRINTED], as_text(values[REPRODUCED]), per_cent(off))
-        rows.append([Cell(text) for text in texts + numbers])
+        rows.append([Entry(text) for text in texts + numbers])
     if not rows:
         return None
     groups = (Group("", ("table", "data set", "bound", "why")), Group("", ("printed", "paper's const.", "±")))
@@ -108,7 +108,7 @@ def _about_table_3(cells: Cells) -> list[str]:
 
 
 def _about_table_6(cells: Cells) -> list[str]:
-    places = list(product(PAPER_DATASETS, SIZES))
+    places = list(product(PAPER_DATASETS, PAPER_SIZES))
     bounds = [as_meant(cells, *place, "fixed-point", "bound") for place in places]
     letters = sum(bool(letter_beside(cells, Place(dataset, str(size), "ipopt"))) for dataset, size in places)
     return words("document", "table_6", cells=len(places), letters=letters, **_spreads(bounds))

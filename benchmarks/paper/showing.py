@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..report.tables import NONE, Cell, Group
+from ..report.tables import NONE, Entry, Group
 from .cells import BOTH_HALVES, CORRECTED, PRINTED, REPRODUCED, Values, difference
 
 #: Differences from print above this, in per cent, are marked.
@@ -73,20 +73,20 @@ class Beside:
             columns += [self.titles[version], *(["±"] if self._compared(version) else [])]
         return Group(title, tuple(columns))
 
-    def cells(self, values: Values, best: str = "") -> list[Cell]:
+    def cells(self, values: Values, best: str = "") -> list[Entry]:
         """The cells below them; ``best`` names a version to be set in bold."""
-        cells = [Cell(values.get(PRINTED) or NONE, "printed")]
+        cells = [Entry(values.get(PRINTED) or NONE, "printed")]
         for version in self.versions:
-            cells.append(Cell(as_text(values.get(version), self.decimals), "best" if version == best else ""))
+            cells.append(Entry(as_text(values.get(version), self.decimals), "best" if version == best else ""))
             if self._compared(version):
                 off = difference(values, version)
-                cells.append(Cell(per_cent(off), "off" if off is not None and abs(off) > FAR else ""))
+                cells.append(Entry(per_cent(off), "off" if off is not None and abs(off) > FAR else ""))
         return cells
 
     def _compared(self, version: str) -> bool:
         return self.compared and version != CORRECTED
 
 
-def named(dataset: str, *labels: object, first: bool = True) -> list[Cell]:
+def named(dataset: str, *labels: object, first: bool = True) -> list[Entry]:
     """The cells that a row begins with; of several rows of a data set only the first names it."""
-    return [Cell(NAMES[dataset] if first else ""), *(Cell(str(label)) for label in labels)]
+    return [Entry(NAMES[dataset] if first else ""), *(Entry(str(label)) for label in labels)]

@@ -15,8 +15,9 @@ from pacb_models import BoundProblem
 
 from ..experiments.cross_validation import Baseline, load_cross_validation
 from ..experiments.risk_table import RiskTable
-from ..problems.problem import LEAK_FREE, PAPER_DATASETS
+from ..problems.problem import LEAK_FREE, PAPER_DATASETS, TABLE_DISTANCES
 from ..problems.risks import load_risk_table
+from ..progress import Show, silent
 from ..work import run
 from . import cells
 
@@ -24,7 +25,7 @@ from . import cells
 PAPER_DELTA = 0.01
 ALL_CLASSIFIERS = 1990
 
-DISTANCES = ("linear", "squared", "kl")
+DISTANCES = TABLE_DISTANCES
 
 
 class Version(NamedTuple):
@@ -40,13 +41,6 @@ PAPER = Version(cells.REPRODUCED, "paper's constants", "paper")
 BOTH_HALVES = Version(cells.BOTH_HALVES, "both halves (not a valid certificate)", "paper", both_halves=True)
 EXACT = Version(cells.CORRECTED, "exact constants", "exact")
 VERSIONS = (PAPER, BOTH_HALVES, EXACT)
-
-#: Called with what is being done, the steps finished and the steps in all.
-Report = Callable[[str, int, int], None]
-
-
-def silent(what: str, done: int, total: int) -> None:
-    """Tell nobody."""
 
 
 @dataclass
@@ -90,7 +84,7 @@ class Study:
     data_dir: str | None = None
     baselines: Mapping[str, Baseline] = field(default_factory=load_cross_validation)
     training_seconds: Mapping[str, float] = field(default_factory=dict)
-    report: Report = silent
+    report: Show = silent
     directory: Path | None = None
     resume: bool = False
 

@@ -18,7 +18,7 @@ from ..experiments.datasets import load_dataset
 from ..experiments.risk_table import RiskTable
 from ..experiments.risks import Experiment, train_risks
 from ..problems.problem import LEAK_FREE, PAPER_DATASETS
-from .study import Report, silent
+from ..progress import Show, silent
 
 #: Processor seconds by data set; beside the tables themselves.
 TIMES = "training_seconds.csv"
@@ -38,7 +38,7 @@ def train_tables(
     jobs: int = 1,
     dask: str | None = None,
     resume: bool = False,
-    report: Report = silent,
+    report: Show = silent,
     names: Sequence[str] = (*PAPER_DATASETS, LEAK_FREE),
 ) -> tuple[dict[str, RiskTable], dict[str, float]]:
     """Train the paper's SVMs on each data set; with ``resume``, keep what an interrupted run has finished.

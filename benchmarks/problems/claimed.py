@@ -7,7 +7,7 @@ short of the sum.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -60,12 +60,20 @@ class ClaimedSquares(Squares, Claimed):
         return Claimed.sqrt(self, x)
 
 
-def claims(problem: BoundProblem, found: SolutionFile) -> dict[str, Any]:
-    """The smallest value that a file claims, and its largest violation."""
+class Claim(NamedTuple):
+    """The smallest value that a file claims, its largest violation, and what is violated."""
+
+    claimed: float | None
+    violation: float
+    violated: str
+
+
+def claims(problem: BoundProblem, found: SolutionFile) -> Claim:
+    """What a file claims of its weights."""
     assert found.weights is not None
     posterior, violation = onto_simplex(found.weights)
     if posterior is None or lacking(problem, *MODEL):
-        return {"claimed": found.objective, "violation": violation, "violated": "q"}
+        return Claim(found.objective, violation, "q")
     with np.errstate(all="ignore"):
         models = [kind(problem, found.weights, found.variables) for kind in (Claimed, ClaimedSquares)]
         values = [float(write(model)) for model in models]
@@ -73,8 +81,5 @@ def claims(problem: BoundProblem, found: SolutionFile) -> dict[str, Any]:
     model, value = max(zip(models, values), key=lambda pair: len(found.variables.keys() & pair[0].values.keys()))
     violated = max(model.violations, key=lambda name: model.violations[name])
     stated = [found.objective, value if found.variables else None]
-    return {
-        "claimed": min((value for value in stated if value is not None and math.isfinite(value)), default=None),
-        "violation": model.violations[violated],
-        "violated": violated,
-    }
+    smallest = min((value for value in stated if value is not None and math.isfinite(value)), default=None)
+    return Claim(smallest, model.violations[violated], violated)

@@ -14,19 +14,18 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from pacb_models import BoundProblem, __version__, solve
-from pacb_models.errors import UnsupportedProblemError
+from pacb_models import BoundProblem, __version__
 from pacb_models.files import write_atomically
 from pacb_models.models import pyomo_models
 from pacb_models.problem_file import as_record
 from pacb_models.proofs import Proof
 from pacb_models.proofs import files as proof_files
-from pacb_models.solution import Solution
 from pacb_models.validation import check_choice
 
 from .families import FAMILIES, sentence
 from .floors import add_floors, enclosure
 from .model_files import DEFAULT, FORMATS, FORMULATIONS, without_suffixes
+from .optimum import Optimum, exact_solution
 from .problem import Problem
 
 #: A model with more weights than this is not written, only its data: Pyomo needs minutes and gigabytes for it.
@@ -67,8 +66,9 @@ def export(
     problem = recipe.build()
     stem = recipe.name.replace("/", "_")
     chosen = [check_choice("formats", name, tuple(FORMATS)) for name in formats] if problem.size <= largest else []
-    solution = _solved(problem)
-    record = _record(recipe, problem, solution)
+    solution = exact_solution(problem)
+    optimum = Optimum.of(solution)
+    record = _record(recipe, problem, optimum)
     files: dict[str, bytes] = {}
     if solution is not None and isinstance(solution.proof, Proof) and solution.posterior is not None:
         proof = proof_files.to_record(problem, solution.proof, solution)
@@ -76,10 +76,10 @@ def export(
         files[record["proof"]] = json.dumps(proof, allow_nan=False).encode() + b"\n"
     for name in chosen:
         form = record["models"][name] = FORMATS[name].check(name, formulation)
-        model = FORMULATIONS[form](problem, record["posterior"])
+        model = FORMULATIONS[form](problem, optimum.posterior)
         if floors:
             check_choice("with floors, the formulation", form, pyomo_models.FORMULATIONS)
-            record["floors"] = add_floors(model, problem) | enclosure(problem, record)
+            record["floors"] = add_floors(model, problem) | enclosure(problem, optimum)
         with nullcontext() if suffixes else without_suffixes(model):
             files |= FORMATS[name].write(model, stem)
     written = []
@@ -89,7 +89,7 @@ def export(
     return written
 
 
-def _record(recipe: Problem, problem: BoundProblem, solution: Solution | None) -> dict[str, Any]:
+def _record(recipe: Problem, problem: BoundProblem, optimum: Optimum) -> dict[str, Any]:
     """Everything that defines the problem, and what is known of it."""
     return {
         **as_record(problem),
@@ -103,36 +103,5 @@ def _record(recipe: Problem, problem: BoundProblem, solution: Solution | None) -
         "log_constant_value": problem.log_constant,
         "coefficient": problem.coefficient,
         "exponent": problem.exponent,
-        **_optimum(solution),
-    }
-
-
-def _solved(problem: BoundProblem) -> Solution | None:
-    """The solution of the exact method, where one takes the problem."""
-    try:
-        return solve(problem)
-    except UnsupportedProblemError:
-        return None
-
-
-def optimum_of(problem: BoundProblem) -> dict[str, Any]:
-    """The certified minimum, or null where no method certifies one; all local minima, best first."""
-    return _optimum(_solved(problem))
-
-
-def _optimum(solution: Solution | None) -> dict[str, Any]:
-    if solution is None or not solution.is_global or solution.posterior is None:
-        lower = None if solution is None else solution.lower_bound
-        return {"optimum": None, "lower_bound": lower, "posterior": None, "local_minima": []}
-    best = {
-        "bound": solution.bound,
-        "empirical_risk": solution.empirical_risk,
-        "divergence": solution.divergence,
-        "support_size": solution.support_size,
-    }
-    return {
-        "optimum": solution.bound,
-        "lower_bound": solution.lower_bound,
-        "posterior": solution.posterior.tolist(),
-        "local_minima": [best, *(minimum._asdict() for minimum in solution.local_minima)],
+        **vars(optimum),
     }

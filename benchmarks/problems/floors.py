@@ -7,12 +7,14 @@ about ε above it: so the optimum of what is written is proven, too.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pacb_models import BoundProblem
 from pacb_models.errors import UnsupportedProblemError
+
+from .optimum import Optimum
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -47,10 +49,10 @@ def add_floors(model: pyo.ConcreteModel, problem: BoundProblem) -> dict[str, flo
     return changed
 
 
-def enclosure(problem: BoundProblem, record: dict[str, Any]) -> dict[str, Any]:
+def enclosure(problem: BoundProblem, known: Optimum) -> dict[str, float | None]:
     """Between which values the minimum of the model with floors lies, where that without is proven."""
-    optimum = record["optimum"]
+    optimum = known.optimum
     if optimum is None:
-        return {"optimum": None, "lower_bound": record["lower_bound"], "above_optimum": None}
-    attained = max(problem.bound(mixture(problem, np.array(record["posterior"]))), optimum)
+        return {"optimum": None, "lower_bound": known.lower_bound, "above_optimum": None}
+    attained = max(problem.bound(mixture(problem, np.array(known.posterior))), optimum)
     return {"optimum": attained, "lower_bound": optimum, "above_optimum": attained - optimum}

@@ -56,7 +56,7 @@ def pack(directory: str | Path, written: Sequence[Path], path: str | Path, large
     archive(directory, [*written, *(Path(directory) / name for name in added)], path)
 
 
-def index(written: Iterable[Path]) -> list[dict[str, Any]]:
+def index(written: Iterable[Path]) -> list[dict[str, object]]:
     """An entry for each problem among some files: what it is, its optimum with the proof, and its local minima."""
     known = {file.name: file for file in written}
     entries = []

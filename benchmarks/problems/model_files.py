@@ -130,7 +130,7 @@ def _clarabel(problem: BoundProblem, stem: str) -> dict[str, bytes]:
     _, constant, *_ = data["param_prob"].apply_parameters()
     factor = problem.divergence_function.cone().factor(problem)
     A, dims, size = data["A"].tocsc(), data["dims"], len(data["c"])
-    cones: list[dict[str, Any]] = [{"ZeroConeT": dims.zero}, {"NonnegativeConeT": dims.nonneg}]
+    cones: list[dict[str, object]] = [{"ZeroConeT": dims.zero}, {"NonnegativeConeT": dims.nonneg}]
     cones += [{"SecondOrderConeT": length} for length in dims.soc]
     cones += [{"ExponentialConeT": []}] * dims.exp + [{"PowerConeT": power} for power in dims.p3d]
     content = {

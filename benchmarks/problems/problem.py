@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 
 from pacb_models import BoundProblem, DirectProblem, problem_file
+from pacb_models.constraints import Constraint
 from pacb_models.plugins import load_all
+from pacb_models.risk_file import RiskFile
 
 from ..store import digest
 from .risks import available, load_risk_table
@@ -25,6 +27,10 @@ UCI_FAMILY = "UCI data sets"
 #: Bupa without the feature that determines its class, beside the paper's nine data sets, which are in its order.
 LEAK_FREE = "bupa-no-leak"
 PAPER_DATASETS = tuple(name for name in available() if name != LEAK_FREE)
+
+#: The numbers of classifiers and the distances of its tables.
+PAPER_SIZES = (50, 200, 500, 1000, 1990)
+TABLE_DISTANCES = ("linear", "squared", "kl")
 
 
 @dataclass(frozen=True)
@@ -72,9 +78,7 @@ def facts(problem: BoundProblem) -> dict[str, object]:
     return {"problem_kind": problem.kind, **same, "prior": prior, "constraints": constraints}
 
 
-@lru_cache(maxsize=32)
-def _table(name: str) -> Any:
-    return load_risk_table(name)
+_table = lru_cache(maxsize=32)(load_risk_table)
 
 
 def from_table(dataset: str, count: int, kind: str = "bound", **bound: Any) -> Any:
@@ -110,6 +114,15 @@ def from_file(path: str | Path) -> Problem:
     record, problem = problem_file.read_problem(path)
     name, family = (str(record.get(field, Path(path).stem)) for field in ("name", "dataset"))
     return Problem(name, family, from_record, {"record": problem_file.as_record(problem)}, problem.size)
+
+
+def of_risk_file(name: str, path: str, content: RiskFile, constraints: Sequence[Constraint], **bound: Any) -> Problem:
+    """The recipe of a risk file; with constraints it is their record."""
+    arguments, size = {"risks": content.values, "prior": content.prior, **bound}, len(content.values)
+    if not constraints:
+        return Problem(name, path, BoundProblem, arguments, size)
+    record = problem_file.as_record(BoundProblem(**arguments, constraints=constraints))
+    return Problem(name, path, from_record, {"record": record}, size)
 
 
 def table_problem(dataset: str, count: int, distance: str, constant: str = "exact", delta: float = 0.01) -> Problem:

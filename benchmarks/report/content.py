@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
 from pacb_models.plots.style import styled
 
 from .. import verdict
-from ..harness.environment import Environments
+from ..harness.environment import Description, Environments
 from ..verdict import Judged
 from . import missed, pictures
 from .details import COUNT, SOLVER, details, families, milliseconds
@@ -148,7 +147,7 @@ def _growth(each: pd.DataFrame, looks: Looks) -> Part | None:
 
 
 def _ends(each: pd.DataFrame, looks: Looks, most: int = 4) -> Part | None:
-    found = missed.cases(each, most)
+    found = missed.missed_problems(each, most)
     if not found:
         return None
     ends = [end for case in found for end in case.display.ends]
@@ -186,7 +185,7 @@ def solvers_table(each: pd.DataFrame, table: pd.DataFrame) -> Table:
     notes = [said("solvers")]
     if table["evaluations"].notna().any():
         columns.append(Column("gradients", "evaluations", COUNT))
-        notes.append("Gradients: median number of gradient evaluations, for the solvers that count them.")
+        notes.append("Gradients: the median number of evaluations.")
     return Table.of("solvers", "", columns, table, notes)
 
 
@@ -215,23 +214,23 @@ def _limits(judged: Judged, environments: Environments) -> Iterator[str]:
     counts = len(judged.comparable), len(judged.condensed), len(runs)
     if counts[0] < counts[2]:
         yield said("counts", compared=counts[0], runs=counts[1], measurements=counts[2])
-    yield "Not timed: importing software (each solver first solves a tiny problem), the constant, the certificate."
+    yield "Not timed: importing software, the constant, the certificate."
     yield said("optimum", gap=verdict.CORRECT_GAP)
 
 
-def _used(environments: Environments, runs: pd.DataFrame) -> dict[int, dict[str, Any]]:
+def _used(environments: Environments, runs: pd.DataFrame) -> dict[int, Description]:
     """The environments that runs name, by number."""
     return {number: environments.entry(number) for number in sorted({int(n) for n in runs["environment"].dropna()})}
 
 
-def _differences(entries: list[dict[str, Any]]) -> list[str]:
+def _differences(entries: list[Description]) -> list[str]:
     """The facts in which environments differ, the date aside."""
     names = dict.fromkeys(name for entry in entries for name in _flat(entry) if name != "date")
     return [name for name in names if len({str(_flat(entry).get(name)) for entry in entries}) > 1]
 
 
-def _flat(environment: dict[str, Any]) -> dict[str, Any]:
-    entries: dict[str, Any] = {}
+def _flat(environment: Description) -> Description:
+    entries: Description = {}
     for name, value in environment.items():
         entries |= value if isinstance(value, dict) else {name.removesuffix("_bytes"): value}
     return entries
@@ -240,7 +239,7 @@ def _flat(environment: dict[str, Any]) -> dict[str, Any]:
 def _software(runs: pd.DataFrame, environments: Environments) -> Part:
     used = _used(environments, runs)
     columns = [Column("what", "what", numeric=False)]
-    facts: dict[str, dict[str, Any]] = {}
+    facts: dict[str, Description] = {}
     for number, entry in used.items():
         here = runs[runs["environment"] == number]
         # Nobody but the programs that solvers ran know their versions.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ from ..harness.measurement import LEVELS
 from ..verdict import Judged, is_local
 from . import pictures
 from .drawing import Looks
-from .tables import Cell, Column, Group, Part, Table
+from .tables import Column, Entry, Group, Part, Table
 from .wording import percent, said, scientific, significant, status_text
 
 #: Longer tables are cut: all of it is in the results.
@@ -75,14 +74,14 @@ def _bounds(judged: Judged) -> Part | None:
     for problem, of_problem in each.groupby("problem", sort=False):
         least = of_problem["reference_bound"].iloc[0]
         known = np.isfinite(least)
-        cells = [Cell(str(problem)), Cell(f"{least:.8f}" if known else "–")]
+        cells = [Entry(str(problem)), Entry(f"{least:.8f}" if known else "–")]
         for method in methods:
             mine = of_problem[of_problem["method"] == method]
             worst = (mine["gap"] if known else mine["bound"]).max()
             # Less than this is rounding.
             worst = 0.0 if known and abs(worst) < 1e-12 else worst
             text = "–" if np.isnan(worst) else scientific(worst) if known else f"{worst:.8f}"
-            cells.append(Cell(text, "best" if len(mine) and mine["found"].all() else "", float(worst)))
+            cells.append(Entry(text, "best" if len(mine) and mine["found"].all() else "", float(worst)))
         rows.append(cells)
     groups = Group("", ("problem",)), Group("", ("minimum", *methods))
     table = Table("bounds", "", groups, rows)
@@ -131,7 +130,7 @@ def _merging(cells: pd.DataFrame) -> Part | None:
     for method, rows in both.groupby(level="method", sort=False):
         solved = rows[rows["found_raw"] & rows["found_merged"]]
         ratios = solved["total_seconds_raw"] / solved["total_seconds_merged"].clip(lower=1e-9)
-        line: dict[str, Any] = {"method": method, "problems": len(rows), "faster": ratios.median()}
+        line: dict[str, object] = {"method": method, "problems": len(rows), "faster": ratios.median()}
         for side in ("raw", "merged"):
             line[f"found {side}"] = rows[f"found_{side}"].sum()
             line[side] = solved[f"total_seconds_{side}"].median()

@@ -21,7 +21,7 @@ LARGEST = 20_000
 
 
 @dataclass(frozen=True)
-class Case:
+class MissedProblem:
     """A problem of which some method missed the optimum, with the path and where the methods ended."""
 
     name: str
@@ -36,7 +36,7 @@ class Case:
         return f"{minima}, {self.missed} of {self.tried} missed the best"
 
 
-def cases(each: pd.DataFrame, most: int) -> list[Case]:
+def missed_problems(each: pd.DataFrame, most: int) -> list[MissedProblem]:
     """Problems that most methods missed, one of each family in turn, as far as they can be built again."""
     each = each.drop_duplicates(["problem", "method"])
     above = each[each["gap"] > CORRECT_GAP]
@@ -45,7 +45,7 @@ def cases(each: pd.DataFrame, most: int) -> list[Case]:
     )
     problems = problems.sort_values("methods", ascending=False, kind="stable")
     problems["turn"] = problems.groupby(["family", "dataset"], dropna=False, sort=False).cumcount()
-    found: list[Case] = []
+    found: list[MissedProblem] = []
     for name, missed in problems.sort_values("turn", kind="stable")["methods"].items():
         if len(found) == most:
             break
@@ -57,7 +57,7 @@ def cases(each: pd.DataFrame, most: int) -> list[Case]:
             path.solutions = {row.method: row for row in ends.itertuples()}
             # A proof needs not all minima; the log may know more.
             minima = max(len(path.minima), int(rows["minima"].fillna(0).max()))
-            found.append(Case(str(name), minima, int(missed), len(rows), path))
+            found.append(MissedProblem(str(name), minima, int(missed), len(rows), path))
     return found
 
 

@@ -8,6 +8,7 @@ report and to the raw results.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -15,15 +16,14 @@ import pandas as pd
 from pacb_models.errors import InputError
 from pacb_models.files import write_atomically
 
-from ..harness.results import export, read_rows
+from ..harness.environment import ENVIRONMENT
+from ..harness.results import TABLE, read_rows, write_exports
 from ..harness.suites import suite, suite_names
-from ..verdict import PRIOR, is_local
+from ..verdict import CORRECT_GAP, PRIOR, is_local
 from .content import Content
 from .html import read_file, render_text
-from .tables import as_markdown, markdown_text
-
-#: Files of the run that lie beside the page.
-PARQUET, ENVIRONMENT = "results.parquet", "environment.json"
+from .tables import Part, as_markdown, markdown_text
+from .wording import said
 
 #: How a page begins.
 _TITLE = "# How the solvers compare: the suite `"
@@ -34,14 +34,17 @@ def write_page(directory: Path, content: Content, page: Path, runs: pd.DataFrame
     beside = page.with_suffix("")
     earlier = figures_shown_by(page)
     rows = read_rows(directory)
-    export(directory, rows)
+    write_exports(directory, rows)
+    whole = suite(content.suite) if content.suite in suite_names() else None
+    remark = whole.remark() if whole else ""
+    if remark:
+        content = replace(content, parts=tuple(map(_without_words, content.parts)))
     drawn = {
         f"{picture.name}.svg": picture.svg for part in (*content.parts, *content.paper) for picture in part.pictures
     }
-    data = {name: (directory / name).read_bytes() for name in (PARQUET, ENVIRONMENT) if (directory / name).exists()}
+    data = {name: (directory / name).read_bytes() for name in (TABLE, ENVIRONMENT) if (directory / name).exists()}
     for name, file in {**drawn, **data}.items():
         write_atomically(beside / name, file)
-    whole = suite(content.suite) if content.suite in suite_names() else None
     problems = {cell.problem.name for cell in whole.cells} if whole else set()
     shared = problems & set(runs["problem"])
     named = content.suite.replace("`", "'")  # which would end the code in which it stands
@@ -51,11 +54,18 @@ def write_page(directory: Path, content: Content, page: Path, runs: pd.DataFrame
         made=_made_by(runs, named, page.name),
         **{"title": _TITLE, "content": content, "folder": page.stem, "page": page.name, "data": list(data)},
         **{"whole": whole, "missing": f"{len(shared)} of its {len(problems)}" if shared != problems else ""},
-        **{"md": markdown_text, "table": as_markdown},
+        **{"remark": remark, "md": markdown_text, "table": as_markdown},
     )
     write_atomically(page, text.rstrip() + "\n")
     for name in earlier - drawn.keys():
         (beside / name).unlink(missing_ok=True)
+
+
+def _without_words(part: Part) -> Part:
+    """The findings alone, for a page that has something else to say: other pages explain the words."""
+    optimum = said("optimum", gap=CORRECT_GAP)
+    tables = tuple(replace(table, notes=()) for table in part.tables)
+    return replace(part, text="", tables=tables, points=tuple(each for each in part.points if each != optimum))
 
 
 def _made_by(runs: pd.DataFrame, named: str, page: str) -> list[str]:

@@ -13,13 +13,13 @@ from .tables import Part
 from .wording import counted, duration, listed, percent, said
 
 #: Methods of the paper.
-PAPER = ("fixed-point", "ipopt", "ccp")
+PAPER_METHODS = ("fixed-point", "ipopt", "ccp")
 
 
 def paper_parts(cells: pd.DataFrame, each: pd.DataFrame) -> Iterator[Part]:
     """A part for each question that the runs can answer; ``each`` are the rows on which solvers are compared."""
-    methods = [name for name in PAPER if name in set(each["method"])]
-    if len(methods) < 2 or each["minima"].isna().all():
+    methods = [name for name in PAPER_METHODS if name in set(each["method"])]
+    if len(methods) < 2 or each["minima"].isna().all() or (each["problem_kind"] == "tandem").all():
         return
     mine = each[each["method"].isin(methods)]
     given = mine.groupby("problem")["method"].nunique()
@@ -73,7 +73,7 @@ def _starts(started: pd.DataFrame, methods: list[str], looks: Looks) -> Part | N
 
 def _why(shared: pd.DataFrame, looks: Looks) -> Part | None:
     hard = shared[shared["minima"] > 1]
-    found = missed.cases(hard, 1)
+    found = missed.missed_problems(hard, 1)
     if not found:
         return None
     # From each start that they share: whether they end at the same bound.

@@ -20,7 +20,7 @@ from .html import read_file, render_text
 from .wording import counted, duration, percent
 
 if TYPE_CHECKING:
-    from .missed import Case
+    from .missed import MissedProblem
 
 #: Methods that are named in every picture that they are in: the exact one, and the paper's.
 FIRST = ("frontier", "fixed-point", "ipopt", "ccp")
@@ -36,7 +36,7 @@ FILLS = {
 }
 
 #: More sizes than these are put together by half powers of ten.
-SIZES = 8
+MOST_SIZES = 8
 
 
 def looks_for(table: pd.DataFrame) -> Looks:
@@ -237,7 +237,9 @@ def growth(
     drawn = []
     for number, kind in enumerate(kinds):
         rows = solved[solved["kind"] == kind]
-        sizes = rows["size"] if rows["size"].nunique() <= SIZES else 10 ** (np.round(2 * np.log10(rows["size"])) / 2)
+        sizes = (
+            rows["size"] if rows["size"].nunique() <= MOST_SIZES else 10 ** (np.round(2 * np.log10(rows["size"])) / 2)
+        )
         chart = Chart(name, number, looks, 4.4, 3.6)
         for method in sorted(rows["method"].unique(), key=looks.named.__contains__):
             of_method = rows[rows["method"] == method]
@@ -280,7 +282,7 @@ def profile(rows: pd.DataFrame, looks: Looks, kind: str, number: int) -> Picture
     times = rows[rows["found"]].groupby(["problem", "method"])["total_seconds"].min().clip(lower=1e-7)
     ratios = times / times.groupby("problem").transform("min")
     right = 1.2 * max(2.0, ratios.max() if len(ratios) else 2.0)
-    chart = Chart("profile", number, looks, 5.6, 3.6)
+    chart = Chart("profile", number, looks, 4.6, 3.6)
     counts = rows.groupby("method")["problem"].nunique()
     for method in sorted(counts.index, key=looks.named.__contains__):
         reached = np.sort(ratios[ratios.index.get_level_values("method") == method].to_numpy())
@@ -293,10 +295,10 @@ def profile(rows: pd.DataFrame, looks: Looks, kind: str, number: int) -> Picture
     chart.axis.set_xlabel("time as a multiple of the fastest solver's")
     log_axis(chart.axis.xaxis, "{:g}".format)
     chart.axis.set_title(kind_title(kind), loc="left", fontsize=10.0)
-    return chart.picture(f"Performance profile, {kind_title(kind)}.", 0.84)
+    return chart.picture(f"Performance profile, {kind_title(kind)}.", 0.8)
 
 
-def paths(cases: Sequence[Case], looks: Looks, name: str = "path") -> tuple[Picture, ...]:
+def paths(cases: Sequence[MissedProblem], looks: Looks, name: str = "path") -> tuple[Picture, ...]:
     """The bound along the path of posteriors, its minima, and the points where solvers ended; a picture for each."""
     drawn = []
     for number, case in enumerate(cases):
@@ -333,11 +335,11 @@ def _near_the_ends(display: PathDisplay, small: float = 0.2) -> Curve:
     return Curve(risk[shown], bound[shown])
 
 
-def _names(names: Sequence[str], looks: Looks, most: int = 3) -> str:
+def _names(names: Sequence[str], looks: Looks, most: int = 2) -> str:
     """The names of those who ended in one point, the known ones first.
 
     >>> _names(["a", "b", "c", "d", "e"], Looks(["d"]))
-    'd, a, b and 2 more'
+    'd, a and 3 more'
     """
     ordered = sorted(names, key=lambda name: looks.named.index(name) if name in looks.named else len(looks.named))
     more = f" and {len(names) - most} more" if len(names) > most + 1 else ""

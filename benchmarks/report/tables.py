@@ -19,7 +19,7 @@ from .drawing import Picture
 NONE = "–"
 
 
-class Cell(NamedTuple):
+class Entry(NamedTuple):
     """What is shown; what it is ("printed", "best", "off" or nothing particular); and what it is sorted by."""
 
     text: str
@@ -61,7 +61,7 @@ class Table:
     name: str
     title: str
     groups: tuple[Group, ...]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[Entry]]
     notes: Sequence[str] = ()
     #: Further columns of words.
     words: tuple[int, ...] = ()
@@ -107,13 +107,13 @@ class Table:
         return starts
 
 
-def _cell(column: Column, record: pd.Series) -> Cell:
+def _cell(column: Column, record: pd.Series) -> Entry:
     value = record[column.key]
     if not column.numeric:
-        return Cell(column.show(value))
+        return Entry(column.show(value))
     number = math.nan if value is None else float(value)
     shown = NONE if math.isnan(number) else record[column.text] if column.text else column.show(value)
-    return Cell(shown, value=number)
+    return Entry(shown, value=number)
 
 
 @dataclass(frozen=True)

@@ -54,10 +54,9 @@ from pacb_models.certificates.votes import vote_shares
 from pacb_models.commands.program import answered
 from pacb_models.estimators.candidates import default_prior, poll
 from pacb_models.estimators.sharing import predict_members
-from pacb_models.validation import check_choice
 
 from ..experiments.datasets import load_dataset
-from .kept_rows import kept_table, options_for
+from .kept_rows import KeptRows, Rows, options_for
 
 DELTA = 0.05
 TEST_SHARE = 0.1
@@ -67,11 +66,12 @@ RIVALS = ["certified", "trusting prior", "PAC-Bayes vote", "Occam", "uniform vot
 RIVALS += ["CV all, test"]
 LEVEL_WAYS = ["level, every", "level, in order"]
 
+STUDY = KeptRows("certified", 1, ("split", "case", "held_out"))
+
 FIELDS = ("certificate", "test_error")
 UCI_TABLES = "haberman bupa-no-leak ionosphere wdbc mammographic banknote spambase waveform mushroom".split()
 
 Members = list[tuple[str, Any]]
-Rows = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -318,19 +318,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "metavar": "SHARE",
         "help": "of what is not for testing",
     }
-    options = options_for(__doc__, "CASE", 10, arguments, held_out=share, jobs={"type": int, "metavar": "N"})
+    jobs = {"type": int, "metavar": "N"}
+    options = options_for(__doc__, arguments, 10, "CASE", cases(), held_out=share, jobs=jobs)
     known = cases(options.data)
-    for name in options.names:
-        check_choice("CASE", name, list(known))
-    rows = kept_table(
-        options.out,
-        options.resume,
-        "certified 1",
-        ("split", "case", "held_out"),
-        product(options.seeds, options.names or known, options.held_out),
-        lambda split, name, share: measure(known[name], split, share, options.jobs),
-    )
-    print(ratios(rows))
+    wanted = product(options.seeds, options.names, options.held_out)
+    rows_of = lambda split, name, share: measure(known[name], split, share, options.jobs)  # noqa: E731
+    print(ratios(STUDY.table(options, wanted, rows_of)))
     return 0
 
 

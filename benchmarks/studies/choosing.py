@@ -27,15 +27,16 @@ from pacb_models import StochasticSVC, certify_predictions
 from pacb_models.commands.program import answered
 from pacb_models.estimators.members import train
 from pacb_models.estimators.sharing import predict_members
-from pacb_models.validation import check_choice
 
 from ..experiments.datasets import load_dataset
-from .certified import DELTA, UCI_TABLES, Rows, geometric_mean
-from .kept_rows import kept_table, options_for
+from .certified import DELTA, UCI_TABLES, geometric_mean
+from .kept_rows import KeptRows, Rows, options_for
 
 SIZES = (50, 200, 1990)
 SHARE = 0.2
 WAYS = ("all", "one_of_all", "all_and_vote", "choose", "choose_vote")
+
+STUDY = KeptRows("choosing", 1, ("split", "data"))
 
 
 def measure(data: str, split: int, sizes: Sequence[int] = SIZES, data_dir: str | None = None) -> Rows:
@@ -73,19 +74,9 @@ def means(rows: pd.DataFrame) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is missing and print the table."""
-    options = options_for(__doc__, "DATASET", 5, arguments)
-    for name in options.names:
-        check_choice("DATASET", name, UCI_TABLES)
-    wanted = product(options.seeds, options.names or UCI_TABLES)
-    rows = kept_table(
-        options.out,
-        options.resume,
-        "choosing 1",
-        ("split", "data"),
-        wanted,
-        lambda split, name: measure(name, split, data_dir=options.data),
-    )
-    print(means(rows))
+    options = options_for(__doc__, arguments, 5, "DATASET", UCI_TABLES)
+    wanted = product(options.seeds, options.names)
+    print(means(STUDY.table(options, wanted, lambda split, name: measure(name, split, data_dir=options.data))))
     return 0
 
 

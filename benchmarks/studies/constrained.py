@@ -9,18 +9,18 @@ theirs is below our lower bound, ours is not above theirs by 1e-6, and SCIP's ow
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
+import sys
+from collections.abc import Iterable, Sequence
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
 import pacb_models as pm
+from pacb_models.commands.program import answered
 from pacb_models.solving.judging import CLAIMS, REFUTES
 
-from .kept_rows import kept_table
+from .kept_rows import KeptRows, Rows, options_for
 
 COMBINATIONS = [
     (distance, divergence) for divergence in ("chi2", "kl", "renyi") for distance in ("kl", "squared", "linear")
@@ -29,6 +29,8 @@ COMBINATIONS = [
 CLAIMED = 1e-6
 #: Starts of Ipopt: the prior, and random posteriors.
 STARTS = 10
+
+STUDY = KeptRows("constrained", 1, ("seed", "seconds"))
 
 
 def random_problem(seed: int) -> pm.BoundProblem:
@@ -51,18 +53,18 @@ def random_problem(seed: int) -> pm.BoundProblem:
     return pm.BoundProblem(risks, m, 0.05, distance, divergence, prior, order=order, constraints=constraints)
 
 
-def by_everybody(seed: int, seconds: float) -> dict[str, Any]:
+def by_everybody(seed: int, seconds: float) -> Rows:
     """What ours, SCIP and Ipopt found on one problem, and what contradicts."""
     problem = random_problem(seed)
     ours = pm.solve(problem, "frontier")
     scip = pm.solve(problem, "scip", time_limit=seconds)
     ipopt = pm.solve(problem, "ipopt", starts=STARTS, seed=seed, time_limit=seconds)
-    row = {"seed": seed, "problem": f"{problem.divergence}-{problem.distance}", "size": problem.size}
+    row: dict[str, object] = {"seed": seed, "problem": f"{problem.divergence}-{problem.distance}", "size": problem.size}
     row |= {"bound": ours.bound, "lower_bound": ours.lower_bound, "global": ours.is_global}
     for other in (scip, ipopt):
         row |= {other.solver: other.bound, f"{other.solver}_status": other.status}
     row["scip_lower_bound"] = scip.claimed_lower_bound
-    return row | {"contradictions": "; ".join(what_contradicts(ours, (scip, ipopt)))}
+    return [row | {"contradictions": "; ".join(what_contradicts(ours, (scip, ipopt)))}]
 
 
 def what_contradicts(ours: pm.Solution, others: Iterable[pm.Solution]) -> list[str]:
@@ -79,7 +81,7 @@ def what_contradicts(ours: pm.Solution, others: Iterable[pm.Solution]) -> list[s
     return found
 
 
-def summary(rows: pd.DataFrame) -> str:
+def counts_of(rows: pd.DataFrame) -> str:
     """The counts, for reading."""
     closed, claimed = rows["scip_status"] == "optimal", rows["ipopt_status"].isin(CLAIMS)
     far, missed = rows["scip_lower_bound"] < rows["bound"] - 1e-5, rows["ipopt"] > rows["bound"] + CLAIMED
@@ -93,23 +95,13 @@ def summary(rows: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--count", type=int, default=500)
-    parser.add_argument("--first", type=int, default=0, metavar="SEED")
-    parser.add_argument("--seconds", type=float, default=3.0, help="for each of the others on each problem")
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE.csv", help="the table; rows are kept beside it, in FILE.jsonl"
-    )
-    parser.add_argument("--resume", action="store_true", help="do not measure again what is kept there")
-    options = parser.parse_args()
-    seeds = range(options.first, options.first + options.count)
-    study = f"constrained 1, {options.seconds:g} s"
-    rows = kept_table(
-        options.out, options.resume, study, ("seed",), zip(seeds), lambda seed: [by_everybody(seed, options.seconds)]
-    )
-    print(summary(rows))
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Solve what is missing and print the counts."""
+    seconds = {"type": float, "default": 3.0, "help": "for each of the others on each problem"}
+    options = options_for(__doc__, arguments, 500, of="count", seconds=seconds)
+    print(counts_of(STUDY.table(options, product(options.seeds, [options.seconds]), by_everybody)))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(answered("constrained", main))

@@ -163,9 +163,11 @@ def tally(
     random = np.random.default_rng(seed)
     counts = scenario.draw(random, scenario.true_risks, scenario.m, draws)
     different, times = np.unique(counts, axis=0, return_counts=True)
-    bound: dict[str, Any] = {"delta": delta, "distance": shrunken(distance, factor), "divergence": divergence}
-    kind = DirectProblem if direct else BoundProblem
-    each = solve_many(kind.from_counts(row, scenario.m, constant=constant, **bound) for row in different)
+    kind, changed = DirectProblem if direct else BoundProblem, shrunken(distance, factor)
+    each = solve_many(
+        kind.from_counts(row, scenario.m, delta=delta, distance=changed, divergence=divergence, constant=constant)
+        for row in different
+    )
     bounds, posteriors = (np.array([getattr(one, name) for one in each]) for name in ("bound", "posterior"))
     risks = posteriors @ scenario.true_risks
     violations = int(times[risks > bounds].sum())
@@ -194,8 +196,8 @@ def violation_probability(
 ) -> float:
     """The largest probability, over the given true risks, that a single classifier violates its bound: exact sums."""
     changed = shrunken(distance, factor)
-    kind: dict[str, Any] = {"m": m, "delta": delta, "distance": changed, "divergence": divergence}
-    bounds = np.array([BoundProblem([k / m], **kind).bound(np.array([1.0])) for k in range(m + 1)])
+    each = (BoundProblem([k / m], m, delta, changed, divergence) for k in range(m + 1))
+    bounds = np.array([problem.bound(np.array([1.0])) for problem in each])
     outcomes = np.arange(m + 1)
     return max(float(binom.pmf(outcomes[bounds < risk], m, risk).sum()) for risk in risks)
 
@@ -257,7 +259,7 @@ def table(
     return [tallies[key] for key in named]
 
 
-def _line(count: Callable[..., Tally], *arguments: Any) -> dict[str, Any]:
+def _line(count: Callable[..., Tally], *arguments: Any) -> dict[str, object]:
     return asdict(count(*arguments))
 
 

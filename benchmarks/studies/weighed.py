@@ -56,13 +56,13 @@ from pacb_models.certificates.votes import majority, vote_shares, vote_weights
 from pacb_models.commands.program import answered
 from pacb_models.estimators.members import named, seeded, train
 from pacb_models.estimators.sharing import predict_members
-from pacb_models.validation import check_choice
 
-from .certified import DELTA, Members, Rows, geometric_mean, mixed, scaled_svms, trees
-from .kept_rows import kept_table, options_for
+from .certified import DELTA, Members, geometric_mean, mixed, scaled_svms, trees
+from .kept_rows import KeptRows, Rows, options_for
 
 SHARE, DIVISIONS, MOST_ROWS = 0.2, 5, 1600
 WEIGHED_WAYS = ("all", "choose", "weighed")
+STUDY = KeptRows("weighed", 1, ("split", "table"))
 #: A vote that some examples weigh has weights exp(-rate · errors): with so many classifiers or more, and with fewer.
 MANY, RATE_OF_MANY, RATE_OF_FEW = 100, 1.0, 0.3
 
@@ -188,14 +188,9 @@ def decision(rows: pd.DataFrame) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is missing and print the verdict."""
-    options = options_for(__doc__, "TABLE", 5, arguments)
-    for name in options.names:
-        check_choice("TABLE", name, list(TABLES))
-    wanted = product(options.seeds, options.names or TABLES)
-    rows = kept_table(
-        options.out, options.resume, "weighed 1", ("split", "table"), wanted, lambda split, name: measure(name, split)
-    )
-    print(decision(rows))
+    options = options_for(__doc__, arguments, 5, "TABLE", TABLES)
+    wanted = product(options.seeds, options.names)
+    print(decision(STUDY.table(options, wanted, lambda split, name: measure(name, split))))
     return 0
 
 

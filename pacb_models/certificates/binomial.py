@@ -22,7 +22,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
@@ -96,25 +95,14 @@ class Tail(NamedTuple):
 def tail(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any, log_prefactor: Numbers = None) -> Tail:
     """The tail of Binomial(m, l) at 0 < k < m where k - 1 < m l, so that it is a lower one; c is 1 - l.
 
-    Who needs several of the same counts computes the :func:`prefactor` once.
+    ``log_prefactor`` is ln P(B = k) at the risk k/m, for several tails of the same counts.
     """
     exponent = _exponent(k, m, l, c, lib)
     # Measured against sixty digits: 2 (1 + exponent) units for the mass, 2 + 0.1 sd for the ratio.
     rounding = EPSILON * (8.0 + 3.0 * exponent + 0.3 * lib.sqrt(m * l * c))
     if log_prefactor is None:
-        log_prefactor = prefactor(k, m, lib)
+        log_prefactor = log_coefficient_inside(m, k)
     return Tail(log_prefactor - exponent, odds_below(k, m, l, c, lib), rounding)
-
-
-def prefactor(k: Numbers, m: Numbers, lib: Any) -> Numbers:
-    """ln P(B = k) at the risk k/m."""
-    return _prefactor_of_one(k, m) if lib is ONE else log_coefficient_inside(m, k)
-
-
-@lru_cache(maxsize=1024)
-def _prefactor_of_one(k: float, m: float) -> float:
-    """The same, remembered: a root is looked for at one count after the other."""
-    return float(log_coefficient_inside(m, k))
 
 
 def _exponent(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any) -> Numbers:

@@ -82,8 +82,7 @@ def _best_single(
 ) -> tuple[int, float, NDArray[np.intp], Tail]:
     """The count with the smallest box at its ``best`` level, that box, and the tails there of counts near it.
 
-    Only counts with a larger level than every smaller count can have it. A box is a root, which costs several tails;
-    that no other one is smaller shows at one tail each: its score at the root is not above one.
+    Only counts with a larger level than every smaller count can have it.
     """
     ends = int(keys.searchsorted(m))
     record = best[:ends] > 0.0
@@ -91,35 +90,14 @@ def _best_single(
     records = record.nonzero()[0]
     if not records.size:
         return int(best.argmax()), 1.0, records, stacked([])
-    largest = float(best[records[-1]]) * scoring.scale
-    winner = min(records.tolist(), key=lambda i: _guess(float(keys[i]) / m, -math.log(best[i]) / m))
-    box = scoring.box_of(float(keys[winner]), m, float(best[winner]))
-    if box >= 1.0 or largest > 0.5:  # else all tails that are needed are lower ones
-        boxes = scoring.box(keys[records], m, best[records])
-        winner, box = int(records[boxes.argmin()]), float(boxes.min())
-        if box >= 1.0:
-            return winner, box, records[:0], stacked([])
-    while True:
-        # The counts that occur and have a lower tail.
-        near = (best[: min(ends, int(keys.searchsorted(m * box + 1.0)))] > 0.0).nonzero()[0]
-        at = _tails_up_to(keys[near], m, box, largest)
-        near = near[: at.below.size]
-        own = (record[near] & (near != winner)).nonzero()[0]
-        if not own.size:
-            return winner, box, near, at
-        scores = scoring.score(Tail(*(part[own] for part in at)), keys[near[own]], m, box, best[near[own]])
-        if float((scores.value - scores.rounding).max()) <= 1.0:
-            return winner, box, near, at
-        rival = int(near[own[int(np.argmax(scores.value))]])
-        smaller = scoring.box_of(float(keys[rival]), m, float(best[rival]))
-        if smaller >= box:  # by rounding
-            return winner, box, near, at
-        winner, box = rival, smaller
-
-
-def _guess(rate: float, budget: float) -> float:
-    """About the limit: Bernstein's."""
-    return rate + math.sqrt(2.0 * rate * budget) + 2.0 * budget
+    boxes = scoring.box(keys[records], m, best[records])
+    winner, box = int(records[boxes.argmin()]), float(boxes.min())
+    if box >= 1.0:
+        return winner, box, records[:0], stacked([])
+    # The counts that occur and have a lower tail.
+    near = (best[: min(ends, int(keys.searchsorted(m * box + 1.0)))] > 0.0).nonzero()[0]
+    at = _tails_up_to(keys[near], m, box, float(best[records[-1]]) * scoring.scale)
+    return winner, box, near[: at.below.size], at
 
 
 def _tails_up_to(keys: Array, m: float, l: float, reach: float) -> Tail:
@@ -156,10 +134,8 @@ class _Sums:
         inside = (self.levels > _positive_from(self.scoring, at)[self.group]).nonzero()[0]
         if not inside.size:
             return _NOTHING
-        group, self.chosen, levels, counts = self.group, self.items, self.levels, self.counts
-        fewer = inside.size < group.size
-        if fewer:
-            group, self.chosen, levels, counts = group[inside], self.chosen[inside], levels[inside], counts[inside]
+        group, levels, counts = self.group[inside], self.levels[inside], self.counts[inside]
+        self.chosen = self.items[inside]
         pick = group if self.keys.size > 1 else 0  # numbers are faster than arrays of one
         score = self.scoring.score(Tail(*(part[pick] for part in at)), self.keys[pick], self.m, t, levels)
         value, slope, bend = float(counts @ score.value), float(counts @ score.slope), float(counts @ score.bend)
@@ -168,9 +144,6 @@ class _Sums:
         # A score is between zero and one: a slope s that is off is so over a distance of t, or 1/s, at most.
         error = float(counts @ (score.rounding + score.slope_rounding * np.maximum(t, 1.0 / score.slope)))
         self.weights = score.slope / slope
-        if fewer and value >= 1.0:  # what has no score here has none at the root
-            self.group, self.items, self.levels, self.counts = group, self.chosen, levels, counts
-            self.keys = self.keys[: int(group.max()) + 1]
         relative = slope / value
         return Total(math.log(value), relative, bend / value - relative * relative, error / value)
 

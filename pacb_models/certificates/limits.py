@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.binary_kl import kl_inverse
+from ..numerics.binomial_sums import log_coefficient_inside
 from ..numerics.elementwise import Numbers
 from ..numerics.inner import pieces
 from ..numerics.rounding import EPSILON
 from ..validation import all_or_refuse, real_numbers
-from .binomial import MANY, ONE, TAILS_AT_ONCE, prefactor, tail
+from .binomial import MANY, ONE, TAILS_AT_ONCE, tail
 from .counts import check_counts
 
 #: Levels delta * p_i are rounded down by more than the product's rounding.
@@ -127,7 +128,7 @@ def _start(k: Numbers, m: Numbers, e: Numbers, lib: Any) -> tuple[Numbers, Numbe
 def _root(k: Numbers, m: Numbers, e: Numbers, share: float, lib: Any) -> tuple[Numbers, Numbers]:
     """The root and its complement, both rounded up."""
     l, c = _start(k, m, e, lib)
-    constants = lib.log(e), prefactor(k, m, lib)
+    constants = lib.log(e), log_coefficient_inside(m, k)
     for _ in range(60):
         step, excess, error = _halley(k, m, l, c, *constants, share, lib)
         l, c = _moved(l, c, step, lib)

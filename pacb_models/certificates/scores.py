@@ -12,7 +12,6 @@ In the derivatives Q is P(B < k)/P(B = k), A is k/l, and B is (m - k)/(1 - l); d
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,12 +39,6 @@ def level_of_convexity(k: Numbers, m: Numbers, lib: Any) -> Numbers:
     """P(B < k) at the risk (k + 1)/(m + 1), rounded down, for 0 < k < m."""
     at = tail(k, m, (k + 1.0) / (m + 1.0), (m - k) / (m + 1.0), lib)
     return at.below * lib.exp(at.log_mass - 2.0 * at.rounding)
-
-
-@lru_cache(maxsize=1024)
-def level_of_one(k: float, m: float) -> float:
-    """The same for numbers, remembered: samples of one size have the same counts again."""
-    return float(level_of_convexity(k, m, ONE))
 
 
 class TieSplit:
@@ -77,11 +70,9 @@ class TieSplit:
 
     def box(self, k: Array, m: float, level: Array) -> Array:
         """The risk at which the score of a classifier alone is one, rounded up: Clopper and Pearson's limit."""
+        if k.size <= 32 and level.all():  # so few are done faster one by one
+            return np.array([limit(n, m, e) for n, e in zip(k.tolist(), level.tolist())])
         return upper_limits(k, np.full(k.size, m), level)
-
-    def box_of(self, k: float, m: float, level: float) -> float:
-        """The same for one classifier."""
-        return limit(k, m, level)
 
     def convex_level(self, k: Array, m: float) -> Array:
         """Up to this level the score is convex: P(B < k) at (k + 1)/(m + 1), so that it is zero up to there.
@@ -90,7 +81,7 @@ class TieSplit:
         """
         if k.size <= 6:  # so few are done faster one by one
             ends = {0.0: 1.0, m: 0.0}
-            return np.array([ends[n] if n in ends else level_of_one(n, m) for n in k.tolist()])
+            return np.array([ends[n] if n in ends else float(level_of_convexity(n, m, ONE)) for n in k.tolist()])
         size = max(m, 2.0)
         level = level_of_convexity(np.clip(k, 1.0, size - 1.0), np.full(k.size, size), MANY)
         return np.where(k == 0.0, 1.0, np.where(k == m, 0.0, level))
@@ -160,10 +151,6 @@ class Spread:
         between, start = between[start < 1.0 - 4.0 * EPSILON], start[start < 1.0 - 4.0 * EPSILON]
         box[between] = self._roots(k[between], m, level[between], start)
         return box
-
-    def box_of(self, k: float, m: float, level: float) -> float:
-        """The same for one classifier."""
-        return float(self.box(np.array([k]), m, np.array([level]))[0])
 
     def _roots(self, k: Array, m: float, level: Array, l: Array) -> Array:
         for _ in range(100):

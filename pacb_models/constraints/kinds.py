@@ -49,10 +49,6 @@ class Constraint:
                 record[field.name] = value.tolist() if isinstance(value, np.ndarray) else value
         return record
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Built anew, so that arrays are read-only again.
-        return type(self), tuple(getattr(self, field.name) for field in fields(self))
-
     def __repr__(self) -> str:
         """As it is made, arrays by their length."""
         given = [(field, getattr(self, field.name)) for field in fields(self)]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from ..errors import UnsupportedProblemError
 from ..numerics.elementwise import Numbers, functions_of, log_ratio
 from ..numerics.rounding import Constant
 from ..validation import check_positive
@@ -72,8 +71,6 @@ class Catoni(Distance):
         return r
 
     def moment(self, m: int, power: float | None, constant: str) -> Constant:
-        if power is not None:
-            raise UnsupportedProblemError(f"the {self.name} distance has moments for the KL divergence only.")
         return Constant(1.0, 0.0)
 
     def moment_at(self, m: int, l: float, power: float | None, constant: str) -> float:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..errors import UnsupportedProblemError
 from ..numerics.elementwise import Numbers
 from ..numerics.rounding import Constant, ceil_exp
 from ..per_object import per_object
@@ -157,6 +158,8 @@ class Distance:
 
 @per_object
 def _moment(distance: Distance, m: int, power: float | None, constant: str) -> Constant:
+    if distance.exponential_only and power is not None:
+        raise UnsupportedProblemError(f"the {distance.name} distance has moments for the KL divergence only.")
     return distance.moment(m, power, constant)
 
 

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from ..errors import UnsupportedProblemError
 from ..numerics.elementwise import Numbers, log_ratio
 from ..numerics.rounding import Constant
 from .binary_kl import BinaryKL
@@ -70,8 +69,6 @@ class Relative(Distance):
 
     def moment(self, m: int, power: float | None, constant: str) -> Constant:
         """The binary kl's."""
-        if power is not None:
-            raise UnsupportedProblemError(f"the {self.name} distance has moments for the KL divergence only.")
         return BinaryKL().moment(m, power, constant)
 
     def moment_at(self, m: int, l: float, power: float | None, constant: str) -> float:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from ..errors import UnsupportedProblemError
 from ..numerics.elementwise import Numbers, everywhere, functions_of, log_ratio
 from ..numerics.exponential_means import (
     Polynomial,
@@ -37,6 +36,7 @@ class SixthDegree(Distance):
     r""":math:`r = L + \sqrt y` with ``y`` the only real root of :math:`y + \tfrac29 y^2 + \tfrac{16}{135} y^3 = b`."""
 
     name = "ch"
+    exponential_only = True
 
     def exponent(self, m: int) -> int:
         return 2 * m - 1
@@ -80,8 +80,6 @@ class SixthDegree(Distance):
         return sum(cones.power(c * factor, excess, 2 * k) for k, c in enumerate(COEFFICIENTS, start=1))
 
     def moment(self, m: int, power: float | None, constant: str) -> Constant:
-        if power is not None:
-            raise UnsupportedProblemError(f"the {self.name} distance has moments for the KL divergence only.")
         if constant == "paper":
             return from_fraction(Fraction(9334 * m, 10000))
         if constant == "one-sided":

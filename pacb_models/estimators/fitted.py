@@ -16,6 +16,7 @@ from ..certificates.labels import check_same_rows
 from ..certificates.predictions import Details
 from ..certificates.votes import majority
 from ..errors import InputError
+from ..validation import check_kind
 from .members import check_one_label_each, named, refuse_unfitted
 from .sharing import predict_members
 
@@ -131,8 +132,7 @@ def predictions_of(
     models: Models, X: Any, y: ArrayLike, n_jobs: int | None = None
 ) -> tuple[list[str], list[Any], dict[str, Any]]:
     """Names and models as they are given, and what each predicts, by name."""
-    if not isinstance(models, Mapping | Iterable):
-        raise InputError("models", models, "it must be a list or a dict of fitted classifiers")
+    check_kind("models", models, Iterable, "a list or a dict of fitted classifiers")
     given = list(models.items()) if isinstance(models, Mapping) else list(models)
     if not given:
         raise InputError("models is empty; it must hold at least one fitted classifier.")

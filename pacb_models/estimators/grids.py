@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import InputError
-from ..validation import all_or_refuse, check_count
+from ..validation import all_or_refuse, check_count, vector
 
 
 def paper_grid(count: int = 1990) -> np.ndarray:
@@ -44,20 +44,12 @@ def lambda_grid(grid: str | Sequence[float] | np.ndarray = "paper", count: int |
         return paper_grid() if count is None else paper_grid(count)
     if count is not None:
         raise InputError("count", count, "only the grid 'paper' has a number of values to choose")
-    if isinstance(grid, str):
-        if grid not in GRIDS:
-            names = ", ".join(map(repr, GRIDS))
-            raise InputError("grid", grid, f"it must be one of {names} or a sequence of positive numbers")
-        return GRIDS[grid]()
-    return _own_grid(grid)
-
-
-def _own_grid(values: Sequence[float] | np.ndarray) -> np.ndarray:
-    try:
-        lambdas = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        lambdas = np.empty(0)
-    if lambdas.ndim != 1 or lambdas.size == 0:
-        raise InputError("grid", values, "it must be a grid's name or a non-empty sequence of positive numbers")
-    good = np.isfinite(lambdas) & (lambdas > 0)
-    return all_or_refuse("grid", lambdas, good, "every λ must be a positive finite number")
+    if not isinstance(grid, str):
+        lambdas = vector("grid", grid)
+        good = np.isfinite(lambdas) & (lambdas > 0)
+        return all_or_refuse("grid", lambdas, good, "every λ must be a positive finite number")
+    if grid not in GRIDS:
+        raise InputError(
+            "grid", grid, f"it must be one of {', '.join(map(repr, GRIDS))} or a sequence of positive numbers"
+        )
+    return GRIDS[grid]()

@@ -86,9 +86,7 @@ class StochasticClassifier(EnsembleClassifier):
     def fit(self, X: Any, y: Any, **fit_params: Any) -> StochasticClassifier:
         """Train on one part of the data and certify on the other.
 
-        ``fit_params`` go to the classifiers' ``fit`` (arrays with one entry per example are split along), or are
-        routed when scikit-learn's metadata routing is on. ``sample_weight`` is for training:
-        errors are counted without it.
+        ``fit_params`` are those of :meth:`CertifiedClassifier.fit`.
         """
         if self.prefit:
             refuse_weights(fit_params)

@@ -77,11 +77,8 @@ def casadi_bound(problem: RiskAndSize, q: Any, *, simplex: bool = True, exact: b
     problem : BoundProblem
     q : casadi.SX or casadi.MX
         A column of H weights.
-    simplex : bool
-        Whether the constraints say that the weights are not negative and sum to one; False where another bound of the
-        same weights says so.
-    exact : bool
-        True writes equations, for a bound that is not minimised or limited from above.
+    simplex, exact : bool
+        As for :func:`~pacb_models.models.pyomo_blocks.pyomo_block`.
 
     Examples
     --------

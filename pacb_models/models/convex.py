@@ -12,10 +12,10 @@ one:
           q_i \ln q_i \le t_i, \quad \sum_i q_i = 1.
 
 A divergence says which cone it is (its method ``cone``). Risks, prior and constant enter through Parameters (the
-problems obey CVXPY's rules for disciplined parametrised programming), so that problems of the same size and cone are
-compiled once. CVXPY stores how every coefficient depends on every parameter, which takes memory and time proportional
-to :math:`H^2`: 10 s at H = 10 000, too much memory at H = 100 000. Above :data:`LARGEST_PARAMETRISED` the data are
-written into the problem instead, which compiles in a fraction of a second.
+problems obey CVXPY's rules for disciplined parametrised programming), so that another problem of the same size and cone
+is not compiled again. CVXPY stores how every coefficient depends on every parameter, which takes memory and time
+proportional to :math:`H^2`: 10 s at H = 10 000, too much memory at H = 100 000. Above :data:`LARGEST_PARAMETRISED` the
+data are written into the problem instead, which compiles in a fraction of a second.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LARGEST_PARAMETRISED = 2000
 
 
 class Cone:
-    """The budget of a divergence as a cone. Equal cones share a compiled problem."""
+    """The budget of a divergence as a cone."""
 
     def data(self, problem: BoundProblem, factor: float) -> dict[str, Any]:
         """The numbers that a problem with this cone and a given size depends on, for so many times its bound."""
@@ -137,19 +137,13 @@ class ConvexModel:
 
     problem: cp.Problem
     posterior: cp.Variable
-    #: By the names of :meth:`Cone.data`; empty when the data are written into the problem.
-    parameters: dict[str, cp.Parameter]
     cone: Cone
+    #: Those of :meth:`Cone.data`.
+    data: dict[str, Any]
     #: The cone's constraint.
     constraint: Any
 
-    def set_data(self, problem: BoundProblem) -> None:
-        """Give the parameters the values of a problem with the same cone and size."""
-        data = self.cone.data(problem, self.cone.factor(problem))
-        for name, parameter in self.parameters.items():
-            parameter.value = data[name]
-
-    def readings(self, problem: BoundProblem) -> list[np.ndarray]:
+    def readings(self) -> list[np.ndarray]:
         r"""The posterior that was found, as the variable and as the cone's multiplier tells it; none where none was.
 
         The multiplier is the gradient of the convex function that the cone describes. A conic solver knows it to its
@@ -158,8 +152,7 @@ class ConvexModel:
         """
         if self.posterior.value is None:
             return []
-        data = self.cone.data(problem, self.cone.factor(problem))
-        weights = self.cone.weights(self.constraint.dual_value, data)
+        weights = self.cone.weights(self.constraint.dual_value, self.data)
         return [self.posterior.value, weights / weights.sum()]
 
 
@@ -177,9 +170,7 @@ def cvxpy_problem(problem: BoundProblem) -> cp.Problem:
     True
     """
     check_conic(problem)
-    model = build(problem, parametrised=problem.size <= LARGEST_PARAMETRISED)
-    model.set_data(problem)
-    return model.problem
+    return build(problem, parametrised=True).problem
 
 
 @dataclass(frozen=True)
@@ -228,8 +219,7 @@ def cvxpy_bound(problem: BoundProblem, q: cp.Expression, *, simplex: bool = True
     q : cvxpy.Expression
         A vector of H weights.
     simplex : bool
-        Whether the constraints say that the weights are not negative and sum to one; False where another bound of the
-        same weights says so.
+        As for :func:`~pacb_models.models.pyomo_blocks.pyomo_block`.
 
     Returns
     -------
@@ -253,13 +243,7 @@ def cvxpy_bound(problem: BoundProblem, q: cp.Expression, *, simplex: bool = True
     check_weights(problem, q)
     check_conic(problem)
     cone = problem.divergence_function.cone()
-    data = cone.data(problem, 1.0)
-    if problem.size <= LARGEST_PARAMETRISED:
-        # Only with a rate that is known to be positive is the entropy's part convex.
-        data = {
-            name: cp.Parameter(np.shape(value), name=name, value=value, nonneg=name == "rate")
-            for name, value in data.items()
-        }
+    data = _parameters(problem, cone.data(problem, 1.0))
     posterior = [cp.sum(q) == 1.0, q >= 0.0] if simplex else []
     return ConvexBound(problem, cone.express(q, data), [*posterior, *constraints_on(problem, q)])
 
@@ -278,18 +262,29 @@ def not_conic(problem: Problem) -> str | None:
     return lacking(problem, "divergence.cone")
 
 
-def build(problem: BoundProblem, parametrised: bool) -> ConvexModel:
-    """The model for problems with this one's cone and size; without parameters, for this one only."""
+def _parameters(problem: BoundProblem, data: dict[str, Any]) -> dict[str, Any]:
+    """The numbers as CVXPY's parameters, for sets of a size for which these pay."""
+    import cvxpy as cp
+
+    if problem.size > LARGEST_PARAMETRISED:
+        return data
+    # Only with a rate that is known to be positive is the entropy's part convex.
+    return {
+        name: cp.Parameter(np.shape(value), name=name, value=value, nonneg=name == "rate")
+        for name, value in data.items()
+    }
+
+
+def build(problem: BoundProblem, parametrised: bool = False) -> ConvexModel:
+    """The model of a problem, with its numbers as parameters or as they are."""
     import cvxpy as cp
 
     cone = problem.divergence_function.cone()
-    data, parameters = cone.data(problem, cone.factor(problem)), {}
-    if parametrised:
-        data = parameters = {name: cp.Parameter(np.shape(value), name=name) for name, value in data.items()}
+    data = cone.data(problem, cone.factor(problem))
     q = cp.Variable(problem.size, name="q", nonneg=True)
-    objective, constraints = cone.write(q, data)
+    objective, constraints = cone.write(q, _parameters(problem, data) if parametrised else data)
     program = cp.Problem(cp.Minimize(objective), [cp.sum(q) == 1.0, *constraints, *constraints_on(problem, q)])
-    return ConvexModel(program, q, parameters, cone, constraints[0])
+    return ConvexModel(program, q, cone, data, constraints[0])
 
 
 def constraints_on(problem: Problem, q: cp.Expression) -> list[Any]:

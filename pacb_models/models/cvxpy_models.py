@@ -92,11 +92,8 @@ def cvxpy_nonlinear(
     problem : BoundProblem
     q : cvxpy.Expression
         A vector of H weights. The model starts at its value; a variable that has none starts at the prior.
-    simplex : bool
-        Whether the constraints say that the weights are not negative and sum to one; False where another bound of the
-        same weights says so.
-    exact : bool
-        True writes equations, for a bound that is not minimised or limited from above.
+    simplex, exact : bool
+        As for :func:`~pacb_models.models.pyomo_blocks.pyomo_block`.
 
     Returns
     -------

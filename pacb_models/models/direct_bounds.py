@@ -144,7 +144,7 @@ class DirectModel:
     at_least: Any
     units: Units
 
-    def readings(self, problem: DirectProblem) -> list[np.ndarray]:
+    def readings(self) -> list[np.ndarray]:
         """The posterior, from the multipliers; none where there are none."""
         values = self.at_least.dual_value
         return [] if values is None else [self.units.expand(np.ravel(values))]

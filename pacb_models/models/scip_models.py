@@ -103,7 +103,13 @@ class ScipModel(Forms):
         #: One for each weight that may be positive; none without a limit on the support.
         self.switches: list[Any] = []
         numbers = values_at(problem, start, Start).values
-        self.scip.setObjective(write(self), "minimize")
+        bound = write(self)
+        if bound.degree() > 1:
+            # The size of pairs of an order is a square, and SCIP's objectives are linear.
+            least, bound = bound, self.variable("bound", self.bound)
+            self.scip.addCons(bound - least >= 0.0)
+            numbers["bound"] = self.bound
+        self.scip.setObjective(bound, "minimize")
         self.start |= {name: value / self.unit_of(value) for name, value in numbers.items()}
 
     def mean(self, terms: Any) -> Any:

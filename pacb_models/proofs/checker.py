@@ -41,9 +41,9 @@ ROUNDED, SUMMED, INVERTED = 2.0**-48, 2.0**-46, 2.0**-43
 TINY = 1e-317
 #: What is feasible but for this, relative to the units of rows and weights, is not shown to be empty.
 FEASIBLE = 1e-9
-#: Shares of the way to where a tangent is smallest, at which a bound that is said to be convex must not be below it
-#: but for its own errors, relative to it.
-SHARES, OWN_ERRORS = (1.0, 0.5, 0.1, 1e-2, 1e-4, 1e-6), 1e-9
+#: Shares of the way to where a tangent is smallest, and to some single classifiers, at which a bound that is said to be
+#: convex must not be below it but for its own errors, relative to it.
+SHARES, SINGLE, OWN_ERRORS = (1.0, 0.5, 0.1, 1e-2, 1e-4, 1e-6), 20, 1e-9
 #: Numbers formed at a time, so that they stay in the processor's cache.
 AT_ONCE = 1 << 15
 
@@ -117,11 +117,14 @@ def _lowest_of_tangent(problem: Problem, proof: Tangent) -> float:
         best, multipliers = problem.posteriors.minimise(slopes)
         least = problem.posteriors.lowest(slopes, multipliers) - size * 2.0**-53 * float(np.abs(slopes).max())
     error = INVERTED * (abs(bound) + float(np.abs(slopes[q > 0.0]).max()) + abs(least))
-    fall, allowed = float(np.dot(q, slopes)) - least, error + OWN_ERRORS * abs(bound)
-    for share in SHARES:
-        if float(problem.bound((1.0 - share) * q + share * best)) < bound - share * fall - allowed:
-            raise ProofError("the bound is below its tangent: it is not convex, or its gradient is wrong.")
-    return bound - max(fall, 0.0) - error
+    mean, allowed = float(np.dot(q, slopes)), error + OWN_ERRORS * abs(bound)
+    single = np.unique(np.linspace(0, size - 1, SINGLE).astype(int)).tolist()
+    for end in (best, *(np.bincount([i], minlength=size) for i in single)):
+        rise = float(np.dot(end, slopes)) - mean
+        for share in SHARES:
+            if float(problem.bound((1.0 - share) * q + share * end)) < bound + share * rise - allowed:
+                raise ProofError("the bound is below its tangent: it is not convex, or its gradient is wrong.")
+    return bound - max(mean - least, 0.0) - error
 
 
 class Region:

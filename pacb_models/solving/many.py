@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..errors import InputError
 from ..problem import Problem
+from ..validation import check_kind, check_whole
 from .running import solve
 
 if TYPE_CHECKING:
@@ -42,13 +42,11 @@ def solve_many(
     """
     from joblib import Parallel, delayed
 
-    if n_jobs is not None and (isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0):
-        raise InputError("n_jobs", n_jobs, "it must be a whole number other than 0, or None")
-    if not isinstance(problems, Iterable):
-        raise InputError("problems", problems, "it must be a sequence of problems")
+    if n_jobs is not None:
+        check_whole("n_jobs", n_jobs, lambda n: n != 0, "it must be a whole number other than 0, or None")
+    check_kind("problems", problems, Iterable, "a sequence of problems")
     listed = list(problems)
     for number, problem in enumerate(listed):
-        if not isinstance(problem, Problem):
-            raise InputError(f"problems[{number}]", problem, "it must be a problem")
+        check_kind(f"problems[{number}]", problem, Problem, "a problem")
     solutions: list[Solution] = Parallel(n_jobs)(delayed(solve)(problem, solver) for problem in listed)
     return solutions

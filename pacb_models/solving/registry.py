@@ -71,8 +71,7 @@ def solver_identity(name: str) -> str:
 def get_solver(name: str) -> Solver:
     """The registered solver of that name."""
     points = _entry_points()
-    if not isinstance(name, str):
-        raise InputError("solver", name, "it must be the name of a solver, or a Solver")
+    check_kind("solver", name, str, "the name of a solver, or a Solver")
     if name not in points:
         raise InputError("solver", name, f"it must be 'auto' or one of {', '.join(map(repr, points))}")
     return _loaded(points[name])

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 import warnings
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
 
 from pacb_models.direct import DirectProblem
 from pacb_models.errors import InputError
-from pacb_models.models.convex import LARGEST_PARAMETRISED, Cone, ConvexModel, build, not_conic
+from pacb_models.models.convex import ConvexModel, build, not_conic
 from pacb_models.models.direct_bounds import DirectModel, build_direct
-from pacb_models.problem import BoundProblem, Problem
+from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
 from pacb_models.solver import DIRECT_MODEL, lacking
 from pacb_models.solving.judging import onto_simplex
@@ -127,39 +125,11 @@ class Conic(DeclaredSolver):
         return outcome
 
 
-@lru_cache(maxsize=16)
-def _compiled(cone: Cone, size: int) -> tuple[dict[str, ConvexModel], threading.Lock]:
-    """Where the parametrised model of a cone and size is kept, and the lock for changing its parameters."""
-    return {}, threading.Lock()
-
-
-def _solve(problem: Problem, backend: str, settings: dict[str, Any], deadline: float) -> Outcome:
-    started = time.perf_counter()
-    if isinstance(problem, DirectProblem):
-        return _solve_model(build_direct(problem), problem, backend, settings, deadline, started)
-    assert isinstance(problem, BoundProblem)
-    if problem.size > LARGEST_PARAMETRISED or problem.posteriors is not None:
-        return _solve_model(build(problem, parametrised=False), problem, backend, settings, deadline, started)
-    compiled, lock = _compiled(problem.divergence_function.cone(), problem.size)
-    # Parameters belong to the model: two threads with problems of the same size must take turns.
-    with lock:
-        started = time.perf_counter()
-        if not compiled:
-            compiled["model"] = build(problem, parametrised=True)
-        compiled["model"].set_data(problem)
-        return _solve_model(compiled["model"], problem, backend, settings, deadline, started)
-
-
-def _solve_model(
-    model: ConvexModel | DirectModel,
-    problem: Any,
-    backend: str,
-    settings: dict[str, Any],
-    deadline: float,
-    started: float,
-) -> Outcome:
+def _solve(problem: Any, backend: str, settings: dict[str, Any], deadline: float) -> Outcome:
     from cvxpy.error import SolverError
 
+    started = time.perf_counter()
+    model = build_direct(problem) if isinstance(problem, DirectProblem) else build(problem)
     data, chain, inverse = model.problem.get_problem_data(backend, solver_opts=settings)
     setup_seconds = time.perf_counter() - started
     left = deadline - time.monotonic()
@@ -182,13 +152,13 @@ def _solve_model(
             pass
     details = {"backend": backend, "backend_status": word}
     status = STATUS_MAP.get(word, "error")
-    message = in_words(backend.title(), word, status)
+    message = in_words(backend, word, status)
     return Outcome(weights, status, message, iterations, setup_seconds, details=details)
 
 
 def _posterior(model: ConvexModel | DirectModel, problem: Any) -> np.ndarray | None:
     """The weights as variable or as multiplier, whichever are closer to stationarity; None when there are none."""
-    usable = [weights for weights in model.readings(problem) if onto_simplex(weights)[0] is not None]
+    usable = [weights for weights in model.readings() if onto_simplex(weights)[0] is not None]
     cleaned = [without_negligible(problem, weights) for weights in usable]
     return min(cleaned, key=lambda weights: _residual(problem, weights), default=None)
 

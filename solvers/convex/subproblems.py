@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     import clarabel
     import cvxpy
 
+#: Tolerances a hundred times below Clarabel's default cost two or three iterations more; one thread.
+ACCURATE = {**{f"tol_{what}": 1e-10 for what in ("gap_abs", "gap_rel", "feas")}, "max_threads": 1}
 #: Clarabel's statuses for a problem it has solved, to the tolerances above or to its reduced ones, …
 SOLVED = ("Solved", "AlmostSolved")
 #: … and those that come with a point at least.
@@ -86,8 +88,7 @@ class OneSidedSubproblem:
     that solves its own subproblem is a KKT point of the bound. At :math:`c' = 0` the solution is the limit
     :math:`c' \to 0`: among the classifiers of least risk, the weights of least norm.
 
-    The start enters through the one number ``c'``, and ``c'`` enters the objective only. CVXPY compiles the problem
-    once; one conic solver object is kept, whose objective vector, affine in ``c'``, is all that changes.
+    The start enters through the one number ``c'``, a parameter, so that CVXPY compiles the problem once.
     """
 
     def __init__(self, problem: BoundProblem, least_risk: bool = False):
@@ -105,20 +106,12 @@ class OneSidedSubproblem:
             constraints.append(self.posterior[np.flatnonzero(self.excess)] == 0.0)
         #: The model, to print or to hand to another solver.
         self.problem = cp.Problem(cp.Minimize(self.excess @ self.posterior + self.ratio * norm), constraints)
-        self._data, self._constant_costs = self._canonical_form(1.0), self._canonical_form(0.0)["c"]
-        self._ratio_costs = self._data["c"] - self._constant_costs
-        self._settings = _conic_settings(math.inf)
-        self._conic = _conic_solver(self._data, self._settings)
+        self.ratio.value = 1.0
+        self.problem.get_problem_data("CLARABEL")
 
     @cached_property
     def _least_risk(self) -> OneSidedSubproblem:
         return OneSidedSubproblem(self.bound_problem, least_risk=True)
-
-    def _canonical_form(self, ratio: float) -> dict[str, Any]:
-        import cvxpy as cp
-
-        self.ratio.value = ratio
-        return self.problem.get_problem_data(cp.CLARABEL)[0]
 
     def solve(self, ratio: float, seconds: float = math.inf) -> Solved:
         """Solve for one ``c'`` in at most the given time.
@@ -129,15 +122,12 @@ class OneSidedSubproblem:
             return Solved(onto_simplex(np.where(self.excess > 0.0, 0.0, self.prior))[0], SOLVED[0])
         if ratio == 0.0:
             return self._least_risk.solve(1.0, seconds)
-        if seconds != self._settings.time_limit:
-            self._settings.time_limit = seconds
-            self._conic.update(settings=self._settings)
-        self._conic.update(q=self._constant_costs + ratio * self._ratio_costs)
-        result = self._conic.solve()
+        self.ratio.value = ratio
+        data, result = _solved(self.problem, seconds)
         status = str(result.status)
-        return Solved(self._weights(result) if status in USABLE else None, status)
+        return Solved(self._weights(data, result) if status in USABLE else None, status)
 
-    def _weights(self, result: clarabel.DefaultSolution) -> np.ndarray | None:
+    def _weights(self, data: dict[str, Any], result: clarabel.DefaultSolution) -> np.ndarray | None:
         r"""The posterior, read from the optimal value ``v``: :math:`q_i \propto p_i (v - l_i)_+` by stationarity.
 
         The conic solver's weights are accurate to about :math:`10^{-10}`, too little for the ratios :math:`q_i/p_i` of
@@ -147,7 +137,7 @@ class OneSidedSubproblem:
         """
         weights = self.prior * np.maximum(result.obj_val_dual - self.excess, 0.0) if self._free else np.zeros(1)
         if not weights.sum() > 0.0:
-            weights = _values(self._data, result, self.posterior)
+            weights = _values(data, result, self.posterior)
         return onto_simplex(weights)[0]
 
 
@@ -216,12 +206,10 @@ class TwoSidedSubproblem:
 
     def solve(self, point: Linearised, seconds: float = math.inf) -> Solved:
         """Linearise at a point and solve, in at most the given time."""
-        import cvxpy as cp
 
         if not self._linearise(point):
             return Solved(None, "the distance has no tangent there, as kl where L = 0 or r = 1")
-        data = self.problem.get_problem_data(cp.CLARABEL)[0]
-        result = _conic_solver(data, _conic_settings(seconds)).solve()
+        data, result = _solved(self.problem, seconds)
         status = str(result.status)
         weights = onto_simplex(_values(data, result, self.posterior))[0] if status in SOLVED else None
         if weights is None:
@@ -244,27 +232,10 @@ class TwoSidedSubproblem:
         return max(float(np.max(constraint.violation())) for constraint in self.problem.constraints[:-2])
 
 
-def _conic_settings(seconds: float) -> clarabel.DefaultSettings:
-    """Tolerances a hundred times below Clarabel's default, which costs two or three iterations more; no presolve, which
-    would forbid updating the data; one thread, as the starts of a multi-start are what runs in parallel."""
-    import clarabel
-
-    settings = clarabel.DefaultSettings()
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
-    settings.verbose, settings.presolve_enable, settings.max_threads = False, False, 1
-    settings.time_limit = seconds
-    return settings
-
-
-def _conic_solver(data: dict[str, Any], settings: clarabel.DefaultSettings) -> clarabel.DefaultSolver:
-    """Clarabel's own solver object for CVXPY's canonical form of a problem."""
-    import clarabel
-    from cvxpy.reductions.solvers.conic_solvers.clarabel_conif import dims_to_solver_cones
-    from scipy.sparse import csc_array
-
-    no_quadratic_part = csc_array((data["c"].size, data["c"].size))
-    cones = dims_to_solver_cones(data["dims"])
-    return clarabel.DefaultSolver(no_quadratic_part, data["c"], data["A"], data["b"], cones, settings)
+def _solved(problem: cvxpy.Problem, seconds: float) -> tuple[dict[str, Any], clarabel.DefaultSolution]:
+    """The canonical form of a problem with the values that its parameters have, and Clarabel's solution of it."""
+    data, chain, _ = problem.get_problem_data("CLARABEL")
+    return data, chain.solve_via_data(problem, data, False, False, ACCURATE | {"time_limit": seconds})
 
 
 def _values(data: dict[str, Any], result: clarabel.DefaultSolution, variable: cvxpy.Variable) -> np.ndarray:

@@ -113,7 +113,9 @@ class Interior:
         theta = float(q @ self._residuals(blank, beta, 0.0).dual)
         return PrimalDual(q, w, max(0.1 * abs(theta), 0.01) * self.shares / w, theta)
 
-    def _residuals(self, here: PrimalDual, beta: float, centre: float) -> Residuals:
+    def _residuals(self, here: PrimalDual, beta: float, centre: float, counts: Array | None = None) -> Residuals:
+        """What is lacking; a slope counts as much as its weight, or as ``counts`` says. By the prior, a weight that
+        falls to nothing would count until its multiplier has followed, and hold up all steps."""
         q = self._whole(here.q)
         size = self.divergence.size(q, self.prior)
         pairs, half = self.divergence.pairs(size), self.pairs @ q
@@ -122,7 +124,8 @@ class Interior:
         total = float(here.q.sum()) - self.sum
         slack = here.w - self._products(here.q) - self._offsets()
         central = here.u * here.w - centre * self.shares
-        parts = (self.p @ (dual * dual), (total * here.theta) ** 2, slack @ slack, central @ (central / self.shares))
+        weighted = (here.q if counts is None else counts) @ (dual * dual)
+        parts = (weighted, (total * here.theta) ** 2, slack @ slack, central @ (central / self.shares))
         return Residuals(
             size, slopes, float(pairs.value) + beta * float(q @ half), dual, total, slack, float(sum(parts)) ** 0.5
         )
@@ -141,7 +144,7 @@ class Interior:
             share = min(1.0, SHARE * min(_longest(w, move.w), _longest(u, move.u)))
             for _ in range(halvings):
                 ahead_ = PrimalDual(*(old + share * new for old, new in zip(here, move)))
-                if self._residuals(ahead_, beta, centre * mu).norm <= (1.0 - 0.01 * share) * before:
+                if self._residuals(ahead_, beta, centre * mu, here.q).norm <= (1.0 - 0.01 * share) * before:
                     return ahead_
                 share *= 0.5
         return None

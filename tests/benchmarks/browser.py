@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import itertools
 import json
@@ -120,10 +119,6 @@ class Browser:
     def resize(self, width: int, height: int, mobile: bool = False) -> None:
         """Show the page on a screen of another size."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=mobile)
-
-    def screenshot(self) -> bytes:
-        """The whole page as PNG."""
-        return base64.b64decode(self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"])
 
     def _receive(self) -> dict[str, Any]:
         while b"\0" not in self._buffer:

@@ -10,9 +10,10 @@ import pytest
 import pacb_models as pm
 from pacb_models.benchmarks.studies.constrained import (
     COMBINATIONS,
+    STUDY,
     by_everybody,
+    counts_of,
     random_problem,
-    summary,
     what_contradicts,
 )
 
@@ -22,14 +23,19 @@ SEEDS = [place + len(COMBINATIONS) * (6 * place + 1) for place in range(len(COMB
 
 @pytest.mark.outside
 def test_nobody_contradicts():
-    rows = pd.DataFrame([by_everybody(seed, seconds=3.0) for seed in SEEDS])
-    assert "0 contradictions" in summary(rows)
+    rows = pd.DataFrame([row for seed in SEEDS for row in by_everybody(seed, seconds=3.0)])
+    assert "0 contradictions" in counts_of(rows)
     assert rows["global"].all()
     # The others have something to say.
     assert (rows["scip_status"] == "optimal").sum() >= 3
     assert (rows["ipopt"] <= rows["bound"] + 1e-6).sum() >= 6
     rows.loc[0, "contradictions"] = "ours is above scip"
-    assert summary(rows).endswith(f"1 contradictions\n  {SEEDS[0]}: ours is above scip")
+    assert counts_of(rows).endswith(f"1 contradictions\n  {SEEDS[0]}: ours is above scip")
+
+
+def test_a_version_is_raised_when_rows_change():
+    total = sum(pm.solve(random_problem(seed), "frontier").bound for seed in SEEDS)
+    assert (STUDY.version, total) == (1, pytest.approx(2.7570122060746325, rel=1e-9))
 
 
 @pytest.mark.parametrize(

@@ -55,10 +55,15 @@ def answer(capsys, *words: object) -> tuple[int, dict]:
     return status, json.loads(capsys.readouterr().out)
 
 
+def only_answer(capsys, *words: object) -> tuple[int, dict]:
+    status, said = answer(capsys, *words)
+    (only,) = said["solutions"]
+    return status, only
+
+
 def test_an_optimum_is_found(case, capsys):
     recipe, path, best = case
-    status, said = answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior))
-    (only,) = said["solutions"]
+    status, only = only_answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior))
     assert status == 0 and only["verdict"] == Ending.FOUND.words and only["solver"] == "MYSOLVER 1.2"
     assert only["bound"] == pytest.approx(best.bound, abs=1e-15) and only["violation"] < 1e-12
     assert only["claimed"] == pytest.approx(best.bound, abs=1e-12)
@@ -69,9 +74,9 @@ def test_the_papers_formulation_has_fewer_variables(kind, tmp_path, capsys):
     recipe = smallest(kind)
     export(recipe, tmp_path, ["nl"], formulation="substituted")
     path, best = tmp_path / f"{recipe.name}.sol", pm.solve(recipe.build())
-    status, said = answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior))
-    assert status == 0 and said["solutions"][0]["verdict"] == Ending.FOUND.words
-    assert said["solutions"][0]["claimed"] == pytest.approx(best.bound, abs=1e-12)
+    status, only = only_answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior))
+    assert status == 0 and only["verdict"] == Ending.FOUND.words
+    assert only["claimed"] == pytest.approx(best.bound, abs=1e-12)
 
 
 def test_a_local_minimum_has_its_number(case, capsys):
@@ -81,9 +86,9 @@ def test_a_local_minimum_has_its_number(case, capsys):
     corner = 0.999 * np.eye(problem.size)[problem.risks.argmin()] + 0.001 * problem.prior
     ends = [pm.solve(problem, "ipopt", start=start) for start in (problem.prior, corner)]
     (second,) = [end for end in ends if end.bound > best.bound + 2 * verdict.CORRECT_GAP]
-    status, said = answer(capsys, recipe.name, sol(path, recipe, second.posterior))
-    assert status == 0 and said["solutions"][0]["verdict"] == Ending.LOCAL.words
-    assert said["solutions"][0]["sentence"].startswith("local minimum 2 of 2: bound")
+    status, only = only_answer(capsys, recipe.name, sol(path, recipe, second.posterior))
+    assert status == 0 and only["verdict"] == Ending.LOCAL.words
+    assert only["sentence"].startswith("local minimum 2 of 2: bound")
 
 
 @pytest.mark.outside
@@ -110,8 +115,7 @@ def test_a_sum_that_its_variable_falls_short_of_is_called_out(case, capsys):
     statistic = next(name for name in ("X", "KL", "t") if name in values_at(recipe.build(), best.posterior).values)
     right = values_at(recipe.build(), best.posterior).values[statistic]
     file = sol(path, recipe, best.posterior, **{statistic: right - 9e-3})
-    status, said = answer(capsys, path.with_suffix(".json"), file)
-    (only,) = said["solutions"]
+    status, only = only_answer(capsys, path.with_suffix(".json"), file)
     assert status == 1 and only["violated"] == "divergence"
     assert only["violation"] == pytest.approx(9e-3, rel=1e-6)
     # Where the bound is a variable of its own, it still has its value; else the value falls with the sum.
@@ -121,8 +125,7 @@ def test_a_sum_that_its_variable_falls_short_of_is_called_out(case, capsys):
 def test_a_value_below_the_proven_one_is_called_out(case, capsys):
     recipe, path, best = case
     message = f"MYSOLVER 1.2: optimal solution; objective {best.bound - 5e-3:.9g}\n7 iterations"
-    status, said = answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior, message=message))
-    (only,) = said["solutions"]
+    status, only = only_answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior, message=message))
     assert status == 1 and only["verdict"] == BELOW
     assert only["claimed"] == pytest.approx(best.bound - 5e-3, abs=1e-8)
     assert "by 5.0e-03" in only["sentence"]
@@ -131,17 +134,16 @@ def test_a_value_below_the_proven_one_is_called_out(case, capsys):
 def test_a_value_that_is_printed_with_few_digits_is_no_claim(case, capsys):
     recipe, path, best = case
     message = f"MYSOLVER 1.2: optimal solution; objective {np.floor(best.bound * 1e4) / 1e4:.4f}"
-    _, said = answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior, message=message))
+    _, only = only_answer(capsys, path.with_suffix(".json"), sol(path, recipe, best.posterior, message=message))
     cut = best.bound - np.floor(best.bound * 1e4) / 1e4
-    assert (said["solutions"][0]["verdict"] == Ending.FOUND.words) == (cut <= 0.5e-4 + verdict.CORRECT_GAP)
+    assert (only["verdict"] == Ending.FOUND.words) == (cut <= 0.5e-4 + verdict.CORRECT_GAP)
 
 
 def test_weights_that_do_not_sum_to_one_are_infeasible(case, tmp_path, capsys):
     _, path, best = case
     file = tmp_path / "mine.csv"
     file.write_text("weight\n" + "\n".join(map(repr, (1.01 * best.posterior).tolist())))
-    status, said = answer(capsys, path.with_suffix(".json"), file)
-    (only,) = said["solutions"]
+    status, only = only_answer(capsys, path.with_suffix(".json"), file)
     assert status == 1 and (only["verdict"], only["violated"]) == (INFEASIBLE, "normalised")
     assert only["violation"] == pytest.approx(0.01) and only["solver"] == "mine" and only["claimed"] is None
 
@@ -154,8 +156,7 @@ def test_a_weight_a_little_below_zero_is_within_the_tolerance(case, tmp_path, ca
         weights[0] = -amount
         weights[weights.argmax()] += 1.0 - weights.sum()
         (tmp_path / "q.json").write_text(json.dumps(weights.tolist()))
-        _, said = answer(capsys, path.with_suffix(".json"), tmp_path / "q.json")
-        (only,) = said["solutions"]
+        _, only = only_answer(capsys, path.with_suffix(".json"), tmp_path / "q.json")
         assert np.isfinite(only["violation"]) and only["violation"] == pytest.approx(amount, rel=1e-6)
         assert (only["verdict"] == INFEASIBLE) == infeasible
 
@@ -241,8 +242,7 @@ def test_too_many_classifiers_are_a_violation_by_their_weight(tmp_path, capsys):
     problem = pm.BoundProblem([0.1, 0.2, 0.3, 0.4], m=300, constraints=[pm.support(at_most=2)])
     (tmp_path / "p.json").write_text(problem.to_json())
     (tmp_path / "q.json").write_text("[0.6, 0.3, 0.07, 0.03]")
-    status, said = answer(capsys, tmp_path / "p.json", tmp_path / "q.json")
-    (only,) = said["solutions"]
+    status, only = only_answer(capsys, tmp_path / "p.json", tmp_path / "q.json")
     assert status == 1 and (only["verdict"], only["violated"]) == (INFEASIBLE, "support")
     assert only["violation"] == pytest.approx(0.1)
 
@@ -254,8 +254,7 @@ ONE_GOOD = "one-good-17"
 
 
 def test_a_listing_of_gams_has_solver_status_and_levels(capsys):
-    status, said = answer(capsys, ONE_GOOD, GAMS / "conopt.lst")
-    (only,) = said["solutions"]
+    status, only = only_answer(capsys, ONE_GOOD, GAMS / "conopt.lst")
     assert status == 0 and (only["solver"], only["verdict"]) == ("CONOPT (GAMS 54.6.1)", Ending.LOCAL.words)
     assert only["sentence"].startswith("local minimum 2 of 2: bound 0.397677571,")
     assert only["claimed"] == pytest.approx(only["bound"], abs=1e-8) and only["violation"] < 1e-7
@@ -272,8 +271,8 @@ def test_a_solver_that_says_that_it_failed_claims_nothing(capsys):
 def test_the_same_listing_with_another_word_is_called_out(tmp_path, capsys):
     liar = tmp_path / "liar.lst"
     liar.write_text((GAMS / "minos.lst").read_text().replace("5 Locally Infeasible", "2 Locally Optimal"))
-    status, said = answer(capsys, ONE_GOOD, liar)
-    assert status == 1 and said["solutions"][0]["verdict"] == BELOW
+    status, only = only_answer(capsys, ONE_GOOD, liar)
+    assert status == 1 and only["verdict"] == BELOW
 
 
 def test_a_dump_of_a_gdx_has_the_levels_with_all_digits():
@@ -303,7 +302,7 @@ def test_whatever_a_file_has_is_judged(pair, values):
     given = dict(zip(("L", "X", "t", "KL", "r", "y", "s1", "s2"), values))
     for names in (given, {"L": given["L"], "X": given["X"]}, {"t": given["t"], "s1": given["s1"]}):
         said = claims(problem, SolutionFile(problem.prior, variables=names))
-        assert said["violation"] >= 0.0 and (said["claimed"] is None or np.isfinite(said["claimed"]))
+        assert said.violation >= 0.0 and (said.claimed is None or np.isfinite(said.claimed))
 
 
 # --- Rows -------------------------------------------------------------------------------------------------------------
@@ -536,7 +535,7 @@ def test_the_optimum_is_not_taken_from_the_file(tmp_path):
     path.write_text(json.dumps(json.loads(path.read_text()) | {"optimum": 0.5, "local_minima": []}))
     best = pm.solve(recipe.build())
     finding = Judge(from_file(path)).judge(SolutionFile(best.posterior), "mine")
-    assert finding.verdict == Ending.FOUND.words and finding.numbers["gap"] == pytest.approx(0.0, abs=1e-15)
+    assert finding.verdict == Ending.FOUND.words and finding.numbers.gap == pytest.approx(0.0, abs=1e-15)
 
 
 def test_the_proof_beside_the_problem_is_cited(tmp_path, capsys):

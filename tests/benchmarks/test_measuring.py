@@ -6,6 +6,7 @@ import os
 import pickle
 import signal
 import subprocess
+import sys
 from multiprocessing.connection import wait
 
 import pytest
@@ -167,8 +168,6 @@ def test_times_to_levels_are_shares_of_the_measured_time(monkeypatch):
 
 
 def test_the_search_path_leaves_out_what_python_put_in_front(monkeypatch):
-    import sys
-
     monkeypatch.setattr(sys, "path", ["", os.getcwd(), "/somewhere"])
     monkeypatch.setattr(sys.modules["__main__"], "__spec__", object())
     assert measuring.search_path() == ["/somewhere"]
@@ -190,3 +189,35 @@ def test_idle_processes_are_limited_and_each_has_one_solver(pools):
     for solver in ("frontier", "fixed-point", "subset-search", "fixed-point"):
         assert verdict.success(pool.measure(cell(3, solver)))
     assert sorted(process.solver for process in pool._processes) == ["", "fixed-point"]
+
+
+# --- memory ----------------------------------------------------------------------------------------------------------
+
+#: Alone in its process: 400 MB before, 100 MB during, nothing after.
+PROGRAM = """
+import numpy as np
+from pacb_models.benchmarks.harness.worker import PeakMemory
+before = np.ones(50_000_000)
+del before
+memory = PeakMemory()
+during = np.ones(12_500_000)
+del during
+print(memory.rise(), PeakMemory().rise())
+"""
+
+#: Arrays of this size have pages of their own, of 2 MiB where the system likes them large. Linux counts pages on every
+#: core apart, and adds up what a core has when it is this many (lib/percpu_counter.c). And Python reads a small file.
+LARGE_PAGES = 2 * 2**21
+CORES = os.cpu_count() or 1
+NOT_ADDED_YET = max(32, 2 * CORES) * CORES * os.sysconf("SC_PAGE_SIZE")
+A_SMALL_FILE = 2**20
+
+
+def test_peak_memory_is_that_since_the_start_alone():
+    # BLAS threads would come and go.
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, "-P", "-c", PROGRAM]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    during, after = map(int, result.stdout.split())
+    assert during == pytest.approx(100e6, abs=LARGE_PAGES + NOT_ADDED_YET + A_SMALL_FILE)
+    assert after <= NOT_ADDED_YET + A_SMALL_FILE

@@ -32,12 +32,6 @@ def test_two_numbers_may_be_one_item():
     assert [item.name for item in chosen(["table6", "table7", "Figure 4"])] == ["fp-vs-solver", "linear-weights"]
 
 
-@pytest.mark.long
-def test_the_command_writes_the_table_of_that_number(tmp_path, capsys):
-    assert main(["reproduce", "table5", "--out", str(tmp_path)]) == 0
-    assert {path.stem for path in (tmp_path / "tables").iterdir()} == {"constants"}
-
-
 def test_help_and_page_list_every_number(capsys):
     with pytest.raises(SystemExit):
         main(["reproduce", "--help"])

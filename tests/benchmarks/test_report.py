@@ -79,8 +79,18 @@ def full_rows():
 
 
 @pytest.fixture(scope="module")
-def report(tmp_path_factory):
-    rows = full_rows()
+def rows_of_all():
+    return full_rows()
+
+
+@pytest.fixture(scope="module")
+def full(rows_of_all, tmp_path_factory):
+    return judged(tmp_path_factory.mktemp("full"), rows_of_all)
+
+
+@pytest.fixture(scope="module")
+def report(rows_of_all, tmp_path_factory):
+    rows = rows_of_all
     facts = {"processor": "Abacus <9>", "cores": 2, "memory_bytes": 2**33, "versions": {"numpy": "2.0", "dask": None}}
     log = write_log(tmp_path_factory.mktemp("report"), rows, suite="made up", cells=len(rows), **facts)
     return write_report(log)
@@ -142,9 +152,8 @@ def test_the_page_says_what_the_log_says(report):
     assert "Unfinished" not in page and "shared the machine" not in page
 
 
-def test_the_one_table_has_a_row_for_each_solver(tmp_path):
-    of_log = judged(tmp_path, full_rows())
-    table = content.solvers_table(of_log.comparable, of_log.by_solver)
+def test_the_one_table_has_a_row_for_each_solver(full):
+    table = content.solvers_table(full.comparable, full.by_solver)
     assert table.columns == (
         "solver", "found, one minimum", "found, several minima", "another minimum", "false claims", "median [ms]",
         "90 % [ms]", "× fastest", "gradients",
@@ -181,9 +190,8 @@ def test_problems_that_nobody_missed_take_no_more_room_than_the_others(tmp_path)
     assert float(widths["easy"]) == pytest.approx(float(widths["hard"]), abs=0.02)
 
 
-def test_the_matrix_colours_every_problem_of_every_solver(tmp_path):
-    each = judged(tmp_path, full_rows()).comparable
-    svg = ElementTree.fromstring(pictures.matrix(each).svg)
+def test_the_matrix_colours_every_problem_of_every_solver(full):
+    svg = ElementTree.fromstring(pictures.matrix(full.comparable).svg)
     space = "{http://www.w3.org/2000/svg}"
     families = {group.get("data-family"): group for group in svg.iter(f"{space}g")}
     # The family that is missed most comes first.
@@ -197,8 +205,8 @@ def test_the_matrix_colours_every_problem_of_every_solver(tmp_path):
     assert fills[1:] == [pictures.FILLS[Ending.FOUND]] * 3 + [pictures.FILLS[Ending.FAILED]]
 
 
-def test_who_found_nothing_is_named_in_the_first_picture(tmp_path):
-    each = frame(tmp_path, full_rows())
+def test_who_found_nothing_is_named_in_the_first_picture(full):
+    each = full.runs
     with styled():
         easy, hard = pictures.overview(each, pictures.looks_for(verdict.by_solver(each)))
     names = {text.get_text() for text in easy.figure.axes[0].texts}
@@ -289,7 +297,7 @@ def test_the_papers_methods_are_compared_on_the_problems_that_all_of_them_take(t
 
 
 def test_the_local_minimum_of_the_fixed_point_is_found_on_the_path(tmp_path):
-    [case] = missed.cases(frame(tmp_path, hard_rows()), most=4)
+    [case] = missed.missed_problems(frame(tmp_path, hard_rows()), most=4)
     assert (case.name, case.missed, case.tried) == (HARD, 2, 3)
     places = {name: end.place for end in case.display.ends for name in end.names}
     assert places["frontier"] == "the minimum"
@@ -311,7 +319,7 @@ def test_a_problem_of_another_optimum_is_not_built_again(tmp_path):
 def test_problems_take_turns_family_by_family(tmp_path):
     """Those that most methods missed first; one that nobody can build again is passed over."""
     rows = [*hard_rows(), *(made.told({"problem": "unknown", "family": "mine"}) for made in hard_rows())]
-    assert [case.name for case in missed.cases(frame(tmp_path, rows), most=4)] == [HARD]
+    assert [case.name for case in missed.missed_problems(frame(tmp_path, rows), most=4)] == [HARD]
 
 
 @pytest.mark.parametrize(
@@ -362,9 +370,10 @@ def test_the_help_has_a_line_on_every_suite(pacb):
     assert all(len(words) > 3 for words in lines)
 
 
-def test_figures_and_tables_are_files_when_they_are_asked_for(tmp_path):
-    log = write_log(tmp_path, full_rows())
-    write_report(log, files=True)
+def test_figures_and_tables_are_files_when_they_are_asked_for_and_the_same_again(tmp_path, rows_of_all):
+    log = write_log(tmp_path, rows_of_all)
+    before = write_report(log, files=True).read_bytes()
+    assert write_report(log).read_bytes() == before
     figures = {path.name for path in (tmp_path / "figures").iterdir()}
     assert {"overview-1.svg", "overview-1.pdf", "matrix.svg", "path-1.svg", "growth-1.pdf"} <= figures
     for path in (tmp_path / "figures").iterdir():
@@ -383,12 +392,6 @@ def test_figures_and_tables_are_files_when_they_are_asked_for(tmp_path):
     assert "boom $<$script$>$" in (tmp_path / "tables" / "misses.tex").read_text()
 
 
-def test_writing_again_gives_the_same_files(tmp_path):
-    log = write_log(tmp_path, full_rows())
-    before = write_report(log).read_bytes()
-    assert write_report(log).read_bytes() == before
-
-
 @pytest.mark.parametrize(("make", "words"), [(False, "holds no results"), (True, "holds no finished run")])
 def test_a_directory_without_runs_is_refused_in_a_sentence(tmp_path, make, words):
     if make:
@@ -398,8 +401,8 @@ def test_a_directory_without_runs_is_refused_in_a_sentence(tmp_path, make, words
 
 
 def test_cells_without_a_number_have_no_key_to_sort_by():
-    assert tables.Cell("–", value=float("nan")).sort_key == ""
-    assert tables.Cell("1.0e-07", value=1e-7).sort_key == "1e-07"
+    assert tables.Entry("–", value=float("nan")).sort_key == ""
+    assert tables.Entry("1.0e-07", value=1e-7).sort_key == "1e-07"
 
 
 @pytest.fixture(scope="module")

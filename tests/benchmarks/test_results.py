@@ -9,8 +9,8 @@ import pytest
 
 from pacb_models.benchmarks.harness.environment import Environments
 from pacb_models.benchmarks.harness.measurement import conforming
-from pacb_models.benchmarks.harness.results import LOG, export, neutralised, read_rows
-from pacb_models.benchmarks.report.tables import Cell, Group, Table, as_markdown
+from pacb_models.benchmarks.harness.results import LOG, neutralised, read_rows, write_exports
+from pacb_models.benchmarks.report.tables import Entry, Group, Table, as_markdown
 from pacb_models.commands.program import main
 from pacb_models.errors import InputError
 from pacb_models.wording import shown
@@ -28,6 +28,8 @@ def changed(**changes):
         (b'{"key": "\xff"}', "line 2 is no row of ours"),
         (b"not JSON", "line 2 is no row of ours"),
         (b"[" * 100_000, "line 2 is no row of ours"),
+        (b'{"key": 3, "row": 1}', "line 2 is no row of ours"),
+        (b'{"key": "b"}', "line 2 is no row of ours"),
         (b'{"key": "of another program", "row": 3}', "row 2 is no result"),
         (changed(iterations="many"), "row 2 is no result: iterations is 'many'; it must be an integer"),
         (changed(claims=None), "it has no 'claims'"),
@@ -78,7 +80,10 @@ def test_a_malformed_environment_is_one_sentence(tmp_path, capsys, content):
 
 
 @pytest.mark.parametrize("arguments", [["--out"], ["--merge", "a", "b", "--out"], ["--resume", "--out"]])
-@pytest.mark.parametrize("foreign", ['{"theirs": 1}\nand more of it', json.dumps([{"key": "a"}]), "\x00"])
+@pytest.mark.parametrize(
+    "foreign",
+    ['{"theirs": 1}\nand more of it', '[{"key": "a", "row": 1}]', "\x00", "[1, 2]", '{\n"key": "a"}', "a,b\n1,2\n"],
+)
 def test_a_refused_run_leaves_a_foreign_file_as_it_is(tmp_path, monkeypatch, capsys, arguments, foreign):
     """Its last line has no line break, as other programs write it."""
     monkeypatch.chdir(tmp_path)
@@ -89,7 +94,7 @@ def test_a_refused_run_leaves_a_foreign_file_as_it_is(tmp_path, monkeypatch, cap
     log.write_text(foreign)
     assert main(["bench", *arguments, str(log.parent)]) == 2
     assert "does not begin as our results do" in capsys.readouterr().err
-    assert log.read_text() == foreign
+    assert log.read_text() == foreign and [each.name for each in log.parent.iterdir()] == [LOG]
 
 
 @pytest.mark.long
@@ -114,7 +119,7 @@ HOSTILE = ("=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\t=1", "plain", " =1")
 
 def test_spreadsheets_run_nothing_of_the_exported_table(tmp_path):
     out = write_log(tmp_path / "out", [row("a", name, family=name, gap=-1e-9) for name in HOSTILE])
-    export(out, read_rows(out))
+    write_exports(out, read_rows(out))
     read = pd.read_csv(out / "results.csv", dtype=str)
     for name, problem in zip(HOSTILE, read["problem"], strict=True):
         assert problem == ("plain" if name == "plain" else f"'{shown(name)}")
@@ -126,7 +131,7 @@ def test_spreadsheets_run_nothing_of_the_exported_table(tmp_path):
 
 def test_empty_columns_keep_their_type(tmp_path):
     out = write_log(tmp_path / "out", [row("a", gap=None)])
-    export(out, read_rows(out))
+    write_exports(out, read_rows(out))
     kinds = pd.read_parquet(out / "results.parquet").dtypes
     assert (kinds["bound"], kinds["seed"], kinds["traced"]) == ("float64", "Int64", "boolean")
 
@@ -135,7 +140,7 @@ def test_markdown_tables_hold_text_only():
     import markdown
 
     name = "<img src=x onerror=alert(1)> | *a* [b](c) `d` _e_\n# f"
-    text = as_markdown(Table("t", "caption", (Group("", ("name",)),), ((Cell(name),),)))
+    text = as_markdown(Table("t", "caption", (Group("", ("name",)),), ((Entry(name),),)))
     page = markdown.markdown(text, extensions=["tables"])
     assert page.count("<td>") == 1
     for tag in ("<img", "<em>", "<a ", "<code>", "<h1"):

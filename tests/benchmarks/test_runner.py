@@ -33,6 +33,19 @@ pytestmark = [pytest.mark.outside, pytest.mark.timeout(300)]
 
 
 @pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def bench(pacb, out):
+    """A suite into the directory ``out``, without a report."""
+    return lambda suite, *words, **options: pacb(
+        "bench", "--suite", suite, "--out", out, "--no-report", *words, **options
+    )
+
+
+@pytest.fixture
 def hold(plugin):
     """Let the solver of the suite "many" come back from smaller problems only; None: from all."""
 
@@ -60,9 +73,8 @@ def wait_for_rows(directory, count, seconds=300.0):
     raise AssertionError(f"no {count} rows within {seconds} s")
 
 
-def test_stuck_crashing_and_wrong_solvers_do_not_lose_the_run(pacb, tmp_path):
-    out = tmp_path / "out"
-    result = pacb("bench", "--suite", "troubles", "--out", out, "--no-report")
+def test_stuck_crashing_and_wrong_solvers_do_not_lose_the_run(bench, out):
+    result = bench("troubles")
     assert result.returncode == 0, result.stderr
     rows = rows_by_problem(out)
     fine, stuck, crash, wrong = (rows[name] for name in ("equal-H2", "equal-H3", "equal-H4", "spread-H5"))
@@ -77,12 +89,11 @@ def test_stuck_crashing_and_wrong_solvers_do_not_lose_the_run(pacb, tmp_path):
     assert 0.0 <= fine.wall_seconds < 3.0 <= stuck.wall_seconds
 
 
-def test_exports_equal_the_log(pacb, tmp_path):
+def test_exports_equal_the_log(bench, out):
     import pandas as pd
     import pyarrow.parquet as pq
 
-    out = tmp_path / "out"
-    assert pacb("bench", "--suite", "troubles", "--out", out, "--no-report", "--problems", "H2").returncode == 0
+    assert bench("troubles", "--problems", "H2").returncode == 0
     log = load_results(out)
     assert pd.read_csv(out / "results.csv")["bound"].tolist() == log["bound"].tolist()
     assert pd.read_parquet(out / "results.parquet")["key"].tolist() == log["key"].tolist()
@@ -93,10 +104,9 @@ def test_exports_equal_the_log(pacb, tmp_path):
     assert json.loads(pq.read_schema(out / "results.parquet").metadata[b"pacb"]) == environments.as_dict()
 
 
-def test_a_killed_run_resumes_without_losing_or_repeating(pacb, hold, tmp_path):
-    out = tmp_path / "out"
+def test_a_killed_run_resumes_without_losing_or_repeating(bench, out, hold):
     hold(14)
-    running = pacb("bench", "--suite", "many", "--out", out, "--no-report", wait=False)
+    running = bench("many", wait=False)
     wait_for_rows(out, 4)
     running.send_signal(signal.SIGKILL)
     running.wait()
@@ -106,38 +116,35 @@ def test_a_killed_run_resumes_without_losing_or_repeating(pacb, hold, tmp_path):
         file.write('{"key": "torn')
     before = {row.key: row.timestamp for row in read_rows(out)}
     assert len(before) == 4
-    refused = pacb("bench", "--suite", "many", "--out", out, "--no-report")
+    refused = bench("many")
     assert refused.returncode == 2 and "resume" in refused.stderr.splitlines()[-1]
-    assert pacb("bench", "--suite", "many", "--out", out, "--no-report", "--resume").returncode == 0
+    assert bench("many", "--resume").returncode == 0
     lines = [json.loads(line)["row"] for line in (out / LOG).read_text().splitlines()]
     assert len(lines) == len({line["key"] for line in lines}) == 20
     assert all(line["timestamp"] == before[line["key"]] for line in lines if line["key"] in before)
     assert (out / f"{LOG}.cut").read_text() == '{"key": "torn\n'
 
 
-def test_failures_are_kept_and_retried_on_request(pacb, tmp_path):
-    out = tmp_path / "out"
-    arguments = ("bench", "--suite", "troubles", "--problems", "H3", "--time-limit", "0.3", "--out", out, "--no-report")
+def test_failures_are_kept_and_retried_on_request(bench, out):
+    arguments = ("troubles", "--problems", "H3", "--time-limit", "0.3")
     # Nothing succeeds, which the exit code says.
-    assert pacb(*arguments).returncode == 1
-    assert pacb(*arguments, "--resume").returncode == 1
+    assert bench(*arguments).returncode == 1
+    assert bench(*arguments, "--resume").returncode == 1
     assert len((out / LOG).read_text().splitlines()) == 1
-    assert pacb(*arguments, "--resume", "--retry-failed").returncode == 1
+    assert bench(*arguments, "--resume", "--retry-failed").returncode == 1
     assert len((out / LOG).read_text().splitlines()) == 2
     assert len(read_rows(out)) == 1
 
 
-def test_second_run_into_one_directory_is_refused(pacb, tmp_path):
-    out = tmp_path / "out"
-    arguments = ("bench", "--suite", "troubles", "--problems", "H3", "--time-limit", "600", "--out", out, "--no-report")
-    stuck = pacb(*arguments, wait=False)
+def test_second_run_into_one_directory_is_refused(bench, out):
+    arguments = ("troubles", "--problems", "H3", "--time-limit", "600")
+    stuck = bench(*arguments, wait=False)
     try:
         deadline = time.monotonic() + 300
         while not (out / "environment.json").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
-        second = pacb(*arguments, "--resume")
-        assert second.returncode == 2
-        assert "another process is" in second.stderr
+        second = bench(*arguments, "--resume")
+        assert second.returncode == 2 and "another process is" in second.stderr
     finally:
         stuck.kill()
         stuck.wait()
@@ -162,10 +169,9 @@ def test_interrupt_leaves_a_usable_result_and_says_how_to_go_on(pacb, hold, tmp_
     assert len(read_rows(out)) == 10 == len((out / LOG).read_text().splitlines())
 
 
-def test_workers_leave_when_the_runner_is_killed(pacb, hold, tmp_path):
-    out = tmp_path / "out"
+def test_workers_leave_when_the_runner_is_killed(bench, out, hold):
     hold(11)
-    running = pacb("bench", "--suite", "many", "--out", out, "--no-report", wait=False)
+    running = bench("many", wait=False)
     wait_for_rows(out, 1)
     children = subprocess.run(
         ["pgrep", "-P", str(running.pid)], capture_output=True, text=True, check=True
@@ -176,9 +182,8 @@ def test_workers_leave_when_the_runner_is_killed(pacb, hold, tmp_path):
     assert all(gone(int(child)) for child in children)
 
 
-def test_scaling_measures_memory_and_spares_larger_problems(pacb, tmp_path):
-    out = tmp_path / "out"
-    assert pacb("bench", "--suite", "growing", "--out", out, "--no-report").returncode == 0
+def test_scaling_measures_memory_and_spares_larger_problems(bench, out):
+    assert bench("growing").returncode == 0
     rows = rows_by_problem(out)
     assert success(rows["equal-H2"]) and rows["equal-H2"].peak_memory_bytes >= 0
     assert rows["equal-H3"].status == "time_limit"
@@ -191,9 +196,8 @@ def cluster(start_cluster, plugin):
     return start_cluster(plugin, MARKS=str(plugin))
 
 
-def test_dask_cluster_measures_the_same_cells(pacb, cluster, tmp_path):
-    out = tmp_path / "out"
-    result = pacb("bench", "--suite", "troubles", "--dask", cluster.address, "--out", out, "--no-report")
+def test_dask_cluster_measures_the_same_cells(pacb, bench, out, cluster, tmp_path):
+    result = bench("troubles", "--dask", cluster.address)
     assert result.returncode == 0, result.stderr
     rows = rows_by_problem(out)
     assert success(rows["equal-H2"]) and rows["equal-H2"].parallel
@@ -247,28 +251,24 @@ def test_a_cluster_that_falls_apart_stops_the_run_with_a_sentence(cluster, pacb,
     assert len(read_rows(out)) == 20
 
 
-def test_dask_without_a_cluster_is_one_sentence(pacb, tmp_path, monkeypatch):
+def test_dask_without_a_cluster_is_one_sentence(bench, monkeypatch):
     monkeypatch.setattr("pacb_models.cluster.ANSWER", 1.0)
     for address in ("tcp://127.0.0.1:9", "nonsense"):
-        result = pacb("bench", "--suite", "troubles", "--dask", address, "--out", tmp_path / "out", "--no-report")
+        result = bench("troubles", "--dask", address)
         assert result.returncode == 2
         assert "no Dask scheduler answers there" in result.stderr.splitlines()[-1]
 
 
-def test_problems_of_other_packages_run_with_every_capable_solver(pacb, tmp_path):
-    out = tmp_path / "out"
-    result = pacb(
-        "bench", "--suite", "outside", "--solvers", "frontier,sleeper,fixed-point", "--out", out, "--no-report"
-    )
+def test_problems_of_other_packages_run_with_every_capable_solver(bench, out):
+    result = bench("outside", "--solvers", "frontier,sleeper,fixed-point")
     assert result.returncode == 0, result.stderr
     assert {row.solver for row in read_rows(out)} == {"frontier", "sleeper", "fixed-point"}
     assert all(success(row) and correct(row) for row in read_rows(out))
 
 
-def test_own_risk_files_with_a_bound_and_options_of_ones_own(pacb, tmp_path):
+def test_own_risk_files_with_a_bound_and_options_of_ones_own(pacb, out, tmp_path):
     risks = tmp_path / "mine.csv"
     risks.write_text("0.1\n0.2\n0.3\n")
-    out = tmp_path / "out"
     solvers = ("--solvers", "frontier,fixed-point", "--option", "starts=3", "--option", "seed=5", "--no-report")
     for bound in ((), ("--divergence", "renyi", "--order", "3", "--constant", "one-sided", "--distance", "kl")):
         result = pacb("bench", "--risks", risks, "--m", "200", *bound, *solvers, "--out", out, "--resume")
@@ -283,8 +283,7 @@ def test_own_risk_files_with_a_bound_and_options_of_ones_own(pacb, tmp_path):
     assert given == {"frontier": {}, "fixed-point": {"seed": 5, "starts": 3}}
 
 
-def test_a_hostile_plugin_costs_its_own_cells(pacb, plugin, tmp_path):
-    out = tmp_path / "out"
+def test_a_hostile_plugin_costs_its_own_cells(pacb, plugin, out):
     result = pacb("bench", "--suite", "hostile", "--memory-limit", "1G", "--out", out)
     assert result.returncode == 0, result.stderr
     rows = {row.settings["how"]: row for row in read_rows(out)}
@@ -333,23 +332,21 @@ def test_other_processes_get_the_safe_path_too():
     assert done.stdout.splitlines()[-1] == "True"
 
 
-def test_a_full_disk_stops_the_run_and_loses_nothing(pacb, tmp_path, monkeypatch):
+def test_a_full_disk_stops_the_run_and_loses_nothing(bench, out, monkeypatch):
     """A limit to the size of files stands for the disk: writing fails the same way."""
     # Under coverage, its own file would be too large, too.
     for name in ("COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START"):
         monkeypatch.delenv(name, raising=False)
     # And Python would leave modules that are cut off.
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
-    out = tmp_path / "out"
-    arguments = ("bench", "--suite", "many", "--out", out, "--no-report")
-    full = pacb(*arguments, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)))
+    full = bench("many", preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)))
     assert full.returncode == 1
     assert "Traceback" not in full.stderr
     assert f"cannot write '{out / LOG}': File too large" in full.stderr.splitlines()[-1]
     assert f"{out} keeps what is done; the same command with --resume goes on" in full.stderr
     before = (out / LOG).read_text().splitlines()
     assert 1 <= len(before) < 20
-    assert pacb(*arguments, "--resume").returncode == 0
+    assert bench("many", "--resume").returncode == 0
     lines = (out / LOG).read_text().splitlines()
     assert lines[: len(before)] == before and len(lines) == 20
 

@@ -58,23 +58,6 @@ def test_a_last_line_is_cut_off_only_where_it_is_torn_and_kept_aside(tmp_path):
     assert rows_of(only) == {} and list(rows_of(filled(only, next=2))) == ["next"]
 
 
-@pytest.mark.parametrize("foreign", ["[1, 2]", '[{"key": "a", "row": 1}]', '{\n"key": "a"}', "a,b\n1,2\n", "\x00"])
-def test_a_file_that_does_not_begin_as_ours_is_refused_and_stays(tmp_path, foreign):
-    path = tmp_path / "theirs"
-    path.write_text(foreign)
-    with pytest.raises(InputError, match="does not begin as our results do"):
-        filled(path, a=1)
-    assert path.read_text() == foreign and [each.name for each in tmp_path.iterdir()] == ["theirs"]
-
-
-@pytest.mark.parametrize("line", ["nonsense", '{"key": 3, "row": 1}', '{"key": "b"}', "[" * 100_000])
-def test_a_line_that_is_no_row_is_named(tmp_path, line):
-    path = filled(tmp_path / "rows", a=1)
-    path.write_text(path.read_text() + line + "\n" + json.dumps({"key": "c", "row": 1}) + "\n")
-    with pytest.raises(InputError, match="line 2 is no row of ours"):
-        rows_of(path)
-
-
 @pytest.mark.parametrize("begun", [True, False], ids=["after a row", "before one"])
 @pytest.mark.parametrize("how", ["deleted", "moved", "replaced"])
 def test_a_file_that_is_deleted_or_moved_is_noticed_at_the_next_row(tmp_path, how, begun):

@@ -13,6 +13,7 @@ import pacb_models as pm
 from pacb_models import BoundProblem
 from pacb_models.benchmarks.commands import bench
 from pacb_models.benchmarks.experiments.datasets import available_datasets, load_dataset
+from pacb_models.benchmarks.harness import worker
 from pacb_models.benchmarks.harness.results import read_rows
 from pacb_models.benchmarks.harness.runner import run_suite
 from pacb_models.benchmarks.harness.suites import (
@@ -27,12 +28,14 @@ from pacb_models.benchmarks.harness.suites import (
     suite_names,
 )
 from pacb_models.benchmarks.problems.families import CONSTRAINED, instances
+from pacb_models.benchmarks.problems.forests import forest
 from pacb_models.benchmarks.problems.problem import UCI_FAMILY, Problem, outside_problems
 from pacb_models.benchmarks.verdict import correct
 from pacb_models.commands.program import build_parser
 from pacb_models.errors import SolverUnavailableError
 from pacb_models.plugins import PluginError
-from pacb_models.solving.registry import get_solver, solver_names
+from pacb_models.proofs import check_proof
+from pacb_models.solving.registry import capable_solvers, get_solver, solver_names
 
 from .conftest import install
 
@@ -235,3 +238,18 @@ def test_a_problem_is_the_same_when_its_code_moves(tmp_path, monkeypatch):
     assert identity(old, [1]) == identity(new, [1])
     assert identity(old, [1]) != identity(old, [2])
     assert identity(old, [1]) != identity(old, [1], (1.0, 2.0 + 1e-15))
+
+
+def test_votes_of_forests_are_proven_and_warmed_up():
+    cells = suite("votes").cells
+    assert len({cell.problem.name for cell in cells}) == 3 * 2 * 3
+    of_wine = [cell for cell in cells if cell.problem.name == "wine-H100-kl"]
+    problem = of_wine[0].problem.build()
+    assert {cell.solver for cell in of_wine} == set(capable_solvers(problem))
+    errors, voted = forest("wine", 100)
+    assert errors.shape == (89, 100) and voted <= (errors.mean(axis=1) >= 0.5).sum()
+    solution = pm.solve(problem, "frontier")
+    assert solution.is_global and check_proof(problem, solution.proof) == solution.lower_bound
+    # As small as a problem of its kind can be.
+    tiny = worker.tiny(problem)
+    assert (tiny.kind, tiny.size) == ("tandem", 3) and pm.solve(tiny, "frontier").is_global

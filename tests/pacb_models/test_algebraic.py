@@ -117,7 +117,6 @@ def test_cvxpy_objective_is_the_bound(divergence, parametrised, weights):
     """At any posterior, with the norm or the entropy tight; for KL the objective is n times the bound."""
     problem = make("linear", divergence)
     model = convex.build(problem, parametrised)
-    model.set_data(problem)
     q = np.array(weights) / np.sum(weights)
     values = {"q": q}
     if divergence == "kl":

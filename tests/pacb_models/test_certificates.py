@@ -1,6 +1,7 @@
 """Certificates from counts: the worst case over all couplings, fifty digits, invariants, and what they say."""
 
 import itertools
+import math
 import pickle
 
 import mpmath as mp
@@ -18,6 +19,7 @@ from pacb_models.benchmarks.studies.couplings import worst_case
 from pacb_models.certificates.common_risk import common_risk
 from pacb_models.certificates.losses import loss_limits
 from pacb_models.certificates.scores import TieSplit
+from pacb_models.numerics.common_risk import Total, common_root
 
 from ..drawn import priors, some_weights
 from .binomial_reference import log_tail
@@ -388,6 +390,11 @@ def test_common_risk_of_any_prior_in_fifty_digits(seed):
         assert total(high * (1 - mp.mpf(10) ** -13)) < 1
 
 
+def test_a_sum_that_never_reaches_one_has_no_root():
+    assert common_root(lambda _: Total(-math.inf, 0.0, 0.0, 0.0), 0.0, 0.5, 1e-7).high == math.inf
+    assert common_root(lambda t: Total(t - 1.0, 1.0, 0.0, 0.0), 0.0, 0.5, 1e-7).high >= 0.5
+
+
 def spread_score(k: int, m: int, level: mp.mpf, l: mp.mpf, spread: float) -> mp.mpf:
     """The mean of (ln(e^d e) - ln P_U)_+ over U, divided by e^d, from the antiderivative of ln."""
     below, top = mp.exp(log_tail(k - 1, m, l)) if k else mp.mpf(0), mp.exp(log_tail(k, m, l))
@@ -420,7 +427,7 @@ def test_bound_of_a_posterior_in_thirty_digits(errors, m, prior, posterior, spre
 
         def largest(i: int, budget: mp.mpf) -> mp.mpf:
             low, high = mp.mpf(0), mp.mpf(1) - mp.mpf(10) ** -20
-            for _ in range(75):
+            for _ in range(50):
                 middle = (low + high) / 2
                 low, high = (middle, high) if psi(i, middle) <= budget else (low, middle)
             return low
@@ -429,7 +436,7 @@ def test_bound_of_a_posterior_in_thirty_digits(errors, m, prior, posterior, spre
             return mp.mpf(posterior[0]) * first + mp.mpf(posterior[1]) * largest(1, 1 - psi(0, first))
 
         low, high, golden = mp.mpf(0), largest(0, 1 - psi(1, mp.mpf(10) ** -25)), (mp.sqrt(5) - 1) / 2
-        for _ in range(45):
+        for _ in range(32):
             left, right = high - golden * (high - low), low + golden * (high - low)
             low, high = (left, high) if average(left) < average(right) else (low, right)
         true = average((low + high) / 2)

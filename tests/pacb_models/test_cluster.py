@@ -136,6 +136,9 @@ def test_spreading(cluster, work, monkeypatch):
         list(spread(work.broken, range(5), cluster.address))
     handled = dict(spread(work.broken, range(5), cluster.address, failed=lambda item, reason: f"{item}: {reason}"))
     assert handled[3] == "3: three is too many" and handled[4] == 4
+    # What takes long to fetch is fetched once.
+    fetched = [(item, result.item) for item, result in spread(work.slow_to_fetch, range(2), cluster.address)]
+    assert sorted(fetched) == [(0, 0), (1, 1)]
 
     monkeypatch.setattr("pacb_models.cluster.PATIENCE", 1.0)
     done = []
@@ -172,11 +175,6 @@ def test_what_is_shared_is_sent_again_when_no_worker_has_it_left(cluster, work, 
     when_both_work(lambda: replace_both_workers(cluster))
     assert dict(spread(work.held, range(12), cluster.address, shared=tmp_path)) == {item: item for item in range(12)}
     assert len(list(tmp_path.glob("began-*"))) == 3
-
-
-def test_a_result_that_takes_long_to_fetch_is_fetched_once(cluster, work):
-    found = [(item, result.item) for item, result in spread(work.slow_to_fetch, range(2), cluster.address)]
-    assert sorted(found) == [(0, 0), (1, 1)]
 
 
 def test_work_of_a_worker_that_does_not_answer_is_done_elsewhere(start_cluster, work, when_both_work, tmp_path):

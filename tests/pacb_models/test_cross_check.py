@@ -1,13 +1,14 @@
 """Solvers against each other."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import pacb_models as pm
 from pacb_models.names import DISTANCES
-from pacb_models.solution import Outcome, Solution
+from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 from pacb_models.solving.checking import verdict
 
@@ -17,25 +18,11 @@ PROBLEM = pm.BoundProblem(np.linspace(0.1, 0.4, 12), m=300, delta=0.05, distance
 TWO_MINIMA = pm.BoundProblem([0.05, 0.10] + 48 * [0.30], m=50, delta=0.05, distance="squared")
 
 
-def solution(
-    bound: float, status: str = "optimal", residual: float = 0.0, message: str = "", **lower: float
-) -> Solution:
-    return Solution(
-        posterior=np.ones(1),
-        bound=bound,
-        empirical_risk=0.0,
-        divergence=0.0,
-        support_size=1,
-        status=status,
-        message=message,
-        iterations=1,
-        seconds=0.0,
-        setup_seconds=0.0,
-        kkt_residual=residual,
-        is_global=False,
-        solver="s",
-        **lower,
-    )
+SOLVED = replace(pm.solve(PROBLEM), lower_bound=None, proof=None, is_global=False)
+
+
+def solution(bound: float, status: str = "optimal", residual: float = 0.0, message: str = "", **lower: float):
+    return replace(SOLVED, bound=bound, status=status, kkt_residual=residual, message=message, **lower)
 
 
 @pytest.mark.parametrize(

@@ -98,17 +98,6 @@ def test_the_bound_of_an_additive_distance_is_the_risk_and_a_term_of_the_budget(
     assert same == distance.additive, f"set additive = {same} in the class {type(distance).__name__}"
 
 
-@given(risks, budgets)
-def test_minorants_of_kl_give_larger_bounds(L, budget):
-    """2x² and twice the sixth-degree polynomial (whose budget has the factor 2m - 1) lie below the binary kl."""
-    kl, pinsker = (distances.BY_NAME[name].invert(L, budget) for name in ("kl", "pinsker"))
-    ch = distances.BY_NAME["ch"].invert(L, budget / 2)
-    assert kl <= distances.BY_NAME["relative"].invert(L, budget) * (1 + 1e-14)
-    assert kl <= pinsker * (1 + 1e-14)
-    assert kl <= ch * (1 + 1e-14)
-    assert ch <= pinsker * (1 + 1e-14)
-
-
 def test_exponents():
     """That of the sixth-degree polynomial is its authors'; the others have m."""
     assert {name: distances.BY_NAME[name].exponent(7) for name in NAMES} == {name: 7 for name in NAMES} | {"ch": 13}

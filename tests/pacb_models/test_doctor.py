@@ -14,6 +14,8 @@ from packaging.requirements import Requirement
 from pacb_models.benchmarks.commands import doctor
 from pacb_models.solving import registry
 
+from ..installed import install
+
 pytestmark = pytest.mark.outside
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +27,7 @@ def report():
 
 
 def by_name(findings):
-    return {finding["name"]: finding for finding in findings}
+    return {finding.name: finding for finding in findings}
 
 
 def examine_in(python, section, **environment):
@@ -43,41 +45,40 @@ def examine_in(python, section, **environment):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    return by_name(json.loads(done.stdout.splitlines()[-1]))
+    return by_name(doctor.Checked(**line) for line in json.loads(done.stdout.splitlines()[-1]))
 
 
 def test_every_registered_solver_is_reported(report):
     findings = by_name(report["solvers"])
     assert list(findings) == registry.solver_names()
     for name, reason in registry.available_solvers().items():
-        assert (findings[name]["found"] is not None) == reason.available
-        assert str(reason) in findings[name]["note"]
+        assert (findings[name].found is not None) == reason.available
+        assert str(reason) in findings[name].note
 
 
 def test_versions_are_those_installed(report):
     findings = by_name(report["packages"])
     for name in ("numpy", "scipy", "pyomo", "cvxpy", "clarabel", "scs", "scikit-learn"):
-        assert findings[name]["found"] == metadata.version(name)
-        assert not findings[name]["remedy"]
+        assert findings[name].found == metadata.version(name)
+        assert not findings[name].remedy
     assert "pytest" not in findings  # a developers' tool
     assert len(findings) == len(report["packages"])  # casadi is in two extras
 
 
 def test_ipopt_is_recent_and_solves_a_pyomo_model(report):
     findings = by_name(report["ipopt"])
-    if findings["Ipopt through cyipopt"]["found"] is None:
+    if findings["Ipopt through cyipopt"].found is None:
         pytest.skip(f"no Ipopt here: {findings['Ipopt through cyipopt']['remedy']}")
-    assert tuple(map(int, findings["Ipopt through cyipopt"]["found"].split("."))) >= (3, 14)
-    assert findings["a Pyomo model solved"]["found"].startswith("yes"), findings["a Pyomo model solved"]["note"]
+    assert tuple(map(int, findings["Ipopt through cyipopt"].found.split("."))) >= (3, 14)
+    assert findings["a Pyomo model solved"].found.startswith("yes"), findings["a Pyomo model solved"].note
 
 
-def test_report_is_json_and_prints_every_finding(report, capsys):
-    json.dumps(report, allow_nan=False)
+def test_report_prints_every_finding(report, capsys):
     doctor.print_report(report)
     printed = capsys.readouterr().out
     for title, findings in report.items():
         assert f"{title}\n" in printed
-        assert all(f"  {finding['name']} " in printed for finding in findings)
+        assert all(f"  {finding.name} " in printed for finding in findings)
 
 
 def test_missing_and_old_packages_come_with_a_command(capsys):
@@ -85,7 +86,7 @@ def test_missing_and_old_packages_come_with_a_command(capsys):
     assert (missing.found, missing.remedy) == (None, "pip install 'no-such-package[part]>=2'")
     old = doctor._package(Requirement("numpy>=999"))
     assert (old.found, old.note) == (metadata.version("numpy"), ">=999 is needed")
-    doctor.print_report({"packages": [doctor.asdict(missing), doctor.asdict(old)]})
+    doctor.print_report({"packages": [missing, old]})
     first, second = capsys.readouterr().out.splitlines()[1:3]
     assert first.split() == ["no-such-package", "MISSING", "->", "pip", "install", "'no-such-package[part]>=2'"]
     assert second.endswith("(>=999 is needed)  -> pip install 'numpy>=999'")
@@ -95,21 +96,18 @@ def test_without_the_asl_library_no_model_is_solved_and_the_command_is_given(tmp
     # Pyomo itself would say that its cyipopt solver is available here.
     venv.create(tmp_path / "empty", with_pip=False)
     findings = examine_in(tmp_path / "empty" / "bin" / "python", "ipopt")
-    assert findings["PyNumero ASL library"]["found"] is None
-    assert findings["a Pyomo model solved"]["found"] is None
-    assert "libpynumero_ASL" in findings["a Pyomo model solved"]["note"]
-    assert "make setup" in findings["a Pyomo model solved"]["remedy"]
+    assert findings["PyNumero ASL library"].found is None
+    assert findings["a Pyomo model solved"].found is None
+    assert "libpynumero_ASL" in findings["a Pyomo model solved"].note
+    assert "make setup" in findings["a Pyomo model solved"].remedy
 
 
 def test_a_solver_that_cannot_be_loaded_does_not_hide_the_others(tmp_path):
-    information = tmp_path / "broken_solver-1.0.dist-info"
-    information.mkdir()
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-solver\nVersion: 1.0\n")
-    (information / "entry_points.txt").write_text("[pacb_models.solvers]\nbroken = broken_solver:SOLVER\n")
+    install(tmp_path, "solvers", "broken = broken_solver:SOLVER")
     (tmp_path / "broken_solver.py").write_text("raise OSError('libbroken.so: no such file')\n")
     findings = examine_in(sys.executable, "solvers", PYTHONPATH=str(tmp_path))
-    assert findings["broken"]["found"] is None
-    assert "OSError: libbroken.so: no such file" in findings["broken"]["note"]
+    assert findings["broken"].found is None
+    assert "OSError: libbroken.so: no such file" in findings["broken"].note
     assert set(registry.solver_names()) < set(findings)
 
 

@@ -221,6 +221,10 @@ def test_scaling_uses_the_training_part_only(cancer):
         ({"distance": "cubic"}, "'cubic'"),
         ({"solver": "magic"}, "'magic'"),
         ({"prior": [0.5, 0.5]}, "prior has 2 entries"),
+        ({"param_grid": {"max_depth": [1, 2]}}, "param_grid is given without estimator"),
+        ({"estimators": iter([DecisionTreeClassifier()])}, "must be a list of classifiers"),
+        ({"estimators": {"tree": DecisionTreeClassifier()}}, "must be a list of classifiers"),
+        ({"estimators": [("a", GaussianNB()), ("a", DecisionTreeClassifier())]}, "two classifiers with the name 'a'"),
     ],
 )
 def test_bad_parameters_are_one_sentence(cancer, parameters, named):
@@ -318,18 +322,15 @@ def test_predictions_that_are_no_labels_are_refused(answer, complaint, cancer):
         model.fit(X[300:], y[300:])
 
 
-@pytest.mark.parametrize("certifier", [StochasticClassifier, CertifiedClassifier])
-def test_masked_labels_are_refused(certifier, cancer):
+@pytest.mark.parametrize(
+    ("certifier", "masked"), [(StochasticClassifier, "y"), (CertifiedClassifier, "y"), (CertifiedClassifier, "groups")]
+)
+def test_masked_labels_and_groups_are_refused(certifier, masked, cancer):
     X, y = cancer
-    masked = np.ma.array(y, mask=X[:, 0] > 15.0)
-    with pytest.raises(InputError, match="y is a masked array; every entry must be known"):
-        certifier([DecisionTreeClassifier(max_depth=1)]).fit(X, masked)
-
-
-def test_masked_groups_are_refused(cancer):
-    X, y = cancer
-    with pytest.raises(InputError, match="groups is a masked array; every entry must be known"):
-        CertifiedClassifier([DecisionTreeClassifier(max_depth=1)]).fit(X, y, groups=np.ma.array(y, mask=y > 0))
+    hidden = np.ma.array(y, mask=X[:, 0] > 15.0)
+    given = {"y": hidden} if masked == "y" else {"y": y, "groups": hidden}
+    with pytest.raises(InputError, match=f"{masked} is a masked array; every entry must be known"):
+        certifier([DecisionTreeClassifier(max_depth=1)]).fit(X, **given)
 
 
 @pytest.mark.parametrize("trained, certified", [(str, int), (int, str), (str, bool)])
@@ -345,18 +346,3 @@ def test_frozen_classifiers_are_certified_as_they_are(cancer):
     tree = DecisionTreeClassifier(max_depth=2).fit(X[:200], y[:200])
     model = StochasticClassifier([FrozenEstimator(tree)], random_state=0).fit(X[200:], y[200:])
     np.testing.assert_array_equal(model.predict(X), tree.predict(X))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        ({"param_grid": {"max_depth": [1, 2]}}, "param_grid is given without estimator"),
-        ({"estimators": iter([DecisionTreeClassifier()])}, "must be a list of classifiers"),
-        ({"estimators": {"tree": DecisionTreeClassifier()}}, "must be a list of classifiers"),
-        ({"estimators": [("a", GaussianNB()), ("a", DecisionTreeClassifier())]}, "two classifiers with the name 'a'"),
-    ],
-)
-def test_members_that_could_be_mistaken_are_refused(arguments, complaint, cancer):
-    X, y = cancer
-    with pytest.raises(InputError, match=complaint):
-        StochasticClassifier(**arguments).fit(X, y)

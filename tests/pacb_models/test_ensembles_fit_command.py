@@ -175,7 +175,7 @@ print(*model.predict(table[model.feature_names_in_].tail(1).assign(colour="never
 @pytest.mark.parametrize(
     "options",
     [
-        ["--classifiers", "all", "--missing", "refuse"],
+        ["--classifiers", "trees", "--missing", "refuse"],
         ["--classifiers", "linear", "--missing", "impute"],
         ["--classifiers", "paper-svm", "--count", "3", "--scale", "--missing", "refuse"],
     ],

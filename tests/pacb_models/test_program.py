@@ -1,4 +1,4 @@
-"""``pacb`` as a process: its streams, interrupts, what it imports, and other packages' commands."""
+"""``pacb`` as a process: its streams, interrupts, what it imports, other packages' commands, its processes."""
 
 import json
 import os
@@ -9,10 +9,13 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import psutil
 import pytest
 
 import pacb_models as pm
 from pacb_models.errors import InputError
+
+from ..installed import install
 
 pytestmark = pytest.mark.outside
 
@@ -86,7 +89,7 @@ def test_an_interrupt_while_modules_are_imported_leaves_no_traceback(tmp_path, m
     if moment == "numpy":
         (tmp_path / "numpy.py").write_text(interrupting)
     else:
-        install(tmp_path, "slow = interrupting:add_parser")
+        install(tmp_path, "commands", "slow = interrupting:add_parser")
         (tmp_path / "interrupting.py").write_text(interrupting)
     done = pacb(*(["constants", "--m", "9"] if moment == "numpy" else ["slow"]), path=tmp_path)
     assert complains_in_one_line(done, 130, "interrupted")
@@ -150,16 +153,15 @@ def test_standard_input_with_a_byte_order_mark():
 # --- commands of other packages --------------------------------------------------------------------------------------
 
 
-def install(folder: Path, *entries: str) -> None:
-    """The metadata of a package with these commands, as pip would write it."""
-    metadata = folder / "theirs-1.0.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[pacb_models.commands]\n" + "\n".join(entries) + "\n")
-
-
 def test_a_broken_command_is_named_in_one_line_and_keeps_no_other_from_working(tmp_path):
-    install(tmp_path, "absent = no_such_module:f", "leaves = leaving:f", "solve = theirs:solve", "fine = theirs:fine")
+    install(
+        tmp_path,
+        "commands",
+        "absent = no_such_module:f",
+        "leaves = leaving:f",
+        "solve = theirs:solve",
+        "fine = theirs:fine",
+    )
     (tmp_path / "leaving.py").write_text("raise SystemExit('bye')\n")
     (tmp_path / "theirs.py").write_text(
         "from pacb_models.commands.program import add_command\n"
@@ -212,3 +214,35 @@ def test_a_complaint_about_an_argument_names_it_and_survives_another_process():
     whole = InputError("errors and losses are both given; give one of the two.")
     assert (str(whole), whole.argument) == ("errors and losses are both given; give one of the two.", "")
     assert len(str(InputError("q", "x" * 10_000, "it must be short"))) < 300
+
+
+# --- processes that we start end with us -----------------------------------------------------------------------------
+
+
+WORK = """
+import time
+from joblib import Parallel, delayed
+from pacb_models.processes import ended_with_us
+
+def work(seconds):
+    time.sleep(seconds)
+
+if __name__ == "__main__":
+    with ended_with_us():
+        Parallel(n_jobs=2)(delayed(work)(0.1) for _ in range(4))
+        print("started", flush=True)
+        Parallel(n_jobs=2)(delayed(work)(600) for _ in range(2))
+"""
+
+
+@pytest.mark.outside
+def test_a_program_that_is_told_to_end_leaves_none_of_joblib_s_processes(tmp_path):
+    (tmp_path / "program.py").write_text(WORK)
+    program = subprocess.Popen([sys.executable, tmp_path / "program.py"], stdout=subprocess.PIPE)
+    assert program.stdout.readline() == b"started\n"
+    children = psutil.Process(program.pid).children(recursive=True)
+    workers = [child for child in children if "loky" in " ".join(child.cmdline())]
+    program.terminate()
+    program.wait(timeout=30)
+    _, left = psutil.wait_procs(workers, timeout=30)
+    assert len(workers) >= 2 and not left

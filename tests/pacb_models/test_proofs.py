@@ -248,6 +248,10 @@ def test_sizes_are_compared_as_they_were_typed():
         check_proof(problem, Proof(Branch(1, Branch(2, Empty(), Empty()), Leaf(np.zeros((0, 3)))), 0.0))
     tree = Branch(0, Branch(1, Branch(2, Empty(), NO_LINES), NO_LINES), NO_LINES)
     assert check_proof(problem, Proof(tree, 0.0)) == 0.0
+    # From the end, a classifier would have a second name, and its size would count twice.
+    for nobody in (-1, 3):
+        with pytest.raises(ProofError, match="does not divide"):
+            check_proof(problem, Proof(Branch(nobody, NO_LINES, NO_LINES), 0.0))
 
 
 def test_the_proof_of_a_direct_bound_is_one_number():

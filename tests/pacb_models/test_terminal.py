@@ -103,8 +103,7 @@ def test_headings_are_not_broken_in_a_window_of_80_columns(seen, command):
 
 
 def test_doctor_says_first_what_is_missing(seen):
-    found = {"name": "frontier", "found": "available", "remedy": "", "note": ""}
-    absent = {"name": "scip", "found": None, "remedy": "", "note": "no [scip] here"}
+    found, absent = doctor.Checked("frontier", "available"), doctor.Checked("scip", None, note="no [scip] here")
     lines = seen(lambda: doctor.print_report({"solvers": [found, absent]}))
     assert lines[0] == "1 of 2 solvers work. Missing, or not the version that is needed: scip."
     assert any("MISSING  (no [scip] here)" in line for line in lines)

@@ -7,7 +7,7 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pacb_models as pm
@@ -15,7 +15,6 @@ from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.solvers.convex.ccp import from_start, subproblem
 from pacb_models.solvers.convex.subproblems import OneSidedSubproblem, TwoSidedSubproblem, evaluate, tangent_ratio
 from pacb_models.solvers.options import Iterative
-from pacb_models.solvers.starts import starting_posteriors
 
 from ..drawn import priors, some_weights, weights
 from ..pacb_models.mp_reference import binary_kl, invert
@@ -237,9 +236,7 @@ def test_start_among_the_faultless_under_a_cap():
 
 
 @pytest.mark.parametrize("distance", ["squared", "kl"])
-def test_one_classifier_equal_risks_and_ties(distance):
-    one = pm.solve(pm.BoundProblem([0.25], m=100, distance=distance), "ccp")
-    assert (one.status, one.posterior.tolist()) == ("optimal", [1.0])
+def test_equal_risks_and_ties(distance):
     prior = np.array([0.5, 0.3, 0.2])
     equal = pm.solve(pm.BoundProblem([0.3] * 3, m=100, distance=distance, prior=prior), "ccp", start=[0.1, 0.1, 0.8])
     assert equal.status == "optimal"
@@ -285,41 +282,7 @@ def test_different_starts_end_in_different_local_minima(distance):
     assert not several.is_global
 
 
-@pytest.mark.long
-def test_starts_are_those_of_every_local_method():
-    problem = random_problem("kl", 20, seed=8)
-    details = pm.solve(problem, "ccp", merge=False, starts=6, seed=3).details
-    solve = subproblem(problem)
-    options = Iterative(tolerance=1e-8, max_iterations=1000).checked(problem)
-    outcomes = [from_start(problem, solve, q, options) for q in starting_posteriors(problem, 6, 3)]
-    assert details["bounds"] == pytest.approx([problem.bound(outcome.posterior) for outcome in outcomes], rel=1e-14)
-    assert details["iterations"] == [outcome.iterations for outcome in outcomes]
-    assert outcomes[0].details["history"][0] == pytest.approx(problem.bound(problem.prior), rel=1e-14)
-
-
 # --- The paper's variant ---------------------------------------------------------------------------------------------
-
-
-@pytest.mark.long
-@settings(max_examples=60)
-@given(problems(8, distances=["kl"]), st.data(), st.floats(1e-4, 1.0))
-def test_two_sided_constraints_exclude_every_point_but_the_start(problem, data, distance_to_start):
-    """No r whatever makes another posterior feasible: the two constraints leave it an empty interval."""
-    start, other = data.draw(weights(8)), data.draw(weights(8))
-    assume(np.abs(start - other).max() > 1e-3)
-    with mpmath.workdps(40):
-        p, l = ([mpmath.mpf(x) for x in v] for v in (problem.prior, problem.risks))
-        q0 = [mpmath.mpf(x) / mpmath.fsum(start) for x in start]
-        q = [a + distance_to_start * (mpmath.mpf(b) / mpmath.fsum(other) - a) for a, b in zip(q0, other)]
-        c = mpmath.mpf(problem.coefficient)
-        t0, t = (mpmath.sqrt(mpmath.fsum(x * x / w for x, w in zip(v, p))) for v in (q0, q))
-        L0, L = mpmath.fdot(q0, l), mpmath.fdot(q, l)
-        r0 = invert("kl", L0, c * t0)
-        d0 = mpmath.log(r0 / L0) + mpmath.log((1 - L0) / (1 - r0))
-        lowest_r = r0 + (c * t - c * t0 + d0 * (L - L0)) * r0 * (1 - r0) / (r0 - L0)
-        tangent_of_norm = c / t0 * mpmath.fsum(a * b / w for a, b, w in zip(q0, q, p))
-        assert lowest_r > L
-        assert lowest_r >= 1 or binary_kl(L, lowest_r) > tangent_of_norm
 
 
 @pytest.mark.parametrize("constant", ["exact", "paper"])

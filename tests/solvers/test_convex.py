@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import pacb_models as pm
 from pacb_models.models.convex import LARGEST_PARAMETRISED
-from pacb_models.solvers.convex import conic as convex
 from pacb_models.solvers.convex.conic import LIMITS, SETTINGS
 
 from .solver_checks import make
@@ -19,20 +14,6 @@ from .solver_checks import make
 DIVERGENCES = ["chi2", "renyi", "kl"]
 RNG = np.random.default_rng(11)
 RISKS = RNG.binomial(300, 0.2, 60) / 300
-
-
-@pytest.mark.parametrize("divergence", DIVERGENCES)
-@settings(max_examples=12)
-@given(data=st.data())
-def test_agrees_with_frontier(divergence, data):
-    m = data.draw(st.sampled_from([20, 300, 5000]))
-    size = data.draw(st.integers(1, 12))
-    counts = data.draw(st.lists(st.integers(0, m), min_size=size, max_size=size))
-    prior = np.array(data.draw(st.lists(st.floats(0.05, 1.0), min_size=size, max_size=size)))
-    problem = make(np.array(counts) / m, "linear", divergence, m=m, prior=prior / prior.sum())
-    solution = pm.solve(problem, "cvxpy")
-    assert solution.status == "optimal" and solution.is_global
-    assert -1e-12 <= solution.bound - pm.solve(problem, "frontier").bound <= 1e-8
 
 
 @pytest.mark.parametrize("divergence", DIVERGENCES)
@@ -63,33 +44,6 @@ def test_orders(order):
     solution = pm.solve(problem, "cvxpy")
     assert solution.status == "optimal"
     assert -1e-12 <= solution.bound - pm.solve(problem, "frontier").bound <= 1e-8
-
-
-@pytest.mark.parametrize("divergence", DIVERGENCES)
-def test_problems_of_one_size_are_compiled_once(divergence, monkeypatch):
-    """Other risks, prior, sample size and confidence: the model and its compilation are those of the first problem."""
-    built = []
-    build = convex.build
-    monkeypatch.setattr(convex, "build", lambda problem, parametrised: built.append(1) or build(problem, parametrised))
-    convex._compiled.cache_clear()
-    rng = np.random.default_rng(4)
-    for m in (50, 300, 1000):
-        prior = rng.dirichlet(np.ones(17))
-        problem = make(rng.binomial(m, 0.3, 17) / m, "linear", divergence, m=m, prior=prior).replace(delta=1 / m)
-        solution = pm.solve(problem, "cvxpy", merge=False)
-        assert solution.bound == pytest.approx(pm.solve(problem, "frontier").bound, abs=1e-8)
-    assert len(built) == 1
-    kept, _ = convex._compiled(problem.divergence_function.cone(), 17)
-    # CVXPY keeps what it compiled, as the problem is disciplined in its parameters.
-    assert kept["model"].problem._cache.param_prog is not None
-
-
-def test_threads_take_turns():
-    """Problems of one size share a model; solved at the same time, each gets its own answer."""
-    problems = [make(np.roll(RISKS, k)[:20] * (1 + k) / 9, "linear", "chi2", m=100 * (1 + k)) for k in range(8)]
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda problem: pm.solve(problem, "cvxpy").bound, problems))
-    assert found == pytest.approx([pm.solve(problem, "frontier").bound for problem in problems], abs=1e-8)
 
 
 @pytest.mark.parametrize("divergence", DIVERGENCES)

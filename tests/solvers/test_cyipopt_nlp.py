@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 import pacb_models as pm
 from pacb_models.solvers.nonlinear.cyipopt_nlp import lifted
 from pacb_models.solvers.nonlinear.interior_point import SETTINGS
-from pacb_models.solvers.starts import starting_posteriors
 
 from ..drawn import arrays, weights
 from .solver_checks import PAIRS, TWO_MINIMA, make
@@ -66,25 +65,6 @@ def test_derivatives_against_finite_differences(divergence, distance, data):
     check_derivatives(hessian, slope_of_the_lagrangian, x)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("divergence, distance", PAIRS)
-@settings(max_examples=6)
-@given(data=st.data())
-def test_agrees_with_frontier(divergence, distance, data):
-    """Counts with ties and zeros, any prior; the first start is chosen so that the global minimum is found."""
-    m = data.draw(st.sampled_from([30, 400, 5000]))
-    size = data.draw(st.integers(2, 25))
-    counts = data.draw(st.lists(st.integers(0, m // 3), min_size=size, max_size=size))
-    prior = np.array(data.draw(st.lists(st.floats(0.05, 1.0), min_size=size, max_size=size)))
-    problem = make(np.array(counts) / m, distance, divergence, m=m, prior=prior / prior.sum())
-    reference = pm.solve(problem, "frontier")
-    solution = pm.solve(problem, "cyipopt")
-    assert solution.status == "optimal"
-    minima = [reference.bound, *(minimum.bound for minimum in reference.local_minima)]
-    assert min(abs(solution.bound - bound) for bound in minima) <= 1e-7
-    assert solution.bound >= reference.bound - 1e-12
-
-
 @pytest.mark.parametrize("divergence, distance", PAIRS)
 def test_many_copies_of_a_classifier_change_nothing(divergence, distance):
     """Scaling: with each classifier 500 times the bound and its accuracy stay the same."""
@@ -103,15 +83,7 @@ def test_weights_that_should_be_zero_are_zero():
     assert (solution.posterior > 0).tolist() == (reference.posterior > 0).tolist()
 
 
-def test_starts_depend_on_the_seed_only():
-    first = pm.solve(TWO_MINIMA, "cyipopt", starts=4, seed=7).details["bounds"]
-    assert pm.solve(TWO_MINIMA, "cyipopt", starts=4, seed=7).details["bounds"] == first
-    points, others = (list(starting_posteriors(TWO_MINIMA, 4, seed)) for seed in (7, 8))
-    assert points[0] is others[0] is TWO_MINIMA.prior
-    assert not (points[1] == others[1]).all()
-    for q in [*points, *others]:
-        assert q.min() > 0.0 and q.sum() == pytest.approx(1.0, abs=1e-12)
-    # A start with weights of zero is moved inside.
+def test_a_start_with_weights_of_zero_is_moved_inside():
     vertex = pm.solve(TWO_MINIMA, "cyipopt", start=np.eye(50)[0])
     assert vertex.status == "optimal" and vertex.support_size > 1
 

@@ -86,31 +86,21 @@ def test_level_of_the_power_mirror(drawn, order):
 
 
 @pytest.mark.parametrize(
-    ("shares", "u", "order"),
+    ("shares", "u", "order", "accuracy"),
     [
         # infinitely steep at the second coordinate
-        ([1.0, 1.0], [1.0, 6e-156], 3.0),
+        ([1.0, 1.0], [1.0, 6e-156], 3.0, 1e-12),
         # the largest coordinate alone would be at the level -10^63
-        ([1e-8, 1.0, 1.0, 1.0, 1.0], [20.0, 15.0, 0.0, 0.0, 0.0], 8.0),
+        ([1e-8, 1.0, 1.0, 1.0, 1.0], [20.0, 15.0, 0.0, 0.0, 0.0], 8.0, 1e-12),
+        # coordinates are 99th powers; one is less than the rounding of the largest, which alone counts
+        ([1.0, 1.0, 1.0], [0.0, 0.0, 3e60], 100.0, 1e-4),
     ],
 )
-def test_levels_that_were_missed(shares, u, order):
+def test_levels_that_were_missed(shares, u, order, accuracy):
     prior, u = np.array(shares) / sum(shares), np.array(u)
     exponent = 1.0 / (order - 1.0)
     theta = level(u, prior, exponent)
-    assert float(prior @ np.maximum(u - theta, 0.0) ** exponent) == pytest.approx(1.0, rel=1e-12)
-
-
-@given(drawn=weighted_numbers())
-def test_projection_in_the_metric_of_the_prior(drawn):
-    """No point of the simplex is nearer: the condition of optimality, and the level by the general method."""
-    prior, ratios, spread = drawn
-    q = PowerMap(prior, 2.0).posterior(ratios)[0]
-    assert q.min() >= 0.0 and q.sum() == pytest.approx(1.0, abs=1e-14)
-    # The slope of the squared distance towards every vertex is non-negative at the nearest point.
-    slopes = q / prior - ratios
-    assert (slopes - q @ slopes).min() >= -1e-9 * (1.0 + spread)
-    assert q == pytest.approx(prior * np.maximum(ratios - level(ratios, prior, 1.0), 0.0), abs=1e-9 * (1.0 + spread))
+    assert float(prior @ np.maximum(u - theta, 0.0) ** exponent) == pytest.approx(1.0, rel=accuracy)
 
 
 def test_projection_of_ratios_whose_rounding_is_more_than_one():
@@ -135,7 +125,7 @@ def test_logits_leave_a_single_classifier(name):
 def test_who_finds_no_better_point_far_from_a_minimum_does_not_call_it_optimal():
     problem = instance("orders-06-H50-renyi100-kl").build()
     ends = []
-    for classifier in range(0, 50, 5):
+    for classifier in range(0, 50, 10):
         start = 1e-6 * problem.prior
         start[classifier] += 1.0 - 1e-6
         outcome = get_solver("mirror").run(problem, start=start, max_iterations=300)
@@ -285,13 +275,6 @@ def test_softmax_comes_back_from_weights_that_should_not_be_zero(make_problem):
     found = pm.solve(problem, "softmax", start=best_start(problem))
     assert found.status == "optimal"
     assert found.bound - pm.solve(problem).bound <= 1e-11
-
-
-def test_mirror_has_a_level_where_one_is_less_than_the_rounding_of_a_coordinate():
-    """Order 100: coordinates are 99th powers of posterior over prior."""
-    # Only the largest counts: (3e60 - θ)^(1/99) / 3 = 1.
-    theta = level(np.array([0.0, 0.0, 3e60]), np.full(3, 1.0 / 3.0), 1.0 / 99.0)
-    assert 3e60 - theta == pytest.approx(3.0**99, rel=1e-2)
 
 
 @pytest.mark.parametrize("name", ["orders-06-H50-renyi100-kl", "orders-10-H50-renyi40-squared"])

@@ -1,4 +1,4 @@
-"""Nonlinear programming codes that others maintain: CasADi's and those behind CVXPY."""
+"""Nonlinear programming codes that others maintain: CasADi's, those behind CVXPY, and SciPy's minimisers."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
+from pacb_models.benchmarks.problems.problem import table_problem
 from pacb_models.solution import Outcome, Status
 from pacb_models.solving.judging import assess
 
@@ -81,3 +82,41 @@ def test_ipopt_reads_the_file_of_options_that_it_is_told_to(tmp_path):
     (tmp_path / "mine.opt").write_text("max_iter 1\n")
     told = {"option_file_name": str(tmp_path / "mine.opt")}
     assert pm.solve(problem, "cyipopt", options=told).status == "iteration_limit"
+
+
+# --- SciPy -----------------------------------------------------------------------------------------------------------
+
+METHODS = ("slsqp", "trust-constr")
+
+
+@pytest.mark.parametrize("dataset", ["bupa", "mammographic", "haberman"])
+def test_steps_that_vanish_at_the_minimum_are_a_success(dataset):
+    """SciPy's trust-constr says so itself (its status 2, ``success=True``); the residual has the last word."""
+    solution = pm.solve(table_problem(dataset, 50, "linear").build(), "trust-constr", merge=False)
+    assert solution.status == "optimal" and solution.kkt_residual <= 1e-6
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_time_limit_returns_the_best_point_so_far(method):
+    """At the prior the first value is taken; a limit between the first and the last leaves something better."""
+    rng = np.random.default_rng(0)
+    problem = make(rng.uniform(0.1, 0.3, 400), "squared", "chi2")
+    solution = pm.solve(problem, method, time_limit=0.05)
+    assert solution.status == "time_limit"
+    assert solution.bound <= problem.bound(problem.prior)
+
+
+def test_no_errors_but_one():
+    """At zero empirical risk the kl distance has infinite slopes, which a minimiser must survive."""
+    problem = make([0.0, 0.0, 0.5], "kl", "chi2", m=1000)
+    solution = pm.solve(problem, "slsqp")
+    assert np.isfinite(solution.bound)
+    assert solution.bound >= pm.solve(problem, "frontier").bound - 1e-12
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_tolerance_is_one_on_the_residual(method):
+    problem = make(RISKS, "squared", "chi2", prior=PRIOR)
+    loose, tight = (pm.solve(problem, method, tolerance=tolerance) for tolerance in (1e-3, 1e-6))
+    assert loose.iterations < tight.iterations
+    assert loose.kkt_residual <= 1e-3 and tight.kkt_residual <= 1e-6

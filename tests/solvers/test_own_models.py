@@ -8,43 +8,13 @@ from scipy.optimize import minimize
 
 import pacb_models as pm
 from pacb_models.distances import BY_NAME, Distance, Inverse
-from pacb_models.distances.squared import Quadratic
-from pacb_models.divergences import Budget, Divergence
 
-from ..foreign import Doubled
-from ..own_bounds import Mixed, Relative
+from ..own_bounds import Doubled, Mixed, Relative, Sharp, TangentChiSquared
 
 RISKS = np.array([0.08, 0.1, 0.17, 0.22, 0.3, 0.45])
 PRIOR = np.array([0.05, 0.2, 0.3, 0.15, 0.2, 0.1])
 MODELLED = ("ipopt", "casadi", "dnlp", "scip")
 PAIRS = [(Relative(), "chi2"), (Relative(), "kl"), ("kl", Mixed()), ("squared", Mixed()), (Relative(), Mixed())]
-
-
-class Sharp(Quadratic):
-    """Another formula under a name of ours."""
-
-    name, scale = "squared", 4.0
-
-
-class Unwritten(Divergence):
-    """χ² by its numbers, without an expression."""
-
-    name, moments, order = "unwritten", "chi2", 2.0
-
-    def size(self, q, p):
-        return float(q @ (q / p))
-
-    def gradient(self, q, p, size):
-        return 2.0 * q / p
-
-    def value(self, size):
-        return size - 1.0
-
-    def coefficient(self, constant, log_constant, delta):
-        return np.sqrt(constant / delta)
-
-    def budget(self, size, coefficient, exponent):
-        return Budget(coefficient * size**0.5, 0.5 * coefficient * size**-0.5, -0.25 * coefficient * size**-1.5)
 
 
 class Affine(Distance):
@@ -97,7 +67,11 @@ def test_an_inherited_name_is_not_a_formula(name):
     "distance, divergence, sentence",
     [
         (Doubled(), "chi2", r"the doubled distance lacks the method `express` \(class Doubled\)"),
-        ("kl", Unwritten(), r"the unwritten divergence lacks the method `express` \(class Unwritten\)"),
+        (
+            "kl",
+            TangentChiSquared(),
+            r"the tangent-chi2 divergence lacks the method `express` \(class Tangent",
+        ),
     ],
 )
 def test_without_an_expression(name, distance, divergence, sentence):
@@ -126,8 +100,8 @@ def test_affine_distances_are_convex(divergence):
     assert solution.bound == pytest.approx(least, abs=1e-7)
     value = problem.cvxpy_problem().solve()
     assert value * (3.0 / problem.exponent if divergence == "kl" else 1.0) == pytest.approx(least, abs=1e-7)
-    with pytest.raises(pm.UnsupportedProblemError, match="unwritten divergence lacks the method `cone`"):
-        pm.solve(make(Affine(), Unwritten()), "cvxpy")
+    with pytest.raises(pm.UnsupportedProblemError, match="tangent-chi2 divergence lacks the method `cone`"):
+        pm.solve(make(Affine(), TangentChiSquared()), "cvxpy")
 
 
 @pytest.mark.parametrize("distance", [Relative(), Sharp()])

@@ -19,8 +19,8 @@ from .solver_checks import PAIRS, make
 pytestmark = pytest.mark.outside
 
 RNG = np.random.default_rng(9)
-RISKS = RNG.binomial(200, 0.2, 10) / 200
-PRIOR = RNG.dirichlet(np.full(10, 3.0))
+RISKS = RNG.binomial(200, 0.2, 7) / 200
+PRIOR = RNG.dirichlet(np.full(7, 3.0))
 
 
 @pytest.mark.parametrize("divergence, distance", PAIRS)
@@ -54,8 +54,8 @@ def test_two_minima(risks, m, distance):
 @pytest.mark.parametrize("divergence, distance", [("kl", "kl"), ("kl", "squared"), ("chi2", "squared"), ("chi2", "kl")])
 def test_prior_weights_below_its_tolerance_are_not_lost(divergence, distance, share):
     """SCIP takes coefficients below 1e-9 for zero; without the good classifier the minimum would be larger."""
-    prior = np.array([share, *np.full(9, (1.0 - share) / 9)])
-    risks = [0.01, *np.linspace(0.3, 0.45, 9)]
+    prior = np.array([share, *np.full(5, (1.0 - share) / 5)])
+    risks = [0.01, *np.linspace(0.3, 0.45, 5)]
     problem = pm.BoundProblem(risks, m=2000, delta=0.05, distance=distance, divergence=divergence, prior=prior)
     certified = pm.solve(problem, "frontier").bound
     solution = pm.solve(problem, "scip", time_limit=20.0)

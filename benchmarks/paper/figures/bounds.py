@@ -11,7 +11,7 @@ import pacb_models as pm
 from pacb_models.plots.palette import Palette
 from pacb_models.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMILION
 
-from ...problems.problem import PAPER_DATASETS
+from ...problems.problem import PAPER_DATASETS, PAPER_SIZES
 from ...report.drawing import Look
 from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells, number
 from ..item import FigureItem
@@ -20,7 +20,7 @@ from ..tables.bounds import tightest
 from ..tables.certificates import BOUNDS, beaten, quantity_at
 from ..tables.change_of_measure import BOUND_PAIRS
 from ..tables.fp_vs_ccp import SMALL_SIZE, outcomes_from
-from ..tables.fp_vs_solver import SIZES, as_meant, letter_of
+from ..tables.fp_vs_solver import as_meant, letter_of
 from .style import DISTANCE_LOOK, grid_of_axes, legend_below, line_per_dataset, panel_per_dataset
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ _ONE_SIDED = "one-sided CCP"
 
 
 def _fill_against_h(study: Study, cells: Cells) -> None:
-    cases = list(product(PAPER_DATASETS, SIZES))
+    cases = list(product(PAPER_DATASETS, PAPER_SIZES))
     problems = [(study.problem(dataset, size, "kl", PAPER),) for dataset, size in cases]
     for place, bound in zip(cases, study.map(_ONE_SIDED, _one_sided, problems)):
         cells.add(REPRODUCED, *place, _ONE_SIDED, bound=bound)
@@ -110,22 +110,22 @@ def _draw_against_h(cells: Cells) -> Figure:
 
     def draw(axis: Axes, dataset: str) -> None:
         fixed_point, ipopt = (
-            [number(as_meant(cells, dataset, size, method, "bound")[PRINTED]) for size in SIZES]
+            [number(as_meant(cells, dataset, size, method, "bound")[PRINTED]) for size in PAPER_SIZES]
             for method in ("fixed-point", "ipopt")
         )
         printed = "printed: fixed point", "printed: Ipopt, with its letter"
-        axis.plot(SIZES, fixed_point, label=printed[0], color=_FIXED_POINT, marker="o", mfc="none", ls=":")
-        axis.plot(SIZES, ipopt, label=printed[1], color=_IPOPT, marker="x", ls="none")
-        for size, bound in zip(SIZES, ipopt):
+        axis.plot(PAPER_SIZES, fixed_point, label=printed[0], color=_FIXED_POINT, marker="o", mfc="none", ls=":")
+        axis.plot(PAPER_SIZES, ipopt, label=printed[1], color=_IPOPT, marker="x", ls="none")
+        for size, bound in zip(PAPER_SIZES, ipopt):
             if letter := letter_of(cells, dataset, size, "test_error_status"):
                 beside: Look = {"xytext": (3, 3), "textcoords": "offset points", "fontsize": 8}
                 axis.annotate(letter, (size, bound), color=_IPOPT, **beside)
         for method, version, words, look in _OURS:
-            bounds = [cells[dataset, size, method, "bound"].get(version) for size in SIZES]
-            axis.plot(SIZES, bounds, label=f"ours: {words}", **look)
+            bounds = [cells[dataset, size, method, "bound"].get(version) for size in PAPER_SIZES]
+            axis.plot(PAPER_SIZES, bounds, label=f"ours: {words}", **look)
         axis.margins(y=0.1)
         axis.set(xscale="log", ylim=(0.0, None))
-        axis.set_xticks(SIZES, map(str, SIZES))
+        axis.set_xticks(PAPER_SIZES, map(str, PAPER_SIZES))
         axis.set_xticks([], minor=True)
 
     return panel_per_dataset(draw, 8.2, ("number of classifiers H", "kl bound"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ import pacb_models as pm
 
 from ...problems.problem import PAPER_DATASETS
 from ...problems.risks import load_risk_table
-from ...report.tables import Cell, Group, Table
+from ...report.tables import Entry, Group, Table
 from ..cells import REPRODUCED, Cells
 from ..item import TableItem
 from ..numbers import words
@@ -32,8 +31,7 @@ _SETS = (50, ALL_CLASSIFIERS, _OTHER_GRID)
 
 
 def _pac_bayes(divergence: str, order: float = 2.0) -> Callable[[np.ndarray, int, float], float]:
-    bound: dict[str, Any] = {"distance": "kl", "divergence": divergence, "order": order}
-    return lambda errors, m, delta: pm.solve(pm.BoundProblem(errors / m, m=m, delta=delta, **bound)).bound
+    return lambda errors, m, delta: pm.solve(pm.BoundProblem(errors / m, m, delta, "kl", divergence, order=order)).bound
 
 
 #: Columns: title, and how each bound is computed from counts, m and δ.
@@ -112,7 +110,7 @@ def _panel(cells: Cells, delta: float) -> Table:
         best = min(values[name] for name in _VALID)
         row = named(dataset, label, m, first=which == _SETS[0])
         row += [
-            Cell(as_text(value, 4), "best" if name in _VALID and value == best else "")
+            Entry(as_text(value, 4), "best" if name in _VALID and value == best else "")
             for name, value in values.items()
         ]
         rows.append(row)

@@ -13,7 +13,7 @@ import numpy as np
 import pacb_models as pm
 
 from ...problems.problem import KINDS, PAPER_DATASETS
-from ...report.tables import Cell, Group, Table
+from ...report.tables import Entry, Group, Table
 from ..cells import REPRODUCED, Cells
 from ..item import TableItem
 from ..numbers import words
@@ -71,7 +71,7 @@ def _show(cells: Cells) -> list[Table]:
         *values, moved = (cells[dataset, ALL_CLASSIFIERS, name, quantity][REPRODUCED] for quantity in quantities)
         saved = 1.0 - values[-1] / values[0]
         texts = [*(as_text(value, 4) for value in values), f"−{100 * saved:.1f} %", f"{100 * moved:.1f} %"]
-        rows.append([*named(dataset, name, first=name == BOUND_PAIRS[0][0]), *map(Cell, texts)])
+        rows.append([*named(dataset, name, first=name == BOUND_PAIRS[0][0]), *map(Entry, texts)])
     return [
         Table("change-of-measure", "What change of measure costs", groups, rows, words("change-of-measure", "notes"))
     ]

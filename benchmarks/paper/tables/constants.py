@@ -9,7 +9,7 @@ import numpy as np
 from pacb_models.constants import moment_constant, moment_curve
 from pacb_models.numerics.paper_kl import BEYOND, LARGEST_COMPUTED
 
-from ...report.tables import Cell, Group, Table
+from ...report.tables import Entry, Group, Table
 from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells, printed
 from ..item import TableItem
 from ..numbers import words
@@ -62,7 +62,7 @@ def _show(cells: Cells) -> list[Table]:
     return [Table("constants", title, groups, rows, notes)]
 
 
-def _row(cells: Cells, dataset: str, m: str) -> list[Cell]:
+def _row(cells: Cells, dataset: str, m: str) -> list[Entry]:
     location = cells[dataset, m, "kl", "l_star"]
     kl, squared = (cells[dataset, m, distance, "constant"] for distance in ("kl", "squared"))
     texts = [
@@ -74,12 +74,12 @@ def _row(cells: Cells, dataset: str, m: str) -> list[Cell]:
         f"{squared[REPRODUCED] / squared[CORRECTED]:.3f}",
     ]
     return [
-        Cell(f"{m} ({NAMES[dataset]})" if dataset else m),
-        Cell(as_text(location.get(PRINTED)), "printed"),
-        Cell(as_text(location.get(REPRODUCED), 3)),
-        Cell(as_text(location.get(CORRECTED), 5)),
-        Cell((cells[_BEYOND] if dataset else kl)[PRINTED], "printed"),
-        *map(Cell, texts),
+        Entry(f"{m} ({NAMES[dataset]})" if dataset else m),
+        Entry(as_text(location.get(PRINTED)), "printed"),
+        Entry(as_text(location.get(REPRODUCED), 3)),
+        Entry(as_text(location.get(CORRECTED), 5)),
+        Entry((cells[_BEYOND] if dataset else kl)[PRINTED], "printed"),
+        *map(Entry, texts),
     ]
 
 

@@ -13,7 +13,7 @@ from pacb_models.files import write_atomically
 from ...experiments.cross_validation import Baseline, cross_validate
 from ...experiments.datasets import load_dataset
 from ...problems.problem import PAPER_DATASETS
-from ...report.tables import NONE, Cell, Group, Table
+from ...report.tables import NONE, Entry, Group, Table
 from ...report.wording import duration
 from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells
 from ..item import TableItem
@@ -128,7 +128,7 @@ def _errors(cells: Cells) -> Table:
         row = named(dataset)
         for _, method, quantity, beside in _BLOCKS:
             found = beside.cells(cells[dataset, ALL_CLASSIFIERS, method, quantity])
-            row += [Cell(cell.text.replace("-", "−").removesuffix("%"), cell.kind) for cell in found]
+            row += [Entry(cell.text.replace("-", "−").removesuffix("%"), cell.kind) for cell in found]
         rows.append(row)
     groups = (Group("", ("data set",)), *(beside.group(title) for title, _, _, beside in _BLOCKS))
     title = "Cross-validation against the squared χ² posterior, H = 1990, δ = 0.01 (Table 4)"
@@ -151,7 +151,7 @@ def _times(cells: Cells) -> Table:
         )
         ratio = NONE if cv is None or training is None else f"{cv / (training + posterior):.1f}"
         times = [NONE if seconds is None else duration(seconds) for seconds in (cv, training, posterior)]
-        rows.append([*named(dataset), *map(Cell, times), Cell(ratio)])
+        rows.append([*named(dataset), *map(Entry, times), Entry(ratio)])
     printed = {
         place.quantity: values[PRINTED] for place, values in cells if PRINTED in values and place.dataset == "all"
     }

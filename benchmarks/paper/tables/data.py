@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...experiments.uci import LOADERS
 from ...problems.problem import PAPER_DATASETS
-from ...report.tables import Cell, Group, Table
+from ...report.tables import Entry, Group, Table
 from ..cells import PRINTED, REPRODUCED, Cells, number
 from ..item import TableItem
 from ..numbers import words
@@ -56,7 +56,7 @@ def _show(cells: Cells) -> list[Table]:
         for column in _COLUMNS:
             cell = cells[dataset, "", "", column]
             same = number(cell[PRINTED]) == cell[REPRODUCED]
-            row += [Cell(cell[PRINTED], "printed"), Cell(as_text(cell[REPRODUCED]), "" if same else "off")]
+            row += [Entry(cell[PRINTED], "printed"), Entry(as_text(cell[REPRODUCED]), "" if same else "off")]
         rows.append(row)
     one_hot, most = cells["mushroom", "", "", "one_hot_features"], cells["all", "", "", "examples_max"]
     notes = words("data", "notes", one_hot=one_hot[REPRODUCED], most=most[PRINTED])

@@ -10,7 +10,7 @@ from itertools import product
 import pacb_models as pm
 
 from ...problems.problem import PAPER_DATASETS
-from ...report.tables import Cell, Group, Table
+from ...report.tables import Entry, Group, Table
 from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells
 from ..item import TableItem
 from ..numbers import words
@@ -88,7 +88,7 @@ def _claims(cells: Cells) -> Table:
     for quantity, title in _CLAIMS.items():
         cell = cells["all", "", "", quantity]
         printed = "the KL divergence" if cell[PRINTED] == "kl" else cell[PRINTED]
-        rows.append([Cell(title), Cell(printed, "printed"), Cell(cell[REPRODUCED]), Cell(cell[CORRECTED])])
+        rows.append([Entry(title), Entry(printed, "printed"), Entry(cell[REPRODUCED]), Entry(cell[CORRECTED])])
     groups = (Group("", ("claim",)), Group("", ("paper, in words", "paper's constants", "exact constants")))
     notes = words("divergences", "notes_on_claims")
     return Table("divergences-claims", "What Section 8.1 claims", groups, rows, notes)
@@ -106,7 +106,7 @@ def _panel(cells: Cells, version: Version) -> Table:
                 for each in _DISTANCES[divergence]
             }
             is_best = quantity == "bound" and distance == min(values, key=values.__getitem__)
-            row.append(Cell(as_text(values.get(distance), decimals), "best" if is_best else ""))
+            row.append(Entry(as_text(values.get(distance), decimals), "best" if is_best else ""))
         rows.append(row)
     title = f"χ² against KL divergence with {version.title}, H = 1990, δ = 0.01"
     return Table(f"divergences-{version.name}", title, groups, rows, words("divergences", "notes"))

@@ -15,7 +15,7 @@ from pacb_models.solvers.convex.ccp import from_start, subproblem
 from pacb_models.solvers.options import Iterative
 
 from ...problems.problem import PAPER_DATASETS
-from ...report.tables import NONE, Cell, Group, Table
+from ...report.tables import NONE, Entry, Group, Table
 from ..cells import PRINTED, REPRODUCED, Cells
 from ..item import TableItem
 from ..numbers import words
@@ -43,7 +43,7 @@ def _fill(study: Study, cells: Cells) -> None:
     ]
     for (method, dataset, version), found in zip(cases, study.map("convex–concave procedures", run_method, arguments)):
         for quantity, values in found.items():
-            summaries = {f"{quantity}_{statistic}": value for statistic, value in summary(values).items()}
+            summaries = {f"{quantity}_{statistic}": value for statistic, value in statistics_of(values).items()}
             cells.add(version.name, dataset, SMALL_SIZE, method, **summaries)
     for (dataset, version), problem in problems.items():
         solution = pm.solve(problem, "subset-search")
@@ -83,7 +83,7 @@ def random_starts(problem: BoundProblem, starts: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).dirichlet(np.ones(problem.size), size=starts)
 
 
-def summary(values: np.ndarray) -> dict[str, float]:
+def statistics_of(values: np.ndarray) -> dict[str, float]:
     """Range, mean and the standard deviation as R has it."""
     spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
     return {"min": float(values.min()), "max": float(values.max()), "mean": float(values.mean()), "sd": spread}
@@ -117,13 +117,13 @@ def _panel(cells: Cells, quantity: str, version: Version, title: str, starts: in
     return Table(name, full_title, groups, rows, _notes(cells) if (quantity, version) == ("bound", PAPER) else ())
 
 
-def _summaries(cells: Cells, dataset: str, quantity: str, version: Version) -> list[Cell]:
+def _summaries(cells: Cells, dataset: str, quantity: str, version: Version) -> list[Entry]:
     def texts(method: str, version: str) -> tuple[str, str]:
         places = {name: cells[dataset, SMALL_SIZE, method, f"{quantity}_{name}"] for name in _STATISTICS}
         return _range_and_mean({name: as_text(values.get(version)) for name, values in places.items()})
 
-    printed = [Cell(text, "printed") for text in texts("ccp", PRINTED)]
-    return printed + [Cell(text) for method in _METHODS for text in texts(method, version.name)]
+    printed = [Entry(text, "printed") for text in texts("ccp", PRINTED)]
+    return printed + [Entry(text) for method in _METHODS for text in texts(method, version.name)]
 
 
 def _range_and_mean(texts: dict[str, str]) -> tuple[str, str]:

@@ -12,16 +12,14 @@ import pacb_models as pm
 from pacb_models import BoundProblem
 
 from ...harness.environment import ipopt_version
-from ...problems.problem import PAPER_DATASETS
-from ...report.tables import NONE, Cell, Group, Table
+from ...problems.problem import PAPER_DATASETS, PAPER_SIZES
+from ...report.tables import NONE, Entry, Group, Table
 from .. import ipopt_from_zero
 from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells, Values
 from ..item import TableItem
 from ..numbers import words
 from ..showing import NAMES, Beside, as_text, named
 from ..study import BOTH_HALVES, EXACT, PAPER, VERSIONS, Study
-
-SIZES = (50, 200, 500, 1000, 1990)
 
 #: The paper's letters, "none" where it prints no letter, and ours for what it has no letter for.
 LETTERS = {
@@ -43,7 +41,7 @@ LARGEST_FROM_ZERO = 50
 
 
 def _fill(study: Study, cells: Cells) -> None:
-    cases = [(dataset, size) for size in reversed(SIZES) for dataset in PAPER_DATASETS]
+    cases = [(dataset, size) for size in reversed(PAPER_SIZES) for dataset in PAPER_DATASETS]
     arguments = [
         (
             {version.name: study.problem(dataset, size, "kl", version) for version in VERSIONS},
@@ -120,32 +118,32 @@ def _panel(cells: Cells, quantity: str, title: str, notes: Sequence[str]) -> Tab
         groups += (Group("the letters' cause", ("from zero", "risk at the start")),)
     rows = [
         [
-            *named(dataset, size, first=size == SIZES[0]),
+            *named(dataset, size, first=size == PAPER_SIZES[0]),
             *beside.cells(as_meant(cells, dataset, size, "fixed-point", quantity)),
             *_ipopt_cells(cells, dataset, size, quantity),
         ]
-        for dataset, size in product(PAPER_DATASETS, SIZES)
+        for dataset, size in product(PAPER_DATASETS, PAPER_SIZES)
     ]
     return Table(f"fp-vs-solver-{quantity.replace('_', '-')}", title, groups, rows, notes)
 
 
-def _ipopt_cells(cells: Cells, dataset: str, size: int, quantity: str) -> list[Cell]:
+def _ipopt_cells(cells: Cells, dataset: str, size: int, quantity: str) -> list[Entry]:
     status = "status" if quantity == "bound" else "test_error_status"
 
     def value(method: str, quantity: str, version: str = REPRODUCED) -> Any:
         return cells[dataset, size, method, quantity].get(version)
 
     row = [
-        Cell(as_meant(cells, dataset, size, "ipopt", quantity).get(PRINTED, ""), "printed"),
-        Cell(_letter(value("ipopt", status, PRINTED)), "printed"),
-        Cell(as_text(value("ipopt", quantity))),
-        Cell(as_text(value("ipopt", quantity, CORRECTED))),
-        Cell(_letter(value("ipopt", "status"))),
-        Cell(as_text(value("direct", quantity))),
+        Entry(as_meant(cells, dataset, size, "ipopt", quantity).get(PRINTED, ""), "printed"),
+        Entry(_letter(value("ipopt", status, PRINTED)), "printed"),
+        Entry(as_text(value("ipopt", quantity))),
+        Entry(as_text(value("ipopt", quantity, CORRECTED))),
+        Entry(_letter(value("ipopt", "status"))),
+        Entry(as_text(value("direct", quantity))),
         _letter_cell(value("direct", "status")),
     ]
     if quantity == "bound":
-        row += [_letter_cell(value("from zero", "status")), Cell(as_text(value("direct", "start_risk"), 2))]
+        row += [_letter_cell(value("from zero", "status")), Entry(as_text(value("direct", "start_risk"), 2))]
     return row
 
 
@@ -153,8 +151,8 @@ def _letter(letter: str | None) -> str:
     return {"none": "ok", None: NONE}.get(letter, letter)
 
 
-def _letter_cell(letter: str | None) -> Cell:
-    return Cell(_letter(letter), "off" if letter in ("I", "R", "M", "E") else "")
+def _letter_cell(letter: str | None) -> Entry:
+    return Entry(_letter(letter), "off" if letter in ("I", "R", "M", "E") else "")
 
 
 def as_meant(cells: Cells, dataset: str, size: object, method: str, quantity: str) -> Values:
@@ -181,13 +179,13 @@ def e_rule(cells: Cells, version: str) -> int:
     """In how many cells of Table 6 the letter is E if and only if the pushed start has a risk above one."""
     return sum(
         (cells[*place, "direct", "start_risk"][version] > 1.0) == (letter_of(cells, *place) == "E")
-        for place in product(PAPER_DATASETS, SIZES)
+        for place in product(PAPER_DATASETS, PAPER_SIZES)
     )
 
 
 def early_breaks(cells: Cells, version: str, tolerance: float = 1e-9) -> list[tuple[str, int]]:
     """The cells where Algorithm 1 stops before it reaches the minimum."""
-    return [place for place in product(PAPER_DATASETS, SIZES) if _missed_by(cells, *place, version) > tolerance]
+    return [place for place in product(PAPER_DATASETS, PAPER_SIZES) if _missed_by(cells, *place, version) > tolerance]
 
 
 def _missed_by(cells: Cells, dataset: str, size: int, version: str) -> float:
@@ -196,7 +194,7 @@ def _missed_by(cells: Cells, dataset: str, size: int, version: str) -> float:
 
 
 def _notes(cells: Cells) -> list[str]:
-    places = list(product(PAPER_DATASETS, SIZES))
+    places = list(product(PAPER_DATASETS, PAPER_SIZES))
     ipopt = cells["all", "", "", "ipopt"][REPRODUCED]
     ours, both_halves = (e_rule(cells, each.name) for each in (PAPER, BOTH_HALVES))
     counts = {"letters": sum(bool(letter_of(cells, *place)) for place in places), "cells": len(places)}

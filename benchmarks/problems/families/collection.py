@@ -34,7 +34,7 @@ class Instance:
     name: str
     family: str
     arguments: dict[str, Any]
-    #: Of risks, prior and constraints, see :func:`digest`.
+    #: Of risks, prior and constraints, see :func:`data_digest`.
     digest: str
     #: The certified minimum of the bound.
     optimum: float
@@ -58,7 +58,7 @@ class Instance:
         return self.problem.build()
 
 
-def digest(problem: BoundProblem) -> str:
+def data_digest(problem: BoundProblem) -> str:
     """Sixteen hexadecimal digits that change with any bit of risks or prior (in little-endian double precision), or of
     a constraint (as JSON).
     """
@@ -88,7 +88,6 @@ def instance(name: str) -> Instance:
 
 
 def _instance(line: dict[str, str]) -> Instance:
-    second = float(line["second_minimum"]) if line["second_minimum"] else None
-    read: dict[str, Any] = {"arguments": json.loads, "optimum": float, "minima": int}
-    found = {name: read.get(name, str)(text) for name, text in line.items()}
-    return Instance(**found | {"second_minimum": second})
+    name, family, arguments, digest, optimum, minima, second = (line[column] for column in COLUMNS)
+    numbers = float(optimum), int(minima), float(second) if second else None
+    return Instance(name, family, json.loads(arguments), digest, *numbers)

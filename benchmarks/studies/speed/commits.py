@@ -50,7 +50,7 @@ print(json.dumps(found))
 """
 
 
-def measured(checkout: Path, size: int) -> dict[str, list[float]]:
+def best_seconds_of(checkout: Path, size: int) -> dict[str, list[float]]:
     """The best seconds in a process that imports the package from a checkout."""
     # Earlier commits stumble over a __pycache__ in the folder that they lay out.
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -74,7 +74,7 @@ def main() -> None:
                 best: dict[Path, dict[str, list[float]]] = {earlier: {}, ROOT: {}}
                 for _ in range(given.rounds):
                     for checkout, kept in best.items():
-                        for name, found in measured(checkout, size).items():
+                        for name, found in best_seconds_of(checkout, size).items():
                             kept[name] = list(map(min, found, kept.get(name, found)))
                 print(f"H = {size}")
                 for name, (seconds, outside) in best[ROOT].items():

@@ -43,7 +43,7 @@ def write(folder: Path, rows: int, columns: int, kind: str) -> int:
     return sum(path.stat().st_size for path in folder.iterdir())
 
 
-def measure(folder: str, kind: str, counting: bool) -> tuple[float, float]:
+def counted_or_scanned(folder: str, kind: str, counting: bool) -> tuple[float, float]:
     """Seconds of counting the errors, or of pyarrow's scan, and the process's largest memory in MB."""
     import pyarrow.csv  # noqa: F401  imported beforehand on both sides
     import pyarrow.dataset as ds
@@ -69,7 +69,9 @@ def main() -> None:
         for _ in range(given.repeats):
             for counting, known in best.items():
                 with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                    best[counting] = min(known, pool.submit(measure, folder, given.format, counting).result())
+                    best[counting] = min(
+                        known, pool.submit(counted_or_scanned, folder, given.format, counting).result()
+                    )
     for name, (seconds, memory) in zip(("pyarrow's scan", "error counts"), best.values()):
         print(f"{name:<15} {seconds:7.2f} s  {given.rows / seconds / 1e6:7.2f} million rows/s  {memory:6.0f} MB")
     print(f"{best[False][0] / best[True][0]:.2f} of the scan's rate")

@@ -22,7 +22,7 @@ import pacb_models as pm
 
 from .timing import best_seconds, options, power_law
 
-SIZES = tuple(10**power for power in range(2, 8))
+POWERS_OF_TEN = tuple(10**power for power in range(2, 8))
 
 
 class Cost(NamedTuple):
@@ -67,10 +67,10 @@ METHODS: dict[str, Callable[[int], Callable[[], object]]] = {
 }
 
 
-def measure(name: str, size: int) -> Cost:
+def cost_here(name: str, size: int) -> Cost:
     """The cost in this process."""
     # What is imported and compiled once does not count.
-    METHODS[name](SIZES[0])()
+    METHODS[name](POWERS_OF_TEN[0])()
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     actions = {name: METHODS[name](size)}
     least = best_seconds(actions, 1, time.process_time)[name]
@@ -79,12 +79,12 @@ def measure(name: str, size: int) -> Cost:
     return Cost(least, 1024.0 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before))
 
 
-def measured(name: str, size: int, seconds: float) -> Cost | None:
+def cost_apart(name: str, size: int, seconds: float) -> Cost | None:
     """The cost in a process of its own; None when it takes too long."""
     pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
     try:
         # Time on the clock: on a busy machine several times that of the processor.
-        return pool.submit(measure, name, size).result(timeout=10.0 * seconds)
+        return pool.submit(cost_here, name, size).result(timeout=10.0 * seconds)
     except TimeoutError:
         for process in pool._processes.values():
             process.kill()
@@ -97,7 +97,7 @@ def row(name: str, sizes: list[int], seconds: float) -> str:
     """A line of the table."""
     costs: list[Cost] = []
     for size in sizes:
-        cost = measured(name, size, seconds)
+        cost = cost_apart(name, size, seconds)
         costs += [cost] if cost else []
         if cost is None or cost.seconds > seconds:
             break
@@ -112,8 +112,8 @@ def row(name: str, sizes: list[int], seconds: float) -> str:
 
 def main() -> None:
     """Print the table, a line as soon as it is known."""
-    given = options(__doc__, seconds=60.0, largest=SIZES[-1], only=tuple(METHODS))
-    sizes = [size for size in SIZES if size <= given.largest]
+    given = options(__doc__, seconds=60.0, largest=POWERS_OF_TEN[-1], only=tuple(METHODS))
+    sizes = [size for size in POWERS_OF_TEN if size <= given.largest]
     print(f"| H | {' | '.join(f'10^{round(np.log10(size))}' for size in sizes)} | exponent | bytes per classifier |")
     print("|---" * (len(sizes) + 3) + "|")
     for name in given.only:

@@ -20,8 +20,8 @@ def options(description: str | None, **defaults: Any) -> argparse.Namespace:
         several = isinstance(default, tuple)
         kind = type(default[0] if several else default)
         shown = " ".join(map(str, default)) if several else default
-        given: dict[str, Any] = {"nargs": "+"} if several else {}
-        parser.add_argument(f"--{name}", type=kind, default=default, help=f"default: {shown}", **given)
+        nargs = "+" if several else None
+        parser.add_argument(f"--{name}", type=kind, default=default, help=f"default: {shown}", nargs=nargs)
     return parser.parse_args()
 
 

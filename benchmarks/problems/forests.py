@@ -1,0 +1,57 @@
+"""Votes of the trees of random forests, on data sets that come with scikit-learn.
+
+Half of the examples train the trees, and on the other half their errors are counted. The same forests are made anew
+wherever they are needed.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import pacb_models as pm
+
+DATASETS = ("breast_cancer", "digits", "wine")
+SIZES = (100, 300)
+DELTA = 0.05
+
+
+@cache
+def forest(dataset: str, count: int) -> tuple[NDArray[np.bool_], int]:
+    """Which tree errs on which example, and on how many examples the vote with equal weights errs."""
+    from sklearn import datasets
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.model_selection import train_test_split
+
+    X, y = getattr(datasets, f"load_{dataset}")(return_X_y=True)
+    X, rest, y, truth = train_test_split(X, y, test_size=0.5, random_state=0)
+    trees = RandomForestClassifier(count, random_state=0).fit(X, y).estimators_
+    said = np.column_stack([tree.predict(rest).astype(int) for tree in trees])
+    voted = np.array([np.bincount(row).argmax() for row in said])
+    return said != truth[:, None], int((voted != truth).sum())
+
+
+def tandem(dataset: str, count: int, **bound: Any) -> Any:
+    """The problem of a forest's vote."""
+    return pm.TandemProblem.from_errors(forest(dataset, count)[0], delta=DELTA, **bound)
+
+
+def vote_bounds() -> str:
+    """What each theorem says of the same votes, as a table of text: KL and kl, and Clopper and Pearson."""
+    heads = ("equal weights", "softmax", "optimal", "first order", "hold-out")
+    lines = [f"{'forest':<20}" + "".join(f"{head:>15}" for head in heads)]
+    for dataset in DATASETS:
+        for count in SIZES:
+            problem, wrong = tandem(dataset, count, divergence="kl"), forest(dataset, count)[1]
+            bounds = [
+                problem.vote_bound(problem.bound(problem.prior)),
+                pm.solve(problem, "softmax").vote_bound,
+                pm.solve(problem).vote_bound,
+                pm.solve(problem.first_order).vote_bound,
+                pm.clopper_pearson(wrong, problem.m, DELTA),
+            ]
+            lines.append(f"{f'{dataset}, {count}':<20}" + "".join(f"{each:15.4f}" for each in bounds))
+    return "\n".join(lines)
