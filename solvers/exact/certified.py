@@ -32,7 +32,7 @@ from pacb_models.validation import check_positive
 from .constrained import ConstrainedFrontier
 
 #: Intervals that are halved, at most.
-MOST = 400
+MOST_INTERVALS = 400
 #: By how much less than a level and, relatively, than a size is asked of posteriors, so that they keep the limits.
 LESS, SHORTER = 1e-11, 1e-9
 #: Coordinates between which a size is looked for, in units of the spread of the risks, in which steps and how exactly.
@@ -121,7 +121,7 @@ class _Search:
         rows, none = np.zeros((0, 3 + self.limits.size)), np.zeros(self.limits.size)
         ends = _Cut(self.limited.first, rows), _Cut(largest + 1e-12 * (1.0 + largest), rows, none)
         intervals = [self._interval(*ends)]
-        for _ in range(MOST):
+        for _ in range(MOST_INTERVALS):
             lower, _, a, b = intervals[0]
             middle = 0.5 * (a.size + b.size)
             if lower >= self.best * (1.0 - self.tolerance) or not a.size < middle < b.size:
