@@ -45,7 +45,7 @@ FEASIBLE = 1e-9
 #: convex must not be below it but for its own errors, relative to it.
 SHARES, SINGLE, OWN_ERRORS = (1.0, 0.5, 0.1, 1e-2, 1e-4, 1e-6), 20, 1e-9
 #: Numbers formed at a time, so that they stay in the processor's cache, and for so many lines.
-AT_ONCE, LINES = 1 << 16, 16
+AT_ONCE, LINES = 1 << 16, 8
 
 
 def check_proof(problem: Problem, proof: Proof | Tangent | CommonRisk) -> float:
@@ -181,7 +181,7 @@ class Region:
         fits = rows.shape[1] == 3 + len(self.matrix) and bool(np.isfinite(rows).all())
         if not fits or (rows[:, 0] < 0.0).any() or (rows[:, 3:] < 0.0).any():
             raise ProofError("a line of the proof has not the numbers γ ≥ 0, θ, τ and ν ≥ 0 for each row.")
-        together = 1 if self.support is not None else max(LINES, AT_ONCE // max(self.y.size, 1))
+        together = 1 if self.support is not None else max(LINES, AT_ONCE // (LINES * self.y.size + 1))
         # A line whose numbers overflow says nothing, and is known by what comes out.
         with np.errstate(over="ignore", invalid="ignore"):
             parts = [self._some(rows[i : i + together]) for i in range(0, len(rows), together)]

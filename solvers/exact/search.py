@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,6 @@ from scipy.optimize import brentq
 
 from pacb_models.distances.checks import elementwise
 from pacb_models.divergences.frontiers import Frontier, Lines
-from pacb_models.numerics.elementwise import Numbers, functions_of
 from pacb_models.problem import RiskAndSize
 from pacb_models.proofs.polygon import vertices
 
@@ -70,8 +69,7 @@ class Search:
                 self.add(np.array([self.frontier.at_slope(slope)]))
                 self.minima = [self._minimum(self.points[0, 0])]
             else:
-                known = first()
-                self.add(self._net(slope) if known is None else known)
+                self.add(self._net(slope) if (known := first()) is None else known)
                 self._close()
                 self.minima = self._distinct()
 
@@ -87,21 +85,17 @@ class Search:
         points = np.concatenate((self.points, np.vstack((z, *lines, self._balance(lines)))), axis=1)
         self.points = points[:, np.unique(points[0], return_index=True)[1]]
 
-    def _balance(self, line: Lines) -> Numbers:
+    def _balance(self, line: Lines) -> Any:
         """Negative where the bound falls along the frontier."""
         budget = self.problem.budget_at(line.T)
         balance = self.distance.balance(self.frontier.risk(line.x), budget.value, line.slope * budget.slope)
-        lib = functions_of(balance)
-        return lib.minimum(lib.maximum(balance, -1e3), 1e3)
+        return min(max(balance, -1e3), 1e3) if isinstance(balance, float) else np.clip(balance, -1e3, 1e3)
 
     def _root(self, low: int) -> float:
         """Where the balance is zero between a point and the next one."""
         (a, b), known = self.points[0, low : low + 2], dict(zip(*self.points[[0, 5], low : low + 2]))
-
-        def balance(z: float) -> float:
-            return float(known[z] if z in known else self._balance(self.frontier.line(z)))
-
-        root, steps = brentq(balance, a, b, xtol=1e-11, rtol=1e-14, full_output=True)
+        accuracy: dict[str, Any] = {"xtol": 1e-11, "rtol": 1e-14, "full_output": True}
+        root, steps = brentq(lambda z: known.get(z) or self._balance(self.frontier.line(z)), a, b, **accuracy)
         self.evaluations += steps.function_calls
         return float(root)
 
