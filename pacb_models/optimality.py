@@ -33,8 +33,10 @@ def gradient(problem: RiskAndSize, q: np.ndarray) -> np.ndarray:
 def _gradient(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Slopes) -> np.ndarray:
     F_L, F_T, risks = slopes.L, slopes.T, problem.risk_gradient(q)
     # With the kl distance F_L is infinite at L = 0; a classifier without errors does not feel it.
-    risk_part = F_L * risks if math.isfinite(F_L) else np.where(risks > NO_RISK, F_L, 0.0)
-    return risk_part + F_T * problem.divergence_function.gradient(q, problem.prior, size)
+    found = F_L * risks if math.isfinite(F_L) else np.where(risks > NO_RISK, F_L, 0.0)
+    slopes_of_size = problem.divergence_function.gradient(q, problem.prior, size)
+    found += np.multiply(slopes_of_size, F_T, out=slopes_of_size)
+    return found
 
 
 def residual_at(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Slopes) -> float:
@@ -58,13 +60,17 @@ def residual_at(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Slopes
     off_support, risks, prior = 0.0, problem.risk_gradient(q), problem.prior
     if finite:
         beta = slopes.L / slopes.T if slopes.T > 0.0 else 0.0
-        density = np.exp(beta * (risks.item(risks.argmin()) - risks))
+        wanted = risks.item(risks.argmin()) - risks
+        wanted *= beta
+        np.exp(wanted, out=wanted)
     else:
-        density = np.where(risks > NO_RISK, 0.0, 1.0)
+        wanted = np.where(risks > NO_RISK, 0.0, 1.0)
         gradients = np.where(np.isinf(gradients), mean, gradients)
         off_support = _decrease_from_zero_risk(problem, slopes.value)
-    wanted = density / dot(density, prior) * prior
-    return off_support + dot(np.maximum(q, wanted), np.abs(gradients - mean))
+    wanted /= dot(wanted, prior)
+    wanted *= prior
+    gradients -= mean
+    return off_support + dot(np.maximum(q, wanted, out=wanted), np.abs(gradients, out=gradients))
 
 
 def _constrained_residual(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Slopes, g: np.ndarray) -> float:
@@ -74,8 +80,8 @@ def _constrained_residual(problem: RiskAndSize, q: np.ndarray, size: float, slop
     :math:`\hat q` of :math:`T + \gamma L`, :math:`\gamma = F_L/F_T`, over them, as on the simplex.
     """
     left = max(decrease(g, q, problem.posteriors), 0.0)
-    found = _tilted(problem, q, slopes)
-    if found is None or left <= 1e-9:
+    found = _tilted(problem, q, slopes) if left > 1e-9 else None
+    if found is None:
         return left
     wanted, tiny = found.posterior, np.finfo(float).tiny
     logarithms = np.log(np.maximum(q, tiny) / np.maximum(wanted, tiny))

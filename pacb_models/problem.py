@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
@@ -79,6 +80,8 @@ class Judgement(NamedTuple):
     #: Not a number where the problem has none.
     empirical_risk: float = math.nan
     divergence: float = math.nan
+    #: The parameters by which authors know the theorem.
+    parameters: Mapping[str, float] = MappingProxyType({})
 
 
 #: What a problem is beside its classifiers, and what follows from that alone.
@@ -244,10 +247,6 @@ class Problem(Immutable):
         bound, slopes = float(self.bound(q)), np.asarray(self.gradient(q))
         risk = self.empirical_risk(q) if "risks" in vars(self) else math.nan
         return Judgement(bound, relative(optimality.decrease(slopes, q, self.posteriors), bound), risk)
-
-    def parameters(self, q: NDArray[np.float64]) -> dict[str, float]:
-        """The parameters by which authors know the theorem, at weights on the simplex."""
-        return {}
 
     def arguments(self) -> dict[str, Any]:
         """What the problem is made of, by the names of its constructor's arguments: attributes of these names."""
@@ -427,12 +426,15 @@ class RiskAndSize(Problem):
 
     def size_and_slopes(self, q: NDArray[np.float64]) -> tuple[float, Slopes]:
         """The divergence's size of weights on the simplex, and the bound with its slopes in the risk and that size."""
-        size = self.divergence_size(q)
+        size = self.divergence_function.size(q, self.prior)
         return size, self.slopes_at(self.empirical_risk(q), size)
 
-    def parameters(self, q: NDArray[np.float64]) -> dict[str, float]:
-        budget = self.budget_at(self.divergence_size(q)).value
-        return self.distance_function.parameters(self.empirical_risk(q), budget)
+    def judge(self, q: NDArray[np.float64]) -> Judgement:
+        size, slopes = self.size_and_slopes(q)
+        L, counted = self.empirical_risk(q), float(self.counted(size))
+        residual = relative(optimality.residual_at(self, q, size, slopes), slopes.value)
+        parameters = self.distance_function.parameters(L, self.budget_at(counted).value)
+        return Judgement(slopes.value, residual, L, self.divergence_function.value(counted), parameters)
 
     def pyomo_model(self, formulation: str = "lifted") -> pyo.ConcreteModel:
         """The minimisation as a Pyomo model; see :func:`pacb_models.models.pyomo_models.pyomo_model`."""
@@ -523,12 +525,6 @@ class BoundProblem(RiskAndSize):
 
     kind = "bound"
     vote_factor = 2.0
-
-    def judge(self, q: NDArray[np.float64]) -> Judgement:
-        L, size = self.empirical_risk(q), self.divergence_size(q)
-        slopes = self.slopes_at(L, size)
-        residual = relative(optimality.residual_at(self, q, size, slopes), slopes.value)
-        return Judgement(slopes.value, residual, L, self.divergence_function.value(size))
 
     def classify(self, posterior: ArrayLike, tol: float = 1e-8) -> str:
         """``"local minimum"``, ``"saddle"`` or ``"not stationary"``, by the bordered Hessian on its support."""

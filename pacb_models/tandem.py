@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import optimality
 from .constraints import Constraint
 from .distances import Distance
 from .divergences import Divergence
@@ -33,7 +32,7 @@ from .errors import InputError, UnsupportedProblemError
 from .merging import Groups, Merged
 from .numerics.elementwise import Numbers
 from .numerics.inner import dot
-from .problem import BoundProblem, Judgement, Outer, RiskAndSize, Slopes, relative
+from .problem import BoundProblem, Judgement, Outer, RiskAndSize, Slopes
 from .validation import all_or_refuse, real_numbers
 from .wording import at_most
 
@@ -154,14 +153,9 @@ class TandemProblem(RiskAndSize):
         return F._replace(T=F.T * g, LT=F.LT * g, TT=F.TT * g * g + F.T * bend)
 
     def judge(self, q: NDArray[np.float64]) -> Judgement:
-        size, slopes = self.size_and_slopes(q)
-        residual = relative(optimality.residual_at(self, q, size, slopes), slopes.value)
-        value = self.divergence_function.value(self.divergence_size(q))
-        return Judgement(slopes.value, residual, self.empirical_risk(q), value)
-
-    def parameters(self, q: NDArray[np.float64]) -> dict[str, float]:
-        first = self.first_order
-        return super().parameters(q) | {"first_order_vote_bound": first.vote_bound(first.bound(q))}
+        judged, first = super().judge(q), self.first_order
+        known = {"first_order_vote_bound": first.vote_bound(first.bound(q))}
+        return judged._replace(parameters={**judged.parameters, **known})
 
     @cached_property
     def first_order(self) -> BoundProblem:

@@ -124,6 +124,16 @@ class Tilting:
         other = self._along_path(gamma)
         return other if other.error < found.error else found
 
+    def of_strength(self, strength: float, start: Minimiser | None = None) -> Minimiser:
+        r"""The minimiser at some γ: of :math:`T^\alpha/(\alpha\tau^{\alpha-1})` plus the strength times ``y`` for a
+        homogeneous size, τ the size of the prior. That is one root less than the minimiser at a given γ."""
+        if not self.growth:
+            return self.at(strength, start)
+        self.limit = self.passes + (FEW if len(self.rows) else PASSES)
+        begin = start or self._first(strength, self.unit)
+        found = self._from(strength, begin._replace(size=self.unit), 0.0, self.unit)
+        return found if found.error <= ARRIVED else self.at(found.gamma, start)
+
     def _along_path(self, gamma: float) -> Minimiser:
         """Minimises :math:`T + \\gamma L` and less and less of KL from the middle of the box, none in the end.
 
@@ -151,22 +161,38 @@ class Tilting:
             end = TRACE * (last[1].size + spread) if sharp else MILD
             entropy = max(entropy / PACE, end) if entropy > end else 0.0
 
-    def _from(self, gamma: float, start: Minimiser, entropy: float) -> Minimiser:
+    def _from(self, gamma: float, start: Minimiser, entropy: float, unit: float = 0.0) -> Minimiser:
+        """The minimiser from the next one; with a unit, the one of that strength."""
         self.gamma, self.entropy = gamma, entropy
         scale = gamma / start.gamma if start.gamma > 0.0 else 1.0
         nu, theta, size = start.multipliers * scale, start.theta * scale, start.size
         point = self._climbed(self._evaluated(self._slopes(gamma, theta, nu), theta, nu, size), size)
         excess = 0.0
-        if self.divergence.homogeneous:
+        if self.divergence.homogeneous and not unit:
             point, size, excess = self._sized(point, size)
         q = self._filled(point.q)
-        if self.divergence.homogeneous and abs(point.lack) > ROUNDING:
+        if self.divergence.homogeneous and not unit and abs(point.lack) > ROUNDING:
             excess = math.log(self.divergence.size(q, self.p) / size)
         point = point._replace(q=q, lack=1.0 - float(np.add.reduce(q)), rows=products(self.rows, q))
-        return Minimiser(gamma, point.theta, size, point.nu, q, max(point.error, abs(excess)), entropy)
+        error = max(point.error, abs(excess))
+        if not unit:
+            return Minimiser(gamma, point.theta, size, point.nu, q, error, entropy)
+        size = self.divergence.size(q, self.p)
+        scale = (unit / size) ** self.growth
+        return Minimiser(gamma * scale, point.theta * scale, size, point.nu * scale, q, error)
 
     def _first(self, gamma: float, size: float) -> Minimiser:
         return Minimiser(0.0, 1.0 + gamma * float(self.y.min()), size, np.zeros(len(self.rows)), self.p, math.inf)
+
+    @cached_property
+    def unit(self) -> float:
+        return self._first_size()
+
+    @property
+    def growth(self) -> float:
+        """The power of the size that a strength has beside γ; none at large orders, whose powers are out of reach."""
+        power = self.divergence.order - 1.0
+        return power if self.divergence.homogeneous and power <= 1.0 else 0.0
 
     def _first_size(self) -> float:
         """The size of the prior, moved between the bounds."""
@@ -341,7 +367,7 @@ class Tilting:
         hessian = whole.T @ whole
         if kept.any():
             rest = slopes - hessian @ step
-            part = _triangular(whole[:, kept])
+            part = whole if kept.all() else _triangular(whole[:, kept])
             step[kept] = np.linalg.solve(part, np.linalg.solve(part.T, rest[kept]))
         longest = LONGEST * (1.0 + float(np.abs(point.slopes).max()))
         lead += float(np.dot(means, step))
@@ -354,14 +380,14 @@ class Tilting:
         Without its first row and column it is a root of the Hessian, which itself has half as many digits.
         """
         speeds, free = self._speeds(point.slopes, point.q)
-        triangle = np.zeros((0, len(self.rows) + 1))
+        triangle = np.zeros((len(self.rows) + 1, len(self.rows) + 1))
         np.sqrt(speeds, out=speeds)
         for i in range(0, speeds.size, PIECE):
             part = speeds[i : i + PIECE]
             piece = np.column_stack((part, (self.rows.take(free[i : i + PIECE], axis=1) * part).T))
             # The largest first: digits of the others are lost else.
             triangle = _triangular(np.vstack((triangle, piece[np.argsort(-part)] if self.power > 1.0 else piece)))
-        return np.pad(triangle, ((0, len(self.rows) + 1 - len(triangle)), (0, 0)))
+        return triangle
 
     def _searched(self, point: Point, step: Array, lead: float, size: float) -> Point:
         """Along the segment to where the slope has fallen to half at most; as the dual is concave it decreases."""

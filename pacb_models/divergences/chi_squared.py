@@ -31,10 +31,13 @@ class ChiSquared(PowerDivergence):
             return dot(q, q / p)
 
     def gradient(self, q: np.ndarray, p: np.ndarray, size: float) -> np.ndarray:
-        return q / p / size
+        found = q / p
+        found /= size
+        return found
 
     def potentials(self, prices: np.ndarray) -> np.ndarray:
-        return np.square(np.maximum(prices, 0.0))
+        terms = np.maximum(prices, 0.0)
+        return np.square(terms, out=terms)
 
     def supporting(self, total: Numbers, gamma: Numbers, level: Numbers) -> tuple[Numbers, Numbers]:
         norm = np.sqrt(total)

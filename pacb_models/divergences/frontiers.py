@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from .divergence import Divergence
 
 #: Numbers formed at a time: they stay in the processor's cache, and their memory is not asked of the system each time.
-BLOCK = 1 << 14
+BLOCK = 1 << 16
 #: Risks this close to the smallest count as equal to it: no bound can tell, and products of gaps must not underflow.
 EQUAL = 1e-100
 #: The largest coordinate whose strength is formed; exp overflows soon after.
@@ -58,11 +59,15 @@ class Frontier:
             self.y *= above
         self.spread = self.y.item(self.y.argmax())
 
-    @property
+    @cached_property
     def last(self) -> float:
         """A coordinate from which on all weight, but for rounding, is on the smallest risk."""
-        above = self.y[self.y > 0.0]
-        return -math.log(above[above.argmin()])
+        return -math.log(np.minimum.reduce(self.y, where=self.y > 0.0, initial=math.inf))
+
+    @property
+    def mass_at_least(self) -> float:
+        """The prior weight of the smallest risk."""
+        return float(np.add.reduce(self.p[self.y == 0.0]))
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """Its two ends as :math:`(x, T)`: the prior, and all weight on the smallest risk."""
@@ -97,7 +102,9 @@ class Frontier:
             return self.p.copy() if abs(mass - 1.0) < 1e-12 else self.p / mass
         density = self.at_least() if z == math.inf else self.density(math.exp(min(z, LARGEST)), self.y)
         # Divided first: products with the smallest prior weights must not lose digits below the normal range.
-        return density / dot(density, self.p) * self.p
+        density /= dot(density, self.p)
+        density *= self.p
+        return density
 
     def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
         """Posterior over prior, up to a factor, at a strength; for an array of them, a row each."""

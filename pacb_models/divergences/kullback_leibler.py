@@ -38,7 +38,9 @@ class KullbackLeibler(Divergence):
         return dot(q, _log_ratios(q, p))
 
     def gradient(self, q: np.ndarray, p: np.ndarray, size: float) -> np.ndarray:
-        return _log_ratios(q, p) + 1.0
+        found = _log_ratios(q, p)
+        found += 1.0
+        return found
 
     def curvature(self, q: np.ndarray, p: np.ndarray, size: float) -> tuple[np.ndarray, float]:
         with np.errstate(divide="ignore", over="ignore"):
@@ -76,7 +78,8 @@ class KullbackLeibler(Divergence):
 
     def conjugate(self, prices: np.ndarray, p: np.ndarray) -> np.ndarray:
         """The sum in :math:`T(q) \\ge g \\cdot q - \\ln \\sum_i p_i e^{g_i}` (Donsker and Varadhan)."""
-        return np.asarray(np.add.reduce(p * np.exp(prices), axis=-1))
+        terms = np.exp(prices)
+        return np.asarray(np.add.reduce(np.multiply(terms, p, out=terms), axis=-1))
 
     def supporting(self, total: Numbers, gamma: Numbers, level: Numbers) -> tuple[Numbers, Numbers]:
         return gamma, level - np.log(total)
@@ -97,7 +100,9 @@ class KullbackLeibler(Divergence):
 def _log_ratios(q: np.ndarray, p: np.ndarray) -> np.ndarray:
     """ln(q/p). A weight that underflowed stands at the smallest normal number: its logarithm must stay finite, and any
     weight that small is as good as optimal when the optimum is smaller still."""
-    return np.log(np.maximum(q, sys.float_info.min) / p)
+    found = np.maximum(q, sys.float_info.min)
+    found /= p
+    return np.log(found, out=found)
 
 
 class GibbsFrontier(Frontier):
@@ -110,7 +115,7 @@ class GibbsFrontier(Frontier):
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
         mass = min(float(np.add.reduce(self.p)), 1.0)
-        last = max(-math.log(dot(self.p, self.at_least())), 0.0)
+        last = max(-math.log(self.mass_at_least), 0.0)
         return (dot(self.p, self.y) / mass, -math.log(mass)), (0.0, last)
 
     @property

@@ -99,11 +99,14 @@ class PowerDivergence(Divergence):
         return np.asarray((ratios / size) ** (self.order - 1.0))
 
     def potentials(self, prices: np.ndarray) -> np.ndarray:
-        return np.maximum(prices, 0.0) ** self.conjugate_order
+        terms = np.maximum(prices, 0.0)
+        # Roots and squares are faster than other powers.
+        return np.multiply(terms, terms ** (self.conjugate_order - 1.0), out=terms)
 
     def conjugate(self, prices: np.ndarray, p: np.ndarray) -> np.ndarray:
         """The sum in Hölder's inequality."""
-        return np.asarray(np.add.reduce(p * self.potentials(prices), axis=-1))
+        terms = self.potentials(prices)
+        return np.asarray(np.add.reduce(np.multiply(terms, p, out=terms), axis=-1))
 
     def supporting(self, total: Numbers, gamma: Numbers, level: Numbers) -> tuple[Numbers, Numbers]:
         norm = total ** (1.0 / self.conjugate_order)
@@ -160,7 +163,7 @@ class PowerFrontier(Frontier):
         self.order, self.power = order, 1.0 / (order - 1.0)
 
     def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        mass, last = min(float(np.add.reduce(self.p)), 1.0), dot(self.p, self.at_least())
+        mass, last = min(float(np.add.reduce(self.p)), 1.0), self.mass_at_least
         power = 1.0 / self.order - 1.0
         return (dot(self.p, self.y) / mass, mass**power), (0.0, max(last**power, 1.0))
 

@@ -44,8 +44,8 @@ FEASIBLE = 1e-9
 #: Shares of the way to where a tangent is smallest, and to some single classifiers, at which a bound that is said to be
 #: convex must not be below it but for its own errors, relative to it.
 SHARES, SINGLE, OWN_ERRORS = (1.0, 0.5, 0.1, 1e-2, 1e-4, 1e-6), 20, 1e-9
-#: Numbers formed at a time, so that they stay in the processor's cache.
-AT_ONCE = 1 << 15
+#: Numbers formed at a time, so that they stay in the processor's cache, and for so many lines.
+AT_ONCE, LINES = 1 << 16, 8
 
 
 def check_proof(problem: Problem, proof: Proof | Tangent | CommonRisk) -> float:
@@ -181,7 +181,7 @@ class Region:
         fits = rows.shape[1] == 3 + len(self.matrix) and bool(np.isfinite(rows).all())
         if not fits or (rows[:, 0] < 0.0).any() or (rows[:, 3:] < 0.0).any():
             raise ProofError("a line of the proof has not the numbers γ ≥ 0, θ, τ and ν ≥ 0 for each row.")
-        together = 1 if self.support is not None else max(AT_ONCE // max(self.y.size, 1), 1)
+        together = 1 if self.support is not None else max(LINES, AT_ONCE // (LINES * self.y.size + 1))
         # A line whose numbers overflow says nothing, and is known by what comes out.
         with np.errstate(over="ignore", invalid="ignore"):
             parts = [self._some(rows[i : i + together]) for i in range(0, len(rows), together)]
@@ -194,32 +194,26 @@ class Region:
         error = ROUNDED * (np.abs(theta) + 2.0 * nu.sum(axis=1))
         level = theta - error
         length = self.y.size if self.support is not None else max(AT_ONCE // len(rows), 1)
-        totals, least, cost = [], np.full(len(rows), np.inf), [np.zeros(len(rows))]
+        totals, cost = [], [np.zeros(len(rows))]
         for i in range(0, self.y.size, length):
             part = slice(i, i + length)
             y, p = self.y[part], self.p[part]
             tilts = np.multiply.outer(gamma, y)
             if nu.shape[1]:
                 tilts += nu @ self.matrix[:, part]
-            g = theta[:, None] - tilts
             if self.boxed:
                 low, high = (self.divergence.prices(each[part] / p, tau[:, None]) for each in (self.lower, self.upper))
-                np.minimum(np.maximum(g, low, out=g), high, out=g)
-            else:
-                np.maximum(g, self.divergence.flattest, out=g)
-            totals.append(self.divergence.conjugate(g, p) if self.support is None else self._heaviest(g))
-            tilts += g
-            if self.boxed:
+                g = np.clip(theta[:, None] - tilts, low, high)
                 # For any level c the minimum is at least c plus what each classifier can add to it or take from it.
-                tilts -= level[:, None]
-                weights = np.where(tilts > 0.0, self.lower[part], self.upper[part])
-                cost.append(np.add.reduce(tilts * weights, axis=1))
+                tilts += g - level[:, None]
+                cost.append(np.add.reduce(tilts * np.where(tilts > 0.0, self.lower[part], self.upper[part]), axis=1))
             else:
-                np.minimum(least, tilts.min(axis=1), out=least)
+                # All prices are θ.
+                g = np.subtract(theta[:, None], tilts, out=tilts)
+            totals.append(self.divergence.conjugate(g, p) if self.support is None else self._heaviest(g))
         total = np.add.reduce(np.array(totals), axis=0)
-        if self.boxed:
-            parts = np.array(cost)
-            least = level + np.add.reduce(parts, axis=0) - SUMMED * np.add.reduce(np.abs(parts), axis=0)
+        parts = np.array(cost)
+        least = level + np.add.reduce(parts, axis=0) - SUMMED * np.add.reduce(np.abs(parts), axis=0)
         least -= error + ROUNDED * np.abs(least)
         slope, height = self.divergence.supporting(total + SUMMED * np.abs(total) + TINY, gamma, least)
         height = height - ROUNDED * np.abs(height)
@@ -275,7 +269,7 @@ class Region:
         error = ROUNDED * (self.widest + 2.0 * float(nu.sum()))
         if not self.boxed:
             return float(costs.min()) - error
-        order = np.argsort(costs, kind="stable")
+        order = np.argsort(costs)
         room = np.append(0.0, np.cumsum((self.upper - self.lower)[order]))
         left = np.clip(1.0 - float(np.add.reduce(self.lower)) - room[:-1], 0.0, (self.upper - self.lower)[order])
         value = float(np.add.reduce(self.lower * costs)) + float(np.add.reduce(left * costs[order]))

@@ -28,9 +28,10 @@ def vertices(
     last = int(np.argmax(h - s * floor)) + 1
     order, s, h = order[: last - 1], s[:last], h[:last]
     meets = _meets(s, h)
-    if (meets[1:] > meets[:-1]).any():
-        kept = envelope(s, h)
-        order, s, h = order[kept[1:] - 1], s[kept], h[kept]
+    # A line that is nowhere the highest meets the next one before it meets the last.
+    while (hidden := meets[1:] >= meets[:-1]).any():
+        kept = np.concatenate(([True], ~hidden, [True]))
+        order, s, h = order[kept[1:]], s[kept], h[kept]
         meets = _meets(s, h)
     # A little before they meet, where the steeper line is the higher one whatever rounding does to it.
     x = np.minimum.accumulate(np.append(np.clip(meets * (1.0 - 2.0**-50), floor, widest), floor))
@@ -40,26 +41,6 @@ def vertices(
 
 
 def _meets(s: NDArray[np.float64], h: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Where each line meets the next one."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.nan_to_num(np.diff(h) / np.diff(s), nan=np.inf)
-
-
-def envelope(s: NDArray[np.float64], h: NDArray[np.float64]) -> NDArray[np.intp]:
-    """The numbers of the lines, given by increasing slope, that are the highest somewhere; the first one stays."""
-    kept, places = [0], [float("inf")]
-    lines = list(zip(s.tolist(), h.tolist(), strict=True))
-    for j in range(1, len(lines)):
-        if lines[j][1] <= lines[kept[-1]][1]:
-            # Steeper, and not higher at zero.
-            continue
-        while True:
-            (s0, h0), (s1, h1) = lines[kept[-1]], lines[j]
-            x = (h1 - h0) / (s1 - s0) if s1 > s0 else float("inf")
-            if len(kept) == 1 or x < places[-1]:
-                break
-            kept.pop()
-            places.pop()
-        kept.append(j)
-        places.append(x)
-    return np.array(kept, dtype=np.intp)
+    """Where each line meets the next one; of two with the same slope the second one is the higher everywhere."""
+    steeper = s[1:] - s[:-1]
+    return np.divide(h[1:] - h[:-1], steeper, out=np.full(steeper.size, np.inf), where=steeper > 0.0)

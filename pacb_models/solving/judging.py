@@ -8,7 +8,7 @@ import reprlib
 
 import numpy as np
 
-from ..problem import Problem
+from ..problem import Judgement, Problem
 from ..proofs import CommonRisk, Proof, ProofError, Tangent, check_proof
 from ..solution import Outcome, Solution, Status
 from ..wording import one_line
@@ -38,10 +38,8 @@ def assess(problem: Problem, outcome: Outcome, solver: str, seconds: float) -> S
         posterior = problem.posteriors.repaired(posterior, broken)
     violation = max(off_simplex, broken)
     status, message = outcome.status, one_line(outcome.message)
-    bound, residual, risk, divergence, parameters = math.inf, math.inf, math.nan, math.nan, dict[str, float]()
-    if posterior is not None:
-        bound, residual, risk, divergence = problem.judge(posterior)
-        parameters = problem.parameters(posterior)
+    judged = Judgement(math.inf, math.inf) if posterior is None else problem.judge(posterior)
+    bound, residual = float(judged.bound), float(judged.kkt_residual)
     if status in CLAIMS:
         status = supported_claim(status, residual, violation) if posterior is not None else "numerical_error"
     denied = status != outcome.status
@@ -54,23 +52,28 @@ def assess(problem: Problem, outcome: Outcome, solver: str, seconds: float) -> S
     proof = outcome.proof
     if proof is None and posterior is not None and problem.kind == "own" and problem.convex:
         proof = Tangent(posterior)
-    lower_bound, message = _told(problem, proof, float(bound), message)
+    lower_bound, message = _told(problem, proof, bound, message)
     return Solution(
         posterior=posterior,
-        bound=float(bound),
-        empirical_risk=float(risk),
-        divergence=float(divergence),
+        bound=bound,
+        empirical_risk=float(judged.empirical_risk),
+        divergence=float(judged.divergence),
         support_size=0 if posterior is None else int(np.count_nonzero(posterior)),
         status=status,
         message=message,
         iterations=outcome.iterations,
         seconds=seconds,
         setup_seconds=outcome.setup_seconds,
-        kkt_residual=float(residual),
+        kkt_residual=residual,
         is_global=status == "optimal" and lower_bound is not None and lower_bound >= bound - GLOBAL * abs(bound),
         solver=solver,
         local_minima=outcome.local_minima,
-        details={**outcome.details, **parameters, "simplex_violation": off_simplex, "constraint_violation": broken},
+        details={
+            **outcome.details,
+            **judged.parameters,
+            "simplex_violation": off_simplex,
+            "constraint_violation": broken,
+        },
         lower_bound=lower_bound,
         claimed_lower_bound=None if claimed is None else float(claimed),
         proof=proof if lower_bound is not None else None,

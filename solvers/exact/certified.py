@@ -182,7 +182,7 @@ def _of_size(frontier: ConstrainedFrontier, size: float, z: float) -> float:
     def pays(z: float) -> bool:
         q = frontier.posterior(z)
         rates = problem.slopes_at(problem.empirical_risk(q), problem.divergence_size(q))
-        return math.exp(z - STEP) * rates.T <= rates.L
+        return math.exp(-STEP) * frontier.minimiser(z).gamma * rates.T <= rates.L
 
     step = STEP if excess(z) < 0.0 else -STEP
     while WEAKEST < z + unit + step < STRONGEST and (step < 0.0 or pays(z)):

@@ -34,8 +34,8 @@ MOST = 40
 
 
 class ConstrainedFrontier(Frontier):
-    """The frontier of a constrained set; the coordinate is :math:`\\ln\\gamma`. Minimisers that were asked for are
-    kept, as starts for others."""
+    r"""The frontier of a constrained set; the coordinate is the logarithm of the strength, for a homogeneous size
+    :math:`\gamma\,(T/\tau)^{\alpha-1}`, γ else. Minimisers that were asked for are kept, as starts for others."""
 
     def __init__(self, problem: BoundProblem, keep: bool = True) -> None:
         """``keep`` is False where only the last minimiser is of use to the next."""
@@ -44,7 +44,7 @@ class ConstrainedFrontier(Frontier):
         self.problem, self.posteriors, self.region = problem, problem.posteriors, Region(problem)
         self.tilting = Tilting(problem.divergence_function, self.y, self.p, problem.posteriors)
         self.known: dict[float, Minimiser] = {}
-        self.keep = keep
+        self.keep, self.raised = keep, 0.0
         #: The multipliers that prove the smallest risk, in the rows' own units.
         self.floor_multipliers = np.zeros(len(self.posteriors.rows))
         self.floor = max(self.region.smallest(self.region.y, self.floor_multipliers), 0.0)
@@ -63,18 +63,18 @@ class ConstrainedFrontier(Frontier):
         """The minimiser at a coordinate, found from the one next to it; that one itself where none is found."""
         z = min(z, self.last)
         if z not in self.known:
-            near = min(self.known, key=lambda other: abs(max(other, -30.0) - z)) if self.known else None
-            start = None if near is None else self.known[near]
-            found = self.tilting.at(math.exp(min(z, LARGEST)), start)
+            start = self._near(z)
+            found = self.tilting.of_strength(math.exp(min(z, LARGEST)), start)
             if start is not None and found.error > max(start.error, FOUND):
                 found = start
             if not self.keep:
                 self.known.clear()
             self.known[z] = found
-            if found.gamma > 0.0 and self.posteriors.rows and self.y.size > LARGE:
-                self._raise_floor(found.multipliers / found.gamma)
-                self._raise_floor(self.posteriors.multipliers(self.y, found.posterior))
         return self.known[z]
+
+    def _near(self, z: float) -> Minimiser | None:
+        near = min(self.known, key=lambda other: abs(max(other, -30.0) - z), default=None)
+        return None if near is None else self.known[near]
 
     def _raise_floor(self, multipliers: NDArray[np.float64]) -> None:
         """Take multipliers, in the rows' units, that prove a larger smallest risk."""
@@ -88,6 +88,11 @@ class ConstrainedFrontier(Frontier):
         order = np.argsort(z, kind="stable")
         for each in z[order].tolist():
             self.minimiser(each)
+        strongest = self.known[max(self.known)]
+        if strongest.gamma > self.raised and self.posteriors.rows and self.y.size > LARGE:
+            self.raised = strongest.gamma
+            self._raise_floor(strongest.multipliers / strongest.gamma)
+            self._raise_floor(self.posteriors.multipliers(self.y, strongest.posterior))
         slope, height = self.region.supporting(self.rows(z))
         weights = [self.posterior(each) for each in z.tolist()]
         sizes = [self.problem.divergence_size(q) for q in weights]
@@ -100,7 +105,17 @@ class ConstrainedFrontier(Frontier):
         )
 
     def at_slope(self, slope: float) -> float:
-        return min(math.log(slope), self.last)
+        near = self._near(math.log(slope))
+        found = self.tilting.at(slope, near)
+        z = self.coordinate(slope, found.size)
+        if not self.keep:
+            self.known.clear()
+        self.known[z] = found
+        return z
+
+    def coordinate(self, gamma: float, size: float) -> float:
+        """The coordinate of the line with a slope that touches at a size."""
+        return min(math.log(gamma) + self.tilting.growth * math.log(size / self.tilting.unit), self.last)
 
     def posterior(self, z: float) -> np.ndarray:
         q = self.minimiser(max(self.known) if z == math.inf else z).posterior
@@ -111,24 +126,25 @@ class ConstrainedFrontier(Frontier):
         return Leaf(self.rows(np.append(z, -math.inf)), self.floor_multipliers)
 
 
-def search_set(problem: BoundProblem, first: NDArray[np.float64] | None = None) -> tuple[Search, Leaf]:
-    """Search the frontier of a set with averages, caps and floors."""
+def search_set(problem: BoundProblem, proof: Proof | None = None) -> tuple[Search, Leaf]:
+    """Search the frontier of a set with averages, caps and floors; the lines of another problem's proof are tried
+    first."""
     frontier = ConstrainedFrontier(problem)
     search = Search(problem, frontier, CONSTRAINED)
-    search.run(first)
+    search.run(lambda: _coordinates(frontier, proof))
     # Lines from the smallest size on: the start of the frontier need not be the prior.
     return search, frontier.leaf(needed(search))
 
 
 def minimise(problem: BoundProblem, proof: Proof | None = None) -> Outcome:
-    """The minimum of a constrained problem with its proof; the lines of another problem's proof are tried first."""
+    """The minimum of a constrained problem with its proof."""
     from .branching import Branching
     from .frontier import described, local_minima
 
     assert problem.posteriors is not None
     if problem.posteriors.support is not None:
         return Branching(problem).outcome()
-    search, leaf = search_set(problem, _coordinates(problem, proof))
+    search, leaf = search_set(problem, proof)
     return Outcome(
         search.frontier.posterior(search.minima[0].z),
         "optimal",
@@ -139,10 +155,10 @@ def minimise(problem: BoundProblem, proof: Proof | None = None) -> Outcome:
     )
 
 
-def _coordinates(problem: BoundProblem, proof: Proof | None) -> NDArray[np.float64] | None:
+def _coordinates(frontier: ConstrainedFrontier, proof: Proof | None) -> NDArray[np.float64] | None:
     """Where another problem's proof has its lines."""
     if not isinstance(proof, Proof) or not isinstance(proof.tree, Leaf):
         return None
-    gammas = proof.tree.lines[:, 0]
-    gammas = np.unique(gammas[gammas > 0.0])
-    return np.log(gammas[:: -(-gammas.size // MOST)]) if gammas.size > 1 else None
+    lines = proof.tree.lines[proof.tree.lines[:, 0] > 0.0]
+    lines = lines[:: -(-len(lines) // MOST or 1)]
+    return np.unique([frontier.coordinate(*each) for each in lines[:, [0, 2]].tolist()]) if len(lines) > 1 else None

@@ -46,4 +46,5 @@ def proof_of_convex(problem: Problem, posterior: np.ndarray | None) -> Proof | C
         return Proof(Leaf(frontier.rows(np.array([frontier.at_slope(gamma)]))), claim)
     if problem.posteriors.support is not None:
         return None
-    return Proof(ConstrainedFrontier(problem).leaf(np.array([math.log(gamma)])), claim)
+    constrained = ConstrainedFrontier(problem)
+    return Proof(constrained.leaf(np.array([constrained.at_slope(gamma)])), claim)

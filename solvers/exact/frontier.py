@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from pacb_models.divergences.frontiers import Frontier
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.proofs import Leaf, Proof
 from pacb_models.solution import LocalMinimum, Outcome, Solution
@@ -29,16 +30,17 @@ from pacb_models.solver import Solver
 from pacb_models.tandem import TandemProblem
 
 from . import constrained, tandem
+from .effort import KNOWN, MANY, THOROUGH
 from .search import Search
 from .thinning import needed
 
 #: Where merging equal risks begins to save time. Measured, H = 50 to 5000 with m = 300: the two ways are equal between
 #: 500 and 2000, depending on the bound.
 MERGED_FROM, FEW = 1000, 0.25
-#: Larger sets are searched in bins first, so many of them; what is near a minimum of the bins is drawn anew.
-LARGE, BINS, NEAR = 1 << 15, 1 << 13, 1e-3
+#: Larger sets are searched in bins first, so many of them; minima are this close to those of the bins, or looked for.
+LARGE, BINS, NEAR = 1 << 15, 1 << 14, 1e-3
 #: More numbers than this, lines times classifiers, and a proof is thinned to the lines that it needs.
-LONG = 1 << 16
+LONG = 1 << 19
 
 
 class FrontierSearch(Solver):
@@ -92,8 +94,9 @@ class FrontierSearch(Solver):
         if problem.posteriors is not None:
             return constrained.minimise(problem, proof)
         frontier = problem.divergence_function.frontier(problem.risks, problem.prior, problem.uniform_prior)
-        search = Search(problem, frontier)
-        search.run(_from_bins(problem) if problem.size > LARGE else None)
+        large = problem.size > LARGE
+        search = Search(problem, frontier, KNOWN if large else THOROUGH)
+        search.run(lambda: _from_bins(problem, frontier) if large else None)
         z = search.points[0]
         if z.size * problem.size > LONG:
             z = needed(search)
@@ -108,25 +111,22 @@ class FrontierSearch(Solver):
         )
 
 
-def _from_bins(problem: BoundProblem) -> np.ndarray | None:
-    """Coordinates to begin with, from a search on classifiers that stand for those of nearly equal risk."""
-    least, width = float(problem.risks.min()), float(np.ptp(problem.risks))
-    if width == 0.0:
-        return None
-    y = problem.risks - least
-    place = np.minimum((y * (BINS / width)).astype(np.intp), BINS - 1)
-    mass = np.bincount(place, problem.prior, BINS)
+def _from_bins(problem: BoundProblem, frontier: Frontier) -> np.ndarray | None:
+    """The coordinates that a search on few classifiers needs, each standing for those of nearly equal risk."""
+    place = np.empty(problem.size, dtype=np.intp)
+    np.multiply(frontier.y, (BINS - 0.5) / frontier.spread, out=place, casting="unsafe")
+    mass = np.bincount(place, frontier.p, BINS)
     used = mass > 0.0
-    risks, prior = (np.bincount(place, problem.prior * y, BINS)[used] / mass[used]), mass[used]
+    risks, prior = np.bincount(place, frontier.p * frontier.y, BINS)[used] / mass[used], mass[used]
     # The smallest risk is where the frontier ends.
     risks[0] = 0.0
-    small = problem.of_classifiers(risks + least, prior / prior.sum())
-    search = Search(small, small.divergence_function.frontier(small.risks, small.prior, False))
+    small = problem.of_classifiers(risks + frontier.least, prior / prior.sum())
+    search = Search(small, small.divergence_function.frontier(small.risks, small.prior, False), MANY)
     search.run()
-    near = [each.z for each in search.minima if np.isfinite(each.z)]
-    far = [z for z in needed(search).tolist() if all(abs(z - each) > NEAR for each in near)]
-    coordinates = [*far, *(each + step for each in near for step in (-NEAR, NEAR))]
-    return np.unique(coordinates) if coordinates else None
+    minima, found = [each.z for each in search.minima if np.isfinite(each.z)], needed(search)
+    # A minimum is between two of them.
+    sides = [(z, step) for z in minima for step in (-NEAR, NEAR) if not np.any(np.abs((found - z) / step - 0.5) < 0.5)]
+    return np.append(found, [z + step for z, step in sides]) if minima else None
 
 
 def described(search: Search) -> str:

@@ -15,7 +15,8 @@ A minimum that was missed leaves its interval open, so that it is cut and found.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,8 +55,8 @@ class Search:
         #: Rows: coordinate, risk above the smallest, size, slope and height of the line, balance.
         self.points = np.zeros((6, 0))
 
-    def run(self, first: NDArray[np.float64] | None = None) -> None:
-        """Search; ``first`` are coordinates to begin with, when something is known."""
+    def run(self, first: Callable[[], NDArray[np.float64] | None] = lambda: None) -> None:
+        """Search; ``first`` tells coordinates to begin with, when something is known."""
         (x, size), floor = self.start, self.frontier.floor
         with np.errstate(all="ignore"):
             rates = self.problem.slopes_at(self.frontier.risk(x), size)
@@ -64,11 +65,11 @@ class Search:
                 self.problem.bound_at(self.frontier.risk(floor), size) >= rates.value
             ):
                 self.minima = [self._minimum(-math.inf)]
-            elif first is None and self.distance.affine and slope == slope and self.problem.budget_at(size).bend == 0.0:
+            elif self.distance.affine and slope == slope and self.problem.budget_at(size).bend == 0.0:
                 self.add(np.array([self.frontier.at_slope(slope)]))
                 self.minima = [self._minimum(self.points[0, 0])]
             else:
-                self.add(self._net(slope) if first is None else first)
+                self.add(self._net(slope) if (known := first()) is None else known)
                 self._close()
                 self.minima = self._distinct()
 
@@ -84,14 +85,19 @@ class Search:
         points = np.concatenate((self.points, np.vstack((z, *lines, self._balance(lines)))), axis=1)
         self.points = points[:, np.unique(points[0], return_index=True)[1]]
 
-    def _balance(self, line: Lines) -> NDArray[np.float64]:
+    def _balance(self, line: Lines) -> Any:
         """Negative where the bound falls along the frontier."""
         budget = self.problem.budget_at(line.T)
         balance = self.distance.balance(self.frontier.risk(line.x), budget.value, line.slope * budget.slope)
-        return np.clip(balance, -1e3, 1e3)
+        return min(max(balance, -1e3), 1e3) if isinstance(balance, float) else np.clip(balance, -1e3, 1e3)
 
-    def _balance_at(self, z: float) -> float:
-        return float(self._balance(self.frontier.line(z)))
+    def _root(self, low: int) -> float:
+        """Where the balance is zero between a point and the next one."""
+        (a, b), known = self.points[0, low : low + 2], dict(zip(*self.points[[0, 5], low : low + 2]))
+        accuracy: dict[str, Any] = {"xtol": 1e-11, "rtol": 1e-14, "full_output": True}
+        root, steps = brentq(lambda z: known.get(z) or self._balance(self.frontier.line(z)), a, b, **accuracy)
+        self.evaluations += steps.function_calls
+        return float(root)
 
     # -- The four steps ----------------------------------------------------------------------------------------------
 
@@ -124,24 +130,19 @@ class Search:
         false when none is between."""
         z, balance = self.points[0], self.points[5]
         falls, known = balance < 0.0, [each.z for each in self.minima]
-        turns = falls[:-1] & (balance[1:] >= 0.0)
-        around = []
-        for low, high in zip(z[:-1][turns].tolist(), z[1:][turns].tolist()):
-            if self.evaluations <= self.effort.most and not any(low <= each <= high for each in known):
-                root, steps = brentq(self._balance_at, low, high, xtol=1e-11, rtol=1e-14, full_output=True)
-                self.evaluations += steps.function_calls
-                self.minima.append(self._minimum(root))
-                around += [root - self.effort.around, np.array([root]), root + self.effort.around]
+        turns = np.flatnonzero(falls[:-1] & (balance[1:] >= 0.0)) if self.evaluations <= self.effort.most else ()
+        roots = [self._root(int(i)) for i in turns if not any(z[i] <= each <= z[i + 1] for each in known)]
         # Where the end is a limit only, what counts is the way there.
         moving = np.flatnonzero(self.points[1] > 0.0)
         last = -1 if self.frontier.finite or not moving.size else moving[-1]
         ends = {-math.inf: not falls[0], math.inf if z[-1] >= self.frontier.last else z[-1].item(): falls[last]}
         # Rounding hides where the bound turns, if there is no minimum at all.
-        none = not self.minima and not any(ends.values())
+        none = not (self.minima or roots or any(ends.values()))
         self.minima += [self._minimum(end) for end, lowest in ends.items() if (lowest or none) and end not in known]
-        if around:
-            self.add(np.concatenate(around))
-        return bool(around)
+        if roots:
+            self.add(np.concatenate([root + self.effort.around for root in roots]))
+            self.minima += [self._minimum(root) for root in roots]
+        return bool(roots)
 
     def _cuts(self, open_: NDArray[np.bool_], z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Coordinates inside the open intervals, and beyond the ends where they are open."""
@@ -168,7 +169,8 @@ class Search:
         return self.distance.reaches(self.frontier.risk(x), budget.value, bound)
 
     def _minimum(self, z: float) -> Minimum:
-        x, size = self.frontier.line(z)[:2] if math.isfinite(z) else self.start if z < 0.0 else self.end
+        ends = {-math.inf: self.start, math.inf: self.end}
+        x, size = ends[z] if z in ends else self.points[1:3, self.points[0] == z].ravel().tolist()
         return Minimum(float(self.problem.bound_at(self.frontier.risk(x), size)), z, self.frontier.least + x, size)
 
     def _distinct(self) -> list[Minimum]:
