@@ -17,7 +17,6 @@ ours have closed forms.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -118,11 +117,6 @@ class Divergence:
     def speeds(self, q: np.ndarray, p: np.ndarray, prices: np.ndarray, entropy: float = 0.0) -> np.ndarray:
         """How fast the weights of :meth:`ratios` move with their prices, at positive weights."""
         return 1.0 / (self.curvature(q, p, 1.0)[0] + entropy / q)
-
-    @cached_property
-    def flattest(self) -> float:
-        """The gradient of the size at weight zero."""
-        return -np.inf if self.steep else float(self.prices(np.zeros(1), 1.0)[0])
 
     def conjugate(self, prices: np.ndarray, p: np.ndarray) -> np.ndarray:
         r"""What :meth:`supporting` needs of the conjugate, a sum over classifiers, for each row of prices.

@@ -12,7 +12,8 @@ keep the rows :math:`\tilde a_j \cdot q \le 0`; the minimum is over caps and flo
 
 .. math:: g_i = \mathrm{clip}(\theta - \gamma y_i - \nu \cdot \tilde a_i,\; T'(lo_i/p_i),\; T'(up_i/p_i)),
 
-the gradient of the size at the posterior where the line touches, ``τ`` being its size. Under a limit on the support the
+the gradient of the size at the posterior where the line touches, ``τ`` being its size. Without caps and floors nothing
+is clipped, and all prices are θ. Under a limit on the support the
 sum is the largest one over the supports that are allowed. All lines, :math:`T \ge T(p)` and the smallest risk bound a
 polygon (:mod:`.polygon`), and :math:`F(L, T)`, jointly concave and increasing, is smallest at a vertex.
 

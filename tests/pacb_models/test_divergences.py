@@ -175,8 +175,7 @@ def test_ratios_with_entropy_and_their_speeds(divergence, entropy):
 
 
 @names
-def test_the_flattest_price_is_that_of_weight_zero(divergence):
-    assert divergence.flattest == (-math.inf if divergence.name == "kl" else 0.0)
+def test_weights_are_zero_below_the_price_of_weight_zero(divergence):
     if divergence.name != "kl":
         assert (divergence.ratios(np.array([-1.0, 0.0]), 1.0) == 0.0).all()
 
