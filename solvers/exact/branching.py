@@ -32,7 +32,7 @@ from .thinning import needed
 
 #: Evaluations after which the rest is reported as a gap: about four seconds for small sets; what a branch costs beside
 #: them, and a pass of a constrained minimisation; over how many classifiers a pass costs twice as much.
-MOST, BRANCH, PASS, WIDE = 20_000, 20, 0.3, 2000
+MOST, BRANCH, PASS, WIDE = 20_000, 20, 0.4, 2000
 #: A branch that cannot be better than the best by more than this, relative, is closed.
 CLOSED = 2e-10
 
