@@ -450,11 +450,15 @@ def test_lies_about_a_convex_bound_prove_nothing():
         def gradient(self, posterior):
             return -2.0 * np.asarray(posterior)
 
+    class Slightly(Bernstein):
+        def gradient(self, posterior):
+            return 0.999 * super().gradient(posterior)
+
     class Flat(Bernstein):
         def gradient(self, posterior):
             return np.zeros(6)
 
-    for wrong in (Steeper(SIX, 400, 0.3), Flat(SIX, 400, 0.3), Flat(SIX[::-1], 400, 0.3)):
+    for wrong in (Steeper(SIX, 400, 0.3), Slightly(SIX, 400, 0.3), Flat(SIX, 400, 0.3), Flat(SIX[::-1], 400, 0.3)):
         with pytest.raises(ProofError, match="below its tangent"):
             tangent_of(wrong, q)
     with pytest.raises(ProofError, match="not finite"):
