@@ -40,7 +40,7 @@ def test_thiemann_as_printed(q, m, delta):
         # It is a minimum of the printed function, which is convex in λ.
         assert printed(lambda_) <= min(printed(lambda_ * (1 - mpf(10) ** -6)), printed(lambda_ * (1 + mpf(10) ** -6)))
         assert problem.bound(q) == pytest.approx(float(printed(lambda_)), rel=1e-12)
-        assert problem.parameters(q)["lambda"] == pytest.approx(float(lambda_), rel=1e-12)
+        assert problem.judge(q).parameters["lambda"] == pytest.approx(float(lambda_), rel=1e-12)
 
 
 def test_thiemanns_alternation_is_the_fixed_point():
