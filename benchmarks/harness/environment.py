@@ -31,19 +31,23 @@ _PACKAGES = (
 MACHINE = ("processor", "cores", "memory_bytes", "system")
 
 
+#: What may differ within one environment: when it was described, and how many programs wanted a core just before.
+MOMENTARY = ("date", "load")
+
 #: What is known of a machine and its software, ready for JSON.
 Description = dict[str, Any]
 
 
 @cache
 def described_here() -> Description:
-    """Versions, processor, memory, operating system and date, as JSON-ready values."""
+    """Versions, processor, memory, operating system, date and load, as JSON-ready values."""
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "system": platform.platform(),
         "processor": _processor(),
         "cores": cores(),
+        "load": round(os.getloadavg()[0]) if hasattr(os, "getloadavg") else None,
         "memory_bytes": memory_bytes(),
         "versions": versions(),
         "ipopt": ipopt_version(),
@@ -86,7 +90,7 @@ class Environments:
             return cls(entries, plan)
 
     def number(self, described: Description, directory: str | Path) -> int:
-        """The number of an environment. One that equals none but for the date is added, on disk before rows name it."""
+        """The number of an environment. One that equals none but for date and load is added, before rows name it."""
         for position, known in enumerate(self.listed, 1):
             if _undated(known) == _undated(described):
                 return position
@@ -136,14 +140,14 @@ def _check(described: Any, path: Path) -> None:
 #: What an environment or a plan may have.
 _KINDS: dict[str, type] = {
     **dict.fromkeys(("date", "python", "system", "processor", "ipopt", "commit", "suite", "unknown"), str),
-    **dict.fromkeys(("cores", "memory_bytes", "cells", "repeats"), int),
+    **dict.fromkeys(("cores", "load", "memory_bytes", "cells", "repeats"), int),
     "versions": dict,
 }
 _KIND_NAMES = {str: "a text", int: "an integer from 0 to 2^63", dict: "an object of texts"}
 
 
 def _undated(described: Description) -> str:
-    return json.dumps({name: value for name, value in described.items() if name != "date"}, sort_keys=True)
+    return json.dumps({name: described[name] for name in described if name not in MOMENTARY}, sort_keys=True)
 
 
 def memory_bytes() -> int:

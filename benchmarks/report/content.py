@@ -10,7 +10,7 @@ import pandas as pd
 from pacb_models.plots.style import styled
 
 from .. import verdict
-from ..harness.environment import Description, Environments
+from ..harness.environment import MOMENTARY, Description, Environments
 from ..verdict import Judged
 from . import missed, pictures
 from .details import COUNT, SOLVER, details, families, milliseconds
@@ -195,13 +195,15 @@ def _environment(judged: Judged, environments: Environments) -> Part:
 
 def _limits(judged: Judged, environments: Environments) -> Iterator[str]:
     runs = judged.runs
+    entries = [entry for entry in _used(environments, runs).values() if entry]
     machines = {
         f"{entry.get('processor')}, {counted(entry.get('cores') or 1, 'core')}, Python {entry.get('python')}"
-        for entry in _used(environments, runs).values()
-        if entry
+        for entry in entries
     }
     if machines:
         yield f"Machine: {listed(sorted(machines))}."
+    if any((entry.get("load") or 0) > (entry.get("cores") or 1) for entry in entries):
+        yield "Other programs kept all cores busy when it began: times are upper limits."
     limits = " and ".join(f"{limit:g} s" for limit in sorted(runs["time_limit"].dropna().unique()))
     repetitions = int(runs["repetition"].max()) + 1
     times = f"up to {repetitions} times; the median time counts, and the worst outcome" if repetitions > 1 else "once"
@@ -224,8 +226,8 @@ def _used(environments: Environments, runs: pd.DataFrame) -> dict[int, Descripti
 
 
 def _differences(entries: list[Description]) -> list[str]:
-    """The facts in which environments differ, the date aside."""
-    names = dict.fromkeys(name for entry in entries for name in _flat(entry) if name != "date")
+    """The facts in which environments differ, date and load aside."""
+    names = dict.fromkeys(name for entry in entries for name in _flat(entry) if name not in MOMENTARY)
     return [name for name in names if len({str(_flat(entry).get(name)) for entry in entries}) > 1]
 
 

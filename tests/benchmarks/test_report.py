@@ -96,6 +96,12 @@ def report(rows_of_all, tmp_path_factory):
     return write_report(log)
 
 
+@pytest.mark.parametrize(("load", "busy"), [(2, False), (3, True), (None, False)])
+def test_a_report_says_that_other_programs_ran(rows_of_all, tmp_path, load, busy):
+    log = write_log(tmp_path, rows_of_all[:4], cores=2, load=load)
+    assert ("times are upper limits" in write_report(log).read_text()) == busy
+
+
 LOADED = ("src", "href", "srcset", "data", "action", "xlink:href")
 
 

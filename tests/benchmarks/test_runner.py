@@ -102,6 +102,9 @@ def test_exports_equal_the_log(bench, out):
     assert log["environment"].tolist() == [1] and log["settings"].tolist() == [{}]
     # The Parquet file can be passed on alone.
     assert json.loads(pq.read_schema(out / "results.parquet").metadata[b"pacb"]) == environments.as_dict()
+    # At another time, and with other programs, it is the same environment.
+    later = {**environments.entry(1), "date": "2030-01-01T00:00:00+00:00", "load": 99}
+    assert environments.number(later, out) == 1 and environments.number({**later, "cores": 99}, out) == 2
 
 
 def test_a_killed_run_resumes_without_losing_or_repeating(bench, out, hold):
