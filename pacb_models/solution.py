@@ -191,7 +191,8 @@ class Solution:
     @property
     def vote_statement(self) -> str:
         """What a tandem bound, and twice the first-order bound, say of the vote, in words."""
-        return self.problem.vote_statement(self.posterior) if hasattr(self.problem, "vote_statement") else ""
+        said = None if self.posterior is None else getattr(self.problem, "vote_statement", None)
+        return said(self.posterior) if said else ""
 
     def save_proof(self, path: str | os.PathLike[str]) -> None:
         """Write the proof as a file, which ``pacb verify`` checks without the solvers (see :mod:`.proofs.files`)."""

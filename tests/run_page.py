@@ -1,4 +1,4 @@
-"""Run the code of a documentation page as its reader would: ``python tests/run_page.py PAGE.md DIRECTORY``.
+"""Run the code of a documentation page as its reader would: ``python -P tests/run_page.py PAGE.md DIRECTORY``.
 
 Blocks are run in the page's order, in one process and in one directory:
 

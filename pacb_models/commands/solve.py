@@ -90,8 +90,9 @@ def _describe(problem: Problem, solution: Any, names: list[str], top: int) -> st
     if solution.claimed_lower_bound is not None:
         claimed, name = at_least(solution.claimed_lower_bound, 10), one_line(solution.solver)
         lower_bounds.append(f"claimed          {claimed}   ({name} says that no bound is smaller; not proven)")
+    risk = "true tandem risk" if solution.vote_statement else "true risk"
     lines = [
-        f"bound            {at_most(solution.bound, 10)}   (true risk at most this, with probability at least "
+        f"bound            {at_most(solution.bound, 10)}   ({risk} at most this, with probability at least "
         f"{confidence_text(problem.delta)})",
         f"empirical risk   {solution.empirical_risk:.10f}   on {problem.m} examples",
         f"divergence       {solution.divergence:.6g}   ({problem.divergence})",
@@ -101,6 +102,9 @@ def _describe(problem: Problem, solution: Any, names: list[str], top: int) -> st
         f"solver           {one_line(solution.solver)}, {effort}, KKT residual {solution.kkt_residual:.1e}",
         f"constant         I(m) = {problem.constant_value:.6g} ({problem.constant}), distance {problem.distance}",
     ]
+    if solution.vote_statement:
+        vote_bound = at_most(solution.vote_bound, 10)
+        lines.insert(1, f"vote bound       {vote_bound}   (true risk of the weighted vote at most this)")
     if problem.posteriors is not None and solution.posterior is not None:
         from ..constraints.wording import ABOUT, findings
 

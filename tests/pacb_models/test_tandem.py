@@ -2,6 +2,8 @@
 
 import math
 import pickle
+import re
+from dataclasses import replace
 from itertools import pairwise
 
 import mpmath
@@ -197,6 +199,15 @@ def test_the_bounds_hold_for_votes_that_see_the_sample():
     assert broken > delta * 1000
 
 
+def test_solve_for_reading_says_that_a_tandem_risk_is_not_the_votes(pacb, tmp_path):
+    problem = drawn(1, 7, 200, divergence="kl")
+    (tmp_path / "votes.json").write_text(problem.to_json())
+    out = pacb(f"solve {tmp_path / 'votes.json'}").out
+    assert "true tandem risk at most this" in out
+    limit = float(re.search(r"vote bound +(\S+)", out)[1])
+    assert limit == pytest.approx(pm.solve(problem).vote_bound, rel=1e-9)
+
+
 def test_what_is_said_of_the_vote():
     problem = drawn(1, 7, 200, divergence="kl")
     solution = pm.solve(problem)
@@ -205,6 +216,8 @@ def test_what_is_said_of_the_vote():
     assert solution.details["first_order_vote_bound"] == pytest.approx(min(first, 1.0), rel=1e-12)
     for words in ("majority vote", "together", "first-order bound"):
         assert words in solution.vote_statement
+    failed = replace(solution, posterior=None, bound=float("inf"), status="error")
+    assert failed.vote_statement == "" and "error" in failed._repr_html_()
     assert pm.solve(problem.first_order).vote_bound == min(2 * pm.solve(problem.first_order).bound, 1.0)
 
 
