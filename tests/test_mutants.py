@@ -13,7 +13,7 @@ import mutants  # noqa: E402
 
 
 def test_every_trusted_part_is_there():
-    assert [part for part in mutants.TRUSTED if mutants.target(part) is None] in ([], ["proofs"])
+    assert [part for part in mutants.TRUSTED if mutants.target(part) is None] == []
 
 
 @pytest.mark.parametrize("part", [part for part in mutants.TRUSTED if mutants.target(part)])

@@ -59,7 +59,7 @@ REACH, FARTHEST, LONGEST = 1e-6, 1e15, 10.0
 #: Long steps of θ begin with new slopes, and are repeated where slopes that were longer still have taken digits.
 SHORT, FAR, REPEATS = 1e-6, 100.0, 4
 #: Added to the root of the Hessian, relative to its largest entry: rows may be dependent on the free weights.
-RIDGE = 1e-10
+RIDGE, FLATTEST = 1e-10, 1e-140
 #: The largest speed of a weight, which is infinite where it leaves zero, and the smallest distance from there.
 FASTEST, NEAREST = 1e200, 1e-300
 #: How far a step of the logarithm of the size leads at first, relative to the simplest one.
@@ -355,7 +355,9 @@ class Tilting:
         means, lead = (means / corner, point.lack / corner**2) if corner != 0.0 else (0.0 * means, 0.0)
         slopes = point.rows + means * point.lack
         nu, count = point.nu, len(self.rows)
-        ridge = RIDGE * float(np.abs(root).max()) or 1.0
+        ridge = RIDGE * float(np.abs(root).max())
+        # The squares of smaller numbers are none: the step is along the slopes then.
+        ridge = ridge if ridge > FLATTEST else 1.0
         whole = _triangular(np.vstack((root, ridge * np.eye(count))))
         target = whole @ nu + np.linalg.solve(whole.T, slopes)
         try:

@@ -98,6 +98,7 @@ def test_boxes(divergence):
             assert again == pytest.approx(found.posterior, rel=1e-6, abs=1e-7)
 
 
+@pytest.mark.filterwarnings("error::RuntimeWarning")
 @pytest.mark.parametrize(("divergence", "closed"), [(each, 0.98) for each in OURS[:-1]] + [(OURS[-1], 0.9)], ids=repr)
 def test_rows(divergence, closed):
     done, longest = 0, 0.0
