@@ -88,7 +88,7 @@ def test_a_hanging_program_meets_its_limit_with_all_that_it_started(program, tmp
     hanging = program(f"setsid sleep 300 & echo $! > {tmp_path}/pid; sleep 300\n")
     row = bench(hanging, tmp_path / "out", "--time-limit", "2")
     assert row.status == "time_limit" and not success(row)
-    assert 1.0 < row.seconds + row.setup_seconds < 10.0
+    assert 1.0 < row.seconds + row.setup_seconds < 60.0  # and not 300
     assert gone(int((tmp_path / "pid").read_text()))
 
 
@@ -103,7 +103,7 @@ def test_limits_hold_without_the_harness(program, tmp_path):
     PROBLEM.pyomo_model()  # Pyomo's import is a part of the limit otherwise
     started = time.monotonic()
     solution = pm.solve(PROBLEM, NlProgram("nl:theirs", str(hanging)), time_limit=2.0)
-    assert solution.status == "time_limit" and time.monotonic() - started < 10.0
+    assert solution.status == "time_limit" and time.monotonic() - started < 60.0
     assert gone(int((tmp_path / "pid").read_text()))
 
 

@@ -164,10 +164,13 @@ def when_both_work(tmp_path):
 
 
 def replace_both_workers(cluster):
-    """As a nanny or a batch system would."""
+    """As a nanny or a batch system would. The scheduler learns of both at once, and not of one that the other outlives:
+    work would move there, and be lost a second time."""
+    cluster.scheduler.suspend()
     for worker in cluster.workers:
         worker.kill()
         worker.wait()
+    cluster.scheduler.resume()
     cluster.start_worker()
 
 
@@ -223,12 +226,10 @@ def test_an_interrupt_is_answered_while_nobody_else_does(cluster, tmp_path, who)
     for process in stopped:
         process.send_signal(signal.SIGSTOP)
     time.sleep(1.0)
-    began = time.monotonic()
     running.send_signal(signal.SIGINT)
-    running.communicate(timeout=60)
-    assert running.returncode == -signal.SIGINT
     # Dask would wait for half a minute, and ask again.
-    assert time.monotonic() - began < 10.0
+    running.communicate(timeout=25)
+    assert running.returncode == -signal.SIGINT
 
 
 def test_a_fit_begins_anew_when_a_worker_takes_its_data_along(cluster, work, when_both_work, capsys, tmp_path):
