@@ -13,6 +13,8 @@ from pacb_models.names import DISTANCES
 from pacb_models.solvers.nonlinear import native
 from pacb_models.solvers.nonlinear.native import pynumero_problem
 
+from ..solvers.test_blocks import largest_violation
+
 PAIRS = [(divergence, distance) for divergence, names in DISTANCES.items() for distance in names]
 RISKS = np.array([0.0, 0.1, 0.1, 0.25, 0.5, 0.9])
 PRIOR = np.array([0.1, 0.2, 0.3, 0.15, 0.2, 0.05])
@@ -20,37 +22,6 @@ PRIOR = np.array([0.1, 0.2, 0.3, 0.15, 0.2, 0.05])
 
 def make(distance, divergence, risks=RISKS, prior=PRIOR, m=150):
     return pm.BoundProblem(risks, m, 0.05, distance, divergence, prior, order=1.5 if divergence == "renyi" else 2.0)
-
-
-def largest_violation(model):
-    import pyomo.environ as pyo
-
-    worst = 0.0
-    for constraint in model.component_data_objects(pyo.Constraint):
-        body = pyo.value(constraint.body)
-        if constraint.lower is not None:
-            worst = max(worst, pyo.value(constraint.lower) - body)
-        if constraint.upper is not None:
-            worst = max(worst, body - pyo.value(constraint.upper))
-    return worst
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("formulation", FORMULATIONS)
-@pytest.mark.parametrize("divergence, distance", PAIRS)
-@settings(max_examples=15)
-@given(weights=st.lists(st.floats(1e-6, 1.0), min_size=6, max_size=6))
-def test_model_has_the_bound_as_objective(divergence, distance, formulation, weights):
-    """It starts at the prior; the point that `set_start` makes of a posterior is feasible, with its bound."""
-    import pyomo.environ as pyo
-
-    problem = make(distance, divergence)
-    model = problem.pyomo_model(formulation)
-    assert [model.q[i].value for i in range(6)] == PRIOR.tolist()
-    q = np.array(weights) / np.sum(weights)
-    set_start(model, problem, q)
-    assert pyo.value(model.bound) == pytest.approx(problem.bound(q), rel=1e-12)
-    assert largest_violation(model) <= 1e-12
 
 
 @pytest.mark.parametrize("divergence, distance", PAIRS)
@@ -140,11 +111,6 @@ def test_cvxpy_problem_of_the_user_is_the_users():
         parameter.value = 2.0 * parameter.value
     assert first.solve() == pytest.approx(2.0 * value, rel=1e-6)
     assert second.solve() == pytest.approx(value, rel=1e-9)
-
-
-def test_large_cvxpy_problems_have_no_parameters():
-    problem = make("linear", "chi2", risks=np.linspace(0.1, 0.4, convex.LARGEST_PARAMETRISED + 1), prior=None)
-    assert not problem.cvxpy_problem().parameters()
 
 
 def test_scaling_does_not_depend_on_the_number_of_classifiers():

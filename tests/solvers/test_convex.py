@@ -69,8 +69,3 @@ def test_time_limit_inside_the_backend(backend):
     problem = make(rng.binomial(300, 0.2, 5000) / 300, "linear", "kl", m=300)
     solution = pm.solve(problem, "cvxpy", backend=backend, options={LIMITS[backend]["time"]: 1e-6})
     assert solution.status == "time_limit"
-
-
-def test_other_distances_are_out_of_reach():
-    with pytest.raises(pm.UnsupportedProblemError, match="solver 'cvxpy' cannot minimise the squared distance"):
-        pm.solve(make(RISKS, "squared", "chi2"), "cvxpy")

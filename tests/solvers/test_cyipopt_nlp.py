@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import pacb_models as pm
 from pacb_models.solvers.nonlinear.cyipopt_nlp import lifted
-from pacb_models.solvers.nonlinear.interior_point import SETTINGS
 
 from ..drawn import arrays, weights
 from .solver_checks import PAIRS, TWO_MINIMA, make
@@ -103,8 +102,3 @@ def test_raw_options_override_ours():
     tight = pm.solve(TWO_MINIMA, "cyipopt", options={"tol": 1e-10})
     assert loose.iterations < tight.iterations
     assert loose.kkt_residual > tight.kkt_residual
-
-
-def test_settings_are_options_of_ipopt():
-    solution = pm.solve(TWO_MINIMA, "cyipopt", options=dict(SETTINGS))
-    assert solution.status == "optimal"

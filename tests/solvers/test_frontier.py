@@ -441,15 +441,6 @@ def test_bounds_of_other_people_against_brute_force(distance, divergence, risks)
     assert solution.lower_bound == pytest.approx(solution.bound, rel=1e-11)
 
 
-def test_a_distance_under_the_name_of_another_has_its_own_minimum():
-    problem = pm.BoundProblem([0.1, 0.12, 0.15, 0.2, 0.3], m=300, distance=Sharp())
-    solution = pm.solve(problem)
-    assert solution.lower_bound <= pm.solve(problem, "mirror").bound
-    assert solution.bound == pytest.approx(pm.solve(problem, "mirror").bound, abs=1e-9)
-    # Four times the distance has sixteen times the second moment: the bound is the same.
-    assert solution.bound == pytest.approx(pm.solve(problem.replace(distance="squared")).bound, rel=1e-12)
-
-
 def test_nothing_is_proven_of_a_distance_that_is_not_convex():
     problem = pm.BoundProblem([0.1, 0.2, 0.4], m=50, distance=Bent())
     solution = pm.solve(problem, "frontier")
