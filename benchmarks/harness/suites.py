@@ -91,10 +91,11 @@ class Suite:
             for cell in self.cells
             if (wanted is None or cell.solver in wanted) and (problems is None or problems in cell.problem.name)
         )
-        idle = sorted((wanted or set()) - {cell.solver for cell in self.cells})
-        if idle:
-            expected = f"the suite {self.name!r} gives it no problem; the help lists suites that have every solver"
-            raise InputError("solvers", idle[0], expected)
+        for name in sorted((wanted or set()) - {cell.solver for cell in self.cells}):
+            first = next(iter(self.cells)).problem
+            refusal = get_solver(name).refusal(first.build())
+            advice = f"of {first.name}: {refusal}" if refusal else "the help lists suites that have every solver"
+            raise InputError("solvers", name, f"the suite {self.name!r} gives it no problem; {advice}")
         if not cells:
             raise InputError(f"no cell of the suite {self.name!r} is left for these solvers and problems.")
         return replace(self, cells=cells)

@@ -280,11 +280,11 @@ SOLVER_FILE = "FILE.py:SOLVER for an object in a Python file, nl:PROGRAM for a p
 
 @contextmanager
 def kept_in(place: object) -> Iterator[None]:
-    """Say how to go on with work that is stopped, and of which ``place`` keeps what is done."""
+    """Say how to go on with work that is stopped, from what ``place`` holds."""
     try:
         yield
     except (KeyboardInterrupt, RunStopped):
-        print(f"\n{place} keeps what is done; the same command with --resume goes on from there.", file=sys.stderr)
+        print(f"\nThe same command with --resume goes on from what {place} holds.", file=sys.stderr)
         raise
 
 

@@ -422,7 +422,7 @@ def test_interrupted_runs_go_on(tmp_path, monkeypatch, capsys):
     with monkeypatch.context() as patched:
         patched.setitem(ITEMS, "data", type(ITEMS["data"])(**{**vars(ITEMS["data"]), "fill": interrupt}))
         assert run(*names, "--out", tmp_path) == 130
-    assert "the same command with --resume goes on from there" in capsys.readouterr().err
+    assert "The same command with --resume goes on from what" in capsys.readouterr().err
     store = tmp_path / "results.jsonl"
     [(key, row)] = rows_of(store).items()
 

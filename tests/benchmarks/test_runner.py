@@ -167,7 +167,7 @@ def test_interrupt_leaves_a_usable_result_and_says_how_to_go_on(pacb, hold, tmp_
     assert len(load_results(out)) == 2
     hold(None)
     assert (out / "results.csv").exists()
-    assert f"{out} keeps what is done; the same command with --resume goes on from there." in messages
+    assert f"The same command with --resume goes on from what {out} holds." in messages
     assert pacb("bench", *words, "--resume").returncode == 0
     assert len(read_rows(out)) == 10 == len((out / LOG).read_text().splitlines())
 
@@ -346,7 +346,7 @@ def test_a_full_disk_stops_the_run_and_loses_nothing(bench, out, monkeypatch):
     assert full.returncode == 1
     assert "Traceback" not in full.stderr
     assert f"cannot write '{out / LOG}': File too large" in full.stderr.splitlines()[-1]
-    assert f"{out} keeps what is done; the same command with --resume goes on" in full.stderr
+    assert f"The same command with --resume goes on from what {out} holds." in full.stderr
     before = (out / LOG).read_text().splitlines()
     assert 1 <= len(before) < 20
     assert bench("many", "--resume").returncode == 0

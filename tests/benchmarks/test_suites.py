@@ -32,7 +32,7 @@ from pacb_models.benchmarks.problems.forests import forest
 from pacb_models.benchmarks.problems.problem import UCI_FAMILY, Problem, outside_problems
 from pacb_models.benchmarks.verdict import correct
 from pacb_models.commands.program import build_parser
-from pacb_models.errors import SolverUnavailableError
+from pacb_models.errors import InputError, SolverUnavailableError
 from pacb_models.plugins import PluginError
 from pacb_models.proofs import check_proof
 from pacb_models.solving.registry import capable_solvers, get_solver, solver_names
@@ -196,6 +196,14 @@ def test_every_local_method_gets_the_same_starts():
     # What has starts of its own, or another number of classifiers, is left alone.
     own = [Cell(more.cells[0].problem, "ccp", {"starts": 2}, 0), Cell(more.cells[0].problem, "ccp", {"merge": True})]
     assert Suite("own", "", tuple(own), 1.0).with_starts(5, 0).cells == tuple(own)
+
+
+def test_a_solver_without_a_problem_is_told_why():
+    chosen = suite("quick").select(["frontier"], "one-good-12-H50-chi2-kl")
+    with pytest.raises(InputError, match="no problem; of one-good-12-H50-chi2-kl: its bound is not convex"):
+        chosen.select(["cvxpy"])
+    with pytest.raises(InputError, match="no problem; the help lists suites"):
+        chosen.select(["ccp"])
 
 
 @pytest.mark.outside
