@@ -125,7 +125,8 @@ def _matrix(each: pd.DataFrame, table: pd.DataFrame) -> Part:
     title = "No run missed an optimum"
     if missed:
         counts = {"ended in another local minimum": "elsewhere", "found it less accurately": "less_accurate"}
-        words = [f"{table[name].sum()} {ending}" for ending, name in counts.items() if table[name].any()]
+        tallies = {ending: table[name].sum() for ending, name in counts.items() if table[name].any()}
+        words = [f"{'all' if tally == missed > 1 else tally} {ending}" for ending, tally in tallies.items()]
         title = f"{missed} of {len(each)} runs missed the optimum" + (f"; {listed(words)}" if words else "")
     text = said("matrix")
     if differing := verdict.disagreements(each):

@@ -439,6 +439,11 @@ def test_the_page_opens_without_errors_and_the_first_picture_is_seen_at_once(pag
     assert 0 < top and bottom < 900
 
 
+def test_what_found_the_optimum_is_bold_in_the_table_of_bounds(page):
+    weights = "Array.from(document.querySelectorAll('#table-bounds td.best'), e => getComputedStyle(e).fontWeight)"
+    assert set(page.evaluate(weights)) == {"700"}
+
+
 def test_clicking_a_heading_sorts_by_it_and_again_turns_it_round(page):
     by_speed = ["frontier", "fixed-point", "ipopt"]
     page.click("#table-solvers th:nth-child(6) button")
