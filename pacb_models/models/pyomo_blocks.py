@@ -108,7 +108,7 @@ def pyomo_block(
     -------
     pyomo.environ.Block
         With ``q``, the expression ``bound``, and the methods ``initialise(posterior)`` and ``check()``. It starts at
-        the prior, but for variables of yours, whose values stay as they are.
+        the prior, except for variables of yours, whose values stay as they are.
 
     Examples
     --------
@@ -122,7 +122,9 @@ def pyomo_block(
     block = BoundBlock(concrete=True)
     algebra = writer_of(problem, formulation)(problem, block, q, simplex, exact)
     block.bound = pyo.Expression(expr=write(algebra))
-    one_sided = [] if algebra.exact else [each for name, each in algebra.variables.items() if name != "L"]
+    # An equation ties the empirical risk; the quadratic one of votes is an inequality.
+    tied = "L" if problem.risk_matrix is None else None
+    one_sided = [] if algebra.exact else [each for name, each in algebra.variables.items() if name != tied]
     block._problem, block._given, block._one_sided = problem, algebra.given, ComponentSet(one_sided)
     block._written = frozenset(block.component_map())
     set_start(block, problem, central(problem), weights=not algebra.shared)

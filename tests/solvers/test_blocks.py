@@ -189,6 +189,20 @@ def test_a_variable_of_the_block_used_the_wrong_way_is_refused():
     model.pac.check()
 
 
+def test_the_quadratic_risk_of_votes_is_one_sided():
+    problem = pm.TandemProblem.from_errors(RNG.random((50, 4)) < 0.3, divergence="kl")
+    model = within(problem.pyomo_block())
+    model.row = pyo.Constraint(expr=model.pac.L >= 0.4)
+    with pytest.raises(pm.InputError, match="row does not surely get worse"):
+        model.pac.check()
+    model.row.set_value(model.pac.L <= 0.4)
+    model.pac.check()
+    model.del_component("pac")
+    model.pac = problem.pyomo_block(exact=True)
+    model.row.set_value(model.pac.L >= 0.4)
+    model.pac.check()
+
+
 def test_exact_blocks_can_be_maximised():
     """The largest bound on a convex set of two risks is at one of its ends."""
     problem = pm.BoundProblem([0.1, 0.3], m=100, distance="squared")
