@@ -125,7 +125,7 @@ class Solution:
     kkt_residual : float
         :meth:`BoundProblem.kkt_residual` of the posterior.
     is_global : bool
-        True when a checked proof shows that no posterior has a smaller bound, but for rounding.
+        True when a checked proof shows that no posterior has a smaller bound, except for rounding.
     lower_bound : float or None
         Below this is the bound of no posterior, as the checker has found from the proof; None without a proof.
     claimed_lower_bound : float or None

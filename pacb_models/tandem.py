@@ -46,9 +46,9 @@ ROUNDED = 2.0**-52
 class TandemProblem(RiskAndSize):
     """Minimise a bound on the tandem risk over the weights of a majority vote.
 
-    It takes the arguments of :class:`~pacb_models.BoundProblem`, but for the risks; limits on the support are refused.
-    ``bound(q)`` bounds the tandem risk; the weighted majority vote errs with probability at most four times that:
-    ``solution.vote_bound``. The weights may be chosen on the same examples.
+    It takes the arguments of :class:`~pacb_models.BoundProblem`, except for the risks. Limits on the support are
+    refused. ``bound(q)`` bounds the tandem risk; the weighted majority vote errs with probability at most four times
+    that: ``solution.vote_bound``. The weights may be chosen on the same examples.
 
     Parameters
     ----------

@@ -92,8 +92,8 @@ class CountCertificate(Certificate):
 
     def _remarks(self) -> tuple[str, ...]:
         said = (
-            "Ties could not be split for every classifier, because delta times its prior weight is too large for that; "
-            "for those the bound is their own."
+            "Ties could not be split for some classifiers, because delta times their prior weight is too large for "
+            "that; they keep the bound of one classifier."
         )
         return () if self._smallest.convex else (said,)
 

@@ -338,7 +338,7 @@ class CertifiedClassifier(EnsembleClassifier):
         if self.choose is not None:
             check_share(self.choose)
             if not self.prefit:
-                raise InputError("choose is given without prefit=True; else the training part is what chooses.")
+                raise InputError("choose is given without prefit=True; without it the training part chooses.")
             if not isinstance(self.prior, str):
                 raise InputError("prior and choose are both given; one candidate needs no prior.")
         if callable(self.prior) and self.prefit:

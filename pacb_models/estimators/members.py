@@ -34,7 +34,7 @@ from ..validation import all_or_refuse, first_repeated, refuse_masked, vector
 from .sharing import predict_members, train_members
 
 #: What a certificate says of classifiers that were trained again.
-REFITTED = "It is about the classifiers before refit=True trained them again; it does not cover the refitted."
+REFITTED = "It is about the classifiers before refit=True trained them again; it does not cover the refitted ones."
 
 
 #: What a certificate says of classifiers that were trained with weights.

@@ -198,7 +198,7 @@ def _outcome(model: ScipModel, first: np.ndarray, answer: dict[str, Any], elapse
     if lower is not None:
         gap = problem.bound(weights) - lower
         if status == "optimal" and gap > 10.0 * SCIP_TOLERANCE * max(dual, 1.0):
-            message = f"SCIP closed the gap but for its tolerances, which leave {gap:.1g}."
+            message = f"SCIP closed the gap up to its tolerances, which leave {gap:.1g}."
         message += f" It says that no bound is below {lower:.9g}."
     setup = max(elapsed - answer["seconds"], 0.0)
     return Outcome(weights, status, message, answer["nodes"], setup, claimed_lower_bound=lower, details=details)

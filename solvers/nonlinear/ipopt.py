@@ -99,7 +99,7 @@ class PyomoIpopt(DeclaredSolver):
                 problem, options, partial(_through_cyipopt, problem, formulation, settings, options.trace), barrier
             )
         if options.trace:
-            raise InputError("trace is True, but an ipopt program does not tell its iterates; use interface='cyipopt'.")
+            raise InputError("trace is True, but an ipopt program reports no iterates; use interface='cyipopt'.")
         return by_ipopt(problem, options, partial(_through_program, program, problem, formulation, settings), barrier)
 
 

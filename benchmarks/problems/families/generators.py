@@ -108,7 +108,7 @@ def tiny_sample(seed: int, count: int, m: int, prior: str = "uniform", **bound: 
 
 
 def confident(seed: int, count: int, m: int, prior: str = "uniform", **bound: Any) -> BoundProblem:
-    """Confidence up to 1 - 10⁻⁶: the divergence is dear, and the optimum close to the prior."""
+    """Confidence up to 1 - 10⁻⁶: the divergence is costly, and the optimum close to the prior."""
     draws = Draws(seed)
     return _from_errors(_bell(draws, count, m // 2), m, _prior(draws, prior, count), bound)
 
