@@ -85,10 +85,13 @@ def paper_dataset(request: pytest.FixtureRequest) -> Callable[[str], Any]:
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """SIGINT reaches the programs that the test starts, also where a shell started pytest with SIGINT ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """SIGINT and SIGHUP end the programs that the test starts, also where pytest runs in the background or by nohup, and
+    they are ignored."""
+    handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

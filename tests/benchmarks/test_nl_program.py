@@ -126,6 +126,7 @@ def test_what_goes_wrong_is_said(script, status, words, program):
     assert solution.message == words or ("model.sol" in words and solution.message.endswith(words))
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGHUP])
 def test_it_ends_with_the_command_and_leaves_nothing(told, program, tmp_path):
     hanging = program(f"echo $$ > {tmp_path}/part; mv {tmp_path}/part {tmp_path}/pid; sleep 300\n")
