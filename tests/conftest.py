@@ -85,8 +85,8 @@ def paper_dataset(request: pytest.FixtureRequest) -> Callable[[str], Any]:
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """SIGINT and SIGHUP end the programs that the test starts, also where pytest runs in the background or by nohup, and
-    they are ignored."""
+    """SIGINT and SIGHUP end the programs that the test starts, also where pytest, in the background or under nohup,
+    ignores them."""
     handlers = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     yield
