@@ -3,7 +3,6 @@
 import itertools
 import math
 from fractions import Fraction
-from functools import partial
 
 import mpmath
 import numpy as np
@@ -399,50 +398,27 @@ def test_paper_kl_formulas():
     assert moment_constant("ch", 1000, "paper", "kl") == pytest.approx(933.4, rel=1e-15)
 
 
-# --- one-sided -------------------------------------------------------------------------------------------------------
+# --- one-sided: of small samples in test_verify.py, by the checker ---------------------------------------------------
 
 
 def one_sided_log_phi(distance, m, divergence, power):
-    """ln of the moment's integrand, for the deviation x = k/m - l and kl: nothing where k/m is not below l."""
+    """ln of the moment's integrand, for the deviation x = k/m - l: nothing where k/m is not below l."""
+    phi = {"linear": lambda x: -x, "squared": lambda x: x * x, "pinsker": lambda x: 2 * x * x, "ch": phi_ch}[distance]
 
     def log_phi(x, kl):
-        size = (
-            kl
-            if distance == "kl"
-            else {"linear": -x, "squared": x * x, "pinsker": 2 * x * x, "ch": phi_ch(x)}[distance]
-        )
         if divergence == "kl":
-            return np.where(x < 0, ((2 * m - 1) if distance == "ch" else m) * size, 0.0)
-        return np.where(x < 0, power * np.log(np.where(x < 0, size, 1.0)), -np.inf)
+            return np.where(x < 0, ((2 * m - 1) if distance == "ch" else m) * phi(x), 0.0)
+        return np.where(x < 0, power * np.log(np.where(x < 0, phi(x), 1.0)), -np.inf)
 
     return log_phi
-
-
-ONE_SIDED = [
-    *(("renyi", distance, order) for distance in DISTANCES["renyi"] for order in (1.1, 2.0, 3.0, 20.0)),
-    *(("kl", distance, 2.0) for distance in ("squared", "pinsker", "ch")),
-]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("divergence", "distance", "order"), ONE_SIDED)
-def test_one_sided_constants_against_scans_of_every_true_risk(divergence, distance, order):
-    power = order / (order - 1)
-    for m in (1, 2, 3, 9, 26):
-        log_phi = one_sided_log_phi(distance, m, divergence, power)
-        near_one = np.geomspace(max(math.exp(-3 * power / m - 3), 1e-15), 0.05, 30)
-        grid = np.unique(np.concatenate([np.linspace(0.02, 0.98, max(120, 8 * m)), near_one, 1 - near_one]))
-        mean = partial(extended_log_mean, log_phi, m, low=0, high=m)
-        reference = extended_largest(mean, grid)
-        error = float(log_moment_constant(distance, m, "one-sided", divergence, order) - reference)
-        assert 0 <= error <= RELATIVE
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("divergence", "distance", "order", "m", "spread"),
     [
-        *((*row, 2000, 20) for row in ONE_SIDED if row[1] != "kl" and row[2] != 1.1),
+        *(("renyi", distance, order, 2000, 20) for distance in ("linear", "squared") for order in (2.0, 3.0, 20.0)),
+        *(("kl", distance, 2.0, 2000, 20) for distance in ("squared", "pinsker", "ch")),
         ("renyi", "linear", 2.0, 10**6, 16),
     ],
 )
@@ -470,7 +446,7 @@ def test_one_sided_constants_of_large_samples(divergence, distance, order, m, sp
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("m", [6, 50, 1000, 10**6, 10**9])
+@pytest.mark.parametrize("m", [6, 10**6, 10**9])
 @pytest.mark.parametrize("power", [2, 3, 8])
 def test_one_sided_kl_constants_against_fifty_digits(m, power):
     """Only k below the mean count, which is a little above the power."""

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
-from pacb_models.names import DISTANCES
 from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 from pacb_models.solving.checking import verdict
@@ -91,17 +90,6 @@ def test_certified_minimum_between_lower_and_upper_bounds():
 def test_reference_that_was_not_asked_for_refutes_a_lower_bound():
     certified = pm.solve(PROBLEM, "frontier").bound
     assert pm.cross_check(PROBLEM, [Claims("high", certified + 1e-3)]).rows[0].refuted
-
-
-@pytest.mark.parametrize(("divergence", "distance"), [(d, x) for d in ("chi2", "kl") for x in DISTANCES[d]])
-def test_numpy_solvers_agree(divergence, distance):
-    able = NUMPY_SOLVERS if divergence == "chi2" else NUMPY_SOLVERS[:2]
-    check = pm.cross_check(PROBLEM.replace(distance=distance, divergence=divergence), able)
-    assert check.agree
-    assert [row.solver for row in check.rows] == able
-    # With the linear distance all three are certain of their optimum.
-    assert check.reference == "frontier" or distance == "linear"
-    assert divergence == "kl" or all(abs(row.gap) <= 1e-12 for row in check.rows)
 
 
 def test_a_worse_local_minimum_is_seen_whoever_is_asked():

@@ -149,15 +149,6 @@ def test_linear_bound_decreases_up_to_the_best_support(risks, m, delta):
     assert np.all(details["bounds"][details["best_size"] :][beyond] >= bounds[-1] * (1 - 1e-15))
 
 
-@pytest.mark.parametrize("value", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("divergence, distance", [("chi2", d) for d in DISTANCES] + [("kl", d) for d in DISTANCES])
-@pytest.mark.parametrize("solver", ["fixed-point", "frontier"])
-def test_equal_risks_leave_the_prior(value, divergence, distance, solver):
-    prior = np.array([0.1, 0.2, 0.3, 0.4])
-    problem = pm.BoundProblem(np.full(4, value), m=30, distance=distance, divergence=divergence, prior=prior)
-    assert pm.solve(problem, solver).posterior == pytest.approx(prior, abs=1e-15)
-
-
 @pytest.mark.parametrize("distance", DISTANCES)
 @pytest.mark.parametrize("constant", ["exact", "paper"])
 def test_optimum_falls_with_the_sample_and_with_delta(distance, constant):
