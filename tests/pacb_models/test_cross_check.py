@@ -11,11 +11,10 @@ from pacb_models.solution import Outcome
 from pacb_models.solver import Solver
 from pacb_models.solving.checking import verdict
 
+from ..solvers.solver_checks import TWO_MINIMA
+
 NUMPY_SOLVERS = ["frontier", "fixed-point", "subset-search"]
 PROBLEM = pm.BoundProblem(np.linspace(0.1, 0.4, 12), m=300, delta=0.05, distance="kl")
-#: Two minima, of which the search with the early break finds the worse one.
-TWO_MINIMA = pm.BoundProblem([0.05, 0.10] + 48 * [0.30], m=50, delta=0.05, distance="squared")
-
 
 SOLVED = replace(pm.solve(PROBLEM), lower_bound=None, proof=None, is_global=False)
 
@@ -93,6 +92,7 @@ def test_reference_that_was_not_asked_for_refutes_a_lower_bound():
 
 
 def test_a_worse_local_minimum_is_seen_whoever_is_asked():
+    """The search with the early break finds it."""
     check = pm.cross_check(TWO_MINIMA, NUMPY_SOLVERS)
     verdicts = {row.solver: row.verdict for row in check.rows}
     assert verdicts == {"frontier": "agrees", "fixed-point": "agrees", "subset-search": "worse by 3.6e-02"}

@@ -15,7 +15,7 @@ from pacb_models.solving.registry import capable_solvers
 
 from ..drawn import arrays, priors, weights
 from ..solvers.path_reference import scan
-from ..solvers.solver_checks import PAIRS
+from ..solvers.solver_checks import PAIRS, TWO_MINIMA
 
 #: Solvers that compute to the last digits; the others stop at a tolerance of their own.
 EXACT = ("frontier", "fixed-point", "subset-search")
@@ -279,7 +279,7 @@ def test_details_are_about_the_classifiers_of_the_problem():
 
 def test_paper_algorithm_sees_every_classifier():
     """Its early break may fall between classifiers of equal risk; merged, it would go on."""
-    problem = pm.BoundProblem([0.05, 0.10] + [0.30] * 48, m=50, distance="squared")
+    problem = TWO_MINIMA
     assert pm.solve(problem, "subset-search").details["broke_at"] == 3
     merged = pm.solve(problem, "subset-search", merge=True)
     assert merged.details["broke_at"] is None and merged.details["best_size"] == 50

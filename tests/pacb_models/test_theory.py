@@ -11,10 +11,9 @@ from hypothesis.extra.numpy import arrays
 import pacb_models as pm
 from pacb_models.benchmarks.paper.claims import quasi_convexity_condition
 
-DISTANCES = ("linear", "squared", "kl")
+from ..solvers.solver_checks import TWO_GROUPS
 
-#: Two classifiers that are good and many that are not, on a small sample: the bound has a minimum on each group.
-TWO_GROUPS = np.array([0.05, 0.10] + 48 * [0.30])
+DISTANCES = ("linear", "squared", "kl")
 
 
 def two_minima(distance: str) -> tuple[pm.BoundProblem, pm.Solution, pm.Solution]:

@@ -28,8 +28,10 @@ PAIRS = [
     *(("kl", distance) for distance in ("linear", "squared", "kl", "pinsker", "ch", "relative")),
 ]
 
-#: Two minima; the better one is near the prior, the other one rests on the first two classifiers.
-TWO_MINIMA = pm.BoundProblem([0.05, 0.10] + 48 * [0.30], m=50, delta=0.05, distance="squared")
+#: Two classifiers that are good and many that are not: on a small sample the bound has a minimum on each group. The
+#: better one is near the prior, the other one rests on the first two.
+TWO_GROUPS = np.array([0.05, 0.10] + 48 * [0.30])
+TWO_MINIMA = pm.BoundProblem(TWO_GROUPS, m=50, delta=0.05, distance="squared")
 #: A start near the second one.
 CONCENTRATED = np.array([0.6, 0.39] + 48 * [0.01 / 48])
 

@@ -14,14 +14,7 @@ from pacb_models.solvers.starts import StationaryPoint
 
 from ..drawn import problems
 from .path_reference import right_side, scan
-
-EVERY_BOUND = [
-    *(("chi2", distance) for distance in ("linear", "squared", "kl")),
-    *(("renyi", distance) for distance in ("linear", "squared", "kl")),
-    *(("kl", distance) for distance in ("linear", "squared", "kl", "pinsker", "ch", "relative")),
-]
-#: Two good classifiers and many that are not: two minima, under a uniform prior.
-TWO_GROUPS = np.array([0.05, 0.10] + 48 * [0.30])
+from .solver_checks import PAIRS, TWO_GROUPS
 
 
 def solve(problem: pm.BoundProblem, **options) -> pm.Solution:
@@ -116,7 +109,7 @@ def test_bound_is_right_to_twelve_digits(distance, uniform):
 
 @pytest.mark.long
 @settings(max_examples=300)
-@given(problems(EVERY_BOUND, 25), st.data())
+@given(problems(PAIRS, 25), st.data())
 def test_always_settles_on_a_stationary_point(problem, data):
     """From the prior or any other start, with risks at zero and one, ties, and nearly equal risks."""
     vertex = data.draw(st.none() | st.integers(0, problem.size - 1))
@@ -130,7 +123,7 @@ def test_always_settles_on_a_stationary_point(problem, data):
 
 
 @settings(max_examples=100)
-@given(problems(EVERY_BOUND, 25))
+@given(problems(PAIRS, 25))
 def test_smaller_risks_have_more_weight(problem):
     """Posterior over prior falls as the risk rises."""
     q = solve(problem).posterior
@@ -142,7 +135,7 @@ def test_smaller_risks_have_more_weight(problem):
 # --- edges -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("divergence, distance", EVERY_BOUND)
+@pytest.mark.parametrize("divergence, distance", PAIRS)
 def test_a_start_without_risk_and_another_order(divergence, distance):
     """The logarithm of the kl equation is infinite there."""
     risks, prior, shuffled = np.array([0.4, 0.1, 0.3, 0.2]), np.array([0.1, 0.2, 0.3, 0.4]), np.array([2, 0, 3, 1])
@@ -172,7 +165,7 @@ def test_large_set():
 
 @pytest.mark.long
 @settings(max_examples=200)
-@given(problems(EVERY_BOUND, 25), st.data(), st.booleans())
+@given(problems(PAIRS, 25), st.data(), st.booleans())
 def test_no_step_raises_the_bound(problem, data, safeguard):
     """Majorise, then minimise: for every distance and divergence, from any start, with secant steps or without."""
     vertex = data.draw(st.none() | st.integers(0, problem.size - 1))

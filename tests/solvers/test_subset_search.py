@@ -12,9 +12,7 @@ import pacb_models as pm
 
 from ..drawn import problems
 from .path_reference import right_side
-
-#: Two good classifiers and many that are not, m = 50: a few supports in between have no feasible fixed point.
-TWO_GROUPS = np.array([0.05, 0.10] + 48 * [0.30])
+from .solver_checks import TWO_GROUPS
 
 
 def search(problem: pm.BoundProblem, **options) -> pm.Solution:
@@ -191,6 +189,7 @@ def test_early_break_stops_at_a_worse_support(distance, best, broken):
     assert stopped.status == "optimal"
     assert problem.classify(stopped.posterior) == "local minimum"
     assert not stopped.is_global
+    # A few supports in between have no feasible fixed point.
     full = search(problem, early_break=False)
     assert full.bound == pytest.approx(exact.bound, abs=1e-12)
     feasible = full.details["feasible"]
