@@ -168,22 +168,32 @@ def _merge_constrained(problem: AnyProblem, posteriors: Posteriors) -> Merged[An
     """
     if posteriors.support is not None:
         return Merged(problem, problem)
-    columns = [problem.risks, *posteriors.matrix, posteriors.lower / problem.prior, posteriors.upper / problem.prior]
-    # An uncapped weight is uncapped in its group, too.
-    columns[-1] = np.where(posteriors.upper < 1.0, columns[-1], np.inf)
+    groups = by_columns([problem.risks, *columns_of(posteriors, problem.prior)])
+    if groups is None:
+        return Merged(problem, problem)
+    prior = groups.sums(problem.prior)
+    return Merged(problem.of_classifiers(groups.risks, prior, posteriors.merged(groups)), problem, groups)
+
+
+def columns_of(posteriors: Posteriors, prior: np.ndarray) -> list[np.ndarray]:
+    """Rows, and floors and caps over the prior; an uncapped weight is uncapped in its group, too."""
+    caps = np.where(posteriors.upper < 1.0, posteriors.upper / prior, np.inf)
+    return [*posteriors.matrix, posteriors.lower / prior, caps]
+
+
+def by_columns(columns: Sequence[np.ndarray]) -> Groups | None:
+    """Groups of classifiers that are equal in every column, of which the first is the risk; None where no two are."""
     order = np.lexsort(columns[::-1])
-    changes = np.zeros(problem.size, dtype=bool)
+    changes = np.zeros(order.size, dtype=bool)
     for column in columns:
         ordered = column[order]
         changes[1:] |= ordered[1:] != ordered[:-1]
-    keys = np.empty(problem.size, dtype=np.intp)
+    keys = np.empty(order.size, dtype=np.intp)
     keys[order] = np.cumsum(changes)
     counts = np.bincount(keys)
-    if counts.size == problem.size:
-        return Merged(problem, problem)
-    groups = Groups(problem.risks[order[np.append(True, changes[1:])]], counts, keys, np.arange(counts.size))
-    prior = groups.sums(problem.prior)
-    return Merged(problem.of_classifiers(groups.risks, prior, posteriors.merged(groups)), problem, groups)
+    if counts.size == order.size:
+        return None
+    return Groups(columns[0][order[np.append(True, changes[1:])]], counts, keys, np.arange(counts.size))
 
 
 def _repeats(risks: np.ndarray) -> bool:

@@ -18,7 +18,7 @@ from .numerics.inner import dot
 if TYPE_CHECKING:
     from .constraints import Posteriors
     from .constraints.tilting import Minimiser
-    from .problem import BoundProblem, RiskAndSize, Slopes
+    from .problem import BoundProblem, Outer, RiskAndSize
 
 #: Risks up to this count as zero where the empirical risk is zero: their products with weights may underflow.
 NO_RISK = 1e-300
@@ -30,7 +30,7 @@ def gradient(problem: RiskAndSize, q: np.ndarray) -> np.ndarray:
     return _gradient(problem, q, *problem.size_and_slopes(q))
 
 
-def _gradient(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Slopes) -> np.ndarray:
+def _gradient(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Outer) -> np.ndarray:
     F_L, F_T, risks = slopes.L, slopes.T, problem.risk_gradient(q)
     # With the kl distance F_L is infinite at L = 0; a classifier without errors does not feel it.
     found = F_L * risks if math.isfinite(F_L) else np.where(risks > NO_RISK, F_L, 0.0)
@@ -39,7 +39,7 @@ def _gradient(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Slopes) 
     return found
 
 
-def residual_at(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Slopes) -> float:
+def residual_at(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Outer) -> float:
     r"""Distance from stationarity, in units of the bound; zero exactly at a KKT point of the simplex.
 
     For χ² and Rényi orders it is the Frank–Wolfe gap :math:`\langle \nabla B, q\rangle - \min_i \partial_i B`, the
@@ -73,7 +73,7 @@ def residual_at(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Slopes
     return off_support + dot(np.maximum(q, wanted, out=wanted), np.abs(gradients, out=gradients))
 
 
-def _constrained_residual(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Slopes, g: np.ndarray) -> float:
+def _constrained_residual(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Outer, g: np.ndarray) -> float:
     r"""The first-order decrease that is left over the posteriors that keep the constraints.
 
     For a steep divergence it is :math:`F_T \sum_i \max(q_i, \hat q_i)\,|\ln q_i/\hat q_i|` with the minimiser
@@ -88,7 +88,7 @@ def _constrained_residual(problem: RiskAndSize, q: np.ndarray, size: float, slop
     return min(left, slopes.T * float(np.dot(np.maximum(q, wanted), np.abs(logarithms))))
 
 
-def _tilted(problem: RiskAndSize, q: np.ndarray, slopes: Slopes) -> Minimiser | None:
+def _tilted(problem: RiskAndSize, q: np.ndarray, slopes: Outer) -> Minimiser | None:
     r"""The minimiser of :math:`T + \gamma L` among the posteriors around one; None where the divergence is not steep,
     or a slope says nothing."""
     if not (problem.divergence_function.steep and math.isfinite(slopes.L) and slopes.T > 0.0):
@@ -108,7 +108,7 @@ def multipliers(problem: BoundProblem, q: np.ndarray) -> np.ndarray:
     if posteriors is None or not posteriors.rows:
         return np.zeros(0)
     size = problem.divergence_size(q)
-    slopes = problem.slopes_at(problem.empirical_risk(q), size)
+    slopes = problem.outer_at(problem.empirical_risk(q), size)
     tilted = _tilted(problem, q, slopes)
     if tilted is not None:
         return slopes.T * tilted.multipliers / posteriors.scales
@@ -122,7 +122,7 @@ def sensitivities(problem: BoundProblem, q: np.ndarray) -> dict[str, Any]:
     At a minimum the posterior's own change does not count (the envelope theorem), so these are the minimum's, too.
     """
     L, size = problem.empirical_risk(q), problem.divergence_size(q)
-    slopes = problem.slopes_at(L, size)
+    slopes = problem.outer_at(L, size)
     step = 1e-4 * problem.delta
     at = [float(problem.replace(delta=problem.delta + d).bound_at(L, size)) for d in (-step, step)]
     # There is no larger sample than the largest that is allowed.

@@ -63,14 +63,6 @@ class Outer(NamedTuple):
     TT: float
 
 
-class Slopes(NamedTuple):
-    """The bound and its slopes in the empirical risk and in the divergence's size."""
-
-    value: float
-    L: float
-    T: float
-
-
 class Judgement(NamedTuple):
     """What is recomputed from a solver's weights."""
 
@@ -380,14 +372,8 @@ class RiskAndSize(Problem):
         """The budget of the distance as a function of the divergence's size."""
         return self.divergence_function.budget(size, self.coefficient, self.exponent)
 
-    def slopes_at(self, L: float, size: float) -> Slopes:
-        """The bound and its two slopes, in the empirical risk and in the divergence's size."""
-        budget = self.budget_at(size)
-        value, r_L, r_b = self.distance_function.slopes(L, budget.value)
-        return Slopes(value, r_L, r_b * budget.slope)
-
-    def derivatives_at(self, L: float, size: float) -> Outer:
-        """``F`` and its partial derivatives in the empirical risk and the size of the posterior itself."""
+    def outer_at(self, L: float, size: float) -> Outer:
+        """``F`` and its partial derivatives in the empirical risk and the divergence's size."""
         budget = self.budget_at(size)
         r = self.distance_function.derivatives(L, budget.value)
         return Outer(
@@ -398,6 +384,10 @@ class RiskAndSize(Problem):
             r.Lb * budget.slope,
             r.bb * budget.slope * budget.slope + r.b * budget.bend,
         )
+
+    def derivatives_at(self, L: float, size: float) -> Outer:
+        """The same in the size of the posterior itself."""
+        return self.outer_at(L, size)
 
     def counted(self, size: Numbers) -> Numbers:
         """The size that the bound counts, of a posterior's own; a number, or an expression of a model."""
@@ -424,10 +414,10 @@ class RiskAndSize(Problem):
         """The derivatives of the bound with respect to the posterior weights."""
         return optimality.gradient(self, check_posterior(posterior, self.size))
 
-    def size_and_slopes(self, q: NDArray[np.float64]) -> tuple[float, Slopes]:
+    def size_and_slopes(self, q: NDArray[np.float64]) -> tuple[float, Outer]:
         """The divergence's size of weights on the simplex, and the bound with its slopes in the risk and that size."""
         size = self.divergence_function.size(q, self.prior)
-        return size, self.slopes_at(self.empirical_risk(q), size)
+        return size, self.derivatives_at(self.empirical_risk(q), size)
 
     def judge(self, q: NDArray[np.float64]) -> Judgement:
         size, slopes = self.size_and_slopes(q)

@@ -29,18 +29,16 @@ from .constraints import Constraint
 from .distances import Distance
 from .divergences import Divergence
 from .errors import InputError, UnsupportedProblemError
-from .merging import Groups, Merged
+from .merging import Merged, by_columns, columns_of
 from .numerics.elementwise import Numbers
 from .numerics.inner import dot
-from .problem import BoundProblem, Judgement, Outer, RiskAndSize, Slopes
+from .numerics.rounding import EPSILON
+from .problem import BoundProblem, Judgement, Outer, RiskAndSize
 from .validation import all_or_refuse, real_numbers
 from .wording import at_most
 
 if TYPE_CHECKING:
     from .models.algebra import Algebra, Expression
-
-#: Rounding of a Cholesky factorisation: so much of the trace, for each row (Rump, BIT 2006, with a factor of two).
-ROUNDED = 2.0**-52
 
 
 class TandemProblem(RiskAndSize):
@@ -140,16 +138,9 @@ class TandemProblem(RiskAndSize):
         """The size of the pairs."""
         return self.divergence_function.pairs(size).value
 
-    def size_and_slopes(self, q: NDArray[np.float64]) -> tuple[float, Slopes]:
-        # In the size of the posterior itself, whose gradient the divergence has.
-        size = self.divergence_function.size(q, self.prior)
-        pairs = self.divergence_function.pairs(size)
-        slopes = self.slopes_at(self.empirical_risk(q), float(pairs.value))
-        return size, slopes._replace(T=slopes.T * float(pairs.slope))
-
     def derivatives_at(self, L: float, size: float) -> Outer:
         pairs = self.divergence_function.pairs(size)
-        F, g, bend = super().derivatives_at(L, float(pairs.value)), float(pairs.slope), float(pairs.bend)
+        F, g, bend = self.outer_at(L, float(pairs.value)), float(pairs.slope), float(pairs.bend)
         return F._replace(T=F.T * g, LT=F.LT * g, TT=F.TT * g * g + F.T * bend)
 
     def judge(self, q: NDArray[np.float64]) -> Judgement:
@@ -207,19 +198,14 @@ class TandemProblem(RiskAndSize):
 
     def merged(self) -> Merged[Self]:
         """The problem in which classifiers that err on the same examples are one."""
-        columns, posteriors = self.tandem_risks, self.posteriors
-        if posteriors is not None:
-            # An uncapped weight is uncapped in its group, too.
-            caps = np.where(posteriors.upper < 1.0, posteriors.upper / self.prior, np.inf)
-            columns = np.column_stack((columns, *posteriors.matrix, posteriors.lower / self.prior, caps))
+        posteriors, groups = self.posteriors, None
         # Equal ones have equal sums; few have, and only these are compared.
-        _, keys = np.unique(np.column_stack((self.risks, columns.sum(axis=1))), axis=0, return_inverse=True)
-        if keys.max() + 1 == self.size or (posteriors is not None and posteriors.support is not None):
+        if by_columns([self.risks, self.tandem_risks.sum(axis=1)]):
+            more = [] if posteriors is None else columns_of(posteriors, self.prior)
+            groups = by_columns([self.risks, *self.tandem_risks, *more])
+        if groups is None or (posteriors is not None and posteriors.support is not None):
             return Merged(self, self)
-        _, first, keys, counts = np.unique(columns, axis=0, return_index=True, return_inverse=True, return_counts=True)
-        if counts.size == self.size:
-            return Merged(self, self)
-        groups = Groups(self.risks[first], counts, keys.ravel(), np.arange(counts.size))
+        first = np.unique(groups.keys, return_index=True)[1]
         arguments = self._other_arguments({"prior": groups.sums(self.prior), "constraints": ()})
         if self.error_matrix is not None:
             part = type(self).from_errors(self.error_matrix[:, first], **arguments)
@@ -240,8 +226,8 @@ def _checked(tandem_risks: ArrayLike) -> NDArray[np.float64]:
 
 
 def _shift(matrix: NDArray[np.float64]) -> float:
-    """What a Cholesky factorisation may lose to rounding."""
-    return len(matrix) * ROUNDED * float(np.trace(matrix))
+    """What a Cholesky factorisation may lose to rounding (Rump, BIT 2006, with a factor of two)."""
+    return len(matrix) * EPSILON * float(np.trace(matrix))
 
 
 def _refuse_indefinite(matrix: NDArray[np.float64]) -> None:

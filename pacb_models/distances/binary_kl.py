@@ -47,14 +47,6 @@ class BinaryKL(Distance):
         with np.errstate(all="ignore"):
             return _array_derivatives(L, r)
 
-    def slopes(self, L: Numbers, budget: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-        if isinstance(L, float) and isinstance(budget, float):
-            r = kl_inverse(L, budget)
-            if 1e-300 < L < r < 1.0:
-                slope = r * (1.0 - r) / (r - L)
-                return r, (math.log(r / L) + math.log((1.0 - L) / (1.0 - r))) * slope, slope
-        return super().slopes(L, budget)
-
     def reaches(self, L: np.ndarray, budget: np.ndarray, r: float | np.ndarray) -> np.ndarray:
         # Above L the distance increases, so that no root is needed. Its two terms cancel to first order in the excess,
         # and their rounding errors, of that order, move the root by no more than its own.

@@ -166,8 +166,6 @@ def _parts_of_distance(distance: Distance) -> Iterator[_Part]:
 def _parts_of_own_methods(distance: Distance, L: float, b: float, r: Inverse) -> Iterator[_Part]:
     """What says in other terms what ``derivatives`` says."""
     where = f"at L = {L:g}, b = {b:g}"
-    for field, given, expected in zip(Inverse._fields, distance.slopes(L, b), r):
-        yield f"`slopes` has {field} = {{}} {where}", float(given), (float(expected), 0.0)
     rate = float(r.L / r.b)
     yield f"`rate` is {{}} {where}", float(distance.rate(L, b)), (rate, 0.0)
     for factor in (0.5, 2.0):

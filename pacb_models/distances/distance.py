@@ -78,10 +78,6 @@ class Distance:
         without the inverse."""
         return np.asarray(self.invert(L, budget) >= r)
 
-    def slopes(self, L: Numbers, budget: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-        """The inverse and its first derivatives."""
-        return self.derivatives(L, budget)[:3]
-
     def rate(self, L: Numbers, budget: Numbers) -> Numbers:
         r"""How much budget one unit of empirical risk is worth: :math:`r_L/r_b`."""
         r = self.derivatives(L, budget)

@@ -8,11 +8,10 @@ small would be an invalid certificate, so every root here is rounded away from q
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..validation import all_or_refuse, check_choice, real_numbers
 from .elementwise import SCALAR, Numbers
@@ -52,11 +51,7 @@ def near_term(a: Numbers, difference: Numbers, v: Numbers, lib: Any) -> Numbers:
     return difference * v + 2.0 * a * (v * v * v) * series
 
 
-@overload
-def kl(a: float, b: float) -> float: ...
-@overload
-def kl(a: ArrayLike, b: ArrayLike) -> Any: ...
-def kl(a: ArrayLike, b: ArrayLike) -> Any:
+def kl(a: ArrayLike, b: ArrayLike) -> Numbers:
     """kl(a, b) elementwise, to a few units in the last place also when a and b nearly agree.
 
     0 ln 0 = 0; the value is inf where b rules out an outcome that a allows. Scalars give a float.
@@ -67,13 +62,7 @@ def kl(a: ArrayLike, b: ArrayLike) -> Any:
     return float(value) if value.ndim == 0 else value
 
 
-@overload
-def kl_inverse(q: float, budget: float, side: str = ...) -> float: ...
-@overload
-def kl_inverse(q: Sequence[float] | NDArray[Any], budget: ArrayLike, side: str = ...) -> NDArray[np.float64]: ...
-@overload
-def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = ...) -> float | NDArray[np.float64]: ...
-def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = "upper") -> float | NDArray[np.float64]:
+def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = "upper") -> Numbers:
     """The end of the set of all r with kl(q, r) <= budget: its largest ("upper") or smallest ("lower") element.
 
     Elementwise with broadcasting; scalars give a float. ``budget`` runs from 0 (the root is q itself) to inf.

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..constraints.posteriors import FEASIBLE
 from ..distances.checks import concave_budget, concave_inverse, elementwise
 from .polygon import vertices
 from .proof import CommonRisk, Empty, Leaf, Proof, ProofError, Tangent
@@ -40,8 +41,6 @@ if TYPE_CHECKING:
 ROUNDED, SUMMED, INVERTED = 2.0**-48, 2.0**-46, 2.0**-43
 #: Terms that underflow are below it.
 TINY = 1e-317
-#: What is feasible but for this, relative to the units of rows and weights, is not shown to be empty.
-FEASIBLE = 1e-9
 #: Shares of the way to where a tangent is smallest, and to some single classifiers, at which a bound that is said to be
 #: convex must not be below it but for its own errors, relative to it.
 SHARES, SINGLE, OWN_ERRORS = (1.0, 0.5, 0.1, 1e-2, 1e-4, 1e-6), 20, 1e-9

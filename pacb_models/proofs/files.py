@@ -34,20 +34,19 @@ import numpy as np
 from .. import problem_file
 from ..errors import InputError, UnsupportedProblemError
 from ..files import write_atomically
+from .checker import INVERTED
+from .proof import Branch, Empty, Leaf, Node, Proof
 
 if TYPE_CHECKING:
     from ..problem import BoundProblem
     from ..solution import Solution
-    from .proof import Node, Proof
 
 FORMAT, VERSION = "pacb-proof", 1
-#: By how much bounds are moved outward: what rounding may have done to them (``checker.INVERTED``).
-WIDENED = 2.0**-43
 
 
 def to_record(problem: BoundProblem, proof: Any, solution: Solution) -> dict[str, Any]:
     """The fields of a proof, with the posterior of a solution and the lower bound that the checker found."""
-    if solution.posterior is None or solution.lower_bound is None or not hasattr(proof, "tree"):
+    if solution.posterior is None or solution.lower_bound is None or not isinstance(proof, Proof):
         raise UnsupportedProblemError(f"solver {solution.solver!r} has no proof of its minimum that a file can hold.")
     fields = json.loads(problem.to_json())
     positive = np.flatnonzero(solution.posterior)
@@ -57,8 +56,8 @@ def to_record(problem: BoundProblem, proof: Any, solution: Solution) -> dict[str
         "problem": fields,
         "problem_digest": digest(fields),
         "log_constant": problem.log_constant,
-        "lower_bound": solution.lower_bound * (1.0 - WIDENED),
-        "bound": solution.bound * (1.0 + WIDENED),
+        "lower_bound": solution.lower_bound * (1.0 - INVERTED),
+        "bound": solution.bound * (1.0 + INVERTED),
         "posterior": {"classifiers": positive.tolist(), "weights": solution.posterior[positive].tolist()},
         "tree": _node_record(proof.tree),
     }
@@ -69,19 +68,17 @@ def digest(problem: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(problem, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def _node_record(node: Any) -> dict[str, Any]:
-    if hasattr(node, "classifier"):
+def _node_record(node: Node) -> dict[str, Any]:
+    if isinstance(node, Branch):
         branches = {"in": _node_record(node.inside), "out": _node_record(node.outside)}
         return {"split": int(node.classifier), **branches}
-    if hasattr(node, "lines"):
+    if isinstance(node, Leaf):
         return {"lines": np.asarray(node.lines).tolist(), "floor": np.asarray(node.floor).tolist()}
     return {"empty": "sizes" if node.multipliers is None else np.asarray(node.multipliers).tolist()}
 
 
 def from_record(record: dict[str, Any]) -> tuple[Any, Proof]:
     """The problem and the proof of some fields."""
-    from .proof import Branch, Empty, Leaf, Proof
-
     problem: Any = problem_file.problem_of_record(
         problem_file.class_of(record["problem"]), record["problem"], "the proof"
     )

@@ -181,7 +181,7 @@ def _of_size(frontier: ConstrainedFrontier, size: float, z: float) -> float:
 
     def pays(z: float) -> bool:
         q = frontier.posterior(z)
-        rates = problem.slopes_at(problem.empirical_risk(q), problem.divergence_size(q))
+        rates = problem.outer_at(problem.empirical_risk(q), problem.divergence_size(q))
         return math.exp(-STEP) * frontier.minimiser(z).gamma * rates.T <= rates.L
 
     step = STEP if excess(z) < 0.0 else -STEP

@@ -35,7 +35,7 @@ def proof_of_convex(problem: Problem, posterior: np.ndarray | None) -> Proof | C
     if not isinstance(problem, BoundProblem) or not (is_linear(problem) or np.ptp(problem.risks) == 0.0):
         return None
     claim = problem.bound(posterior) * (1.0 - 1e-12)
-    slopes = problem.slopes_at(problem.empirical_risk(posterior), problem.divergence_size(posterior))
+    slopes = problem.outer_at(problem.empirical_risk(posterior), problem.divergence_size(posterior))
     if not (math.isfinite(slopes.L) and slopes.L > 0.0 and slopes.T > 0.0):
         return Proof(Leaf(np.zeros((0, 3))), claim) if problem.posteriors is None else None
     gamma = slopes.L / slopes.T

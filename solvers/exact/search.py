@@ -49,7 +49,6 @@ class Search:
         self.problem, self.frontier, self.effort = problem, frontier, effort
         self.distance = elementwise(problem.distance_function)
         self.start, self.end = frontier.ends()
-        #: Best first, in the end.
         self.minima: list[Minimum] = []
         self.evaluations = 0
         #: Rows: coordinate, risk above the smallest, size, slope and height of the line, balance.
@@ -59,7 +58,7 @@ class Search:
         """Search; ``first`` tells coordinates to begin with, when something is known."""
         (x, size), floor = self.start, self.frontier.floor
         with np.errstate(all="ignore"):
-            rates = self.problem.slopes_at(self.frontier.risk(x), size)
+            rates = self.problem.outer_at(self.frontier.risk(x), size)
             slope = rates.L / rates.T if rates.T > 0.0 else math.nan
             if not rates.L * (x - floor) > 1e-4 * self.effort.gap * rates.value and (
                 self.problem.bound_at(self.frontier.risk(floor), size) >= rates.value
@@ -118,8 +117,6 @@ class Search:
                 pass
             x, size, lines = self.polygon()
             open_ = ~self.reaches(x, size, min(self.minima).bound * (1.0 - self.effort.gap))
-            if not open_.any() or not lines.size:
-                return
             cuts = self._cuts(open_, self.points[0, lines])
             if not cuts.size or self.evaluations > self.effort.most:
                 return
@@ -146,22 +143,21 @@ class Search:
 
     def _cuts(self, open_: NDArray[np.bool_], z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Coordinates inside the open intervals, and beyond the ends where they are open."""
-        inside = np.flatnonzero(open_[1:-1])[: self.effort.cuts]
+        wide = np.diff(z) > 1e-13 * np.maximum(np.abs(z[:-1]), 1.0)
+        inside = np.flatnonzero(open_[1:-1] & wide)[: self.effort.cuts]
         low, width = z[inside], z[inside + 1] - z[inside]
-        wide = width > 1e-13 * np.maximum(np.abs(low), 1.0)
-        parts = [(low[wide, None] + np.multiply.outer(width[wide], CUTS)).ravel()]
+        parts = [(low[:, None] + np.multiply.outer(width, CUTS)).ravel()]
         between = 0.5 * (self.points[0, 1:] + self.points[0, :-1])
         # Where lines that are drawn already are all the same but for rounding: between their coordinates.
-        known = [between[(between > a) & (between < a + b)] for a, b in zip(low[wide], width[wide])]
+        known = [between[(between > a) & (between < a + b)] for a, b in zip(low, width)]
         parts += [each for each in known if each.size > 1]
-        parts += [z[0] - BEYOND] if open_[0] else []
-        parts += [z[-1] + BEYOND] if open_[-1] and z[-1] < self.frontier.last else []
+        parts += [each - BEYOND for each in z[:1] if open_[0]]
+        parts += [each + BEYOND for each in z[-1:] if open_[-1] and each < self.frontier.last]
         return np.concatenate(parts)
 
     def polygon(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
         """Vertices, as risks and sizes, and the lines between them."""
-        floor = self.frontier.floor
-        return vertices(self.points[3], self.points[4], self.start[1], floor, max(self.frontier.spread, floor))
+        return vertices(self.points[3], self.points[4], self.start[1], self.frontier.floor, self.frontier.spread)
 
     def reaches(self, x: NDArray[np.float64], size: NDArray[np.float64], bound: float) -> NDArray[np.bool_]:
         """Where the bound is at least a number."""

@@ -120,7 +120,7 @@ class _Scheme:
     def at(self, z: float) -> _Point:
         line = self.frontier.line(z) if math.isfinite(z) else self.last if z > 0.0 else self.first
         L = min(self.frontier.least + line.x, 1.0)
-        slopes, wanted = self.problem.slopes_at(L, line.T), self.exchange_rate(L, line.T)
+        slopes, wanted = self.problem.outer_at(L, line.T), self.exchange_rate(L, line.T)
         difference = abs(wanted - line.slope) if wanted != line.slope else 0.0
         scale = slopes.T * self.frontier.spread / max(slopes.value, 1.0) if slopes.T > 0.0 else 1.0 / wanted
         return _Point(z, line, slopes.value, wanted, difference * scale)

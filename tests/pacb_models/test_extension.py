@@ -663,8 +663,6 @@ def test_an_equal_object_with_a_fault_is_not_taken_for_the_good_one():
 @pytest.mark.parametrize(
     ("method", "wrong", "complaint"),
     [
-        ("slopes", lambda self, L, b: (L, 1.0, 1.0), "`slopes` has value = "),
-        ("slopes", lambda self, L, b: (*self.derivatives(L, b)[:2], -1.0), "`slopes` has b = -1"),
         ("rate", lambda self, L, b: 3.0, "`rate` is 3"),
         ("balance", lambda self, L, b, rate: 1.0 - rate, "`balance` has the sign"),
         ("reaches", lambda self, L, b, r: np.asarray(L >= r), "`reaches` is 0"),

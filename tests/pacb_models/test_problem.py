@@ -228,8 +228,8 @@ def test_second_derivatives_are_differences_of_the_first(distance, divergence, o
     problem = pm.BoundProblem([0.1, 0.3, 0.2], m=200, distance=distance, divergence=divergence, **more)
     L, T, h = 0.17, problem.divergence_size(np.array([0.5, 0.2, 0.3])), 1e-5
     found = problem.derivatives_at(L, T)
-    at = [problem.slopes_at(L, T - h), problem.slopes_at(L, T + h)]
-    across = [problem.slopes_at(L - h, T), problem.slopes_at(L + h, T)]
+    at = [problem.outer_at(L, T - h), problem.outer_at(L, T + h)]
+    across = [problem.outer_at(L - h, T), problem.outer_at(L + h, T)]
     assert found.TT == pytest.approx((at[1].T - at[0].T) / (2 * h), rel=1e-5, abs=1e-7)
     assert found.LT == pytest.approx((at[1].L - at[0].L) / (2 * h), rel=1e-5, abs=1e-7)
     assert found.LL == pytest.approx((across[1].L - across[0].L) / (2 * h), rel=1e-5, abs=1e-7)
