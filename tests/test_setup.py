@@ -103,7 +103,7 @@ def test_declared_entry_points_can_be_loaded(entry):
 
 
 def in_namespace(path):
-    """A file's path inside the one import namespace: solvers/weights.py is pacb_models/solvers/weights.py."""
+    """A file's path inside the one import namespace: solvers/starts.py is pacb_models/solvers/starts.py."""
     return path if path.parts[0] == "pacb_models" else Path("pacb_models") / path
 
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from ..numerics import paper_kl
-from ..numerics.binary_kl import divergence_term, kl_inverse
+from ..numerics.binary_kl import divergence_term, kl_inverse, logit_gap
 from ..numerics.elementwise import Numbers, log_ratio
 from ..numerics.exponential_means import log_kl_constant, log_kl_mean_below
-from ..numerics.logit_gap import logit_gap
 from ..numerics.one_sided import log_largest_deviance_below
 from ..numerics.power_means import log_largest_deviance, log_power_mean
 from ..numerics.rounding import Constant, ceil_exp, ceil_log, ceil_sqrt, from_logarithm

@@ -23,11 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..constraints import average
+from ..constraints.posteriors import FEASIBLE
 from ..distances.checks import elementwise
 from ..errors import InputError
 from ..plugins import ours
 from ..validation import check_positive
-from .checker import FEASIBLE, INVERTED, ROUNDED, SUMMED, Region, refuse_other_functions
+from .checker import INVERTED, ROUNDED, SUMMED, Region, refuse_other_functions
 from .polygon import vertices
 from .proof import ProofError
 

@@ -22,7 +22,7 @@ from pacb_models.validation import check_count
 
 from ..exact.convex import proof_of_convex
 from ..options import DeclaredSolver, Software, in_words
-from ..weights import without_negligible
+from ..oracle import without_negligible
 
 #: Tolerances. Clarabel goes on to 1e-9 if it can; at its default of 1e-8 a weight that should be zero may be 1e-5.
 #: Where rounding stops it before, CVXPY has a point only from the reduced tolerances on; whether that point is optimal

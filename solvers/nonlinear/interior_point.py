@@ -18,8 +18,8 @@ from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome, Trace
 
 from ..options import FromStarts, in_words
+from ..oracle import without_negligible
 from ..starts import bound_of, from_all_starts, with_all
-from ..weights import without_negligible
 from .native import native_output_silenced
 
 #: Options for bound minimisations, in place of Ipopt's defaults.

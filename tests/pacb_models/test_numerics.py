@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import atanh, exp, log, mp, mpf, sqrt
 
-from pacb_models.numerics.binary_kl import kl
+from pacb_models.numerics.binary_kl import kl, logit_gap
 from pacb_models.numerics.inner import PIECE, combination, dot, products
-from pacb_models.numerics.logit_gap import logit_gap
 
 # --- sums of products, long vectors of which are handed to BLAS in pieces --------------------------------------------
 

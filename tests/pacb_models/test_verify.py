@@ -20,7 +20,7 @@ from mpmath import exp, log, mpf
 import pacb_models as pm
 from pacb_models.commands.program import main
 from pacb_models.constants import log_moment_constant
-from pacb_models.proofs import files, moments, verify, votes
+from pacb_models.proofs import Leaf, Proof, files, moments, verify, votes
 
 from .attack import BOUNDS, KINDS, answer, attack, drawn, named, proven, sets
 from .mp_reference import PHI, constant, expectation
@@ -200,8 +200,7 @@ def one_leaf(problem, posterior, lines=()):
     """A proof of one leaf, for the bound of a posterior."""
     bound = problem.bound(posterior)
     solution = SimpleNamespace(posterior=np.asarray(posterior), bound=bound, lower_bound=bound * (1 - 1e-12))
-    leaf = SimpleNamespace(lines=np.array(lines or np.zeros((0, 3))), floor=np.zeros(0))
-    return files.to_record(problem, SimpleNamespace(tree=leaf), solution)
+    return files.to_record(problem, Proof(Leaf(np.array(lines or np.zeros((0, 3)))), bound), solution)
 
 
 @pytest.mark.parametrize(
@@ -481,8 +480,7 @@ def test_a_lower_bound_above_the_posterior_is_refuted_at_once(record, tmp_path):
     third = 1.0 / 3.0
     problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, constraints=[pm.weights(at_most=third)])
     solution = SimpleNamespace(posterior=np.full(3, third), bound=problem.bound(np.full(3, third)), lower_bound=0.99)
-    leaf = SimpleNamespace(lines=np.zeros((0, 3)), floor=np.zeros(0))
-    made = files.to_record(problem, SimpleNamespace(tree=leaf), solution)
+    made = files.to_record(problem, Proof(Leaf(np.zeros((0, 3))), 0.99), solution)
     assert answer(made, tmp_path) == (verify.REFUTED, "refuted: the lower bound is above the bound of the posterior")
 
 
