@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import pacb_models as pm
+from pacb_models.problem import Problem
 
 
-def mixture() -> list[pm.problem.Problem]:
+def mixture() -> list[Problem]:
     random = np.random.default_rng(3)
     problems = [
         kind(random.random(size), m, distance=distance, divergence=divergence)
