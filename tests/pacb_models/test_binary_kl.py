@@ -48,7 +48,7 @@ def assert_just_outside(q: float, budget: float, root: float, side: str) -> None
 
 @pytest.mark.long
 @pytest.mark.parametrize("side", ["upper", "lower"])
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(q=probabilities, budget=budgets)
 @example(q=0.0, budget=1e-300)
 @example(q=0.0, budget=700.0)
@@ -116,7 +116,7 @@ def test_scalars_in_any_dress_give_a_float():
 
 
 @pytest.mark.long
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(a=probabilities, b=probabilities)
 @example(a=0.0, b=0.0)
 @example(a=1.0, b=1.0)
@@ -134,7 +134,7 @@ def test_kl_is_accurate_for_any_pair(a, b):
             assert abs(kl(a, b) - expected) <= 2e-15 * expected + mpmath.mpf(2) ** -1070
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(a=st.floats(1e-3, 1 - 1e-3), exponent=st.floats(-15.9, 0.0), sign=st.sampled_from([-1, 1]))
 @example(a=0.2863438678596614, exponent=-15.875, sign=1)  # 1 - a and 1 - b round to the same number
 def test_kl_does_not_cancel_when_the_arguments_nearly_agree(a, exponent, sign):

@@ -169,7 +169,7 @@ counts = st.integers(2, 2000).flatmap(
 
 
 @pytest.mark.long
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(case=counts, delta=st.sampled_from([0.5, 0.1, 0.05, 1e-3, 1e-9]), data=st.data())
 def test_invariants(case, delta, data):
     m, errors = case
@@ -188,7 +188,7 @@ def test_invariants(case, delta, data):
     assert shuffled.bound == pytest.approx(certificate.bound, rel=1e-12)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(case=counts, spread=st.floats(0.1, 2.0), other=some_weights(12))
 def test_invariants_with_spread(case, spread, other):
     m, errors = case

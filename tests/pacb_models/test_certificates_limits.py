@@ -101,7 +101,7 @@ def test_broadcasting_and_scalars():
     assert pm.clopper_pearson([], 20, 0.05).shape == (0,)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(m=st.integers(1, 10**9), share=st.floats(0, 1), delta=st.floats(1e-300, 0.999))
 def test_limits_rise_with_the_errors_and_fall_with_delta(m, share, delta):
     k = min(int(share * m), m - 1)

@@ -177,7 +177,7 @@ def test_figures_printed_in_the_paper():
 
 
 @given(m=st.integers(1, 10**9), distance=st.sampled_from(DISTANCES["renyi"]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_order_two_gives_the_numbers_of_chi_squared(m, distance):
     assert moment_constant(distance, m, divergence="renyi", order=2) == moment_constant(distance, m)
     assert log_moment_constant(distance, m, divergence="renyi", order=2.0) == log_moment_constant(distance, m)
@@ -462,7 +462,7 @@ def test_one_sided_kl_constants_against_fifty_digits(m, power):
     assert_rounded_up(moment_constant("kl", m, "one-sided", "renyi", order), reference, 2e-12)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(m=st.integers(1, 10**9), data=st.data())
 def test_one_sided_constants_are_never_larger(m, data):
     divergence = data.draw(st.sampled_from(sorted(DISTANCES)))
@@ -502,7 +502,7 @@ def test_curves_follow_the_definition(divergence, distance, constant):
 
 @pytest.mark.long
 @pytest.mark.parametrize(("divergence", "distance"), [(d, x) for d in DISTANCES for x in DISTANCES[d]])
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(m=st.integers(1, 3000), l=st.floats(0, 1))
 def test_curves_stay_below_the_constant(divergence, distance, m, l):
     for constant in ("exact", "one-sided"):

@@ -216,7 +216,7 @@ def random_set(draw, rows=3):
 sets = st.composite(random_set)()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(sets)
 def test_linear_minimisation_against_a_linear_program(given_set):
     rng, q, posteriors = given_set
@@ -242,7 +242,7 @@ def test_linear_minimisation_against_a_linear_program(given_set):
     assert proven == pytest.approx(tilted @ cheapest(tilted, posteriors.lower, posteriors.upper), abs=1e-12)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(sets)
 def test_violation_is_zero_inside_and_positive_outside(given_set):
     rng, q, posteriors = given_set
@@ -260,7 +260,7 @@ def test_violation_is_zero_inside_and_positive_outside(given_set):
         assert posteriors.violation(repaired) <= 1e-9
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 2**32 - 1))
 def test_cheapest_between_caps_and_floors_against_a_linear_program(seed):
     rng = np.random.default_rng(seed)

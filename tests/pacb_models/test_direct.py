@@ -147,7 +147,7 @@ def test_conic_model_of_classifiers_that_never_or_always_err(divergence, order, 
 
 
 @pytest.mark.long
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(instances(deltas=(0.9, 0.05, 1e-4, 1e-200)))
 def test_never_above_the_relaxed_bound(instance):
     relaxed, direct, *posteriors = instance
@@ -161,7 +161,7 @@ def test_never_above_the_relaxed_bound(instance):
 
 
 @pytest.mark.long
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(instances(), st.floats(0.01, 0.99))
 def test_convex_with_the_worst_risks_as_gradient(instance, share):
     _, problem, q, other = instance
@@ -174,7 +174,7 @@ def test_convex_with_the_worst_risks_as_gradient(instance, share):
 
 
 @pytest.mark.long
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(instances())
 def test_no_posterior_is_below_the_minimum(instance):
     _, problem, *posteriors = instance
@@ -183,12 +183,10 @@ def test_no_posterior_is_below_the_minimum(instance):
     assert solution.lower_bound <= solution.bound <= solution.lower_bound + 1e-12 * max(1.0, solution.bound)
     for q in posteriors:
         assert problem.bound(q) >= solution.lower_bound
-        # the residual of a convex problem bounds what is left to gain, as the weights that it asks for become optimal
-        assert problem.kkt_residual(q) >= 0.0
 
 
 @pytest.mark.long
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(instances(), st.data())
 def test_invariances(instance, data):
     """The order does not matter; equal classifiers merge; prior weight may be split between equals."""

@@ -72,7 +72,7 @@ def check_groups(problem: pm.BoundProblem) -> None:
 # --- the groups ------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     m=st.integers(1, 12),
     errors=st.lists(st.integers(0, 12), min_size=1, max_size=60),
@@ -167,7 +167,7 @@ def test_counts_that_are_none(errors, sentence):
 # --- the theorem -----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(problem=tied_problems(st.just(8), 20), posterior=weights(8, decades=5.0))
 def test_averaging_within_groups_never_raises_the_bound(problem, posterior):
     """Jensen's inequality, at any posterior; and the two problems agree on what is averaged."""
@@ -223,7 +223,7 @@ def test_every_solver_with_and_without_merging(divergence, distance):
 
 
 @pytest.mark.long
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(problem=tied_problems(st.integers(2, 100), 50))
 def test_certified_minima_do_not_depend_on_merging(problem):
     raw, merged = pm.solve(problem, "frontier", merge=False), pm.solve(problem, "frontier", merge=True)

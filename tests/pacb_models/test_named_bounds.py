@@ -25,7 +25,7 @@ posteriors = st.lists(st.floats(0.001, 1.0), min_size=5, max_size=5).map(lambda 
 
 
 @given(posteriors, st.integers(1, 10**5), st.floats(0.001, 0.5))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_thiemann_as_printed(q, m, delta):
     """The infimum over λ of theorem 3, and its minimiser, equation 8 (Thiemann, Igel, Wintenberger, Seldin 2017)."""
     problem = pm.BoundProblem(RISKS, m, delta, "relative", "kl", PRIOR, constant="paper")
@@ -59,7 +59,7 @@ def test_thiemanns_alternation_is_the_fixed_point():
 
 
 @given(posteriors, st.integers(1, 10**5), st.floats(0.001, 0.5), st.floats(-6, 3).map(lambda power: 10.0**power))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_catoni_as_printed(q, m, delta, beta):
     problem = pm.BoundProblem(RISKS, m, delta, Catoni(beta), "kl", PRIOR)
     with mpmath.workdps(60):

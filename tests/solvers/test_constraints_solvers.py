@@ -154,7 +154,7 @@ def test_without_errors_the_end_of_the_frontier_is_reached():
 
 
 @pytest.mark.long
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(sets(), st.sampled_from(PAIRS), st.sampled_from([20, 100, 2000]), st.data(), st.booleans())
 def test_the_fixed_point_descends_monotonically(given_set, pair, m, data, safeguard):
     problem = limited(given_set, *pair, order=1.5, m=m)

@@ -542,7 +542,7 @@ def test_the_narrowest_minimum_is_certified(delta):
     assert solution.bound <= pm.solve(problem, "fixed-point").bound + 1e-12
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.floats(5e-324, 1e-290), st.integers(1, 10**8), st.floats(1e-9, 0.9))
 def test_the_smallest_risks_there_are(risk, m, delta):
     problem = pm.BoundProblem([0.0, risk, risk], m=m, delta=delta, distance="kl", divergence="kl")

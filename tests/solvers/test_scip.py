@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 
 import numpy as np
@@ -128,7 +127,7 @@ def test_a_process_that_ends_is_a_finding_and_not_the_end(monkeypatch):
     solution = pm.solve(make(RISKS, "kl", "chi2"), "scip")
     assert solution.status == "error"
     assert solution.message == f"SCIP ended its process by signal {int(signal.SIGABRT)}."
-    assert os.getpid() > 0 and solution.claimed_lower_bound is None
+    assert solution.claimed_lower_bound is None
 
 
 def test_the_worker_in_this_process(tmp_path):
