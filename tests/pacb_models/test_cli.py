@@ -111,11 +111,6 @@ def test_solve_reads_standard_input_and_priors():
     assert record["bound"] == problem.bound(record["posterior"])
 
 
-@pytest.mark.parametrize("solver", ["frontier", "fixed-point", "subset-search"])
-def test_solve_with_each_numpy_solver(risk_file, solver, pacb):
-    assert f"solver           {solver}" in pacb(f"solve {risk_file} --m 549 --solver {solver}").out
-
-
 def test_check_compares_the_solvers(risk_file, pacb):
     out = pacb(f"check {risk_file} --m 549 --solvers frontier,fixed-point,subset-search").out
     assert out.count("agrees") == 3 and "reference: frontier" in out

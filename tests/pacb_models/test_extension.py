@@ -90,16 +90,6 @@ def test_a_need_that_nothing_has_is_named():
         pm.solve(pm.BoundProblem([0.2, 0.2], m=200), Misspelt())
 
 
-def test_cross_check_of_a_solver_that_is_not_registered():
-    problem = pm.BoundProblem(RISKS, m=2000, distance="linear")
-    table = pm.cross_check(problem, solvers=["frontier", Prior()])
-    assert [row.solver for row in table.rows] == ["frontier", "prior"]
-    assert table.rows[0].agrees
-    # The prior is no minimum here, and its claim to be one was corrected before the comparison.
-    assert table.rows[1].status == "not_converged"
-    assert not table.agree
-
-
 # --- a class that inherits a name -------------------------------------------------------------------------------------
 
 
@@ -523,15 +513,6 @@ def test_an_order_of_a_million(name):
     assert solution.status == "optimal", solution.message
     assert solution.bound == pytest.approx(0.1680140339, abs=1e-8)
     assert math.isfinite(solution.kkt_residual)
-
-
-def test_solve_and_solve_many_agree_on_vacuous_bounds():
-    """Residuals are relative to bounds above one, in both."""
-    problems = [pm.BoundProblem([0.1, 0.2, 0.3 + 0.01 * k], m=10, delta=1e-100, distance="linear") for k in range(5)]
-    for one, problem in zip(pm.solve_many(problems), problems):
-        alone = pm.solve(problem)
-        assert (one.status, one.is_global) == (alone.status, alone.is_global) == ("optimal", True)
-        assert one.bound == pytest.approx(alone.bound, rel=1e-12)
 
 
 @pytest.mark.parametrize("name", ["fixed-point", "mirror", "slsqp", "cyipopt", "ccp"])

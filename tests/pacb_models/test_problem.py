@@ -97,24 +97,6 @@ def test_gradient_at_weight_zero_is_the_one_sided_slope():
     assert problem.gradient([1.0, 0.0])[1] == pytest.approx(slope, rel=1e-5)
 
 
-@given(risk_vectors, st.sampled_from([2, 30, 1000]), st.sampled_from(["linear", "squared", "kl"]), st.data())
-def test_renyi_order_two_is_chi_squared_to_rounding(risks, m, distance, data):
-    """A root of a sum of powers here, and of squares there: they round apart by units in the last place."""
-    posterior = distribution(data.draw, risks.size, 0)
-    chi = pm.BoundProblem(risks, m=m, distance=distance)
-    renyi = pm.BoundProblem(risks, m=m, distance=distance, divergence="renyi", order=2.0)
-    assert renyi.bound(posterior) == pytest.approx(chi.bound(posterior), rel=8 * np.finfo(float).eps)
-    assert renyi.constant_value == chi.constant_value
-
-
-@settings(max_examples=50)
-@given(cases())
-def test_order_of_classifiers_does_not_matter(case):
-    problem, _, posterior = case
-    backwards = problem.replace(risks=problem.risks[::-1], prior=problem.prior[::-1])
-    assert backwards.bound(posterior[::-1]) == pytest.approx(problem.bound(posterior), rel=1e-13)
-
-
 def test_prior_left_out_is_uniform():
     problem = pm.BoundProblem([0.1, 0.2, 0.3, 0.4], m=10)
     assert problem.uniform_prior

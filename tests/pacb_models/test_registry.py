@@ -67,14 +67,6 @@ def installed(monkeypatch):
 # --- finding and choosing ---------------------------------------------------------------------------------------------
 
 
-def test_numpy_solvers_are_registered_and_available():
-    table = pm.available_solvers()
-    for name in ("frontier", "fixed-point", "subset-search"):
-        assert table[name].available
-        assert get_solver(name).name == name
-    assert list(table)[:3] == ["frontier", "fixed-point", "subset-search"]
-
-
 def test_availability_for_a_problem():
     table = pm.available_solvers(pm.BoundProblem([0.1], m=5, distance="pinsker", divergence="kl"))
     assert table["fixed-point"].available

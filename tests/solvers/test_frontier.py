@@ -483,13 +483,6 @@ def test_a_search_that_begins_in_bins_finds_what_the_thorough_one_finds(name, di
             assert quick.bound == pytest.approx(thorough.bound, rel=1e-12)
 
 
-def test_two_minima_in_a_large_set():
-    """A few good classifiers among forty thousand: both minima survive the exclusion of buckets."""
-    risks = large_sets(40_000)["two groups"]
-    found = {m: len(solve(pm.BoundProblem(risks, m, 0.05, "squared")).local_minima) for m in (300, 600, 1200, 2400)}
-    assert 1 in found.values()
-
-
 @pytest.mark.parametrize("distance", ["linear", "squared", "kl"])
 def test_a_million(distance):
     random = np.random.default_rng(5)
