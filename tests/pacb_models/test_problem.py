@@ -201,17 +201,3 @@ def test_residuals_are_relative_to_bounds_above_one():
     slopes = problem.gradient(q)
     assert problem.bound(q) > 2.0 and q @ slopes - slopes.min() > 0.1
     assert problem.kkt_residual(q) == pytest.approx((q @ slopes - slopes.min()) / problem.bound(q), rel=1e-12)
-
-
-@pytest.mark.parametrize("divergence, order", [("chi2", 2.0), ("renyi", 1.5), ("renyi", 3.0), ("kl", 1.0)])
-@pytest.mark.parametrize("distance", ["linear", "squared", "kl"])
-def test_second_derivatives_are_differences_of_the_first(distance, divergence, order):
-    more = {"order": order} if divergence == "renyi" else {}
-    problem = pm.BoundProblem([0.1, 0.3, 0.2], m=200, distance=distance, divergence=divergence, **more)
-    L, T, h = 0.17, problem.divergence_size(np.array([0.5, 0.2, 0.3])), 1e-5
-    found = problem.derivatives_at(L, T)
-    at = [problem.outer_at(L, T - h), problem.outer_at(L, T + h)]
-    across = [problem.outer_at(L - h, T), problem.outer_at(L + h, T)]
-    assert found.TT == pytest.approx((at[1].T - at[0].T) / (2 * h), rel=1e-5, abs=1e-7)
-    assert found.LT == pytest.approx((at[1].L - at[0].L) / (2 * h), rel=1e-5, abs=1e-7)
-    assert found.LL == pytest.approx((across[1].L - across[0].L) / (2 * h), rel=1e-5, abs=1e-7)

@@ -544,7 +544,7 @@ def test_derivatives_are_those_of_difference_quotients(distance, divergence):
         ends = [problem.value_and_gradient(POSTERIOR + sign * step * towards) for sign in (1.0, -1.0)]
         assert gradient[k] == pytest.approx((ends[0][0] - ends[1][0]) / (2.0 * step), rel=1e-6, abs=1e-8)
         slope = (ends[0][1] - ends[1][1]) / (2.0 * step)
-        assert problem.hessian_product(POSTERIOR, towards) == pytest.approx(slope, rel=1e-5, abs=1e-6)
+        assert problem.hessian_product(POSTERIOR, towards) == pytest.approx(slope, rel=1e-5, abs=1e-8)
 
 
 # --- Text for GAMS and JuMP ------------------------------------------------------------------------------------------

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pacb_models as pm
-from pacb_models import divergences
 from pacb_models.constraints import Posteriors
-from pacb_models.constraints.tilting import Tilting
 from pacb_models.proofs import Leaf, Proof
 
 from .constrained import best_of_supports, limited, sets
@@ -47,29 +44,6 @@ def test_no_posterior_that_keeps_the_constraints_is_below(distance, divergence, 
     for weights in random.dirichlet(np.ones(6), size=20):
         q = np.maximum(weights @ np.array([*corners, given_set[3]]), 0.0)
         assert problem.bound(q / q.sum()) >= solution.lower_bound
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("order", [1.0, 1.5, 2.0, 3.0])
-@settings(max_examples=25)
-@given(given_set=sets(), gamma=st.sampled_from([0.0, 0.3, 3.0, 30.0]))
-def test_the_constrained_minimiser_is_that_of_a_convex_solver(order, given_set, gamma):
-    problem = limited(given_set, "kl", "chi2")
-    divergence = divergences.by_name("kl" if order == 1.0 else "renyi", order)
-    found = Tilting(divergence, problem.risks, problem.prior, problem.posteriors).at(gamma)
-    q = cp.Variable(problem.size, nonneg=True)
-    if order == 1.0:
-        size = cp.sum(cp.rel_entr(q, problem.prior))
-    else:
-        size = cp.pnorm(cp.multiply(problem.prior ** (1.0 / order - 1.0), q), order)
-    rows = [row.values @ q <= row.limit for row in problem.posteriors.rows]
-    box = [q >= problem.posteriors.lower, q <= problem.posteriors.upper, cp.sum(q) == 1.0]
-    model = cp.Problem(cp.Minimize(size + gamma * (problem.risks @ q)), rows + box)
-    model.solve(cp.CLARABEL)
-    value = divergence.size(found.posterior, problem.prior) + gamma * float(problem.risks @ found.posterior)
-    assert found.posterior.sum() == pytest.approx(1.0, abs=1e-12)
-    assert problem.posteriors.violation(found.posterior) <= 1e-9
-    assert value == pytest.approx(model.value, rel=1e-6, abs=1e-6)
 
 
 @pytest.mark.parametrize(("distance", "divergence", "order"), PAIRS)
