@@ -137,26 +137,6 @@ def test_ratio_of_slopes_where_the_bound_rounds_to_one():
         assert tangent_ratio(problem, point) == pytest.approx(float(problem.coefficient / gap), rel=1e-13)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
-def test_kl_subproblem_equals_the_linearised_constraint_with_r(seed):
-    """The problem in (q, r) from which the linear-distance form was derived by hand, solved as it stands."""
-    import cvxpy as cp
-
-    problem = random_problem("kl", 15, seed=seed, general_prior=seed > 0)
-    point = evaluate(problem, np.random.default_rng(seed).dirichlet(np.ones(15)))
-    q, r = cp.Variable(15), cp.Variable()
-    L0, r0 = point.risk, point.bound
-    risk_slope = math.log(L0 / r0) - math.log((1 - L0) / (1 - r0))
-    tangent = point.budget + risk_slope * (problem.risks @ q - L0) + (r0 - L0) / (r0 * (1 - r0)) * (r - r0)
-    norm = cp.norm(cp.multiply(1 / np.sqrt(problem.prior), q))
-    model = cp.Problem(cp.Minimize(r), [problem.coefficient * norm <= tangent, cp.sum(q) == 1, q >= 0])
-    model.solve(cp.CLARABEL, tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
-    compiled = OneSidedSubproblem(problem)
-    step = compiled.solve(tangent_ratio(problem, point))
-    np.testing.assert_allclose(step.posterior, q.value, atol=1e-5)
-    assert problem.bound(step.posterior) <= r.value + 1e-9 < r0
-
-
 # --- Boundaries ------------------------------------------------------------------------------------------------------
 
 

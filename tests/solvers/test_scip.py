@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pacb_models as pm
-from pacb_models.models.scip_models import ScipModel
-from pacb_models.solvers.branch_and_bound import scip, scip_worker
+from pacb_models.solvers.branch_and_bound import scip
 
 from .solver_checks import PAIRS, make
 
@@ -128,20 +127,6 @@ def test_a_process_that_ends_is_a_finding_and_not_the_end(monkeypatch):
     assert solution.status == "error"
     assert solution.message == f"SCIP ended its process by signal {int(signal.SIGABRT)}."
     assert solution.claimed_lower_bound is None
-
-
-def test_the_worker_in_this_process(tmp_path):
-    """What the process computes, without the process: for the error messages and for those who measure coverage."""
-    problem = make(RISKS, "squared", "chi2", prior=PRIOR)
-    model = ScipModel(problem, problem.prior)
-    path = str(tmp_path / "bound.cip")
-    model.scip.writeProblem(path)
-    answer = scip_worker.solve_task({"model": path, "start": model.start, "options": {}})
-    certified = pm.solve(problem, "frontier").bound
-    assert answer["status"] == "optimal"
-    assert certified - 1e-5 <= answer["lower_bound"] <= certified + 1e-6
-    weights = [unit * answer["values"][each.name] for unit, each in zip(model.units, model.weights)]
-    assert sum(weights) == pytest.approx(1.0, abs=1e-5)
 
 
 def test_options():
