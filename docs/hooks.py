@@ -53,8 +53,8 @@ def on_files(files: Any, config: Any) -> None:
 
 
 def on_page_markdown(text: str, page: Any, **_: Any) -> None:
-    """The search lists a page that explains a word before the reference, which names it most often."""
-    if page.file.src_uri.startswith("api/"):
+    """The search lists a page that explains a word before the reference and the reports, which name it most often."""
+    if page.file.src_uri.startswith(("api/", "field", "starts", "forests")):
         page.meta["search"] = {"boost": 0.2}
 
 
