@@ -1,4 +1,4 @@
-"""The bound in a model of your own, four times, each beside the same answer by another way.
+"""The bound in models of your own. Each answer is computed in a second way, too.
 
 ``python bound_in_your_own_model.py``; docs/own-model.md explains the steps.
 """
