@@ -111,7 +111,7 @@ def _overview(each: pd.DataFrame, table: pd.DataFrame, looks: Looks) -> Part:
         title = f"{best['method']} finds {tally}"
         if best["median"] == best["median"]:
             title += f", in {duration(best['median'], 2)} (median)"
-    text = "Up: more optima found. Left: faster. Misses are not in the times. "
+    text = "Higher: more optima found. Further left: faster. Runs that missed have no time. "
     if each["start"].nunique() > 1:
         text += said("whiskers") + " "
     parts = [percent(rows["found"].mean()) for rows in pictures.classes(each).values()]
@@ -130,7 +130,7 @@ def _matrix(each: pd.DataFrame, table: pd.DataFrame) -> Part:
         title = f"{missed} of {len(each)} runs missed the optimum" + (f"; {listed(words)}" if words else "")
     text = said("matrix")
     if differing := verdict.disagreements(each):
-        text += f" On {counted(differing, 'problem')}, solvers end in minima that differ."
+        text += f" On {counted(differing, 'problem')}, solvers end in different minima."
     return Part("matrix", title, text, (pictures.matrix(each),))
 
 

@@ -57,8 +57,8 @@ def families(each: pd.DataFrame) -> Part | None:
         texts = grouped.mean().map(percent)
         rates = each[each["solver"].map(is_local)].groupby(names)["found"].mean().sort_values()
         title = (
-            f"Of random starts, {percent(rates.iloc[-1])} lead to the optimum on {rates.index[-1]} problems, "
-            f"{percent(rates.iloc[0])} on {rates.index[0]} problems"
+            f"Random starts lead to the optimum in {percent(rates.iloc[-1])} of runs on {rates.index[-1]} problems, "
+            f"in {percent(rates.iloc[0])} on {rates.index[0]} problems"
         )
     table = texts.unstack().reindex(list(verdict.by_solver(each)["method"])).fillna("–")
     columns = [SOLVER, *(Column(str(name), name, numeric=False) for name in dict.fromkeys(names))]

@@ -64,4 +64,4 @@ def test_rates_are_counted_by_family(tmp_path):
     assert rates["the paper's, squared"] == rates["the paper's, kl"] == 1.0 and 0.0 < rates["one-good"] < 1.0
     assert set(runs.loc[runs["solver"] == "fixed-point", "start"]) == set(range(6))
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "Of random starts, 100 % lead to the optimum on the paper" in page
+    assert "Random starts lead to the optimum in 100 % of runs on the paper" in page
