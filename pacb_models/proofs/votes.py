@@ -43,7 +43,7 @@ class Pairs(verify.Problem):
         matrix = [reader({"risks": row, "errors": count}) for row, count in zip(rows, counts)]
         self.matrix = fmpq_mat(matrix)
         verify.wanted(self.matrix == self.matrix.transpose(), "tandem_risks are not symmetric")
-        if errors is None:
+        if errors is None and any(map(any, rows)):
             # Rounding has moved each number by at most 2^-54.
             self.shift = fmpq(1, 2**52) * len(rows) * sum(row[i] for i, row in enumerate(matrix))
             verify.decide(indefinite, matrix, self.shift)

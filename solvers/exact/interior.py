@@ -65,14 +65,24 @@ class Interior:
         self.p, self.pairs = problem.prior[self.on], problem.tandem_risks
         self.A = np.ascontiguousarray(problem.tandem_risks[np.ix_(self.on, self.on)])
         self.lower, self.upper = posteriors.lower[self.on], posteriors.upper[self.on]
-        self.capped, self.rows = np.flatnonzero(self.upper < 1.0), posteriors.matrix[:, self.on]
-        self.more, self.sum = posteriors.matrix @ self.fixed, 1.0 - float(self.fixed.sum())
+        self.start = problem.prior
+        if posteriors.violation(problem.prior) > 0.0:
+            # Equal shares of what floors leave: from weights of 1e-9, as a prior may have, steps are too short.
+            room = posteriors.upper - posteriors.lower
+            share = (1.0 - float(posteriors.lower.sum())) / (float(room.sum()) or 1.0)
+            self.start = posteriors.nearest(posteriors.lower + share * room)
+        #: A row whose values all keep its limit may have no slack, and the multiplier no end.
+        self.broken = posteriors.matrix.max(axis=1, initial=0.0) > 0.0
+        matrix = posteriors.matrix[self.broken]
+        self.capped, self.rows = np.flatnonzero(self.upper < 1.0), matrix[:, self.on]
+        self.more, self.sum = matrix @ self.fixed, 1.0 - float(self.fixed.sum())
         self.shares = np.concatenate((self.p, self.p[self.capped], np.ones(len(self.rows))))
 
     def at(self, beta: float) -> tuple[Array, float, Array]:
         """The weights, θ and the multipliers of the rows."""
+        multipliers = np.zeros(self.broken.size)
         if not self.on.size:
-            return self.fixed, 0.0, np.zeros(len(self.rows))
+            return self.fixed, 0.0, multipliers
         here = self._first(beta)
         for _ in range(MOST):
             gap = float(here.u @ here.w)
@@ -80,11 +90,16 @@ class Interior:
             off = float(np.abs(found.dual) @ here.q)
             if max(gap, off) <= OPTIMAL * abs(found.objective) and abs(found.total) <= 10.0 * OPTIMAL:
                 break
-            following = self._step(here, found, beta, gap / float(self.shares.sum()))
+            try:
+                following = self._step(here, found, beta, gap / float(self.shares.sum()))
+            except np.linalg.LinAlgError:
+                # Rounding of the pairs' risks, times a large β, is above the curvature of the size.
+                following = None
             if following is None:
                 break
             here = following
-        return self._whole(here.q), here.theta, here.u[self.on.size + self.capped.size :]
+        multipliers[self.broken] = here.u[self.on.size + self.capped.size :]
+        return self._whole(here.q), here.theta, multipliers
 
     def _whole(self, q: Array) -> Array:
         whole = self.fixed.copy()
@@ -104,9 +119,7 @@ class Interior:
 
     def _first(self, beta: float) -> PrimalDual:
         room = self.upper - self.lower
-        share = (self.sum - float(self.lower.sum())) / float(room.sum())
-        q = self.lower + share * room if self.capped.size else self.p
-        q = np.clip(q, self.lower + 0.01 * np.minimum(room, self.p), self.upper - 0.01 * room)
+        q = np.clip(self.start[self.on], self.lower + 0.01 * np.minimum(room, self.p), self.upper - 0.01 * room)
         w = self._products(q) + self._offsets()
         w[self.on.size + self.capped.size :] = np.maximum(w[self.on.size + self.capped.size :], 0.1)
         blank = PrimalDual(q, w, np.zeros(w.size), 0.0)

@@ -37,11 +37,13 @@ from .thinning import needed
 #: not found so, and at order 3 all are, in a fifth of the time that an interior-point method takes for 1000 trees.
 LARGEST_ORDER = 3.0
 #: Strengths relative to the largest risk where the frontier is taken to have ended.
-ENDED = 1e8
+ENDED = 1e13
 #: How far the tilted risks, times β, may be from those of their own posterior: lines are loose by its square.
 SELF_TANGENT = 1e-6
 #: Steps of Newton's method, and halvings of one.
 MOST_STEPS, HALVINGS = 40, 15
+#: Steps of the secant method for a coordinate.
+SECANTS = 60
 #: An old factorisation is used again while it shrinks what is left to this.
 SHRUNK = 0.1
 
@@ -180,21 +182,26 @@ class TandemFrontier(Frontier):
         return TangentPoint(tilted, q, 2.0 * half, dot(q, half), size, float(pairs.value), row)
 
     def _coordinate(self, frontier: Frontier, beta: float) -> tuple[float, tuple[Array, float]]:
-        """Where :math:`\\ln(g'(T)\\,\\gamma) = \\ln\\beta`: the left side increases, and is nearly straight."""
+        """Where :math:`\\ln(g'(T)\\,\\gamma) = \\ln\\beta`: the left side increases, and is often nearly straight."""
 
         def excess(z: float) -> float:
             line = frontier.line(z)
             return math.log(max(line.slope * self.divergence.pairs(line.T).slope, 1e-300) / beta)
 
-        z = math.log(beta)
-        at = excess(z)
-        last, before = z, at
-        z -= at
-        for _ in range(30):
+        z, low, high = math.log(beta), -math.inf, math.inf
+        last, before = z, 0.0
+        for _ in range(SECANTS):
             at = excess(z)
-            if abs(at) <= 1e-12 or z == last or at == before:
+            if abs(at) <= 1e-12:
                 break
-            last, before, z = z, at, z - at * (z - last) / (at - before)
+            low, high = (z, high) if at < 0.0 else (low, z)
+            share = (z - last) / (at - before) if at != before and z != last else 1.0
+            last, before, z = z, at, z - share * at
+            if not low < z < high:
+                # Bends are where classifiers join the support; a prior of 1e-9 makes them sharp.
+                z = 0.5 * (low + high) if low > -math.inf and high < math.inf else last - at
+            if z in (low, high):
+                break
         q = frontier.posterior(z)
         return z, (q, max(self.divergence.size(q, self.p), 0.0))
 

@@ -13,6 +13,7 @@ from mpmath import mpf
 
 import pacb_models as pm
 from pacb_models.proofs import Leaf, Proof, ProofError, check_proof
+from pacb_models.solvers.exact.interior import Interior
 
 from .mp_reference import invert
 
@@ -90,6 +91,53 @@ def test_weights_that_rows_push_to_nothing_do_not_hold_up_the_search():
     problem = drawn(5, 6, 3000, divergence="kl", distance="relative", constraints=[pm.weights(at_most=0.6), *rows])
     solution = pm.solve(problem, merge=False)
     assert solution.is_global and solution.iterations < 100
+
+
+def test_lines_have_the_slope_that_is_asked_for_where_classifiers_of_little_prior_join():
+    """There the slope bends sharply on its way along a frontier of the tangent's risks."""
+    matrix = [[0.107, 0.06, 0.074], [0.06, 0.195, 0.119], [0.074, 0.119, 0.334]]
+    solution = pm.solve(pm.TandemProblem(matrix, 1000, delta=0.9, prior=[0.0018568, 0.998121, 0.0000222]))
+    assert solution.is_global and not solution.local_minima
+
+
+def test_many_examples_show_weights_of_which_the_prior_has_next_to_nothing():
+    """The slope at the minimum is 1e9 times the largest risk."""
+    matrix, prior = [[0.0, 0.0, 0.0], [0.0, 0.9, 0.4], [0.0, 0.4, 0.5]], [1e-9, 0.9, 0.1 - 1e-9]
+    solution = pm.solve(pm.TandemProblem(matrix, 10**9, prior=prior))
+    assert solution.is_global
+
+
+@pytest.mark.parametrize(
+    ("row", "prior"),
+    [
+        (pm.average([0.5, 1.1, 0.9], at_most=0.6), [1e-9, 0.4, 0.6 - 1e-9]),
+        (pm.average([900.0, -600.0, 300.0], at_least=800.0), [1e-7, 0.9, 0.1 - 1e-7]),
+    ],
+)
+@pytest.mark.parametrize(("divergence", "order"), [("kl", 2.0), ("chi2", 2.0), ("renyi", 3.0)])
+def test_rows_that_the_prior_breaks(row, prior, divergence, order):
+    errors = np.random.default_rng(1).random((60, 3)) < [0.4, 0.2, 0.3]
+    arguments = {"prior": prior, "divergence": divergence, "order": order, "constraints": [row]}
+    solution = pm.solve(pm.TandemProblem.from_errors(errors, distance="linear", **arguments))
+    assert solution.is_global and solution.iterations < 150
+
+
+def test_a_row_that_all_posteriors_keep_has_no_multiplier():
+    """Where there is no slack it would grow without end."""
+    problem = drawn(3, 3, 100, constraints=[pm.average([2.0, 2.0, 2.0], at_least=2.0)])
+    for strength in (1.0, 1e10):
+        q, _, multipliers = Interior(problem).at(strength)
+        assert multipliers.tolist() == [0.0]
+        assert q == pytest.approx(Interior(problem.replace(constraints=[])).at(strength)[0], abs=1e-12)
+
+
+def test_rounding_that_outweighs_the_curvature_of_the_size_ends_the_steps(monkeypatch):
+    def refuse(*_, **__):
+        raise np.linalg.LinAlgError
+
+    problem = drawn(3, 3, 100)
+    monkeypatch.setattr("pacb_models.solvers.exact.interior.cho_factor", refuse)
+    assert Interior(problem).at(1e13)[0] == pytest.approx(problem.prior)
 
 
 @pytest.mark.long

@@ -148,6 +148,7 @@ def test_minima_are_proven_and_nothing_above_them(bound, kind, tmp_path):
     assert sentence.startswith(
         f"proven: no posterior is below {record['lower_bound']}; this posterior has {record['bound']}"
     )
+    assert sentence.endswith("; the constant is taken as given")
     over = record["bound"] / record["lower_bound"] * (1 + 1e-8)
     assert answer(claims(record, over, over * (1 + 1e-6)), tmp_path)[0] == verify.REFUTED
     assert answer(claims(record, 0.9, 1 - 1e-11), tmp_path)[0] == verify.REFUTED
@@ -312,6 +313,12 @@ def test_what_a_matrix_lacks_is_paid_for():
         slope, height = votes.Tangents(pairs, frozenset(), frozenset()).line(100.0, 4.0, 1.0, 0.5, 0.5)
         gaps = [2 * (w * w + (1 - w) ** 2) + float(slope) * 0.2 * w * (1 - w) - float(height) for w in (0.0, 0.5, 1.0)]
         assert (min(gaps) >= 0.0) == holds
+
+
+def test_votes_that_never_err_together_are_proven(tmp_path):
+    """A matrix of zeros has no pivot above zero."""
+    code, sentence = answer(proven(pm.TandemProblem(np.zeros((2, 2)), m=100))[1], tmp_path)
+    assert code == verify.PROVEN, sentence
 
 
 @pytest.mark.parametrize(
