@@ -35,7 +35,8 @@ class KullbackLeibler(Divergence):
     steep = True
 
     def size(self, q: np.ndarray, p: np.ndarray) -> float:
-        return dot(q, _log_ratios(q, p))
+        # Rounding must not carry it below zero, nor the budget where ln(I/δ) is nothing.
+        return max(dot(q, _log_ratios(q, p)), 0.0)
 
     def gradient(self, q: np.ndarray, p: np.ndarray, size: float) -> np.ndarray:
         found = _log_ratios(q, p)

@@ -30,17 +30,21 @@ from numpy.typing import NDArray
 
 from ..constraints.posteriors import FEASIBLE
 from ..distances.checks import concave_budget, concave_inverse, elementwise
+from ..problem import Problem
+from ..validation import check_kind
 from .polygon import vertices
-from .proof import CommonRisk, Empty, Leaf, Proof, ProofError, Tangent
+from .proof import CommonRisk, Empty, Leaf, Proof, ProofError, Tangent, leaves
 
 if TYPE_CHECKING:
-    from ..problem import BoundProblem, Problem
+    from ..problem import BoundProblem
 
 #: What rounding may do, relatively: to a few operations; to a sum of up to 10⁹ terms; to a bound that is computed from
 #: risk and size (tests compare all distances with 50 digits).
 ROUNDED, SUMMED, INVERTED = 2.0**-48, 2.0**-46, 2.0**-43
-#: Terms that underflow are below it.
-TINY = 1e-317
+#: What is lost of a term that underflows is less, also where subnormal numbers count as zero.
+TINY = 2.0**-1020
+#: So many units the room of a support is divided into.
+UNITS = 2.0**52
 #: Shares of the way to where a tangent is smallest, and to some single classifiers, at which a bound that is said to be
 #: convex must not be below it but for its own errors, relative to it.
 SHARES, SINGLE, OWN_ERRORS = (1.0, 0.5, 0.1, 1e-2, 1e-4, 1e-6), 20, 1e-9
@@ -51,26 +55,36 @@ AT_ONCE, LINES = 1 << 16, 8
 def check_proof(problem: Problem, proof: Proof | Tangent | CommonRisk) -> float:
     """The number that no posterior's bound is below, as a proof proves it: at most its claim.
 
-    Raises :class:`ProofError`, with the reason, where it proves nothing.
+    Raises :class:`ProofError`, with the reason, where it proves nothing. Third-party solvers may hand over anything.
     """
-    if isinstance(proof, CommonRisk):
-        return _common_risk(problem, proof)
-    if isinstance(proof, Tangent):
-        return _lowest_of_tangent(problem, proof)
-    if not isinstance(proof, Proof):
-        raise ProofError(f"{type(proof).__name__} is no proof.")
+    check_kind("problem", problem, Problem, "a problem, as pm.BoundProblem makes one")
+    try:
+        if isinstance(proof, CommonRisk):
+            return _common_risk(problem, proof)
+        if isinstance(proof, Tangent):
+            return _lowest_of_tangent(problem, proof)
+        if isinstance(proof, Proof):
+            return _lowest_of_tree(problem, proof)
+    except ProofError:
+        raise
+    except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as reason:
+        raise ProofError(f"the proof cannot be read ({type(reason).__name__}).") from reason
+    raise ProofError(f"{type(proof).__name__} is no proof.")
+
+
+def _lowest_of_tree(problem: Any, proof: Proof) -> float:
+    """The smallest number that a leaf proves."""
     refuse_other_functions(problem)
     lower = float(proof.claim)
     if not math.isfinite(lower):
         raise ProofError("the claim of the proof is no finite number.")
-    bound: Any = problem
     kind: type[Region] = Region
     if problem.kind == "tandem":
         from .tangents import Tangents
 
         kind = Tangents
-    for node, inside, outside in proof.nodes():
-        region = kind(bound, inside, outside)
+    for node, inside, outside in leaves(proof.tree):
+        region = kind(problem, inside, outside)
         if isinstance(node, Leaf):
             lower = min(lower, region.lowest(node, lower))
         elif isinstance(node, Empty):
@@ -94,9 +108,10 @@ def refuse_other_functions(problem: Problem) -> None:
 def _common_risk(problem: Any, proof: CommonRisk) -> float:
     if problem.kind != "direct":
         raise ProofError("the proof is about a direct bound, and the problem is none.")
-    if not problem.common_risk_is_possible(proof.claim):
-        raise ProofError(f"not all risks can be {proof.claim!r} at once.")
-    return float(proof.claim)
+    claim = float(proof.claim)
+    if not problem.common_risk_is_possible(claim):
+        raise ProofError(f"not all risks can be {claim!r} at once.")
+    return claim
 
 
 def _lowest_of_tangent(problem: Problem, proof: Tangent) -> float:
@@ -178,7 +193,7 @@ class Region:
     def supporting(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The slopes and heights of some lines, in terms of the risk above the smallest of all classifiers."""
         rows = np.atleast_2d(np.asarray(rows, dtype=np.float64))
-        fits = rows.shape[1] == 3 + len(self.matrix) and bool(np.isfinite(rows).all())
+        fits = rows.shape[1:] == (3 + len(self.matrix),) and bool(np.isfinite(rows).all())
         if not fits or (rows[:, 0] < 0.0).any() or (rows[:, 3:] < 0.0).any():
             raise ProofError("a line of the proof has not the numbers γ ≥ 0, θ, τ and ν ≥ 0 for each row.")
         together = 1 if self.support is not None else max(LINES, AT_ONCE // (LINES * self.y.size + 1))
@@ -191,7 +206,7 @@ class Region:
     def _some(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         gamma, theta, tau = rows[:, 0], rows[:, 1], rows[:, 2]
         nu = rows[:, 3:] * self.scales
-        error = ROUNDED * (np.abs(theta) + 2.0 * nu.sum(axis=1))
+        error = ROUNDED * (np.abs(theta) + (2.0 + nu.shape[1]) * nu.sum(axis=1))
         level = theta - error
         length = self.y.size if self.support is not None else max(AT_ONCE // len(rows), 1)
         totals, cost = [], [np.zeros(len(rows))]
@@ -215,7 +230,7 @@ class Region:
         parts = np.array(cost)
         least = level + np.add.reduce(parts, axis=0) - SUMMED * np.add.reduce(np.abs(parts), axis=0)
         least -= error + ROUNDED * np.abs(least)
-        slope, height = self.divergence.supporting(total + SUMMED * np.abs(total) + TINY, gamma, least)
+        slope, height = self.divergence.supporting(total + SUMMED * np.abs(total) + self.y.size * TINY, gamma, least)
         height = height - ROUNDED * np.abs(height)
         # Numbers that overflow say nothing.
         known = np.isfinite(slope) & np.isfinite(height)
@@ -266,7 +281,7 @@ class Region:
         nu = nu * self.scales
         if nu.size:
             costs = costs + nu @ self.matrix
-        error = ROUNDED * (self.widest + 2.0 * float(nu.sum()))
+        error = ROUNDED * (self.widest + (2.0 + nu.size) * float(nu.sum()))
         if not self.boxed:
             return float(costs.min()) - error
         order = np.argsort(costs)
@@ -299,12 +314,14 @@ def most_within(
     """The largest sum of terms within the room beside those that are in: the last one that fits may count in part."""
     paid, free = float(np.add.reduce(terms[forced])), np.flatnonzero(~forced & (sizes <= room))
     values, costs = terms[free], sizes[free]
-    if not free.size or float(costs.sum()) <= room:
+    if float(costs.sum()) <= room or not values.any():
         return paid + float(np.add.reduce(values))
     if (costs == costs[0]).all() and costs[0].is_integer():
-        count = int(room // costs[0])
-        heaviest = np.partition(values, values.size - count)[values.size - count :] if count else values[:0]
-        return paid + float(np.add.reduce(heaviest))
-    order = np.lexsort((costs, -values / np.maximum(costs, 1e-300)))
-    share = np.clip((room - np.append(0.0, np.cumsum(costs[order])[:-1])) / np.maximum(costs[order], 1e-300), 0.0, 1.0)
-    return paid + float(np.add.reduce(values[order] * share)) * (1.0 + SUMMED)
+        first = values.size - int(room // costs[0])
+        return paid + float(np.add.reduce(np.partition(values, first)[first:]))
+    # In whole units of the room, rounded down, sizes add up without an error as long as they fit, however small.
+    shares = np.floor(costs / room * (UNITS - 2.0))
+    order = np.lexsort((-values / values.max() / np.maximum(shares, 1.0), shares > 0.0))
+    before = np.append(0.0, np.cumsum(shares[order])[:-1])
+    parts = np.clip((UNITS - before) / np.maximum(shares[order], 1.0), 0.0, 1.0)
+    return paid + float(np.add.reduce(values[order] * parts)) * (1.0 + SUMMED)

@@ -72,15 +72,15 @@ def check_intervals(problem: BoundProblem, limits: Mapping[str, tuple[BoundProbl
     """
     if not isinstance(proof, Intervals):
         raise ProofError(f"{type(proof).__name__} is no proof by intervals.")
-    limited, lower = Limited(problem, limits), float(proof.claim)
+    limited, lower, lines = Limited(problem, limits), float(proof.claim), tuple(proof.lines)
     ends = np.append(limited.first, np.asarray(proof.ends, dtype=np.float64))
     if (
         math.isnan(lower)
-        or len(proof.lines) != ends.size - 1
+        or len(lines) != ends.size - 1
         or not (np.isfinite(ends).all() and (np.diff(ends) > 0.0).all())
     ):
         raise ProofError("the proof has no claim, or its intervals do not follow each other from the prior's size on.")
-    for a, b, rows in zip(ends[:-1].tolist(), ends[1:].tolist(), proof.lines):
+    for a, b, rows in zip(ends[:-1].tolist(), ends[1:].tolist(), lines, strict=True):
         lower = min(lower, limited.lowest(a, b, rows, lower))
     if not limited.is_last(ends[-1].item(), proof.beyond):
         raise ProofError(f"the proof does not show that no posterior of a size above {ends[-1]:g} keeps the limits.")

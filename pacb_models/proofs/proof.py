@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from operator import index
 from typing import TypeAlias
 
 import numpy as np
@@ -61,6 +62,24 @@ class Branch:
 Node: TypeAlias = Leaf | Empty | Branch
 
 
+def leaves(tree: Node) -> Iterator[tuple[Node, frozenset[int], frozenset[int]]]:
+    """Every node of a tree that is no branch, with the classifiers that are in and those that are out.
+
+    What a branch says is read once: an object of a solver might answer differently the second time.
+    """
+    waiting: list[tuple[Node, frozenset[int], frozenset[int]]] = [(tree, frozenset(), frozenset())]
+    while waiting:
+        node, inside, outside = waiting.pop()
+        if isinstance(node, Branch):
+            classifier = index(node.classifier)
+            if classifier in inside | outside:
+                raise ProofError(f"the proof divides by classifier {classifier} twice.")
+            waiting.append((node.outside, inside, outside | {classifier}))
+            waiting.append((node.inside, inside | {classifier}, outside))
+        else:
+            yield node, inside, outside
+
+
 @dataclass(frozen=True, eq=False)
 class Proof:
     """That no posterior's bound is below a number, :attr:`claim`; the checker answers with the number that is proven,
@@ -69,23 +88,10 @@ class Proof:
     tree: Node
     claim: float
 
-    def nodes(self) -> Iterator[tuple[Node, frozenset[int], frozenset[int]]]:
-        """Every node that is no branch, with the classifiers that are in and those that are out."""
-        waiting: list[tuple[Node, frozenset[int], frozenset[int]]] = [(self.tree, frozenset(), frozenset())]
-        while waiting:
-            node, inside, outside = waiting.pop()
-            if isinstance(node, Branch):
-                if node.classifier in inside | outside:
-                    raise ProofError(f"the proof divides by classifier {node.classifier} twice.")
-                waiting.append((node.outside, inside, outside | {node.classifier}))
-                waiting.append((node.inside, inside | {node.classifier}, outside))
-            else:
-                yield node, inside, outside
-
     def __repr__(self) -> str:
-        leaves = [node for node, _, _ in self.nodes()]
-        lines = sum(len(node.lines) for node in leaves if isinstance(node, Leaf))
-        return f"Proof(claim={self.claim!r}, leaves={len(leaves)}, lines={lines})"
+        nodes = [node for node, _, _ in leaves(self.tree)]
+        lines = sum(len(node.lines) for node in nodes if isinstance(node, Leaf))
+        return f"Proof(claim={self.claim!r}, leaves={len(nodes)}, lines={lines})"
 
 
 @dataclass(frozen=True, eq=False)

@@ -87,11 +87,11 @@ def _told(
     """What a proof proves, and the message with what is to be said of it."""
     if proof is None:
         return None, message
-    lower_bound, reason = proven(problem, proof)
-    if lower_bound is None:
+    try:
+        # A proof holds whatever the weights are; rounding of theirs must not look like a contradiction.
+        lower_bound = min(check_proof(problem, proof), bound)
+    except ProofError as reason:
         return None, f"nothing is proven: {reason} {message}".strip()
-    # A proof holds whatever the weights are; rounding of theirs must not look like a contradiction.
-    lower_bound = min(lower_bound, bound)
     if isinstance(proof, Tangent):
         trusted = f"That no bound is lower holds if {type(problem).__name__} is convex, and its gradient right."
         message = f"{message} {trusted}".strip()
@@ -100,22 +100,11 @@ def _told(
     return lower_bound, message
 
 
-def proven(problem: Problem, proof: Proof | Tangent | CommonRisk) -> tuple[float | None, str]:
-    """The lower bound that a proof proves, or None and the reason why it proves nothing. Third-party solvers may hand
-    over anything."""
-    try:
-        return check_proof(problem, proof), ""
-    except ProofError as reason:
-        return None, str(reason)
-    except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as reason:
-        return None, f"the proof cannot be read ({type(reason).__name__})."
-
-
 def _fact(posterior: np.ndarray | None, residual: float, off_simplex: float, broken: float) -> str:
     """Why a claim does not hold."""
     if posterior is None:
         return "no usable weights were returned"
-    if residual >= max(off_simplex, broken):
+    if not residual < max(off_simplex, broken):
         return f"the KKT residual is {residual:.1e}"
     if broken > off_simplex:
         return f"its weights break the constraints by {broken:.1e}"

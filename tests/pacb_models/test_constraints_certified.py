@@ -87,6 +87,13 @@ def test_no_lie_proves_more_than_the_truth(proven):
         assert check_intervals(errors, others, replace(proof, claim=1.0)) <= truth
 
 
+class Hollow(tuple):
+    """Lines that are counted and never shown."""
+
+    def __iter__(self):
+        return iter(())
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
@@ -100,6 +107,7 @@ def test_no_lie_proves_more_than_the_truth(proven):
         (lambda proof: replace(proof, lines=tuple(-rows for rows in proof.lines)), "has not the numbers"),
         (lambda proof: replace(proof, lines=tuple(rows[:, :3] for rows in proof.lines)), "has not the numbers"),
         (lambda proof: replace(without(proof, len(proof.lines) - 1), beyond=-np.ones(1)), "not a number ≥ 0"),
+        (lambda proof: replace(proof, lines=Hollow(proof.lines)), "do not follow each other"),
         (lambda proof: proof.lines, "is no proof by intervals"),
     ],
 )

@@ -82,6 +82,15 @@ def test_value_is_zero_only_at_the_prior(divergence, pair):
         assert divergence.value(divergence.size(q, p)) > 0.0
 
 
+@given(st.integers(0, 2**32 - 1))
+def test_no_size_is_below_that_of_the_prior(seed):
+    """Where ln(I/δ) is nothing a budget below zero would have a complex root."""
+    random = np.random.default_rng(seed)
+    p = random.dirichlet(np.ones(50))
+    q = p * (1.0 + 1e-9 * random.standard_normal(50))
+    assert KullbackLeibler().size(q / q.sum(), p) >= 0.0
+
+
 def test_coefficient_of_kl_needs_no_finite_constant():
     """At m = 10⁵ the linear constant exp(0.1233 m) is beyond the range of doubles."""
     log_constant = 1e5 * (1 / math.expm1(1) + math.log1p(-math.exp(-1)))

@@ -2,7 +2,8 @@
 
 import math
 from dataclasses import replace
-from itertools import combinations
+from fractions import Fraction
+from itertools import combinations, count
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from pacb_models.divergences import by_name
 from pacb_models.proofs import Branch, CommonRisk, Empty, Leaf, Proof, ProofError, check_proof
 from pacb_models.proofs.checker import Region, most_within
 from pacb_models.proofs.polygon import vertices
+from pacb_models.proofs.proof import leaves
 from pacb_models.solution import Outcome
 from pacb_models.solving.judging import assess
 
@@ -206,7 +208,7 @@ def lies(problem: pm.BoundProblem) -> dict[str, object]:
     """Everything that a solver could hand over in place of a proof."""
     other = pm.solve(pm.BoundProblem([0.5, 0.6, 0.7, 0.8], m=20), "frontier").proof
     honest = pm.solve(problem, "frontier").proof
-    leaf = next(node for node, _, _ in honest.nodes() if isinstance(node, Leaf))
+    leaf = next(node for node, _, _ in leaves(honest.tree) if isinstance(node, Leaf))
     high = Proof(Leaf(leaf.lines * [1.0, 1e3, 1.0], leaf.floor), 0.9)
     return {
         "another problem's": replace(other, claim=0.9),
@@ -223,6 +225,8 @@ def lies(problem: pm.BoundProblem) -> dict[str, object]:
         "negative multipliers": Proof(Leaf(-leaf.lines, leaf.floor), 0.9),
         "lines that are not numbers": Proof(Leaf(leaf.lines * math.nan, leaf.floor), 0.9),
         "lines of another shape": Proof(Leaf(np.ones((2, 7))), 0.9),
+        "a table for each line": Proof(Leaf(leaf.lines[:, :, None]), 0.9),
+        "a number beyond all floats": Proof(leaf, 10**400),
         "a floor that is too high": Proof(Leaf(leaf.lines, np.ones(3)), 0.9),
         "no tree": Proof(None, 0.9),
         "a proof of a direct bound": CommonRisk(0.9),
@@ -258,13 +262,41 @@ def test_sizes_are_compared_as_they_were_typed():
             check_proof(problem, Proof(Branch(nobody, NO_LINES, NO_LINES), 0.0))
 
 
-@given(st.lists(st.tuples(SHARES, st.floats(0.01, 1.0)), min_size=1, max_size=9), SHARES)
-def test_no_choice_of_classifiers_is_heavier_than_what_the_checker_takes(items, share):
-    values, costs = np.array(items).T
-    total = share * costs.sum()
-    every = (list(each) for count in range(len(items) + 1) for each in combinations(range(len(items)), count))
-    best = max(values[each].sum() for each in every if costs[each].sum() <= total)
+UNITS = st.sampled_from([1.0, 1e-16, 1e-300, 1e-310])
+ITEMS = st.tuples(SHARES, UNITS, st.floats(0.01, 1.0), UNITS)
+
+
+@given(st.lists(ITEMS, min_size=1, max_size=9), st.sets(st.integers(0, 8)), st.sampled_from([1.0, 1e300]))
+def test_no_choice_of_classifiers_is_heavier_than_what_the_checker_takes(items, fits, heavy):
+    """Sizes and terms of any scale, against every choice in rational numbers."""
+    values, costs = np.array([(value * unit * heavy, cost * small) for value, unit, cost, small in items]).T
+    total = float(costs[[i for i in fits if i < costs.size]].sum())
+    exact, places = list(map(Fraction, costs.tolist())), range(costs.size)
+    every = (list(each) for count in range(len(items) + 1) for each in combinations(places, count))
+    best = max(values[each].sum() for each in every if sum(exact[i] for i in each) <= Fraction(total))
     assert most_within(values, costs, total, np.zeros(values.size, dtype=bool)) >= best * (1.0 - 1e-15)
+
+
+def test_a_branch_is_asked_once_which_classifier_divides():
+    """What is not with a classifier would else be without another one."""
+
+    class Changing(Branch):
+        classifier = property(lambda self: next(answers))
+
+        def __init__(self) -> None:
+            vars(self).update(inside=NO_LINES, outside=NO_LINES)
+
+    answers = count()
+    (_, inside, _), (_, _, outside) = leaves(Changing())
+    assert inside == outside == {0}
+
+
+def test_terms_that_underflow_do_not_add_up_to_a_line_that_is_too_high():
+    """Each term here is almost half of the smallest number, and rounds to zero. The prior's size is one."""
+    problem = pm.BoundProblem(np.full(6_000_000, 0.5), m=100)
+    price = math.sqrt(2.4 * problem.size) * 1e-162
+    slope, height = Region(problem).supporting(np.array([[0.0, price, 1.0]]))
+    assert slope.item() == 0.0 < height.item() <= 1.0
 
 
 @pytest.mark.parametrize("most", [1.0, 0.6])
@@ -288,6 +320,15 @@ def test_the_proof_of_a_direct_bound_is_one_number():
         check_proof(problem, CommonRisk(solution.bound * (1.0 + 1e-12)))
     with pytest.raises(ProofError, match="none"):
         check_proof(PLAIN, solution.proof)
+
+    class Changing(CommonRisk):
+        claim = property(lambda self: next(answers))
+
+        def __init__(self) -> None:
+            pass
+
+    answers = iter((0.0, 0.9))
+    assert check_proof(problem, Changing()) == 0.0
 
 
 def test_convex_solvers_prove_their_minimum_by_one_line():
