@@ -49,9 +49,13 @@ class PointByPoint(Distance):
         return Inverse(*np.array(points, dtype=float).reshape(-1, 6).T.reshape(6, *L.shape))
 
 
-@per_object
 def elementwise(distance: Distance) -> Distance:
-    """The distance itself when its methods take arrays, else one that calls them point by point."""
+    """The distance itself when its methods take arrays, as ours do, else one that calls them point by point."""
+    return distance if ours(distance) else _made_elementwise(distance)
+
+
+@per_object
+def _made_elementwise(distance: Distance) -> Distance:
     L, b = _RISKS[:2], _BUDGETS[3:5]
     one_by_one = [distance.derivatives(*pair) for pair in zip(L.tolist(), b.tolist())]
     try:
@@ -60,11 +64,6 @@ def elementwise(distance: Distance) -> Distance:
     except (TypeError, ValueError):
         fits = False
     return distance if fits else PointByPoint(distance)
-
-
-def concave_inverse(distance: Distance) -> bool:
-    """Whether the inverse is concave and increasing, as it is for all of ours."""
-    return ours(distance) or concave_on_grid(distance)
 
 
 @per_object

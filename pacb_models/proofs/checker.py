@@ -29,7 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..constraints.posteriors import FEASIBLE
-from ..distances.checks import concave_budget, concave_inverse, elementwise
+from ..distances.checks import concave_budget, concave_on_grid, elementwise
+from ..plugins import ours
 from ..problem import Problem
 from ..validation import check_kind
 from .polygon import vertices
@@ -98,10 +99,9 @@ def refuse_other_functions(problem: Problem) -> None:
     """Raise unless the bound is a function F(L, T), jointly concave and increasing as far as a grid shows."""
     if problem.kind not in ("bound", "tandem"):
         raise ProofError("the proof is about a bound F(L, T), and the problem has none.")
-    divergence: Any = problem.divergence_function
-    if not (
-        concave_inverse(problem.distance_function) and concave_budget(divergence, problem.coefficient, problem.exponent)
-    ):
+    distance, divergence = problem.distance_function, problem.divergence_function
+    concave = ours(distance) or concave_on_grid(distance)
+    if not (concave and (ours(divergence) or concave_budget(divergence, problem.coefficient, problem.exponent))):
         raise ProofError("on a grid the distance is not jointly convex and increasing, or the budget not concave.")
 
 

@@ -40,7 +40,7 @@ MERGED_FROM, FEW = 1000, 0.25
 #: Larger sets are searched in bins first, so many of them; minima are this close to those of the bins, or looked for.
 LARGE, BINS, NEAR = 1 << 15, 1 << 14, 1e-3
 #: More numbers than this, lines times classifiers, and a proof is thinned to the lines that it needs.
-LONG = 1 << 19
+LONG = 1 << 16
 
 
 class FrontierSearch(Solver):

@@ -9,17 +9,15 @@ from .search import Search
 
 
 def needed(search: Search) -> NDArray[np.float64]:
-    """The coordinates of few lines that show the same: from each one the furthest that leaves no vertex open."""
-    lines, floor, chosen = search.polygon()[2], search.frontier.floor, list[float]()
-    z, slope, height = search.points[[0, 3, 4]][:, lines]
-    s, h, i = 0.0, search.start[1], -1
+    """The coordinates of few lines that show as much: every second one goes where no vertex opens, until none can."""
+    lines, first, idle = search.points[[0, 3, 4]][:, search.polygon()[2]], 0, 0
     with np.errstate(all="ignore"):
-        while i + 1 < z.size:
-            if chosen and search.reaches(np.array([floor]), np.array([h - s * floor]), search.claim):
-                break
-            x = np.clip((height[i + 1 :] - h) / (slope[i + 1 :] - s), floor, None)
-            good = np.flatnonzero(search.reaches(x, h - s * x, search.claim))
-            i += int(good[-1]) + 1 if good.size else 1
-            s, h = slope[i].item(), height[i].item()
-            chosen.append(z[i])
-    return np.array(chosen)
+        # Those at odd places and those at even ones in turn.
+        while idle < 2:
+            (_, s, h), (_, steeper, higher) = lines[:, first:-2:2], lines[:, first + 2 :: 2]
+            x = np.maximum((higher - h) / (steeper - s), search.frontier.floor)
+            used = np.ones(lines.shape[1], dtype=bool)
+            used[first + 1 : -1 : 2] = ~search.reaches(x, h - s * x, search.claim)
+            idle = idle + 1 if used.all() else 0
+            lines, first = lines[:, used], 1 - first
+    return lines[0]
