@@ -1,16 +1,12 @@
 """The command line, run as a user runs it: exit codes, one JSON object, one line for bad input."""
 
-import json
-import subprocess
-import sys
+import io
 
 import pytest
 
 import pacb_models as pm
 from pacb_models.commands.program import parse_options
 from pacb_models.names import DISTANCES
-
-pytestmark = pytest.mark.outside
 
 RISKS = [0.12, 0.1, 0.31, 0.1]
 
@@ -20,12 +16,6 @@ def risk_file(tmp_path):
     path = tmp_path / "risks.csv"
     path.write_text("name,risk\n" + "".join(f"svm{i},{risk}\n" for i, risk in enumerate(RISKS)))
     return str(path)
-
-
-def run(*arguments, text=None):
-    return subprocess.run(
-        [sys.executable, "-m", "pacb_models", *arguments], capture_output=True, text=True, input=text, check=False
-    )
 
 
 @pytest.mark.parametrize("distance", ["linear", "squared", "kl"])
@@ -64,6 +54,7 @@ def test_solve_with_constraints_says_which_bind_and_what_they_are_about(tmp_path
     assert "The constraint is about averages on the sample" in checked.out
 
 
+@pytest.mark.outside
 @pytest.mark.parametrize("command", ["solve", "check"])
 @pytest.mark.parametrize(
     "problem",
@@ -103,11 +94,10 @@ def test_what_solve_prints_as_a_guarantee_is_rounded_to_the_safe_side(tmp_path, 
     assert line.endswith("with probability at least 0.9999996)")
 
 
-def test_solve_reads_standard_input_and_priors():
-    result = run("solve", "-", "--m", "100", "--json", text="risk,prior\n0.1,0.25\n0.2,0.75\n")
-    assert result.returncode == 0, result.stderr
+def test_solve_reads_standard_input_and_priors(monkeypatch, pacb):
+    monkeypatch.setattr("sys.stdin", io.StringIO("risk,prior\n0.1,0.25\n0.2,0.75\n"))
+    record = pacb("solve - --m 100 --json").json
     problem = pm.BoundProblem([0.1, 0.2], m=100, prior=[0.25, 0.75])
-    record = json.loads(result.stdout)
     assert record["bound"] == problem.bound(record["posterior"])
 
 
@@ -203,12 +193,9 @@ def test_bad_input_of_fit_is_one_line_too(tmp_path, options, labels, named, refu
     refused(named, f"fit {path} --target class --count 2 {options.replace('{file}', str(path))}")
 
 
-def test_a_risk_outside_the_range_is_named_with_its_index(tmp_path):
-    path = tmp_path / "risks.txt"
-    path.write_text("0.1\n0.2\n1.5\n")
-    result = run("solve", str(path), "--m", "10")
-    assert result.returncode == 2
-    assert result.stderr == "pacb solve: risks[2] is 1.5; every risk must lie in [0, 1].\n"
+def test_a_risk_outside_the_range_is_named_with_its_index(tmp_path, refused):
+    (tmp_path / "risks.txt").write_text("0.1\n0.2\n1.5\n")
+    refused("pacb solve: risks[2] is 1.5; every risk must lie in [0, 1].\n", f"solve {tmp_path}/risks.txt --m 10")
 
 
 def test_option_values_are_json_where_they_are_json():
@@ -216,18 +203,13 @@ def test_option_values_are_json_where_they_are_json():
 
 
 @pytest.mark.parametrize("name", ["options", "max_iterations"])
-def test_a_long_option_that_is_refused_is_answered_with_a_short_line(tmp_path, name):
-    (tmp_path / "risks.txt").write_text("0.1\n0.2\n")
-    arguments = ["--m", "10", "--distance", "linear", "--solver", "cvxpy", "--option", f"{name}=" + 5000 * "["]
-    result = run("solve", str(tmp_path / "risks.txt"), *arguments)
-    assert result.returncode == 2
-    assert result.stderr.startswith(f"pacb solve: {name} is '[[[")
-    assert len(result.stderr) < 300
+def test_a_long_option_that_is_refused_is_answered_with_a_short_line(risk_file, name, pacb):
+    line = f"solve {risk_file} --m 10 --distance linear --solver cvxpy --option {name}={5000 * '['}"
+    said = pacb(line, code=2).err
+    assert said.startswith(f"pacb solve: {name} is '[[[") and len(said) < 300
 
 
-def test_help_of_every_command_names_its_arguments():
-    result = run("--help")
-    assert result.returncode == 0
+def test_help_of_every_command_names_its_arguments(pacb):
+    shown = pacb("--help").out
     for command in ("solve", "check", "constants", "doctor"):
-        assert command in result.stdout
-        assert run(command, "--help").returncode == 0
+        assert command in shown and f"usage: pacb {command}" in pacb(f"{command} --help").out
