@@ -114,10 +114,11 @@ def check_pair(distance: str, divergence: str, constant: str, order: float = 2.0
             f"distance is {distance!r}, which divergence {divergence!r} does not have; "
             f"the combinations are {combinations}."
         )
-    orders = {"renyi": order}
-    if constant == "paper" and divergence in orders:
+    if divergence != "renyi":
+        return 2.0
+    if constant == "paper":
         raise InputError("constant is 'paper', which exists only for the divergences 'chi2' and 'kl', not for 'renyi'.")
-    return check_order(orders[divergence]) if divergence in orders else 2.0
+    return check_order(order)
 
 
 def check_sample_size(m: object, name: str = "m") -> int:

@@ -77,8 +77,10 @@ class Judgement(NamedTuple):
 
 
 #: What a problem is beside its classifiers, and what follows from that alone.
-_GIVEN = ("m", "delta", "distance_function", "divergence_function", "constant")
-_WITHOUT_CLASSIFIERS = (*_GIVEN, "constant_value", "log_constant", "coefficient", "exponent")
+_WITHOUT_CLASSIFIERS = (
+    *("m", "delta", "distance_function", "divergence_function", "constant"),
+    *("constant_value", "log_constant", "coefficient", "exponent"),
+)
 
 #: Sets of posteriors by their constraints, so that a problem that is replaced does not look for contradictions again.
 _set_of_posteriors = lru_cache(maxsize=64)(Posteriors)

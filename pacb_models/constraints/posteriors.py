@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..numerics.inner import combination, dot, products
+from ..validation import first_repeated
 from .kinds import Average, Constraint, Support, Weights
 
 if TYPE_CHECKING:
@@ -86,9 +87,7 @@ class Posteriors:
                     raise InputError("constraints has two limits on the support; give one.")
                 self.support = each
         self.rows, self.lower, self.upper = tuple(rows), lower, upper
-        names = [row.name for row in rows]
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
+        if (twice := first_repeated([row.name for row in rows])) is not None:
             raise InputError(f"constraints has two rows named {twice!r}; give each a name of its own.")
         for array in (lower, upper):
             array.setflags(write=False)

@@ -60,10 +60,6 @@ class Catoni(Distance):
     def balance(self, L: Numbers, budget: Numbers, rate: Numbers) -> Numbers:
         return log_ratio(rate, np.float64(self.beta) if isinstance(rate, np.ndarray) else self.beta)
 
-    def reaches(self, L: np.ndarray, budget: np.ndarray, r: float | np.ndarray) -> np.ndarray:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(-np.log1p(-self.largest * np.asarray(r)) <= budget + self.beta * L)
-
     def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
         r"""The bound is a variable, and :math:`-\ln(1 - r\,(1 - e^{-\beta})) \ge \beta L + b` its constraint."""
         r = algebra.variable("r", algebra.bound, 0.0, 1.0 / self.largest)

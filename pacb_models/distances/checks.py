@@ -17,7 +17,7 @@ from ..validation import check_kind
 from .distance import Distance, Inverse
 
 if TYPE_CHECKING:
-    from ..divergences import Budget, Divergence
+    from ..divergences import Divergence
     from ..problem import Problem
 
 #: Empirical risks and budgets of the grid on which derivatives are compared with difference quotients, ...
@@ -203,8 +203,12 @@ def _parts_of_divergence(divergence: Divergence) -> Iterator[_Part]:
         for i, at in enumerate(q.tolist()):
             expected = _quotient(partial(_with, function, q, i), at)
             yield f"`{method}` has {{}} in place {i} at q = {q.tolist()}, p = {p.tolist()}", float(values[i]), expected
+
+    def entry(k: int, at: float) -> float:
+        return float(divergence.budget(at, 0.1, 100)[k])
+
     for k, field in ((1, "slope"), (2, "bend")):
-        expected = _quotient(partial(_entry, divergence.budget, k - 1), size)
+        expected = _quotient(partial(entry, k - 1), size)
         given = divergence.budget(size, 0.1, 100)[k]
         yield f"`budget` has the {field} {{}} at {size:g}, coefficient 0.1", given, expected
     yield from _parts_of_frontier(divergence)
@@ -280,11 +284,6 @@ def _with(function: Callable[[np.ndarray, int], float], q: np.ndarray, i: int, w
     moved = q.copy()
     moved[i] = weight
     return function(moved, i)
-
-
-def _entry(budget: Callable[..., Budget], k: int, at: float) -> float:
-    """An entry of a budget."""
-    return float(budget(at, 0.1, 100)[k])
 
 
 def _quotient(function: Callable[[float], float], at: float) -> tuple[float, float]:

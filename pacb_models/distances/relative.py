@@ -43,11 +43,6 @@ class Relative(Distance):
     def invert(self, L: Numbers, budget: Numbers) -> Numbers:
         return L + budget + _root(L, budget)
 
-    def reaches(self, L: np.ndarray, budget: np.ndarray, r: float | np.ndarray) -> np.ndarray:
-        excess = r - L
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray((excess <= 0.0) | (excess * (excess / r) <= 2.0 * budget))
-
     def balance(self, L: Numbers, budget: Numbers, rate: Numbers) -> Numbers:
         above = budget + _root(L, budget)
         return log_ratio(rate * (above + L), above)

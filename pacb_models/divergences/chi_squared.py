@@ -39,10 +39,6 @@ class ChiSquared(PowerDivergence):
         terms = np.maximum(prices, 0.0)
         return np.square(terms, out=terms)
 
-    def supporting(self, total: Numbers, gamma: Numbers, level: Numbers) -> tuple[Numbers, Numbers]:
-        norm = np.sqrt(total)
-        return gamma / norm, level / norm
-
     def frontier(self, risks: np.ndarray, prior: np.ndarray, uniform: bool) -> Frontier:
         return SortedFrontier(risks, prior, uniform) if risks.size <= MANY else super().frontier(risks, prior, uniform)
 
@@ -74,12 +70,6 @@ def on_segment(level: Numbers, y: Numbers, P: Numbers, S: Numbers, M: Numbers, R
     root = square**0.5
     slope = 1.0 / root
     return Lines((R + S * gap) / mean, root / mean, slope, level * slope)
-
-
-def level_of(square: Numbers, y: Numbers, P: Numbers, S: Numbers, M: Numbers, R: Numbers, W: Numbers) -> Numbers:
-    r"""The level μ with :math:`\sum_i p_i (\mu - y_i)_+^2` a given square, from the sums at the risk below it."""
-    missing = square - W
-    return y + missing / (M + (M * M + P * missing) ** 0.5)
 
 
 class SortedFrontier(PowerFrontier):
@@ -123,6 +113,8 @@ class SortedFrontier(PowerFrontier):
         return on_segment(level, *self.table[:, bisect_right(self.levels, level) - 1].tolist())
 
     def at_slope(self, slope: float) -> float:
+        r"""Where :math:`\sum_i p_i (\mu - y_i)_+^2` is the slope's inverse square, a quadratic equation in μ."""
         square = 1.0 / (slope * slope)
-        below = int(self.table[5].searchsorted(square, side="right")) - 1
-        return -math.log(level_of(square, *self.table[:, below].tolist()))
+        y, P, _, M, _, W = self.table[:, int(self.table[5].searchsorted(square, side="right")) - 1].tolist()
+        missing = square - W
+        return -math.log(y + missing / (M + (M * M + P * missing) ** 0.5))

@@ -50,7 +50,10 @@ class PowerDivergence(Divergence):
         return largest * dot(p, (ratios / largest) ** self.order) ** (1.0 / self.order)
 
     def gradient(self, q: np.ndarray, p: np.ndarray, size: float) -> np.ndarray:
-        return (held_ratios(q, p, self.order) / size) ** (self.order - 1.0)
+        # Near order one the optimum has weights far below the floating-point range whose power α - 1 is not small: as
+        # with the KL divergence, a weight that underflowed stands at the smallest normal number.
+        held = np.maximum(q, sys.float_info.min) if self.order < 2.0 else q
+        return np.asarray((held / p / size) ** (self.order - 1.0))
 
     def curvature(self, q: np.ndarray, p: np.ndarray, size: float) -> tuple[np.ndarray, float]:
         bend = (self.order - 1.0) / size
@@ -139,16 +142,6 @@ class Renyi(PowerDivergence):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(order={self.order:g})"
-
-
-def held_ratios(q: np.ndarray, p: np.ndarray, order: float) -> np.ndarray:
-    """The ratios q/p for slopes.
-
-    Near order one the optimum has weights far below the floating-point range whose power α - 1 is not small: as with
-    the KL divergence, a weight that underflowed stands at the smallest normal number.
-    """
-    ratios: np.ndarray = (np.maximum(q, sys.float_info.min) if order < 2.0 else q) / p
-    return ratios
 
 
 class PowerFrontier(Frontier):

@@ -37,7 +37,9 @@ def log_power_mean(quantity: str, m: int, mean: float, power: float, side: str =
     rough = (0, m) if smooth_power.is_integer() else (0, m, mean)
     origin = round(mean)
     parts = []
-    for inner, outer in _sides(m, mean, side):
+    # The first and the last k on each side of the mean that counts.
+    below, above = (math.floor(mean), 0), (math.floor(mean) + 1, m)
+    for inner, outer in {"both": [below, above], "below": [below], "above": [above]}[side]:
         low, high = _lobe(quantity, m, mean, power, inner, outer)
         # So many on each side of the mean, so that a block of integers is one or two standard deviations long
         parts.append(lattice_rule(low, high, rough, (high - low) / 9, origin))
@@ -51,12 +53,6 @@ def log_power_mean(quantity: str, m: int, mean: float, power: float, side: str =
         # relative to the largest term: its logarithm is small where it counts, also when the power is large
         log_terms = log_weights + power * np.log(size / largest)
     return log_sum(weights, log_terms) + power * math.log(largest / m)
-
-
-def _sides(m: int, mean: float, side: str) -> list[tuple[int, int]]:
-    """The first and the last k on each side of the mean that counts."""
-    below, above = (math.floor(mean), 0), (math.floor(mean) + 1, m)
-    return {"both": [below, above], "below": [below], "above": [above]}[side]
 
 
 def _lobe(quantity: str, m: int, mean: float, power: float, inner: int, outer: int) -> tuple[int, int]:

@@ -144,8 +144,7 @@ def _plain(values: ArrayLike, numbers: NDArray[np.float64]) -> list[Any]:
 def _with(problem: BoundProblem, parameter: str, value: Any, place: int) -> BoundProblem:
     """The problem at one value of the parameter."""
     limits = named_limits(problem.constraints)
-    doubled = next((name for name in OF_THE_BOUND if name in limits and name == parameter), None)
-    if doubled is not None:
+    if parameter in OF_THE_BOUND and parameter in limits:
         raise InputError(f"parameter is {parameter!r}, which is a row of the problem, too; give the row another name.")
     try:
         if parameter in OF_THE_BOUND:

@@ -160,11 +160,7 @@ def _posterior(model: ConvexModel | DirectModel, problem: Any) -> np.ndarray | N
     """The weights as variable or as multiplier, whichever are closer to stationarity; None when there are none."""
     usable = [weights for weights in model.readings() if onto_simplex(weights)[0] is not None]
     cleaned = [without_negligible(problem, weights) for weights in usable]
-    return min(cleaned, key=lambda weights: _residual(problem, weights), default=None)
-
-
-def _residual(problem: Problem, weights: np.ndarray) -> float:
-    return problem.judge(_judged(problem, weights)).kkt_residual
+    return min(cleaned, key=lambda weights: problem.judge(_judged(problem, weights)).kkt_residual, default=None)
 
 
 def _judged(problem: Problem, weights: np.ndarray | None) -> Any:

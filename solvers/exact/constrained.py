@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from pacb_models.constraints.posteriors import FEASIBLE
 from pacb_models.constraints.tilting import Minimiser, Tilting
 from pacb_models.divergences.frontiers import LARGEST, Frontier, Lines
 from pacb_models.problem import BoundProblem
@@ -25,8 +26,6 @@ from .thinning import needed
 
 #: Where the frontier is taken to have ended: strengths relative to the spread of the risks.
 END = 1e13
-#: A posterior that breaks the rows by more, in their units, is not taken for a minimiser.
-FOUND = 1e-9
 #: Sets up to this size have a linear program for the smallest risk; in larger ones minimisers tell it.
 LARGE = 20_000
 #: Lines of another problem's proof that are tried, at most.
@@ -65,7 +64,7 @@ class ConstrainedFrontier(Frontier):
         if z not in self.known:
             start = self._near(z)
             found = self.tilting.of_strength(math.exp(min(z, LARGEST)), start)
-            if start is not None and found.error > max(start.error, FOUND):
+            if start is not None and found.error > max(start.error, FEASIBLE):
                 found = start
             if not self.keep:
                 self.known.clear()
