@@ -108,15 +108,10 @@ class Tilting:
         self.passes = 0
         self.gamma, self.entropy, self.kept, self.limit = 0.0, 0.0, KEPT, PASSES
 
-    def weights(self, gamma: float, theta: float, size: float, multipliers: Array) -> Array:
-        """The weights at any parameters; their sum may be anything."""
-        self.entropy = 0.0
-        return self._clipped(self._slopes(gamma, theta, multipliers), size)
-
     def at(self, gamma: float, start: Minimiser | None = None) -> Minimiser:
         """The minimiser at one γ, beginning at another; along a path of easier problems where that does not arrive."""
         self.limit = self.passes + (FEW if len(self.rows) else PASSES)
-        first = start or self._first(gamma, self._first_size())
+        first = start or self._first(gamma, self.unit)
         found = self._from(gamma, first, first.trace)
         if found.error <= ARRIVED or not len(self.rows) or self.passes > ENOUGH:
             return found
@@ -141,7 +136,7 @@ class Tilting:
         """
         mixed, sharp = self.divergence.homogeneous, self.divergence.homogeneous and self.divergence.order > 2.0
         spread = gamma * float(np.ptp(self.y))
-        entropy, end = MUCH * (self._first_size() + spread), MILD
+        entropy, end = MUCH * (self.unit + spread), MILD
         before = last = (math.inf, self._first(gamma, float((self.upper / self.p).max()) if mixed else 1.0))
         while True:
             final = entropy <= end if sharp else entropy == 0.0
@@ -184,17 +179,14 @@ class Tilting:
     def _first(self, gamma: float, size: float) -> Minimiser:
         return Minimiser(0.0, 1.0 + gamma * float(self.y.min()), size, np.zeros(len(self.rows)), self.p, math.inf)
 
-    @cached_property
-    def unit(self) -> float:
-        return self._first_size()
-
     @property
     def growth(self) -> float:
         """The power of the size that a strength has beside γ; none at large orders, whose powers are out of reach."""
         power = self.divergence.order - 1.0
         return power if self.divergence.homogeneous and power <= 1.0 else 0.0
 
-    def _first_size(self) -> float:
+    @cached_property
+    def unit(self) -> float:
         """The size of the prior, moved between the bounds."""
         return self.divergence.size(self._filled(self.p), self.p) if self.divergence.homogeneous else 1.0
 

@@ -27,8 +27,8 @@ from pacb_models.solution import Outcome
 
 from .constrained import ConstrainedFrontier, search_set
 from .effort import SUPPORTS
+from .results import needed
 from .search import Search
-from .thinning import needed
 
 #: Evaluations after which the rest is reported as a gap: about four seconds for small sets; what a branch costs beside
 #: them, and a pass of a constrained minimisation; over how many classifiers a pass costs twice as much.

@@ -21,8 +21,8 @@ from pacb_models.proofs.checker import Region
 from pacb_models.solution import Outcome
 
 from .effort import CONSTRAINED
+from .results import needed, outcome
 from .search import Search
-from .thinning import needed
 
 #: Where the frontier is taken to have ended: strengths relative to the spread of the risks.
 END = 1e13
@@ -138,20 +138,11 @@ def search_set(problem: BoundProblem, proof: Proof | None = None) -> tuple[Searc
 def minimise(problem: BoundProblem, proof: Proof | None = None) -> Outcome:
     """The minimum of a constrained problem with its proof."""
     from .branching import Branching
-    from .frontier import described, local_minima
 
     assert problem.posteriors is not None
     if problem.posteriors.support is not None:
         return Branching(problem).outcome()
-    search, leaf = search_set(problem, proof)
-    return Outcome(
-        search.frontier.posterior(search.minima[0].z),
-        "optimal",
-        described(search),
-        search.evaluations,
-        proof=Proof(leaf, search.claim),
-        local_minima=local_minima(search),
-    )
+    return outcome(*search_set(problem, proof))
 
 
 def _coordinates(frontier: ConstrainedFrontier, proof: Proof | None) -> NDArray[np.float64] | None:

@@ -25,14 +25,14 @@ import numpy as np
 from pacb_models.divergences.frontiers import Frontier
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.proofs import Leaf, Proof
-from pacb_models.solution import LocalMinimum, Outcome, Solution
+from pacb_models.solution import Outcome, Solution
 from pacb_models.solver import Solver
 from pacb_models.tandem import TandemProblem
 
 from . import constrained, tandem
 from .effort import KNOWN, MANY, THOROUGH
+from .results import needed, outcome
 from .search import Search
-from .thinning import needed
 
 #: Where merging equal risks begins to save time. Measured, H = 50 to 5000 with m = 300: the two ways are equal between
 #: 500 and 2000, depending on the bound.
@@ -100,15 +100,7 @@ class FrontierSearch(Solver):
         z = search.points[0]
         if z.size * problem.size > LONG:
             z = needed(search)
-        leaf = Leaf(frontier.rows(z) if z.size else np.zeros((0, 3)))
-        return Outcome(
-            frontier.posterior(search.minima[0].z),
-            "optimal",
-            described(search),
-            search.evaluations,
-            proof=Proof(leaf, search.claim),
-            local_minima=local_minima(search),
-        )
+        return outcome(search, Leaf(frontier.rows(z) if z.size else np.zeros((0, 3))))
 
 
 def _from_bins(problem: BoundProblem, frontier: Frontier) -> np.ndarray | None:
@@ -127,22 +119,6 @@ def _from_bins(problem: BoundProblem, frontier: Frontier) -> np.ndarray | None:
     # A minimum is between two of them.
     sides = [(z, step) for z in minima for step in (-NEAR, NEAR) if not np.any(np.abs((found - z) / step - 0.5) < 0.5)]
     return np.append(found, [z + step for z, step in sides]) if minima else None
-
-
-def described(search: Search) -> str:
-    """The minima in words."""
-    if len(search.minima) > 1:
-        return f"the search met {len(search.minima)} local minima; this is the best of them."
-    return "the search met no other local minimum."
-
-
-def local_minima(search: Search) -> tuple[LocalMinimum, ...]:
-    """The minima beside the best."""
-    value = search.problem.divergence_function.value
-    return tuple(
-        LocalMinimum(each.bound, each.L, value(each.size), int(np.count_nonzero(search.frontier.posterior(each.z))))
-        for each in search.minima[1:]
-    )
 
 
 SOLVER = FrontierSearch()

@@ -23,15 +23,15 @@ from scipy.linalg import cho_factor, cho_solve
 from pacb_models.divergences.frontiers import Frontier, Lines
 from pacb_models.numerics.elementwise import Array
 from pacb_models.numerics.inner import dot
-from pacb_models.proofs import Leaf, Proof
+from pacb_models.proofs import Leaf
 from pacb_models.proofs.tangents import Tangents
 from pacb_models.solution import Outcome
 from pacb_models.tandem import TandemProblem
 
 from .effort import VOTES
 from .interior import Interior
+from .results import needed, outcome
 from .search import Search
-from .thinning import needed
 
 #: The largest order at which the tilted risks are Newton's variables: of 100 trees at order 5 a third of the points is
 #: not found so, and at order 3 all are, in a fifth of the time that an interior-point method takes for 1000 trees.
@@ -229,20 +229,10 @@ class TandemFrontier(Frontier):
 
 def minimise(problem: TandemProblem) -> Outcome:
     """The minimum of a bound for votes with its proof."""
-    from .frontier import described, local_minima
-
     frontier = TandemFrontier(problem)
     search = Search(problem, frontier, VOTES)
     search.run()
     # Without constraints nothing is smaller than the size of the prior.
     ends = [] if frontier.deepest is None else [frontier.deepest]
     ends += [-math.inf] * frontier.constrained
-    z = np.append(needed(search), ends)
-    return Outcome(
-        frontier.posterior(search.minima[0].z),
-        "optimal",
-        described(search),
-        search.evaluations,
-        proof=Proof(Leaf(frontier.rows(np.unique(z))), search.claim),
-        local_minima=local_minima(search),
-    )
+    return outcome(search, Leaf(frontier.rows(np.unique(np.append(needed(search), ends)))))

@@ -87,14 +87,14 @@ def test_boxes(divergence):
         p = np.maximum(p, 1e-4) if isinstance(divergence, Mixed) else p
         p = p / p.sum()
         posteriors = Posteriors(y.size, constraints)
-        tilting = Tilting(divergence, y, p, posteriors)
-        found = tilting.at(gamma)
+        found = Tilting(divergence, y, p, posteriors).at(gamma)
         check_weights(found, posteriors)
         assert gap(divergence, y, p, posteriors, found) < 1e-10
         assert found.size == (pytest.approx(divergence.size(found.posterior, p)) if divergence.homogeneous else 1.0)
         if divergence.order <= 2.0:
             # At larger orders 16 digits of θ do not tell the smallest weights.
-            again = tilting.weights(gamma, found.theta, found.size, found.multipliers)
+            again = p * divergence.ratios(found.theta - gamma * y, found.size)
+            again = np.clip(again, posteriors.lower, posteriors.upper)
             assert again == pytest.approx(found.posterior, rel=1e-6, abs=1e-7)
 
 

@@ -1,11 +1,28 @@
-"""Few lines of a search that prove the same."""
+"""What a search hands over: few lines that prove the same, and the minima."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pacb_models.proofs import Leaf, Proof
+from pacb_models.solution import LocalMinimum, Outcome
+
 from .search import Search
+
+
+def outcome(search: Search, leaf: Leaf) -> Outcome:
+    """The best minimum with its proof, and the other minima that were met."""
+    best, *others = search.minima
+    posterior, value = search.frontier.posterior, search.problem.divergence_function.value
+    message = "the search met no other local minimum."
+    if others:
+        message = f"the search met {len(search.minima)} local minima; this is the best of them."
+    minima = tuple(
+        LocalMinimum(each.bound, each.L, value(each.size), int(np.count_nonzero(posterior(each.z)))) for each in others
+    )
+    proof = Proof(leaf, search.claim)
+    return Outcome(posterior(best.z), "optimal", message, search.evaluations, proof=proof, local_minima=minima)
 
 
 def needed(search: Search) -> NDArray[np.float64]:
