@@ -33,13 +33,14 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "certified optimum, posterior, local minima) and the proof that 'pacb verify' checks. Formats: nl (AMPL's\n"
         "solvers), gms (GAMS), bar (BARON); for chi2, lp and mps (quadratic rows of the linear and the squared\n"
         "distance, for SCIP, Gurobi, CPLEX; or a quadratic objective, for HiGHS); for the linear distance, clarabel\n"
-        "(cones); tex, to read.\n\n"
+        "(cones); tex, to read; inc and jl, the bound for a model of your own in GAMS and JuMP.\n\n"
         "  pacb export one-good-01 --out models     an instance of the collection 'hard'\n"
         "  pacb export wdbc-H50-kl-exact --out models\n"
         "  pacb export hard --out build/hard --archive dist/hard.tar.xz\n"
         "  pacb export risks.csv --m 549 --distance squared --format lp --out models\n"
         "  pacb export risks.csv --m 549 --at-most latency=25 --format nl --out models\n"
-        "  pacb export one-good-01 --format mps --formulation touching --out models",
+        "  pacb export one-good-01 --format mps --formulation touching --out models\n"
+        "  pacb export risks.csv --m 549 --format jl --out blocks",
     )
     parser.add_argument(
         "problems",
