@@ -26,7 +26,7 @@ from ..files import reading, write_atomically
 from ..html import as_html
 from ..numerics.elementwise import Array
 from ..validation import check_delta, check_number, real_numbers
-from ..wording import at_most, delta_text, paragraphs
+from ..wording import delta_text, paragraphs
 
 if TYPE_CHECKING:
     from ..plots import MonitorDisplay
@@ -157,7 +157,7 @@ class RiskMonitor:
 
     def _lines(self) -> list[str]:
         seen = f"{self.errors:.9g} of {self.examples} examples since deployment are errors"
-        held = f"the risk is at most {at_most(self.bound)}{', as guaranteed' if self.guaranteed else ''}"
+        held = f"the risk is at most {delta_text(self.bound)}{', as guaranteed' if self.guaranteed else ''}"
         other = "Nothing is guaranteed of this classifier: the bound is about the one before it was trained again."
         if self.alarm is None:
             verdict = f"No alarm: {seen}, which does not contradict that {held}."

@@ -287,11 +287,12 @@ class CertifiedClassifier(EnsembleClassifier):
         if monitor is None:
             if self.bound_ >= 1.0:
                 raise InputError("bound_ is 1; there is nothing to monitor.")
-            monitor = RiskMonitor(self.bound_, delta, guaranteed=not self.guarantee_.refitted)
+            monitor = RiskMonitor(self.bound_, delta)
         elif not isinstance(monitor, RiskMonitor):
             raise InputError("monitor", monitor, "it must be a RiskMonitor, such as an earlier call returned")
         elif monitor.bound != self.bound_:
             raise InputError(f"monitor is for the bound {monitor.bound!r}, but that of this model is {self.bound_!r}.")
+        monitor.guaranteed &= not self.guarantee_.refitted
         return monitor.update(predicted != y)
 
     def save_page(

@@ -97,6 +97,7 @@ def test_the_monitor_of_a_model(tmp_path):
     assert again is monitor and monitor.alarm is not None and 169 < monitor.alarm < 250
     assert f"Alarm after {monitor.alarm} examples" in str(monitor) and "<strong>" in monitor._repr_html_()
     assert monitor.plot()._repr_png_().startswith(b"\x89PNG") and "Alarm" in monitor.plot().title()
+    assert "the risk is at most 0.05, as guaranteed" in " ".join(str(pm.RiskMonitor(0.05)).split()), "as it was typed"
     with pytest.raises(InputError, match=r"monitor is for the bound 0\.5"):
         model.monitor(X, y, pm.RiskMonitor(0.5))
     with pytest.raises(InputError, match="monitor is 5; it must be a RiskMonitor"):
@@ -113,6 +114,8 @@ def test_the_monitor_of_refitted_classifiers_claims_no_guarantee(tmp_path):
         model.monitor(X[400:], y[400:]).save(tmp_path / "state.json")
         text = " ".join(str(pm.RiskMonitor.load(tmp_path / "state.json")).split())
         assert ("as guaranteed" in text) is not refit
+        own = model.monitor(X[400:], y[400:], pm.RiskMonitor(model.bound_))
+        assert own.guaranteed is not refit, "a monitor that was made by hand learns of it"
         assert ("the bound is about the one before it was trained again" in text) is refit
 
 
