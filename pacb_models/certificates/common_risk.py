@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from ..numerics.common_risk import Total
 from ..numerics.common_risk import common_root as root
 from ..numerics.elementwise import Array
-from .binomial import Tail, stacked, tail_of_one, tails_at
+from .binomial import Tail, tails_at
 from .scores import Spread, TieSplit
 
 _NOTHING = Total(-math.inf, 0.0, 0.0, 0.0)
-_FEW = 11  # tails that are computed one by one, as far as they are needed
 
 
 class SmallestBound(NamedTuple):
@@ -45,12 +44,15 @@ def common_risk(
     keys, group = _grouped(errors, m)
     best = np.zeros(keys.size)
     np.maximum.at(best, group, levels)
-    winner, box, near, at = _best_single(scoring, keys, best, float(m))
+    winner, box = _best_single(scoring, keys, best, float(m))
     single = int(((group == winner) & (levels == best[winner])).argmax())
     counts = np.ones(levels.size) if multiplicity is None else multiplicity
     alone = SmallestBound(box, np.array([single]), np.array([1.0 / counts[single]]), single, box, True)
     if box >= 1.0:
         return alone
+    # The counts that occur and have a lower tail.
+    near = (best[: int(keys.searchsorted(min(m, m * box + 1.0)))] > 0.0).nonzero()[0]
+    at = tails_at(keys[near], float(m), box)
     least = np.full(keys.size, np.inf)
     least[near] = _positive_from(scoring, at)
     reached = (levels > least[group]).nonzero()[0]
@@ -63,8 +65,7 @@ def common_risk(
         alone, reached, places = alone._replace(convex=False), reached[convex], places[convex]
     if not reached.size:
         return alone
-    known = box, Tail(*(part[: near.size] for part in at))
-    sums = _Sums(scoring, keys[near], float(m), places, reached, levels[reached], counts[reached], known)
+    sums = _Sums(scoring, keys[near], float(m), places, reached, levels[reached], counts[reached])
     bound = root(sums, 0.0, box, 1e-7).high  # it is off by the square of that
     return alone if bound >= box else alone._replace(bound=bound, chosen=sums.chosen, weights=sums.weights)
 
@@ -77,10 +78,8 @@ def _grouped(errors: NDArray[np.int64], m: int) -> tuple[Array, NDArray[np.intp]
     return keys.astype(np.float64), group
 
 
-def _best_single(
-    scoring: TieSplit | Spread, keys: Array, best: Array, m: float
-) -> tuple[int, float, NDArray[np.intp], Tail]:
-    """The count with the smallest box at its ``best`` level, that box, and the tails there of counts near it.
+def _best_single(scoring: TieSplit | Spread, keys: Array, best: Array, m: float) -> tuple[int, float]:
+    """The count with the smallest box at its ``best`` level, and that box.
 
     Only counts with a larger level than every smaller count can have it.
     """
@@ -89,25 +88,9 @@ def _best_single(
     record[1:] &= best[1:ends] > np.maximum.accumulate(best[:ends])[:-1]
     records = record.nonzero()[0]
     if not records.size:
-        return int(best.argmax()), 1.0, records, stacked([])
+        return int(best.argmax()), 1.0
     boxes = scoring.box(keys[records], m, best[records])
-    winner, box = int(records[boxes.argmin()]), float(boxes.min())
-    if box >= 1.0:
-        return winner, box, records[:0], stacked([])
-    # The counts that occur and have a lower tail.
-    near = (best[: min(ends, int(keys.searchsorted(m * box + 1.0)))] > 0.0).nonzero()[0]
-    at = _tails_up_to(keys[near], m, box, float(best[records[-1]]) * scoring.scale)
-    return winner, box, near[: at.below.size], at
-
-
-def _tails_up_to(keys: Array, m: float, l: float, reach: float) -> Tail:
-    """The tails of ascending counts at one risk, up to the last that may have P(B < k) below ``reach``."""
-    few: list[Tail] = []
-    for k in keys[:_FEW].tolist():
-        few.append(at := tail_of_one(k, m, l))
-        if (1.0 + at.below) * math.exp(at.log_mass) >= reach:  # P(B <= k)
-            return stacked(few)
-    return tails_at(keys, m, l) if keys.size > _FEW else stacked(few)
+    return int(records[boxes.argmin()]), float(boxes.min())
 
 
 def _positive_from(scoring: TieSplit | Spread, at: Tail) -> Array:
@@ -126,18 +109,15 @@ class _Sums:
     items: NDArray[np.intp]
     levels: Array
     counts: Array
-    #: A risk and the tails there.
-    known: tuple[float, Tail]
 
     def __call__(self, t: float) -> Total:
-        at = self.known[1] if t == self.known[0] else _tails(self.keys, self.m, t)
+        at = _tails(self.keys, self.m, t)
         inside = (self.levels > _positive_from(self.scoring, at)[self.group]).nonzero()[0]
         if not inside.size:
             return _NOTHING
         group, levels, counts = self.group[inside], self.levels[inside], self.counts[inside]
         self.chosen = self.items[inside]
-        pick = group if self.keys.size > 1 else 0  # numbers are faster than arrays of one
-        score = self.scoring.score(Tail(*(part[pick] for part in at)), self.keys[pick], self.m, t, levels)
+        score = self.scoring.score(Tail(*(part[group] for part in at)), self.keys[group], self.m, t, levels)
         value, slope, bend = float(counts @ score.value), float(counts @ score.slope), float(counts @ score.bend)
         if value <= 0.0:  # by rounding
             return _NOTHING

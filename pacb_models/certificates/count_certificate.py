@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ..immutable import read_only
 from ..numerics.elementwise import Array
 from ..numerics.rounding import EPSILON
-from .binomial import ONE
 from .certificate import Certificate
 from .common_risk import SmallestBound, common_risk
 from .limits import limit, uniform_level
@@ -108,7 +107,7 @@ def _shared_minimum(errors: NDArray[np.int64], m: int, level: float) -> Smallest
     tied = errors == fewest
     single, ties, k, size = int(tied.argmax()), int(np.count_nonzero(tied)), float(fewest), float(m)
     box = limit(k, size, level)
-    convex = ties == 1 or box >= 1.0 or fewest == 0 or level <= level_of_convexity(k, size, ONE)
+    convex = ties == 1 or box >= 1.0 or fewest == 0 or level <= level_of_convexity(np.array([k]), size)[0]
     if convex and ties > 1 and box < 1.0:
         bound = limit(k, size, level, 1.0 / ties) * (1.0 + 2.0 * EPSILON)
         if bound < box:
