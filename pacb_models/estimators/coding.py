@@ -91,14 +91,17 @@ class TableCoding(TransformerMixin, BaseEstimator):
         return numbers
 
     def _texts(self, X: pd.DataFrame, name: str) -> NDArray[Any]:
-        missing = X[name].isna().to_numpy(dtype=bool)
+        """As ``read_table`` reads them, whoever has read the table: a mark of what is missing, no space in front."""
+        lost = X[name].isna()
+        texts = np.array(["?" if no else str(value).lstrip() for no, value in zip(lost, X[name])], dtype=object)
+        missing = texts == "?"
         self._refuse_missing(missing, X, name, "value")
-        return np.array(["is missing" if lost else str(value) for lost, value in zip(missing, X[name])], dtype=object)
+        return np.where(missing, "is missing", texts)
 
     def _refuse_missing(self, missing: NDArray[np.bool_], X: pd.DataFrame, name: str, kind: str) -> None:
         if missing.any() and not self.impute:
             row = int(np.argmax(missing))
             raise InputError(
-                f"column {name!r} has no {kind} in row {row + 1} ({X[name].iloc[row]!r}); the classifiers were trained "
-                "on examples without missing values."
+                f"column {name!r} has no {kind} in row {row + 1} ({X[name].tolist()[row]!r}); the classifiers were "
+                "trained on examples without missing values."
             )
