@@ -80,10 +80,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _study(options: argparse.Namespace, directory: Path, report: Show) -> Study:
     from ..paper.study import Study, embedded_tables
-    from ..paper.training import embedded_times, train_tables
+    from ..paper.training import train_tables
 
     if options.from_data:
-        tables, times = train_tables(
+        tables = train_tables(
             directory / "risks",
             options.data,
             seed=options.seed,
@@ -93,7 +93,7 @@ def _study(options: argparse.Namespace, directory: Path, report: Show) -> Study:
             report=report,
         )
     else:
-        tables, times = embedded_tables(), embedded_times()
+        tables = embedded_tables()
     return Study(
         tables,
         starts=options.starts,
@@ -102,7 +102,6 @@ def _study(options: argparse.Namespace, directory: Path, report: Show) -> Study:
         dask=options.dask,
         with_cv=options.with_cv,
         data_dir=options.data,
-        training_seconds=times,
         report=report,
         directory=directory,
         resume=options.resume,

@@ -6,7 +6,6 @@ import functools
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -22,32 +21,12 @@ from .risks import Experiment, How, Progress, count_errors
 from .shared_gram import Errors, Task
 
 
-@dataclass(frozen=True, eq=False)
-class CrossValidation:
-    """Errors of every λ over all folds together, the λ with the fewest (the smallest of equals), and its test errors.
+class CrossValidation(NamedTuple):
+    """The λ with the fewest errors over all folds together (the smallest of equals), and its errors on the test part.
 
     ``cpu_seconds`` is the processor time of everything (the kernel, the SVMs of all folds, the chosen one on all kept
     examples), over all threads and workers of a cluster.
     """
-
-    name: str
-    lambdas: np.ndarray
-    errors: np.ndarray
-    size: int
-    best_lambda: float
-    test_errors: int
-    test_size: int
-    folds: int
-    seed: int
-    cpu_seconds: float
-
-    @property
-    def test_risk(self) -> float:
-        return self.test_errors / self.test_size
-
-
-class Baseline(NamedTuple):
-    """What is kept of a cross-validation over the paper's 1990 λ values."""
 
     name: str
     best_lambda: float
@@ -56,18 +35,20 @@ class Baseline(NamedTuple):
     test_errors: int
     test_size: int
     cpu_seconds: float
+    #: The errors of every λ of the grid; of embedded results only those of the best are kept.
+    errors_by_lambda: tuple[int, ...] = ()
 
     @property
     def test_risk(self) -> float:
         return self.test_errors / self.test_size
 
 
-def load_cross_validation() -> dict[str, Baseline]:
-    """The embedded results by data set."""
+def load_cross_validation() -> dict[str, CrossValidation]:
+    """The embedded results over the paper's 1990 λ values, by data set."""
     import pandas as pd
 
     with (files("pacb_models.benchmarks.problems.risks") / "cross_validation.csv").open() as file:
-        return {row[0]: Baseline(*row) for row in pd.read_csv(file, comment="#").itertuples(index=False)}
+        return {row[0]: CrossValidation(*row) for row in pd.read_csv(file, comment="#").itertuples(index=False)}
 
 
 def cross_validate(
@@ -108,15 +89,13 @@ def cross_validate(
     (final,) = experiment.gram.errors([everything])
     return CrossValidation(
         name=dataset.name,
-        lambdas=lambdas,
-        errors=errors,
-        size=kept,
         best_lambda=float(lambdas[best]),
+        errors=int(errors[best]),
+        size=kept,
         test_errors=final.counts[0],
         test_size=len(test_rows),
-        folds=folds,
-        seed=seed,
         cpu_seconds=seconds + time.process_time() - started,
+        errors_by_lambda=tuple(errors.tolist()),
     )
 
 

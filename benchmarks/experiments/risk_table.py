@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +27,7 @@ class RiskTable:
     (the bounds do not ask how a classifier was found), but not quite the minimisers of their objective.
     ``digest`` is that of all that determined the counts, and of the counts (see :meth:`digest_with`).
     ``training_errors``, on the ``training_size`` examples a classifier was trained on, certify nothing; tables written
-    without them have None.
+    without them have None. ``cpu_seconds``, the processor time of the training, is not written.
     """
 
     name: str
@@ -45,6 +46,7 @@ class RiskTable:
     software: str = ""
     digest: str = ""
     training_errors: np.ndarray | None = None
+    cpu_seconds: float = math.nan
 
     def __len__(self) -> int:
         return len(self.lambdas)

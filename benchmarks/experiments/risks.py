@@ -142,7 +142,7 @@ def train_risks(
     lambdas = lambda_grid(grid, count)
     experiment = Experiment(dataset, lambdas, protocol=protocol, seed=seed, sizes=sizes)
     how = How(n_jobs, dask, partial, resume, progress)
-    rows, _ = count_errors(experiment, "training", Experiment.errors, len(lambdas), how)
+    rows, seconds = count_errors(experiment, "training", Experiment.errors, len(lambdas), how)
     table = RiskTable(
         name=dataset.name,
         grid=grid if isinstance(grid, str) else "own",
@@ -157,6 +157,7 @@ def train_risks(
         converged=np.array([row.converged for row in rows]),
         command=command,
         software=f"numpy {np.__version__}, scikit-learn {sklearn.__version__}",
+        cpu_seconds=seconds,
     )
     return replace(table, digest=table.digest_with(experiment.fingerprint))
 

@@ -244,11 +244,11 @@ def test_against_scikit_learns_cross_validation(larger):
     for regularisation in lambdas:
         machine = SVC(C=1 / regularisation, gamma=experiment.gamma)
         errors.append(np.sum(cross_val_predict(machine, X[:280], y[:280], cv=folds) != y[:280]))
-    assert result.errors.tolist() == errors
+    assert result.errors_by_lambda == tuple(errors) and result.errors == min(errors)
     assert result.best_lambda == lambdas[np.argmin(errors)]
     best = SVC(C=1 / result.best_lambda, gamma=experiment.gamma).fit(X[:280], y[:280])
     assert result.test_errors == np.sum(best.predict(X[280:]) != y[280:])
-    assert (result.size, result.test_size, result.folds) == (280, 71, 5)
+    assert (result.size, result.test_size) == (280, 71)
     assert result.test_risk == result.test_errors / 71
     assert result.cpu_seconds > 0
 
@@ -262,7 +262,7 @@ def test_same_test_part_and_width_as_the_ensemble(larger):
 def test_jobs_and_the_order_of_the_grid_do_not_matter(larger):
     grid = np.array([5.0, 0.2, 0.1, 1.0, 0.15, 8.0, 0.12])
     one, two = cross_validate(larger, grid), cross_validate(larger, grid, n_jobs=2)
-    assert one.errors.tolist() == two.errors.tolist() and one.test_errors == two.test_errors
+    assert one._replace(cpu_seconds=0.0) == two._replace(cpu_seconds=0.0)
     sorted_grid = cross_validate(larger, np.sort(grid))
     assert sorted_grid.best_lambda == one.best_lambda and sorted_grid.test_errors == one.test_errors
 
@@ -286,10 +286,10 @@ def test_an_interrupted_run_goes_on(larger, tmp_path):
         larger, count=20, partial=kept, resume=True, progress=lambda done, total: seen.append(done)
     )
     assert seen == [0, BATCH, 2 * BATCH, 3 * BATCH, 100]
-    assert resumed.errors.tolist() == cross_validate(larger, count=20).errors.tolist()
+    assert resumed.errors_by_lambda == cross_validate(larger, count=20).errors_by_lambda
     assert resumed.cpu_seconds > 1000.0
     other = cross_validate(larger, count=20, folds=4, partial=kept, resume=True)
-    assert other.errors.tolist() == cross_validate(larger, count=20, folds=4).errors.tolist()
+    assert other.errors_by_lambda == cross_validate(larger, count=20, folds=4).errors_by_lambda
 
 
 # --- tables of risks -------------------------------------------------------------------------------------------------

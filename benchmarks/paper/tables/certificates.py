@@ -14,7 +14,6 @@ import numpy as np
 import pacb_models as pm
 
 from ...problems.problem import PAPER_DATASETS
-from ...problems.risks import load_risk_table
 from ...report.tables import Entry, Group, Table
 from ..cells import REPRODUCED, Cells
 from ..item import TableItem
@@ -60,8 +59,7 @@ def quantity_at(delta: float) -> str:
 def _counts(study: Study, dataset: str, which: object) -> tuple[np.ndarray, int]:
     """Error counts and m of one set of classifiers."""
     if which == _OTHER_GRID:
-        table = load_risk_table(dataset, _OTHER_GRID)
-        return table.validation_errors, table.m
+        return study.other_grid[dataset].validation_errors, study.other_grid[dataset].m
     table = study.tables[dataset]
     return table.validation_errors[:which], table.m
 
@@ -119,4 +117,4 @@ def _panel(cells: Cells, delta: float) -> Table:
     return Table(f"certificates-{delta:g}", f"Certificates at δ = {delta:g}", groups, rows, notes)
 
 
-CERTIFICATES_TABLE = TableItem("certificates", _fill, also=("certificates-figure",), show=_show)
+CERTIFICATES_TABLE = TableItem("certificates", _fill, uses=("other_grid",), also=("certificates-figure",), show=_show)

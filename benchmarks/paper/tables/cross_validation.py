@@ -10,15 +10,15 @@ import pandas as pd
 import pacb_models as pm
 from pacb_models.files import write_atomically
 
-from ...experiments.cross_validation import Baseline, cross_validate
+from ...experiments.cross_validation import CrossValidation, cross_validate
 from ...experiments.datasets import load_dataset
 from ...problems.problem import PAPER_DATASETS
-from ...report.tables import NONE, Entry, Group, Table
+from ...report.tables import Entry, Group, Table
 from ...report.wording import duration
 from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells
 from ..item import TableItem
 from ..numbers import words
-from ..showing import NAMES, OURS, Beside, named
+from ..showing import OURS, Beside, named
 from ..study import ALL_CLASSIFIERS, EXACT, PAPER, Study, Version
 
 #: The paper calls a difference significant when it exceeds this share of the cross-validation error, in per cent.
@@ -26,41 +26,38 @@ _SIGNIFICANT = 20.0
 
 
 def _fill(study: Study, cells: Cells) -> None:
-    baselines = _baselines(study)
-    ratios, posterior = [], []
-    for dataset in PAPER_DATASETS:
-        baseline, training = baselines.get(dataset), study.training_seconds.get(dataset)
+    ratios, hours, posterior = [], [], []
+    for dataset, baseline in _baselines(study).items():
         seconds = min(_add_posterior(cells, study, dataset, version, baseline) for version in (PAPER, EXACT))
-        posterior.append(seconds)
+        training = study.seconds[dataset]
         cells.add(REPRODUCED, dataset, ALL_CLASSIFIERS, "squared", seconds=seconds)
         cells.add(REPRODUCED, dataset, ALL_CLASSIFIERS, "training", seconds=training)
-        if baseline is not None:
-            found = {"lambda": baseline.best_lambda, "test_error": baseline.test_risk, "seconds": baseline.cpu_seconds}
-            cells.add(REPRODUCED, dataset, ALL_CLASSIFIERS, "cv", **found)
-            if training is not None:
-                ratios.append(baseline.cpu_seconds / (training + seconds))
-    hours = [baselines[name].cpu_seconds / 3600.0 for name in PAPER_DATASETS if name in baselines]
+        found = {"lambda": baseline.best_lambda, "test_error": baseline.test_risk, "seconds": baseline.cpu_seconds}
+        cells.add(REPRODUCED, dataset, ALL_CLASSIFIERS, "cv", **found)
+        posterior.append(seconds)
+        hours.append(baseline.cpu_seconds / 3600.0)
+        ratios.append(baseline.cpu_seconds / (training + seconds))
     # What the text says of times.
     cells.add(
         REPRODUCED,
         "all",
-        cv_hours_min=min(hours, default=None),
-        cv_hours_max=max(hours, default=None),
+        cv_hours_min=min(hours),
+        cv_hours_max=max(hours),
         pac_bayes_seconds_min=min(posterior),
         pac_bayes_seconds_max=max(posterior),
         folds=5,
         small_difference_percent=_SIGNIFICANT,
-        speed_up_claimed=min(ratios, default=None),
-        speed_up_largest=max(ratios, default=None),
+        speed_up_claimed=min(ratios),
+        speed_up_largest=max(ratios),
     )
 
 
-def _baselines(study: Study) -> dict[str, Baseline]:
+def _baselines(study: Study) -> dict[str, CrossValidation]:
     if not study.with_cv:
-        return dict(study.baselines)
+        return {name: study.baselines[name] for name in PAPER_DATASETS}
     found = {}
     for name in PAPER_DATASETS:
-        result = cross_validate(
+        found[name] = cross_validate(
             load_dataset(name, study.data_dir),
             seed=study.seed,
             n_jobs=study.jobs,
@@ -69,33 +66,29 @@ def _baselines(study: Study) -> dict[str, Baseline]:
             resume=study.resume,
             progress=functools.partial(study.report, f"cross-validation of {name}"),
         )
-        kept = {field: getattr(result, field) for field in Baseline._fields}
-        found[name] = Baseline(
-            **kept | {"errors": int(result.errors.min()), "cpu_seconds": round(result.cpu_seconds, 1)}
-        )
     if study.directory is not None:
-        write_atomically(study.directory / "cross_validation.csv", pd.DataFrame(found.values()).to_csv(index=False))
+        table = pd.DataFrame(found.values()).drop(columns="errors_by_lambda").round({"cpu_seconds": 1})
+        write_atomically(study.directory / "cross_validation.csv", table.to_csv(index=False))
     return found
 
 
-def _add_posterior(cells: Cells, study: Study, dataset: str, version: Version, baseline: Baseline | None) -> float:
+def _add_posterior(cells: Cells, study: Study, dataset: str, version: Version, baseline: CrossValidation) -> float:
     """The posterior's test error and bound, what separates it from cross-validation, and the seconds it took."""
     started = time.perf_counter()
     solution = pm.solve(study.problem(dataset, ALL_CLASSIFIERS, "squared", version), "frontier")
     seconds = time.perf_counter() - started
     test_error = study.test_error(dataset, solution.posterior)
     cells.add(version.name, dataset, ALL_CLASSIFIERS, "squared", test_error=test_error, bound=solution.bound)
-    if baseline is not None:
-        delta = baseline.test_risk - test_error
-        relative = 100.0 * delta / baseline.test_risk if baseline.test_risk > 0.0 else None
-        cells.add(
-            version.name,
-            dataset,
-            ALL_CLASSIFIERS,
-            delta_test_error=delta,
-            relative_test_error=relative,
-            significantly_lower=significantly_lower(delta, relative),
-        )
+    delta = baseline.test_risk - test_error
+    relative = 100.0 * delta / baseline.test_risk if baseline.test_risk > 0.0 else None
+    cells.add(
+        version.name,
+        dataset,
+        ALL_CLASSIFIERS,
+        delta_test_error=delta,
+        relative_test_error=relative,
+        significantly_lower=significantly_lower(delta, relative),
+    )
     return seconds
 
 
@@ -132,10 +125,7 @@ def _errors(cells: Cells) -> Table:
         rows.append(row)
     groups = (Group("", ("data set",)), *(beside.group(title) for title, _, _, beside in _BLOCKS))
     title = "Cross-validation against the squared χ² posterior, H = 1990, δ = 0.01 (Table 4)"
-    without = [name for name in PAPER_DATASETS if not cells[name, ALL_CLASSIFIERS, "cv", "seconds"]]
-    names = ", ".join(NAMES[name] for name in without)
-    missing = [f"No cross-validation of {names} is stored; it can be run anew."] if names else []
-    return Table("cross-validation", title, groups, rows, [*words("cross-validation", "notes"), *missing])
+    return Table("cross-validation", title, groups, rows, words("cross-validation", "notes"))
 
 
 def _times(cells: Cells) -> Table:
@@ -145,13 +135,11 @@ def _times(cells: Cells) -> Table:
     )
     rows = []
     for dataset in PAPER_DATASETS:
-        cv, training, posterior = (
-            cells[dataset, ALL_CLASSIFIERS, method, "seconds"].get(REPRODUCED)
-            for method in ("cv", "training", "squared")
-        )
-        ratio = NONE if cv is None or training is None else f"{cv / (training + posterior):.1f}"
-        times = [NONE if seconds is None else duration(seconds) for seconds in (cv, training, posterior)]
-        rows.append([*named(dataset), *map(Entry, times), Entry(ratio)])
+        seconds = [
+            cells[dataset, ALL_CLASSIFIERS, each, "seconds"][REPRODUCED] for each in ("cv", "training", "squared")
+        ]
+        cv, *of_posterior = seconds
+        rows.append([*named(dataset), *map(Entry, map(duration, seconds)), Entry(f"{cv / sum(of_posterior):.1f}")])
     printed = {
         place.quantity: values[PRINTED] for place, values in cells if PRINTED in values and place.dataset == "all"
     }
@@ -160,5 +148,5 @@ def _times(cells: Cells) -> Table:
 
 
 CROSS_VALIDATION_TABLE = TableItem(
-    "cross-validation", _fill, uses=("with_cv", "seed", "baselines", "training_seconds"), show=_show
+    "cross-validation", _fill, uses=("with_cv", "seed", "seconds", "baselines"), show=_show
 )
