@@ -109,19 +109,19 @@ def _study(options: argparse.Namespace, directory: Path, report: Show) -> Study:
 
 
 def compute(items: Sequence[Item], study: Study, directory: Path, resume: bool) -> dict[str, Cells]:
-    """The results of the items and of those they need; with ``resume``, those that are kept are not computed again."""
+    """The cells of each item; with ``resume``, those that are kept are not computed again."""
     from ..paper.cache import key
-    from ..paper.catalogue import with_needs
+    from ..paper.catalogue import ITEMS
     from ..paper.cells import Cells
     from ..store import Store
 
-    results: dict[str, Cells] = {}
-    todo = with_needs(items)
+    found: dict[str, Cells] = {}
+    todo = {item.cells_of: ITEMS[item.cells_of] for item in items}
     with Store(directory / "results.jsonl", resume) as store:
-        for position, item in enumerate(todo):
-            study.report(item.name, position, len(todo))
-            place = key(item, study, results)
+        for position, (name, item) in enumerate(todo.items()):
+            study.report(name, position, len(todo))
+            place = key(item, study)
             if place not in store.rows:
-                store.add(place, item.compute(study, results).records())
-            results[item.name] = Cells.of_records(store.rows[place])
-    return results
+                store.add(place, item.compute(study).records())
+            found[name] = Cells.of_records(store.rows[place])
+    return {item.name: found[item.cells_of] for item in items}

@@ -6,18 +6,15 @@ from importlib.resources import files
 
 from ..harness.environment import ipopt_version, versions
 from ..store import digest
-from .item import Item, Results
+from .item import Item
 from .study import Study
 
 #: Raised when a result changes though nothing that the key names does; a test notices.
 RESULTS_VERSION = 3
 
 
-def key(item: Item, study: Study, needed: Results) -> str:
-    """A digest of the risk tables, the settings that matter to the item, the results that it builds upon, the paper's
-    numbers, and the software.
-    """
+def key(item: Item, study: Study) -> str:
+    """A digest of the risk tables, of what else of the study matters to the item, the paper's numbers, the software."""
     settings = [getattr(study, name) for name in item.uses]
     printed = (files("pacb_models.benchmarks.paper") / "printed.csv").read_bytes()
-    parts = [settings, study.tables_digest, needed[item.needs].records() if item.needs else [], printed]
-    return digest(RESULTS_VERSION, item.name, *parts, versions(), ipopt_version())
+    return digest(RESULTS_VERSION, item.name, settings, study.tables_digest, printed, versions(), ipopt_version())

@@ -44,9 +44,7 @@ FIGURE_ITEMS = (
     posteriors.LINEAR_WEIGHTS,
     posteriors.KL_WEIGHTS,
     posteriors.DISTRIBUTIONS,
-    bound_figures.AGAINST_H,
     posteriors.AGAINST_DELTA,
-    bound_figures.ITERATES,
     bound_figures.CERTIFICATES,
     bound_figures.CHANGE_OF_MEASURE,
 )
@@ -56,22 +54,11 @@ ITEMS: dict[str, Item] = {item.name: item for item in (bound_figures.HEADLINE, *
 
 
 def chosen(names: Iterable[str]) -> list[Item]:
-    """The items of these names, or numbers in the paper, in the order of the document; "all", or none, stands for every
-    one.
+    """The items of these names, or numbers in the paper, in the order of the document, tables with the figures of them;
+    "all", or none, stands for every one.
     """
     wanted = {item_name(name) for name in names} or {"all"}
     for name in sorted(wanted - {"all"}):
         if name not in ITEMS:
             raise InputError("NAME", name, f"it must be 'all', a number such as 'table3', or one of {', '.join(ITEMS)}")
-    wanted |= {also for name in wanted - {"all"} for also in ITEMS[name].also}
-    return [item for item in ITEMS.values() if "all" in wanted or item.name in wanted]
-
-
-def with_needs(items: Iterable[Item]) -> list[Item]:
-    """These items and those they build upon, needed ones first."""
-    ordered: dict[str, Item] = {}
-    for item in items:
-        if item.needs:
-            ordered.setdefault(item.needs, ITEMS[item.needs])
-        ordered.setdefault(item.name, item)
-    return list(ordered.values())
+    return [item for item in ITEMS.values() if wanted & {"all", item.name, item.cells_of}]

@@ -69,10 +69,6 @@ class Cells:
         """For a JSON file."""
         return [[*place, values] for place, values in self._cells.items()]
 
-    def copy(self) -> Cells:
-        """The same cells, to be added to."""
-        return Cells({place: dict(values) for place, values in self})
-
     def add(self, version: str, dataset: str = "", size: object = "", method: str = "", **values: Any) -> None:
         """Set values by their quantities; ``None`` is left out."""
         for quantity, value in values.items():

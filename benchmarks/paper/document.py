@@ -33,16 +33,15 @@ class Document:
 
 
 def compose(items: Sequence[Item], results: Results, study: Study) -> Document:
-    """The document of these items. ``results`` may hold more: the comparison with print uses what is there."""
-    shown = {item.name: results[item.name] for item in items}
+    """The document of these items."""
     with styled():
         sections = tuple(item.section(results[item.name]) for item in items)
     return Document(
         TITLE,
         f"{len(items)} tables and figures" if len(items) > 1 else items[0].title,
         tuple(words("document", "introduction", starts=study.starts, seed=study.seed)),
-        tuple(fidelity.sentences(shown)),
-        fidelity.far_panel(shown),
+        tuple(fidelity.sentences(results)),
+        fidelity.far_panel(results),
         sections,
     )
 

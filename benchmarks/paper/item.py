@@ -39,18 +39,20 @@ class Section:
 
 @dataclass(frozen=True)
 class Item:
-    """A table or a figure: ``fill`` computes its cells, beginning with those of the item in ``needs`` if there is one,
-    else with the printed ones. Without it, the cells are shown as they are.
+    """A table or a figure: ``fill`` adds our values to the printed cells; a figure ``of`` a table draws those of that.
 
-    ``uses`` names the settings of the study that it depends on beside the risk tables, ``also`` the items that are made
-    whenever it is asked for.
+    ``uses`` names what it depends on of the study, beside the risk tables.
     """
 
     name: str
-    fill: Callable[[Study, Cells], None] | None = None
+    fill: Callable[[Study, Cells], None] = lambda study, cells: None
     uses: tuple[str, ...] = ()
-    needs: str = ""
-    also: tuple[str, ...] = ()
+    of: str = ""
+
+    @property
+    def cells_of(self) -> str:
+        """The item whose cells it shows."""
+        return self.of or self.name
 
     @property
     def title(self) -> str:
@@ -62,11 +64,10 @@ class Item:
         """Where the paper has it."""
         return str(TEXTS[self.name]["source"])
 
-    def compute(self, study: Study, results: Results) -> Cells:
-        """Its cells, from those of the item that it needs."""
-        cells = results[self.needs].copy() if self.needs else Cells.printed(self.name)
-        if self.fill is not None:
-            self.fill(study, cells)
+    def compute(self, study: Study) -> Cells:
+        """Its cells."""
+        cells = Cells.printed(self.name)
+        self.fill(study, cells)
         return cells
 
     def section(self, cells: Cells) -> Section:

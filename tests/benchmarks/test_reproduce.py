@@ -64,7 +64,7 @@ def study():
 
 @pytest.fixture(scope="module")
 def bounds(study):
-    return ITEMS["bounds"].compute(study, {})
+    return ITEMS["bounds"].compute(study)
 
 
 def kept(cells):
@@ -82,13 +82,13 @@ def missing_cells(cells):
 
 @pytest.mark.parametrize("name", ["constants", "bounds", "sparsity", "divergences", "data"])
 def test_every_printed_cell_has_a_counterpart(name, study, bounds):
-    cells = bounds if name == "bounds" else ITEMS[name].compute(study, {})
+    cells = bounds if name == "bounds" else ITEMS[name].compute(study)
     assert missing_cells(cells) == []
     assert [values[PRINTED] for _, values in cells if PRINTED in values] == printed(name).value.tolist()
 
 
 def test_every_cell_of_the_cross_validation(study):
-    cells = ITEMS["cross-validation"].compute(study, {})
+    cells = ITEMS["cross-validation"].compute(study)
     # There is no relative difference where the test error is zero.
     assert {cells[place][PRINTED] for place in missing_cells(cells)} <= {"NA"}
     for dataset, version in product(PAPER_DATASETS, (REPRODUCED, CORRECTED)):
@@ -104,7 +104,7 @@ def test_every_cell_of_fixed_point_against_solver(study, monkeypatch):
     """The two smaller sizes; the others differ from them only in H, and in time."""
     monkeypatch.setattr(fp_vs_solver, "PAPER_SIZES", (50, 200))
     monkeypatch.setattr(fp_vs_solver, "LARGEST_FROM_ZERO", 0)
-    cells = ITEMS["fp-vs-solver"].compute(study, {})
+    cells = ITEMS["fp-vs-solver"].compute(study)
     assert {place.size for place in missing_cells(cells)} == {"500", "1000", "1990"}
     for dataset, size in product(PAPER_DATASETS, (50, 200)):
         for version in (REPRODUCED, CORRECTED):
@@ -120,18 +120,10 @@ def test_every_cell_of_fixed_point_against_solver(study, monkeypatch):
     assert fp_vs_solver.early_breaks(cells, CORRECTED) == [("mushroom", 200)]
     panels = ITEMS["fp-vs-solver"].show(cells)
     assert [len(panel.rows) for panel in panels] == [18, 18]
-    figure = ITEMS["bound-against-h"]
-    monkeypatch.setattr("pacb_models.benchmarks.paper.figures.bounds.PAPER_SIZES", (50, 200))
-    drawn = figure.compute(study, {"fp-vs-solver": cells})
-    for place in product(PAPER_DATASETS, (50, 200)):
-        one_sided, fixed_point = (drawn[*place, each, "bound"][REPRODUCED] for each in ("one-sided CCP", "fixed-point"))
-        assert one_sided == pytest.approx(fixed_point, abs=1e-7), place
-    with styled():
-        assert len(figure.draw(drawn).axes) == 9
 
 
 def test_every_cell_of_fixed_point_against_ccp(study):
-    cells = ITEMS["fp-vs-ccp"].compute(study, {})
+    cells = ITEMS["fp-vs-ccp"].compute(study)
     assert missing_cells(cells) == []
 
     def bound(method, statistic, version):
@@ -178,7 +170,7 @@ def test_table_6_fits_risks_on_both_halves(study):
 
 
 def test_printed_constants_are_reproduced_to_their_last_digit(study):
-    cells = ITEMS["constants"].compute(study, {})
+    cells = ITEMS["constants"].compute(study)
     for cell in printed("constants").query("quantity == 'constant'").itertuples():
         ours = cells[cell.dataset, cell.size, "kl", "constant"][REPRODUCED]
         if cell.size == "500":
@@ -285,18 +277,17 @@ def test_ipopt_from_zero_is_locally_infeasible(study):
 # Figures
 
 
-def test_headline_tells_the_finding(study, bounds):
+def test_headline_tells_the_finding(bounds):
     item = ITEMS["headline"]
-    cells = item.compute(study, {"bounds": bounds})
     tightest = {
-        version: {dataset: bound_tables.tightest(cells, dataset, "bound", version) for dataset in PAPER_DATASETS}
+        version: {dataset: bound_tables.tightest(bounds, dataset, "bound", version) for dataset in PAPER_DATASETS}
         for version in (REPRODUCED, CORRECTED)
     }
     assert set(tightest[REPRODUCED].values()) == {"squared"}
     assert [name for name, distance in tightest[CORRECTED].items() if distance != "kl"] == ["bupa", "haberman"]
-    assert "tightest on 7 of nine" in item.caption(cells)
+    assert "tightest on 7 of nine" in item.caption(bounds)
     with styled():
-        assert "tightest on 7 of 9" in item.draw(cells).axes[0].get_title()
+        assert "tightest on 7 of 9" in item.draw(bounds).axes[0].get_title()
 
 
 #: χ²–kl, KL–kl, best single classifier and tie split of 1990 SVMs at δ = 0.05.
@@ -315,7 +306,7 @@ CERTIFICATES = {
 
 def test_certificates_of_the_nine_data_sets(study):
     """The values at H = 1990 and δ = 0.05 that were computed independently, and the order of the columns."""
-    cells = kept(ITEMS["certificates"].compute(study, {}))
+    cells = kept(ITEMS["certificates"].compute(study))
     for dataset, expected in CERTIFICATES.items():
         methods = ("chi2-kl", "kl-kl", "occam", "tie split")
         found = [cells[dataset, 1990, method, "bound at 0.05"][REPRODUCED] for method in methods]
@@ -328,7 +319,7 @@ def test_certificates_of_the_nine_data_sets(study):
     assert "below χ²–kl on 8 of nine data sets and below KL–kl on 7." in notes
     figure = ITEMS["certificates-figure"]
     with styled():
-        assert figure.draw(figure.compute(study, {"certificates": cells})).axes[0].get_lines() and figure.caption
+        assert figure.draw(cells).axes[0].get_lines() and figure.caption(cells)
 
 
 def test_change_of_measure(study):
@@ -346,20 +337,20 @@ def test_change_of_measure(study):
             assert found["moved exact"] < 1e-9
 
 
-@pytest.mark.parametrize("name", [item.name for item in FIGURE_ITEMS if not item.needs])
+@pytest.mark.parametrize("name", [item.name for item in FIGURE_ITEMS if not item.of])
 def test_figures_are_drawn(name, study, monkeypatch):
     monkeypatch.setattr(moments, "GRID", np.linspace(0, 1, 41))
     monkeypatch.setattr(posteriors, "MANY_DELTAS", np.array([0.01, 0.1]))
     monkeypatch.setattr(posteriors, "COMPARED", {"subset-search": "Algorithm 1"})
     item = ITEMS[name]
-    cells = kept(item.compute(study, {}))
+    cells = kept(item.compute(study))
     with styled():
         figure = item.draw(cells)
     assert all(axis.get_lines() for axis in figure.axes) and item.caption
 
 
 def test_support_shrinks_as_delta_grows(study):
-    cells = ITEMS["linear-weights"].compute(study, {})
+    cells = ITEMS["linear-weights"].compute(study)
     for version in (BOTH_HALVES, REPRODUCED):
         curves = cells.rows(version)
         assert [place.method for place in curves] == ["δ = 0.01", "δ = 0.05", "δ = 0.1"]
@@ -389,14 +380,15 @@ def test_every_printed_table_is_reproduced():
 
 
 def test_same_seed_same_files(tmp_path, capsys):
-    names = ["bounds", "data", "ccp-iterates"]
+    names = ["bounds", "data", "squared-moments"]
     for out in ("one", "two"):
         assert run(*names, "--out", tmp_path / out) == 0
     one, two = files_below(tmp_path / "one"), files_below(tmp_path / "two")
     assert one == two
     expected = {"paper.html", "paper.md", "paper.tex", "results.jsonl"}
     expected |= {f"tables/{name}.{suffix}" for name in names[:2] for suffix in ("csv", "md", "tex")}
-    expected |= {f"figures/{name}.{suffix}" for name in names[2:] for suffix in ("svg", "pdf", "png")}
+    # A table comes with its figure.
+    expected |= {f"figures/{name}.{suffix}" for name in ("headline", names[2]) for suffix in ("svg", "pdf", "png")}
     assert set(one) == expected and allows_what_it_has_and_no_more(one["paper.html"].decode())
     assert capsys.readouterr().out.splitlines()[-1].endswith("paper.tex")
 
@@ -457,14 +449,15 @@ def records(results):
 
 def test_results_of_other_settings_are_not_resumed(tmp_path, study):
     few = Study(study.tables, starts=2)
-    item = ITEMS["ccp-iterates"]
+    item = ITEMS["cross-validation"]
     first = compute([item], few, tmp_path, resume=False)
     stamp = (tmp_path / "results.jsonl").read_bytes()
     assert records(compute([item], few, tmp_path, resume=True)) == records(first)
     # It does not depend on the number of starts, but on the seed.
     compute([item], Study(study.tables, starts=9), tmp_path, resume=True)
     assert (tmp_path / "results.jsonl").read_bytes() == stamp
-    assert records(compute([item], Study(study.tables, seed=1), tmp_path, resume=True)) != records(first)
+    compute([item], Study(study.tables, seed=1), tmp_path, resume=True)
+    assert len(rows_of(tmp_path / "results.jsonl")) == 2
 
 
 #: Of the results of each item: how many numbers, and their sum; those of the version in the cache's keys.
@@ -476,7 +469,6 @@ FROZEN = {
         "data": (68, 58305),
         "constants": (55, 13.873634203195408),
         "certificates": (432, 40641.08913657946),
-        "ccp-iterates": (123, 61.84226423708295),
     }
 }
 
@@ -491,7 +483,7 @@ def numbers_in(value):
 def test_results_that_change_have_another_version(study):
     """Otherwise --resume would take the former ones: raise the version, and freeze its results here."""
     assert list(FROZEN) == [RESULTS_VERSION]
-    found = {name: numbers_in(ITEMS[name].compute(study, {}).records()) for name in FROZEN[RESULTS_VERSION]}
+    found = {name: numbers_in(ITEMS[name].compute(study).records()) for name in FROZEN[RESULTS_VERSION]}
     assert {name: len(numbers) for name, numbers in found.items()} == {
         n: c for n, (c, _) in FROZEN[RESULTS_VERSION].items()
     }
@@ -521,7 +513,7 @@ def test_cross_validation_anew(study, monkeypatch):
     monkeypatch.setattr("pacb_models.benchmarks.paper.tables.cross_validation.PAPER_DATASETS", ("wdbc",))
     reports = []
     again = Study(study.tables, with_cv=True, seed=1, report=lambda *report: reports.append(report))
-    cells = ITEMS["cross-validation"].compute(again, {})
+    cells = ITEMS["cross-validation"].compute(again)
     expected = few(load_dataset("wdbc"), seed=1)
     assert cells["wdbc", 1990, "cv", "lambda"][REPRODUCED] == expected.best_lambda
     assert cells["wdbc", 1990, "cv", "test_error"][REPRODUCED] == expected.test_risk
@@ -536,7 +528,7 @@ def document(study, bounds):
     results = {"bounds": bounds}
     items = [ITEMS[name] for name in ("bounds", "sparsity", "divergences", "cross-validation", "data")]
     for item in items[1:]:
-        results[item.name] = item.compute(study, results)
+        results[item.name] = item.compute(study)
     return compose(items, results, study)
 
 

@@ -1,27 +1,21 @@
-"""Figures of bounds: the paper's against exact ones, solver by solver, along the iterations, from error counts."""
+"""Figures of tables of bounds: the paper's constants and exact ones, error counts, change of measure."""
 
 from __future__ import annotations
 
 from itertools import product
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-import pacb_models as pm
-from pacb_models.plots.palette import Palette
 from pacb_models.plots.style import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMILION
 
-from ...problems.problem import PAPER_DATASETS, PAPER_SIZES
+from ...problems.problem import PAPER_DATASETS
 from ...report.drawing import Look
 from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells, number
 from ..item import FigureItem
-from ..study import ALL_CLASSIFIERS, DISTANCES, PAPER, Study
+from ..study import ALL_CLASSIFIERS, DISTANCES
 from ..tables.bounds import tightest
 from ..tables.certificates import BOUNDS, beaten, quantity_at
 from ..tables.change_of_measure import BOUND_PAIRS
-from ..tables.fp_vs_ccp import SMALL_SIZE, outcomes_from
-from ..tables.fp_vs_solver import as_meant, letter_of
-from .style import DISTANCE_LOOK, grid_of_axes, legend_below, line_per_dataset, panel_per_dataset
+from .style import DISTANCE_LOOK, line_per_dataset, panel_per_dataset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,114 +66,7 @@ def _draw_headline(cells: Cells) -> Figure:
     return figure
 
 
-HEADLINE = FigureItem("headline", needs="bounds", draw=_draw_headline, facts=lambda cells: {"wins": _kl_wins(cells)})
-
-
-# --- solver by solver -------------------------------------------------------------------------------------------------
-
-#: A method of the table ``fp-vs-solver`` beside its own.
-_ONE_SIDED = "one-sided CCP"
-
-
-def _fill_against_h(study: Study, cells: Cells) -> None:
-    cases = list(product(PAPER_DATASETS, PAPER_SIZES))
-    problems = [(study.problem(dataset, size, "kl", PAPER),) for dataset, size in cases]
-    for place, bound in zip(cases, study.map(_ONE_SIDED, _one_sided, problems)):
-        cells.add(REPRODUCED, *place, _ONE_SIDED, bound=bound)
-
-
-def _one_sided(problem: pm.BoundProblem) -> float:
-    return pm.solve(problem, "ccp", merge=False).bound
-
-
-_PALETTE = Palette(["fixed-point", "ipopt", "ccp"])
-_FIXED_POINT, _IPOPT, _CCP = (_PALETTE[name]["color"] for name in ("fixed-point", "ipopt", "ccp"))
-_MARK: Look = {"mfc": "none", "ls": "none", "ms": 6}
-#: How ours are drawn, in this order: the method, its version, the words and the look.
-_OURS: tuple[tuple[str, str, str, Look], ...] = (
-    ("fixed-point", REPRODUCED, "fixed point", {"color": _FIXED_POINT}),
-    ("ipopt", REPRODUCED, "Ipopt, lifted", {"color": _IPOPT, "marker": "+", **_MARK}),
-    ("direct", REPRODUCED, "Ipopt, direct, defaults", {"color": _IPOPT, "marker": "v", **_MARK}),
-    (_ONE_SIDED, REPRODUCED, _ONE_SIDED, {"color": _CCP, "marker": "s", **_MARK}),
-    ("frontier", CORRECTED, "minimum, exact constants", {"color": BLACK, "ls": "--"}),
-)
-
-
-def _draw_against_h(cells: Cells) -> Figure:
-    """A panel for each data set."""
-
-    def draw(axis: Axes, dataset: str) -> None:
-        fixed_point, ipopt = (
-            [number(as_meant(cells, dataset, size, method, "bound")[PRINTED]) for size in PAPER_SIZES]
-            for method in ("fixed-point", "ipopt")
-        )
-        printed = "printed: fixed point", "printed: Ipopt, with its letter"
-        axis.plot(PAPER_SIZES, fixed_point, label=printed[0], color=_FIXED_POINT, marker="o", mfc="none", ls=":")
-        axis.plot(PAPER_SIZES, ipopt, label=printed[1], color=_IPOPT, marker="x", ls="none")
-        for size, bound in zip(PAPER_SIZES, ipopt):
-            if letter := letter_of(cells, dataset, size, "test_error_status"):
-                beside: Look = {"xytext": (3, 3), "textcoords": "offset points", "fontsize": 8}
-                axis.annotate(letter, (size, bound), color=_IPOPT, **beside)
-        for method, version, words, look in _OURS:
-            bounds = [cells[dataset, size, method, "bound"].get(version) for size in PAPER_SIZES]
-            axis.plot(PAPER_SIZES, bounds, label=f"ours: {words}", **look)
-        axis.margins(y=0.1)
-        axis.set(xscale="log", ylim=(0.0, None))
-        axis.set_xticks(PAPER_SIZES, map(str, PAPER_SIZES))
-        axis.set_xticks([], minor=True)
-
-    return panel_per_dataset(draw, 8.2, ("number of classifiers H", "kl bound"))
-
-
-AGAINST_H = FigureItem("bound-against-h", _fill_against_h, needs="fp-vs-solver", draw=_draw_against_h)
-
-
-# --- the convex–concave procedures ------------------------------------------------------------------------------------
-
-CCP_DATASET = "wdbc"
-CCP_STARTS = 20
-
-#: The procedures, with their words, colours and lines.
-_VARIANTS = {"paper": ("the paper’s CCP", GREY, "--"), "one-sided": ("one-sided CCP", _CCP, "-")}
-
-#: Gaps below this are rounding; a logarithmic axis needs an end.
-FLOOR = 1e-16
-
-
-def _fill_iterates(study: Study, cells: Cells) -> None:
-    """The bounds of both procedures, iteration by iteration, from the same starts."""
-    problem = study.problem(CCP_DATASET, SMALL_SIZE, "kl", PAPER)
-    cells.add(REPRODUCED, CCP_DATASET, SMALL_SIZE, "frontier", bound=pm.solve(problem, "frontier").bound)
-    for variant in _VARIANTS:
-        details = [outcome.details for outcome in outcomes_from(problem, variant, CCP_STARTS, study.seed)]
-        furthest = float(np.nanmax([each["displacement"] for each in details]))
-        histories = [each["history"] for each in details]
-        cells.add(REPRODUCED, CCP_DATASET, SMALL_SIZE, variant, histories=histories, displacement=furthest)
-
-
-def _draw_iterates(cells: Cells) -> Figure:
-    """Bounds, and gaps to the minimum."""
-    found = {place.method: values for place, values in cells.rows().items()}
-    minimum = found["frontier"]["bound"]
-    figure, (bounds, gaps) = grid_of_axes(1, 2, 8.2, 3.7)
-    last = max(map(len, found["one-sided"]["histories"])) - 1
-    for variant, (words, colour, dashes) in _VARIANTS.items():
-        for place, history in enumerate(found[variant]["histories"]):
-            # A procedure that rests stays where it is.
-            values = np.array(history + [history[-1]] * (last + 1 - len(history)))
-            style: Look = {"color": colour, "ls": dashes, "marker": ".", "lw": 1.0, "alpha": 0.8}
-            bounds.plot(values, label=words if place == 0 else None, **style)
-            gaps.plot(np.maximum(values - minimum, FLOOR), **style)
-    bounds.axhline(minimum, color=BLACK, lw=1.0, ls=":", label="minimum")
-    gaps.set(yscale="log", ylabel="bound − minimum", xlabel="iteration", ylim=(FLOOR / 3, 1.0))
-    bounds.set(ylabel="kl bound", xlabel="iteration")
-    for axis in (bounds, gaps):
-        axis.set_xticks(range(last + 1))
-    legend_below(figure, bounds, 3)
-    return figure
-
-
-ITERATES = FigureItem("ccp-iterates", _fill_iterates, uses=("seed",), draw=_draw_iterates)
+HEADLINE = FigureItem("headline", of="bounds", draw=_draw_headline, facts=lambda cells: {"wins": _kl_wins(cells)})
 
 
 # --- bounds from error counts -----------------------------------------------------------------------------------------
@@ -214,7 +101,7 @@ def _draw_certificates(cells: Cells) -> Figure:
     return figure
 
 
-CERTIFICATES = FigureItem("certificates-figure", needs="certificates", draw=_draw_certificates)
+CERTIFICATES = FigureItem("certificates-figure", of="certificates", draw=_draw_certificates)
 
 
 # --- change of measure ------------------------------------------------------------------------------------------------
@@ -247,4 +134,4 @@ def _draw_shares(cells: Cells) -> Figure:
     return panel_per_dataset(draw, 8.6, ("least bound, as a share of the usual one", ""))
 
 
-CHANGE_OF_MEASURE = FigureItem("change-of-measure-figure", needs="change-of-measure", draw=_draw_shares)
+CHANGE_OF_MEASURE = FigureItem("change-of-measure-figure", of="change-of-measure", draw=_draw_shares)

@@ -117,4 +117,4 @@ def _panel(cells: Cells, delta: float) -> Table:
     return Table(f"certificates-{delta:g}", f"Certificates at δ = {delta:g}", groups, rows, notes)
 
 
-CERTIFICATES_TABLE = TableItem("certificates", _fill, uses=("other_grid",), also=("certificates-figure",), show=_show)
+CERTIFICATES_TABLE = TableItem("certificates", _fill, uses=("other_grid",), show=_show)

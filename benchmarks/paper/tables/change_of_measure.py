@@ -77,4 +77,4 @@ def _show(cells: Cells) -> list[Table]:
     ]
 
 
-CHANGE_OF_MEASURE_TABLE = TableItem("change-of-measure", _fill, also=("change-of-measure-figure",), show=_show)
+CHANGE_OF_MEASURE_TABLE = TableItem("change-of-measure", _fill, show=_show)
