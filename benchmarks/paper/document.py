@@ -11,7 +11,7 @@ from pacb_models.plots.style import styled
 
 from ..report.drawing import saved
 from ..report.html import read_file, render_page, render_text
-from ..report.tables import LATEX_NEEDS, Table, as_latex, as_markdown, latex_text
+from ..report.tables import LATEX_NEEDS, as_latex, as_markdown, latex_text
 from . import fidelity
 from .item import Item, Results, Section
 from .numbers import words
@@ -28,7 +28,6 @@ class Document:
     subtitle: str
     introduction: tuple[str, ...]
     summary: tuple[str, ...]
-    far: Table | None
     sections: tuple[Section, ...]
 
 
@@ -41,7 +40,6 @@ def compose(items: Sequence[Item], results: Results, study: Study) -> Document:
         f"{len(items)} tables and figures" if len(items) > 1 else items[0].title,
         tuple(words("document", "introduction", starts=study.starts, seed=study.seed)),
         tuple(fidelity.sentences(results)),
-        fidelity.far_panel(results),
         sections,
     )
 

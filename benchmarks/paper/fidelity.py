@@ -1,82 +1,17 @@
-"""How close the reproduction comes to print, and why a cell is far from it where it is."""
+"""How close the reproduction comes to print."""
 
 from __future__ import annotations
 
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..problems.problem import PAPER_DATASETS, PAPER_SIZES
-from ..report.tables import Entry, Group, Table
-from .cells import BOTH_HALVES, PRINTED, REPRODUCED, Cells, Place, Values, difference, number
+from .cells import BOTH_HALVES, PRINTED, REPRODUCED, Cells, Values, difference, number
 from .item import Results
 from .numbers import words
-from .showing import FAR, NAMES, as_text, per_cent
+from .showing import per_cent
 from .study import ALL_CLASSIFIERS, DISTANCES
-from .tables.fp_vs_solver import as_meant, is_swapped, letter_of
-
-
-class Compared(NamedTuple):
-    """A printed optimal bound beside ours with the paper's constants."""
-
-    #: The name of our table.
-    table: str
-    place: Place
-    values: Values
-    off: float
-    #: The same with risks on both halves.
-    off_both_halves: float | None
-
-    @property
-    def reason(self) -> str:
-        """Why a bound is far from print."""
-        if self.table == "fp-vs-solver" and is_swapped(self.place.dataset, self.place.size):
-            return "bound and test error are swapped in print"
-        if self.off_both_halves is not None and abs(self.off_both_halves) <= FAR:
-            return f"print fits risks on both halves ({per_cent(self.off_both_halves)})"
-        return "another random split"
-
-
-#: Tables with optimal bounds, where the paper prints them.
-_BOUNDS = {"bounds": "Table 3", "fp-vs-solver": "Table 6", "fp-vs-ccp": "Table 8"}
-_METHODS = {"fixed-point": "fixed point", "ipopt": "Ipopt"}
-
-
-def compared_bounds(results: Results) -> list[Compared]:
-    """Every printed optimal bound that has a counterpart here; not what the paper prints beside a letter."""
-    found = []
-    for table in filter(results.__contains__, _BOUNDS):
-        cells = results[table]
-        for place, values in cells:
-            off = difference(values, REPRODUCED)
-            if place.quantity == "bound" and off is not None and not letter_beside(cells, place):
-                # A solver that does not fail finds what the fixed point finds, computed with these risks too.
-                same = cells[place._replace(method="fixed-point")] if place.method == "ipopt" else values
-                both = difference({**same, PRINTED: values[PRINTED]}, BOTH_HALVES)
-                found.append(Compared(table, place, values, off, both))
-    return found
-
-
-def letter_beside(cells: Cells, place: Place) -> str:
-    """The letter that the paper prints beside a solver's bound, in either of its two tables; "" where there is none."""
-    if place.method != "ipopt":
-        return ""
-    letters = (letter_of(cells, place.dataset, place.size, each) for each in ("status", "test_error_status"))
-    return next(filter(None, letters), "")
-
-
-def far_panel(results: Results) -> Table | None:
-    """The bounds that differ from print by more than 8 %, with the reason of each."""
-    rows = []
-    for far in (each for each in compared_bounds(results) if abs(each.off) > FAR):
-        table, place, values, off, _ = far
-        bound = _METHODS.get(place.method, place.method) + (f", H = {place.size}" if table == "fp-vs-solver" else "")
-        texts = (_BOUNDS[table], NAMES[place.dataset], bound, far.reason)
-        numbers = (values[PRINTED], as_text(values[REPRODUCED]), per_cent(off))
-        rows.append([Entry(text) for text in texts + numbers])
-    if not rows:
-        return None
-    groups = (Group("", ("table", "data set", "bound", "why")), Group("", ("printed", "paper's const.", "±")))
-    return Table("far-cells", f"Optimal bounds more than {FAR:g} % from print", groups, rows)
+from .tables.fp_vs_solver import as_meant, letter_of
 
 
 def same_order(cells: Cells, dataset: str) -> bool:
@@ -110,7 +45,8 @@ def _about_table_3(cells: Cells) -> list[str]:
 def _about_table_6(cells: Cells) -> list[str]:
     places = list(product(PAPER_DATASETS, PAPER_SIZES))
     bounds = [as_meant(cells, *place, "fixed-point", "bound") for place in places]
-    letters = sum(bool(letter_beside(cells, Place(dataset, str(size), "ipopt"))) for dataset, size in places)
+    # In either of the two tables.
+    letters = sum(any(letter_of(cells, *place, each) for each in ("status", "test_error_status")) for place in places)
     return words("document", "table_6", cells=len(places), letters=letters, **_spreads(bounds))
 
 

@@ -34,7 +34,7 @@ from pacb_models.benchmarks.paper.cells import (
     printed,
 )
 from pacb_models.benchmarks.paper.document import as_html, compose
-from pacb_models.benchmarks.paper.fidelity import compared_bounds, far_panel, same_order
+from pacb_models.benchmarks.paper.fidelity import same_order
 from pacb_models.benchmarks.paper.figures import moments, posteriors
 from pacb_models.benchmarks.paper.study import DISTANCES, EXACT, PAPER, VERSIONS, Study, embedded_tables
 from pacb_models.benchmarks.paper.tables import bounds as bound_tables
@@ -180,15 +180,6 @@ def test_printed_constants_are_reproduced_to_their_last_digit(study):
         if cell.size:
             place = cells["", cell.size, "kl", "l_star"]
             assert place[REPRODUCED] == float(place[PRINTED])
-
-
-def test_far_cells_come_with_a_reason(bounds):
-    assert len(compared_bounds({"bounds": bounds})) == 27
-    assert far_panel({"bounds": bounds}) is None
-    moved = Cells.of_records(json.loads(json.dumps(bounds.records())))
-    moved["bupa", 1990, "kl", "bound"][REPRODUCED] *= 1.1
-    (row,) = far_panel({"bounds": moved}).rows
-    assert row[1].text == "Bupa" and row[3].text.startswith("print fits risks on both halves")
 
 
 # Against independent computations
