@@ -56,7 +56,8 @@ from pacb_models.estimators.candidates import default_prior, poll
 from pacb_models.estimators.sharing import predict_members
 
 from ..experiments.datasets import load_dataset
-from .kept_rows import KeptRows, Rows, options_for
+from .kept_rows import SPLITS, KeptRows, Rows, seeds
+from .options import options
 
 DELTA = 0.05
 TEST_SHARE = 0.1
@@ -311,19 +312,11 @@ def ratios(rows: pd.DataFrame) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is missing and print the ratios."""
-    share = {
-        "type": float,
-        "nargs": "+",
-        "default": [HELD_OUT],
-        "metavar": "SHARE",
-        "help": "of what is not for testing",
-    }
-    jobs = {"type": int, "metavar": "N"}
-    options = options_for(__doc__, arguments, 10, "CASE", cases(), held_out=share, jobs=jobs)
-    known = cases(options.data)
-    wanted = product(options.seeds, options.names, options.held_out)
-    rows_of = lambda split, name, share: measure(known[name], split, share, options.jobs)  # noqa: E731
-    print(ratios(STUDY.table(options, wanted, rows_of)))
+    given = options(__doc__, arguments, cases(), **SPLITS | {"splits": 10}, held_out=(HELD_OUT,), jobs=int)
+    known = cases(given.data)
+    wanted = product(seeds(given), given.names, given.held_out)
+    rows_of = lambda split, name, share: measure(known[name], split, share, given.jobs)  # noqa: E731
+    print(ratios(STUDY.table(given, wanted, rows_of)))
     return 0
 
 

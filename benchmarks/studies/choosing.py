@@ -30,7 +30,8 @@ from pacb_models.estimators.sharing import predict_members
 
 from ..experiments.datasets import load_dataset
 from .certified import DELTA, UCI_TABLES, geometric_mean
-from .kept_rows import KeptRows, Rows, options_for
+from .kept_rows import SPLITS, KeptRows, Rows, seeds
+from .options import options
 
 SIZES = (50, 200, 1990)
 SHARE = 0.2
@@ -74,9 +75,9 @@ def means(rows: pd.DataFrame) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is missing and print the table."""
-    options = options_for(__doc__, arguments, 5, "DATASET", UCI_TABLES)
-    wanted = product(options.seeds, options.names)
-    print(means(STUDY.table(options, wanted, lambda split, name: measure(name, split, data_dir=options.data))))
+    given = options(__doc__, arguments, UCI_TABLES, **SPLITS)
+    wanted = product(seeds(given), given.names)
+    print(means(STUDY.table(given, wanted, lambda split, name: measure(name, split, data_dir=given.data))))
     return 0
 
 

@@ -1,19 +1,21 @@
-"""What studies have in common: their options, and a table whose rows are kept as they are measured."""
+"""What studies have in common: a table whose rows are kept as they are measured."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from pacb_models.files import write_atomically
-from pacb_models.validation import check_choice
 
 from ..store import digest, kept
+
+#: The options of studies of random splits: how many, the seed of the first, the raw files, the table, whether to go on.
+SPLITS: dict[str, Any] = {"splits": 5, "first": 0, "data": Path, "out": Path, "resume": False}
 
 #: Lines of a study's table, by its columns.
 Rows = list[dict[str, Any]]
@@ -29,7 +31,7 @@ class KeptRows(NamedTuple):
     def table(
         self, options: argparse.Namespace, wanted: Iterable[tuple[Any, ...]], rows_of: Callable[..., Rows]
     ) -> pd.DataFrame:
-        """The rows ``rows_of(*values)`` of every wanted value of the keys, kept in a store beside the table."""
+        """The rows ``rows_of(*values)`` of every wanted value of the keys, kept in a store beside the table ``out``."""
         tasks = {digest(f"{self.name} {self.version}", *values): values for values in wanted}
         numbers = {key: number for number, key in enumerate(tasks, start=1)}
 
@@ -47,33 +49,6 @@ class KeptRows(NamedTuple):
         return table
 
 
-def options_for(
-    description: str | None,
-    arguments: Sequence[str] | None,
-    number: int,
-    kind: str = "",
-    known: Collection[str] = (),
-    of: str = "splits",
-    **more: Mapping[str, Any],
-) -> argparse.Namespace:
-    """The options that studies of random splits (or what else they count) share, with their usual number; and more.
-
-    ``kind`` is what a study has names for, of which those that are ``known`` may be chosen.
-    """
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    if kind:
-        parser.add_argument("names", nargs="*", metavar=kind, help="which (all)")
-        parser.add_argument("--data", metavar="DIR", help="directory of the raw UCI files (the variable PACB_DATA)")
-    parser.add_argument(f"--{of}", type=int, default=number, help=f"default: {number}")
-    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="of the first of them")
-    parser.add_argument(
-        "--out", type=Path, metavar="FILE.csv", help="the table; rows are kept beside it, in FILE.jsonl"
-    )
-    parser.add_argument("--resume", action="store_true", help="do not measure again what is kept there")
-    for name, option in more.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", **option)
-    options = parser.parse_args(arguments)
-    options.seeds = range(options.first, options.first + getattr(options, of))
-    if kind:
-        options.names = [check_choice(kind, name, tuple(known)) for name in options.names] or list(known)
-    return options
+def seeds(given: argparse.Namespace) -> range:
+    """Those of the splits."""
+    return range(given.first, given.first + given.splits)

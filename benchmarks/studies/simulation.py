@@ -11,12 +11,12 @@ classifier.
     python -m pacb_models.benchmarks.studies.simulation                    a table in under a minute
     python -m pacb_models.benchmarks.studies.simulation --draws 1000000    the full version
 
-With --out DIR every line is kept as soon as it is computed, and --resume goes on where a run was stopped.
+``--draws`` are all draws, of ``--m`` examples each; ``--dask ADDRESS`` makes the same table on a cluster. With
+``--out DIR`` every line is kept as soon as it is computed, and ``--resume`` goes on where a run was stopped.
 """
 
 from __future__ import annotations
 
-import argparse
 import copy
 import math
 import sys
@@ -36,6 +36,7 @@ from pacb_models.validation import check_count, check_delta, check_jobs
 
 from ..store import digest, kept
 from ..work import run
+from .options import options
 
 #: Every bound of the package that has a name.
 NAMED_BOUNDS = [(distance, divergence) for divergence in ("chi2", "kl") for distance in DISTANCES[divergence]]
@@ -265,28 +266,20 @@ def _line(count: Callable[..., Tally], *arguments: Any) -> dict[str, object]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table, and how small each constant must be before the guarantee fails."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=50_000, help="draws in all (default 50000)")
-    parser.add_argument("--m", type=int, default=100, help="examples per draw (default 100)")
-    parser.add_argument("--delta", type=float, default=0.05, help="confidence parameter (default 0.05)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--jobs", type=int, default=-1, help="processes (default: one per core)")
-    parser.add_argument("--dask", metavar="ADDRESS", help="draw on the workers of a Dask scheduler; the same table")
-    parser.add_argument("--out", metavar="DIR", help="keep every line there as soon as it is computed")
-    parser.add_argument("--resume", action="store_true", help="go on in a directory that holds lines")
-    options = parser.parse_args(arguments)
-    check_count("draws", options.draws)
-    check_count("m", options.m)
-    check_count("seed", options.seed, least=0)
-    check_jobs("jobs", options.jobs)
-    check_delta(options.delta)
+    work: dict[str, Any] = {"jobs": -1, "dask": str, "out": Path, "resume": False}
+    given = options(__doc__, arguments, draws=50_000, m=100, delta=0.05, seed=0, **work)
+    check_count("draws", given.draws)
+    check_count("m", given.m)
+    check_count("seed", given.seed, least=0)
+    check_jobs("jobs", given.jobs)
+    check_delta(given.delta)
     lines = len(scenarios()) * (len(NAMED_BOUNDS) + 1) + len(critical_scenarios())
-    per_line = max(1, options.draws // lines)
-    work = {"n_jobs": options.jobs, "dask": options.dask, "directory": options.out, "resume": options.resume}
-    tallies = table(per_line, options.m, options.delta, options.seed, **work)
+    per_line = max(1, given.draws // lines)
+    where = {"n_jobs": given.jobs, "dask": given.dask, "directory": given.out, "resume": given.resume}
+    tallies = table(per_line, given.m, given.delta, given.seed, **where)
     print("\nlargest factor on the constant at which a single classifier breaks the guarantee")
     for distance, divergence in NAMED_BOUNDS:
-        print(f"  {distance}-{divergence}: {breaking_factor(distance, divergence, options.m, options.delta):.2g}")
+        print(f"  {distance}-{divergence}: {breaking_factor(distance, divergence, given.m, given.delta):.2g}")
     return 0 if all(result.valid for result in tallies) else 1
 
 

@@ -34,7 +34,7 @@ one, which errs more. It would have to leave ties to the equal vote; that is one
     python -m pacb_models.benchmarks.studies.weighed --out weighed.csv       ten tables, five halves: five minutes
     python -m pacb_models.benchmarks.studies.weighed Mroz penguins --splits 2
 
-``--out FILE.csv`` keeps a row for every table, half, pool and division, and a second run adds only what is missing.
+``--out FILE.csv`` keeps a row for every table, half, pool and division, and ``--resume`` measures what is missing.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ from pacb_models.estimators.members import named, seeded, train
 from pacb_models.estimators.sharing import predict_members
 
 from .certified import DELTA, Members, geometric_mean, mixed, scaled_svms, trees
-from .kept_rows import KeptRows, Rows, options_for
+from .kept_rows import SPLITS, KeptRows, Rows, seeds
+from .options import options
 
 SHARE, DIVISIONS, MOST_ROWS = 0.2, 5, 1600
 WEIGHED_WAYS = ("all", "choose", "weighed")
@@ -188,9 +189,9 @@ def decision(rows: pd.DataFrame) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what is missing and print the verdict."""
-    options = options_for(__doc__, arguments, 5, "TABLE", TABLES)
-    wanted = product(options.seeds, options.names)
-    print(decision(STUDY.table(options, wanted, lambda split, name: measure(name, split))))
+    given = options(__doc__, arguments, TABLES, **SPLITS)
+    wanted = product(seeds(given), given.names)
+    print(decision(STUDY.table(given, wanted, lambda split, name: measure(name, split))))
     return 0
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .timing import options
+from ..options import options
 
 ROWS_PER_FILE = 2_000_000
 TARGET = "label"

@@ -20,7 +20,8 @@ import numpy as np
 
 import pacb_models as pm
 
-from .timing import best_seconds, options, power_law
+from ..options import options
+from .timing import best_seconds, power_law
 
 POWERS_OF_TEN = tuple(10**power for power in range(2, 8))
 

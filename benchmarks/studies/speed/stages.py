@@ -18,7 +18,8 @@ import numpy as np
 import pacb_models as pm
 from pacb_models.estimators.kernels import gaussian_kernel
 
-from .timing import best_seconds, options, power_law
+from ..options import options
+from .timing import best_seconds, power_law
 
 
 class Stage(NamedTuple):

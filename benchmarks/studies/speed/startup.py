@@ -14,7 +14,8 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from .timing import best_seconds, options, show
+from ..options import options
+from .timing import best_seconds, show
 
 IMPORTS = ("import numpy", "pass", "import pacb_models", "from pacb_models import BoundProblem, solve")
 COMMANDS = ("pacb --help", "pacb --version", "pacb constants --m 1000", "pacb solve risks.csv --m 549")

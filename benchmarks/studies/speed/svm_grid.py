@@ -20,7 +20,8 @@ from sklearn.svm import SVC
 from pacb_models import StochasticClassifier, StochasticSVC
 
 from ...experiments.datasets import load_dataset
-from .timing import best_seconds, options, show
+from ..options import options
+from .timing import best_seconds, show
 
 
 class Alone(SVC):

@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
-
-
-def options(description: str | None, **defaults: Any) -> argparse.Namespace:
-    """The options of a script by their defaults: a number, a word, or a tuple of them; without one it is a position."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in defaults.items():
-        if default is None:
-            parser.add_argument(name)
-            continue
-        several = isinstance(default, tuple)
-        kind = type(default[0] if several else default)
-        shown = " ".join(map(str, default)) if several else default
-        nargs = "+" if several else None
-        parser.add_argument(f"--{name}", type=kind, default=default, help=f"default: {shown}", nargs=nargs)
-    return parser.parse_args()
 
 
 def best_seconds(
