@@ -222,25 +222,12 @@ def _from_errors(
     return BoundProblem(errors / m, m=m, prior=prior, **bound)
 
 
+_FAMILIES = (
+    *(one_good, rivals, staircase, natural, ties, near_ties, no_errors, extreme_prior),
+    *(tiny_sample, confident, many, orders, rare_errors, budget, caps, sparse),
+)
 #: The families by name.
-FAMILIES: dict[str, Callable[..., BoundProblem]] = {
-    "one-good": one_good,
-    "rivals": rivals,
-    "staircase": staircase,
-    "natural": natural,
-    "ties": ties,
-    "near-ties": near_ties,
-    "no-errors": no_errors,
-    "extreme-prior": extreme_prior,
-    "tiny-sample": tiny_sample,
-    "confident": confident,
-    "many": many,
-    "orders": orders,
-    "rare-errors": rare_errors,
-    "budget": budget,
-    "caps": caps,
-    "sparse": sparse,
-}
+FAMILIES: dict[str, Callable[..., BoundProblem]] = {family.__name__.replace("_", "-"): family for family in _FAMILIES}
 
 
 def sentence(family: str) -> str:
