@@ -7,7 +7,7 @@ import hashlib
 import io
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -121,14 +121,14 @@ class RiskTable:
             absent = [key for key in _HEADER if key not in _OPTIONAL and key not in header]
             if absent:
                 raise ValueError(f"its header lacks {', '.join(absent)}")
-            fields = {key: convert(header[key]) for key, convert in _HEADER.items() if key in header}
-            fields["lambdas"] = np.array([float(row["lambda"]) for row in rows])
+            found = {key: convert(header[key]) for key, convert in _HEADER.items() if key in header}
+            found["lambdas"] = np.array([float(row["lambda"]) for row in rows])
             for name in COUNTS:
                 if name in _NEEDED or (rows and name in rows[0]):
-                    fields[name] = np.array([int(row[name]) for row in rows])
+                    found[name] = np.array([int(row[name]) for row in rows])
             converged = np.ones(len(rows), dtype=bool)
             converged[[int(index) for index in header.get("unconverged", "").split()]] = False
-            return cls(**fields, converged=converged)
+            return cls(**found, converged=converged)
         except (KeyError, ValueError, TypeError, IndexError) as reason:
             raise InputError(f"{source} is not a table that 'pacb train' wrote: {reason}.") from None
 
@@ -145,20 +145,11 @@ _NEEDED = ("validation_errors", "test_errors")
 #: The columns of error counts, in the order in which SVMs are evaluated.
 COUNTS = _NEEDED + ("training_errors",)
 
-#: What a table may lack.
-_OPTIONAL = ("command", "software", "digest")
-
-#: The header's keys in order, and how to read their values.
+_KINDS = {"str": str, "int": int, "float": float}
+#: The header's keys in order, and how to read their values; then what a header may lack.
 _HEADER = {
-    "name": str,
-    "grid": str,
-    "protocol": str,
-    "seed": int,
-    "gamma": float,
-    "training_size": int,
-    "validation_size": int,
-    "test_size": int,
-    "command": str,
-    "software": str,
-    "digest": str,
+    each.name: _KINDS[str(each.type)]
+    for each in fields(RiskTable)
+    if each.type in _KINDS and each.name != "cpu_seconds"
 }
+_OPTIONAL = [each.name for each in fields(RiskTable) if each.default == ""]
