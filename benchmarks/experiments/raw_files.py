@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import urllib.error
-import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,6 +67,9 @@ def cache_directory() -> Path:
 
 def _download(file: RawFile, path: Path, base_url: str) -> None:
     """Fetch a file into the cache; one that is not the published text is not kept."""
+    import urllib.error
+    import urllib.request
+
     advice = f"put {file.name} into a directory and name that, also as PACB_DATA"
     if file.uci is None:
         raise InputError(f"{file.name} cannot be downloaded as text; {advice}.")

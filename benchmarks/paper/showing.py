@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..problems.problem import LEAK_FREE, PAPER_DATASETS
 from ..report.tables import NONE, Entry, Group
 from .cells import BOTH_HALVES, CORRECTED, PRINTED, REPRODUCED, Values, difference
 
@@ -12,10 +13,7 @@ from .cells import BOTH_HALVES, CORRECTED, PRINTED, REPRODUCED, Values, differen
 FAR = 8.0
 
 #: Data sets as the paper writes them.
-NAMES = {
-    name: name.capitalize()
-    for name in "spambase bupa mammographic wdbc banknote mushroom ionosphere waveform haberman".split()
-} | {"bupa-no-leak": "Bupa without leak"}
+NAMES = {name: name.capitalize() for name in PAPER_DATASETS} | {LEAK_FREE: "Bupa without leak"}
 
 #: Short titles of the versions in headings.
 _TITLES = {REPRODUCED: "paper's const.", BOTH_HALVES: "both halves", CORRECTED: "exact const."}

@@ -17,33 +17,20 @@ from pacb_models.estimators.grids import GRIDS
 from pacb_models.validation import check_choice
 
 from ...experiments.risk_table import RiskTable
+from ...experiments.uci import LOADERS
 
 #: Suffix of the file names of each grid.
 _SUFFIXES = {grid: "" if grid == "paper" else f"-{grid}" for grid in GRIDS}
 
-#: In the paper's order; "bupa-no-leak" is Bupa without the feature that determines its class.
-_NAMES = (
-    "spambase",
-    "bupa",
-    "bupa-no-leak",
-    "mammographic",
-    "wdbc",
-    "banknote",
-    "mushroom",
-    "ionosphere",
-    "waveform",
-    "haberman",
-)
-
 
 def available() -> list[str]:
-    """Names of the data sets with embedded tables, in the paper's order."""
-    return list(_NAMES)
+    """Names of the data sets with embedded tables, in the paper's order, and Bupa without the leak."""
+    return list(LOADERS)
 
 
 def load_risk_table(name: str, grid: str = "paper") -> RiskTable:
     """The embedded table of a data set: 1990 SVMs for the grid "paper", 160 for "arithmetic-geometric"."""
-    check_choice("name", name, _NAMES)
+    check_choice("name", name, tuple(LOADERS))
     check_choice("grid", grid, tuple(_SUFFIXES))
     file = files(__name__) / f"{name}{_SUFFIXES[grid]}.csv"
     try:
