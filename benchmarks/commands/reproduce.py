@@ -66,6 +66,8 @@ def run(options: argparse.Namespace) -> int:
         check_count(f"--{name}", getattr(options, name), least=least)
     if not (options.from_data or options.with_cv):
         refuse_ignored(options, ["data"], "needs --from-data or --with-cv")
+    if "cross-validation" not in {item.name for item in items}:
+        refuse_ignored(options, ["with-cv"], "is for the table 'cross-validation', which is not asked for")
     if directory.exists() and not directory.is_dir():
         raise InputError(f"--out is {options.out!r}, which is a file; it must be a directory.")
     with kept_in(directory), progress_shown() as report:
@@ -79,33 +81,15 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _study(options: argparse.Namespace, directory: Path, report: Show) -> Study:
+    from ..experiments.cross_validation import load_cross_validation
     from ..paper.study import Study, embedded_tables
-    from ..paper.training import train_tables
+    from ..paper.training import cross_validations, train_tables
 
-    if options.from_data:
-        tables = train_tables(
-            directory / "risks",
-            options.data,
-            seed=options.seed,
-            jobs=options.jobs,
-            dask=options.dask,
-            resume=options.resume,
-            report=report,
-        )
-    else:
-        tables = embedded_tables()
-    return Study(
-        tables,
-        starts=options.starts,
-        seed=options.seed,
-        jobs=options.jobs,
-        dask=options.dask,
-        with_cv=options.with_cv,
-        data_dir=options.data,
-        report=report,
-        directory=directory,
-        resume=options.resume,
-    )
+    how = {"seed": options.seed, "jobs": options.jobs, "dask": options.dask, "report": report}
+    new = {**how, "resume": options.resume}
+    tables = train_tables(directory / "risks", options.data, **new) if options.from_data else embedded_tables()
+    baselines = cross_validations(directory, options.data, **new) if options.with_cv else load_cross_validation()
+    return Study(tables, starts=options.starts, baselines=baselines, **how)
 
 
 def compute(items: Sequence[Item], study: Study, directory: Path, resume: bool) -> dict[str, Cells]:

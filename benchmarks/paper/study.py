@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib.resources import files
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,21 +58,15 @@ class Study:
     starts : int
         Random starts of the convex–concave procedures (1000 in the paper).
     seed : int
-        Determines the random starts, and the folds of a new cross-validation.
+        Determines the random starts.
     jobs : int
         Processes. Results do not depend on it.
     dask : str, optional
         Address of a Dask scheduler, whose workers are used instead. Results do not depend on it either.
-    with_cv : bool
-        Whether to run the cross-validation again instead of using the stored results.
-    data_dir : str, optional
-        Directory of the raw files, for the cross-validation.
     report : callable
         Told of progress.
-    directory : Path, optional
-        Where long work keeps what is finished of it.
-    resume : bool
-        Whether to go on from what is kept there.
+    baselines : mapping
+        The cross-validation on each of the paper's data sets.
     """
 
     tables: Mapping[str, RiskTable]
@@ -81,15 +74,8 @@ class Study:
     seed: int = 0
     jobs: int = 1
     dask: str | None = None
-    with_cv: bool = False
-    data_dir: str | None = None
     report: Show = silent
-    directory: Path | None = None
-    resume: bool = False
-
-    def partial(self, name: str) -> Path | None:
-        """The file that keeps what is finished of some work."""
-        return None if self.directory is None else self.directory / f"{name}.jsonl"
+    baselines: Mapping[str, CrossValidation] = field(default_factory=load_cross_validation)
 
     @cached_property
     def tables_digest(self) -> str:
@@ -103,11 +89,6 @@ class Study:
     def seconds(self) -> dict[str, float]:
         """The processor time in which each table's SVMs were trained."""
         return {name: table.cpu_seconds for name, table in self.tables.items()}
-
-    @cached_property
-    def baselines(self) -> dict[str, CrossValidation]:
-        """The embedded cross-validations."""
-        return load_cross_validation()
 
     @cached_property
     def other_grid(self) -> dict[str, RiskTable]:

@@ -1,4 +1,4 @@
-"""The risk tables made anew from raw data."""
+"""The risk tables and the cross-validations made anew from raw data; each is kept in a store, and resumed from it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import functools
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
+
 from pacb_models.files import write_atomically
 
+from ..experiments.cross_validation import CrossValidation, cross_validate
 from ..experiments.datasets import load_dataset
 from ..experiments.risk_table import RiskTable
 from ..experiments.risks import train_risks
@@ -27,7 +30,7 @@ def train_tables(
     report: Show = silent,
     names: Sequence[str] = (*PAPER_DATASETS, LEAK_FREE),
 ) -> dict[str, RiskTable]:
-    """Train the paper's SVMs on each data set; with ``resume``, none that a store in ``directory`` knows."""
+    """Train the paper's SVMs on each data set."""
     tables = {}
     for name in names:
         tables[name] = train_risks(
@@ -44,3 +47,31 @@ def train_tables(
     times = "".join(f"{name},{table.cpu_seconds:.1f}\n" for name, table in tables.items())
     write_atomically(directory / TIMES, f"# command: pacb reproduce data --from-data\nname,cpu_seconds\n{times}")
     return tables
+
+
+def cross_validations(
+    directory: Path,
+    data_dir: str | None,
+    *,
+    seed: int = 0,
+    jobs: int = 1,
+    dask: str | None = None,
+    resume: bool = False,
+    report: Show = silent,
+    names: Sequence[str] = PAPER_DATASETS,
+) -> dict[str, CrossValidation]:
+    """Choose one λ for each data set by cross-validation over the paper's grid."""
+    found = {}
+    for name in names:
+        found[name] = cross_validate(
+            load_dataset(name, data_dir),
+            seed=seed,
+            n_jobs=jobs,
+            dask=dask,
+            partial=directory / f"cross-validation-{name}.jsonl",
+            resume=resume,
+            progress=functools.partial(report, f"cross-validation of {name}"),
+        )
+    table = pd.DataFrame(found.values()).drop(columns="errors_by_lambda").round({"cpu_seconds": 1})
+    write_atomically(directory / "cross_validation.csv", table.to_csv(index=False))
+    return found

@@ -89,6 +89,7 @@ REFUSED = {
         (("table12",), "NAME is 'table12'; the paper has Tables 1 to 9 and Figures 1 to 6."),
         (("figure0",), "NAME is 'figure0'; the paper has"),
         (("table5", "--data", "a"), "--data needs --from-data or --with-cv"),
+        (("table5", "--with-cv"), "--with-cv is for the table 'cross-validation', which is not asked for"),
         (("data", "--starts", "0"), "--starts is 0; it must be a whole number of at least 1"),
         (("data", "--seed", "-1"), "--seed is -1"),
         (("data", "--jobs", "0"), "--jobs is 0"),

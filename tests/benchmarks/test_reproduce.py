@@ -19,7 +19,7 @@ from pacb_models.benchmarks.experiments.cross_validation import cross_validate
 from pacb_models.benchmarks.experiments.datasets import load_dataset
 from pacb_models.benchmarks.experiments.risks import COUNTS_VERSION
 from pacb_models.benchmarks.paper import ipopt_from_zero
-from pacb_models.benchmarks.paper.cache import RESULTS_VERSION
+from pacb_models.benchmarks.paper.cache import RESULTS_VERSION, key
 from pacb_models.benchmarks.paper.catalogue import FIGURE_ITEMS, ITEMS, TABLE_ITEMS
 from pacb_models.benchmarks.paper.cells import (
     BOTH_HALVES,
@@ -41,7 +41,7 @@ from pacb_models.benchmarks.paper.tables import bounds as bound_tables
 from pacb_models.benchmarks.paper.tables import fp_vs_ccp, fp_vs_solver
 from pacb_models.benchmarks.paper.tables.cross_validation import significantly_lower
 from pacb_models.benchmarks.paper.tables.sparsity import classifiers_for, concentration
-from pacb_models.benchmarks.paper.training import train_tables
+from pacb_models.benchmarks.paper.training import cross_validations, train_tables
 from pacb_models.benchmarks.problems.problem import PAPER_DATASETS
 from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.benchmarks.report.tables import latex_text
@@ -439,16 +439,20 @@ def records(results):
 
 
 def test_results_of_other_settings_are_not_resumed(tmp_path, study):
-    few = Study(study.tables, starts=2)
-    item = ITEMS["cross-validation"]
+    item, few = ITEMS["data"], Study(study.tables, starts=2)
     first = compute([item], few, tmp_path, resume=False)
     stamp = (tmp_path / "results.jsonl").read_bytes()
-    assert records(compute([item], few, tmp_path, resume=True)) == records(first)
-    # It does not depend on the number of starts, but on the seed.
-    compute([item], Study(study.tables, starts=9), tmp_path, resume=True)
+    # It depends on neither.
+    again = compute([item], Study(study.tables, starts=9, seed=1), tmp_path, resume=True)
+    assert records(again) == records(first)
     assert (tmp_path / "results.jsonl").read_bytes() == stamp
-    compute([item], Study(study.tables, seed=1), tmp_path, resume=True)
-    assert len(rows_of(tmp_path / "results.jsonl")) == 2
+    others = (
+        Study(study.tables, starts=9),
+        Study(study.tables, starts=2, seed=1),
+        Study({**study.tables, "bupa": study.tables["wdbc"]}, starts=2),
+    )
+    assert len({key(ITEMS["fp-vs-ccp"], each) for each in (few, *others)}) == 4
+    assert key(ITEMS["cross-validation"], few) != key(ITEMS["cross-validation"], Study(study.tables, baselines={}))
 
 
 #: Of the results of each item: how many numbers, and their sum; those of the version in the cache's keys.
@@ -500,18 +504,18 @@ def test_from_data_gives_the_embedded_tables(tmp_path):
         train_tables(tmp_path, None, names=["wdbc"])
 
 
-def test_cross_validation_anew(study, monkeypatch):
-    """One data set and the first twenty values of λ."""
+def test_cross_validation_anew(tmp_path, monkeypatch):
+    """One data set and the first twenty values of λ; what is done is not done again."""
     few = partial(cross_validate, count=20)
-    monkeypatch.setattr("pacb_models.benchmarks.paper.tables.cross_validation.cross_validate", few)
-    monkeypatch.setattr("pacb_models.benchmarks.paper.tables.cross_validation.PAPER_DATASETS", ("wdbc",))
-    reports = []
-    again = Study(study.tables, with_cv=True, seed=1, report=lambda *report: reports.append(report))
-    cells = ITEMS["cross-validation"].compute(again)
-    expected = few(load_dataset("wdbc"), seed=1)
-    assert cells["wdbc", 1990, "cv", "lambda"][REPRODUCED] == expected.best_lambda
-    assert cells["wdbc", 1990, "cv", "test_error"][REPRODUCED] == expected.test_risk
-    assert reports[-1] == ("cross-validation of wdbc", 100, 100)
+    monkeypatch.setattr("pacb_models.benchmarks.paper.training.cross_validate", few)
+    reports, expected = [], few(load_dataset("wdbc"), seed=1)
+    for resume in (False, True):
+        report = lambda *words: reports.append(words)  # noqa: E731
+        found = cross_validations(tmp_path, None, seed=1, report=report, resume=resume, names=["wdbc"])["wdbc"]
+        assert found._replace(cpu_seconds=0.0) == expected._replace(cpu_seconds=0.0)
+        assert reports[-1] == ("cross-validation of wdbc", 100, 100)
+    line = (tmp_path / "cross_validation.csv").read_text().splitlines()[1]
+    assert line.startswith(f"wdbc,{found.best_lambda},{found.errors},454,{found.test_errors},115,")
 
 
 # The document

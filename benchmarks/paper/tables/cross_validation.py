@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import time
 
-import pandas as pd
-
 import pacb_models as pm
-from pacb_models.files import write_atomically
 
-from ...experiments.cross_validation import CrossValidation, cross_validate
-from ...experiments.datasets import load_dataset
+from ...experiments.cross_validation import CrossValidation
 from ...problems.problem import PAPER_DATASETS
 from ...report.tables import Entry, Group, Table
 from ...report.wording import duration
@@ -27,9 +22,9 @@ _SIGNIFICANT = 20.0
 
 def _fill(study: Study, cells: Cells) -> None:
     ratios, hours, posterior = [], [], []
-    for dataset, baseline in _baselines(study).items():
+    for dataset in PAPER_DATASETS:
+        baseline, training = study.baselines[dataset], study.tables[dataset].cpu_seconds
         seconds = min(_add_posterior(cells, study, dataset, version, baseline) for version in (PAPER, EXACT))
-        training = study.seconds[dataset]
         cells.add(REPRODUCED, dataset, ALL_CLASSIFIERS, "squared", seconds=seconds)
         cells.add(REPRODUCED, dataset, ALL_CLASSIFIERS, "training", seconds=training)
         found = {"lambda": baseline.best_lambda, "test_error": baseline.test_risk, "seconds": baseline.cpu_seconds}
@@ -50,26 +45,6 @@ def _fill(study: Study, cells: Cells) -> None:
         speed_up_claimed=min(ratios),
         speed_up_largest=max(ratios),
     )
-
-
-def _baselines(study: Study) -> dict[str, CrossValidation]:
-    if not study.with_cv:
-        return {name: study.baselines[name] for name in PAPER_DATASETS}
-    found = {}
-    for name in PAPER_DATASETS:
-        found[name] = cross_validate(
-            load_dataset(name, study.data_dir),
-            seed=study.seed,
-            n_jobs=study.jobs,
-            dask=study.dask,
-            partial=study.partial(f"cross-validation-{name}"),
-            resume=study.resume,
-            progress=functools.partial(study.report, f"cross-validation of {name}"),
-        )
-    if study.directory is not None:
-        table = pd.DataFrame(found.values()).drop(columns="errors_by_lambda").round({"cpu_seconds": 1})
-        write_atomically(study.directory / "cross_validation.csv", table.to_csv(index=False))
-    return found
 
 
 def _add_posterior(cells: Cells, study: Study, dataset: str, version: Version, baseline: CrossValidation) -> float:
@@ -147,6 +122,4 @@ def _times(cells: Cells) -> Table:
     return Table("cross-validation-times", "Time of cross-validation and of the posterior", groups, rows, notes)
 
 
-CROSS_VALIDATION_TABLE = TableItem(
-    "cross-validation", _fill, uses=("with_cv", "seed", "seconds", "baselines"), show=_show
-)
+CROSS_VALIDATION_TABLE = TableItem("cross-validation", _fill, uses=("seconds", "baselines"), show=_show)
