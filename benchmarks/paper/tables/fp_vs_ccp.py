@@ -10,7 +10,6 @@ import numpy as np
 
 import pacb_models as pm
 from pacb_models import BoundProblem
-from pacb_models.solution import Outcome
 from pacb_models.solvers.convex.ccp import from_start, subproblem
 from pacb_models.solvers.options import Iterative
 
@@ -62,7 +61,10 @@ def run_method(
     if method == "ccp" and problem.risks.max() == 0.0:
         # The paper's linearisation needs a posterior with a positive empirical risk.
         return {}
-    outcomes = outcomes_from(problem, "paper" if method == "ccp" else "one-sided", starts, seed)
+    # Compiled once for all starts.
+    solve = subproblem(problem, "paper" if method == "ccp" else "one-sided")
+    options = Iterative(tolerance=1e-8, max_iterations=1000).checked(problem)
+    outcomes = [from_start(problem, solve, start, options) for start in random_starts(problem, starts, seed)]
     histories = [outcome.details["history"] for outcome in outcomes]
     return {
         "bound": np.array([history[-1] for history in histories]),
@@ -70,12 +72,6 @@ def run_method(
         "decrease": np.array([history[0] - history[-1] for history in histories]),
         "iterations": np.array([float(outcome.iterations or 0) for outcome in outcomes]),
     }
-
-
-def outcomes_from(problem: BoundProblem, variant: str, starts: int, seed: int) -> list[Outcome]:
-    """The convex–concave procedure from the paper's random starts; its subproblem is compiled once."""
-    solve, options = subproblem(problem, variant), Iterative(tolerance=1e-8, max_iterations=1000).checked(problem)
-    return [from_start(problem, solve, start, options) for start in random_starts(problem, starts, seed)]
 
 
 def random_starts(problem: BoundProblem, starts: int, seed: int) -> np.ndarray:
