@@ -24,22 +24,6 @@ def two_minima(distance: str) -> tuple[pm.BoundProblem, pm.Solution, pm.Solution
     return problem, *sorted(found, key=lambda solution: solution.bound)
 
 
-def test_printed_example_violates_convexity():
-    degenerate = np.eye(10)[7]
-    other = np.array(
-        [0.1538802, 0.1199569, 0.04226614, 0.06115894, 0.06160916]
-        + [0.07520679, 0.1450413, 0.2345929, 0.01762696, 0.08866069]
-    )
-    other /= other.sum()  # the printed digits sum to 1 - 6e-7
-    # The first-order condition X(q)^(3/4) X(q')^(1/4) >= (sum of q q'/p + X(q)) / 2, uniform prior.
-    X, X_other, mixed = 10.0, 10.0 * other @ other, 10.0 * degenerate @ other
-    assert X**0.75 * X_other**0.25 == pytest.approx(6.087086, abs=5e-6)
-    assert 0.5 * (mixed + X) == pytest.approx(6.172964, abs=5e-6)
-    problem = pm.BoundProblem(np.linspace(0.1, 0.5, 10), m=40, delta=0.1, distance="squared")
-    slope = problem.gradient(degenerate) @ (other - degenerate)
-    assert problem.bound(other) < problem.bound(degenerate) + slope
-
-
 weights = arrays(float, 5, elements=st.floats(0.0, 1.0)).filter(lambda w: w.sum() > 0.1).map(lambda w: w / w.sum())
 
 
