@@ -276,45 +276,35 @@ def by_problem(each: pd.DataFrame) -> pd.DataFrame:
     return endings.unstack("method").astype("Int64").astype(object).where(lambda table: table.notna(), None)
 
 
-_OF_SOLVER = ["method", "runs", "found", "share", "solved", "low", "high", "false_claims", "elsewhere"]
-_OF_SOLVER += ["less_accurate", "median", "ninety", "relative", "evaluations"]
-
-
 def by_solver(each: pd.DataFrame) -> pd.DataFrame:
     """One line per method on comparable rows, who solves most first: of a problem with several starts, their share.
 
     ``elsewhere`` counts the runs that ended in another local minimum, ``low`` and ``high`` are the 95 % interval of the
-    share found; ``median`` and ``ninety`` quantiles of the
-    seconds of the runs that found the optimum, and of no others; ``relative`` is the median of the ratios to the
-    fastest on each problem; ``evaluations`` that of the gradient evaluations.
+    share found; ``median`` and ``ninety`` quantiles of the seconds of the runs that found the optimum, and of no
+    others; ``relative`` is the median of the ratios to the fastest on each problem; ``evaluations`` that of the
+    gradient evaluations.
     """
-    solved = each[each["found"]]
-    fastest = solved.groupby(["machine", "problem"], dropna=False)["total_seconds"].transform("min")
-    ratios = solved["total_seconds"] / fastest.clip(lower=1e-9)
-    lines = []
-    for method, rows in each.groupby("method", sort=False):
-        of_method = solved[solved["method"] == method]
-        found, count = len(of_method), len(rows)
-        low, high = interval(found, count)
-        lines.append(
-            {
-                "method": method,
-                "runs": count,
-                "found": found,
-                "share": found / count,
-                "solved": rows.groupby("problem")["found"].mean().sum(),
-                "low": low,
-                "high": high,
-                "false_claims": int(rows["false_claim"].sum()),
-                "elsewhere": int((rows["ending"] == Ending.LOCAL).sum()),
-                "less_accurate": int((rows["ending"] == Ending.LESS_ACCURATE).sum()),
-                "median": of_method["total_seconds"].median(),
-                "ninety": of_method["total_seconds"].quantile(0.9),
-                "relative": ratios[of_method.index].median(),
-                "evaluations": of_method["gradient_evaluations"].median(),
-            }
-        )
-    table = pd.DataFrame(lines, columns=_OF_SOLVER)
+    solved = {name: each[name].where(each["found"]) for name in ("total_seconds", "gradient_evaluations")}
+    seconds = solved["total_seconds"]
+    fastest = seconds.groupby([each["machine"], each["problem"]], dropna=False).transform("min")
+    rows = each.assign(**solved, ratio=seconds / fastest.clip(lower=1e-9))
+    rows = rows.assign(local=rows["ending"] == Ending.LOCAL, less=rows["ending"] == Ending.LESS_ACCURATE)
+    methods = rows.groupby("method", sort=False)
+    table = methods.agg(
+        runs=("key", "size"),
+        found=("found", "sum"),
+        share=("found", "mean"),
+        false_claims=("false_claim", "sum"),
+        elsewhere=("local", "sum"),
+        less_accurate=("less", "sum"),
+        median=("total_seconds", "median"),
+        relative=("ratio", "median"),
+        evaluations=("gradient_evaluations", "median"),
+    )
+    table["ninety"] = methods["total_seconds"].quantile(0.9)
+    table["solved"] = rows.groupby(["method", "problem"])["found"].mean().groupby("method").sum()
+    limits = [interval(line.found, line.runs) for line in table.itertuples()]
+    table = table.assign(low=[low for low, _ in limits], high=[high for _, high in limits]).reset_index()
     return table.sort_values(["solved", "share", "median"], ascending=[False, False, True], ignore_index=True)
 
 

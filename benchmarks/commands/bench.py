@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 import re
 import sys
 from collections.abc import Callable
@@ -199,19 +198,16 @@ def _summarise(directory: Path, options: argparse.Namespace) -> int:
 
 
 def _suite(options: argparse.Namespace) -> Suite:
+    from pacb_models.validation import check_count, check_positive
+
     from ..harness.suites import from_files, suite
     from ..problems.problem import TABLE_DISTANCES
 
-    if options.jobs < 1:
-        raise InputError("--jobs", options.jobs, "it must be at least 1")
-    if options.repeat < 1:
-        raise InputError("--repeat", options.repeat, "it must be at least 1")
-    if options.time_limit is not None and not 0 < options.time_limit < math.inf:
-        raise InputError("--time-limit", options.time_limit, "it must be a positive, finite number of seconds")
-    for name in ("starts", "seed"):
-        value, least = getattr(options, name), int(name == "starts")
-        if value is not None and not least <= value < 2**32:
-            raise InputError(f"--{name}", value, f"it must be an integer from {least} to 4294967295")
+    for name, least in (("jobs", 1), ("repeat", 1), ("starts", 1), ("seed", 0)):
+        if (value := getattr(options, name)) is not None:
+            check_count(f"--{name}", value, least, most=2**32 - 1)
+    if options.time_limit is not None:
+        check_positive("--time-limit", options.time_limit)
     if options.seed is not None and options.starts is None:
         raise InputError("--seed needs --starts.")
     if options.retry_failed and not options.resume:

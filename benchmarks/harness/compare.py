@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from pacb_models.errors import InputError
 
 from .. import verdict
-from .environment import MACHINE, Environments
-from .results import judged_results, read_rows
+from .environment import Environments
+from .results import judged_results
 
 
 @dataclass(frozen=True)
@@ -64,15 +63,12 @@ class Comparison:
 def compare(first: str | Path, second: str | Path) -> Comparison:
     """Match the cells of two result directories by their keys; repetitions count as :mod:`..verdict` condenses them."""
     columns = ["key", "problem", "method", "status", "found", "total_seconds"]
-    frames = [judged_results(each).condensed[columns] for each in (first, second)]
-    cells = frames[0].add_suffix("_1").merge(frames[1].add_suffix("_2"), left_on="key_1", right_on="key_2")
+    frames, machines = [], []
+    for run, directory in enumerate((first, second), 1):
+        judged, environments = judged_results(directory), Environments.read(directory)
+        frames.append(judged.condensed[columns].add_suffix(f"_{run}"))
+        machines.append({environments.machine(number) for number in judged.runs["environment"].unique()})
+    cells = frames[0].merge(frames[1], left_on="key_1", right_on="key_2")
     if cells.empty:
         raise InputError(f"{first} and {second} have no cell in common.")
-    return Comparison(Path(first), Path(second), cells, _machines(first) == _machines(second))
-
-
-def _machines(directory: str | Path) -> set[tuple[Any, ...]]:
-    """The machines that a directory's rows were measured on, by their facts."""
-    environments = Environments.read(directory)
-    numbers = {row.environment for row in read_rows(directory)}
-    return {tuple(environments.entry(number).get(name) for name in MACHINE) for number in numbers}
+    return Comparison(Path(first), Path(second), cells, machines[0] == machines[1])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import reprlib
 import subprocess
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,6 +17,8 @@ from typing import Any
 from pacb_models.errors import InputError
 from pacb_models.files import reading, write_atomically
 from pacb_models.wording import shown
+
+from .measurement import plain
 
 ENVIRONMENT = "environment.json"
 
@@ -100,9 +101,12 @@ class Environments:
 
     def machines(self, numbers: Iterable[Any]) -> dict[Any, int]:
         """The machine of each environment's number, numbered from one as they appear."""
-        facts = {number: tuple(self.entry(number).get(name) for name in MACHINE) for number in numbers}
-        order = {fact: position for position, fact in enumerate(dict.fromkeys(facts.values()), 1)}
-        return {number: order[fact] for number, fact in facts.items()}
+        order: dict[tuple[Any, ...], int] = {}
+        return {number: order.setdefault(self.machine(number), len(order) + 1) for number in numbers}
+
+    def machine(self, number: Any) -> tuple[Any, ...]:
+        """What makes the environment of that number another machine than others."""
+        return tuple(map(self.entry(number).get, MACHINE))
 
     def entry(self, number: Any) -> Description:
         """The environment of that number; empty for one that is not listed."""
@@ -120,21 +124,18 @@ class Environments:
 
 def _check(described: Any, path: Path) -> None:
     """Refuse what is no description of an environment, or of a plan; others may have written the file."""
-    if not isinstance(described, dict):
-        raise InputError(f"{str(path)!r} holds {reprlib.repr(described)}; it must be a JSON object.")
-    for name, wanted in _KINDS.items():
-        value = described.get(name)
-        good = isinstance(value, wanted | None) and not isinstance(value, bool)
-        if wanted is int and good:
-            good = value is None or 0 <= value < 2**63
-        if wanted is dict and good:
-            good = all(isinstance(version, str | None) for version in (value or {}).values())
-        if not good:
-            raise InputError(f"{str(path)!r} holds the {name} {reprlib.repr(value)}; it must be {_KIND_NAMES[wanted]}.")
-        if isinstance(value, str):
-            described[name] = shown(value)
-        if isinstance(value, dict):
-            described[name] = {shown(key): version and shown(version) for key, version in value.items()}
+    try:
+        facts = plain("an environment", dict, described)
+        if facts is None:
+            raise ValueError("one of them is null")
+        for name in facts.keys() & _KINDS.keys():
+            facts[name] = plain(name, _KINDS[name], facts[name])
+            if _KINDS[name] is int and (facts[name] or 0) < 0:
+                raise ValueError(f"{name} is {facts[name]}; it must be at least 0")
+        if facts.get("versions"):
+            facts["versions"] = {shown(name): plain(name, str, text) for name, text in facts["versions"].items()}
+    except ValueError as reason:
+        raise InputError(f"{str(path)!r} describes no environments: {reason}.") from None
 
 
 #: What an environment or a plan may have.
@@ -143,7 +144,6 @@ _KINDS: dict[str, type] = {
     **dict.fromkeys(("cores", "load", "memory_bytes", "cells", "repeats"), int),
     "versions": dict,
 }
-_KIND_NAMES = {str: "a text", int: "an integer from 0 to 2^63", dict: "an object of texts"}
 
 
 def _undated(described: Description) -> str:

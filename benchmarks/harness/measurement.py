@@ -98,7 +98,7 @@ class Measurement:
     timestamp: str | None = None
 
     def __post_init__(self) -> None:
-        for name, value in conforming({field.name: getattr(self, field.name) for field in fields(self)}).items():
+        for name, value in conforming(vars(self)).items():
             object.__setattr__(self, name, value)
             if value is None and name in REQUIRED:
                 raise ValueError(f"it has no {name!r}")
@@ -117,20 +117,17 @@ class Measurement:
 
     def as_row(self) -> dict[str, Any]:
         """The fields by their names, ready for JSON."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return dict(vars(self))
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> Self:
         """What :meth:`as_row` returned; ValueError says what is wrong with something else."""
         if "problem" in row and row.get("schema") != SCHEMA:
             raise ValueError(f"it was written by another version of pacb (schema {row.get('schema')}, not {SCHEMA})")
-        absent = next((name for name in REQUIRED if row.get(name) is None), None)
-        if absent is not None:
-            raise ValueError(f"it has no {absent!r}")
         unknown = row.keys() - kinds().keys()
         if unknown:
             raise ValueError(f"it has the unknown field {min(unknown)!r}")
-        return cls(**row)
+        return cls(**{**dict.fromkeys(REQUIRED), **row})
 
 
 @cache
@@ -153,10 +150,11 @@ REQUIRED = tuple(
 
 def conforming(found: Mapping[str, object]) -> dict[str, Any]:
     """Fields as plain values of their types; ValueError names one that is something else."""
-    return {name: _plain(name, kinds()[name], value) for name, value in found.items()}
+    return {name: plain(name, kinds()[name], value) for name, value in found.items()}
 
 
-def _plain(name: str, wanted: type, value: Any) -> Any:
+def plain(name: str, wanted: type, value: Any) -> Any:
+    """A value of that type, or None: texts on one line, numbers that JSON and Parquet hold; ValueError otherwise."""
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
         value = value.item()
     if value is None or (isinstance(value, float) and not math.isfinite(value)):

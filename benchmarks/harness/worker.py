@@ -118,21 +118,18 @@ def way_down(cell: Cell, problem: BoundProblem, options: Settings) -> Descents:
     if "trace" not in (get_solver(cell.solver).option_names() or ()):
         return []
     try:
-        points = solve(problem, cell.solver, **options, trace=True).details.get("trace", ())
-        return _descents(points)
+        return _descents(solve(problem, cell.solver, **options, trace=True).details.get("trace", ()))
     except BaseException:
         # As in the measured run, which has the message.
         return []
 
 
-def _descents(points: Sequence[Any]) -> Descents:
-    """Of a trace: bounds, or pairs of bound and seconds."""
+def _descents(points: Sequence[tuple[float, float]]) -> Descents:
+    """Of a trace, pairs of bound and seconds."""
     found: list[tuple[float, float]] = []
-    for position, point in enumerate(points):
-        plain = isinstance(point, float)
-        bound, reached = (point, position) if plain else point
-        total = len(points) - 1 if plain else points[-1][1]
+    for bound, reached in points:
         if not found or bound < found[-1][0]:
+            total = points[-1][1]
             found.append((float(bound), reached / total if total > 0.0 else 0.0))
     return found
 

@@ -13,7 +13,7 @@ from ..verdict import Judged, is_local
 from . import pictures
 from .drawing import Looks
 from .tables import Column, Entry, Group, Part, Table
-from .wording import percent, said, scientific, significant, status_text
+from .wording import percent, said, scientific, significant
 
 #: Longer tables are cut: all of it is in the results.
 LONGEST = 20
@@ -159,7 +159,7 @@ def _misses(each: pd.DataFrame) -> Part | None:
     columns = [
         SOLVER,
         Column("distance", "kind", numeric=False),
-        Column("it says", "status", status_text, numeric=False),
+        Column("it says", "status", lambda status: status.replace("_", " "), numeric=False),
     ]
     columns += [Column("runs", "runs", COUNT), Column("largest gap", "gap", scientific)]
     columns.append(Column("off the simplex", "simplex", scientific))

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from pacb_models.terminal import Column, aligned
+
 from ..verdict import Judged
 from .wording import duration, significant
+
+_COLUMNS = [Column("solver", numeric=False)]
+_COLUMNS += map(Column, ("found", "elsewhere", "false claims", "median", "90 %", "× fastest"))
 
 
 def text(judged: Judged) -> str:
     """What a run came to."""
     runs = judged.runs
-    lines = [
-        f"{'solver':<16} {'found':>12} {'elsewhere':>10} {'false claims':>13} {'median':>10} {'90 %':>10} "
-        f"{'× fastest':>10}"
-    ]
+    rows = []
     for row in judged.by_solver.itertuples():
-        times = [duration(value, 2) if row.found else "–" for value in (row.median, row.ninety)]
-        ratio = significant(row.relative, 2) if row.found else "–"
-        lines.append(
-            f"{row.method:<16} {f'{row.found} of {row.runs}':>12} {row.elsewhere:>10} {row.false_claims:>13} "
-            f"{times[0]:>10} {times[1]:>10} {ratio:>10}"
-        )
+        times = duration(row.median, 2), duration(row.ninety, 2), significant(row.relative, 2)
+        rows.append([row.method, f"{row.found} of {row.runs}", str(row.elsewhere), str(row.false_claims), *times])
+    lines = aligned(_COLUMNS, rows)
     lines.append("elsewhere: ended in another local minimum, which is no false claim")
     lines.append("times: of the runs that found the optimum, set-up included")
     absent = runs.loc[runs["status"] == "unavailable", "method"].unique()

@@ -85,15 +85,6 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
     return f"{count} {noun if count == 1 else plural or noun + 's'}"
 
 
-def status_text(outcome: str) -> str:
-    """A status in words.
-
-    >>> status_text("time_limit")
-    'time limit'
-    """
-    return outcome.replace("_", " ")
-
-
 def filled(text: str, **values: Any) -> str:
     """A text of a file, whose line breaks are blanks, with what is computed in the place of its braces.
 

@@ -58,6 +58,7 @@ def test_a_foreign_line_is_one_sentence_and_stays(tmp_path, capsys, line, reason
         b"[]",
         b'{"environments": 3}',
         b'{"environments": [3]}',
+        b'{"environments": [null]}',
         b"\xff",
         b'{"environments": [], "plan": 3}',
         b'{"environments": [], "plan": {"cells": "many"}}',
