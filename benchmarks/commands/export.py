@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Iterator
-from itertools import product
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,25 +117,19 @@ def _different(recipes: Iterable[Problem]) -> dict[str, Problem]:
 def _recipes(text: str, options: argparse.Namespace) -> list[Problem]:
     """The problems that one argument stands for."""
     from ..harness.suites import suite, suite_names
+    from ..problems.named import named
 
     if _is_file(text):
         return [_from_file(text, options)]
     if text in suite_names():
         return list({cell.problem.name: cell.problem for cell in suite(text).cells}.values())
-    named = named_problems(text)
-    if not named:
+    if not (found := named(text)):
         raise InputError(
             f"{text!r} is neither a suite ({', '.join(suite_names())}) nor a risk file, and no problem's name "
             "begins with it; names are like 'wdbc-H50-kl-exact', or in the first column of 'hard.csv' and "
             "'constrained.csv'."
         )
-    return named
-
-
-def named_problems(text: str) -> list[Problem]:
-    """The problem of that name, or all whose names begin so."""
-    named = [recipe for recipe in _known() if recipe.name == text]
-    return named or [recipe for recipe in _known() if text and recipe.name.startswith(text)]
+    return found
 
 
 def _is_file(text: str) -> bool:
@@ -155,16 +148,3 @@ def _from_file(path: str, options: argparse.Namespace) -> Problem:
     bound = {name: getattr(options, name) for name in ("m", *_BOUND)}
     name = f"{Path(path).stem}-{options.divergence}-{options.distance}"
     return of_risk_file(name, path, found, constraints_from(options, found), **bound)
-
-
-def _known() -> Iterator[Problem]:
-    """Problems that have a name: the hard instances, the embedded tables, and other packages'."""
-    from pacb_models.names import CONSTANTS
-
-    from ..problems.families import every_instance
-    from ..problems.problem import PAPER_DATASETS, PAPER_SIZES, TABLE_DISTANCES, outside_problems, table_problem
-
-    yield from (instance.problem for instance in every_instance())
-    for dataset, count, distance, constant in product(PAPER_DATASETS, PAPER_SIZES, TABLE_DISTANCES, CONSTANTS):
-        yield table_problem(dataset, count, distance, constant)
-    yield from outside_problems()

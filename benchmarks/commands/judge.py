@@ -97,13 +97,13 @@ def _problem(text: str) -> tuple[Problem, list[Path]]:
     """The problem, and where the names of its variables may be."""
     path = Path(text)
     if path.suffix != ".json":
-        from .export import named_problems
+        from ..problems.named import named
 
-        named = named_problems(text)
-        if len(named) != 1:
-            more = f"; {named[0].name!r} is one" if named else ""
-            raise InputError(f"PROBLEM is {text!r}, which {len(named)} problems have as the beginning of a name{more}.")
-        return named[0], []
+        found = named(text)
+        if len(found) != 1:
+            more = f"; {found[0].name!r} is one" if found else ""
+            raise InputError(f"PROBLEM is {text!r}, which {len(found)} problems have as the beginning of a name{more}.")
+        return found[0], []
     from ..problems.problem import from_file
 
     return from_file(path), [path.with_suffix(".col")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,8 +10,7 @@ import pandas as pd
 import pacb_models as pm
 from pacb_models.plots import PathDisplay
 
-from ..problems.families import instances
-from ..problems.risks import available, load_risk_table
+from ..problems.named import embedded
 from ..verdict import CORRECT_GAP
 from .wording import counted
 
@@ -62,34 +60,18 @@ def missed_problems(each: pd.DataFrame, most: int) -> list[MissedProblem]:
 
 
 def certified(row: pd.Series) -> tuple[pm.BoundProblem, pm.Solution] | None:
-    """The problem that a row is about, built again, with its certified optimum: a log holds facts, not risks.
+    """The problem that a row is about, built again, with its certified optimum: a log holds names, not risks.
 
-    None where the row is neither about an embedded table nor about the frozen collection, or where the optimum is not
-    the one that the log has: then it is another problem of the same name.
+    None for a problem that does not come with this package, for one with constraints, since the path is that of all
+    posteriors, and where the optimum is not the one that the log has: then it is another problem of the same name.
     """
-    found = next((each for each in instances() if each.name == row["problem"] and each.size <= LARGEST), None)
-    problem = _of_table(row) if found is None else found.build()
-    if problem is None:
+    recipe = next((each for each in embedded() if each.name == row["problem"]), None)
+    if recipe is None or (recipe.size or 0) > LARGEST:
+        return None
+    problem, known = recipe.build(), row["reference_bound"]
+    if problem.constraints:
         return None
     solution = pm.solve(problem, "frontier")
-    known = row["reference_bound"]
     if np.isfinite(known) and abs(solution.bound - known) > CORRECT_GAP:
         return None
     return problem, solution
-
-
-def _of_table(row: pd.Series) -> pm.BoundProblem | None:
-    if row["dataset"] not in available() or row["prior"] != "uniform" or row["problem_kind"] == "direct":
-        return None
-    if isinstance(row["constraints"], str):
-        # The path is that of all posteriors.
-        return None
-    facts = ["size", "m", "delta", "distance", "divergence", "constant"]
-    if row[facts].isna().any():
-        return None
-    table, size = load_risk_table(row["dataset"]), int(row["size"])
-    if int(row["m"]) != table.m or size > len(table):
-        return None
-    order = float(row["order"]) if row["divergence"] == "renyi" else 2.0
-    arguments: dict[str, Any] = {name: row[name] for name in facts[2:]}
-    return pm.BoundProblem(table.risks(size), m=table.m, order=order, **arguments)

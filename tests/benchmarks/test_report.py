@@ -13,7 +13,7 @@ import pytest
 import pacb_models as pm
 from pacb_models.benchmarks import verdict
 from pacb_models.benchmarks.harness.environment import Environments
-from pacb_models.benchmarks.problems.families import instance
+from pacb_models.benchmarks.problems.families import CONSTRAINED, instance, instances
 from pacb_models.benchmarks.problems.problem import UCI_FAMILY
 from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.benchmarks.report import content, missed, paper_methods, pictures, tables, write_report
@@ -315,11 +315,12 @@ def test_a_problem_of_another_optimum_is_not_built_again(tmp_path):
     problem, solution = missed.certified(made)
     assert np.array_equal(problem.risks, instance(HARD).build().risks) and solution.bound == made["reference_bound"]
     assert missed.certified(made.replace({made["reference_bound"]: made["reference_bound"] - 1e-3})) is None
-    table = load_risk_table("wdbc")
-    right = {"family": UCI_FAMILY, "dataset": "wdbc", "m": table.m, "delta": 0.01, "reference_bound": None}
-    for number, changes in enumerate(({}, {"m": 99}, {"reference_bound": 0.123}, {"prior": "given"}, {"size": 5000})):
-        made = frame(tmp_path / str(number), [row("a", **right | changes)]).iloc[0]
-        assert (missed.certified(made) is None) == bool(changes)
+    constrained = instances(CONSTRAINED)[0].name
+    for number, (name, known, again) in enumerate(
+        [("wdbc-H50-kl-exact", None, True), ("wdbc-H50-kl-exact", 0.123, False), (constrained, None, False)]
+    ):
+        made = frame(tmp_path / str(number), [row("a", name, reference_bound=known)]).iloc[0]
+        assert (missed.certified(made) is not None) == again
 
 
 def test_problems_take_turns_family_by_family(tmp_path):

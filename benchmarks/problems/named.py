@@ -1,0 +1,26 @@
+"""Problems that have a name: the instances of the collections, those of the embedded tables, and other packages'."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from pacb_models.names import CONSTANTS
+
+from .families import every_instance
+from .problem import PAPER_DATASETS, PAPER_SIZES, TABLE_DISTANCES, Problem, outside_problems, table_problem
+
+
+def embedded() -> Iterator[Problem]:
+    """Those that come with this package."""
+    yield from (instance.problem for instance in every_instance())
+    for dataset, count, distance, constant in product(PAPER_DATASETS, PAPER_SIZES, TABLE_DISTANCES, CONSTANTS):
+        yield table_problem(dataset, count, distance, constant)
+
+
+def named(text: str) -> list[Problem]:
+    """The problem of that name, or all whose names begin so."""
+    known = [*embedded(), *outside_problems()]
+    return [each for each in known if each.name == text] or [
+        each for each in known if text and each.name.startswith(text)
+    ]
