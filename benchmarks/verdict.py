@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -19,11 +19,9 @@ from pacb_models.solving.judging import supported_claim
 from pacb_models.solving.registry import get_solver, solver_names
 from pacb_models.wording import shown
 
+from .harness.measurement import Measurement, kinds
 from .problems.problem import FACTS
 from .problems.starts import takes_start
-
-if TYPE_CHECKING:
-    from .harness.measurement import Measurement
 
 #: Largest difference from the certified optimum that counts as correct.
 CORRECT_GAP = 1e-7
@@ -63,19 +61,6 @@ class Ending(IntEnum):
 
 #: The number of the start that a method has when it is given none.
 PRIOR = -1
-
-_NUMBERS = [
-    "size",
-    "bound",
-    "lower_bound",
-    "reference_bound",
-    "gap",
-    "kkt_residual",
-    "empirical_risk",
-    "gradient_evaluations",
-    "minima",
-]
-_NUMBERS += ["simplex_residual", "constraint_residual", "wall_seconds"]
 
 #: Settings that are columns of their own, and no part of a method's name.
 _APART = ("merge", "start", "seed")
@@ -160,15 +145,11 @@ class Judged:
 
 
 def _judged(results: pd.DataFrame) -> pd.DataFrame:
-    runs = results.copy()
-    runs["start"] = pd.to_numeric(runs["start"]).fillna(PRIOR).astype(int) if "start" in runs else PRIOR
+    runs = results.astype({"gap": float, **{name: float for name, kind in kinds().items() if kind in (int, float)}})
+    runs["start"] = runs["start"].fillna(PRIOR).astype(int)
     # A run lacks them when it ended before the problem was built.
     for fact in (*FACTS, "minima"):
-        runs[fact] = runs.groupby("problem")[fact].transform("first") if fact in runs else None
-    for flag in ("claims", "success", "correct", "parallel"):
-        runs[flag] = runs[flag].astype(bool)
-    for number in (*_NUMBERS, *_times(runs)):
-        runs[number] = pd.to_numeric(runs[number]).astype(float)
+        runs[fact] = runs.groupby("problem")[fact].transform("first")
     runs["merged"] = runs["settings"].map(lambda given: bool(given.get("merge")))
     runs["method"] = _method_names(runs)
     runs["kind"] = list(map(_kind, *(runs[fact] for fact in ("distance", "divergence", "problem_kind", "constraints"))))

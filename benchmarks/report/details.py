@@ -112,7 +112,6 @@ def _profiles(each: pd.DataFrame, looks: Looks, fewest: int = 10, most: int = 3)
 
 
 def _memory(each: pd.DataFrame, looks: Looks) -> Part | None:
-    each = each.assign(peak_memory_bytes=pd.to_numeric(each["peak_memory_bytes"]))
     kinds = pictures.growth_kinds(each[each["peak_memory_bytes"] > 0])
     if not kinds:
         return None
