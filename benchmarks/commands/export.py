@@ -9,16 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pacb_models.commands.constraint_arguments import CONSTRAINTS, add_constraint_arguments, constraints_from
-from pacb_models.commands.program import DONE, add_bound_arguments, add_command, refuse_ignored
+from pacb_models.commands.program import BOUND, DONE, add_bound_arguments, add_command, refuse_ignored
 from pacb_models.errors import InputError
 
 # Problems and suites are imported where they are used: ``pacb --help`` must not wait for NumPy.
 if TYPE_CHECKING:
     from ..problems.problem import Problem
-
-
-#: The options that describe a bound.
-_BOUND = ("delta", "distance", "divergence", "order", "constant")
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -82,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
         # Nothing that is exported, or exported from, ends like this.
         raise InputError("--archive", options.archive, "it must end in '.tar.xz'")
     if not any(map(_is_file, options.problems)):
-        refuse_ignored(options, ("m", *_BOUND, *CONSTRAINTS), "describes risk files, and none is given")
+        refuse_ignored(options, ("m", *BOUND, *CONSTRAINTS), "describes risk files, and none is given")
     if options.divergence != "renyi":
         refuse_ignored(options, ["order"], "needs --divergence renyi")
     formats = [check_choice("--format", name, tuple(FORMATS)) for name in options.format or DEFAULT]
@@ -145,6 +141,6 @@ def _from_file(path: str, options: argparse.Namespace) -> Problem:
     if options.m is None:
         raise InputError("a risk file needs --m, the number of examples on which the risks were measured.")
     found = read_risk_file(path)
-    bound = {name: getattr(options, name) for name in ("m", *_BOUND)}
+    bound = {name: getattr(options, name) for name in ("m", *BOUND)}
     name = f"{Path(path).stem}-{options.divergence}-{options.distance}"
     return of_risk_file(name, path, found, constraints_from(options, found), **bound)

@@ -51,7 +51,8 @@ def write_page(directory: Path, content: Content, page: Path, runs: pd.DataFrame
     text = render_text(
         read_file(__package__, "page.md"),
         named=named,
-        made=_made_by(runs, named, page.name),
+        # What is not in a suite was measured by a command that the log does not know.
+        made=_made_by(runs, named, page.name) if whole else [],
         **{"title": _TITLE, "content": content, "folder": page.stem, "page": page.name, "data": list(data)},
         **{"whole": whole, "missing": f"{len(shared)} of its {len(problems)}" if shared != problems else ""},
         **{"remark": remark, "md": markdown_text, "table": as_markdown},
