@@ -8,10 +8,15 @@ from pathlib import Path
 import pandas as pd
 
 from pacb_models.errors import InputError
+from pacb_models.terminal import Column, aligned
 
 from .. import verdict
+from ..report.wording import counted
+from ..verdict import Ending
 from .environment import Environments
 from .results import judged_results
+
+_COLUMNS = [Column("solver", numeric=False), Column("first"), Column("second"), Column("", numeric=False)]
 
 
 @dataclass(frozen=True)
@@ -48,21 +53,28 @@ class Comparison:
         lines = [f"{len(self.cells)} cells are in both {self.first} and {self.second}"]
         if not self.same_machines:
             lines.append("times are not compared: they come from different machines")
-        for row in self.times().itertuples():
-            lines.append(
-                f"{row.method:<14} {row.first:>10.4f} s {row.second:>10.4f} s  {row.change} ({row.cells} cells)"
-            )
-        for title, rows in (("became wrong", self.newly_wrong), ("became right", self.newly_right)):
-            lines.append(f"{title}: {len(rows)}")
-            lines += [
-                f"  {row.method_1} on {row.problem_1}: {row.status_1} -> {row.status_2}" for row in rows.itertuples()
+        times = self.times()
+        if len(times):
+            rows = [
+                [
+                    row.method,
+                    *(f"{each:.5f} s" for each in (row.first, row.second)),
+                    f"{row.change} ({counted(row.cells, 'cell')})",
+                ]
+                for row in times.itertuples()
             ]
+            lines += aligned(_COLUMNS, rows)
+        for title, found in (("became wrong", self.newly_wrong), ("became right", self.newly_right)):
+            lines.append(f"{title}: {len(found)}")
+            for row in found.itertuples():
+                first, second = (Ending(each).words for each in (row.ending_1, row.ending_2))
+                lines.append(f"  {row.method_1} on {row.problem_1}: {first} -> {second}")
         return "\n".join(lines)
 
 
 def compare(first: str | Path, second: str | Path) -> Comparison:
     """Match the cells of two result directories by their keys; repetitions count as :mod:`..verdict` condenses them."""
-    columns = ["key", "problem", "method", "status", "found", "total_seconds"]
+    columns = ["key", "problem", "method", "ending", "found", "total_seconds"]
     frames, machines = [], []
     for run, directory in enumerate((first, second), 1):
         judged, environments = judged_results(directory), Environments.read(directory)

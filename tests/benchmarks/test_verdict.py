@@ -287,8 +287,9 @@ def test_compare_says_what_became_faster_slower_and_wrong(two_runs):
     assert comparison.newly_wrong["problem_1"].tolist() == ["p0"]
     assert comparison.newly_right["problem_1"].tolist() == ["p1"]
     text = str(comparison)
-    assert "became wrong: 1\n  changed on p0: optimal -> optimal" in text
-    assert "became right: 1\n  changed on p1: time_limit -> optimal" in text
+    assert "slow    0.10000 s  0.20000 s  slower (3 cells)\n" in text
+    assert "became wrong: 1\n  changed on p0: found -> another local minimum" in text
+    assert "became right: 1\n  changed on p1: failed -> found" in text
 
 
 @pytest.mark.outside
