@@ -145,7 +145,8 @@ class Judged:
 
 
 def _judged(results: pd.DataFrame) -> pd.DataFrame:
-    runs = results.astype({"gap": float, **{name: float for name, kind in kinds().items() if kind in (int, float)}})
+    numbers = ["gap", *(name for name, kind in kinds().items() if kind in (int, float))]
+    runs = results.assign(**results[numbers].apply(pd.to_numeric))
     runs["start"] = runs["start"].fillna(PRIOR).astype(int)
     # A run lacks them when it ended before the problem was built.
     for fact in (*FACTS, "minima"):
