@@ -56,8 +56,8 @@ PATIENCE = 8
 LACKING = 0.1
 #: The first and the last step of θ where nothing is known, relative to the slopes, and the longest of ν.
 REACH, FARTHEST, LONGEST = 1e-6, 1e15, 10.0
-#: Long steps of θ begin with new slopes, and are repeated where slopes that were longer still have taken digits.
-SHORT, FAR, REPEATS = 1e-6, 100.0, 4
+#: Long steps of θ begin with new slopes, and are repeated at large orders, so often at most.
+SHORT, REPEATS = 1e-6, 4
 #: Added to the root of the Hessian, relative to its largest entry: rows may be dependent on the free weights.
 RIDGE, FLATTEST = 1e-10, 1e-140
 #: The largest speed of a weight, which is infinite where it leaves zero, and the smallest distance from there.
@@ -249,8 +249,7 @@ class Tilting:
             if step == 0.0:
                 break
             slopes = slopes + step if abs(step) <= SHORT * abs(theta) else self._slopes(self.gamma, theta, point.nu)
-            far = float(np.abs(slopes).max())
-            if abs(step) <= (FAR * far if self.power <= 1.0 else ROUNDING * abs(theta)):
+            if self.power <= 1.0 or abs(step) <= ROUNDING * abs(theta):
                 break
         return Point(slopes, theta, point.nu, q, 1.0 - float(np.add.reduce(q)), products(self.rows, q))
 
@@ -282,7 +281,7 @@ class Tilting:
                     following = step + math.copysign(reach, 1.0 - total)
                     reach *= 10.0
             elif not low < following < high or not gained:
-                following = self._middle(slopes, low, high)
+                following = 0.5 * (low + high)
             if following in (step, low, high) or abs(following) > farthest or self.passes > self.limit:
                 break
             step = following
@@ -292,29 +291,12 @@ class Tilting:
         share = (1.0 - below[0]) / (above[0] - below[0])
         return step, (1.0 - share) * below[1] + share * above[1]
 
-    def _middle(self, slopes: Array, low: float, high: float) -> float:
-        """Halves an interval; at large orders the numbers in it at which a weight leaves zero, or the logarithm of the
-        distance from the last of them."""
-        if self.power <= 1.0:
-            return 0.5 * (low + high)
-        inside = slopes[(slopes < -low) & (slopes > -high)]
-        if inside.size:
-            return -float(np.partition(inside, inside.size // 2)[inside.size // 2])
-        last = -float(slopes.min(where=slopes >= -low, initial=math.inf))
-        if last == -math.inf:
-            return 0.5 * (low + high)
-        return last + math.sqrt(max(low - last, NEAREST) * (high - last))
-
     def _newton(self, slopes: Array, q: Array, total: float) -> float:
         speeds, free = self._speeds(slopes, q)
         speed, mass = float(np.add.reduce(speeds)), float(np.add.reduce(q.take(free)))
         needed = mass + 1.0 - total
         if not (0.0 < speed < math.inf and 0.0 < mass < math.inf and needed > 0.0):
             return math.nan
-        if self.power > 1.0 and total > 1.0 and float(speeds.max()) > 0.5 * speed:
-            # One weight moves, and it does not pass zero.
-            least = float(slopes[free][speeds.argmax()])
-            return least * math.expm1((1.0 - total) / (speed * least))
         growth = math.log(needed / mass)
         power = self.power
         return mass / speed * (growth if power == 0.0 else math.expm1(min(power * growth, 700.0)) / power)
@@ -379,8 +361,7 @@ class Tilting:
         for i in range(0, speeds.size, PIECE):
             part = speeds[i : i + PIECE]
             piece = np.column_stack((part, (self.rows.take(free[i : i + PIECE], axis=1) * part).T))
-            # The largest first: digits of the others are lost else.
-            triangle = _triangular(np.vstack((triangle, piece[np.argsort(-part)] if self.power > 1.0 else piece)))
+            triangle = _triangular(np.vstack((triangle, piece)))
         return triangle
 
     def _searched(self, point: Point, step: Array, lead: float, size: float) -> Point:
