@@ -27,11 +27,11 @@ from .proofs import check_proof as check_proof
 from .solution import Solution as Solution
 from .solvers.exact.certified import minimise_certified as minimise_certified
 from .solving.checking import cross_check as cross_check
-from .solving.many import solve_many as solve_many
 from .solving.paths import SolutionPath as SolutionPath
 from .solving.paths import path as path
 from .solving.registry import available_solvers as available_solvers
 from .solving.running import solve as solve
+from .solving.running import solve_many as solve_many
 from .tandem import TandemProblem as TandemProblem
 
 __version__: str

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -149,11 +148,9 @@ class Posteriors:
 
     def merged(self, groups: Groups) -> Self:
         """The same constraints on groups of classifiers that are equal under them."""
-        merged = object.__new__(type(self))
-        merged.size, merged.support = groups.counts.size, None
-        merged.rows = tuple(row._replace(values=groups.first(row.values)) for row in self.rows)
-        merged.lower, merged.upper = groups.sums(self.lower), np.minimum(groups.sums(self.upper), 1.0)
-        return merged
+        rows = tuple(row._replace(values=groups.first(row.values)) for row in self.rows)
+        lower, upper = groups.sums(self.lower), np.minimum(groups.sums(self.upper), 1.0)
+        return self._but(size=groups.counts.size, rows=rows, lower=lower, upper=upper)
 
     # -- How far weights are off -------------------------------------------------------------------------------------
 
@@ -291,17 +288,18 @@ class Posteriors:
 
     def within(self, allowed: NDArray[np.bool_]) -> Self:
         """The posteriors with no weight but on the classifiers that are allowed, whatever the limit on the support."""
-        part = copy(self)
-        part.support, part.upper = None, np.where(allowed, self.upper, 0.0)
-        part.__dict__.pop("_inside", None)
-        return part
+        return self._but(support=None, upper=np.where(allowed, self.upper, 0.0))
 
     def with_limits(self, limits: NDArray[np.float64]) -> Self:
-        """The same set with other limits of its rows; whether it is empty is not asked."""
-        part = copy(self)
-        part.rows = tuple(row._replace(limit=limit) for row, limit in zip(self.rows, limits.tolist(), strict=True))
-        for name in ("scales", "matrix", "_inside"):
-            part.__dict__.pop(name, None)
+        """The same set with other limits of its rows."""
+        rows = zip(self.rows, limits.tolist(), strict=True)
+        return self._but(rows=tuple(row._replace(limit=limit) for row, limit in rows))
+
+    def _but(self, **changes: Any) -> Self:
+        """The same set but for some attributes; whether it is empty is not asked."""
+        part = object.__new__(type(self))
+        own = {name: getattr(self, name) for name in ("size", "rows", "lower", "upper", "support")}
+        vars(part).update(own | changes)
         return part
 
     # -- Whether anything is left ------------------------------------------------------------------------------------

@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 KEPT, ROUNDING = 4e-15, 1e-15
 #: Limits of the iterations for θ, for ν, along one of its steps, and for the size.
 LEVEL_STEPS, NEWTON_STEPS, SEARCH_STEPS, SIZE_STEPS = 120, 60, 50, 40
-#: A direct way of so many passes over the classifiers is tried first where there are rows, then a path of so many,
-#: until there were so many in all. Rows that are kept to the last number need no path.
-FEW, PASSES, ENOUGH, ARRIVED = 100, 1500, 20_000, 1e-12
+#: A direct way of so many passes over the classifiers is tried first, then a path of as many, until there were so many
+#: in all. Rows that are kept to the last number need no path.
+PASSES, ENOUGH, ARRIVED = 1500, 20_000, 1e-12
 #: On a path the entropy falls from so many times the costs by the second factor to the third number, or at large orders
 #: to the fourth times the costs. On the way rows and sizes are kept to the last two.
 MUCH, PACE, MILD, TRACE, LOOSE, ROUGH = 100.0, 6.0, 0.05, 1e-13, 1e-5, 1e-3
@@ -110,7 +110,7 @@ class Tilting:
 
     def at(self, gamma: float, start: Minimiser | None = None) -> Minimiser:
         """The minimiser at one γ, beginning at another; along a path of easier problems where that does not arrive."""
-        self.limit = self.passes + (FEW if len(self.rows) else PASSES)
+        self.limit = self.passes + PASSES
         first = start or self._first(gamma, self.unit)
         found = self._from(gamma, first, first.trace)
         if found.error <= ARRIVED or not len(self.rows) or self.passes > ENOUGH:
@@ -124,7 +124,7 @@ class Tilting:
         homogeneous size, τ the size of the prior. That is one root less than the minimiser at a given γ."""
         if not self.growth:
             return self.at(strength, start)
-        self.limit = self.passes + (FEW if len(self.rows) else PASSES)
+        self.limit = self.passes + PASSES
         begin = start or self._first(strength, self.unit)
         found = self._from(strength, begin._replace(size=self.unit), 0.0, self.unit)
         return found if found.error <= ARRIVED else self.at(found.gamma, start)
