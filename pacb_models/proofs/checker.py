@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 ROUNDED, SUMMED, INVERTED = 2.0**-48, 2.0**-46, 2.0**-43
 #: What is lost of a term that underflows is less, also where subnormal numbers count as zero.
 TINY = 2.0**-1020
-#: So many units the room of a support is divided into.
-UNITS = 2.0**52
 #: Shares of the way to where a tangent is smallest, and to some single classifiers, at which a bound that is said to be
 #: convex must not be below it but for its own errors, relative to it.
 SHARES, SINGLE, OWN_ERRORS = (1.0, 0.5, 0.1, 1e-2, 1e-4, 1e-6), 20, 1e-9
@@ -320,8 +318,9 @@ def most_within(
         first = values.size - int(room // costs[0])
         return paid + float(np.add.reduce(np.partition(values, first)[first:]))
     # In whole units of the room, rounded down, sizes add up without an error as long as they fit, however small.
-    shares = np.floor(costs / room * (UNITS - 2.0))
+    units = 2.0**52
+    shares = np.floor(costs / room * (units - 2.0))
     order = np.lexsort((-values / values.max() / np.maximum(shares, 1.0), shares > 0.0))
     before = np.append(0.0, np.cumsum(shares[order])[:-1])
-    parts = np.clip((UNITS - before) / np.maximum(shares[order], 1.0), 0.0, 1.0)
+    parts = np.clip((units - before) / np.maximum(shares[order], 1.0), 0.0, 1.0)
     return paid + float(np.add.reduce(values[order] * parts)) * (1.0 + SUMMED)

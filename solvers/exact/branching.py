@@ -220,6 +220,8 @@ class Branching:
                 for z in (each.z - 1e-9, each.z + 1e-9) if math.isfinite(each.z) else (each.z,):
                     self._try(within.support(z), part.inside)
             rows = np.vstack((rows, within.rows(np.append(needed(run), -math.inf))))
+            # Between risks that are almost equal slopes overflow.
+            rows = rows[np.isfinite(rows).all(axis=1)]
             if region.smallest(region.y, multipliers) > region.smallest(region.y, floor):
                 floor = multipliers
             wanted = within.support(run.minima[0].z) + 1e-9 * proposal

@@ -230,6 +230,13 @@ def test_a_row_that_every_posterior_keeps_changes_nothing(order):
             [pm.average([3.07, 7.93], at_most=6.23), pm.support(sizes=[3.4, 0.6], total=3.4)],
             None,
         ),
+        # Between almost equal risks slopes overflow, and with them the multipliers of a row in a small unit.
+        (
+            [9e-301, 0.0, 7e-301],
+            {"m": 10**9, "distance": "squared", "divergence": "renyi", "order": 10.0},
+            [pm.average([2e-13, 9e-13, 5e-13], at_most=5e-13), pm.support(at_most=2)],
+            None,
+        ),
     ],
 )
 def test_problems_without_an_answer_once_have_a_proven_one(risks, settings, constraints, bound):
