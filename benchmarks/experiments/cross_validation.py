@@ -11,14 +11,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pacb_models.errors import InputError
-from pacb_models.estimators.dataset import Dataset, Sizes
+from pacb_models.estimators.dataset import Dataset
 from pacb_models.estimators.grids import lambda_grid
-from pacb_models.validation import check_count
 
 from .protocols import random_stream
 from .risks import Experiment, How, Progress, count_errors
 from .shared_gram import Errors, Task
+
+#: As in the paper.
+FOLDS = 5
 
 
 class CrossValidation(NamedTuple):
@@ -56,34 +57,30 @@ def cross_validate(
     grid: str | Sequence[float] | np.ndarray = "paper",
     *,
     count: int | None = None,
-    folds: int = 5,
     seed: int = 0,
-    sizes: Sizes | None = None,
     n_jobs: int = 1,
     dask: str | None = None,
     partial: str | os.PathLike[str] | None = None,
     resume: bool = False,
     progress: Progress | None = None,
 ) -> CrossValidation:
-    """k-fold cross-validation over the same grid, kernel and test part as :func:`train_risks` with the same seed.
+    """Five-fold cross-validation over the same grid, kernel and test part as :func:`train_risks` with the same seed.
 
     The folds divide what that has for training and validation together; the SVM of the best λ is then trained on all
     of it. The paper compares its posteriors with this. Arguments as there; with ``resume``, ``cpu_seconds`` are those
     of all runs.
     """
     lambdas = lambda_grid(grid, count)
-    experiment = Experiment(dataset, lambdas, protocol="paper", seed=seed, sizes=sizes)
+    experiment = Experiment(dataset, lambdas, protocol="paper", seed=seed)
     kept, test_rows = experiment.protocol.pool, experiment.protocol.test_rows
-    if check_count("folds", folds, least=2) > kept:
-        raise InputError("folds", folds, f"there are only {kept} examples to divide")
-    fold_of = random_stream(seed, 2).permutation(kept) % folds
+    fold_of = random_stream(seed, 2).permutation(kept) % FOLDS
 
-    total = len(lambdas) * folds
-    work = functools.partial(_errors_of_folds, fold_of, folds)
+    total = len(lambdas) * FOLDS
+    work = functools.partial(_errors_of_folds, fold_of)
     how = How(n_jobs, dask, partial, resume, progress)
-    found, seconds = count_errors(experiment, f"{folds} folds", work, total, how)
+    found, seconds = count_errors(experiment, f"{FOLDS} folds", work, total, how)
     started = time.process_time()
-    errors = np.array([each.counts[0] for each in found], dtype=np.int64).reshape(-1, folds).sum(axis=1)
+    errors = np.array([each.counts[0] for each in found], dtype=np.int64).reshape(-1, FOLDS).sum(axis=1)
     best = min(np.flatnonzero(errors == errors.min()), key=lambda index: lambdas[index])
     everything = Task(float(lambdas[best]), np.ones(kept, dtype=bool), (test_rows,))
     (final,) = experiment.gram.errors([everything])
@@ -99,11 +96,11 @@ def cross_validate(
     )
 
 
-def _errors_of_folds(fold_of: np.ndarray, folds: int, experiment: Experiment, runs: Sequence[int]) -> list[Errors]:
-    """Held-out errors of runs; run number n is the SVM of the λ number n // folds without the fold n % folds."""
+def _errors_of_folds(fold_of: np.ndarray, experiment: Experiment, runs: Sequence[int]) -> list[Errors]:
+    """Held-out errors of runs; run number n is the SVM of the λ number n // 5 without the fold n % 5."""
     tasks = []
     for run in runs:
-        index, fold = divmod(run, folds)
+        index, fold = divmod(run, FOLDS)
         held_out = fold_of == fold
         tasks.append(Task(float(experiment.lambdas[index]), ~held_out, (np.flatnonzero(held_out),)))
     return experiment.gram.errors(tasks)

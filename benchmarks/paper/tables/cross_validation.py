@@ -6,7 +6,7 @@ import time
 
 import pacb_models as pm
 
-from ...experiments.cross_validation import CrossValidation
+from ...experiments.cross_validation import FOLDS, CrossValidation
 from ...problems.problem import PAPER_DATASETS
 from ...report.tables import Entry, Group, Table
 from ...report.wording import duration
@@ -40,7 +40,7 @@ def _fill(study: Study, cells: Cells) -> None:
         cv_hours_max=max(hours),
         pac_bayes_seconds_min=min(posterior),
         pac_bayes_seconds_max=max(posterior),
-        folds=5,
+        folds=FOLDS,
         small_difference_percent=_SIGNIFICANT,
         speed_up_claimed=min(ratios),
         speed_up_largest=max(ratios),
