@@ -94,7 +94,6 @@ def _study(options: argparse.Namespace, directory: Path, report: Show) -> Study:
 
 def compute(items: Sequence[Item], study: Study, directory: Path, resume: bool) -> dict[str, Cells]:
     """The cells of each item; with ``resume``, those that are kept are not computed again."""
-    from ..paper.cache import key
     from ..paper.catalogue import ITEMS
     from ..paper.cells import Cells
     from ..store import Store
@@ -104,7 +103,7 @@ def compute(items: Sequence[Item], study: Study, directory: Path, resume: bool) 
     with Store(directory / "results.jsonl", resume) as store:
         for position, (name, item) in enumerate(todo.items()):
             study.report(name, position, len(todo))
-            place = key(item, study)
+            place = item.key(study)
             if place not in store.rows:
                 store.add(place, item.compute(study).records())
             found[name] = Cells.of_records(store.rows[place])

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from ..harness.environment import ipopt_version, versions
 from ..report.drawing import Picture, draw
 from ..report.tables import Table
+from ..store import digest
 from .cells import Cells
 from .numbers import TEXTS, words
 from .study import Study
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+#: Raised when a result changes though nothing that its key names does; a test notices.
+RESULTS_VERSION = 3
 
 #: Results of items by name.
 Results = Mapping[str, Cells]
@@ -63,6 +69,12 @@ class Item:
     def source(self) -> str:
         """Where the paper has it."""
         return str(TEXTS[self.name]["source"])
+
+    def key(self, study: Study) -> str:
+        """That of its cells in the store: risk tables, what else of the study matters, printed numbers, software."""
+        settings = [getattr(study, name) for name in self.uses]
+        printed = (files(__package__) / "printed.csv").read_bytes()
+        return digest(RESULTS_VERSION, self.name, settings, study.tables_digest, printed, versions(), ipopt_version())
 
     def compute(self, study: Study) -> Cells:
         """Its cells."""

@@ -19,7 +19,6 @@ from pacb_models.benchmarks.experiments.cross_validation import cross_validate
 from pacb_models.benchmarks.experiments.datasets import load_dataset
 from pacb_models.benchmarks.experiments.risks import COUNTS_VERSION
 from pacb_models.benchmarks.paper import ipopt_from_zero
-from pacb_models.benchmarks.paper.cache import RESULTS_VERSION, key
 from pacb_models.benchmarks.paper.catalogue import FIGURE_ITEMS, ITEMS, TABLE_ITEMS
 from pacb_models.benchmarks.paper.cells import (
     BOTH_HALVES,
@@ -36,6 +35,7 @@ from pacb_models.benchmarks.paper.cells import (
 from pacb_models.benchmarks.paper.document import as_html, compose
 from pacb_models.benchmarks.paper.fidelity import same_order
 from pacb_models.benchmarks.paper.figures import moments, posteriors
+from pacb_models.benchmarks.paper.item import RESULTS_VERSION
 from pacb_models.benchmarks.paper.study import DISTANCES, EXACT, PAPER, VERSIONS, Study, embedded_tables
 from pacb_models.benchmarks.paper.tables import bounds as bound_tables
 from pacb_models.benchmarks.paper.tables import fp_vs_ccp, fp_vs_solver
@@ -451,8 +451,8 @@ def test_results_of_other_settings_are_not_resumed(tmp_path, study):
         Study(study.tables, starts=2, seed=1),
         Study({**study.tables, "bupa": study.tables["wdbc"]}, starts=2),
     )
-    assert len({key(ITEMS["fp-vs-ccp"], each) for each in (few, *others)}) == 4
-    assert key(ITEMS["cross-validation"], few) != key(ITEMS["cross-validation"], Study(study.tables, baselines={}))
+    assert len({ITEMS["fp-vs-ccp"].key(each) for each in (few, *others)}) == 4
+    assert ITEMS["cross-validation"].key(few) != ITEMS["cross-validation"].key(Study(study.tables, baselines={}))
 
 
 #: Of the results of each item: how many numbers, and their sum; those of the version in the cache's keys.
