@@ -39,8 +39,8 @@ starts: .venv/ready-run   ## where local methods end, from 20 random starts: the
 votes: .venv/ready-run    ## bounds for the votes of random forests: the page docs/forests.md
 	$(BIN)/pacb bench --suite votes --out results/votes --resume --page docs/forests.md $(ARGS)
 
-instances: .venv/ready-run  ## all frozen problems with their proofs, for other solvers, in dist/hard.tar.xz
-	$(BIN)/pacb export hard constrained rivals --out build/hard --archive dist/hard.tar.xz
+instances: .venv/ready-run  ## all frozen problems and votes with their proofs, for other solvers, in dist/hard.tar.xz
+	$(BIN)/pacb export hard constrained rivals votes --out build/hard --archive dist/hard.tar.xz
 
 # One process more than there are cores: some tests wait.
 test: lint                ## lint, then the whole test suite

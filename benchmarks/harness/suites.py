@@ -314,14 +314,10 @@ def votes() -> Suite:
     cells: list[Cell] = []
     # CasADi writes the H² products of a tandem risk one by one.
     slow = (*DENSE, "casadi")
-    for divergence, order in (("kl", 2.0), ("chi2", 2.0), ("renyi", 3.0)):
-        capable = capable_solvers(TandemProblem([[0.1]], 10, divergence=divergence, order=order))
-        for dataset in forests.DATASETS:
-            for count in forests.SIZES:
-                name, family = f"{dataset}-H{count}-{divergence}", f"forests, {dataset}"
-                arguments = {"dataset": dataset, "count": count, "divergence": divergence, "order": order}
-                problem = Problem(name, family, forests.tandem, arguments, count)
-                cells += [Cell(problem, solver) for solver in capable if count == 100 or solver not in slow]
+    for problem in forests.problems():
+        bound = {name: problem.arguments[name] for name in ("divergence", "order")}
+        capable = capable_solvers(TandemProblem([[0.1]], 10, **bound))
+        cells += [Cell(problem, solver) for solver in capable if problem.size == 100 or solver not in slow]
     description = (
         "tandem bounds of forests of 100 and 300 trees, three data sets, KL, χ² and order 3; "
         f"{', '.join(slow)} at H = 100 only"

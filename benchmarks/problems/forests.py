@@ -6,7 +6,9 @@ wherever they are needed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,8 +16,11 @@ from numpy.typing import NDArray
 
 import pacb_models as pm
 
+from .problem import Problem
+
 DATASETS = ("breast_cancer", "digits", "wine")
 SIZES = (100, 300)
+BOUNDS = (("kl", 2.0), ("chi2", 2.0), ("renyi", 3.0))
 DELTA = 0.05
 
 
@@ -37,6 +42,14 @@ def forest(dataset: str, count: int) -> tuple[NDArray[np.bool_], int]:
 def tandem(dataset: str, count: int, **bound: Any) -> Any:
     """The problem of a forest's vote."""
     return pm.TandemProblem.from_errors(forest(dataset, count)[0], delta=DELTA, **bound)
+
+
+def problems() -> Iterator[Problem]:
+    """Bounds for the votes of all forests, by name."""
+    for (divergence, order), dataset, count in product(BOUNDS, DATASETS, SIZES):
+        name, family = f"{dataset}-H{count}-{divergence}", f"forests, {dataset}"
+        arguments = {"dataset": dataset, "count": count, "divergence": divergence, "order": order}
+        yield Problem(name, family, tandem, arguments, count)
 
 
 def vote_bounds() -> str:

@@ -23,7 +23,7 @@ from .families import every_instance
 SAME = 1e-9
 
 #: What an entry of the index repeats of a problem's own file.
-REPEATED = ("name", "dataset", "H", "m", "delta", "distance", "divergence", "order", "optimum")
+REPEATED = ("name", "problem_kind", "dataset", "H", "m", "delta", "distance", "divergence", "order", "optimum")
 
 
 def pack(directory: str | Path, written: Sequence[Path], path: str | Path, largest: int) -> None:

@@ -1,4 +1,4 @@
-"""Problems that have a name: the instances of the collections, those of the embedded tables, and other packages'."""
+"""Problems that have a name: instances of the collections, of the embedded tables, votes, and other packages'."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from itertools import product
 
 from pacb_models.names import CONSTANTS
 
+from . import forests
 from .families import every_instance
 from .problem import PAPER_DATASETS, PAPER_SIZES, TABLE_DISTANCES, Problem, outside_problems, table_problem
 
 
 def embedded() -> Iterator[Problem]:
-    """Those that come with this package."""
+    """First-order bounds that come with this package."""
     yield from (instance.problem for instance in every_instance())
     for dataset, count, distance, constant in product(PAPER_DATASETS, PAPER_SIZES, TABLE_DISTANCES, CONSTANTS):
         yield table_problem(dataset, count, distance, constant)
@@ -20,7 +21,7 @@ def embedded() -> Iterator[Problem]:
 
 def named(text: str) -> list[Problem]:
     """The problem of that name, or all whose names begin so."""
-    known = [*embedded(), *outside_problems()]
+    known = [*embedded(), *forests.problems(), *outside_problems()]
     return [each for each in known if each.name == text] or [
         each for each in known if text and each.name.startswith(text)
     ]

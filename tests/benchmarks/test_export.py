@@ -24,6 +24,7 @@ from pacb_models.benchmarks.problems.export import export
 from pacb_models.benchmarks.problems.families import instance
 from pacb_models.benchmarks.problems.floors import add_floors, mixture
 from pacb_models.benchmarks.problems.library import archive
+from pacb_models.benchmarks.problems.named import named
 from pacb_models.benchmarks.problems.problem import Problem, table_problem
 from pacb_models.benchmarks.problems.solution_files import read_solution
 from pacb_models.commands.program import main
@@ -428,18 +429,21 @@ def test_the_command_writes_risk_files_once_and_named_problems(tmp_path):
 @pytest.mark.outside
 def test_a_packed_library_is_used_without_the_package(tmp_path, capsys):
     name = "budget-01-H20-chi2-kl"
-    words = [name, smallest("chi2-squared").name, "--format", "nl", "--out", str(tmp_path / "models")]
+    names = {name, smallest("chi2-squared").name, "wine-H100-kl"}
+    words = [*names, "--format", "nl", "--out", str(tmp_path / "models")]
     assert main(["export", *words, "--archive", str(tmp_path / "set.tar.xz")]) == 0
     capsys.readouterr()
     with tarfile.open(tmp_path / "set.tar.xz") as packed:
         packed.extractall(tmp_path, filter="data")
     folder = tmp_path / "set"
     entries = {entry["name"]: entry for entry in json.loads((folder / "index.json").read_text())["problems"]}
-    assert set(entries) == {name, smallest("chi2-squared").name}
-    for entry in entries.values():
+    assert set(entries) == names
+    assert entries["wine-H100-kl"]["problem_kind"] == "tandem"
+    for entry in (entries[each] for each in names - {"wine-H100-kl"}):
         frozen = instance(entry["name"])
         assert entry["optimum"] == pytest.approx(frozen.optimum, abs=1e-12)
         assert entry["local_minima"] == pytest.approx([frozen.optimum, frozen.second_minimum], abs=1e-10)
+    for entry in entries.values():
         assert 0.0 <= entry["gap"] <= 1e-9 and entry["lower_bound"] <= entry["optimum"]
         assert all((folder / file).is_file() for file in entry["files"])
         proof = json.loads((folder / f"{entry['name']}.proof.json").read_text())
@@ -447,13 +451,13 @@ def test_a_packed_library_is_used_without_the_package(tmp_path, capsys):
     assert entries[name]["constraints"] == ["average"]
     assert f"{name}.nl" in entries[name]["files"]
     page = (folder / "README.md").read_text()
-    assert page.startswith("# PAC-Bayesian bounds") and "\n2 problems. " in page and "$" not in page
+    assert page.startswith("# PAC-Bayesian bounds") and "\n3 problems. " in page and "$" not in page
     proofs = sorted(map(str, folder.glob("*.proof.json")))
     code = "import sys; sys.modules['numpy'] = None; import runpy; sys.argv = sys.argv[1:]\n"
-    code += "runpy.run_path(sys.argv[0], run_name='__main__')"
-    command = [sys.executable, "-P", "-c", code, str(folder / "verify.py"), *proofs]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert (done.returncode, done.stdout.count(": proven: ")) == (0, 2), done.stderr
+    code += "sys.path.insert(0, '.'); runpy.run_path(sys.argv[0], run_name='__main__')"
+    command = [sys.executable, "-P", "-c", code, "votes.py", *proofs]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
+    assert (done.returncode, done.stdout.count(": proven: ")) == (0, 3), done.stderr
 
 
 def test_the_formulas_of_the_library_give_the_bound(tmp_path):
@@ -471,6 +475,13 @@ def test_the_formulas_of_the_library_give_the_bound(tmp_path):
         r = data["optimum"]
         kl = rel_entr(L, r) + rel_entr(1 - L, 1 - r)
         assert (kl if data["distance"] == "kl" else (r - L) ** 2) == pytest.approx(b, rel=1e-9)
+    (votes,) = named("wine-H100-renyi")
+    export(votes, tmp_path, [])
+    data = record(tmp_path / votes.name)
+    A, q, alpha, r = np.array(data["tandem_risks"]), np.array(data["posterior"]), data["order"], data["optimum"]
+    L, p, c = q @ A @ q, np.full(q.size, 1 / q.size), data["log_constant_value"] - math.log(data["delta"])
+    b = (p @ (q / p) ** alpha) ** (2 / alpha) * math.exp(c * (1 - 1 / alpha))
+    assert rel_entr(L, r) + rel_entr(1 - L, 1 - r) == pytest.approx(b, rel=1e-9)
 
 
 @pytest.mark.outside
