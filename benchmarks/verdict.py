@@ -66,11 +66,6 @@ PRIOR = -1
 _APART = ("merge", "start", "seed")
 
 
-def of_run(row: Measurement) -> dict[str, bool]:
-    """The judgement of one measurement, as columns beside it."""
-    return {"success": success(row), "correct": correct(row)}
-
-
 def success(row: Measurement) -> bool:
     """Whether a run claims an optimum, and our residuals agree."""
     off = [math.inf if each is None else each for each in (row.kkt_residual, row.simplex_residual)]

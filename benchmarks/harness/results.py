@@ -81,7 +81,10 @@ def as_frame(rows: Iterable[Measurement]) -> pandas.DataFrame:
     """The measurements as a data frame, with what is a judgement: ``gap``, ``success`` and ``correct``."""
     import pandas
 
-    records = [{**row.as_row(), "gap": row.gap, **verdict.of_run(row)} for row in rows]
+    records = [
+        {**row.as_row(), "gap": row.gap, "success": verdict.success(row), "correct": verdict.correct(row)}
+        for row in rows
+    ]
     return pandas.DataFrame(records, columns=[*kinds(), *_JUDGED])
 
 

@@ -17,6 +17,7 @@ from .details import COUNT, SOLVER, details, families, milliseconds
 from .drawing import Looks
 from .paper_methods import paper_parts
 from .tables import Column, Part, Table
+from .terminal import caveats
 from .wording import counted, duration, listed, percent, said, significant
 
 
@@ -93,13 +94,7 @@ def _warnings(runs: pd.DataFrame, environments: Environments) -> Iterator[str]:
     differing = _differences(list(used.values()))
     if len(used) > 1:
         yield f"A mixture: these runs were measured in {len(used)} environments, which differ in {listed(differing)}."
-    parallel = int(runs["parallel"].sum())
-    if parallel:
-        which = "All times" if parallel == len(runs) else f"The times of {counted(parallel, 'run')}"
-        yield f"{which} were measured while other runs shared the machine; do not compare them with a serial run's."
-    absent = runs[runs["status"] == "unavailable"].drop_duplicates("method")
-    if len(absent):
-        yield f"Not measured, because their software is missing: {listed(list(absent['method']))}."
+    yield from caveats(runs)
 
 
 def _overview(each: pd.DataFrame, table: pd.DataFrame, looks: Looks) -> Part:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pandas as pd
+
 from pacb_models.terminal import Column, aligned
 
 from ..verdict import Judged
-from .wording import duration, significant
+from .wording import counted, duration, listed, significant
 
 _COLUMNS = [Column("solver", numeric=False)]
 _COLUMNS += map(Column, ("found", "elsewhere", "false claims", "median", "90 %", "× fastest"))
@@ -21,12 +25,18 @@ def text(judged: Judged) -> str:
     lines = aligned(_COLUMNS, rows)
     lines.append("elsewhere: ended in another local minimum, which is no false claim")
     lines.append("times: of the runs that found the optimum, set-up included")
-    absent = runs.loc[runs["status"] == "unavailable", "method"].unique()
-    if len(absent):
-        lines.append(f"not measured, because their software is missing: {', '.join(absent)}")
     repetitions = int(runs["repetition"].max()) + 1
     if repetitions > 1:
         lines.append(f"of {repetitions} repetitions the median time counts, and the worst outcome")
-    if runs["parallel"].any():
-        lines.append("times come from a parallel run and are not comparable with those of a serial one")
-    return "\n".join([*lines, judged.sentence()])
+    return "\n".join([*lines, *caveats(runs), judged.sentence()])
+
+
+def caveats(runs: pd.DataFrame) -> Iterator[str]:
+    """Which times cannot be compared, and which solvers have none; here and in the report."""
+    parallel = int(runs["parallel"].sum())
+    if parallel:
+        which = "All times" if parallel == len(runs) else f"The times of {counted(parallel, 'run')}"
+        yield f"{which} were measured while other runs shared the machine; do not compare them with a serial run's."
+    absent = runs.loc[runs["status"] == "unavailable", "method"].unique()
+    if len(absent):
+        yield f"Not measured, because their software is missing: {listed(absent)}."

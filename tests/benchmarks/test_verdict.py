@@ -219,7 +219,7 @@ def test_the_terminal_names_what_is_missing_and_parallel_timings(tmp_path):
     rows = [row("a", parallel=True), row("b", gap=None, status="unavailable", parallel=True)]
     text = terminal.text(judged(tmp_path, rows))
     assert "1 of 1" in text.splitlines()[1]
-    assert "their software is missing: b" in text and "parallel run" in text
+    assert "their software is missing: b" in text and "other runs shared the machine" in text
 
 
 def test_times_of_two_machines_are_never_mixed(tmp_path):
