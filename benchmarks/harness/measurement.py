@@ -8,8 +8,9 @@ from __future__ import annotations
 import math
 import reprlib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
+from types import NoneType
 from typing import Any, Self, get_args, get_type_hints
 
 from pacb_models.wording import shown
@@ -133,18 +134,14 @@ class Measurement:
 @cache
 def kinds() -> dict[str, type]:
     """The fields with their types, in the order of the exported columns."""
-    hints = get_type_hints(Measurement)
-    return {field.name: _kind(hints[field.name]) for field in fields(Measurement)}
-
-
-def _kind(hint: Any) -> type:
-    if hint == Settings:
-        return dict
-    return next((each for each in get_args(hint) if each is not type(None)), hint)
+    return {
+        name: dict if hint == Settings else next((each for each in get_args(hint) if each is not NoneType), hint)
+        for name, hint in get_type_hints(Measurement).items()
+    }
 
 
 REQUIRED = tuple(
-    name for name, hint in get_type_hints(Measurement).items() if type(None) not in get_args(hint) and name != "schema"
+    name for name, hint in get_type_hints(Measurement).items() if NoneType not in get_args(hint) and name != "schema"
 )
 
 

@@ -60,6 +60,7 @@ def describe(judged: Judged, environments: Environments) -> Content:
             ]
             paper = list(paper_parts(judged.condensed, each))
             found = list(details(judged, looks))
+    limits = tuple(_limits(judged, environments))
     return Content(
         suite=" and ".join(map(str, runs["suite"].unique())),
         subtitle=_subtitle(judged),
@@ -67,7 +68,7 @@ def describe(judged: Judged, environments: Environments) -> Content:
         verdict=judged.sentence(),
         contradicted=len(judged.contradictions) > 0,
         warnings=tuple(_warnings(runs, environments)),
-        parts=(*filter(None, parts), _environment(judged, environments)),
+        parts=(*filter(None, parts), Part("environment", "Where it was measured, and its limits", points=limits)),
         paper=tuple(paper),
         details=(*found, _software(runs, environments)),
     )
@@ -183,10 +184,6 @@ def solvers_table(each: pd.DataFrame, table: pd.DataFrame) -> Table:
         columns.append(Column("gradients", "evaluations", COUNT))
         notes.append("Gradients: the median number of evaluations.")
     return Table.of("solvers", "", columns, table, notes)
-
-
-def _environment(judged: Judged, environments: Environments) -> Part:
-    return Part("environment", "Where it was measured, and its limits", points=tuple(_limits(judged, environments)))
 
 
 def _limits(judged: Judged, environments: Environments) -> Iterator[str]:
