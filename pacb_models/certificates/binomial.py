@@ -1,7 +1,7 @@
 r"""The lower tail of a binomial distribution, to a few units in the last place.
 
-A confidence limit is a root of :math:`P_l(B < k) + w P_l(B = k) = e`, :math:`B \sim` Binomial(m, l). Two numbers give
-every tail that is needed:
+A confidence limit is a root of :math:`P_l(B \le k) = e`, :math:`B \sim` Binomial(m, l). Two numbers give every tail
+that is needed:
 
 * the mass :math:`f = P_l(B = k)`, in logarithms, as Loader (2000) computes it: Stirling's errors, and m times the
   binary divergence of k/m and l as a sum of two terms in which nothing cancels;

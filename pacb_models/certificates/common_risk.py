@@ -34,20 +34,17 @@ class SmallestBound(NamedTuple):
     convex: bool
 
 
-def common_risk(
-    scoring: TieSplit | Spread, errors: NDArray[np.int64], m: int, levels: Array, multiplicity: Array | None = None
-) -> SmallestBound:
-    """Solve sum of scores = 1 for items with ``errors`` and ``levels``, each standing for ``multiplicity`` classifiers.
+def common_risk(scoring: TieSplit | Spread, errors: NDArray[np.int64], m: int, levels: Array) -> SmallestBound:
+    """Solve sum of scores = 1 for classifiers with ``errors`` and ``levels``.
 
-    Items whose score is not convex at their level are left out of the sum, which only shrinks it.
+    Those whose score is not convex at their level are left out of the sum, which only shrinks it.
     """
     keys, group = _grouped(errors, m)
     best = np.zeros(keys.size)
     np.maximum.at(best, group, levels)
     winner, box = _best_single(scoring, keys, best, float(m))
     single = int(((group == winner) & (levels == best[winner])).argmax())
-    counts = np.ones(levels.size) if multiplicity is None else multiplicity
-    alone = SmallestBound(box, np.array([single]), np.array([1.0 / counts[single]]), single, box, True)
+    alone = SmallestBound(box, np.array([single]), np.ones(1), single, box, True)
     if box >= 1.0:
         return alone
     # The counts that occur and have a lower tail.
@@ -55,8 +52,9 @@ def common_risk(
     at = tails_at(keys[near], float(m), box)
     least = np.full(keys.size, np.inf)
     least[near] = _positive_from(scoring, at)
-    reached = (levels > least[group]).nonzero()[0]
-    if not reached.size or (reached.size == 1 and counts[single] == 1.0):
+    # At equal levels the score of one error more is zero here, and would be positive by rounding.
+    reached = (levels * (1.0 - 1e-9) > least[group]).nonzero()[0]
+    if reached.size <= 1:
         return alone
     places = near.searchsorted(group[reached])
     near = near[: int(places.max()) + 1]
@@ -65,7 +63,7 @@ def common_risk(
         alone, reached, places = alone._replace(convex=False), reached[convex], places[convex]
     if not reached.size:
         return alone
-    sums = _Sums(scoring, keys[near], float(m), places, reached, levels[reached], counts[reached])
+    sums = _Sums(scoring, keys[near], float(m), places, reached, levels[reached])
     bound = root(sums, 0.0, box, 1e-7).high  # it is off by the square of that
     return alone if bound >= box else alone._replace(bound=bound, chosen=sums.chosen, weights=sums.weights)
 
@@ -108,21 +106,20 @@ class _Sums:
     group: NDArray[np.intp]
     items: NDArray[np.intp]
     levels: Array
-    counts: Array
 
     def __call__(self, t: float) -> Total:
         at = _tails(self.keys, self.m, t)
         inside = (self.levels > _positive_from(self.scoring, at)[self.group]).nonzero()[0]
         if not inside.size:
             return _NOTHING
-        group, levels, counts = self.group[inside], self.levels[inside], self.counts[inside]
+        group, levels = self.group[inside], self.levels[inside]
         self.chosen = self.items[inside]
         score = self.scoring.score(Tail(*(part[group] for part in at)), self.keys[group], self.m, t, levels)
-        value, slope, bend = float(counts @ score.value), float(counts @ score.slope), float(counts @ score.bend)
+        value, slope, bend = float(score.value.sum()), float(score.slope.sum()), float(score.bend.sum())
         if value <= 0.0:  # by rounding
             return _NOTHING
         # A score is between zero and one: a slope s that is off is so over a distance of t, or 1/s, at most.
-        error = float(counts @ (score.rounding + score.slope_rounding * np.maximum(t, 1.0 / score.slope)))
+        error = float((score.rounding + score.slope_rounding * np.maximum(t, 1.0 / score.slope)).sum())
         self.weights = score.slope / slope
         relative = slope / value
         return Total(math.log(value), relative, bend / value - relative * relative, error / value)

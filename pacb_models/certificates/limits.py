@@ -2,9 +2,8 @@ r"""Upper confidence limits for one risk, from its number of errors.
 
 .. math:: CP(k; e) = \max\{l : P_l(B \le k) \ge e\}, \qquad B \sim \text{Binomial}(m, l),
 
-is the limit of Clopper and Pearson (1934): with probability at least 1 - e the risk is at most CP(k; e). The same root
-with only a part w of the mass at k, :math:`P_l(B < k) + w P_l(B = k) = e`, is the limit that tied classifiers
-share. Every limit is rounded up: it is never below the true one.
+is the limit of Clopper and Pearson (1934): with probability at least 1 - e the risk is at most CP(k; e). Every limit is
+rounded up: it is never below the true one.
 """
 
 from __future__ import annotations
@@ -62,33 +61,25 @@ def uniform_level(delta: float, size: int) -> float:
     return delta / size * (1.0 if size == 1 else _BELOW_ONE)
 
 
-def upper_limits(k: Array, m: Array, e: Array, share: float = 1.0) -> Array:
-    """The roots l of P(B < k) + share P(B = k) = e for arrays of one shape, rounded up; arguments unchecked.
-
-    A level of zero has the limit one. With a share below one e is at most 1/2.
-    """
+def upper_limits(k: Array, m: Array, e: Array) -> Array:
+    """The limits of arrays of one shape; arguments unchecked. A level of zero has the limit one."""
     shape, k, m, e = k.shape, k.ravel(), m.ravel(), e.ravel()
     result = np.empty(k.size)
     for block in pieces(k.size, TAILS_AT_ONCE):
-        result[block] = _block(k[block], m[block], e[block], share)
+        result[block] = _block(k[block], m[block], e[block])
     return result.reshape(shape)
 
 
-def limit(k: float, m: float, e: float, share: float = 1.0) -> float:
-    """One of them."""
-    return float(upper_limits(np.array([k]), np.array([m]), np.array([e]), share)[0])
-
-
-def _block(k: Array, m: Array, e: Array, share: float) -> Array:
+def _block(k: Array, m: Array, e: Array) -> Array:
     result = np.ones(k.size)
     rest = (k < m) & (e > 0.0)
     some, low = rest & (k > 0.0), e <= 0.5
     for chosen, formula in (
-        (rest & (k == 0.0), lambda k, m, e: _without_errors(m, e / share)),
-        (some & low, lambda k, m, e: _root(k, m, e, share)[0]),
+        (rest & (k == 0.0), lambda k, m, e: _without_errors(m, e)),
+        (some & low, lambda k, m, e: _root(k, m, e)[0]),
         # Near one the level says little; its complement is exact, and so is the upper tail P(B > k) as a lower one.
         (some & ~low & (k == m - 1.0), lambda k, m, e: _all_but_one(m, e)),
-        (some & ~low & (k < m - 1.0), lambda k, m, e: _root(m - k - 1.0, m, 1.0 - e, 1.0)[1]),
+        (some & ~low & (k < m - 1.0), lambda k, m, e: _root(m - k - 1.0, m, 1.0 - e)[1]),
     ):
         if chosen.any():
             result[chosen] = formula(k[chosen], m[chosen], e[chosen])
@@ -118,12 +109,12 @@ def _start(k: Array, m: Array, e: Array) -> tuple[Array, Array]:
     return np.where(l <= 0.5, l, 1.0 - c), np.where(l <= 0.5, 1.0 - l, np.maximum(c, 1e-307))
 
 
-def _root(k: Array, m: Array, e: Array, share: float) -> tuple[Array, Array]:
+def _root(k: Array, m: Array, e: Array) -> tuple[Array, Array]:
     """The root and its complement, both rounded up."""
     l, c = _start(k, m, e)
     constants = np.log(e), log_coefficient_inside(m, k)
     for _ in range(60):
-        step, excess, error = _halley(k, m, l, c, *constants, share)
+        step, excess, error = _halley(k, m, l, c, *constants)
         l, c = _moved(l, c, step)
         # A Halley step cubes the error: after a step from here nothing is left but rounding.
         if np.abs(excess).max() < 3e-6:
@@ -132,18 +123,16 @@ def _root(k: Array, m: Array, e: Array, share: float) -> tuple[Array, Array]:
     return _raised(l + error * c, 2), _raised(c + error * c, 2)
 
 
-def _halley(
-    k: Array, m: Array, l: Array, c: Array, log_level: Array, prefactor: Array, share: float
-) -> tuple[Array, Array, Array]:
-    """One step in u = ln(1 - l) for G(u) = ln(P(B < k) + share P(B = k)) - ln e, with G and what its rounding is worth.
+def _halley(k: Array, m: Array, l: Array, c: Array, log_level: Array, prefactor: Array) -> tuple[Array, Array, Array]:
+    """One step in u = ln(1 - l) for G(u) = ln P(B <= k) - ln e, with G and what its rounding is worth.
 
-    With f = P(B = k), d P(B < k)/du = f k c/l and df/du = f (m - k - k c/l), which gives G' and G'' in closed form.
+    With f = P(B = k), d P(B <= k)/du = f (m - k) and df/du = f (m - k - k c/l), which gives G' and G'' in closed form.
     """
     at = tail(k, m, l, c, prefactor)
-    odds, rest, mass = c / l, m - k, at.below + share
+    mass = at.below + 1.0
     excess = at.log_mass + np.log(mass) - log_level
-    slope = (share * rest + (1.0 - share) * k * odds) / mass
-    bend = (1.0 - share) * k * odds / l / mass - slope * (slope - (rest - k * odds))
+    slope = (m - k) / mass
+    bend = -slope * (slope - (m - k - k * c / l))
     newton = -excess / slope
     step = newton / np.maximum(1.0 + 0.5 * newton * bend / slope, 0.5)
     return step, excess, at.rounding / slope
