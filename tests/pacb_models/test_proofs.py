@@ -262,18 +262,23 @@ def test_sizes_are_compared_as_they_were_typed():
 
 
 UNITS = st.sampled_from([1.0, 1e-16, 1e-300, 1e-310])
-ITEMS = st.tuples(SHARES, UNITS, st.floats(0.01, 1.0), UNITS)
+COSTS = st.tuples(st.floats(0.01, 1.0), UNITS) | st.tuples(st.integers(1, 3), st.just(1.0))
+ITEMS = st.tuples(SHARES, UNITS, COSTS)
 
 
 @given(st.lists(ITEMS, min_size=1, max_size=9), st.sets(st.integers(0, 8)), st.sampled_from([1.0, 1e300]))
 def test_no_choice_of_classifiers_is_heavier_than_what_the_checker_takes(items, fits, heavy):
-    """Sizes and terms of any scale, against every choice in rational numbers."""
-    values, costs = np.array([(value * unit * heavy, cost * small) for value, unit, cost, small in items]).T
+    """Sizes and terms of any scale, against every choice in rational numbers; what is taken is one more at most, and
+    none more where sizes are whole numbers and equal."""
+    values, costs = np.array([(value * unit * heavy, cost * small) for value, unit, (cost, small) in items]).T
     total = float(costs[[i for i in fits if i < costs.size]].sum())
     exact, places = list(map(Fraction, costs.tolist())), range(costs.size)
     every = (list(each) for count in range(len(items) + 1) for each in combinations(places, count))
     best = max(values[each].sum() for each in every if sum(exact[i] for i in each) <= Fraction(total))
-    assert most_within(values, costs, total, np.zeros(values.size, dtype=bool)) >= best * (1.0 - 1e-15)
+    taken, counted = most_within(values, costs, total, np.zeros(values.size, dtype=bool)), set(costs.tolist())
+    assert best * (1.0 - 1e-15) <= taken <= (best + values[costs <= total].max(initial=0.0)) * (1.0 + 1e-12)
+    if len(counted) == 1 and counted.pop().is_integer():
+        assert taken <= best * (1.0 + 1e-15)
 
 
 def test_a_branch_is_asked_once_which_classifier_divides():
