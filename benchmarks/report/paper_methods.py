@@ -43,7 +43,7 @@ def _when(mine: pd.DataFrame, shared: pd.DataFrame, methods: list[str], looks: L
     given = listed([f"{name} {counts[name]}" for name in methods])
     count = counted(shared["problem"].nunique(), "problem")
     text = said("paper-found", count=count, given=given)
-    title = f"When: with {hard[0].lower()}{hard[1:]}, optima found: {words[hard]}"
+    title = f"When (optima found with {hard[0].lower()}{hard[1:]}): {words[hard]}"
     return Part("paper-found", title, text, (pictures.shares(parts, methods, looks),))
 
 
@@ -56,7 +56,7 @@ def _time(each: pd.DataFrame, shared: pd.DataFrame, methods: list[str], looks: L
     medians = shared[shared["found"]].groupby("method")["total_seconds"].median().sort_values()
     words = listed([f"{name} {duration(value, 2)}" for name, value in medians.items()])
     drawn = pictures.growth(both, looks, kinds, name="paper-growth")
-    return Part("paper-growth", f"In what time: {words} (medians)", said("paper-growth"), drawn)
+    return Part("paper-growth", f"In what time (medians): {words}", said("paper-growth"), drawn)
 
 
 def _starts(started: pd.DataFrame, methods: list[str], looks: Looks) -> Part | None:
@@ -68,7 +68,7 @@ def _starts(started: pd.DataFrame, methods: list[str], looks: Looks) -> Part | N
     after = listed([f"{name} {percent(rates['any'][name])}" for name in methods if name in rates.index])
     text = said("paper-starts", after=after)
     picture = pictures.starts_needed(random, methods, looks)
-    return Part("paper-starts", f"From how many starts: optima that one random start finds: {words}", text, (picture,))
+    return Part("paper-starts", f"From how many starts (optima that one random start finds): {words}", text, (picture,))
 
 
 def _why(shared: pd.DataFrame, looks: Looks) -> Part | None:

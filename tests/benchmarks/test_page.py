@@ -77,7 +77,7 @@ def test_the_picture_comes_before_the_words_and_the_papers_methods_have_a_sectio
         lines = [line for line in part.splitlines()[1:] if line]
         if any(line.startswith("![") for line in lines):
             assert lines[0].startswith("![")
-    assert "## The paper's methods: fixed point, Ipopt and CCP\n" in text and "### When: " in text
+    assert "## The paper's methods: fixed point, Ipopt and CCP\n" in text and "### When (optima found with " in text
     assert words(text.partition("![")[2].partition("![")[0]) < 400
 
 
