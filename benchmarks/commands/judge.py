@@ -97,9 +97,9 @@ def _problem(text: str) -> tuple[Problem, list[Path]]:
     """The problem, and where the names of its variables may be."""
     path = Path(text)
     if path.suffix != ".json":
-        from ..problems.named import named
+        from ..problems.named import problems_named
 
-        found = named(text)
+        found = problems_named(text)
         if len(found) != 1:
             more = f"; {found[0].name!r} is one" if found else ""
             raise InputError(f"PROBLEM is {text!r}, which {len(found)} problems have as the beginning of a name{more}.")

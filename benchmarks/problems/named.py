@@ -19,7 +19,7 @@ def embedded() -> Iterator[Problem]:
         yield table_problem(dataset, count, distance, constant)
 
 
-def named(text: str) -> list[Problem]:
+def problems_named(text: str) -> list[Problem]:
     """The problem of that name, or all whose names begin so."""
     known = [*embedded(), *forests.problems(), *outside_problems()]
     return [each for each in known if each.name == text] or [
