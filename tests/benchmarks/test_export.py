@@ -24,7 +24,7 @@ from pacb_models.benchmarks.problems.export import export
 from pacb_models.benchmarks.problems.families import instance
 from pacb_models.benchmarks.problems.floors import add_floors, mixture
 from pacb_models.benchmarks.problems.library import archive
-from pacb_models.benchmarks.problems.named import named
+from pacb_models.benchmarks.problems.named import problems_named
 from pacb_models.benchmarks.problems.problem import Problem, table_problem
 from pacb_models.benchmarks.problems.solution_files import read_solution
 from pacb_models.commands.program import main
@@ -475,7 +475,7 @@ def test_the_formulas_of_the_library_give_the_bound(tmp_path):
         r = data["optimum"]
         kl = rel_entr(L, r) + rel_entr(1 - L, 1 - r)
         assert (kl if data["distance"] == "kl" else (r - L) ** 2) == pytest.approx(b, rel=1e-9)
-    (votes,) = named("wine-H100-renyi")
+    (votes,) = problems_named("wine-H100-renyi")
     export(votes, tmp_path, [])
     data = record(tmp_path / votes.name)
     A, q, alpha, r = np.array(data["tandem_risks"]), np.array(data["posterior"]), data["order"], data["optimum"]
