@@ -1,7 +1,7 @@
 r"""The lower tail of a binomial distribution, to a few units in the last place.
 
-A confidence limit is a root of :math:`P_l(B \le k) = e`, :math:`B \sim` Binomial(m, l). Two numbers give every tail
-that is needed:
+A confidence limit is a root of :math:`P_l(B < k) + w P_l(B = k) = e`, :math:`B \sim` Binomial(m, l). Two numbers give
+every tail that is needed:
 
 * the mass :math:`f = P_l(B = k)`, in logarithms, as Loader (2000) computes it: Stirling's errors, and m times the
   binary divergence of k/m and l as a sum of two terms in which nothing cancels;
@@ -13,20 +13,40 @@ that is needed:
 
   an analytic integrand with concave exponent that falls from one: Gauss-Legendre nodes up to where it is e^-38.
 
-A risk is passed as the pair (l, 1 - l), so that the smaller of the two keeps its relative accuracy.
+A risk is passed as the pair (l, 1 - l), so that the smaller of the two keeps its relative accuracy. The formulas are
+shared by ``math`` (one risk) and ``numpy`` (arrays) through ``lib``.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import itertools
+import math
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..numerics import elementwise
 from ..numerics.binary_kl import near_term, product_error
 from ..numerics.binomial_sums import log_coefficient_inside
-from ..numerics.elementwise import Array, Numbers
+from ..numerics.elementwise import Numbers
 from ..numerics.inner import PIECE
 from ..numerics.rounding import EPSILON
+
+_COMMON = vars(elementwise.SCALAR)
+ONE = SimpleNamespace(
+    **_COMMON,
+    column=lambda x: x,
+    result=float,
+    largest=lambda x: x,
+)
+MANY = SimpleNamespace(
+    **{name: getattr(np, name) for name in _COMMON},
+    column=lambda x: x[..., None],
+    result=lambda x: x,
+    largest=np.max,
+)
 
 _NEGLIGIBLE = 38.0  # exp(-38) is below half a unit in the last place of one
 
@@ -67,67 +87,70 @@ TAILS_AT_ONCE = 4 * PIECE // _NODES.size
 class Tail(NamedTuple):
     """``log_mass`` is ln P(B = k), ``below`` P(B < k)/P(B = k), ``rounding`` a limit to the error of ln P(B <= k)."""
 
-    log_mass: Array
-    below: Array
-    rounding: Array
+    log_mass: Numbers
+    below: Numbers
+    rounding: Numbers
 
 
-def tail(k: Array, m: Numbers, l: Numbers, c: Numbers, log_prefactor: Array | None = None) -> Tail:
+def tail(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any, log_prefactor: Numbers = None) -> Tail:
     """The tail of Binomial(m, l) at 0 < k < m where k - 1 < m l, so that it is a lower one; c is 1 - l.
 
     ``log_prefactor`` is ln P(B = k) at the risk k/m, for several tails of the same counts.
     """
-    exponent = _exponent(k, m, l, c)
+    exponent = _exponent(k, m, l, c, lib)
     # Measured against sixty digits: 2 (1 + exponent) units for the mass, 2 + 0.1 sd for the ratio.
-    rounding = EPSILON * (8.0 + 3.0 * exponent + 0.3 * np.sqrt(m * l * c))
+    rounding = EPSILON * (8.0 + 3.0 * exponent + 0.3 * lib.sqrt(m * l * c))
     if log_prefactor is None:
         log_prefactor = log_coefficient_inside(m, k)
-    return Tail(log_prefactor - exponent, odds_below(k, m, l, c), rounding)
+    return Tail(log_prefactor - exponent, odds_below(k, m, l, c, lib), rounding)
 
 
-def _exponent(k: Array, m: Numbers, l: Numbers, c: Numbers) -> Array:
+def _exponent(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any) -> Numbers:
     """m kl(k/m, l) from the difference m l - k, which is exact to rounding of the smaller of l and c."""
     successes, failures = m * l, m * c
     by_l = (successes - k) + product_error(m, l, successes)
     by_c = ((m - k) - failures) - product_error(m, c, failures)
-    excess = np.where(l <= c, by_l, by_c)
-    return _term(k, successes, -excess) + _term(m - k, failures, excess)
+    excess = lib.where(l <= c, by_l, by_c)
+    return _term(k, successes, -excess, lib) + _term(m - k, failures, excess, lib)
 
 
-def _term(a: Array, b: Array, difference: Array) -> Array:
+def _term(a: Numbers, b: Numbers, difference: Numbers, lib: Any) -> Numbers:
     """a ln(a/b) - a + b for positive a and b; ``difference`` is a - b."""
     v = difference / (a + b)
-    near = near_term(a, difference, v, np)
-    return np.where(3.0 * abs(v) <= 1.0, near, a * np.log(a / b) - difference)
+    near = near_term(a, difference, v, lib)
+    return lib.where(3.0 * abs(v) <= 1.0, near, a * lib.log(a / b) - difference)
 
 
-def odds_below(k: Array, m: Numbers, l: Numbers, c: Numbers) -> Array:
+def odds_below(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any) -> Numbers:
     """P(B < k)/P(B = k) for k of at least one."""
-    return k * c / ((m - k + 1.0) * l) * _sum_over_last(k - 1.0, m, c / l)
+    return k * c / ((m - k + 1.0) * l) * _sum_over_last(k - 1.0, m, c / l, lib)
 
 
-def _sum_over_last(j: Array, m: Numbers, odds: Array) -> Array:
+def _sum_over_last(j: Numbers, m: Numbers, odds: Numbers, lib: Any) -> Numbers:
     """P(B <= j)/P(B = j), an integral; ``odds`` is (1 - l)/l."""
     rest = m - j
     slope = 1.0 - j * odds / rest
     bend = j * odds * (1.0 + odds) / (rest * rest)
-    end = 2.0 * _NEGLIGIBLE / (slope + np.sqrt(slope * slope + 2.0 * _NEGLIGIBLE * bend))
+    end = 2.0 * _NEGLIGIBLE / (slope + lib.sqrt(slope * slope + 2.0 * _NEGLIGIBLE * bend))
     # The quadratic falls faster than the exponent, which is concave: Newton's steps end beyond the root.
     for _ in range(3):
-        left = np.exp(-end / rest)
+        left = lib.exp(-end / rest)
         growth = 1.0 + odds * (1.0 - left)
-        excess = end - j * np.log(growth) - _NEGLIGIBLE
+        excess = end - j * lib.log(growth) - _NEGLIGIBLE
         end = end - excess / (1.0 - j * odds * left / (rest * growth))
-    v = end[..., None] * _NODES
-    exponent = j[..., None] * np.log1p(-odds[..., None] * np.expm1(-v / rest[..., None])) - v
-    return end * (np.exp(exponent) @ _WEIGHTS)
+    v = lib.column(end) * _NODES
+    exponent = lib.column(j) * np.log1p(lib.column(-odds) * np.expm1(v / lib.column(-rest))) - v
+    return lib.result(end * (np.exp(exponent) @ _WEIGHTS))
 
 
-def tails_at(k: Array, m: float, l: Numbers) -> Tail:
+def tails_at(k: Numbers, m: float, l: Numbers) -> Tail:
     """The tails of an array of counts, at one risk or one each; k - 1 < m l for each, k = 0 is allowed, k = m not."""
+    if k.size <= 11:  # so few are computed faster one by one
+        risks = l.tolist() if isinstance(l, np.ndarray) and l.ndim else itertools.repeat(float(l))
+        return stacked([tail_of_one(each, m, risk) for each, risk in zip(k.tolist(), risks)])
     without = k == 0.0
     risk = np.where(without, 0.5, l)
-    at = tail(np.maximum(k, 1.0), np.where(without, 3.0, m), risk, 1.0 - risk)
+    at = tail(np.maximum(k, 1.0), np.where(without, 3.0, m), risk, 1.0 - risk, MANY)
     if not without.any():
         return at
     log_mass = m * np.log1p(-np.asarray(l, dtype=np.float64))
@@ -136,3 +159,16 @@ def tails_at(k: Array, m: float, l: Numbers) -> Tail:
         np.where(without, 0.0, at.below),
         np.where(without, EPSILON * (2.0 - 2.0 * log_mass), at.rounding),
     )
+
+
+def tail_of_one(k: float, m: float, l: float) -> Tail:
+    """The tail of one count."""
+    if k > 0.0:
+        return tail(k, m, l, 1.0 - l, ONE)
+    log_mass = m * math.log1p(-l)
+    return Tail(log_mass, 0.0, EPSILON * (2.0 - 2.0 * log_mass))
+
+
+def stacked(tails: Sequence[Tail]) -> Tail:
+    """The tails of single counts as one of arrays."""
+    return Tail(*map(np.array, zip(*tails))) if tails else Tail(*np.zeros((3, 0)))

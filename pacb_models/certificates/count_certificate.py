@@ -5,12 +5,16 @@ from __future__ import annotations
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..immutable import read_only
 from ..numerics.elementwise import Array
+from ..numerics.rounding import EPSILON
+from .binomial import ONE
 from .certificate import Certificate
 from .common_risk import SmallestBound, common_risk
-from .scores import Spread, TieSplit
+from .limits import limit, uniform_level
+from .scores import Spread, TieSplit, level_of_convexity
 from .support_function import support_function
 
 
@@ -23,9 +27,26 @@ class CountCertificate(Certificate):
     def method(self) -> str:
         return f"spread {self.scoring.spread:g}" if isinstance(self.scoring, Spread) else "tie split"
 
+    @property
+    def _uniform_level(self) -> float:
+        return uniform_level(self.delta, self.errors.size)
+
     @cached_property
     def _smallest(self) -> SmallestBound:
-        return common_risk(self.scoring, self.errors, self.m, self.levels)
+        if self._prior is not None:
+            return common_risk(self.scoring, self.errors, self.m, self.levels)
+        if isinstance(self.scoring, TieSplit):
+            return _shared_minimum(self.errors, self.m, self._uniform_level)
+        counts, first, places, multiplicity = np.unique(
+            self.errors, return_index=True, return_inverse=True, return_counts=True
+        )
+        found = common_risk(
+            self.scoring, counts, self.m, np.full(counts.size, self._uniform_level), multiplicity.astype(np.float64)
+        )
+        weights = np.zeros(counts.size)
+        weights[found.chosen] = found.weights
+        chosen = np.flatnonzero(weights[places])
+        return found._replace(chosen=chosen, weights=weights[places[chosen]], single=int(first[found.single]))
 
     @property
     def bound(self) -> float:
@@ -35,8 +56,12 @@ class CountCertificate(Certificate):
     @cached_property
     def posterior(self) -> Array:
         """Weights proportional to the scores' slopes there."""
+        found = self._smallest
         posterior = np.zeros(self.errors.size)
-        posterior[self._smallest.chosen] = self._smallest.weights
+        if found.chosen.size == 0:
+            posterior[self.errors == self.errors[found.single]] = found.weights
+        else:
+            posterior[found.chosen] = found.weights
         return read_only(posterior)
 
     @property
@@ -55,7 +80,7 @@ class CountCertificate(Certificate):
             found = self.scoring.box(counts, float(self.m), self.levels)
         else:
             distinct, places = np.unique(counts, return_inverse=True)
-            found = self.scoring.box(distinct, float(self.m), self.levels[: distinct.size])[places]
+            found = self.scoring.box(distinct, float(self.m), np.full(distinct.size, self._uniform_level))[places]
         # One root alone may be rounded otherwise than among others; the smallest is one number.
         found = np.maximum(found, self.single_bound)
         found[self.single] = self.single_bound
@@ -71,3 +96,21 @@ class CountCertificate(Certificate):
             "that; they keep the bound of one classifier."
         )
         return () if self._smallest.convex else (said,)
+
+
+def _shared_minimum(errors: NDArray[np.int64], m: int, level: float) -> SmallestBound:
+    """The tie split for a uniform prior: classifiers with more than the fewest errors have score zero.
+
+    ``chosen`` is left empty for "all with the fewest errors".
+    """
+    # Not numpy.argmin: it copies arrays that are read-only.
+    fewest = int(errors.min())
+    tied = errors == fewest
+    single, ties, k, size = int(tied.argmax()), int(np.count_nonzero(tied)), float(fewest), float(m)
+    box = limit(k, size, level)
+    convex = ties == 1 or box >= 1.0 or fewest == 0 or level <= level_of_convexity(k, size, ONE)
+    if convex and ties > 1 and box < 1.0:
+        bound = limit(k, size, level, 1.0 / ties) * (1.0 + 2.0 * EPSILON)
+        if bound < box:
+            return SmallestBound(bound, np.array([], dtype=np.intp), np.array(1.0 / ties), single, box, True)
+    return SmallestBound(box, np.array([single]), np.array([1.0]), single, box, convex)

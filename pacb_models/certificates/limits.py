@@ -2,22 +2,25 @@ r"""Upper confidence limits for one risk, from its number of errors.
 
 .. math:: CP(k; e) = \max\{l : P_l(B \le k) \ge e\}, \qquad B \sim \text{Binomial}(m, l),
 
-is the limit of Clopper and Pearson (1934): with probability at least 1 - e the risk is at most CP(k; e). Every limit is
-rounded up: it is never below the true one.
+is the limit of Clopper and Pearson (1934): with probability at least 1 - e the risk is at most CP(k; e). The same root
+with only a part w of the mass at k, :math:`P_l(B < k) + w P_l(B = k) = e`, is the limit that tied classifiers
+share. Every limit is rounded up: it is never below the true one.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.binary_kl import kl_inverse
 from ..numerics.binomial_sums import log_coefficient_inside
-from ..numerics.elementwise import Array, Numbers
+from ..numerics.elementwise import Numbers
 from ..numerics.inner import pieces
 from ..numerics.rounding import EPSILON
 from ..validation import all_or_refuse, real_numbers
-from .binomial import TAILS_AT_ONCE, tail
+from .binomial import MANY, ONE, TAILS_AT_ONCE, tail
 from .counts import check_counts
 
 #: Levels delta * p_i are rounded down by more than the product's rounding.
@@ -42,8 +45,7 @@ def clopper_pearson(errors: ArrayLike, m: ArrayLike, delta: ArrayLike) -> float 
     levels = real_numbers("delta", delta)
     all_or_refuse("delta", levels, (levels > 0.0) & (levels < 1.0), "it must lie strictly between 0 and 1")
     k, n, e = np.broadcast_arrays(counts.astype(np.float64), sizes.astype(np.float64), levels)
-    limits = upper_limits(k, n, e)
-    return limits if limits.ndim else float(limits)
+    return limit(float(k), float(n), float(e)) if k.ndim == 0 else upper_limits(k, n, e)
 
 
 def levels_of(delta: float, prior: NDArray[np.float64] | None, size: int) -> NDArray[np.float64]:
@@ -61,7 +63,7 @@ def uniform_level(delta: float, size: int) -> float:
     return delta / size * (1.0 if size == 1 else _BELOW_ONE)
 
 
-def upper_limits(k: Array, m: Array, e: Array) -> Array:
+def upper_limits(k: NDArray[np.float64], m: NDArray[np.float64], e: NDArray[np.float64]) -> NDArray[np.float64]:
     """The limits of arrays of one shape; arguments unchecked. A level of zero has the limit one."""
     shape, k, m, e = k.shape, k.ravel(), m.ravel(), e.ravel()
     result = np.empty(k.size)
@@ -70,78 +72,94 @@ def upper_limits(k: Array, m: Array, e: Array) -> Array:
     return result.reshape(shape)
 
 
-def _block(k: Array, m: Array, e: Array) -> Array:
+def limit(k: float, m: float, e: float, share: float = 1.0) -> float:
+    """The root l of P(B < k) + share P(B = k) = e, rounded up; arguments unchecked, and e < 1/2 unless share is 1."""
+    if k == m:
+        return 1.0
+    if k == 0.0:
+        return _without_errors(m, e / share, ONE)
+    if e <= 0.5:
+        return _root(k, m, e, share, ONE)[0]
+    # Near one the level says little; its complement is exact, and so is the upper tail P(B > k) as a lower one.
+    if k == m - 1.0:
+        return _all_but_one(m, e, ONE)
+    return _root(m - k - 1.0, m, 1.0 - e, 1.0, ONE)[1]
+
+
+def _block(k: Numbers, m: Numbers, e: Numbers) -> Numbers:
     result = np.ones(k.size)
     rest = (k < m) & (e > 0.0)
-    some, low = rest & (k > 0.0), e <= 0.5
     for chosen, formula in (
-        (rest & (k == 0.0), lambda k, m, e: _without_errors(m, e)),
-        (some & low, lambda k, m, e: _root(k, m, e)[0]),
-        # Near one the level says little; its complement is exact, and so is the upper tail P(B > k) as a lower one.
-        (some & ~low & (k == m - 1.0), lambda k, m, e: _all_but_one(m, e)),
-        (some & ~low & (k < m - 1.0), lambda k, m, e: _root(m - k - 1.0, m, 1.0 - e)[1]),
+        (rest & (k == 0.0), lambda k, m, e: _without_errors(m, e, MANY)),
+        (rest & (k > 0.0) & (e <= 0.5), lambda k, m, e: _root(k, m, e, 1.0, MANY)[0]),
+        (rest & (k > 0.0) & (k == m - 1.0) & (e > 0.5), lambda k, m, e: _all_but_one(m, e, MANY)),
+        (rest & (k > 0.0) & (k < m - 1.0) & (e > 0.5), lambda k, m, e: _root(m - k - 1.0, m, 1.0 - e, 1.0, MANY)[1]),
     ):
         if chosen.any():
             result[chosen] = formula(k[chosen], m[chosen], e[chosen])
     return result
 
 
-def _without_errors(m: Array, e: Array) -> Array:
+def _without_errors(m: Numbers, e: Numbers, lib: Any) -> Numbers:
     """(1 - l)^m = e; the formula loses less than three units in the last place."""
-    return _raised(-np.expm1(np.log(e) / m), 4)
+    return _raised(-lib.expm1(lib.log(e) / m), 4, lib)
 
 
-def _all_but_one(m: Array, e: Array) -> Array:
+def _all_but_one(m: Numbers, e: Numbers, lib: Any) -> Numbers:
     """1 - l^m = e; a unit of the exponent's rounding is worth as many of the power's as the exponent is large."""
-    exponent = np.log1p(-e) / m
-    return _raised(np.exp(exponent), 4.0 - 3.0 * exponent)
+    exponent = lib.log1p(-e) / m
+    return _raised(lib.exp(exponent), 4.0 - 3.0 * exponent, lib)
 
 
-def _raised(value: Array, units: Numbers) -> Array:
-    return np.minimum(value + units * np.spacing(value), 1.0)
+def _raised(value: Numbers, units: Numbers, lib: Any) -> Numbers:
+    return lib.minimum(value + units * lib.spacing(value), 1.0)
 
 
-def _start(k: Array, m: Array, e: Array) -> tuple[Array, Array]:
+def _start(k: Numbers, m: Numbers, e: Numbers, lib: Any) -> tuple[Numbers, Numbers]:
     """Chernoff's limit and its complement: beyond the root, since P(B <= k) <= exp(-m kl(k/m, l))."""
-    budget = -np.log(e) / m
+    budget = -lib.log(e) / m
     l = kl_inverse(k / m, budget)
+    if lib.largest(l) <= 0.5:
+        return l, 1.0 - l
     c = kl_inverse((m - k) / m, budget, "lower")
-    return np.where(l <= 0.5, l, 1.0 - c), np.where(l <= 0.5, 1.0 - l, np.maximum(c, 1e-307))
+    return lib.where(l <= 0.5, l, 1.0 - c), lib.where(l <= 0.5, 1.0 - l, lib.maximum(c, 1e-307))
 
 
-def _root(k: Array, m: Array, e: Array) -> tuple[Array, Array]:
+def _root(k: Numbers, m: Numbers, e: Numbers, share: float, lib: Any) -> tuple[Numbers, Numbers]:
     """The root and its complement, both rounded up."""
-    l, c = _start(k, m, e)
-    constants = np.log(e), log_coefficient_inside(m, k)
+    l, c = _start(k, m, e, lib)
+    constants = lib.log(e), log_coefficient_inside(m, k)
     for _ in range(60):
-        step, excess, error = _halley(k, m, l, c, *constants)
-        l, c = _moved(l, c, step)
+        step, excess, error = _halley(k, m, l, c, *constants, share, lib)
+        l, c = _moved(l, c, step, lib)
         # A Halley step cubes the error: after a step from here nothing is left but rounding.
-        if np.abs(excess).max() < 3e-6:
+        if lib.largest(abs(excess)) < 3e-6:
             break
     # Raised by the rounding of the equation, ``error`` in ln c, and of the last step.
-    return _raised(l + error * c, 2), _raised(c + error * c, 2)
+    return _raised(l + error * c, 2, lib), _raised(c + error * c, 2, lib)
 
 
-def _halley(k: Array, m: Array, l: Array, c: Array, log_level: Array, prefactor: Array) -> tuple[Array, Array, Array]:
-    """One step in u = ln(1 - l) for G(u) = ln P(B <= k) - ln e, with G and what its rounding is worth.
+def _halley(
+    k: Numbers, m: Numbers, l: Numbers, c: Numbers, log_level: Numbers, prefactor: Numbers, share: Numbers, lib: Any
+) -> tuple[Numbers, Numbers, Numbers]:
+    """One step in u = ln(1 - l) for G(u) = ln(P(B < k) + share P(B = k)) - ln e, with G and what its rounding is worth.
 
-    With f = P(B = k), d P(B <= k)/du = f (m - k) and df/du = f (m - k - k c/l), which gives G' and G'' in closed form.
+    With f = P(B = k), d P(B < k)/du = f k c/l and df/du = f (m - k - k c/l), which gives G' and G'' in closed form.
     """
-    at = tail(k, m, l, c, prefactor)
-    mass = at.below + 1.0
-    excess = at.log_mass + np.log(mass) - log_level
-    slope = (m - k) / mass
-    bend = -slope * (slope - (m - k - k * c / l))
+    at = tail(k, m, l, c, lib, prefactor)
+    odds, rest, mass = c / l, m - k, at.below + share
+    excess = at.log_mass + lib.log(mass) - log_level
+    slope = (share * rest + (1.0 - share) * k * odds) / mass
+    bend = (1.0 - share) * k * odds / l / mass - slope * (slope - (rest - k * odds))
     newton = -excess / slope
-    step = newton / np.maximum(1.0 + 0.5 * newton * bend / slope, 0.5)
+    step = newton / lib.maximum(1.0 + 0.5 * newton * bend / slope, 0.5)
     return step, excess, at.rounding / slope
 
 
-def _moved(l: Array, c: Array, step: Array) -> tuple[Array, Array]:
+def _moved(l: Numbers, c: Numbers, step: Numbers, lib: Any) -> tuple[Numbers, Numbers]:
     """The risk after u = ln(1 - l) has moved by ``step``; the smaller of l and c keeps its relative accuracy.
 
     From 1e-307 on m (1 - l) is a normal number.
     """
-    new_l, new_c = l - c * np.expm1(step), np.maximum(c * np.exp(step), 1e-307)
-    return np.where(new_l <= 0.5, new_l, 1.0 - new_c), np.where(new_l <= 0.5, 1.0 - new_l, new_c)
+    new_l, new_c = l - c * lib.expm1(step), lib.maximum(c * lib.exp(step), 1e-307)
+    return lib.where(new_l <= 0.5, new_l, 1.0 - new_c), lib.where(new_l <= 0.5, 1.0 - new_l, new_c)

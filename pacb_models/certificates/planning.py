@@ -7,7 +7,7 @@ from bisect import bisect_left
 from ..constants import LARGEST_SAMPLE_SIZE
 from ..errors import InputError
 from ..validation import check_count, check_delta, check_fraction
-from .limits import uniform_level
+from .limits import limit, uniform_level
 
 
 def sample_size(
@@ -66,8 +66,6 @@ def _likely(errors: int, target: float, risk: float, level: float, chance: float
 
 
 def _examples(errors: int, target: float, level: float) -> int:
-    """The smallest number of examples among which so few errors are unlikely at the target: their limit is below it."""
-    from scipy.special import bdtr
-
+    """The smallest number of examples among which so many errors have a limit of at most the target."""
     sizes = range(LARGEST_SAMPLE_SIZE + 1)
-    return bisect_left(sizes, True, lo=errors + 1, key=lambda m: bool(bdtr(errors, m, target) <= level))
+    return bisect_left(sizes, True, lo=errors + 1, key=lambda m: limit(float(errors), float(m), level) <= target)

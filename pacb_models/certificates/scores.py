@@ -12,15 +12,15 @@ In the derivatives Q is P(B < k)/P(B = k), A is k/l, and B is (m - k)/(1 - l); d
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.elementwise import Array, Numbers
 from ..numerics.rounding import EPSILON
-from .binomial import Tail, tail, tails_at
-from .limits import upper_limits
+from .binomial import MANY, ONE, Tail, tail, tails_at
+from .limits import limit, upper_limits
 
 _SMALLEST = 1e-300  # stands for risk 0, which only classifiers without errors can have, where it divides 0
 
@@ -35,10 +35,10 @@ class Score(NamedTuple):
     slope_rounding: Array
 
 
-def level_of_convexity(k: Array, m: Numbers) -> Array:
+def level_of_convexity(k: Numbers, m: Numbers, lib: Any) -> Numbers:
     """P(B < k) at the risk (k + 1)/(m + 1), rounded down, for 0 < k < m."""
-    at = tail(k, m, (k + 1.0) / (m + 1.0), (m - k) / (m + 1.0))
-    return at.below * np.exp(at.log_mass - 2.0 * at.rounding)
+    at = tail(k, m, (k + 1.0) / (m + 1.0), (m - k) / (m + 1.0), lib)
+    return at.below * lib.exp(at.log_mass - 2.0 * at.rounding)
 
 
 class TieSplit:
@@ -70,6 +70,8 @@ class TieSplit:
 
     def box(self, k: Array, m: float, level: Array) -> Array:
         """The risk at which the score of a classifier alone is one, rounded up: Clopper and Pearson's limit."""
+        if k.size <= 32 and level.all():  # so few are done faster one by one
+            return np.array([limit(n, m, e) for n, e in zip(k.tolist(), level.tolist())])
         return upper_limits(k, np.full(k.size, m), level)
 
     def convex_level(self, k: Array, m: float) -> Array:
@@ -77,8 +79,11 @@ class TieSplit:
 
         Without errors the score is e/(1 - l)^m, always convex; with nothing but errors it is concave.
         """
+        if k.size <= 6:  # so few are done faster one by one
+            ends = {0.0: 1.0, m: 0.0}
+            return np.array([ends[n] if n in ends else float(level_of_convexity(n, m, ONE)) for n in k.tolist()])
         size = max(m, 2.0)
-        level = level_of_convexity(np.clip(k, 1.0, size - 1.0), np.full(k.size, size))
+        level = level_of_convexity(np.clip(k, 1.0, size - 1.0), np.full(k.size, size), MANY)
         return np.where(k == 0.0, 1.0, np.where(k == m, 0.0, level))
 
     def convex_from(self, begin: Array, k: Array, m: float) -> NDArray[np.bool_]:

@@ -22,7 +22,7 @@ from ..errors import InputError
 from ..html import TableCells
 from ..validation import first_repeated
 from ..wording import confidence_text, delta_text, one_line, percentage
-from .limits import clopper_pearson
+from .limits import limit
 from .page import Shown
 
 if TYPE_CHECKING:
@@ -66,12 +66,7 @@ class LevelCertificate(Shown):
     @cached_property
     def allowed(self) -> int:
         """With at most so many errors a candidate passes; -1 if none would do."""
-        from scipy.special import bdtr
-
-        first = bisect_left(range(self.m), True, key=lambda k: bool(bdtr(k, self.m, self.level) > self.delta))
-        # The limits decide: rounding may move what this says is the first failure by one.
-        near = np.arange(max(first - 1, 0), min(first + 1, self.m))
-        return int(near[0] - 1 + np.count_nonzero(clopper_pearson(near, self.m, self.delta) <= self.level))
+        return bisect_left(range(self.m), True, key=lambda k: limit(k, self.m, self.delta) > self.level) - 1
 
     @cached_property
     def certified(self) -> list[str]:

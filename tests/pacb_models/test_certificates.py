@@ -15,6 +15,7 @@ import pacb_models as pm
 from pacb_models import InputError
 from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.benchmarks.studies.couplings import worst_case
+from pacb_models.certificates.common_risk import common_risk
 from pacb_models.certificates.losses import loss_limits
 from pacb_models.certificates.scores import TieSplit
 from pacb_models.numerics.common_risk import Total, common_root
@@ -121,6 +122,20 @@ def test_ties_solve_the_printed_equation():
         np.testing.assert_allclose(certificate.posterior, [(e == k) / ties for e in errors])
     zero = pm.certify([0, 0, 0, 3], 100, 0.1)
     assert zero.bound == pytest.approx(1 - (3 * 0.1 / 4) ** (1 / 100), rel=1e-13)
+
+
+def test_the_fast_path_for_a_uniform_prior_is_the_general_one():
+    random = np.random.default_rng(1)
+    for _ in range(40):
+        m = int(random.choice([3, 20, 549, 10**5]))
+        errors = random.integers(0, max(2, m // 20), size=int(random.integers(2, 30)))
+        delta = float(random.choice([0.05, 0.01, 1e-6]))
+        fast, general = (
+            pm.certify(errors, m, delta),
+            common_risk(TieSplit(), errors, m, np.full(errors.size, delta / errors.size)),
+        )
+        assert fast.bound == pytest.approx(general.bound, rel=1e-12)
+        assert fast.single_bound == pytest.approx(general.single_bound, rel=1e-12)
 
 
 def test_scores_next_to_zero_do_not_use_up_the_budget():

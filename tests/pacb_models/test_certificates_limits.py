@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import pacb_models as pm
 from pacb_models import InputError
 from pacb_models.certificates.betting import betting_limits
+from pacb_models.certificates.limits import limit
 
 from .binomial_reference import log_tail, log_upper_tail
 
@@ -70,6 +71,19 @@ def test_all_but_one_error_at_levels_next_to_one():
                 for value in (float(found), pm.clopper_pearson(m - 1, m, level)):
                     assert mp.mpf(value) ** m >= 1 - mp.mpf(level), (m, level, value)
                     assert mp.mpf(below(value, 128)) ** m < 1 - mp.mpf(level), (m, level, value)
+
+
+@pytest.mark.parametrize("share", [1e-6, 0.01, 1 / 3, 0.5, 0.999])
+def test_limits_with_a_share_of_the_mass(share):
+    with mp.workdps(60):
+        for m in (5, 37, 549, 10**4, 10**6):
+            for k in counts_of(m):
+                for level in (0.4, 0.05, 1e-3, 1e-9, 1e-200):
+                    if k == 0 and level / share >= 1.0:
+                        continue
+                    value = limit(float(k), float(m), level, share)
+                    assert value == 1.0 or log_tail(k, m, mp.mpf(value), share) <= mp.log(level), (k, m, level, value)
+                    assert log_tail(k, m, mp.mpf(below(value, 32)), share) > mp.log(level), (k, m, level, value)
 
 
 def test_every_example_an_error_has_the_limit_one():
