@@ -21,7 +21,10 @@ NO_PROBLEM = ([0.1, 0.2], None, 5, pm.BoundProblem)
 FOREIGN = pm.BoundProblem([0.1, 0.2], 150, distance=Doubled())
 CATONI = pm.DirectProblem([0.1, 0.2], 50, distance=Catoni(1.0), divergence="kl")
 HALVES = ([0.5, 0.5], [1.0, 0.0])
-DOORS = (pm.solve, pm.cross_check, ConvergenceDisplay.from_solvers, pm.available_solvers)
+DOORS = (
+    *(pm.solve, pm.cross_check, ConvergenceDisplay.from_solvers, pm.available_solvers),
+    lambda problem: pm.check_proof(problem, None),
+)
 NO_SOLVER = r"^solver is .*; it must be the name of a solver, or a Solver\.$"
 
 REFUSED = [
