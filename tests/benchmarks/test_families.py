@@ -8,6 +8,7 @@ import pytest
 
 import pacb_models as pm
 from pacb_models import average
+from pacb_models.benchmarks.problems import forests
 from pacb_models.benchmarks.problems.families import (
     CONSTRAINED,
     FAMILIES,
@@ -18,7 +19,7 @@ from pacb_models.benchmarks.problems.families import (
     sentence,
 )
 from pacb_models.benchmarks.problems.families.collection import data_digest
-from pacb_models.proofs import files, verify
+from pacb_models.proofs import files, verify, votes
 
 from ..solvers.constrained import best_of_supports
 from ..solvers.path_reference import scan
@@ -134,6 +135,15 @@ def test_the_exact_solver_certifies_the_frozen_optima_again_and_its_proofs_are_v
                 second = solution.local_minima[0].bound
                 # Minima that the proof does not need may be missed.
                 assert second >= frozen.second_minimum - 1e-12, frozen.name
+
+
+@pytest.mark.long
+def test_the_optima_of_votes_are_certified_and_their_proofs_verified(tmp_path):
+    for recipe in forests.problems():
+        solution = pm.solve(recipe.build())
+        solution.save_proof(tmp_path / "proof.json")
+        code, sentence = votes.verify.verify(tmp_path / "proof.json")
+        assert (solution.is_global, code) == (True, verify.PROVEN), f"{recipe.name}: {sentence}"
 
 
 @pytest.mark.parametrize("name", SAMPLE)

@@ -486,7 +486,8 @@ def test_a_lower_bound_above_the_posterior_is_refuted_at_once(record, tmp_path):
     """Caps of which three sum to less than one leave no posterior, so that any lower bound would be vacuous."""
     third = 1.0 / 3.0
     problem = pm.BoundProblem([0.1, 0.2, 0.3], m=100, constraints=[pm.weights(at_most=third)])
-    solution = SimpleNamespace(posterior=np.full(3, third), bound=problem.bound(np.full(3, third)), lower_bound=0.99)
+    bound = problem.bound(np.full(3, third))
+    solution = SimpleNamespace(posterior=np.full(3, third), bound=bound, lower_bound=bound * (1 + 1e-9))
     made = files.to_record(problem, Proof(Leaf(np.zeros((0, 3))), 0.99), solution)
     assert answer(made, tmp_path) == (verify.REFUTED, "refuted: the lower bound is above the bound of the posterior")
 
