@@ -5,15 +5,17 @@ The formulas stand with the distances (:meth:`pacb_models.distances.Distance.mom
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any, overload
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from . import distances  # its names are looked up later: a distance may import this module
 from .divergences import by_name
 from .errors import InputError
 from .names import CONSTANTS, DISTANCES
 from .numerics.binary_kl import check_probabilities
-from .numerics.elementwise import Numbers
 from .validation import check_choice, check_order, check_whole
 
 __all__ = ["check_pair", "check_sample_size", "log_moment_constant", "moment_constant", "moment_curve"]
@@ -21,9 +23,15 @@ __all__ = ["check_pair", "check_sample_size", "log_moment_constant", "moment_con
 LARGEST_SAMPLE_SIZE = 10**9
 
 
+@overload
+def moment_constant(distance: str, m: int, constant: str = ..., divergence: str = ..., order: float = ...) -> float: ...
+@overload
+def moment_constant(
+    distance: str, m: Sequence[int] | NDArray[Any], constant: str = ..., divergence: str = ..., order: float = ...
+) -> NDArray[np.float64]: ...
 def moment_constant(
     distance: str, m: ArrayLike, constant: str = "exact", divergence: str = "chi2", order: float = 2.0
-) -> Numbers:
+) -> float | NDArray[np.float64]:
     r"""The moment constant I(m) of a bound; the exact one is never below the supremum.
 
     .. math:: I(m) = \sup_l E[\phi(k/m, l)^{\alpha'}] \quad\text{or, for the KL divergence,}\quad
@@ -64,16 +72,37 @@ def moment_constant(
     return _for_each_sample_size("constant", distance, m, constant, divergence, order)
 
 
+@overload
+def log_moment_constant(
+    distance: str, m: int, constant: str = ..., divergence: str = ..., order: float = ...
+) -> float: ...
+@overload
+def log_moment_constant(
+    distance: str, m: Sequence[int] | NDArray[Any], constant: str = ..., divergence: str = ..., order: float = ...
+) -> NDArray[np.float64]: ...
 def log_moment_constant(
     distance: str, m: ArrayLike, constant: str = "exact", divergence: str = "chi2", order: float = 2.0
-) -> Numbers:
+) -> float | NDArray[np.float64]:
     """ln I(m), rounded up, also where I(m) itself overflows or underflows; arguments as ``moment_constant``."""
     return _for_each_sample_size("log_constant", distance, m, constant, divergence, order)
 
 
+@overload
+def moment_curve(
+    distance: str, m: int, l: float, constant: str = ..., divergence: str = ..., order: float = ...
+) -> float: ...
+@overload
+def moment_curve(
+    distance: str,
+    m: int,
+    l: Sequence[float] | NDArray[Any],
+    constant: str = ...,
+    divergence: str = ...,
+    order: float = ...,
+) -> NDArray[np.float64]: ...
 def moment_curve(
     distance: str, m: int, l: ArrayLike, constant: str = "exact", divergence: str = "chi2", order: float = 2.0
-) -> Numbers:
+) -> float | NDArray[np.float64]:
     """The moment at each true risk l, whose supremum over l is I(m); right to rounding error, for plots.
 
     ``constant="paper"`` differs only for chi-squared's kl distance: the paper's sum, with its boundary terms unsquared.
@@ -90,7 +119,7 @@ def moment_curve(
 
 def _for_each_sample_size(
     which: str, distance: str, m: ArrayLike, constant: str, divergence: str, order: float
-) -> Numbers:
+) -> float | NDArray[np.float64]:
     order = check_pair(distance, divergence, constant, order)
     value, moments = getattr(distances.BY_NAME[distance], which), by_name(divergence, order).moments
     if np.ndim(m) == 0:

@@ -8,10 +8,11 @@ small would be an invalid certificate, so every root here is rounded away from q
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..validation import all_or_refuse, check_choice, real_numbers
 from .elementwise import SCALAR, Numbers
@@ -51,7 +52,11 @@ def near_term(a: Numbers, difference: Numbers, v: Numbers, lib: Any) -> Numbers:
     return difference * v + 2.0 * a * (v * v * v) * series
 
 
-def kl(a: ArrayLike, b: ArrayLike) -> Numbers:
+@overload
+def kl(a: float, b: float) -> float: ...
+@overload
+def kl(a: ArrayLike, b: ArrayLike) -> Any: ...
+def kl(a: ArrayLike, b: ArrayLike) -> Any:
     """kl(a, b) elementwise, to a few units in the last place also when a and b nearly agree.
 
     0 ln 0 = 0; the value is inf where b rules out an outcome that a allows. Scalars give a float.
@@ -62,7 +67,13 @@ def kl(a: ArrayLike, b: ArrayLike) -> Numbers:
     return float(value) if value.ndim == 0 else value
 
 
-def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = "upper") -> Numbers:
+@overload
+def kl_inverse(q: float, budget: float, side: str = ...) -> float: ...
+@overload
+def kl_inverse(q: Sequence[float] | NDArray[Any], budget: ArrayLike, side: str = ...) -> NDArray[np.float64]: ...
+@overload
+def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = ...) -> float | NDArray[np.float64]: ...
+def kl_inverse(q: ArrayLike, budget: ArrayLike, side: str = "upper") -> float | NDArray[np.float64]:
     """The end of the set of all r with kl(q, r) <= budget: its largest ("upper") or smallest ("lower") element.
 
     Elementwise with broadcasting; scalars give a float. ``budget`` runs from 0 (the root is q itself) to inf.
