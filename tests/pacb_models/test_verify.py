@@ -313,6 +313,11 @@ def test_what_a_matrix_lacks_is_paid_for():
         slope, height = votes.Tangents(pairs, frozenset(), frozenset()).line(100.0, 4.0, 1.0, 0.5, 0.5)
         gaps = [2 * (w * w + (1 - w) ** 2) + float(slope) * 0.2 * w * (1 - w) - float(height) for w in (0.0, 0.5, 1.0)]
         assert (min(gaps) >= 0.0) == holds
+    # The eigenvalue -0.1 twice: no tangent is farther above, wherever it is taken.
+    pairs.matrix = fmpq_mat(2, 2, [fmpq(-1, 10), 0, 0, fmpq(-1, 10)])
+    for pairs.shift, holds in ((fmpq(1, 10), True), (fmpq(0), False)):
+        slope, height = votes.Tangents(pairs, frozenset(), frozenset()).line(100.0, 4.0, 1.0, 0.0, 0.0)
+        assert (2.0 - 0.1 * float(slope) >= float(height)) == holds
 
 
 def test_votes_that_never_err_together_are_proven(tmp_path):
