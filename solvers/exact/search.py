@@ -117,7 +117,7 @@ class Search:
                 pass
             x, size, lines = self.polygon()
             open_ = ~self.reaches(x, size, min(self.minima).bound * (1.0 - self.effort.gap))
-            cuts = self._cuts(open_, self.points[0, lines])
+            cuts = self._cuts(open_, self.points[0, lines]) if open_.any() else np.zeros(0)
             if not cuts.size or self.evaluations > self.effort.most:
                 return
             self.add(cuts)
