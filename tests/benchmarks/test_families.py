@@ -113,7 +113,6 @@ def test_generated_data_are_those_that_were_frozen(family):
 @pytest.mark.long
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_exact_solver_certifies_the_frozen_optima_again_and_its_proofs_are_verified(family, tmp_path):
-    large = 0
     for frozen in every_instance():
         # The largest takes half a minute, and its data were compared above.
         if frozen.family == family and frozen.size <= 100_000:
@@ -124,11 +123,9 @@ def test_the_exact_solver_certifies_the_frozen_optima_again_and_its_proofs_are_v
             record = files.to_record(problem, solution.proof, solution)
             assert record["problem"] == json.loads(problem.to_json())
             assert frozen.optimum * (1 - 1e-9) <= record["lower_bound"] <= frozen.optimum * (1 + 1e-12)
-            if frozen.size < 100_000 or not large:  # balls take as long as all else, and one large proof is as good
-                large += frozen.size == 100_000
-                files.save(tmp_path / "proof.json", record)
-                code, sentence = verify.verify(tmp_path / "proof.json")
-                assert code == verify.PROVEN, f"{frozen.name}: {sentence}"
+            files.save(tmp_path / "proof.json", record)
+            code, sentence = verify.verify(tmp_path / "proof.json")
+            assert code == verify.PROVEN, f"{frozen.name}: {sentence}"
             # Where minima come by chance one of them may be a dip of the last digits, which another processor misses.
             if family in ("one-good", "rivals", "staircase"):
                 assert 1 < 1 + len(solution.local_minima) <= frozen.minima, frozen.name
