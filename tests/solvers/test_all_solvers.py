@@ -173,9 +173,14 @@ def test_agrees_with_frontier_on_counts(name, divergence, distance, data):
     problem = make(counts / m, distance, divergence, m=m, prior=prior)
     reference, solution = pm.solve(problem, "frontier"), pm.solve(problem, name)
     assert solution.status == "optimal" and solution.is_global == (name == "cvxpy")
-    minima = [reference.bound, *(minimum.bound for minimum in reference.local_minima)]
-    assert min(abs(solution.bound - bound) for bound in minima) <= (1e-8 if name == "cvxpy" else 1e-7)
     assert solution.bound >= reference.bound - 1e-12
+    minima = [reference.bound, *(minimum.bound for minimum in reference.local_minima)]
+    if min(abs(solution.bound - bound) for bound in minima) > (1e-8 if name == "cvxpy" else 1e-7):
+        # The exact solver lists the minima that it met: another one is one if no step to a classifier goes down.
+        assert name != "cvxpy"
+        q, steps = solution.posterior, np.multiply.outer([1e-4, 1e-3, 1e-2], np.eye(size)).reshape(-1, size)
+        bounds = [problem.bound((1.0 - step.sum()) * q + step) for step in steps]
+        assert min(bounds) >= solution.bound - 1e-9
 
 
 @pytest.mark.parametrize("name, options", [("trust-constr", {}), ("dnlp", {"backend": "UNO"})])
