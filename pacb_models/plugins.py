@@ -40,8 +40,10 @@ class PluginError(InputError):
 
 
 def ours(thing: object) -> bool:
-    """Whether an object's class is this package's own."""
-    return type(thing).__module__.startswith("pacb_models.")
+    """Whether an object's class is this package's own, and not one that only names a module of it."""
+    kind = type(thing)
+    module = kind.__module__
+    return module.startswith("pacb_models.") and getattr(sys.modules.get(module), kind.__name__, None) is kind
 
 
 def registered(group: str) -> list[EntryPoint]:

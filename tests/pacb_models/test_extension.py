@@ -13,6 +13,7 @@ import pacb_models as pm
 from pacb_models.distances import BY_NAME, Distance, Inverse
 from pacb_models.distances.checks import concave_on_grid
 from pacb_models.divergences import ChiSquared, Divergence, KullbackLeibler, Renyi
+from pacb_models.plugins import ours
 from pacb_models.problem import Problem
 from pacb_models.proofs import ProofError, Tangent, check_proof
 from pacb_models.solution import Outcome
@@ -567,6 +568,16 @@ def test_an_inverse_that_falls_next_to_one_is_no_ground_for_a_claim():
     """Two classifiers: with all weight on the poor one the bound is smaller than on the way there."""
     assert not concave_on_grid(Variance())
     solution = pm.solve(pm.BoundProblem([0.93, 1.0], m=3, delta=0.5, distance=Variance()), "frontier")
+    assert not solution.is_global and solution.lower_bound is None
+
+
+@pytest.mark.parametrize("module", ["pacb_models.distances.binary_kl", "pacb_models.distances.variance"])
+def test_a_class_that_names_a_module_of_ours_is_checked_as_any_other(module):
+    class Disguised(Variance):
+        __module__ = module
+
+    assert not ours(Disguised()) and ours(BY_NAME["kl"])
+    solution = pm.solve(pm.BoundProblem([0.93, 1.0], m=3, delta=0.5, distance=Disguised()), "frontier")
     assert not solution.is_global and solution.lower_bound is None
 
 
