@@ -256,7 +256,9 @@ class Posteriors:
         from scipy.optimize import nnls
 
         found = np.zeros(len(self.rows))
-        tight, free = products(self.matrix, q) >= -FEASIBLE, (q > self.lower) & (q < self.upper)
+        tight = products(self.matrix, q) >= -FEASIBLE
+        # Weights that were made to sum to one are at a bound but for rounding.
+        free = (q > (1.0 + ROUNDING) * self.lower) & (q < (1.0 - ROUNDING) * self.upper)
         if tight.any() and free.any():
             table, weights = np.vstack((self.matrix[tight], -costs))[:, free], q[free]
             table -= (products(table, weights) / float(weights.sum()))[:, None]

@@ -275,6 +275,19 @@ def test_cheapest_between_caps_and_floors_against_a_linear_program(seed):
     assert costs @ found == pytest.approx(reference.fun, abs=1e-9)
 
 
+def test_weights_at_their_caps_but_for_rounding_need_no_linear_program(monkeypatch):
+    """With 300 000 classifiers it takes minutes."""
+    rng = np.random.default_rng(0)
+    row = rng.random(60)
+    limits = [pm.average(row, at_most=0.35), pm.weights(at_most=0.05)]
+    limited = pm.BoundProblem(rng.random(60), m=100, divergence="kl", constraints=limits)
+    q, posteriors = pm.solve(limited, "frontier").posterior, limited.posteriors
+    assert np.count_nonzero(q == 0.05) > 1
+    q = np.where(q == 0.05, q * (1.0 - 2.0**-52), q)
+    monkeypatch.setattr(Posteriors, "minimise", None)
+    assert posteriors.left(limited.gradient(q), q)[0] < 1e-9
+
+
 def test_rows_are_in_units_of_their_own():
     """A violation in milliseconds is that in seconds."""
     slow = problem(pm.average(LATENCY, 25)).posteriors
