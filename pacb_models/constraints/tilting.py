@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 KEPT, ROUNDING = 4e-15, 1e-15
 #: Limits of the iterations for θ, for ν, along one of its steps, and for the size.
 LEVEL_STEPS, NEWTON_STEPS, SEARCH_STEPS, SIZE_STEPS = 120, 60, 50, 40
-#: A direct way of so many passes over the classifiers is tried first, then a path of as many, until there were so many
-#: in all. Rows that are kept to the last number need no path.
-PASSES, ENOUGH, ARRIVED = 1500, 20_000, 1e-12
+#: A direct way of so many passes over the classifiers is tried first, then a path of as many. Rows that are kept to the
+#: last number need no path.
+PASSES, ARRIVED = 1500, 1e-12
 #: On a path the entropy falls from so many times the costs by the second factor to the third number, or at large orders
 #: to the fourth times the costs. On the way rows and sizes are kept to the last two.
 MUCH, PACE, MILD, TRACE, LOOSE, ROUGH = 100.0, 6.0, 0.05, 1e-13, 1e-5, 1e-3
@@ -113,7 +113,7 @@ class Tilting:
         self.limit = self.passes + PASSES
         first = start or self._first(gamma, self.unit)
         found = self._from(gamma, first, first.trace)
-        if found.error <= ARRIVED or not len(self.rows) or self.passes > ENOUGH:
+        if found.error <= ARRIVED or not len(self.rows):
             return found
         self.limit = self.passes + PASSES
         other = self._along_path(gamma)

@@ -65,6 +65,11 @@ class Frontier:
         return -math.log(np.minimum.reduce(self.y, where=self.y > 0.0, initial=math.inf))
 
     @property
+    def spent(self) -> bool:
+        """True when no more lines are to be drawn, whatever is open."""
+        return False
+
+    @property
     def mass_at_least(self) -> float:
         """The prior weight of the smallest risk."""
         return float(np.add.reduce(self.p[self.y == 0.0]))

@@ -28,27 +28,36 @@ from .search import Search
 END = 1e13
 #: Sets up to this size have a linear program for the smallest risk; in larger ones minimisers tell it.
 LARGE = 20_000
+#: Passes over the classifiers that a search may take, and the size of a set with half as many: about ten seconds. With
+#: two rows and caps order 10 took 4760 at H = 100 000, order 50 up to 16 000 at 20 000; others take hundreds.
+PASSES, WIDE = 30_000, 25_000
 #: Lines of another problem's proof that are tried, at most.
 MOST = 40
 
 
 class ConstrainedFrontier(Frontier):
     r"""The frontier of a constrained set; the coordinate is the logarithm of the strength, for a homogeneous size
-    :math:`\gamma\,(T/\tau)^{\alpha-1}`, γ else. Minimisers that were asked for are kept, as starts for others."""
+    :math:`\gamma\,(T/\tau)^{\alpha-1}`, γ else. Minimisers that were asked for are kept, as starts for others; after so
+    many passes over the classifiers no others are looked for."""
 
-    def __init__(self, problem: BoundProblem, keep: bool = True) -> None:
+    def __init__(self, problem: BoundProblem, keep: bool = True, passes: float = math.inf) -> None:
         """``keep`` is False where only the last minimiser is of use to the next."""
         assert problem.posteriors is not None
         super().__init__(problem.risks, problem.prior)
         self.problem, self.posteriors, self.region = problem, problem.posteriors, Region(problem)
         self.tilting = Tilting(problem.divergence_function, self.y, self.p, problem.posteriors)
         self.known: dict[float, Minimiser] = {}
-        self.keep, self.raised = keep, 0.0
+        self.keep, self.passes, self.raised = keep, passes, 0.0
         #: The multipliers that prove the smallest risk, in the rows' own units.
         self.floor_multipliers = np.zeros(len(self.posteriors.rows))
         self.floor = max(self.region.smallest(self.region.y, self.floor_multipliers), 0.0)
         if self.posteriors.rows and self.y.size <= LARGE:
             self._raise_floor(self.posteriors.minimise(self.y)[1])
+
+    @property
+    def spent(self) -> bool:
+        """True when there were as many passes as there may be."""
+        return self.tilting.passes > self.passes
 
     @property
     def last(self) -> float:
@@ -63,6 +72,8 @@ class ConstrainedFrontier(Frontier):
         z = min(z, self.last)
         if z not in self.known:
             start = self._near(z)
+            if start is not None and self.spent:
+                return start
             found = self.tilting.of_strength(math.exp(min(z, LARGEST)), start)
             if start is not None and found.error > max(start.error, FEASIBLE):
                 found = start
@@ -125,10 +136,10 @@ class ConstrainedFrontier(Frontier):
         return Leaf(self.rows(np.append(z, -math.inf)), self.floor_multipliers)
 
 
-def search_set(problem: BoundProblem, proof: Proof | None = None) -> tuple[Search, Leaf]:
-    """Search the frontier of a set with averages, caps and floors; the lines of another problem's proof are tried
-    first."""
-    frontier = ConstrainedFrontier(problem)
+def search_set(problem: BoundProblem, proof: Proof | None = None, passes: int = PASSES) -> tuple[Search, Leaf]:
+    """Search the frontier of a set with averages, caps and floors, by so many passes over the classifiers if these are
+    few; the lines of another problem's proof are tried first."""
+    frontier = ConstrainedFrontier(problem, passes=passes / (1.0 + problem.size / WIDE))
     search = Search(problem, frontier, CONSTRAINED)
     search.run(lambda: _coordinates(frontier, proof))
     # Lines from the smallest size on: the start of the frontier need not be the prior.

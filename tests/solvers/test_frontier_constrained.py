@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 import pacb_models as pm
 from pacb_models.constraints import Posteriors
+from pacb_models.constraints.tilting import PASSES
 from pacb_models.proofs import Leaf, Proof
+from solvers.exact.constrained import search_set
 
 from .constrained import best_of_supports, limited, sets
 
@@ -245,3 +247,26 @@ def test_problems_without_an_answer_once_have_a_proven_one(risks, settings, cons
     assert solution.is_global
     assert solution.kkt_residual < 1e-9
     assert bound is None or solution.bound == pytest.approx(bound, rel=1e-8)
+
+
+def of_large_order():
+    """Minimisers of order 50 between caps and two rows take hundreds of passes each."""
+    rng = np.random.default_rng(3)
+    risks, *rows = 0.5 * rng.random(100), rng.random(100), rng.random(100)
+    limits = [pm.average(row, at_most=limit) for row, limit in zip(rows, (0.4, 0.45), strict=True)]
+    limits.append(pm.weights(at_most=0.2))
+    return pm.BoundProblem(risks, m=1000, divergence="renyi", order=50.0, constraints=limits)
+
+
+def test_a_search_ends_when_its_passes_are_spent_and_says_what_is_left():
+    problem = of_large_order()
+    found = {passes: search_set(problem, passes=passes) for passes in (1000, 8000)}
+    for passes, (run, leaf) in found.items():
+        # The last minimiser is finished, by a direct way and a path.
+        assert run.frontier.tilting.passes <= passes + 2 * PASSES + 100
+        weights = run.frontier.posterior(run.minima[0].z)
+        assert problem.posteriors.violation(weights) <= 1e-9
+        assert 0.0 < pm.check_proof(problem, Proof(leaf, run.claim)) <= problem.bound(weights)
+    (few, _), (many, _) = found.values()
+    assert few.frontier.tilting.passes < many.frontier.tilting.passes
+    assert few.minima[0].bound >= many.minima[0].bound
