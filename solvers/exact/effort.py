@@ -39,7 +39,7 @@ MANY = Effort(around=_growing(1e-6, 1.5, 30), gap=1e-13)
 #: Where they are known before, no others are drawn unless an interval is open.
 KNOWN = Effort(around=np.zeros(1))
 #: Under constraints each line is a minimisation of its own: fewer lines, and a wider gap.
-CONSTRAINED = Effort(np.linspace(-4.0, 4.0, 9), _growing(2e-6, 6.0, 6), 2e-11, 24, 8, to_ends=False, most=400)
+CONSTRAINED = Effort(np.linspace(-3.0, 3.0, 5), _growing(3e-6, 6.0, 6), 2e-11, 24, 8, to_ends=False, most=400)
 #: For votes each line is a convex problem of its own.
 VOTES = Effort(np.linspace(-3.0, 3.0, 7), _growing(4e-6, 6.0, 6), 2e-11, 24, 8, to_ends=False, most=400)
 #: Between two supports the bound may be below that of both, however many lines there are: few rounds are enough.

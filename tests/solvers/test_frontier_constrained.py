@@ -11,7 +11,7 @@ import pacb_models as pm
 from pacb_models.constraints import Posteriors
 from pacb_models.constraints.tilting import PASSES
 from pacb_models.proofs import Leaf, Proof
-from solvers.exact.constrained import search_set
+from pacb_models.solvers.exact.constrained import search_set
 
 from .constrained import best_of_supports, limited, sets
 
