@@ -26,8 +26,6 @@ from .search import Search
 
 #: Where the frontier is taken to have ended: strengths relative to the spread of the risks.
 END = 1e13
-#: Sets up to this size have a linear program for the smallest risk; in larger ones minimisers tell it.
-LARGE = 20_000
 #: Passes over the classifiers that a search may take, and the size of a set with half as many: about ten seconds. With
 #: two rows and caps order 10 took 4760 at H = 100 000, order 50 up to 16 000 at 20 000; others take hundreds.
 PASSES, WIDE = 30_000, 25_000
@@ -51,8 +49,6 @@ class ConstrainedFrontier(Frontier):
         #: The multipliers that prove the smallest risk, in the rows' own units.
         self.floor_multipliers = np.zeros(len(self.posteriors.rows))
         self.floor = max(self.region.smallest(self.region.y, self.floor_multipliers), 0.0)
-        if self.posteriors.rows and self.y.size <= LARGE:
-            self._raise_floor(self.posteriors.minimise(self.y)[1])
 
     @property
     def spent(self) -> bool:
@@ -99,7 +95,7 @@ class ConstrainedFrontier(Frontier):
         for each in z[order].tolist():
             self.minimiser(each)
         strongest = self.known[max(self.known)]
-        if strongest.gamma > self.raised and self.posteriors.rows and self.y.size > LARGE:
+        if strongest.gamma > self.raised and self.posteriors.rows:
             self.raised = strongest.gamma
             self._raise_floor(strongest.multipliers / strongest.gamma)
             self._raise_floor(self.posteriors.multipliers(self.y, strongest.posterior))
