@@ -64,10 +64,9 @@ class Frontier:
         """A coordinate from which on all weight, but for rounding, is on the smallest risk."""
         return -math.log(np.minimum.reduce(self.y, where=self.y > 0.0, initial=math.inf))
 
-    @property
-    def spent(self) -> bool:
-        """True when no more lines are to be drawn, whatever is open."""
-        return False
+    def spent(self, lines: int, most: int) -> bool:
+        """True when no more than so many lines are to be drawn, whatever is open."""
+        return lines > most
 
     @property
     def mass_at_least(self) -> float:

@@ -50,10 +50,9 @@ class ConstrainedFrontier(Frontier):
         self.floor_multipliers = np.zeros(len(self.posteriors.rows))
         self.floor = max(self.region.smallest(self.region.y, self.floor_multipliers), 0.0)
 
-    @property
-    def spent(self) -> bool:
-        """True when there were as many passes as there may be."""
-        return self.tilting.passes > self.passes
+    def spent(self, lines: int, most: int) -> bool:
+        """True also when there were as many passes as there may be."""
+        return super().spent(lines, most) or self.tilting.passes > self.passes
 
     @property
     def last(self) -> float:
@@ -68,7 +67,7 @@ class ConstrainedFrontier(Frontier):
         z = min(z, self.last)
         if z not in self.known:
             start = self._near(z)
-            if start is not None and self.spent:
+            if start is not None and self.tilting.passes > self.passes:
                 return start
             found = self.tilting.of_strength(math.exp(min(z, LARGEST)), start)
             if start is not None and found.error > max(start.error, FEASIBLE):

@@ -77,10 +77,6 @@ class Search:
         """What the lines are to prove: that no bound is below."""
         return self.minima[0].bound * (1.0 - 2.0 * self.effort.gap)
 
-    @property
-    def _spent(self) -> bool:
-        return self.evaluations > self.effort.most or self.frontier.spent
-
     def add(self, z: NDArray[np.float64]) -> None:
         """Draw the lines at some coordinates."""
         self.evaluations += z.size
@@ -122,16 +118,16 @@ class Search:
             x, size, lines = self.polygon()
             open_ = ~self.reaches(x, size, min(self.minima).bound * (1.0 - self.effort.gap))
             cuts = self._cuts(open_, self.points[0, lines]) if open_.any() else np.zeros(0)
-            if not cuts.size or self._spent:
+            if not cuts.size or self.frontier.spent(self.evaluations, self.effort.most):
                 return
             self.add(cuts)
 
     def _find_minima(self) -> bool:
         """Find minima between neighbouring points that are not known yet, and at ends where the bound does not fall;
         false when none is between."""
-        z, balance = self.points[0], self.points[5]
+        spent, (z, balance) = self.frontier.spent(self.evaluations, self.effort.most), self.points[[0, 5]]
         falls, known = balance < 0.0, [each.z for each in self.minima]
-        turns = () if self._spent else np.flatnonzero(falls[:-1] & (balance[1:] >= 0.0))
+        turns = () if spent else np.flatnonzero(falls[:-1] & (balance[1:] >= 0.0))
         roots = [self._root(int(i)) for i in turns if not any(z[i] <= each <= z[i + 1] for each in known)]
         # Where the end is a limit only, what counts is the way there.
         moving = np.flatnonzero(self.points[1] > 0.0)
