@@ -96,8 +96,9 @@ def level(u: np.ndarray, prior: np.ndarray, exponent: float) -> float:
     # orders coordinates are so large that one is less than their rounding: the largest must stay above the right end.
     # One below the least of them the weights alone make it one, which is nearer where the largest has a small weight.
     lowest = float(u.min())
-    low = max(float(u[top]) - prior[top] ** (-1.0 / exponent), min(lowest - 1.0 - 1e-6, np.nextafter(lowest, -np.inf)))
     high = min(float(u[top]) - 1.0, float(np.nextafter(u[top], -np.inf)))
+    low = max(float(u[top]) - prior[top] ** (-1.0 / exponent), min(lowest - 1.0 - 1e-6, np.nextafter(lowest, -np.inf)))
+    low = min(low, high)
 
     def excess(theta: float) -> float:
         scale = float(u[top]) - theta

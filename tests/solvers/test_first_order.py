@@ -103,10 +103,15 @@ def test_levels_that_were_missed(shares, u, order, accuracy):
     assert float(prior @ np.maximum(u - theta, 0.0) ** exponent) == pytest.approx(1.0, rel=accuracy)
 
 
-def test_projection_of_ratios_whose_rounding_is_more_than_one():
-    assert PowerMap(np.array([0.2, 0.3, 0.5]), 2.0).posterior(np.array([3e20, 1e20, 3e20]))[0] == pytest.approx(
-        [2 / 7, 0, 5 / 7]
-    )
+@pytest.mark.parametrize(
+    "prior, order, u, q",
+    [
+        ([0.2, 0.3, 0.5], 2.0, [3e20, 1e20, 3e20], [2 / 7, 0, 5 / 7]),
+        ([1.5e-5, 0.666685, 0.3333], 12.0, [-1.3e23, 1.7e20, -4.5e21], [0, 1, 0]),
+    ],
+)
+def test_projection_of_ratios_whose_rounding_is_more_than_one(prior, order, u, q):
+    assert PowerMap(np.array(prior), order).posterior(np.array(u))[0] == pytest.approx(q)
 
 
 # --- the methods ------------------------------------------------------------------------------------------------------
