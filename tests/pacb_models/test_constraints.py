@@ -13,6 +13,7 @@ from scipy.optimize import linprog
 
 import pacb_models as pm
 from pacb_models.constraints import Posteriors
+from pacb_models.constraints.kinds import with_limit
 from pacb_models.constraints.posteriors import cheapest
 from pacb_models.constraints.wording import findings
 from pacb_models.errors import InputError
@@ -214,6 +215,12 @@ def random_set(draw, rows=3):
 
 
 sets = st.composite(random_set)()
+
+
+def test_a_limit_is_changed_in_its_place():
+    made = (pm.average([1.0, 2.0, 3.0], at_most=2.5), pm.support(at_most=2), pm.weights(at_most=0.6))
+    before, changed, after = with_limit(made, 1, "at_most", 3)
+    assert before is made[0] and after is made[2] and changed.at_most == 3
 
 
 @settings(max_examples=60)
