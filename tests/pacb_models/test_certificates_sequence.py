@@ -30,7 +30,7 @@ def test_the_sequence_by_hand(counted, delta, level):
     limits = [1.0 if k == m else beta.isf(delta, k + 1, m - k) for k in range(m + 1)]
     # At the very edge SciPy's rounding may decide otherwise.
     assume(all(abs(limit - level) > 1e-9 for limit in limits))
-    passed = next((place for place, k in enumerate(errors) if limits[k] > level), m + 1)
+    passed = next((place for place, k in enumerate(errors) if limits[k] > level), len(errors))
     assert found.certified == [str(place) for place in range(len(errors))][:passed]
     assert found.allowed == sum(limit <= level for limit in limits) - 1
     tested = min(passed + 1, len(errors))
