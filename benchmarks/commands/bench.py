@@ -11,17 +11,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pacb_models.commands.constraint_arguments import CONSTRAINTS, add_constraint_arguments, constraints_from
-from pacb_models.commands.program import (
-    DONE,
-    FAILED,
+from pacb_models.commands.arguments import (
+    CONSTRAINTS,
     SOLVER_FILE,
-    add_command,
-    kept_in,
+    add_constraint_arguments,
+    constraints_from,
     named_solvers,
     parse_options,
-    refuse_ignored,
 )
+from pacb_models.commands.program import DONE, FAILED, add_command, kept_in, refuse_ignored
 from pacb_models.errors import InputError
 
 from ..progress import Show, progress_shown

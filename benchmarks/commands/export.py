@@ -8,8 +8,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pacb_models.commands.constraint_arguments import CONSTRAINTS, add_constraint_arguments, constraints_from
-from pacb_models.commands.program import BOUND, DONE, add_bound_arguments, add_command, refuse_ignored
+from pacb_models.commands.arguments import (
+    BOUND,
+    CONSTRAINTS,
+    add_bound_arguments,
+    add_constraint_arguments,
+    constraints_from,
+)
+from pacb_models.commands.program import DONE, add_command, refuse_ignored
 from pacb_models.errors import InputError
 
 # Problems and suites are imported where they are used: ``pacb --help`` must not wait for NumPy.

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
 from ..terminal import Column, aligned
-from .program import DONE, add_command, add_plot_argument, check_plot, refuse_ignored
+from .arguments import add_plot_argument, check_plot
+from .program import DONE, add_command, refuse_ignored
 
 if TYPE_CHECKING:
     from ..certificates import Certificate, ChosenCertificate
@@ -31,50 +32,28 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "  pacb certify --predictions predictions/ --target label --choose 0.2    one of many, chosen on a part\n\n"
         "To train classifiers on a table and certify them: pacb fit.",
     )
-    add_options(parser)
-    return parser
-
-
-def add_options(parser: argparse.ArgumentParser) -> None:
-    """What a certificate is made from, and how it is shown."""
-    parser.add_argument(
-        "counts",
-        metavar="COUNTS.csv",
-        nargs="?",
-        help="one error count per line, or a CSV with a column 'errors' (or 'risk', exact multiples of 1/m) and "
-        "optionally 'prior' and 'name'; '-' reads standard input",
-    )
-    parser.add_argument("--m", type=int, help="with COUNTS.csv: number of examples on which the errors were counted")
-    parser.add_argument(
-        "--predictions",
-        nargs="+",
-        metavar="FILE",
-        help="instead of COUNTS.csv: CSV or Parquet files, or folders of them, with a column of predictions per "
-        "classifier; errors are counted batch by batch, so that the files may be larger than memory",
-    )
-    parser.add_argument("--target", metavar="COLUMN", help="with --predictions: the column of the true labels")
-    parser.add_argument("--ignore", default="", metavar="A,B,...", help="with --predictions: columns to leave out")
-    parser.add_argument("--id", metavar="COLUMN", help="with --predictions: refuse an example that is there twice")
-    parser.add_argument(
-        "--choose",
-        type=float,
-        metavar="SHARE",
-        help="with --predictions: this share of the rows chooses one classifier, the others certify it alone",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of that division; fix it and the share beforehand")
-    parser.add_argument("--delta", type=float, default=0.05, help="it holds with probability at least 1 - delta")
-    parser.add_argument(
-        "--spread",
-        type=float,
-        default=0.0,
-        help="above 0, to be fixed beforehand: counts on classifiers that are nearly as good as the best (3 for grids)",
-    )
-    parser.add_argument(
-        "--losses", action="store_true", help="the column is 'losses': sums of losses between 0 and 1, not errors"
-    )
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="how many of the best classifiers to print")
-    parser.add_argument("--json", action="store_true", help="print one JSON object with all fields")
+    add = parser.add_argument
+    text = "one error count per line, or a CSV with a column 'errors' (or 'risk', exact multiples of 1/m) and "
+    text += "optionally 'prior' and 'name'; '-' reads standard input"
+    add("counts", metavar="COUNTS.csv", nargs="?", help=text)
+    add("--m", type=int, help="with COUNTS.csv: number of examples on which the errors were counted")
+    text = "instead of COUNTS.csv: CSV or Parquet files, or folders of them, with a column of predictions per "
+    text += "classifier; errors are counted batch by batch, so that the files may be larger than memory"
+    add("--predictions", nargs="+", metavar="FILE", help=text)
+    add("--target", metavar="COLUMN", help="with --predictions: the column of the true labels")
+    add("--ignore", default="", metavar="A,B,...", help="with --predictions: columns to leave out")
+    add("--id", metavar="COLUMN", help="with --predictions: refuse an example that is there twice")
+    text = "with --predictions: this share of the rows chooses one classifier, the others certify it alone"
+    add("--choose", type=float, metavar="SHARE", help=text)
+    add("--seed", type=int, default=0, help="of that division; fix it and the share beforehand")
+    add("--delta", type=float, default=0.05, help="it holds with probability at least 1 - delta")
+    text = "above 0, to be fixed beforehand: counts on classifiers that are nearly as good as the best (3 for grids)"
+    add("--spread", type=float, default=0.0, help=text)
+    add("--losses", action="store_true", help="the column is 'losses': sums of losses between 0 and 1, not errors")
+    add("--top", type=int, default=10, metavar="N", help="how many of the best classifiers to print")
+    add("--json", action="store_true", help="print one JSON object with all fields")
     add_plot_argument(parser, "the best classifiers' observed errors and bounds")
+    return parser
 
 
 def run(options: argparse.Namespace) -> int:
@@ -106,9 +85,8 @@ def _from_file(options: argparse.Namespace) -> Certificate:
         raise InputError("COUNTS.csv and --m are needed, or --predictions and --target.")
     found = read_risk_file(options.counts, ("losses",) if options.losses else ("errors", "risk"))
     counted = {"losses": found.values} if options.losses else {"errors": _counts(found, options.m)}
-    return certify(
-        **counted, m=options.m, delta=options.delta, prior=found.prior, names=found.names, spread=options.spread
-    )
+    given = {"m": options.m, "delta": options.delta, "prior": found.prior, "names": found.names}
+    return certify(**counted, **given, spread=options.spread)
 
 
 def _from_predictions(options: argparse.Namespace) -> Certificate | ChosenCertificate:
@@ -159,19 +137,13 @@ def _text(certificate: Certificate, top: int, counted: str) -> str:
     """The certificate and a table of the best classifiers."""
     from ..wording import at_most, one_line
 
-    of, shown = certificate, certificate.order[:top]
-    if not shown:
-        return str(of)
+    if not (shown := certificate.order[:top]):
+        return str(certificate)
+    cells = []
+    for i in shown:
+        name, bound = one_line(str(certificate.names[i])), at_most(float(certificate.single_bounds[i]))
+        cells.append([name, f"{certificate.errors[i]:>8.9g}", bound, f"{certificate.posterior[i]:>8.4f}"])
     columns = [Column("name", numeric=False), Column(counted), Column("risk at most"), Column("weight")]
-    cells = [
-        [
-            one_line(str(of.names[i])),
-            f"{of.errors[i]:>8.9g}",
-            at_most(float(of.single_bounds[i])),
-            f"{of.posterior[i]:>8.4f}",
-        ]
-        for i in shown
-    ]
-    rest = of.errors.size - len(shown)
+    rest = certificate.errors.size - len(shown)
     more = [f"... and {rest} more (--top N or --json)"] if rest else []
-    return "\n".join([str(of), "", *aligned(columns, cells), *more])
+    return "\n".join([str(certificate), "", *aligned(columns, cells), *more])

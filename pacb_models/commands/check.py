@@ -6,17 +6,8 @@ import argparse
 import json
 from typing import Any
 
-from .program import (
-    DONE,
-    FAILED,
-    SOLVER_FILE,
-    add_command,
-    add_plot_argument,
-    add_problem_arguments,
-    draw_path,
-    named_solvers,
-    problem_from,
-)
+from .arguments import SOLVER_FILE, add_problem_arguments, draw_path, named_solvers, problem_from
+from .program import DONE, FAILED, add_command
 from .streams import chatter_among_errors
 
 
@@ -33,16 +24,12 @@ def add_parser(subparsers: Any) -> None:
         "  pacb check risks.csv --m 549 --at-most latency=25 --support-at-most 5\n"
         "  pacb check risks.csv --m 549 --solvers mine.py:SOLVER,frontier,ipopt",
     )
-    add_problem_arguments(parser)
-    parser.add_argument("--solvers", metavar="A,B,...", help=f"which solvers, all that can by default; {SOLVER_FILE}")
-    parser.add_argument(
-        "--tol", type=float, default=1e-7, help="largest difference between bounds that counts as agreement"
-    )
-    parser.add_argument(
-        "--time-limit", type=float, default=60.0, metavar="SECONDS", help="for each solver that keeps one"
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    add_plot_argument(parser, "the bound along the path of optimal posteriors, with every solver's point on it")
+    add_problem_arguments(parser, "the bound along the path of optimal posteriors, with every solver's point on it")
+    add = parser.add_argument
+    add("--solvers", metavar="A,B,...", help=f"which solvers, all that can by default; {SOLVER_FILE}")
+    add("--tol", type=float, default=1e-7, help="largest difference between bounds that counts as agreement")
+    add("--time-limit", type=float, default=60.0, metavar="SECONDS", help="for each solver that keeps one")
+    add("--json", action="store_true", help="print one JSON object")
 
 
 def _check(options: argparse.Namespace) -> int:

@@ -10,12 +10,13 @@ from typing import Any
 
 from ..errors import InputError
 from ..files import check_writable, write_atomically
-from .program import BOUND, DONE, FAILED, add_bound_arguments, add_command, refuse_ignored
+from .arguments import BOUND, add_bound_arguments
+from .program import DONE, FAILED, add_command, refuse_ignored
 
 #: Options of the paper's ensemble, and options of all others.
 _OF_THE_PAPER = (*BOUND[1:], "solver", "lambdas", "count", "scale")
-_HOW_TO_PREDICT = "to predict: model = joblib.load(FILE); model.predict(table[model.feature_names_in_])"
 _OF_CERTIFIED = ("resume", "report", "per_class", "per_prediction", "positive", "group")
+_HOW_TO_PREDICT = "to predict: model = joblib.load(FILE); model.predict(table[model.feature_names_in_])"
 
 
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
@@ -31,43 +32,34 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         "  pacb fit cells.csv --target diagnosis --classifiers paper-svm   the paper's SVMs and bound\n\n"
         "A saved model is a pickle: loading one runs code, so load only your own.",
     )
-    parser.add_argument("file", metavar="TABLE.csv", help="a CSV with a header line, or a Parquet file")
-    parser.add_argument("--target", required=True, metavar="COLUMN", help="the column that holds the classes")
-    parser.add_argument("--ignore", default="", metavar="A,B,...", help="columns to leave out, such as identifiers")
-    parser.add_argument("--missing", default="refuse", help="rows that lack a value: 'refuse', 'drop' or 'impute'")
-    parser.add_argument(
-        "--classifiers",
-        metavar="SET",
-        help="linear, svm, trees, forest, boosting or all of them (the default); or paper-svm, the paper's ensemble: "
-        "--lambdas, --count, --scale, --solver and the options on bounds are for it alone",
-    )
-    parser.add_argument("--per-class", action="store_true", help="certify the error in each class too (1 - recall)")
-    parser.add_argument(
-        "--per-prediction", action="store_true", help="certify the error among what is given each class (1 - precision)"
-    )
-    parser.add_argument("--positive", metavar="CLASS", help="which of two classes is the positive one")
-    parser.add_argument("--group", metavar="COLUMN", help="certify the error in each group of this column too")
-    parser.add_argument("--report", metavar="FILE.html", help="write a page about the certificate")
-    parser.add_argument("--lambdas", default=None, help="'paper' (0.10, 0.11, ...) or 'arithmetic-geometric'")
-    parser.add_argument("--count", type=int, default=None, metavar="H", help="number of SVMs of the grid 'paper' (50)")
-    parser.add_argument("--scale", action="store_true", help="scale the features to variance 1 (on the training part)")
-    parser.add_argument(
-        "--validation-size", type=float, default=0.5, metavar="SHARE", help="of the rows, kept back to certify"
-    )
+    add = parser.add_argument
+    add("file", metavar="TABLE.csv", help="a CSV with a header line, or a Parquet file")
+    add("--target", required=True, metavar="COLUMN", help="the column that holds the classes")
+    add("--ignore", default="", metavar="A,B,...", help="columns to leave out, such as identifiers")
+    add("--missing", default="refuse", help="rows that lack a value: 'refuse', 'drop' or 'impute'")
+    text = "linear, svm, trees, forest, boosting or all of them (the default); or paper-svm, the paper's ensemble: "
+    text += "--lambdas, --count, --scale, --solver and the options on bounds are for it alone"
+    add("--classifiers", metavar="SET", help=text)
+    add("--per-class", action="store_true", help="certify the error in each class too (1 - recall)")
+    text = "certify the error among what is given each class (1 - precision)"
+    add("--per-prediction", action="store_true", help=text)
+    add("--positive", metavar="CLASS", help="which of two classes is the positive one")
+    add("--group", metavar="COLUMN", help="certify the error in each group of this column too")
+    add("--report", metavar="FILE.html", help="write a page about the certificate")
+    add("--lambdas", default=None, help="'paper' (0.10, 0.11, ...) or 'arithmetic-geometric'")
+    add("--count", type=int, default=None, metavar="H", help="number of SVMs of the grid 'paper' (50)")
+    add("--scale", action="store_true", help="scale the features to variance 1 (on the training part)")
+    add("--validation-size", type=float, default=0.5, metavar="SHARE", help="of the rows, kept back to certify")
     add_bound_arguments(parser)
-    parser.add_argument("--solver", default="auto", help="a name that 'pacb doctor' lists")
-    parser.add_argument("--seed", type=int, default=0, help="of the random split")
-    parser.add_argument("--jobs", type=int, default=None, metavar="N", help="processes for training")
-    parser.add_argument("--dask", metavar="ADDRESS", help="train on the workers of a Dask scheduler")
-    parser.add_argument(
-        "--resume",
-        metavar="DIR",
-        help="keep finished folds in this folder (as pickles), and take those that are there: a run that was stopped "
-        "goes on with the same command",
-    )
-    parser.add_argument("--model", metavar="FILE", help="save the fitted classifier (joblib format)")
-    parser.add_argument("--out", metavar="FILE.json", help="save the certificate")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    add("--solver", default="auto", help="a name that 'pacb doctor' lists")
+    add("--seed", type=int, default=0, help="of the random split")
+    add("--jobs", type=int, default=None, metavar="N", help="processes for training")
+    add("--dask", metavar="ADDRESS", help="train on the workers of a Dask scheduler")
+    text = "keep finished folds in this folder (as pickles), and take those that are there: a run that was stopped "
+    add("--resume", metavar="DIR", help=f"{text}goes on with the same command")
+    add("--model", metavar="FILE", help="save the fitted classifier (joblib format)")
+    add("--out", metavar="FILE.json", help="save the certificate")
+    add("--json", action="store_true", help="print one JSON object")
     return parser
 
 
@@ -76,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     from ..cluster import fitted_on
     from ..estimators.tables import read_table
     from ..processes import ended_with_us
-    from ..validation import check_choice, check_count
+    from ..validation import check_choice, check_count, check_jobs
 
     paper = options.classifiers == "paper-svm"
     if options.classifiers is None:
@@ -85,16 +77,13 @@ def run(options: argparse.Namespace) -> int:
         refuse_ignored(options, _OF_CERTIFIED, "is not for --classifiers paper-svm")
     else:
         refuse_ignored(options, _OF_THE_PAPER, "needs --classifiers paper-svm")
-    options.lambdas = options.lambdas or "paper"
-    check_choice("--lambdas", options.lambdas, ("paper", "arithmetic-geometric"))
+    options.lambdas = check_choice("--lambdas", options.lambdas or "paper", ("paper", "arithmetic-geometric"))
     check_count("--seed", options.seed, least=0, most=2**32 - 1)
+    if options.jobs is not None:
+        check_jobs("--jobs", options.jobs)
     _check_files(options)
-    if options.jobs == 0:
-        raise InputError("--jobs is 0; it must be a number of processes, or -1 for one per core.")
-    options.ignore = [name for name in options.ignore.split(",") if name]
-    table = read_table(
-        options.file, options.target, missing=options.missing, ignore=options.ignore, group=options.group
-    )
+    ignore = [name for name in options.ignore.split(",") if name]
+    table = read_table(options.file, options.target, missing=options.missing, ignore=ignore, group=options.group)
     if options.dask is not None:
         return fitted_on(options.dask, lambda: _train(options, table, paper))
     with ended_with_us():
@@ -166,13 +155,10 @@ def _certified(options: argparse.Namespace, table: Any, y: Any) -> Any:
     from ..estimators.certified import CertifiedClassifier
     from ..estimators.classifier_sets import classifier_set
 
-    same = ("delta", "validation_size", "per_class", "per_prediction", "positive")
     model = CertifiedClassifier(
         classifier_set(options.classifiers or "all", _coding(options, table)),
-        n_jobs=options.jobs,
         memory=options.resume and joblib.Memory(options.resume, verbose=0),
-        random_state=options.seed,
-        **{name: getattr(options, name) for name in same},
+        **_same(options, "delta", "per_class", "per_prediction", "positive"),
     )
     # Threads of boosting wait for each other in loops: on a small table and a busy machine that takes minutes.
     # Rows from which threads gain more than they cost.
@@ -183,15 +169,14 @@ def _certified(options: argparse.Namespace, table: Any, y: Any) -> Any:
 def _paper_svm(options: argparse.Namespace, table: Any, y: Any) -> Any:
     from ..estimators.svc import StochasticSVC
 
-    same = (*BOUND, "scale", "validation_size", "solver")
-    return StochasticSVC(
-        options.lambdas,
-        n_lambdas=options.count,
-        coding=_coding(options, table),
-        n_jobs=options.jobs,
-        random_state=options.seed,
-        **{name: getattr(options, name) for name in same},
-    ).fit(table.features, y)
+    own = {"n_lambdas": options.count, "coding": _coding(options, table)}
+    return StochasticSVC(options.lambdas, **own, **_same(options, *BOUND, "scale", "solver")).fit(table.features, y)
+
+
+def _same(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Parameters of an estimator, most of them as options are called."""
+    same = {name: getattr(options, name) for name in ("validation_size", *names)}
+    return {**same, "n_jobs": options.jobs, "random_state": options.seed}
 
 
 def _coding(options: argparse.Namespace, table: Any) -> Any:
@@ -223,24 +208,18 @@ def _facts(options: argparse.Namespace) -> list[tuple[str, str]]:
 
 def _record(options: argparse.Namespace, model: Any, table: Any) -> dict[str, Any]:
     """What is saved and printed as JSON."""
-    rows, columns = table.features.shape
     if hasattr(model, "guarantee_"):
         own = {"guarantee": model.guarantee_.as_dict()}
     else:
         svms = {"lambdas": model.lambdas_.tolist(), "risks": model.risks_.tolist()}
         own = {**svms, "solution": model.solution_.as_dict()}
+    rows, columns = table.features.shape
+    reading = {"rows_in_file": table.reading.rows, "rows_dropped": table.reading.dropped}
+    data = {"file": str(options.file), "target": options.target, "rows": rows, "columns": columns, **reading}
     return {
         **own,
         "certificate": model.certificate_.as_dict(),
-        "data": {
-            "file": str(options.file),
-            "target": options.target,
-            "rows": rows,
-            "columns": columns,
-            "rows_in_file": table.reading.rows,
-            "rows_dropped": table.reading.dropped,
-            "columns_ignored": list(table.reading.ignored),
-        },
+        "data": {**data, "columns_ignored": list(table.reading.ignored)},
         "classes": [str(name) for name in model.classes_],
         "seed": options.seed,
     }

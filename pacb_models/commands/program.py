@@ -8,48 +8,35 @@ command and sets its ``run``.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
-import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from .. import __version__
 from ..errors import InputError, RunStopped, SolverUnavailableError
-from ..names import CONSTANTS, DISTANCES
 from ..plugins import files_for_now, load, load_all, registered
 from ..wording import shown
 from . import streams
-from .constraint_arguments import CONSTRAINTS, add_constraint_arguments, constraints_from
-
-if TYPE_CHECKING:
-    from ..problem import Problem
 
 DONE, FAILED, BAD_INPUT = 0, 1, 2
 
 #: The entry-point group of further commands.
 COMMANDS_GROUP = "pacb_models.commands"
 
-_DISTANCE_NAMES = tuple(dict.fromkeys(name for names in DISTANCES.values() for name in names))
-
-_RISKS_HELP = (
-    "one risk per line, or a CSV with a column 'risk' and optionally 'prior', 'name' and columns for constraints; "
-    "'-' reads standard input; or a problem as JSON, which 'pacb export' writes and which needs no options"
-)
+#: The commands that need no look at what is installed, and where they are.
+_COMMANDS = ("solve", "check", "constants", "prove", "verify")
 
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose complaint is one line, that knows what was typed, and whose help shows defaults."""
 
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
+    def __init__(self, **settings: Any) -> None:
         # Examples in descriptions keep their line breaks.
-        settings.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
-        settings.setdefault("allow_abbrev", False)
-        super().__init__(*arguments, **settings)
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **settings)
         #: The options that were typed, also those with the value that they have by default.
         self.typed: list[str] = []
 
@@ -86,28 +73,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def answered(program: str, work: Callable[[], int], arguments: Sequence[str] = ()) -> int:
     """The exit code of a program; whatever ends it is said in one line. ``arguments`` is what the user typed."""
     streams.prepare()
+    code, said = DONE, ""
     try:
         try:
             return work()
         finally:
-            streams.flush_output()
-    except InputError as reason:
-        return _complain(program, _as_typed(reason, arguments), BAD_INPUT)
-    except (SolverUnavailableError, RunStopped) as reason:
-        return _complain(program, reason, FAILED)
-    except ModuleNotFoundError as reason:
-        return _complain(program, _to_install(reason), FAILED)
-    except MemoryError:
-        return _complain(program, "out of memory", FAILED)
+            streams.flush(sys.stdout, "standard output")
     except BrokenPipeError:
-        return DONE  # the reader of our output (head, less) left
+        pass  # the reader of our output (head, less) left
+    except InputError as reason:
+        code, said = BAD_INPUT, _as_typed(reason, arguments)
+    except (SolverUnavailableError, RunStopped) as reason:
+        code, said = FAILED, str(reason)
+    except ModuleNotFoundError as reason:
+        code, said = FAILED, _to_install(reason)
+    except MemoryError:
+        code, said = FAILED, "out of memory"
     except OSError as reason:
-        where = f": {reason.filename}" if reason.filename else ""
-        return _complain(program, f"{reason.strerror or reason}{where}", FAILED)
+        code, said = FAILED, f"{reason.strerror or reason}" + (f": {reason.filename}" if reason.filename else "")
     except KeyboardInterrupt:
-        return _complain(program, "interrupted", 130)
+        code, said = 130, "interrupted"
     finally:
-        streams.flush_errors()
+        # What cannot be written, the code says.
+        with suppress(OSError):
+            sys.stderr.write(said and f"{program}: {shown(' '.join(said.split()))}\n")
+        with suppress(OSError):
+            streams.flush(sys.stderr, "standard error")
+    return code
 
 
 def _run(arguments: Sequence[str], command: str) -> int:
@@ -115,17 +107,13 @@ def _run(arguments: Sequence[str], command: str) -> int:
     options, left = parser.parse_known_args(arguments)
     if left:
         getattr(options, "parser", parser).refuse(left)
-    _refuse_empty(arguments)
-    with files_for_now():
-        return options.run(options)
-
-
-def _refuse_empty(arguments: Sequence[str]) -> None:
-    """An option with an empty value, which a shell makes of a variable that is not set, would be ignored."""
     for word, following in zip(arguments, [*arguments[1:], None]):
         name, equals, value = word.partition("=")
         if name.startswith("--") and not value and (equals or following == ""):
+            # It would be ignored; a shell makes it of a variable that is not set.
             raise InputError(f"{name} is empty; it must have a value.")
+    with files_for_now():
+        return options.run(options)
 
 
 def _as_typed(reason: InputError, arguments: Sequence[str]) -> str:
@@ -150,23 +138,12 @@ def _to_install(reason: ModuleNotFoundError) -> str:
     return f"{module} is not installed: pip install {package}"
 
 
-def _complain(program: str, reason: object, status: int) -> int:
-    # One line that no terminal obeys, whatever the message quotes; where it cannot be written, the status says it.
-    with suppress(OSError):
-        print(f"{program}: {shown(' '.join(str(reason).split()))}", file=sys.stderr)
-    return status
-
-
 def build_parser(command: str = "") -> Parser:
     """The parser with our commands and those that are plugged in; of the latter only ``command``, when that is one."""
     parser = Parser(
         prog="pacb",
-        description=textwrap.fill(
-            "Compare fixed-point, Ipopt, convex-concave and exact solvers that minimise PAC-Bayesian bounds "
-            "on the error of weighted classifiers, and certify classifiers.",
-            79,
-            break_on_hyphens=False,
-        ),
+        description="Compare fixed-point, Ipopt, convex-concave and exact solvers that minimise\n"
+        "PAC-Bayesian bounds on the error of weighted classifiers, and certify\nclassifiers.",
         epilog="begin with:\n"
         "  pacb doctor                          what works here\n"
         "  pacb check risks.csv --m 549         every solver on one bound\n"
@@ -202,82 +179,6 @@ def refuse_ignored(options: argparse.Namespace, names: Iterable[str], because: s
             raise InputError(f"{option} {because}.")
 
 
-def add_problem_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments that describe one problem."""
-    parser.add_argument("risks", metavar="RISKS.csv|PROBLEM.json", help=_RISKS_HELP)
-    parser.add_argument("--m", type=int, help="number of examples on which each risk was measured")
-    parser.add_argument(
-        "--direct", action="store_true", help="the bound without change of measure: convex and never larger"
-    )
-    add_bound_arguments(parser)
-    add_constraint_arguments(parser)
-
-
-#: The names of the arguments that describe a bound, and of all that describe a problem beside its risks.
-BOUND = ("delta", "distance", "divergence", "order", "constant")
-_OF_RISKS = ("m", "direct", *BOUND, *CONSTRAINTS)
-
-_PLOT = "--plot draws a bound along its path of optimal posteriors"
-
-
-def add_bound_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments that describe a bound."""
-    parser.add_argument("--delta", type=float, default=0.05, help="the bound holds with probability at least 1 - delta")
-    parser.add_argument("--distance", default="kl", help=f"one of {', '.join(_DISTANCE_NAMES)}")
-    parser.add_argument("--divergence", default="chi2", help=f"one of {', '.join(DISTANCES)}")
-    parser.add_argument("--order", type=float, default=2.0, help="Rényi order, with --divergence renyi")
-    parser.add_argument(
-        "--constant",
-        default="exact",
-        help=f"one of {', '.join(CONSTANTS)}; 'one-sided' is smaller and as valid, 'paper' reproduces printed figures",
-    )
-
-
-def problem_from(options: argparse.Namespace) -> tuple[Problem, list[str]]:
-    """The problem that the arguments describe, or that is in a JSON file, and the classifiers' names."""
-    from ..direct import DirectProblem
-    from ..problem import BoundProblem
-    from ..problem_file import read_problem
-    from ..risk_file import read_risk_file
-
-    check_plot(options.plot)
-    if options.risks.endswith(".json"):
-        refuse_ignored(options, _OF_RISKS, "needs a file of risks; a problem as JSON has its own")
-        named = read_problem(options.risks)[1]
-        if options.plot and (named.kind != "bound" or named.constraints):
-            raise InputError(f"{_PLOT}, which this problem does not have.")
-        return named, [str(number) for number in range(named.size)]
-    if options.m is None:
-        raise InputError("--m is missing; a file of risks needs the number of examples.")
-    if options.direct and options.plot:
-        raise InputError(f"{_PLOT}, which direct bounds do not have.")
-    if options.divergence != "renyi":
-        refuse_ignored(options, ["order"], "needs --divergence renyi")
-    content = read_risk_file(options.risks)
-    constraints = constraints_from(options, content)
-    if constraints and options.plot:
-        raise InputError(f"{_PLOT}, which cannot have constraints.")
-    problem = (DirectProblem if options.direct else BoundProblem)(
-        content.values,
-        m=options.m,
-        prior=content.prior,
-        constraints=constraints,
-        **{name: getattr(options, name) for name in BOUND},
-    )
-    return problem, content.names
-
-
-def named_solvers(text: str | None) -> list[str] | None:
-    """The names in ``--solvers A,B,FILE.py:SOLVER``; None where nothing was chosen."""
-    from ..solving.registry import named_solver
-
-    return None if text is None else list(dict.fromkeys(named_solver(word.strip()) for word in text.split(",")))
-
-
-#: For the help of ``--solver`` and ``--solvers``.
-SOLVER_FILE = "FILE.py:SOLVER for an object in a Python file, nl:PROGRAM for a program that reads .nl files"
-
-
 @contextmanager
 def kept_in(place: object) -> Iterator[None]:
     """Say how to go on with work that is stopped, from what ``place`` holds."""
@@ -286,44 +187,3 @@ def kept_in(place: object) -> Iterator[None]:
     except (KeyboardInterrupt, RunStopped):
         print(f"\nThe same command with --resume goes on from what {place} holds.", file=sys.stderr)
         raise
-
-
-def add_plot_argument(parser: argparse.ArgumentParser, what: str) -> None:
-    """The option that asks for a picture."""
-    parser.add_argument("--plot", metavar="FILE", help=f"draw {what}, into a file that ends in .svg, .pdf or .png")
-
-
-def check_plot(path: str | None) -> None:
-    """Refuse a picture that cannot be written before anything is computed for it."""
-    if path is not None:
-        from ..plots.style import check_picture
-
-        check_picture(path)
-
-
-def draw_path(path: str | None, problem: Any, solutions: Any) -> None:
-    """Draw the bound along its path, with solutions on it, where a picture is asked for."""
-    if path is not None:
-        from ..plots import PathDisplay
-
-        PathDisplay.from_problem(problem, solutions).save(path)
-
-
-def parse_options(pairs: Sequence[str]) -> dict[str, Any]:
-    """``NAME=VALUE`` pairs as keyword arguments; a value is read as JSON where it is JSON, else as text."""
-    options = {}
-    for pair in pairs:
-        name, equals, text = pair.partition("=")
-        if not equals or not name.isidentifier():
-            raise InputError("--option", pair, "it must have the form NAME=VALUE")
-        if name in ("problem", "solver"):
-            raise InputError(f"--option is {pair!r}, but the {name} is no option of a solver.")
-        try:
-            options[name] = json.loads(text)
-        except (ValueError, RecursionError):
-            options[name] = text
-    return options
-
-
-#: The commands that need no look at what is installed, and where they are.
-_COMMANDS = ("solve", "check", "constants", "prove", "verify")

@@ -6,7 +6,8 @@ import argparse
 from typing import Any
 
 from ..errors import RunStopped
-from .program import DONE, add_command, add_problem_arguments, problem_from
+from .arguments import add_problem_arguments, problem_from
+from .program import DONE, add_command
 from .streams import chatter_among_errors
 
 
@@ -21,7 +22,6 @@ def add_parser(subparsers: Any) -> None:
         "  pacb prove problem.json --out proof.json",
     )
     add_problem_arguments(parser)
-    parser.set_defaults(plot=None)
     parser.add_argument("--out", required=True, metavar="FILE", help="the proof")
 
 

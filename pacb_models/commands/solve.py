@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import RunStopped
 from ..terminal import Column, aligned
 from ..wording import at_least, at_most, confidence_text, one_line
-from .program import (
-    DONE,
-    FAILED,
-    SOLVER_FILE,
-    add_command,
-    add_plot_argument,
-    add_problem_arguments,
-    draw_path,
-    parse_options,
-    problem_from,
-)
+from .arguments import SOLVER_FILE, add_problem_arguments, draw_path, parse_options, problem_from
+from .program import DONE, FAILED, add_command
 from .streams import chatter_among_errors
 
 if TYPE_CHECKING:
@@ -39,17 +30,13 @@ def add_parser(subparsers: Any) -> None:
         "  pacb solve risks.csv --m 549 --at-most latency=25 --weights-at-most 0.2\n"
         "  pacb solve risks.csv --m 549 --solver ipopt --option formulation=substituted --json",
     )
-    add_problem_arguments(parser)
-    parser.add_argument(
-        "--solver", default="auto", help="a name that 'pacb doctor' lists, 'auto' for the exact one, or " + SOLVER_FILE
-    )
-    parser.add_argument(
-        "--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the solver; repeatable"
-    )
-    parser.add_argument("--proof", metavar="FILE", help="write the proof of the minimum, which 'pacb verify' checks")
-    parser.add_argument("--json", action="store_true", help="print one JSON object with all fields and weights")
-    parser.add_argument("--top", type=int, default=10, metavar="N", help="how many of the largest weights to print")
-    add_plot_argument(parser, "the bound along the path of optimal posteriors, with this solution on it")
+    add_problem_arguments(parser, "the bound along the path of optimal posteriors, with this solution on it")
+    add = parser.add_argument
+    add("--solver", default="auto", help=f"a name that 'pacb doctor' lists, 'auto' for the exact one, or {SOLVER_FILE}")
+    add("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the solver; repeatable")
+    add("--proof", metavar="FILE", help="write the proof of the minimum, which 'pacb verify' checks")
+    add("--json", action="store_true", help="print one JSON object with all fields and weights")
+    add("--top", type=int, default=10, metavar="N", help="how many of the largest weights to print")
 
 
 def _solve(options: argparse.Namespace) -> int:
@@ -79,47 +66,46 @@ def _solve(options: argparse.Namespace) -> int:
 
 def _describe(problem: Problem, solution: Any, names: list[str], top: int) -> str:
     """A solution for reading."""
+    risk = "true tandem risk" if solution.vote_statement else "true risk"
+    sure = f"({risk} at most this, with probability at least {confidence_text(problem.delta)})"
+    said = [("bound", f"{at_most(solution.bound, 10)}   {sure}")]
+    if solution.vote_statement:
+        vote = f"{at_most(solution.vote_bound, 10)}   (true risk of the weighted vote at most this)"
+        said.append(("vote bound", vote))
     scope = "the global minimum" if solution.is_global else "not certified as global"
-    effort = "" if solution.iterations is None else f"{solution.iterations} iterations, "
-    effort += f"{solution.seconds:.4f} s"
-    lower_bounds = []
+    said += [
+        ("empirical risk", f"{solution.empirical_risk:.10f}   on {problem.m} examples"),
+        ("divergence", f"{solution.divergence:.6g}   ({problem.divergence})"),
+        ("support", f"{solution.support_size} of {problem.size} classifiers"),
+        ("status", f"{solution.status}, {scope}" + (f": {solution.message}" if solution.message else "")),
+    ]
     # Of a global minimum it is known to be the bound itself, but for rounding.
     if solution.lower_bound is not None and not solution.is_global:
         proven = at_least(solution.lower_bound, 10)
-        lower_bounds.append(f"lower bound      {proven}   (no bound is smaller: the proof was checked)")
+        said.append(("lower bound", f"{proven}   (no bound is smaller: the proof was checked)"))
+    solver = one_line(solution.solver)
     if solution.claimed_lower_bound is not None:
-        claimed, name = at_least(solution.claimed_lower_bound, 10), one_line(solution.solver)
-        lower_bounds.append(f"claimed          {claimed}   ({name} says that no bound is smaller; not proven)")
-    risk = "true tandem risk" if solution.vote_statement else "true risk"
-    lines = [
-        f"bound            {at_most(solution.bound, 10)}   ({risk} at most this, with probability at least "
-        f"{confidence_text(problem.delta)})",
-        f"empirical risk   {solution.empirical_risk:.10f}   on {problem.m} examples",
-        f"divergence       {solution.divergence:.6g}   ({problem.divergence})",
-        f"support          {solution.support_size} of {problem.size} classifiers",
-        f"status           {solution.status}, {scope}" + (f": {solution.message}" if solution.message else ""),
-        *lower_bounds,
-        f"solver           {one_line(solution.solver)}, {effort}, KKT residual {solution.kkt_residual:.1e}",
-        f"constant         I(m) = {problem.constant_value:.6g} ({problem.constant}), distance {problem.distance}",
-    ]
-    if solution.vote_statement:
-        vote_bound = at_most(solution.vote_bound, 10)
-        lines.insert(1, f"vote bound       {vote_bound}   (true risk of the weighted vote at most this)")
+        claimed = at_least(solution.claimed_lower_bound, 10)
+        said.append(("claimed", f"{claimed}   ({solver} says that no bound is smaller; not proven)"))
+    effort = "" if solution.iterations is None else f"{solution.iterations} iterations, "
+    effort += f"{solution.seconds:.4f} s, KKT residual {solution.kkt_residual:.1e}"
+    said.append(("solver", f"{solver}, {effort}"))
+    constant = f"I(m) = {problem.constant_value:.6g} ({problem.constant})"
+    said.append(("constant", f"{constant}, distance {problem.distance}"))
     if problem.posteriors is not None and solution.posterior is not None:
         from ..constraints.wording import ABOUT, findings
 
-        said = [*findings(problem.posteriors, solution.posterior, solution.multipliers), ABOUT]
-        lines += [f"{'' if number else 'constraints':<17}{sentence}" for number, sentence in enumerate(said)]
+        sentences = [*findings(problem.posteriors, solution.posterior, solution.multipliers), ABOUT]
+        said += zip(["constraints", *[""] * len(sentences)], sentences)
     if len(solution.local_minima):
         others = ", ".join(at_most(minimum.bound, 6) for minimum in solution.local_minima[:5])
-        lines.append(f"local minima     {len(solution.local_minima)} more, with bounds {others}")
+        said.append(("local minima", f"{len(solution.local_minima)} more, with bounds {others}"))
+    lines = [f"{what:<17}{sentence}" for what, sentence in said]
     if solution.posterior is not None and top > 0:
-        order = (-solution.posterior).argsort(kind="stable")[: min(top, solution.support_size)]
-        columns = [Column("name", numeric=False), Column("weight"), Column("risk")]
-        cells = [
-            [one_line(names[i]), f"{solution.posterior[i]:10.6f}", f"{problem.risks[i]:8.5f}"] for i in order.tolist()
-        ]
-        lines += ["", *aligned(columns, cells)]
+        cells = []
+        for i in (-solution.posterior).argsort(kind="stable")[: min(top, solution.support_size)].tolist():
+            cells.append([one_line(names[i]), f"{solution.posterior[i]:10.6f}", f"{problem.risks[i]:8.5f}"])
+        lines += ["", *aligned([Column("name", numeric=False), Column("weight"), Column("risk")], cells)]
         if solution.support_size > top:
             lines.append(f"... and {solution.support_size - top} more (--top N or --json)")
     return "\n".join(lines)

@@ -35,25 +35,12 @@ def chatter_among_errors() -> Iterator[None]:
         os.close(before)
 
 
-def flush_output() -> None:
-    """Write what is left of standard output; an OSError that says so when that fails."""
+def flush(stream: TextIO, name: str) -> None:
+    """Write what is left of a stream; where that fails, an OSError that names it."""
     try:
-        sys.stdout.flush()
+        stream.flush()
     except OSError as reason:
-        _abandon(sys.stdout)
-        raise OSError(reason.errno, reason.strerror, "standard output") from None
-
-
-def flush_errors() -> None:
-    """Write what is left of standard error; where that fails nothing can be told."""
-    try:
-        sys.stderr.flush()
-    except OSError:
-        _abandon(sys.stderr)
-
-
-def _abandon(stream: TextIO) -> None:
-    """Let the rest of a stream go nowhere; else the interpreter would try again when it leaves, and leave with 120."""
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, stream.fileno())
-    os.close(null)
+        # The rest goes nowhere: else the interpreter would try again when it leaves, and leave with 120.
+        with open(os.devnull, "w") as null:
+            os.dup2(null.fileno(), stream.fileno())
+        raise OSError(reason.errno, reason.strerror, name) from None

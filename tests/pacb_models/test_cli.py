@@ -5,7 +5,7 @@ import io
 import pytest
 
 import pacb_models as pm
-from pacb_models.commands.program import parse_options
+from pacb_models.commands.arguments import parse_options
 from pacb_models.names import DISTANCES
 
 RISKS = [0.12, 0.1, 0.31, 0.1]
