@@ -41,10 +41,13 @@ class BinaryKL(Distance):
 
     def derivatives(self, L: Numbers, budget: Numbers) -> Inverse:
         r = kl_inverse(L, budget)
-        if not isinstance(r, np.ndarray):
-            return _derivatives(float(L), r)
-        with np.errstate(all="ignore"):
-            return _array_derivatives(L, r)
+        if isinstance(r, np.ndarray):
+            return _at_arrays(L, r)
+        if not 0.0 < L < r < 1.0:
+            return Inverse(*(each.item() for each in _at_arrays(np.array([L]), np.array([r]))))
+        # r/L overflows for the smallest L; elsewhere the quotient keeps more digits than the difference of logarithms.
+        d = math.log(r / L) if L > 1e-300 else math.log(r) - math.log(L)
+        return _inside(L, r, d + math.log((1.0 - L) / (1.0 - r)))
 
     def reaches(self, L: np.ndarray, budget: np.ndarray, r: float | np.ndarray) -> np.ndarray:
         # Above L the distance increases, so that no root is needed. Its two terms cancel to first order in the excess,
@@ -66,15 +69,11 @@ class BinaryKL(Distance):
             if rate <= _LARGEST_RATE:
                 return 0.5 * log_ratio(math.log1p(L * math.expm1(rate)) - L * rate, budget)
             return float(self.balance(np.array([L]), np.array([budget]), np.array([rate]))[0])
-        largest = rate.item(rate.argmax())
-        low = rate if largest <= _LARGEST_RATE else np.minimum(rate, _LARGEST_RATE)
+        low = np.minimum(rate, _LARGEST_RATE)
         value = np.log1p(L * np.expm1(low)) - L * low
-        if largest > _LARGEST_RATE:
-            # Where e^d overflows: ln(1 - L + L e^d) = u + ln(1 + (1 - L) e^-u), u = ln L + d.
-            u = np.log(L) + rate
-            large = (1.0 - L) * rate + np.log(L) + np.log1p((1.0 - L) * np.exp(-np.maximum(u, 0.0)))
-            small = np.log1p(np.exp(np.minimum(u, 0.0))) - L * rate
-            value = np.where((rate > _LARGEST_RATE) & (L > 0.0), np.where(u > 0.0, large, small), value)
+        beyond = (rate > _LARGEST_RATE) & (L > 0.0)
+        if beyond.any():
+            value = np.where(beyond, np.logaddexp(np.log1p(-L), np.log(L) + rate) - L * rate, value)
         return 0.5 * log_ratio(np.maximum(value, 0.0), budget)
 
     def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
@@ -120,20 +119,6 @@ class BinaryKL(Distance):
         return ceil_exp(log_power_mean("deviance", m, m * l, power, "below" if one_sided else "both"))
 
 
-def _derivatives(L: float, r: float) -> Inverse:
-    if r >= 1.0:
-        # The bound is vacuous and, in floating point, flat.
-        return Inverse(1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    if r <= L:
-        return Inverse(r, 1.0, math.inf, 0.0, 0.0, -math.inf)
-    if L <= 0.0:
-        slope = r * (1.0 - r) / (r - L)
-        return Inverse(r, math.inf, slope, -math.inf, math.inf, -slope)
-    # r/L overflows for the smallest L; elsewhere the quotient keeps more digits than the difference of logarithms.
-    d = math.log(r / L) if L > 1e-300 else math.log(r) - math.log(L)
-    return _inside(L, r, d + math.log((1.0 - L) / (1.0 - r)))
-
-
 def _inside(L: Numbers, r: Numbers, d: Numbers) -> Inverse:
     """The derivatives for 0 < L < r < 1; ``d`` is the difference of the logits."""
     variance, excess = r * (1.0 - r), r - L
@@ -145,18 +130,15 @@ def _inside(L: Numbers, r: Numbers, d: Numbers) -> Inverse:
     return Inverse(r, slope_L, slope_b, LL, Lb, -kl_rr * slope_b * slope_b * slope_b)
 
 
-def _array_derivatives(L: np.ndarray, r: Any) -> Inverse:
-    inside = _inside(L, r, np.log(r / L) + np.log((1.0 - L) / (1.0 - r)))
-    # The cases of _derivatives, the first that holds: vacuous, no budget, no risk.
+def _at_arrays(L: np.ndarray, r: np.ndarray) -> Inverse:
+    with np.errstate(all="ignore"):
+        inside = _inside(L, r, np.log(r / L) + np.log((1.0 - L) / (1.0 - r)))
+    # Vacuous and, in floating point, flat; no budget; no risk: the first that holds.
     cases = [r >= 1.0, r <= L, L <= 0.0]
     if not (cases[0] | cases[1] | cases[2]).any():
         return inside
-    limits: list[list[Any]] = [
-        [r, r, r],
-        [0.0, 1.0, np.inf],
-        [0.0, np.inf, inside.b],
-        [0.0, 0.0, -np.inf],
-        [0.0, 0.0, np.inf],
-    ]
-    limits.append([0.0, -np.inf, -inside.b])
+    limits: tuple[list[Any], ...] = (
+        *([r, r, r], [0.0, 1.0, np.inf], [0.0, np.inf, inside.b]),
+        *([0.0, 0.0, -np.inf], [0.0, 0.0, np.inf], [0.0, -np.inf, -inside.b]),
+    )
     return Inverse(*(np.select(cases, values, default) for values, default in zip(limits, inside)))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -85,10 +87,10 @@ def concave_on_grid(distance: Distance) -> bool:
     except (ArithmeticError, ValueError):
         return False
     table = r.reshape(_ALL_BUDGETS.size, _ALL_RISKS.size)
-    rising = bool((np.diff(table, axis=0) >= -_ROUNDING).all() and (np.diff(table, axis=1) >= -_ROUNDING).all())
-    concave = bool((middle >= 0.5 * (r[first] + r[second]) - _ROUNDING * (1.0 + np.abs(middle))).all())
+    rising = all((np.diff(table, axis=axis) >= -_ROUNDING).all() for axis in (0, 1))
+    concave = (middle >= 0.5 * (r[first] + r[second]) - _ROUNDING * (1.0 + np.abs(middle))).all()
     # No distance reaches a risk above one where its inverse ends there.
-    return rising and concave and bool(agrees[r < 0.999].all())
+    return bool(rising and concave and agrees[r < 0.999].all())
 
 
 @per_object
@@ -97,10 +99,9 @@ def concave_budget(divergence: Divergence, coefficient: float, exponent: int) ->
     steps = np.array([0.0, 1e-3, 0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0])
     sizes = divergence.size(np.ones(1), np.ones(1)) + steps
     first, second = np.triu_indices(sizes.size, 1)
-    middles = 0.5 * (sizes[first] + sizes[second])
     values, middle = (
         np.array([divergence.budget(size, coefficient, exponent).value for size in each.tolist()])
-        for each in (sizes, middles)
+        for each in (sizes, 0.5 * (sizes[first] + sizes[second]))
     )
     concave = middle >= 0.5 * (values[first] + values[second]) - _ROUNDING * np.abs(middle)
     return bool((np.diff(values) > 0.0).all() and concave.all())
@@ -124,7 +125,6 @@ def check_derivatives(function: Distance | Divergence | Problem) -> None:
     from ..problem import Problem
 
     check_kind("function", function, (Distance, Divergence, Problem), "a Distance, a Divergence or a Problem")
-    parts: Iterator[_Part]
     if isinstance(function, Problem):
         parts = _parts_of_problem(function)
     else:
@@ -136,88 +136,62 @@ def check_derivatives(function: Distance | Divergence | Problem) -> None:
             raise InputError(f"{name}: {what.format(f'{given:.6g}')}; it must be about {expected:.6g}.")
 
 
-#: What is said of a derivative, its value, and the quotient that it is compared with.
+#: What is said of a value, the value, and what it must be, with how far off that may be.
 _Part = tuple[str, float, tuple[float, float]]
 
 
 def _parts_of_distance(distance: Distance) -> Iterator[_Part]:
-    for b in _BUDGETS[1:-1:2].tolist():
-        for L in _RISKS[::3].tolist():
-            try:
-                r = distance.derivatives(L, b)
-                if distance.below_one and r.value > 0.99:
-                    # Flat, since it has reached its limit.
-                    continue
-                along_L = [_quotient(partial(_field, distance, k, None, b), L) for k in (0, 1)]
-                along_b = [_quotient(partial(_field, distance, k, L, None), b) for k in (0, 1, 2)]
-            except (ArithmeticError, ValueError):
-                # Outside of its domain.
-                continue
-            value = (float(distance.invert(L, b)), 0.0)
-            wanted = Inverse(value, along_L[0], along_b[0], along_L[1], along_b[1], along_b[2])
-            for field, given, expected in zip(Inverse._fields, r, wanted):
-                yield f"`derivatives` has {field} = {{}} at L = {L:g}, b = {b:g}", given, expected
-                if distance.affine and field in ("LL", "Lb", "bb"):
-                    yield f"it is `affine` and has {field} = {{}} at L = {L:g}, b = {b:g}", given, (0.0, 0.0)
-            yield from _parts_of_own_methods(distance, L, b, r)
-
-
-def _parts_of_own_methods(distance: Distance, L: float, b: float, r: Inverse) -> Iterator[_Part]:
-    """What says in other terms what ``derivatives`` says."""
-    where = f"at L = {L:g}, b = {b:g}"
-    rate = float(r.L / r.b)
-    yield f"`rate` is {{}} {where}", float(distance.rate(L, b)), (rate, 0.0)
-    for factor in (0.5, 2.0):
-        sign = float(np.sign(distance.balance(L, b, factor * rate)))
-        yield (
-            f"`balance` has the sign {{}} {where}, rate {factor * rate:g}",
-            sign,
-            (math.copysign(1.0, factor - 1.0), 0.0),
-        )
-    for factor in (0.999, 1.001):
-        reached = float(np.all(elementwise(distance).reaches(np.array([L]), np.array([b]), factor * r.value)))
-        yield f"`reaches` is {{}} {where}, r = {factor * r.value:g}", reached, (float(factor < 1.0), 0.0)
-
-
-def _field(distance: Distance, k: int, L: float | None, b: float | None, x: float) -> float:
-    """An entry of the derivatives as a function of the argument that is left open."""
-    return float(distance.derivatives(x if L is None else L, x if b is None else b)[k])
+    for b, L in product(_BUDGETS[1:-1:2].tolist(), _RISKS[::3].tolist()):
+        try:
+            r = distance.derivatives(L, b)
+            along_L, along_b = (_quotients(distance.derivatives, (L, b), k) for k in (0, 1))
+        except (ArithmeticError, ValueError):
+            # Outside of its domain.
+            continue
+        if distance.below_one and r.value > 0.99:
+            # Flat, since it has reached its limit.
+            continue
+        where = f"at L = {L:g}, b = {b:g}"
+        value = (float(distance.invert(L, b)), 0.0)
+        wanted = Inverse(value, along_L[0], along_b[0], along_L[1], along_b[1], along_b[2])
+        for field, given, expected in zip(Inverse._fields, r, wanted):
+            yield f"`derivatives` has {field} = {{}} {where}", given, expected
+            if distance.affine and field in ("LL", "Lb", "bb"):
+                yield f"it is `affine` and has {field} = {{}} {where}", given, (0.0, 0.0)
+        # What says in other terms what `derivatives` says.
+        rate = float(r.L / r.b)
+        yield f"`rate` is {{}} {where}", float(distance.rate(L, b)), (rate, 0.0)
+        for factor, sign in ((0.5, -1.0), (2.0, 1.0)):
+            given = float(np.sign(distance.balance(L, b, factor * rate)))
+            yield f"`balance` has the sign {{}} {where}, rate {factor * rate:g}", given, (sign, 0.0)
+        for factor, reached in ((0.999, 1.0), (1.001, 0.0)):
+            given = float(np.all(elementwise(distance).reaches(np.array([L]), np.array([b]), factor * r.value)))
+            yield f"`reaches` is {{}} {where}, r = {factor * r.value:g}", given, (reached, 0.0)
 
 
 def _parts_of_divergence(divergence: Divergence) -> Iterator[_Part]:
-    q, p = _POSTERIOR, _PRIOR
-    size = divergence.size(q, p)
-    by_weight: list[tuple[str, Callable[[], np.ndarray], Callable[[np.ndarray, int], float]]] = [
-        ("gradient", lambda: divergence.gradient(q, p, size), lambda q, i: divergence.size(q, p)),
-        (
-            "curvature",
-            lambda: _diagonal(divergence, q, p, size),
-            lambda q, i: float(divergence.gradient(q, p, divergence.size(q, p))[i]),
-        ),
-    ]
-    for method, of_all, function in by_weight:
-        try:
-            values = of_all()
-        except NotImplementedError:
-            continue
-        for i, at in enumerate(q.tolist()):
-            expected = _quotient(partial(_with, function, q, i), at)
-            yield f"`{method}` has {{}} in place {i} at q = {q.tolist()}, p = {p.tolist()}", float(values[i]), expected
+    p, q = _PRIOR, _POSTERIOR.tolist()
 
-    def entry(k: int, at: float) -> float:
-        return float(divergence.budget(at, 0.1, 100)[k])
+    def size(*weights: float) -> list[float]:
+        return [divergence.size(np.array(weights), p)] * p.size
 
+    def gradient(*weights: float) -> np.ndarray:
+        return divergence.gradient(np.array(weights), p, size(*weights)[0])
+
+    def curvature(*weights: float) -> np.ndarray:
+        diagonal, multiple = divergence.curvature(np.array(weights), p, size(*weights)[0])
+        return diagonal + multiple * gradient(*weights) ** 2
+
+    for function, derivative in ((size, gradient), (gradient, curvature)):
+        with suppress(NotImplementedError):
+            for i, given in enumerate(derivative(*q).tolist()):
+                what = f"`{derivative.__name__}` has {{}} in place {i} at q = {q}, p = {p.tolist()}"
+                yield what, given, _quotients(function, q, i)[i]
+    at = (size(*q)[0], 0.1, 100)
+    budget, expected = divergence.budget(*at), _quotients(divergence.budget, at, 0)
     for k, field in ((1, "slope"), (2, "bend")):
-        expected = _quotient(partial(entry, k - 1), size)
-        given = divergence.budget(size, 0.1, 100)[k]
-        yield f"`budget` has the {field} {{}} at {size:g}, coefficient 0.1", given, expected
+        yield f"`budget` has the {field} {{}} at {at[0]:g}, coefficient 0.1", budget[k], expected[k - 1]
     yield from _parts_of_frontier(divergence)
-
-
-def _diagonal(divergence: Divergence, q: np.ndarray, p: np.ndarray, size: float) -> np.ndarray:
-    """The diagonal of the size's Hessian."""
-    diagonal, multiple = divergence.curvature(q, p, size)
-    return diagonal + multiple * divergence.gradient(q, p, size) ** 2
 
 
 def _parts_of_frontier(divergence: Divergence) -> Iterator[_Part]:
@@ -231,11 +205,15 @@ def _parts_of_frontier(divergence: Divergence) -> Iterator[_Part]:
     except (ArithmeticError, ValueError) as reason:
         raise InputError(f"{type(divergence).__name__}: `frontier` {where} cannot be computed: {reason}.") from None
     for z, q, line in lines:
-        yield f"`frontier` {where} has the size {{}} at z = {z:g}", line.T, (divergence.size(q, _PRIOR), _ROUNDING)
-        yield f"`frontier` {where} has x = {{}} at z = {z:g}", line.x, (float(np.dot(q, risks - 0.1)), _ROUNDING)
-        yield f"`frontier` {where} has the height {{}} at z = {z:g}", line.height, (line.T + line.slope * line.x, 1e-9)
-        least = min(divergence.size(w, _PRIOR) + line.slope * float(np.dot(w, risks - 0.1)) for w in _near(q))
-        yield f"`frontier` {where} has the height {{}} at z = {z:g}", max(line.height, least), (least, 1e-9)
+        near = [(1.0 - w) * q + w * to for w in (0.01, 0.3) for to in (_POSTERIOR, _PRIOR, *np.eye(q.size))]
+        least = min(divergence.size(w, _PRIOR) + line.slope * float(np.dot(w, risks - 0.1)) for w in near)
+        for what, given, expected in (
+            ("the size {}", line.T, divergence.size(q, _PRIOR)),
+            ("x = {}", line.x, float(np.dot(q, risks - 0.1))),
+            ("the height {}", line.height, line.T + line.slope * line.x),
+            ("the height {}", max(line.height, least), least),
+        ):
+            yield f"`frontier` {where} has {what} at z = {z:g}", given, (expected, _ROUNDING)
 
 
 def _parts_of_problem(problem: Problem) -> Iterator[_Part]:
@@ -248,17 +226,17 @@ def _parts_of_problem(problem: Problem) -> Iterator[_Part]:
         if gradient.shape != (size,):
             name = type(problem).__name__
             raise InputError(f"{name}: `gradient` has the shape {gradient.shape}; it must have {size} entries.")
+        shown = ", ".join([f"{each:.4g}" for each in q[:4].tolist()] + ["..."] * (size > 4))
         for i in np.unique(np.linspace(0, size - 1, 20).astype(int)).tolist() if size > 1 else []:
             at, step = q.item(i), _STEP * q.item(i)
             along = partial(_towards, problem.bound, q, i)
-            expected, noise = _quotient(along, at)
+            [(expected, noise)] = _quotients(along, [at], 0)
             # Where the bound has a corner its slopes differ by this.
             corner: float = abs(along(at + step) - 2.0 * along(at) + along(at - step)) / step
-            what = f"`gradient` has the slope {{}} from its mean to classifier {i} at {_described(q)}"
-            if expected == corner == 0.0:
-                # Flat, since it has reached its limit.
-                continue
-            yield what, float(gradient[i] - np.dot(gradient, q)), (expected, noise + corner)
+            # Flat, where it has reached its limit.
+            if expected or corner:
+                what = f"`gradient` has the slope {{}} from its mean to classifier {i} at q = [{shown}]"
+                yield what, float(gradient[i] - np.dot(gradient, q)), (expected, noise + corner)
 
 
 def _towards(bound: Callable[[np.ndarray], float], q: np.ndarray, i: int, weight: float) -> float:
@@ -268,30 +246,18 @@ def _towards(bound: Callable[[np.ndarray], float], q: np.ndarray, i: int, weight
     return float(bound(moved))
 
 
-def _described(q: np.ndarray) -> str:
-    shown = ", ".join(f"{each:.4g}" for each in q[:4].tolist())
-    return f"q = [{shown}{', ...' * (q.size > 4)}]"
-
-
-def _near(q: np.ndarray) -> Iterator[np.ndarray]:
-    """Posteriors around one."""
-    for share in (0.01, 0.3):
-        yield from ((1.0 - share) * q + share * other for other in (_POSTERIOR, _PRIOR, *np.eye(q.size)))
-
-
-def _with(function: Callable[[np.ndarray, int], float], q: np.ndarray, i: int, weight: float) -> float:
-    """A function of a posterior with one weight changed."""
-    moved = q.copy()
-    moved[i] = weight
-    return function(moved, i)
-
-
-def _quotient(function: Callable[[float], float], at: float) -> tuple[float, float]:
-    """The derivative by a central difference of the fourth order, and how far off it may be."""
-    h = _STEP * at
-    near = float(function(at + h) - function(at - h)) / (2.0 * h)
-    far = float(function(at + 2.0 * h) - function(at - 2.0 * h)) / (4.0 * h)
-    return (4.0 * near - far) / 3.0, abs(near - far) + _ROUNDING * abs(float(function(at))) / at
+def _quotients(function: Callable[..., Any], at: Sequence[float], k: int) -> list[tuple[float, float]]:
+    """The derivatives of all that a function returns in its ``k``-th argument, by central differences of the fourth
+    order, and how far off they may be."""
+    step = _STEP * at[k]
+    low, below, here, above, high = (
+        np.array(function(*at[:k], at[k] + times * step, *at[k + 1 :]), dtype=float, ndmin=1)
+        for times in (-2.0, -1.0, 0.0, 1.0, 2.0)
+    )
+    with np.errstate(all="ignore"):
+        near, far = (above - below) / (2.0 * step), (high - low) / (4.0 * step)
+        noise = np.abs(near - far) + _ROUNDING * np.abs(here) / at[k]
+        return [*zip(((4.0 * near - far) / 3.0).tolist(), noise.tolist())]
 
 
 #: Once for each object.
@@ -300,23 +266,15 @@ _checked = per_object(check_derivatives)
 
 def check_once(problem: Problem) -> None:
     """Check the derivatives of another package's problem, distance and divergence when they are first seen."""
-    if problem.kind == "own":
-        _check_own_once(problem)
-    if problem.kind != "bound":
-        return
-    for function in (problem.distance_function, problem.divergence_function):
-        if not ours(function):
-            _checked(function)
-
-
-def _check_own_once(problem: Problem) -> None:
-    """Check the gradient of a bound of another form; what else it raises, the solver meets and tells."""
-    if "_checked" in vars(problem):
-        return
-    try:
-        check_derivatives(problem)
-    except InputError:
-        raise
-    except Exception:
-        return
-    problem._set(_checked=True)
+    if problem.kind == "own" and "_checked" not in vars(problem):
+        try:
+            check_derivatives(problem)
+        except InputError:
+            raise
+        except Exception:
+            return  # the solver meets it, too, and tells
+        problem._set(_checked=True)
+    if problem.kind == "bound":
+        for function in (problem.distance_function, problem.divergence_function):
+            if not ours(function):
+                _checked(function)

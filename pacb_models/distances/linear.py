@@ -34,9 +34,6 @@ class Linear(Distance):
     def derivatives(self, L: Numbers, budget: Numbers) -> Inverse:
         return Inverse(L + budget, 1.0, 1.0, 0.0, 0.0, 0.0)
 
-    def balance(self, L: Numbers, budget: Numbers, rate: Numbers) -> Numbers:
-        return rate - 1.0
-
     def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
         return Forward(excess, np.ones_like(excess), np.zeros_like(excess))
 

@@ -12,31 +12,26 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from ..numerics.elementwise import Numbers, everywhere, functions_of, log_ratio
-from ..numerics.exponential_means import (
-    Polynomial,
-    log_exponential_mean,
-    log_exponential_mean_above,
-    log_largest_exponential,
-)
+from ..numerics.exponential_means import log_largest_exponential
 from ..numerics.one_sided import log_largest_exponential_above
-from ..numerics.rounding import Constant, ceil_exp, from_fraction, from_logarithm
-from .distance import Distance, Forward, Inverse
+from ..numerics.rounding import Constant, from_fraction, from_logarithm
+from .distance import Forward, Inverse
+from .squared import Even
 
 if TYPE_CHECKING:
     from ..models.algebra import Algebra
-    from ..models.direct_bounds import ExcessAlgebra
 
-#: The coefficients of x², x⁴ and x⁶.
-COEFFICIENTS = (1.0, 2.0 / 9.0, 16.0 / 135.0)
-_, _SECOND, _THIRD = COEFFICIENTS
+#: The coefficients of x⁴ and x⁶.
+_SECOND, _THIRD = 2.0 / 9.0, 16.0 / 135.0
 
 
 @final
-class SixthDegree(Distance):
+class SixthDegree(Even):
     r""":math:`r = L + \sqrt y` with ``y`` the only real root of :math:`y + \tfrac29 y^2 + \tfrac{16}{135} y^3 = b`."""
 
     name = "ch"
     exponential_only = True
+    coefficients = (1.0, _SECOND, _THIRD)
 
     def exponent(self, m: int) -> int:
         return 2 * m - 1
@@ -59,8 +54,8 @@ class SixthDegree(Distance):
         return log_ratio(rate, 2.0 * functions_of(y).sqrt(y) * (1.0 + y * (2.0 * _SECOND + y * (3.0 * _THIRD))))
 
     def reaches(self, L: np.ndarray, budget: np.ndarray, r: float | np.ndarray) -> np.ndarray:
-        excess = r - L
-        return (excess <= 0.0) | (self.forward(L, excess, excess).value <= budget)
+        y = (r - L) ** 2
+        return (r <= L) | (y * (1.0 + y * (_SECOND + y * _THIRD)) <= budget)
 
     def forward(self, empirical: np.ndarray, excess: np.ndarray, remainder: np.ndarray) -> Forward:
         y = excess * excess
@@ -76,24 +71,12 @@ class SixthDegree(Distance):
         algebra.reach("ch", y + _SECOND * y**2 + _THIRD * y**3, budget)
         return L + algebra.sqrt(y)
 
-    def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
-        return sum(cones.power(c * factor, excess, 2 * k) for k, c in enumerate(COEFFICIENTS, start=1))
-
     def moment(self, m: int, power: float | None, constant: str) -> Constant:
         if constant == "paper":
             return from_fraction(Fraction(9334 * m, 10000))
         if constant == "one-sided":
             return from_logarithm(log_largest_exponential_above(self.polynomial(m)))
         return from_logarithm(log_largest_exponential(self.polynomial(m)))
-
-    def polynomial(self, m: int) -> Polynomial:
-        """The distance as a polynomial in the deviation, with the factor of its exponential moment."""
-        return Polynomial(m, self.exponent(m), COEFFICIENTS)
-
-    def moment_at(self, m: int, l: float, power: float | None, constant: str) -> float:
-        if constant == "one-sided":
-            return ceil_exp(log_exponential_mean_above(self.polynomial(m), m * (1.0 - l)))
-        return ceil_exp(log_exponential_mean(self.polynomial(m), l - 0.5))
 
 
 def _root(budget: Numbers) -> Numbers:

@@ -1,4 +1,5 @@
-r"""The squared distance :math:`\phi = s\,(l - \hat l)^2`, hence :math:`r = L + \sqrt{b/s}`."""
+r"""Even polynomials of the deviation, :math:`\phi = c_1 x^2 + c_2 x^4 + \dots` of :math:`x = l - \hat l`; of them the
+squared distance."""
 
 from __future__ import annotations
 
@@ -8,7 +9,6 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from ..errors import UnsupportedProblemError
 from ..numerics.elementwise import Numbers, log_ratio
 from ..numerics.exponential_means import Polynomial, log_exponential_mean, log_exponential_mean_above
 from ..numerics.one_sided import log_largest_deviation_above, log_largest_exponential_above
@@ -21,8 +21,26 @@ if TYPE_CHECKING:
     from ..models.direct_bounds import ExcessAlgebra
 
 
-class Quadratic(Distance):
-    r""":math:`\phi = s\,(l - \hat l)^2` with a scale :math:`s`.
+class Even(Distance):
+    """An even polynomial of the deviation, by its coefficients."""
+
+    coefficients: tuple[float, ...]
+
+    def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
+        return sum(cones.power(c * factor, excess, 2 * k) for k, c in enumerate(self.coefficients, start=1))
+
+    def polynomial(self, m: int) -> Polynomial:
+        """The distance with the factor of its exponential moment."""
+        return Polynomial(m, self.exponent(m), self.coefficients)
+
+    def moment_at(self, m: int, l: float, power: float | None, constant: str) -> float:
+        if constant == "one-sided":
+            return ceil_exp(log_exponential_mean_above(self.polynomial(m), m * (1.0 - l)))
+        return ceil_exp(log_exponential_mean(self.polynomial(m), l - 0.5))
+
+
+class Quadratic(Even):
+    r""":math:`\phi = s\,(l - \hat l)^2` with a scale :math:`s`, hence :math:`r = L + \sqrt{b/s}`.
 
     Moments of the ``p``-th power are :math:`s^p` times the deviation's of the power ``2p``; exponential ones are
     largest at :math:`l = 1/2` for :math:`s \le 2`, which is proved in :mod:`pacb_models.numerics.exponential_means`.
@@ -50,12 +68,13 @@ class Quadratic(Distance):
     def express(self, algebra: Algebra, L: Any, budget: Any) -> Any:
         return L + algebra.sqrt(budget / self.scale)
 
-    def express_excess(self, cones: ExcessAlgebra, empirical: Any, excess: Any, factor: Any) -> Any:
-        return cones.power(self.scale * factor, excess, 2)
-
     def moment(self, m: int, power: float | None, constant: str) -> Constant:
+        if power is None and constant == "one-sided":
+            return from_logarithm(log_largest_exponential_above(self.polynomial(m)))
         if power is None:
-            return self._exponential_moment(m, constant)
+            # The companion paper's Lemma 2 has the exponent of Pinsker's distance.
+            polynomial = Polynomial(m, m, (2.0,)) if constant == "paper" else self.polynomial(m)
+            return from_logarithm(log_exponential_mean(polynomial, 0.0))
         if power == 2.0 and constant != "one-sided":
             # The fourth central moment is x (1 + 3(m-2) x)/m³ with x = l(1-l): largest at x = 1/4, for m = 1 at 1/6.
             # The paper lost a square in deriving it.
@@ -65,28 +84,11 @@ class Quadratic(Distance):
         largest = log_largest_deviation_above if constant == "one-sided" else log_largest_deviation
         return from_logarithm(largest(m, 2.0 * power) + power * math.log(self.scale), 2.0 * power)
 
-    def _exponential_moment(self, m: int, constant: str) -> Constant:
-        if self.scale > 2.0:
-            raise UnsupportedProblemError(
-                f"the {self.name} distance has the scale {self.scale:g}; exponential moments are known up to 2."
-            )
-        if constant == "one-sided":
-            return from_logarithm(log_largest_exponential_above(self.polynomial(m)))
-        # The companion paper's Lemma 2 has the exponent of Pinsker's distance.
-        polynomial = Polynomial(m, m, (2.0,)) if constant == "paper" else self.polynomial(m)
-        return from_logarithm(log_exponential_mean(polynomial, 0.0))
-
-    def polynomial(self, m: int) -> Polynomial:
-        """The distance as a polynomial in the deviation, with the factor of its exponential moment."""
-        return Polynomial(m, self.exponent(m), (self.scale,))
-
     def moment_at(self, m: int, l: float, power: float | None, constant: str) -> float:
-        if power is not None:
-            side = "below" if constant == "one-sided" else "both"
-            return self.scale**power * math.exp(log_power_mean("deviation", m, m * l, 2.0 * power, side))
-        if constant == "one-sided":
-            return ceil_exp(log_exponential_mean_above(self.polynomial(m), m * (1.0 - l)))
-        return ceil_exp(log_exponential_mean(self.polynomial(m), l - 0.5))
+        if power is None:
+            return super().moment_at(m, l, power, constant)
+        side = "below" if constant == "one-sided" else "both"
+        return self.scale**power * math.exp(log_power_mean("deviation", m, m * l, 2.0 * power, side))
 
 
 @final
@@ -95,3 +97,4 @@ class Squared(Quadratic):
 
     name = "squared"
     scale = 1.0
+    coefficients = (1.0,)
