@@ -6,51 +6,43 @@ from collections.abc import Iterable
 
 from pacb_models.errors import InputError
 
-from .figures import bounds as bound_figures
-from .figures import moments, posteriors
 from .item import Item
-from .numbers import item_name
-from .tables import (
+from .items import (
     bounds,
     certificates,
     change_of_measure,
+    concentration,
     constants,
     cross_validation,
     data,
     divergences,
     fp_vs_ccp,
     fp_vs_solver,
-    sparsity,
+    posteriors,
 )
+from .numbers import item_name
 
-TABLE_ITEMS = (
+_IN_ORDER = (
+    bounds.HEADLINE,
     constants.CONSTANTS_TABLE,
     bounds.BOUNDS_TABLE,
     fp_vs_solver.FP_VS_SOLVER_TABLE,
     fp_vs_ccp.FP_VS_CCP_TABLE,
-    sparsity.SPARSITY_TABLE,
+    concentration.SPARSITY_TABLE,
     divergences.DIVERGENCES_TABLE,
     cross_validation.CROSS_VALIDATION_TABLE,
     data.DATA_TABLE,
     certificates.CERTIFICATES_TABLE,
     change_of_measure.CHANGE_OF_MEASURE_TABLE,
-)
-
-FIGURE_ITEMS = (
-    bound_figures.HEADLINE,
     posteriors.SUPPORTS,
-    moments.SQUARED,
-    moments.KL,
-    posteriors.LINEAR_WEIGHTS,
-    posteriors.KL_WEIGHTS,
-    posteriors.DISTRIBUTIONS,
+    *constants.MOMENTS,
+    *posteriors.WEIGHTS,
+    concentration.DISTRIBUTIONS,
     posteriors.AGAINST_DELTA,
-    bound_figures.CERTIFICATES,
-    bound_figures.CHANGE_OF_MEASURE,
+    certificates.CERTIFICATES_FIGURE,
+    change_of_measure.CHANGE_OF_MEASURE_FIGURE,
 )
-
-#: The headline picture opens the document.
-ITEMS: dict[str, Item] = {item.name: item for item in (bound_figures.HEADLINE, *TABLE_ITEMS, *FIGURE_ITEMS)}
+ITEMS: dict[str, Item] = {item.name: item for item in _IN_ORDER}
 
 
 def chosen(names: Iterable[str]) -> list[Item]:

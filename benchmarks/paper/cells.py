@@ -7,7 +7,6 @@ Printed values are strings, so that ``0.38440`` keeps its last digit and ``NA`` 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -26,7 +25,6 @@ PRINTED_TABLES = tuple(
     "constants bounds fp-vs-solver fp-vs-ccp sparsity divergences cross-validation data examples".split()
 )
 
-
 #: The values of a cell by their versions: numbers, texts, and for figures lists of numbers.
 Values = dict[str, Any]
 
@@ -40,7 +38,7 @@ class Place(NamedTuple):
     quantity: str = ""
 
 
-class Cells:
+class Cells(dict[Place, Values]):
     """The values of one table by place and version: the printed cells first, then others as they arrive.
 
     >>> cells = Cells.printed("bounds")
@@ -49,15 +47,10 @@ class Cells:
     {'printed': '0.83864', 'reproduced': 0.9}
     """
 
-    def __init__(self, cells: dict[Place, Values] | None = None) -> None:
-        self._cells = cells or {}
-
     @classmethod
     def printed(cls, table: str) -> Cells:
         """What the paper prints in a table, without our values."""
-        if table not in PRINTED_TABLES:
-            return cls()
-        lines = printed(table).itertuples()
+        lines = printed(table).itertuples() if table in PRINTED_TABLES else ()
         return cls({Place(*(getattr(line, key) for key in Place._fields)): {PRINTED: line.value} for line in lines})
 
     @classmethod
@@ -67,26 +60,23 @@ class Cells:
 
     def records(self) -> list[list[Any]]:
         """For a JSON file."""
-        return [[*place, values] for place, values in self._cells.items()]
+        return [[*place, values] for place, values in self.items()]
 
-    def add(self, version: str, dataset: str = "", size: object = "", method: str = "", **values: Any) -> None:
+    def add(self, version: str, dataset: str = "", size: object = "", method: str = "", /, **values: Any) -> None:
         """Set values by their quantities; ``None`` is left out."""
         for quantity, value in values.items():
-            cell = self._cells.setdefault(Place(dataset, str(size), method, quantity), {})
+            cell = self.setdefault(Place(dataset, str(size), method, quantity), {})
             if value is not None:
                 cell[version] = value
 
     def __getitem__(self, place: tuple[object, ...]) -> Values:
         """The values of a cell by their versions; nothing where there is no such cell."""
-        return self._cells.get(Place(*map(str, place)), {})
-
-    def __iter__(self) -> Iterator[tuple[Place, Values]]:
-        return iter(self._cells.items())
+        return self.get(Place(*map(str, place)), {})
 
     def rows(self, version: str = REPRODUCED) -> dict[Place, Values]:
         """Of one version: the values of each data set, size and method, by their quantities."""
         found: dict[Place, Values] = {}
-        for place, values in self:
+        for place, values in self.items():
             if version in values:
                 found.setdefault(place._replace(quantity=""), {})[place.quantity] = values[version]
         return found
@@ -95,7 +85,7 @@ class Cells:
         """One row for each value, with its place and its version, and the notes on what is printed in that table."""
         import pandas as pd
 
-        rows = [(*place, version, value) for place, values in self for version, value in values.items()]
+        rows = [(*place, version, value) for place, values in self.items() for version, value in values.items()]
         frame = pd.DataFrame(rows, columns=[*Place._fields, "version", "value"], dtype=object)
         if table not in PRINTED_TABLES:
             return frame

@@ -14,10 +14,8 @@ from ..report.html import read_file, render_page, render_text
 from ..report.tables import LATEX_NEEDS, as_latex, as_markdown, latex_text
 from . import fidelity
 from .item import Item, Results, Section
-from .numbers import words
+from .numbers import DOCUMENT, words
 from .study import Study
-
-TITLE = "Optimal posteriors for χ²-divergence PAC-Bayesian bounds, reproduced and corrected"
 
 
 @dataclass(frozen=True)
@@ -26,50 +24,39 @@ class Document:
 
     title: str
     subtitle: str
-    introduction: tuple[str, ...]
-    summary: tuple[str, ...]
-    sections: tuple[Section, ...]
+    introduction: list[str]
+    summary: list[str]
+    sections: list[Section]
 
 
 def compose(items: Sequence[Item], results: Results, study: Study) -> Document:
     """The document of these items."""
     with styled():
-        sections = tuple(item.section(results[item.name]) for item in items)
-    return Document(
-        TITLE,
-        f"{len(items)} tables and figures" if len(items) > 1 else items[0].title,
-        tuple(words("document", "introduction", starts=study.starts, seed=study.seed)),
-        tuple(fidelity.sentences(results)),
-        sections,
-    )
+        sections = [item.section(results[item.name]) for item in items]
+    subtitle = f"{len(items)} tables and figures" if len(items) > 1 else sections[0].title
+    introduction = words("document", "introduction", starts=study.starts, seed=study.seed)
+    return Document(DOCUMENT["title"], subtitle, introduction, fidelity.sentences(results), sections)
 
 
 def write_document(document: Document, directory: Path) -> list[Path]:
     """Write all formats; the document's files."""
+    files: dict[str, bytes | str] = {}
     for section in document.sections:
-        _write_section(section, directory)
+        if section.illustration is not None:
+            figure = section.illustration.figure
+            files |= {f"figures/{section.name}.{each}": saved(figure, each) for each in ("svg", "pdf", "png")}
+            continue
+        table = f"tables/{section.name}"
+        files[f"{table}.csv"] = section.csv
+        files[f"{table}.md"] = "\n".join(map(as_markdown, section.panels))
+        files[f"{table}.tex"] = LATEX_NEEDS + "\n".join(map(as_latex, section.panels))
     whole = {"paper.html": as_html(document)}
-    for name, table in (("paper.md", as_markdown), ("paper.tex", as_latex)):
-        text = render_text(read_file(__package__, name), document=document, table=table, latex=latex_text)
+    for name, layout in (("paper.md", as_markdown), ("paper.tex", as_latex)):
+        text = render_text(read_file(__package__, name), document=document, table=layout, latex=latex_text)
         whole[name] = text.rstrip() + "\n"
-    for name, text in whole.items():
-        write_atomically(directory / name, text)
-    return [directory / name for name in whole]
-
-
-def _write_section(section: Section, directory: Path) -> None:
-    if section.illustration is not None:
-        formats = ("svg", "pdf", "png")
-        files = {f"figures/{section.name}.{each}": saved(section.illustration.figure, each) for each in formats}
-    else:
-        texts = {
-            "csv": section.csv,
-            "md": "\n".join(map(as_markdown, section.panels)),
-            "tex": LATEX_NEEDS + "\n".join(map(as_latex, section.panels)),
-        }
-        files = {f"tables/{section.name}.{suffix}": text.encode() for suffix, text in texts.items()}
-    for name, content in files.items():
+    for name, content in {**files, **whole}.items():
         write_atomically(directory / name, content)
+    return [directory / name for name in whole]
 
 
 def as_html(document: Document) -> str:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import TYPE_CHECKING
+
+from matplotlib.figure import Figure
 
 from ..harness.environment import ipopt_version, versions
-from ..report.drawing import Picture, draw
+from ..report.drawing import Picture
+from ..report.drawing import draw as picture_of
 from ..report.tables import Table
 from ..store import digest
 from .cells import Cells
 from .numbers import TEXTS, words
 from .study import Study
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 #: Raised when a result changes though nothing that its key names does; a test notices.
 RESULTS_VERSION = 3
@@ -45,25 +44,24 @@ class Section:
 
 @dataclass(frozen=True)
 class Item:
-    """A table or a figure: ``fill`` adds our values to the printed cells; a figure ``of`` a table draws those of that.
+    """A table or a figure: ``fill`` adds our values to the printed cells, and ``show`` lays them out as tables or
+    ``draw`` makes a figure of them; ``facts`` are what its caption says of them.
 
-    ``uses`` names what it depends on of the study, beside the risk tables.
+    ``uses`` names what it depends on of the study, beside the risk tables. A figure ``of`` a table has its cells.
     """
 
     name: str
     fill: Callable[[Study, Cells], None] = lambda study, cells: None
     uses: tuple[str, ...] = ()
     of: str = ""
+    show: Callable[[Cells], list[Table]] | None = None
+    draw: Callable[[Cells], Figure] | None = None
+    facts: Callable[[Cells], Mapping[str, object]] = lambda cells: {}
 
     @property
     def cells_of(self) -> str:
         """The item whose cells it shows."""
         return self.of or self.name
-
-    @property
-    def title(self) -> str:
-        """What it shows."""
-        return str(TEXTS[self.name]["title"])
 
     @property
     def source(self) -> str:
@@ -82,34 +80,14 @@ class Item:
         self.fill(study, cells)
         return cells
 
-    def section(self, cells: Cells) -> Section:
-        """What the document shows of them."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class TableItem(Item):
-    """A table: ``show`` lays the cells out."""
-
-    show: Callable[[Cells], list[Table]] = lambda cells: []
-
-    def section(self, cells: Cells) -> Section:
-        text = cells.frame(self.name).to_csv(index=False)
-        return Section(self.name, self.title, self.source, tuple(self.show(cells)), csv=text)
-
-
-@dataclass(frozen=True)
-class FigureItem(Item):
-    """A figure: ``draw`` makes it of the cells, ``facts`` are what its caption says of them, if anything."""
-
-    draw: Callable[[Cells], Figure] = lambda cells: None
-    facts: Callable[[Cells], Mapping[str, object]] = lambda cells: {}
-
     def caption(self, cells: Cells) -> str:
         """What the figure shows."""
         return words(self.name, "caption", **self.facts(cells))[0]
 
     def section(self, cells: Cells) -> Section:
+        """What the document shows of them."""
+        heading = (self.name, TEXTS[self.name]["title"], self.source)
+        if self.draw is None:
+            return Section(*heading, tuple(self.show(cells)), csv=cells.frame(self.name).to_csv(index=False))
         caption = self.caption(cells)
-        picture = draw(self.name, caption, self.draw(cells))
-        return Section(self.name, self.title, self.source, illustration=picture, caption=caption)
+        return Section(*heading, illustration=picture_of(self.name, caption, self.draw(cells)), caption=caption)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,6 +18,7 @@ from ..experiments.risk_table import RiskTable
 from ..problems.problem import LEAK_FREE, PAPER_DATASETS, TABLE_DISTANCES
 from ..problems.risks import load_risk_table
 from ..progress import Show, silent
+from ..store import digest
 from ..work import run
 from . import cells
 
@@ -49,24 +49,11 @@ VERSIONS = (PAPER, BOTH_HALVES, EXACT)
 
 @dataclass
 class Study:
-    """The risk tables by data set, and everything that determines the results.
+    """The risk tables by data set, with the leak-free Bupa's, and everything else that determines the results.
 
-    Attributes
-    ----------
-    tables : mapping
-        A risk table for each of the paper's data sets and for the leak-free Bupa.
-    starts : int
-        Random starts of the convex–concave procedures (1000 in the paper).
-    seed : int
-        Determines the random starts.
-    jobs : int
-        Processes. Results do not depend on it.
-    dask : str, optional
-        Address of a Dask scheduler, whose workers are used instead. Results do not depend on it either.
-    report : callable
-        Told of progress.
-    baselines : mapping
-        The cross-validation on each of the paper's data sets.
+    ``starts`` are the random starts of the convex–concave procedures (1000 in the paper), which ``seed`` determines;
+    ``baselines`` are the cross-validations on the paper's data sets. Results depend neither on ``jobs``, the number of
+    processes, nor on ``dask``, the address of a scheduler whose workers are used instead.
     """
 
     tables: Mapping[str, RiskTable]
@@ -80,12 +67,9 @@ class Study:
     @cached_property
     def tables_digest(self) -> str:
         """Identifies the risk tables."""
-        digest = hashlib.sha256()
-        for table in self.tables.values():
-            digest.update(table.to_csv().encode() + b"\0")
-        return digest.hexdigest()
+        return digest(*(table.to_csv() for table in self.tables.values()))
 
-    @cached_property
+    @property
     def seconds(self) -> dict[str, float]:
         """The processor time in which each table's SVMs were trained."""
         return {name: table.cpu_seconds for name, table in self.tables.items()}
@@ -96,25 +80,12 @@ class Study:
         return {name: load_risk_table(name, "arithmetic-geometric") for name in PAPER_DATASETS}
 
     def problem(
-        self,
-        dataset: str,
-        count: int,
-        distance: str,
-        version: Version,
-        *,
-        delta: float = PAPER_DELTA,
-        divergence: str = "chi2",
+        self, dataset: str, count: int, distance: str, version: Version, delta: float = PAPER_DELTA, **bound: Any
     ) -> BoundProblem:
         """The minimisation over the first ``count`` classifiers; ``m`` is the validation size, as in the paper."""
         table = self.tables[dataset]
-        return BoundProblem(
-            table.both_halves_risks(count) if version.both_halves else table.risks(count),
-            m=table.m,
-            delta=delta,
-            distance=distance,
-            divergence=divergence,
-            constant=version.constant,
-        )
+        risks = table.both_halves_risks(count) if version.both_halves else table.risks(count)
+        return BoundProblem(risks, table.m, delta, distance, constant=version.constant, **bound)
 
     def test_error(self, dataset: str, posterior: np.ndarray) -> float:
         """The average test error of a posterior over the first classifiers."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -20,29 +22,13 @@ from .study import TIMES
 
 
 def train_tables(
-    directory: Path,
-    data_dir: str | None,
-    *,
-    seed: int = 0,
-    jobs: int = 1,
-    dask: str | None = None,
-    resume: bool = False,
-    report: Show = silent,
-    names: Sequence[str] = (*PAPER_DATASETS, LEAK_FREE),
+    directory: Path, data_dir: str | None, names: Sequence[str] = (*PAPER_DATASETS, LEAK_FREE), **how: Any
 ) -> dict[str, RiskTable]:
-    """Train the paper's SVMs on each data set."""
-    tables = {}
-    for name in names:
-        tables[name] = train_risks(
-            load_dataset(name, data_dir),
-            seed=seed,
-            n_jobs=jobs,
-            dask=dask,
-            partial=directory / f"{name}.jsonl",
-            resume=resume,
-            progress=functools.partial(report, f"SVMs of {name}"),
-            command=f"pacb train {name} --grid paper --count 1990 --protocol paper --seed {seed}",
-        )
+    """Train the paper's SVMs on each data set; ``how`` are the keywords of :func:`_of_each`."""
+    tables = _of_each(names, data_dir, train_risks, "SVMs of", directory, **how)
+    for name, table in tables.items():
+        command = f"pacb train {name} --grid paper --count 1990 --protocol paper --seed {table.seed}"
+        tables[name] = replace(table, command=command)
         tables[name].write(directory / f"{name}.csv", risk_column=False)
     times = "".join(f"{name},{table.cpu_seconds:.1f}\n" for name, table in tables.items())
     write_atomically(directory / TIMES, f"# command: pacb reproduce data --from-data\nname,cpu_seconds\n{times}")
@@ -50,28 +36,35 @@ def train_tables(
 
 
 def cross_validations(
-    directory: Path,
-    data_dir: str | None,
-    *,
-    seed: int = 0,
-    jobs: int = 1,
-    dask: str | None = None,
-    resume: bool = False,
-    report: Show = silent,
-    names: Sequence[str] = PAPER_DATASETS,
+    directory: Path, data_dir: str | None, names: Sequence[str] = PAPER_DATASETS, **how: Any
 ) -> dict[str, CrossValidation]:
-    """Choose one λ for each data set by cross-validation over the paper's grid."""
-    found = {}
-    for name in names:
-        found[name] = cross_validate(
-            load_dataset(name, data_dir),
-            seed=seed,
-            n_jobs=jobs,
-            dask=dask,
-            partial=directory / f"cross-validation-{name}.jsonl",
-            resume=resume,
-            progress=functools.partial(report, f"cross-validation of {name}"),
-        )
+    """Choose one λ for each data set by cross-validation over the paper's grid; ``how`` as in :func:`train_tables`."""
+    found = _of_each(names, data_dir, cross_validate, "cross-validation of", directory, "cross-validation-", **how)
     table = pd.DataFrame(found.values()).drop(columns="errors_by_lambda").round({"cpu_seconds": 1})
     write_atomically(directory / "cross_validation.csv", table.to_csv(index=False))
     return found
+
+
+def _of_each(
+    names: Sequence[str],
+    data_dir: str | None,
+    make: Callable[..., Any],
+    what: str,
+    directory: Path,
+    prefix: str = "",
+    *,
+    jobs: int = 1,
+    report: Show = silent,
+    **how: Any,
+) -> dict[str, Any]:
+    """What is made of each data set, kept in a store; ``how`` are its ``seed``, ``dask`` and ``resume``."""
+    return {
+        name: make(
+            load_dataset(name, data_dir),
+            n_jobs=jobs,
+            partial=directory / f"{prefix}{name}.jsonl",
+            progress=partial(report, f"{what} {name}"),
+            **how,
+        )
+        for name in names
+    }

@@ -3,7 +3,7 @@
 import numpy as np
 
 import pacb_models as pm
-from pacb_models.benchmarks.paper.figures.posteriors import components
+from pacb_models.benchmarks.paper.items.posteriors import components
 from pacb_models.benchmarks.problems.problem import from_table
 
 problem = from_table("ionosphere", 1990, distance="linear", delta=0.1)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
@@ -19,7 +20,7 @@ from pacb_models.benchmarks.experiments.cross_validation import cross_validate
 from pacb_models.benchmarks.experiments.datasets import load_dataset
 from pacb_models.benchmarks.experiments.risks import COUNTS_VERSION
 from pacb_models.benchmarks.paper import ipopt_from_zero
-from pacb_models.benchmarks.paper.catalogue import FIGURE_ITEMS, ITEMS, TABLE_ITEMS
+from pacb_models.benchmarks.paper.catalogue import ITEMS
 from pacb_models.benchmarks.paper.cells import (
     BOTH_HALVES,
     CORRECTED,
@@ -34,15 +35,14 @@ from pacb_models.benchmarks.paper.cells import (
 )
 from pacb_models.benchmarks.paper.document import as_html, compose
 from pacb_models.benchmarks.paper.fidelity import same_order
-from pacb_models.benchmarks.paper.figures import moments, posteriors
 from pacb_models.benchmarks.paper.item import RESULTS_VERSION
+from pacb_models.benchmarks.paper.items import bounds as bound_items
+from pacb_models.benchmarks.paper.items import change_of_measure, constants, fp_vs_ccp, fp_vs_solver, posteriors
+from pacb_models.benchmarks.paper.items.concentration import classifiers_for, concentration
+from pacb_models.benchmarks.paper.items.cross_validation import significantly_lower
 from pacb_models.benchmarks.paper.study import DISTANCES, EXACT, PAPER, VERSIONS, Study, embedded_tables
-from pacb_models.benchmarks.paper.tables import bounds as bound_tables
-from pacb_models.benchmarks.paper.tables import fp_vs_ccp, fp_vs_solver
-from pacb_models.benchmarks.paper.tables.cross_validation import significantly_lower
-from pacb_models.benchmarks.paper.tables.sparsity import classifiers_for, concentration
 from pacb_models.benchmarks.paper.training import cross_validations, train_tables
-from pacb_models.benchmarks.problems.problem import PAPER_DATASETS
+from pacb_models.benchmarks.problems.problem import PAPER_DATASETS, PAPER_SIZES
 from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.benchmarks.report.tables import latex_text
 from pacb_models.benchmarks.store import rows_of
@@ -74,7 +74,7 @@ def kept(cells):
 
 def missing_cells(cells):
     """Printed cells without a value of ours."""
-    return [place for place, values in cells if list(values) == [PRINTED]]
+    return [place for place, values in cells.items() if list(values) == [PRINTED]]
 
 
 # Every row and cell of the paper
@@ -84,7 +84,7 @@ def missing_cells(cells):
 def test_every_printed_cell_has_a_counterpart(name, study, bounds):
     cells = bounds if name == "bounds" else ITEMS[name].compute(study)
     assert missing_cells(cells) == []
-    assert [values[PRINTED] for _, values in cells if PRINTED in values] == printed(name).value.tolist()
+    assert [values[PRINTED] for values in cells.values() if PRINTED in values] == printed(name).value.tolist()
 
 
 def test_every_cell_of_the_cross_validation(study):
@@ -102,7 +102,7 @@ def test_every_cell_of_the_cross_validation(study):
 @needs_ipopt
 def test_every_cell_of_fixed_point_against_solver(study, monkeypatch):
     """The two smaller sizes; the others differ from them only in H, and in time."""
-    monkeypatch.setattr(fp_vs_solver, "PAPER_SIZES", (50, 200))
+    monkeypatch.setattr(fp_vs_solver, "PLACES", list(product(PAPER_DATASETS, (50, 200))))
     monkeypatch.setattr(fp_vs_solver, "LARGEST_FROM_ZERO", 0)
     cells = ITEMS["fp-vs-solver"].compute(study)
     assert {place.size for place in missing_cells(cells)} == {"500", "1000", "1990"}
@@ -116,8 +116,8 @@ def test_every_cell_of_fixed_point_against_solver(study, monkeypatch):
         assert cells[dataset, size, "direct", "start_risk"][REPRODUCED] < 1.0
         assert cells[dataset, size, "direct", "status"][REPRODUCED] == "none"
     # Algorithm 1's early break misses a minimum once.
-    assert fp_vs_solver.early_breaks(cells, REPRODUCED) == []
-    assert fp_vs_solver.early_breaks(cells, CORRECTED) == [("mushroom", 200)]
+    assert fp_vs_solver.early_breaks(cells, REPRODUCED) == {}
+    assert list(fp_vs_solver.early_breaks(cells, CORRECTED)) == [("mushroom", 200)]
     panels = ITEMS["fp-vs-solver"].show(cells)
     assert [len(panel.rows) for panel in panels] == [18, 18]
 
@@ -154,14 +154,14 @@ def test_optimal_bounds_are_close_to_print(bounds):
 
 def test_table_6_fits_risks_on_both_halves(study):
     cells = Cells.printed("fp-vs-solver")
-    for dataset, size, version in product(PAPER_DATASETS, fp_vs_solver.PAPER_SIZES, VERSIONS[:2]):
+    for dataset, size, version in product(PAPER_DATASETS, PAPER_SIZES, VERSIONS[:2]):
         bound = pm.solve(study.problem(dataset, size, "kl", version), "subset-search").bound
         cells.add(version.name, dataset, size, "fixed-point", bound=bound)
     off = {
         version: [
             # Waveform's cells at H = 200 are in the other table.
-            difference(fp_vs_solver.as_meant(cells, dataset, size, "fixed-point", "bound"), version)
-            for dataset, size in product(PAPER_DATASETS, fp_vs_solver.PAPER_SIZES)
+            difference(fp_vs_solver.as_meant(cells, *place, "fixed-point", "bound"), version)
+            for place in fp_vs_solver.PLACES
         ]
         for version in (REPRODUCED, BOTH_HALVES)
     }
@@ -235,7 +235,7 @@ def test_concentration_by_counting():
 
 def test_the_papers_moment_peaks_at_its_constant():
     for m in (50, 1000):
-        (peak,) = moments.paper_squared_curve(m, np.array([0.5]))
+        (peak,) = constants.papers_curve("squared", m, np.array([0.5]))
         assert peak == pytest.approx((12 * m - 11) / (16 * m**3), rel=1e-12)
 
 
@@ -271,7 +271,7 @@ def test_ipopt_from_zero_is_locally_infeasible(study):
 def test_headline_tells_the_finding(bounds):
     item = ITEMS["headline"]
     tightest = {
-        version: {dataset: bound_tables.tightest(bounds, dataset, "bound", version) for dataset in PAPER_DATASETS}
+        version: {dataset: bound_items.tightest(bounds, dataset, "bound", version) for dataset in PAPER_DATASETS}
         for version in (REPRODUCED, CORRECTED)
     }
     assert set(tightest[REPRODUCED].values()) == {"squared"}
@@ -302,7 +302,7 @@ def test_certificates_of_the_nine_data_sets(study):
         methods = ("chi2-kl", "kl-kl", "occam", "tie split")
         found = [cells[dataset, 1990, method, "bound at 0.05"][REPRODUCED] for method in methods]
         assert [round(value, 4) for value in found] == list(expected), dataset
-    for place, values in cells:
+    for place, values in cells.items():
         if place.method == "tie split":
             assert values[REPRODUCED] <= cells[place._replace(method="occam")][REPRODUCED]
             assert values[REPRODUCED] > cells[place._replace(method="uncorrected")][REPRODUCED]
@@ -315,11 +315,9 @@ def test_certificates_of_the_nine_data_sets(study):
 
 def test_change_of_measure(study):
     """The least bounds are those of the problems themselves; leaving out inequalities never raises them."""
-    from pacb_models.benchmarks.paper.tables import change_of_measure
-
     risks, m = study.tables["bupa"].risks(50), study.tables["bupa"].m
     for _, distance, divergence, order in change_of_measure.BOUND_PAIRS:
-        found = change_of_measure._minima(risks, m, distance, divergence, order)
+        found = change_of_measure.minima(risks, m, distance, divergence, order)
         assert found["direct one-sided"] <= found["direct exact"] <= found["bound exact"] * (1 + 1e-13)
         assert found["direct one-sided"] <= found["bound one-sided"] * (1 + 1e-13)
         problem = pm.DirectProblem(risks, m, 0.05, distance, divergence, constant="one-sided", order=order)
@@ -328,9 +326,9 @@ def test_change_of_measure(study):
             assert found["moved exact"] < 1e-9
 
 
-@pytest.mark.parametrize("name", [item.name for item in FIGURE_ITEMS if not item.of])
+@pytest.mark.parametrize("name", [item.name for item in ITEMS.values() if item.draw and not item.of])
 def test_figures_are_drawn(name, study, monkeypatch):
-    monkeypatch.setattr(moments, "GRID", np.linspace(0, 1, 41))
+    monkeypatch.setattr(constants, "GRID", np.linspace(0, 1, 41))
     monkeypatch.setattr(posteriors, "MANY_DELTAS", np.array([0.01, 0.1]))
     monkeypatch.setattr(posteriors, "COMPARED", {"subset-search": "Algorithm 1"})
     item = ITEMS[name]
@@ -365,8 +363,7 @@ def files_below(directory):
 
 
 def test_every_printed_table_is_reproduced():
-    assert {*TABLE_ITEMS, *FIGURE_ITEMS} == {*ITEMS.values()}
-    names = [item.name for item in TABLE_ITEMS if item.source != "not in the paper"]
+    names = [item.name for item in ITEMS.values() if item.show and item.source != "not in the paper"]
     assert names == [name for name in PRINTED_TABLES if name != "examples"]
 
 
@@ -402,7 +399,7 @@ def test_interrupted_runs_go_on(tmp_path, monkeypatch, capsys):
 
     names = ("bounds", "data")
     with monkeypatch.context() as patched:
-        patched.setitem(ITEMS, "data", type(ITEMS["data"])(**{**vars(ITEMS["data"]), "fill": interrupt}))
+        patched.setitem(ITEMS, "data", replace(ITEMS["data"], fill=interrupt))
         assert run(*names, "--out", tmp_path) == 130
     assert "The same command with --resume goes on from what" in capsys.readouterr().err
     store = tmp_path / "results.jsonl"
@@ -547,7 +544,7 @@ def test_the_page_is_self_contained_and_whole_and_latex_is_ascii(document):
 def test_csv_is_tidy_and_has_every_value_in_full(document, bounds):
     section = next(section for section in document.sections if section.name == "bounds")
     rows = list(csv.DictReader(section.csv.splitlines()))
-    assert len(rows) == sum(len(values) for _, values in bounds)
+    assert len(rows) == sum(map(len, bounds.values()))
     for row in rows:
         place = Place(*(row[key] for key in Place._fields))
         value = bounds[place][row["version"]]

@@ -1,19 +1,21 @@
-"""Table 9: how concentrated the optimal posteriors are, by N(α) and the Herfindahl–Hirschman index."""
+"""How concentrated the optimal posteriors are: N(α) and the Herfindahl–Hirschman index (Table 9), and Figure 6."""
 
 from __future__ import annotations
 
 from itertools import product
 
 import numpy as np
+from matplotlib.figure import Figure
 
 import pacb_models as pm
 
 from ...report.tables import Group, Table
 from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells
-from ..item import TableItem
+from ..item import Item
 from ..numbers import words
-from ..showing import Beside, named
-from ..study import DISTANCES, PAPER_DELTA, VERSIONS, Study
+from ..showing import NAMES, Beside, named
+from ..study import DISTANCES, EXACT, PAPER, PAPER_DELTA, VERSIONS, Study
+from ..style import DISTANCE_LOOK, grid_of_axes, legend_below
 
 LARGE_SIZE = 1000
 
@@ -81,4 +83,40 @@ def _show(cells: Cells) -> list[Table]:
     return [Table("sparsity", title, groups, rows, notes)]
 
 
-SPARSITY_TABLE = TableItem("sparsity", _fill, show=_show)
+SPARSITY_TABLE = Item("sparsity", _fill, show=_show)
+
+# --- Figure 6: distribution functions over the classifiers, by increasing risk ----------------------------------------
+
+#: In the paper's order of panels.
+_PANELS = ("spambase", "bupa", "mammographic", "wdbc", "banknote")
+
+_ROWS = {PAPER: "paper's constants", EXACT: "exact constants"}
+
+
+def _fill_distributions(study: Study, cells: Cells) -> None:
+    """The weight of the first one, two, … classifiers."""
+    for version, dataset, distance in product(_ROWS, _PANELS, DISTANCES):
+        problem = study.problem(dataset, LARGE_SIZE, distance, version)
+        mass = mass_by_risk(pm.solve(problem, "frontier").posterior, problem.risks)
+        cells.add(version.name, dataset, LARGE_SIZE, distance, mass=mass.tolist())
+
+
+def _draw(cells: Cells) -> Figure:
+    """A row for each version, a column for each data set."""
+    figure, axes = grid_of_axes(2, len(_PANELS), 11.0, 5.0, sharex=True, sharey=True)
+    for axis, (version, dataset) in zip(axes, product(_ROWS, _PANELS)):
+        axis.plot([0, LARGE_SIZE], [0.0, 1.0], color="#999999", lw=1.0, label="prior")
+        for distance in DISTANCES:
+            mass = cells[dataset, LARGE_SIZE, distance, "mass"][version.name]
+            axis.plot(range(LARGE_SIZE + 1), [0.0, *mass], label=distance, **{**DISTANCE_LOOK[distance], "marker": ""})
+        if version == PAPER:
+            axis.set_title(NAMES[dataset])
+        else:
+            axis.set_xlabel("classifiers by risk")
+        if dataset == _PANELS[0]:
+            axis.set_ylabel(f"{_ROWS[version]}\nposterior mass")
+    legend_below(figure, axes[0], 4)
+    return figure
+
+
+DISTRIBUTIONS = Item("cdfs", _fill_distributions, draw=_draw)

@@ -10,8 +10,8 @@ from ...experiments.cross_validation import FOLDS, CrossValidation
 from ...problems.problem import PAPER_DATASETS
 from ...report.tables import Entry, Group, Table
 from ...report.wording import duration
-from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells
-from ..item import TableItem
+from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells, Place
+from ..item import Item
 from ..numbers import words
 from ..showing import OURS, Beside, named
 from ..study import ALL_CLASSIFIERS, EXACT, PAPER, Study, Version
@@ -27,24 +27,20 @@ def _fill(study: Study, cells: Cells) -> None:
         seconds = min(_add_posterior(cells, study, dataset, version, baseline) for version in (PAPER, EXACT))
         cells.add(REPRODUCED, dataset, ALL_CLASSIFIERS, "squared", seconds=seconds)
         cells.add(REPRODUCED, dataset, ALL_CLASSIFIERS, "training", seconds=training)
-        found = {"lambda": baseline.best_lambda, "test_error": baseline.test_risk, "seconds": baseline.cpu_seconds}
+        found = {
+            "lambda": baseline.best_lambda,
+            "test_error": baseline.test_risk,
+            "seconds": baseline.cpu_seconds,
+        }
         cells.add(REPRODUCED, dataset, ALL_CLASSIFIERS, "cv", **found)
         posterior.append(seconds)
         hours.append(baseline.cpu_seconds / 3600.0)
         ratios.append(baseline.cpu_seconds / (training + seconds))
     # What the text says of times.
-    cells.add(
-        REPRODUCED,
-        "all",
-        cv_hours_min=min(hours),
-        cv_hours_max=max(hours),
-        pac_bayes_seconds_min=min(posterior),
-        pac_bayes_seconds_max=max(posterior),
-        folds=FOLDS,
-        small_difference_percent=_SIGNIFICANT,
-        speed_up_claimed=min(ratios),
-        speed_up_largest=max(ratios),
-    )
+    said = {"cv_hours_min": min(hours), "cv_hours_max": max(hours)}
+    said |= {"pac_bayes_seconds_min": min(posterior), "pac_bayes_seconds_max": max(posterior), "folds": FOLDS}
+    said |= {"small_difference_percent": _SIGNIFICANT}
+    cells.add(REPRODUCED, "all", **said, speed_up_claimed=min(ratios), speed_up_largest=max(ratios))
 
 
 def _add_posterior(cells: Cells, study: Study, dataset: str, version: Version, baseline: CrossValidation) -> float:
@@ -56,14 +52,9 @@ def _add_posterior(cells: Cells, study: Study, dataset: str, version: Version, b
     cells.add(version.name, dataset, ALL_CLASSIFIERS, "squared", test_error=test_error, bound=solution.bound)
     delta = baseline.test_risk - test_error
     relative = 100.0 * delta / baseline.test_risk if baseline.test_risk > 0.0 else None
-    cells.add(
-        version.name,
-        dataset,
-        ALL_CLASSIFIERS,
-        delta_test_error=delta,
-        relative_test_error=relative,
-        significantly_lower=significantly_lower(delta, relative),
-    )
+    found = {"delta_test_error": delta, "relative_test_error": relative}
+    lower = significantly_lower(delta, relative)
+    cells.add(version.name, dataset, ALL_CLASSIFIERS, **found, significantly_lower=lower)
     return seconds
 
 
@@ -72,10 +63,6 @@ def significantly_lower(delta: float, relative: float | None) -> str:
     if delta == 0.0 or (relative is not None and abs(relative) <= _SIGNIFICANT):
         return "none"
     return "cv" if delta < 0.0 else "pac-bayes"
-
-
-def _show(cells: Cells) -> list[Table]:
-    return [_errors(cells), _times(cells)]
 
 
 _BOTH = Beside((REPRODUCED, CORRECTED), compared=False)
@@ -88,6 +75,10 @@ _BLOCKS = (
     ("Δ in % of CV", "", "relative_test_error", Beside((REPRODUCED, CORRECTED), 2, compared=False)),
     ("bound", "squared", "bound", _BOTH),
 )
+
+
+def _show(cells: Cells) -> list[Table]:
+    return [_errors(cells), _times(cells)]
 
 
 def _errors(cells: Cells) -> Table:
@@ -104,22 +95,17 @@ def _errors(cells: Cells) -> Table:
 
 
 def _times(cells: Cells) -> Table:
-    groups = (
-        Group("", ("data set",)),
-        Group("processor time, ours", ("cross-validation", "1990 SVMs", "posterior", "CV / PAC-Bayes")),
-    )
+    columns = ("cross-validation", "1990 SVMs", "posterior", "CV / PAC-Bayes")
     rows = []
     for dataset in PAPER_DATASETS:
-        seconds = [
-            cells[dataset, ALL_CLASSIFIERS, each, "seconds"][REPRODUCED] for each in ("cv", "training", "squared")
-        ]
-        cv, *of_posterior = seconds
-        rows.append([*named(dataset), *map(Entry, map(duration, seconds)), Entry(f"{cv / sum(of_posterior):.1f}")])
-    printed = {
-        place.quantity: values[PRINTED] for place, values in cells if PRINTED in values and place.dataset == "all"
-    }
-    notes = words("cross-validation", "notes_on_times", **printed)
+        methods = ("cv", "training", "squared")
+        seconds = [cells[dataset, ALL_CLASSIFIERS, each, "seconds"][REPRODUCED] for each in methods]
+        ratio = f"{seconds[0] / sum(seconds[1:]):.1f}"
+        rows.append([*named(dataset), *map(Entry, [*map(duration, seconds), ratio])])
+    said = cells.rows(PRINTED)[Place("all")]
+    groups = (Group("", ("data set",)), Group("processor time, ours", columns))
+    notes = words("cross-validation", "notes_on_times", **said)
     return Table("cross-validation-times", "Time of cross-validation and of the posterior", groups, rows, notes)
 
 
-CROSS_VALIDATION_TABLE = TableItem("cross-validation", _fill, uses=("seconds", "baselines"), show=_show)
+CROSS_VALIDATION_TABLE = Item("cross-validation", _fill, uses=("seconds", "baselines"), show=_show)

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from pacb_models.plots.style import BLACK, BLUE, GREEN, VERMILION
 
-from ...problems.problem import PAPER_DATASETS
-from ...report.drawing import Look, new_axes
-from ..showing import NAMES
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from ..problems.problem import PAPER_DATASETS
+from ..report.drawing import Look, new_axes
+from .showing import NAMES
 
 #: The same look for a distance in every figure.
-DISTANCE_LOOK = {
+DISTANCE_LOOK: dict[str, Look] = {
     "linear": {"color": BLUE, "linestyle": "-", "marker": "o"},
     "squared": {"color": VERMILION, "linestyle": "--", "marker": "s"},
     "kl": {"color": GREEN, "linestyle": "-.", "marker": "D"},
@@ -31,16 +30,8 @@ SERIES: tuple[Look, ...] = (
 )
 
 
-def line(distance: str) -> Look:
-    """A distance's line without marks."""
-    look = DISTANCE_LOOK[distance]
-    return {"color": look["color"], "linestyle": look["linestyle"]}
-
-
 def grid_of_axes(rows: int, columns: int, width: float, height: float, **options: Any) -> tuple[Figure, list[Axes]]:
     """A figure with rows × columns axes, listed row by row."""
-    from matplotlib.figure import Figure
-
     figure = Figure(figsize=(width, height), layout="constrained")
     return figure, list(figure.subplots(rows, columns, squeeze=False, **options).ravel())
 

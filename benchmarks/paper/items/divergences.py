@@ -12,11 +12,11 @@ import pacb_models as pm
 from ...problems.problem import PAPER_DATASETS
 from ...report.tables import Entry, Group, Table
 from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells
-from ..item import TableItem
+from ..item import Item
 from ..numbers import words
 from ..showing import as_text, named
 from ..study import ALL_CLASSIFIERS, DISTANCES, EXACT, PAPER, Study, Version
-from .sparsity import classifiers_for
+from .concentration import classifiers_for
 
 #: Distances that each divergence has a bound for; of the KL divergence, the χ² ones first.
 _DISTANCES = {"chi2": DISTANCES, "kl": (*DISTANCES, "pinsker", "ch")}
@@ -38,22 +38,15 @@ _CLAIMS = {
 }
 
 
-def _method(divergence: str, distance: str) -> str:
-    return f"{divergence}-{distance}"
-
-
 def _fill(study: Study, cells: Cells) -> None:
     pairs = [(divergence, distance) for divergence, distances in _DISTANCES.items() for distance in distances]
     for dataset, (divergence, distance), version in product(PAPER_DATASETS, pairs, (PAPER, EXACT)):
         problem = study.problem(dataset, ALL_CLASSIFIERS, distance, version, divergence=divergence)
         solution = pm.solve(problem, "frontier")
-        values = {
-            "bound": solution.bound,
-            "test_error": study.test_error(dataset, solution.posterior),
-            "support": solution.support_size,
-            "N(0.8)": classifiers_for(solution.posterior, problem.risks, 0.8),
-        }
-        cells.add(version.name, dataset, ALL_CLASSIFIERS, _method(divergence, distance), **values)
+        found = {"bound": solution.bound, "test_error": study.test_error(dataset, solution.posterior)}
+        found["support"] = solution.support_size
+        found["N(0.8)"] = classifiers_for(solution.posterior, problem.risks, 0.8)
+        cells.add(version.name, dataset, ALL_CLASSIFIERS, f"{divergence}-{distance}", **found)
     for version in (PAPER, EXACT):
         cells.add(version.name, "all", **_verdicts(cells, version.name))
 
@@ -63,20 +56,17 @@ def _verdicts(cells: Cells, version: str) -> dict[str, str]:
     pairs = list(product(PAPER_DATASETS, DISTANCES))
 
     def values(divergence: str, quantity: str) -> list[float]:
-        places = ((dataset, ALL_CLASSIFIERS, _method(divergence, each), quantity) for dataset, each in pairs)
+        places = ((dataset, ALL_CLASSIFIERS, f"{divergence}-{each}", quantity) for dataset, each in pairs)
         return [cells[place][version] for place in places]
 
-    lower = {
-        name: sum(kl < chi2 for kl, chi2 in zip(values("kl", name), values("chi2", name), strict=True))
-        for name in ("bound", "test_error")
-    }
-    full = {divergence: values(divergence, "support").count(ALL_CLASSIFIERS) for divergence in _DISTANCES}
-    return {
-        "tighter_bound": f"KL in {lower['bound']} of {len(pairs)}",
-        "lower_test_error": f"KL in {lower['test_error']} of {len(pairs)}",
-        "support_chi2": f"full in {full['chi2']} of {len(pairs)}",
-        "support_kl": f"full in {full['kl']} of {len(pairs)}",
-    }
+    found = {}
+    for claim, quantity in (("tighter_bound", "bound"), ("lower_test_error", "test_error")):
+        lower = sum(kl < chi2 for kl, chi2 in zip(values("kl", quantity), values("chi2", quantity), strict=True))
+        found[claim] = f"KL in {lower} of {len(pairs)}"
+    for divergence in _DISTANCES:
+        full = values(divergence, "support").count(ALL_CLASSIFIERS)
+        found[f"support_{divergence}"] = f"full in {full} of {len(pairs)}"
+    return found
 
 
 def _show(cells: Cells) -> list[Table]:
@@ -102,7 +92,7 @@ def _panel(cells: Cells, version: Version) -> Table:
         row = named(dataset, {"pinsker": "Pinsker", "ch": "φ_CH"}.get(distance, distance), first=distance == "linear")
         for divergence, (quantity, (_, decimals)) in product(_DISTANCES, _QUANTITIES.items()):
             values = {
-                each: cells[dataset, ALL_CLASSIFIERS, _method(divergence, each), quantity][version.name]
+                each: cells[dataset, ALL_CLASSIFIERS, f"{divergence}-{each}", quantity][version.name]
                 for each in _DISTANCES[divergence]
             }
             is_best = quantity == "bound" and distance == min(values, key=values.__getitem__)
@@ -112,4 +102,4 @@ def _panel(cells: Cells, version: Version) -> Table:
     return Table(f"divergences-{version.name}", title, groups, rows, words("divergences", "notes"))
 
 
-DIVERGENCES_TABLE = TableItem("divergences", _fill, show=_show)
+DIVERGENCES_TABLE = Item("divergences", _fill, show=_show)

@@ -6,20 +6,13 @@ from ...experiments.uci import LOADERS
 from ...problems.problem import PAPER_DATASETS
 from ...report.tables import Entry, Group, Table
 from ..cells import PRINTED, REPRODUCED, Cells, number
-from ..item import TableItem
+from ..item import Item
 from ..numbers import words
 from ..showing import as_text, named
 from ..study import Study
 
-_COLUMNS = {
-    "features": "features",
-    "examples": "examples",
-    "positive": "positive",
-    "negative": "negative",
-    "training_size": "training m",
-    "validation_size": "validation v",
-    "test_size": "test t",
-}
+_SIZES = {"training_size": "training m", "validation_size": "validation v", "test_size": "test t"}
+_COLUMNS = {name: name for name in ("features", "examples", "positive", "negative")} | _SIZES
 
 #: Mushroom's categorical features, before each value becomes a feature of its own.
 _MUSHROOM_CATEGORICAL = 22
@@ -31,21 +24,14 @@ def _fill(study: Study, cells: Cells) -> None:
         printed = number(cells[dataset, "", "", "positive"][PRINTED])
         # In the order in which the paper prints them: the class nearer to its positive count first.
         positive, negative = sorted(facts.class_counts, key=lambda count: abs(count - printed))
-        cells.add(
-            REPRODUCED,
-            dataset,
-            features=_MUSHROOM_CATEGORICAL if dataset == "mushroom" else facts.features,
-            examples=sum(facts.class_counts),
-            positive=positive,
-            negative=negative,
-            training_size=table.training_size,
-            validation_size=table.validation_size,
-            test_size=table.test_size,
-        )
+        features = _MUSHROOM_CATEGORICAL if dataset == "mushroom" else facts.features
+        counts = {"examples": sum(facts.class_counts), "positive": positive, "negative": negative}
+        sizes = {name: getattr(table, name) for name in _SIZES}
+        cells.add(REPRODUCED, dataset, features=features, **counts, **sizes)
     cells.add(REPRODUCED, "mushroom", one_hot_features=LOADERS["mushroom"].features)
     for quantity in ("examples", "features"):
-        counts = [cells[dataset, "", "", quantity][REPRODUCED] for dataset in PAPER_DATASETS]
-        cells.add(REPRODUCED, "all", **{f"{quantity}_min": min(counts), f"{quantity}_max": max(counts)})
+        found = [cells[dataset, "", "", quantity][REPRODUCED] for dataset in PAPER_DATASETS]
+        cells.add(REPRODUCED, "all", **{f"{quantity}_min": min(found), f"{quantity}_max": max(found)})
 
 
 def _show(cells: Cells) -> list[Table]:
@@ -63,4 +49,4 @@ def _show(cells: Cells) -> list[Table]:
     return [Table("data", "The data sets (Table 2)", groups, rows, notes)]
 
 
-DATA_TABLE = TableItem("data", _fill, show=_show)
+DATA_TABLE = Item("data", _fill, show=_show)

@@ -15,11 +15,14 @@ from ...harness.environment import ipopt_version
 from ...problems.problem import PAPER_DATASETS, PAPER_SIZES
 from ...report.tables import NONE, Entry, Group, Table
 from .. import ipopt_from_zero
-from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells, Values
-from ..item import TableItem
+from ..cells import BOTH_HALVES, CORRECTED, PRINTED, REPRODUCED, Cells, Values
+from ..item import Item
 from ..numbers import words
 from ..showing import NAMES, Beside, as_text, named
-from ..study import BOTH_HALVES, EXACT, PAPER, VERSIONS, Study
+from ..study import VERSIONS, Study
+
+#: The rows of both tables.
+PLACES = list(product(PAPER_DATASETS, PAPER_SIZES))
 
 #: The paper's letters, "none" where it prints no letter, and ours for what it has no letter for.
 LETTERS = {
@@ -41,14 +44,12 @@ LARGEST_FROM_ZERO = 50
 
 
 def _fill(study: Study, cells: Cells) -> None:
-    cases = [(dataset, size) for size in reversed(PAPER_SIZES) for dataset in PAPER_DATASETS]
-    arguments = [
-        (
-            {version.name: study.problem(dataset, size, "kl", version) for version in VERSIONS},
-            study.tables[dataset].test_risks(size),
-        )
-        for dataset, size in cases
-    ]
+    # The largest sets first, which take longest.
+    cases = sorted(PLACES, key=lambda place: -place[1])
+    arguments = []
+    for dataset, size in cases:
+        problems = {version.name: study.problem(dataset, size, "kl", version) for version in VERSIONS}
+        arguments.append((problems, study.tables[dataset].test_risks(size)))
     for (dataset, size), found in zip(cases, study.map("fixed point and Ipopt", solve_cell, arguments)):
         for version, method, values in found:
             cells.add(version, dataset, size, method, **values)
@@ -58,13 +59,9 @@ def _fill(study: Study, cells: Cells) -> None:
     cells.add(REPRODUCED, "all", ipopt=ipopt_version() or "")
 
 
-#: Versions, methods and their values.
-_Found = list[tuple[str, str, Values]]
-
-
-def solve_cell(problems: dict[str, BoundProblem], test_risks: np.ndarray) -> _Found:
-    """All numbers of one data set and size."""
-    found: _Found = []
+def solve_cell(problems: dict[str, BoundProblem], test_risks: np.ndarray) -> list[tuple[str, str, Values]]:
+    """All numbers of one data set and size: versions, methods and their values."""
+    found: list[tuple[str, str, Values]] = []
     for version, problem in problems.items():
         fixed_point, minimum = pm.solve(problem, "subset-search"), pm.solve(problem, "frontier")
         test_error = float(fixed_point.posterior @ test_risks)
@@ -89,13 +86,8 @@ def _ipopt(problem: BoundProblem, test_risks: np.ndarray, **options: Any) -> Val
         return {"status": LETTERS["unavailable"]}
     solution = pm.solve(problem, "ipopt", merge=False, **options)
     letter = LETTERS.get(solution.status, solution.status)
-    return {
-        "bound": solution.bound,
-        "test_error": float(solution.posterior @ test_risks),
-        "status": letter,
-        "test_error_status": letter,
-        "iterations": solution.iterations,
-    }
+    found = {"bound": solution.bound, "test_error": float(solution.posterior @ test_risks), "status": letter}
+    return {**found, "test_error_status": letter, "iterations": solution.iterations}
 
 
 def _show(cells: Cells) -> list[Table]:
@@ -116,14 +108,11 @@ def _panel(cells: Cells, quantity: str, title: str, notes: Sequence[str]) -> Tab
     )
     if quantity == "bound":
         groups += (Group("the letters' cause", ("from zero", "risk at the start")),)
-    rows = [
-        [
-            *named(dataset, size, first=size == PAPER_SIZES[0]),
-            *beside.cells(as_meant(cells, dataset, size, "fixed-point", quantity)),
-            *_ipopt_cells(cells, dataset, size, quantity),
-        ]
-        for dataset, size in product(PAPER_DATASETS, PAPER_SIZES)
-    ]
+    rows = []
+    for dataset, size in PLACES:
+        fixed_point = beside.cells(as_meant(cells, dataset, size, "fixed-point", quantity))
+        start = [*named(dataset, size, first=size == PAPER_SIZES[0]), *fixed_point]
+        rows.append([*start, *_ipopt_cells(cells, dataset, size, quantity)])
     return Table(f"fp-vs-solver-{quantity.replace('_', '-')}", title, groups, rows, notes)
 
 
@@ -133,85 +122,68 @@ def _ipopt_cells(cells: Cells, dataset: str, size: int, quantity: str) -> list[E
     def value(method: str, quantity: str, version: str = REPRODUCED) -> Any:
         return cells[dataset, size, method, quantity].get(version)
 
+    def letter(method: str) -> Entry:
+        found = value(method, "status")
+        return Entry(_words_of(found), "off" if found in ("I", "R", "M", "E") else "")
+
     row = [
         Entry(as_meant(cells, dataset, size, "ipopt", quantity).get(PRINTED, ""), "printed"),
-        Entry(_letter(value("ipopt", status, PRINTED)), "printed"),
+        Entry(_words_of(value("ipopt", status, PRINTED)), "printed"),
         Entry(as_text(value("ipopt", quantity))),
         Entry(as_text(value("ipopt", quantity, CORRECTED))),
-        Entry(_letter(value("ipopt", "status"))),
+        Entry(_words_of(value("ipopt", "status"))),
         Entry(as_text(value("direct", quantity))),
-        _letter_cell(value("direct", "status")),
+        letter("direct"),
     ]
-    if quantity == "bound":
-        row += [_letter_cell(value("from zero", "status")), Entry(as_text(value("direct", "start_risk"), 2))]
-    return row
+    return row + [letter("from zero"), Entry(as_text(value("direct", "start_risk"), 2))] * (quantity == "bound")
 
 
-def _letter(letter: str | None) -> str:
+def _words_of(letter: str | None) -> str:
     return {"none": "ok", None: NONE}.get(letter, letter)
 
 
-def _letter_cell(letter: str | None) -> Entry:
-    return Entry(_letter(letter), "off" if letter in ("I", "R", "M", "E") else "")
-
-
 def as_meant(cells: Cells, dataset: str, size: object, method: str, quantity: str) -> Values:
-    """The cell, with Waveform's swapped cells of H = 200 put right."""
+    """The cell, with Waveform's cells of H = 200 put right: the paper has its bounds among the test errors."""
     values = cells[dataset, size, method, quantity]
-    if not is_swapped(dataset, size):
+    if (dataset, str(size)) != ("waveform", "200"):
         return values
     other = {"bound": "test_error", "test_error": "bound"}[quantity]
     return {**values, PRINTED: f"{cells[dataset, size, method, other][PRINTED]}*"}
 
 
-def is_swapped(dataset: str, size: object) -> bool:
-    """Whether the paper has the bounds of this row among the test errors, and the other way round."""
-    return dataset == "waveform" and str(size) == "200"
-
-
 def letter_of(cells: Cells, dataset: str, size: object, quantity: str = "status") -> str:
     """The letter that the paper prints beside a value of Ipopt; "" where there is none."""
-    letter = cells[dataset, size, "ipopt", quantity].get(PRINTED, "")
-    return "" if letter == "none" else letter
+    return cells[dataset, size, "ipopt", quantity].get(PRINTED, "").replace("none", "")
 
 
-def e_rule(cells: Cells, version: str) -> int:
+def _e_rule(cells: Cells, version: str) -> int:
     """In how many cells of Table 6 the letter is E if and only if the pushed start has a risk above one."""
-    return sum(
-        (cells[*place, "direct", "start_risk"][version] > 1.0) == (letter_of(cells, *place) == "E")
-        for place in product(PAPER_DATASETS, PAPER_SIZES)
-    )
+    risky = {place: cells[*place, "direct", "start_risk"][version] > 1.0 for place in PLACES}
+    return sum(too_large == (letter_of(cells, *place) == "E") for place, too_large in risky.items())
 
 
-def early_breaks(cells: Cells, version: str, tolerance: float = 1e-9) -> list[tuple[str, int]]:
-    """The cells where Algorithm 1 stops before it reaches the minimum."""
-    return [place for place in product(PAPER_DATASETS, PAPER_SIZES) if _missed_by(cells, *place, version) > tolerance]
+def early_breaks(cells: Cells, version: str) -> dict[tuple[str, int], float]:
+    """By how much Algorithm 1 misses the minimum, in the cells where it stops before."""
 
+    def missed_by(dataset: str, size: int) -> float:
+        found, least = (cells[dataset, size, method, "bound"][version] for method in ("fixed-point", "frontier"))
+        return found - least
 
-def _missed_by(cells: Cells, dataset: str, size: int, version: str) -> float:
-    fixed_point, minimum = (cells[dataset, size, method, "bound"][version] for method in ("fixed-point", "frontier"))
-    return fixed_point - minimum
+    return {place: missed for place in PLACES if (missed := missed_by(*place)) > 1e-9}
 
 
 def _notes(cells: Cells) -> list[str]:
-    places = list(product(PAPER_DATASETS, PAPER_SIZES))
     ipopt = cells["all", "", "", "ipopt"][REPRODUCED]
-    ours, both_halves = (e_rule(cells, each.name) for each in (PAPER, BOTH_HALVES))
-    counts = {"letters": sum(bool(letter_of(cells, *place)) for place in places), "cells": len(places)}
-    version = f" {ipopt}" if ipopt else ""
-    notes = words("fp-vs-solver", "notes", version=version, ours=ours, both_halves=both_halves, **counts)
-    for each, title in ((PAPER.name, "the paper's"), (EXACT.name, "exact")):
+    rule = {"ours": _e_rule(cells, REPRODUCED), "both_halves": _e_rule(cells, BOTH_HALVES)}
+    counts = {"letters": sum(bool(letter_of(cells, *place)) for place in PLACES), "cells": len(PLACES)}
+    notes = words("fp-vs-solver", "notes", version=f" {ipopt}" if ipopt else "", **rule, **counts)
+    for version, title in ((REPRODUCED, "the paper's"), (CORRECTED, "exact")):
         missed = [
-            f"{NAMES[dataset]}, H = {size}, by {_missed_by(cells, dataset, size, each):.1e}"
-            for dataset, size in early_breaks(cells, each)
+            f"{NAMES[name]}, H = {size}, by {by:.1e}" for (name, size), by in early_breaks(cells, version).items()
         ]
-        end = (
-            f"stops before it reaches the minimum: {', '.join(missed)}"
-            if missed
-            else "reaches the minimum in every cell"
-        )
-        notes.append(f"With {title} constants Algorithm 1 {end}.")
+        stops = f"stops before it reaches the minimum: {', '.join(missed)}"
+        notes.append(f"With {title} constants Algorithm 1 {stops if missed else 'reaches the minimum in every cell'}.")
     return notes
 
 
-FP_VS_SOLVER_TABLE = TableItem("fp-vs-solver", _fill, show=_show)
+FP_VS_SOLVER_TABLE = Item("fp-vs-solver", _fill, show=_show)

@@ -6,6 +6,8 @@ one-sided procedure, which does descend.
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 import pacb_models as pm
@@ -16,7 +18,7 @@ from pacb_models.solvers.options import Iterative
 from ...problems.problem import PAPER_DATASETS
 from ...report.tables import NONE, Entry, Group, Table
 from ..cells import PRINTED, REPRODUCED, Cells
-from ..item import TableItem
+from ..item import Item
 from ..numbers import words
 from ..showing import Beside, as_text, named
 from ..study import BOTH_HALVES, EXACT, PAPER, VERSIONS, Study, Version
@@ -30,17 +32,13 @@ _STATISTICS = ("min", "max", "mean", "sd")
 
 
 def _fill(study: Study, cells: Cells) -> None:
-    problems = {
-        (dataset, version): study.problem(dataset, SMALL_SIZE, "kl", version)
-        for dataset in PAPER_DATASETS
-        for version in VERSIONS
-    }
-    cases = [(method, *place) for method in ("ccp", "one-sided", "random") for place in problems]
-    arguments = [
-        (problems[dataset, version], study.tables[dataset].test_risks(SMALL_SIZE), method, study.starts, study.seed)
-        for method, dataset, version in cases
-    ]
-    for (method, dataset, version), found in zip(cases, study.map("convex–concave procedures", run_method, arguments)):
+    places = list(product(PAPER_DATASETS, VERSIONS))
+    problems = {place: study.problem(place[0], SMALL_SIZE, "kl", place[1]) for place in places}
+    cases = list(product(("ccp", "one-sided", "random"), places))
+    tests = {dataset: study.tables[dataset].test_risks(SMALL_SIZE) for dataset in PAPER_DATASETS}
+    arguments = [(problems[place], tests[place[0]], method, study.starts, study.seed) for method, place in cases]
+    every = study.map("convex–concave procedures", run_method, arguments)
+    for (method, (dataset, version)), found in zip(cases, every):
         for quantity, values in found.items():
             summaries = {f"{quantity}_{statistic}": value for statistic, value in statistics_of(values).items()}
             cells.add(version.name, dataset, SMALL_SIZE, method, **summaries)
@@ -55,8 +53,9 @@ def run_method(
     problem: BoundProblem, test_risks: np.ndarray, method: str, starts: int, seed: int
 ) -> dict[str, np.ndarray]:
     """Bounds, test errors and moves from the same random starts; nothing where the paper's procedure does not exist."""
+    # Uniform on the simplex: Dirichlet with all parameters one.
+    posteriors = np.random.default_rng(seed).dirichlet(np.ones(problem.size), size=starts)
     if method == "random":
-        posteriors = random_starts(problem, starts, seed)
         return {"bound": np.array([problem.bound(q) for q in posteriors]), "test_error": posteriors @ test_risks}
     if method == "ccp" and problem.risks.max() == 0.0:
         # The paper's linearisation needs a posterior with a positive empirical risk.
@@ -64,7 +63,7 @@ def run_method(
     # Compiled once for all starts.
     solve = subproblem(problem, "paper" if method == "ccp" else "one-sided")
     options = Iterative(tolerance=1e-8, max_iterations=1000).checked(problem)
-    outcomes = [from_start(problem, solve, start, options) for start in random_starts(problem, starts, seed)]
+    outcomes = [from_start(problem, solve, start, options) for start in posteriors]
     histories = [outcome.details["history"] for outcome in outcomes]
     return {
         "bound": np.array([history[-1] for history in histories]),
@@ -74,11 +73,6 @@ def run_method(
     }
 
 
-def random_starts(problem: BoundProblem, starts: int, seed: int) -> np.ndarray:
-    """Posteriors that are uniform on the simplex: Dirichlet with all parameters one."""
-    return np.random.default_rng(seed).dirichlet(np.ones(problem.size), size=starts)
-
-
 def statistics_of(values: np.ndarray) -> dict[str, float]:
     """Range, mean and the standard deviation as R has it."""
     spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
@@ -86,53 +80,44 @@ def statistics_of(values: np.ndarray) -> dict[str, float]:
 
 
 def _show(cells: Cells) -> list[Table]:
-    starts = cells["all", "", "", "starts"][REPRODUCED]
     # The test errors of posteriors found with other risks tell nothing new.
     return [
-        *(_panel(cells, "bound", version, "kl bounds", starts) for version in VERSIONS),
-        *(_panel(cells, "test_error", version, "Average test errors", starts) for version in (PAPER, EXACT)),
+        *(_panel(cells, "bound", version, "kl bounds") for version in VERSIONS),
+        *(_panel(cells, "test_error", version, "Average test errors") for version in (PAPER, EXACT)),
     ]
 
 
-def _panel(cells: Cells, quantity: str, version: Version, title: str, starts: int) -> Table:
+def _panel(cells: Cells, quantity: str, version: Version, title: str) -> Table:
     fixed_point = Beside((version.name,), compared=quantity == "bound")
     summaries = ["CCP, printed", *(f"{name}, ours" for name in _METHODS.values())]
-    groups = (
-        Group("", ("data set",)),
-        fixed_point.group("fixed point"),
-        *(Group(summary, ("range", "mean ± sd")) for summary in summaries),
-    )
+    columns = (Group(summary, ("range", "mean ± sd")) for summary in summaries)
+    groups = (Group("", ("data set",)), fixed_point.group("fixed point"), *columns)
     rows = []
     for dataset in PAPER_DATASETS:
         row = [*named(dataset), *fixed_point.cells(cells[dataset, SMALL_SIZE, "fixed-point", quantity])]
-        rows.append([*row, *_summaries(cells, dataset, quantity, version)])
+        row += [Entry(text, "printed") for text in _summary(cells, dataset, "ccp", quantity, PRINTED)]
+        for method in _METHODS:
+            row += map(Entry, _summary(cells, dataset, method, quantity, version.name))
+        rows.append(row)
     place = " (Table 8)" if version == PAPER else ""
     risks = "paper's constants, risks on " if version == BOTH_HALVES else ""
     name = f"fp-vs-ccp-{quantity.replace('_', '-')}-{version.name.replace('_', '-')}"
+    starts = cells["all", "", "", "starts"][REPRODUCED]
     full_title = f"{title} with {risks}{version.title}, H = 50, {starts} random starts{place}"
     return Table(name, full_title, groups, rows, _notes(cells) if (quantity, version) == ("bound", PAPER) else ())
 
 
-def _summaries(cells: Cells, dataset: str, quantity: str, version: Version) -> list[Entry]:
-    def texts(method: str, version: str) -> tuple[str, str]:
-        places = {name: cells[dataset, SMALL_SIZE, method, f"{quantity}_{name}"] for name in _STATISTICS}
-        return _range_and_mean({name: as_text(values.get(version)) for name, values in places.items()})
-
-    printed = [Entry(text, "printed") for text in texts("ccp", PRINTED)]
-    return printed + [Entry(text) for method in _METHODS for text in texts(method, version.name)]
-
-
-def _range_and_mean(texts: dict[str, str]) -> tuple[str, str]:
-    if texts["mean"] in ("NA", NONE, ""):
-        return texts["mean"] or NONE, texts["mean"] or NONE
-    return f"[{texts['min']}, {texts['max']}]", f"{texts['mean']} ± {texts['sd']}"
+def _summary(cells: Cells, dataset: str, method: str, quantity: str, version: str) -> tuple[str, str]:
+    """Range and mean with the standard deviation; "NA" for both where the paper prints that."""
+    values = (cells[dataset, SMALL_SIZE, method, f"{quantity}_{name}"] for name in _STATISTICS)
+    least, most, mean, spread = (as_text(value.get(version)) for value in values)
+    return (mean, mean) if mean in ("NA", NONE) else (f"[{least}, {most}]", f"{mean} ± {spread}")
 
 
 def _notes(cells: Cells) -> list[str]:
     places = (cells[dataset, SMALL_SIZE, "ccp", "decrease_max"] for dataset in PAPER_DATASETS)
     largest = max(values[REPRODUCED] for values in places if values)
-    more = f" by more than {largest:.1e}" if largest else ""
-    return words("fp-vs-ccp", "notes", more=more)
+    return words("fp-vs-ccp", "notes", more=f" by more than {largest:.1e}" if largest else "")
 
 
-FP_VS_CCP_TABLE = TableItem("fp-vs-ccp", _fill, uses=("starts", "seed"), show=_show)
+FP_VS_CCP_TABLE = Item("fp-vs-ccp", _fill, uses=("starts", "seed"), show=_show)

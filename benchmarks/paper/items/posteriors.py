@@ -1,28 +1,25 @@
-"""Figures of optimal posteriors: their supports, weights and distribution functions (Figures 1, 4, 5 and 6)."""
+"""Figures of optimal posteriors: the size of their support (Figure 1, and against δ) and their weights (4 and 5)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import pacb_models as pm
 from pacb_models.plots.style import BLACK, BLUE, GREY, VERMILION
 
 from ...problems.problem import PAPER_DATASETS
+from ...report.drawing import Look
 from ..cells import REPRODUCED, Cells, Values
-from ..item import FigureItem
+from ..item import Item
 from ..showing import NAMES
 from ..study import ALL_CLASSIFIERS, BOTH_HALVES, DISTANCES, EXACT, PAPER, Study, Version
-from ..tables.sparsity import LARGE_SIZE, mass_by_risk
-from .style import DISTANCE_LOOK, SERIES, grid_of_axes, legend_below, line, panel_per_dataset
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from ..style import DISTANCE_LOOK, SERIES, grid_of_axes, legend_below, panel_per_dataset
 
 # --- Figure 1: the linear bound B*(H') and its two components against the support size H' -----------------------------
 
@@ -35,18 +32,9 @@ def _fill_supports(study: Study, cells: Cells) -> None:
         problem = study.problem(dataset, ALL_CLASSIFIERS, "linear", PAPER, delta=delta)
         solution = pm.solve(problem, "subset-search")
         mean, root = components(problem.risks, problem.coefficient)
-        cells.add(
-            REPRODUCED,
-            dataset,
-            ALL_CLASSIFIERS,
-            "linear",
-            delta=delta,
-            m=problem.m,
-            best_size=solution.details["best_size"],
-            bound=solution.bound,
-            mean=mean.tolist(),
-            root=[None if np.isnan(value) else value for value in root.tolist()],
-        )
+        found = {"delta": delta, "m": problem.m, "best_size": solution.details["best_size"], "bound": solution.bound}
+        found |= {"mean": mean.tolist(), "root": [None if np.isnan(value) else value for value in root.tolist()]}
+        cells.add(REPRODUCED, dataset, ALL_CLASSIFIERS, "linear", **found)
 
 
 def components(risks: np.ndarray, coefficient: float) -> tuple[np.ndarray, np.ndarray]:
@@ -75,15 +63,15 @@ def _draw_supports(cells: Cells) -> Figure:
             axis.plot(sizes[best:], total[best:], color=GREY, lw=1.0, label="beyond H* (negative weights)")
         axis.plot(best, bound, "o", color=BLACK)
         offset, side = (-4, "right") if best == len(sizes) else (4, "left")
-        words, place_of = f"H* = {best}\nB* = {bound:.4f}", (best, bound)
-        axis.annotate(words, place_of, xytext=(offset, 8), textcoords="offset points", ha=side, fontsize=8)
+        look: Look = {"xytext": (offset, 8), "textcoords": "offset points", "ha": side, "fontsize": 8}
+        axis.annotate(f"H* = {best}\nB* = {bound:.4f}", (best, bound), **look)
         axis.set(title=f"{NAMES[place.dataset]}, m = {panel['m']}, δ = {panel['delta']}", xlabel="support size H′")
         axis.set_ylim(0.0, min(1.2, 1.1 * np.nanmax(total[10:])))
     legend_below(figure, axes[-1], 4)
     return figure
 
 
-SUPPORTS = FigureItem("linear-supports", _fill_supports, draw=_draw_supports)
+SUPPORTS = Item("linear-supports", _fill_supports, draw=_draw_supports)
 
 
 # --- Figures 4 and 5: optimal weights against risk for three values of δ ----------------------------------------------
@@ -92,15 +80,6 @@ _DELTAS = (0.01, 0.05, 0.1)
 
 #: The paper draws the weights of its fixed point and of its solver.
 COMPARED = {"subset-search": "Algorithm 1", "ipopt": "Ipopt"}
-
-
-#: The titles of the panels, and their versions.
-_BUPA = {"both halves, m = {m}": BOTH_HALVES, "validation, m = {m}": PAPER}
-_SPAMBASE = {
-    "paper's constant, both halves, m = {m}": BOTH_HALVES,
-    "paper's constant, m = {m}": PAPER,
-    "exact constant, m = {m}": EXACT,
-}
 
 
 def _fill_weights(study: Study, cells: Cells, dataset: str, distance: str, versions: Iterable[Version]) -> None:
@@ -113,21 +92,18 @@ def _fill_weights(study: Study, cells: Cells, dataset: str, distance: str, versi
 
 
 def _curve(problem: pm.BoundProblem) -> Values:
+    """The optimal weights against risk, and how far those of the other methods are from them at most."""
     solution = pm.solve(problem, "frontier")
+    # Classifiers of equal risk have equal weight.
     risks, first = np.unique(problem.risks, return_index=True)
-    others = [name for name in COMPARED if pm.available_solvers()[name].available]
-    return {
-        "bound": solution.bound,
-        "support": solution.support_size,
-        "last_risk": float(problem.risks[solution.posterior > 0.0].max()),
-        # Classifiers of equal risk have equal weight.
-        "risks": risks.tolist(),
-        "weights": solution.posterior[first].tolist(),
-        **{
-            name: float(np.abs(pm.solve(problem, name, merge=False).posterior - solution.posterior).max())
-            for name in others
-        },
-    }
+    found = {"bound": solution.bound, "support": solution.support_size}
+    found["last_risk"] = float(problem.risks[solution.posterior > 0.0].max())
+    found |= {"risks": risks.tolist(), "weights": solution.posterior[first].tolist()}
+    for name in COMPARED:
+        if pm.available_solvers()[name].available:
+            other = pm.solve(problem, name, merge=False)
+            found[name] = float(np.abs(other.posterior - solution.posterior).max())
+    return found
 
 
 def _draw_weights(cells: Cells, versions: Mapping[str, Version]) -> Figure:
@@ -152,58 +128,29 @@ def _draw_weights(cells: Cells, versions: Mapping[str, Version]) -> Figure:
 def _agreement(cells: Cells) -> dict[str, str]:
     """How far the weights of the other methods are from those drawn."""
     largest = {
-        name: max(off for place, values in cells if place.quantity == name for off in values.values())
-        for name in dict.fromkeys(place.quantity for place, _ in cells if place.quantity in COMPARED)
+        name: max(off for place, values in cells.items() if place.quantity == name for off in values.values())
+        for name in dict.fromkeys(place.quantity for place in cells if place.quantity in COMPARED)
     }
     said = (f"{COMPARED[name]} gives the same weights within {value:.0e}." for name, value in largest.items())
     return {"agreement": " ".join(said)}
 
 
-def _weights(name: str, dataset: str, distance: str, versions: Mapping[str, Version]) -> FigureItem:
-    fill = partial(_fill_weights, dataset=dataset, distance=distance, versions=list(versions.values()))
-    return FigureItem(name, fill, draw=partial(_draw_weights, versions=versions), facts=_agreement)
+def _weights(name: str, dataset: str, distance: str, versions: Mapping[str, Version]) -> Item:
+    fill = partial(_fill_weights, dataset=dataset, distance=distance, versions=versions.values())
+    return Item(name, fill, draw=partial(_draw_weights, versions=versions), facts=_agreement)
 
 
-LINEAR_WEIGHTS = _weights("linear-weights", "bupa", "linear", _BUPA)
-KL_WEIGHTS = _weights("kl-weights", "spambase", "kl", _SPAMBASE)
-
-
-# --- Figure 6: distribution functions over the classifiers, by increasing risk ----------------------------------------
-
-#: In the paper's order of panels.
-_PANELS = ("spambase", "bupa", "mammographic", "wdbc", "banknote")
-
-_ROWS = {PAPER: "paper's constants", EXACT: "exact constants"}
-
-
-def _fill_distributions(study: Study, cells: Cells) -> None:
-    """The weight of the first one, two, … classifiers."""
-    for version, dataset, distance in product(_ROWS, _PANELS, DISTANCES):
-        problem = study.problem(dataset, LARGE_SIZE, distance, version)
-        mass = mass_by_risk(pm.solve(problem, "frontier").posterior, problem.risks)
-        cells.add(version.name, dataset, LARGE_SIZE, distance, mass=mass.tolist())
-
-
-def _draw_distributions(cells: Cells) -> Figure:
-    """A row for each version, a column for each data set."""
-    figure, axes = grid_of_axes(2, len(_PANELS), 11.0, 5.0, sharex=True, sharey=True)
-    for axis, (version, dataset) in zip(axes, product(_ROWS, _PANELS)):
-        axis.plot([0, LARGE_SIZE], [0.0, 1.0], color="#999999", lw=1.0, label="prior")
-        for distance in DISTANCES:
-            mass = cells[dataset, LARGE_SIZE, distance, "mass"][version.name]
-            axis.plot(range(LARGE_SIZE + 1), [0.0, *mass], label=distance, **line(distance))
-        if version == PAPER:
-            axis.set_title(NAMES[dataset])
-        else:
-            axis.set_xlabel("classifiers by risk")
-        if dataset == _PANELS[0]:
-            axis.set_ylabel(f"{_ROWS[version]}\nposterior mass")
-    legend_below(figure, axes[0], 4)
-    return figure
-
-
-DISTRIBUTIONS = FigureItem("cdfs", _fill_distributions, draw=_draw_distributions)
-
+#: By the titles of the panels.
+_BUPA = {"both halves, m = {m}": BOTH_HALVES, "validation, m = {m}": PAPER}
+_SPAMBASE = {
+    "paper's constant, both halves, m = {m}": BOTH_HALVES,
+    "paper's constant, m = {m}": PAPER,
+    "exact constant, m = {m}": EXACT,
+}
+WEIGHTS = [
+    _weights("linear-weights", "bupa", "linear", _BUPA),
+    _weights("kl-weights", "spambase", "kl", _SPAMBASE),
+]
 
 # --- how many classifiers the posteriors use, against δ ---------------------------------------------------------------
 
@@ -242,4 +189,4 @@ def _draw_against_delta(cells: Cells) -> Figure:
     return panel_per_dataset(draw, 7.6, ("δ", "support size"), sharey=True)
 
 
-AGAINST_DELTA = FigureItem("support-against-delta", _fill_against_delta, draw=_draw_against_delta)
+AGAINST_DELTA = Item("support-against-delta", _fill_against_delta, draw=_draw_against_delta)

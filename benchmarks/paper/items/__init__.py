@@ -1,0 +1,1 @@
+"""The paper's tables and figures and those of our own, by what they are about."""
