@@ -2,7 +2,7 @@
 
 The obvious loop computes the kernel of its training part anew for every SVM, and again for every prediction. Here
 
-* one Gram matrix serves all of them (:mod:`pacb_models.estimators.kernels` says why they are the same SVMs);
+* one Gram matrix serves all of them (:mod:`pacb_models.estimators.kernel_family` says why they are the same SVMs);
 * an SVM is trained on a part of the rows by giving the others weight zero, so no part of the matrix is copied;
 * the decisions of a batch of SVMs are one matrix product.
 """
@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 
 from pacb_models.errors import InputError
-from pacb_models.estimators.kernels import cache_size, gaussian_kernel, pairwise, vote
+from pacb_models.estimators.kernel_family import cache_size, gaussian_kernel, pairwise, vote
 
 #: libsvm's iterations before an SVM is used as it is. The paper's grid never gets here; for λ near 1e-10 libsvm, whose
 #: kernel cache is in single precision, would not reach its tolerance on data that are not separable.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,22 +32,15 @@ class Candidate:
         return np.flatnonzero(self.weights)
 
 
-def vote_candidates(errors: np.ndarray, rates: Sequence[float] = RATES) -> list[Candidate]:
-    """The votes with weights that fall with the members' errors, one for each rate."""
+def all_candidates(names: Sequence[str], errors: np.ndarray, rates: Sequence[float]) -> list[Candidate]:
+    """The votes with weights that fall with the members' errors, one for each rate, and each member alone."""
     kinds = ["equal weights" if rate == 0.0 else f"weights exp(-{rate:g} x cross-validation errors)" for rate in rates]
-    return [
-        Candidate(f"vote of {len(errors)}, {kind}", vote_weights(errors, rate))
-        for kind, rate in zip(kinds, rates, strict=True)
-    ]
+    of_votes = [f"vote of {len(names)}, {kind}" for kind in kinds]
+    weights = [*(vote_weights(errors, rate) for rate in rates), *np.eye(len(names))]
+    return [Candidate(name, own) for name, own in zip([*of_votes, *names], weights, strict=True)]
 
 
-def single_candidates(names: Sequence[str]) -> list[Candidate]:
-    """Each member alone."""
-    return [Candidate(name, weights) for name, weights in zip(names, np.eye(len(names)), strict=True)]
-
-
-@dataclass(frozen=True, eq=False)
-class Poll:
+class Poll(NamedTuple):
     """What candidates say of some rows: their class indices (C × n), and the shares of the votes for these (C × n)."""
 
     choices: np.ndarray
@@ -69,11 +63,7 @@ def poll(candidates: Sequence[Candidate], opinions: Iterable[np.ndarray], rows: 
 
 
 def cross_validation_errors(
-    opinions: Sequence[np.ndarray],
-    y: np.ndarray,
-    folds: Sequence[np.ndarray],
-    classes: int,
-    rates: Sequence[float] = RATES,
+    opinions: Sequence[np.ndarray], y: np.ndarray, folds: Sequence[np.ndarray], classes: int, rates: Sequence[float]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Errors of the votes and of the members on examples that neither their fits nor their weights have seen.
 
@@ -88,17 +78,14 @@ def cross_validation_errors(
         elsewhere = errors - np.count_nonzero(wrong[:, fold], axis=1)
         scale = len(y) / max(len(y) - len(fold), 1)
         for index, rate in enumerate(rates):
-            weights, of_fold = vote_weights(scale * elsewhere, rate), (opinion[fold] for opinion in opinions)
-            shares = vote_shares(weights, of_fold, len(fold), classes)
+            of_fold = (opinion[fold] for opinion in opinions)
+            shares = vote_shares(vote_weights(scale * elsewhere, rate), of_fold, len(fold), classes)
             votes[index] += np.count_nonzero(shares.argmax(axis=1) != y[fold])
     return votes, errors
 
 
 def default_prior(
-    vote_errors: np.ndarray | None,
-    votes: int,
-    single_errors: np.ndarray | None,
-    singles: int,
+    vote_errors: np.ndarray | None, votes: int, single_errors: np.ndarray | None, singles: int
 ) -> np.ndarray:
     """0.8 on the votes and 0.2 on the single members, each with a preference by cross-validation; without it half and
     half, so that neither side pays more than a factor of two in delta.

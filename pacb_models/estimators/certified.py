@@ -18,22 +18,13 @@ from sklearn.utils.validation import _check_method_params, _num_samples, check_i
 
 from ..certificates import RiskMonitor, certify
 from ..certificates.choice import divided
-from ..certificates.labels import check_same_rows
+from ..certificates.labels import check_same_rows, label_array
 from ..certificates.predictions import check_seed, check_share
 from ..certificates.votes import vote_shares
 from ..errors import InputError
 from ..files import write_atomically
-from ..validation import check_choice, check_delta, check_prior, refuse_masked
-from .candidates import (
-    RATES,
-    Candidate,
-    Poll,
-    cross_validation_errors,
-    default_prior,
-    poll,
-    single_candidates,
-    vote_candidates,
-)
+from ..validation import check_choice, check_delta, check_prior
+from .candidates import RATES, Candidate, Poll, all_candidates, cross_validation_errors, default_prior, poll
 from .cross_fitting import Progress, Training, cross_fit, make_folds
 from .guarantee import (
     Evidence,
@@ -44,13 +35,10 @@ from .guarantee import (
     check_thresholds,
     finer_statements,
 )
-from .members import EnsembleClassifier, check_same_kind, check_sample_weight, refuse_one_class, refuse_weights
+from .members import EnsembleClassifier, check_same_kind, refuse_weights
 
 #: What a certificate brings with it, and takes with it.
-_OF_THE_CERTIFICATE = (
-    *("certificate_", "guarantee_", "bound_", "deployed_"),
-    *("errors_", "confusion_", "n_validation_", "thresholds_"),
-)
+_OF_THE_CERTIFICATE = "certificate_ guarantee_ bound_ deployed_ errors_ confusion_ n_validation_ thresholds_".split()
 
 
 @dataclass(eq=False, repr=False)
@@ -209,24 +197,18 @@ class CertifiedClassifier(EnsembleClassifier):
         if self.prefit:
             refuse_weights(fit_params)
             return self.calibrate(X, y, groups=groups)
-        X, y = self._check_data(X, y, reset=True, read_labels=False)
-        fit_params = check_sample_weight(fit_params, X)
         groups = _checked_groups(groups, X)
         random = check_random_state(self.random_state)
-        whole = np.arange(len(y)), np.arange(0)
-        training, held_out = whole if self.validation_size is None else self._split(len(y), random)
-        refuse_one_class(fit_params, y, training)
+        X, y, fit_params, training, held_out = self._divided(X, y, fit_params, random, read_labels=False)
         self._forget_certificate()
         # From here to _certify nothing but the training part is looked at.
         self._learn(X, y, training, fit_params, random)
         if held_out.size:
             self._certify(_safe_indexing(X, held_out), y[held_out], None if groups is None else groups[held_out])
-        if "sample_weight" in fit_params and hasattr(self, "guarantee_"):
-            self.guarantee_: Guarantee = replace(self.guarantee_, weighted=True)
+            weighted = "sample_weight" in fit_params
+            self.guarantee_: Guarantee = replace(self.guarantee_, weighted=weighted, refitted=self.refit)
         if self.refit:
             self._train_again(X, y, fit_params)
-            if hasattr(self, "guarantee_"):
-                self.guarantee_ = replace(self.guarantee_, refitted=True)
         return self
 
     def calibrate(self, X: Any, y: Any, *, groups: Any = None) -> CertifiedClassifier:
@@ -248,7 +230,11 @@ class CertifiedClassifier(EnsembleClassifier):
             return self
         number = len(self.candidates_)
         choosing, rows = divided(len(y), self.choose, check_seed(self.random_state, self.choose))
-        self._choose(_safe_indexing(X, choosing), y[choosing])
+        check_same_kind("y", y, self.classes_)
+        wrong = self.classes_[self._poll(_safe_indexing(X, choosing), self.candidates_).choices] != y[choosing]
+        # The fewest errors, the vote before single ones.
+        self.candidates_: list[Candidate] = [self.candidates_[int(np.count_nonzero(wrong, axis=1).argmin())]]
+        self.prior_ = np.ones(1)
         self._certify(_safe_indexing(X, rows), y[rows], None if groups is None else groups[rows])
         self.guarantee_ = replace(self.guarantee_, candidates=number, choosing=len(choosing))
         return self
@@ -312,9 +298,8 @@ class CertifiedClassifier(EnsembleClassifier):
         """Which rows have a winning vote share of at least ``threshold``, one of ``abstain``: a mask."""
         shares = self._shares(X)
         if threshold not in self.thresholds_:
-            raise InputError(
-                "threshold", threshold, f"it must be one that abstain fixed beforehand: {self.thresholds_!r}"
-            )
+            expected = f"it must be one that abstain fixed beforehand: {self.thresholds_!r}"
+            raise InputError("threshold", threshold, expected)
         return shares.max(axis=1) >= threshold
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -330,10 +315,8 @@ class CertifiedClassifier(EnsembleClassifier):
         check_choice("deploy", self.deploy, ("deterministic", "stochastic"))
         check_events(self.risk)
         if (check_thresholds(self.abstain) or self.per_prediction) and self.deploy == "stochastic":
-            named = "per_prediction" if self.per_prediction else "abstain"
-            raise InputError(
-                f"{named} is given with deploy='stochastic'; it needs one predictor, deploy='deterministic'."
-            )
+            given = f"{'per_prediction' if self.per_prediction else 'abstain'} is given with deploy='stochastic'"
+            raise InputError(f"{given}; it needs one predictor, deploy='deterministic'.")
         if isinstance(self.prior, str):
             check_choice("prior", self.prior, ("default",))
         if self.choose is not None:
@@ -344,6 +327,11 @@ class CertifiedClassifier(EnsembleClassifier):
                 raise InputError("prior and choose are both given; one candidate needs no prior.")
         if callable(self.prior) and self.prefit:
             raise InputError("prior is a function, but with prefit=True there are no cross-validation errors for it.")
+
+    def _split(self, examples: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
+        if self.validation_size is None:
+            return np.arange(examples), np.arange(0)
+        return super()._split(examples, random)
 
     def _learn(
         self, X: Any, y: np.ndarray, rows: np.ndarray, fit_params: dict[str, Any], random: np.random.RandomState
@@ -360,16 +348,12 @@ class CertifiedClassifier(EnsembleClassifier):
         training = Training(X_training, y_training, self.classes_, parameters, self.voting_ == "soft")
         folds = make_folds(self.cv, y_training, random) if self.votes == "cv" or callable(self.prior) else []
         progress = self.verbose if callable(self.verbose) else _print_progress if self.verbose else None
-        self.estimators_, opinions = cross_fit(
-            self.names_, members, training, folds, self.n_jobs, progress, self.memory
-        )
+        work = self.n_jobs, progress, self.memory
+        self.estimators_, opinions = cross_fit(self.names_, members, training, folds, *work)
         self._form_candidates(opinions, np.searchsorted(self.classes_, y_training), [tested for _, tested in folds])
 
     def _form_candidates(
-        self,
-        opinions: Sequence[np.ndarray] = (),
-        y: np.ndarray | None = None,
-        folds: Sequence[np.ndarray] = (),
+        self, opinions: Sequence[np.ndarray] = (), y: np.ndarray | None = None, folds: Sequence[np.ndarray] = ()
     ) -> None:
         """Candidates and prior, from the members' opinions out of fold where there are any."""
         members = len(self.names_)
@@ -377,23 +361,15 @@ class CertifiedClassifier(EnsembleClassifier):
         vote_errors = errors = None
         if opinions and y is not None:
             vote_errors, errors = cross_validation_errors(opinions, y, folds, len(self.classes_), rates)
-        votes = vote_candidates(np.zeros(members) if errors is None else errors, rates)
-        self.candidates_ = votes + single_candidates(self.names_)
+        self.candidates_ = all_candidates(self.names_, np.zeros(members) if errors is None else errors, rates)
         self.cv_errors_ = None if errors is None else np.concatenate([vote_errors, errors])
         if isinstance(self.prior, str):
-            self.prior_ = default_prior(vote_errors, len(votes), errors, members)
+            self.prior_ = default_prior(vote_errors, len(rates), errors, members)
             return
         if callable(self.prior) and errors is None:
             raise InputError("prior is a function, but there are too few training examples to cross-validate for it.")
         given = self.prior(self.cv_errors_) if callable(self.prior) else self.prior
         self.prior_ = check_prior(given, len(self.candidates_))
-
-    def _choose(self, X: Any, y: np.ndarray) -> None:
-        """Keep the candidate with the fewest errors on these examples, the vote before single ones."""
-        check_same_kind("y", y, self.classes_)
-        wrong = self.classes_[self._poll(X, self.candidates_).choices] != y
-        self.candidates_ = [self.candidates_[int(np.count_nonzero(wrong, axis=1).argmin())]]
-        self.prior_ = np.ones(1)
 
     def _certify(self, X: Any, y: np.ndarray, groups: np.ndarray | None) -> None:
         """Count the candidates' errors and record what follows. Here, and nowhere before, held-out labels are read."""
@@ -405,26 +381,23 @@ class CertifiedClassifier(EnsembleClassifier):
         self.classes_ = np.union1d(self.classes_, y)
         answers = self._poll(X, self.candidates_)
         self.thresholds_ = check_thresholds(self.abstain)
-        positive = check_positive_class(self.positive, self.classes_)
-        requests = Requests(
-            self.per_class, self.per_prediction, positive, groups, check_events(self.risk), self.thresholds_
-        )
+        positive, risks = check_positive_class(self.positive, self.classes_), check_events(self.risk)
+        requests = Requests(self.per_class, self.per_prediction, positive, groups, risks, self.thresholds_)
         delta, of_kind = requests.shares(self.delta)
         self.n_validation_ = len(y)
         self.errors_ = np.count_nonzero(self.classes_[answers.choices] != y, axis=1)
         names = [candidate.name for candidate in self.candidates_]
         self.certificate_ = certify(self.errors_, len(y), delta=delta, prior=self.prior_, names=names)
-        single = np.arange(len(names)) == self.certificate_.single
-        self.deployed_ = None if self.deploy == "stochastic" else self.candidates_[self.certificate_.single]
-        posterior = self.certificate_.posterior if self.deployed_ is None else single.astype(np.float64)
-        statements = finer_statements(Evidence(y, self.classes_, answers, self.prior_, posterior), requests, of_kind)
-        self.confusion_ = None
+        single = self.certificate_.single
+        bound, posterior, self.confusion_ = self.certificate_.bound, self.certificate_.posterior, None
+        self.deployed_ = None if self.deploy == "stochastic" else self.candidates_[single]
         if self.deployed_ is not None:
-            predicted = self.classes_[answers.choices[self.certificate_.single]]
-            self.confusion_ = confusion_matrix(y, predicted, labels=self.classes_)
+            bound, posterior = self.certificate_.single_bound, np.eye(len(names))[single]
+            self.confusion_ = confusion_matrix(y, self.classes_[answers.choices[single]], labels=self.classes_)
+        statements = finer_statements(Evidence(y, self.classes_, answers, self.prior_, posterior), requests, of_kind)
         self.guarantee_ = Guarantee(
             predictor=self._predictor(),
-            bound=self.certificate_.bound if self.deployed_ is None else self.certificate_.single_bound,
+            bound=bound,
             errors=float(posterior @ self.errors_),
             examples=len(y),
             total_delta=self.delta,
@@ -432,7 +405,7 @@ class CertifiedClassifier(EnsembleClassifier):
             candidates=len(names),
             statements=statements,
         )
-        self.bound_ = self.guarantee_.bound
+        self.bound_ = bound
 
     def _predictor(self) -> str:
         """The deployed predictor in words."""
@@ -461,8 +434,8 @@ class CertifiedClassifier(EnsembleClassifier):
             raise InputError("deploy is 'stochastic'; vote shares are those of one predictor, deploy='deterministic'.")
         self._check_rows(X)
         voters = self.deployed_.voters
-        opinions = self._opinions(X, voters, self.voting_ == "soft")
-        return vote_shares(self.deployed_.weights[voters], opinions, _num_samples(X), len(self.classes_))
+        weights, opinions = self.deployed_.weights[voters], self._opinions(X, voters)
+        return vote_shares(weights, opinions, _num_samples(X), len(self.classes_))
 
     def _drawn_from(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Posterior weights of the candidates that have any, and their class indices for each row."""
@@ -476,8 +449,7 @@ class CertifiedClassifier(EnsembleClassifier):
         """What these candidates say of the rows; members without a say in any of them are not asked."""
         asked = np.flatnonzero(np.sum([candidate.weights for candidate in candidates], axis=0))
         among = [replace(candidate, weights=candidate.weights[asked]) for candidate in candidates]
-        opinions = self._opinions(X, asked, self.voting_ == "soft")
-        return poll(among, opinions, _num_samples(X), len(self.classes_))
+        return poll(among, self._opinions(X, asked), _num_samples(X), len(self.classes_))
 
 
 def _print_progress(done: int, total: int) -> None:
@@ -486,16 +458,13 @@ def _print_progress(done: int, total: int) -> None:
 
 
 def _checked_groups(groups: Any, X: Any) -> np.ndarray | None:
+    """One group for each example, all of one type."""
     if groups is None:
         return None
-    refuse_masked("groups", groups)
     check_same_rows([("X", X), ("groups", groups)])
-    array, examples = np.asarray(groups), _num_samples(X)
+    array, examples = label_array("groups", groups), _num_samples(X)
     if array.shape != (examples,):
         raise InputError(f"groups has shape {array.shape}; it must hold one group for each of the {examples} examples.")
-    missing = [position for position, group in enumerate(array.tolist()) if group is None or group != group]
-    if missing:
-        raise InputError(f"groups[{missing[0]}] is missing; every example must have a group.")
     if len({isinstance(group, str) for group in array.tolist()}) > 1:
         raise InputError("groups holds text and other values; they must be of one type.")
     return array

@@ -23,16 +23,13 @@ Fold = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True, eq=False)
 class Training:
-    """The examples to learn from; nothing here has seen a held-out one.
-
-    ``parameters`` are the fit parameters of each member, with entries per example for these examples.
-    """
+    """The examples to learn from, none held out, and the fit parameters of each member for these examples."""
 
     X: Any
     y: np.ndarray
     classes: np.ndarray
     parameters: list[dict[str, Any]]
-    soft: bool = False
+    soft: bool
 
 
 def make_folds(cv: Any, y: np.ndarray, random: np.random.RandomState) -> list[Fold]:
@@ -40,7 +37,7 @@ def make_folds(cv: Any, y: np.ndarray, random: np.random.RandomState) -> list[Fo
 
     With fewer examples of every class than folds there are fewer folds, and none when no class has two examples.
     """
-    if isinstance(cv, (int, np.integer)) or isinstance(cv, bool):
+    if isinstance(cv, (int, np.integer)):
         largest = int(np.unique(y, return_counts=True)[1].max())
         count = min(check_count("cv", cv, least=2), largest)
         if count < 2:
@@ -63,9 +60,9 @@ def cross_fit(
     members: Sequence[Any],
     training: Training,
     folds: Sequence[Fold],
-    n_jobs: int | None = None,
-    progress: Progress | None = None,
-    memory: Any = None,
+    n_jobs: int | None,
+    progress: Progress | None,
+    memory: Any,
 ) -> tuple[list[Any], list[np.ndarray]]:
     """Fit every member on the training part, and on it without each fold.
 
@@ -76,13 +73,11 @@ def cross_fit(
     cache = check_memory(memory)
     without_fold, fit = (cache.cache(step, ignore=["n_jobs"]) for step in (_without_fold, train))
     report = progress or (lambda done, total: None)
-    total = len(members) * (len(folds) + 1)
-    parts = []
-    for number, fold in enumerate(folds):
+    total, parts = len(members) * (len(folds) + 1), []
+    for fold in folds:
         parts.append(without_fold(names, members, training, fold, n_jobs))
-        report(len(members) * (number + 1), total)
-    everything = np.arange(len(training.y))
-    fitted = fit(members, training.X, training.y, everything, training.parameters, n_jobs)
+        report(len(members) * len(parts), total)
+    fitted = fit(members, training.X, training.y, np.arange(len(training.y)), training.parameters, n_jobs)
     report(total, total)
     order = np.argsort(np.concatenate([tested for _, tested in folds])) if folds else ()
     return fitted, [np.concatenate(own)[order] for own in zip(*parts, strict=True)]

@@ -18,7 +18,6 @@ from .members import REFITTED, WEIGHTED
 
 Risk = Callable[[np.ndarray, np.ndarray], Any]
 
-
 #: What a statement says, by its kind.
 _CLAIMS = {
     "class": "errs on a new example of class {}",
@@ -26,6 +25,11 @@ _CLAIMS = {
     "group": "errs on a new example of group {}",
     "risk": "makes the event {!r} happen on a new example",
     "accepted": "errs on a new example with a vote share of at least {}",
+}
+#: The usual names of the rates of errors, among the positive class and among the other.
+_RATES = {
+    "class": ("false negative rate, 1 - recall", "false positive rate"),
+    "prediction": ("false discovery rate, 1 - precision", "false omission rate"),
 }
 
 
@@ -37,11 +41,10 @@ class Statement:
     ----------
     kind : "class", "prediction", "group", "risk" or "accepted"
     about : str
-        The class, the class that was predicted, the group, the event or the threshold, as text.
+        The class, the class that was predicted, the group, the event or the threshold.
     errors : float
-        Errors (or events) that were counted; their mean over the posterior for a random predictor.
+        Errors (or events) among the ``examples`` of this kind; their mean over the posterior for a random predictor.
     examples : int
-        Among so many held-out examples of this kind.
     bound : float
         The probability of an error on a new example of this kind is at most this.
     delta : float
@@ -71,9 +74,9 @@ class Statement:
             f"{_CLAIMS[self.kind].format(self.about)} with probability at most {at_most(self.bound)} "
             f"({self.errors:.9g} of {self.examples}; delta {share_text(self.delta)})"
         )
-        if self.accepted is None:
-            return said
-        return f"{said}; at least {at_least(self.accepted)} of new examples have that"
+        return said + (
+            "" if self.accepted is None else f"; at least {at_least(self.accepted)} of new examples have that"
+        )
 
 
 @dataclass(frozen=True)
@@ -87,19 +90,15 @@ class Guarantee:
     bound : float
         Its probability of an error on a new example is at most this.
     errors : float
-        Its errors on the held-out examples (a mean over the posterior for a random predictor).
+        Its errors on the held-out ``examples`` (a mean over the posterior for a random predictor).
     examples : int
-        How many held-out examples there were.
-    total_delta : float
-        All statements hold together with probability at least one minus this.
-    delta : float
-        The part of it that the overall statement takes.
-    candidates : int
-        From how many candidates it was chosen; the choice is paid for.
-    choosing : int
-        On how many other examples it was chosen; 0 where the held-out examples did it.
+    total_delta, delta : float
+        All of delta, and the part of it that the overall statement takes.
+    candidates, choosing : int
+        From how many candidates it was chosen, on how many other examples; 0 where the held-out examples did it and
+        the choice is paid for.
     statements : tuple of Statement
-        Finer statements, on request.
+        Finer ones, on request.
     refitted : bool
         True when the members that predict were trained again on all data; the guarantee is about those before.
     weighted : bool
@@ -136,34 +135,27 @@ class Guarantee:
     @property
     def sentences(self) -> list[str]:
         """What is guaranteed, how, and what it assumes; an item of a list begins with two spaces."""
-        more = bool(self.statements)
-        counted = f"{self.errors:.9g} of {self.examples}" + (f"; delta {share_text(self.delta)}" if more else "")
-        *claims, last = [
-            f"  errs on a new example with probability at most {at_most(self.bound)} "
-            f"({percentage_at_most(self.bound)}; {counted})",
-            *(f"  {statement}" for statement in self.statements),
-        ]
+        together, part = (
+            (" all of this together:", f"; delta {share_text(self.delta)}") if self.statements else ("", "")
+        )
+        overall = f"errs on a new example with probability at most {at_most(self.bound)} "
+        overall += f"({percentage_at_most(self.bound)}; {self.errors:.9g} of {self.examples}{part})"
+        *claims, last = [f"  {claim}" for claim in (overall, *self.statements)]
         lines = [
             f"With probability at least {confidence_text(self.total_delta)} over the {self.examples} held-out examples,"
-            + (" all of this together:" if more else ""),
+            f"{together}",
             f"  {one_line(self.predictor)}",
             *(f"{claim};" for claim in claims),
             f"{last}.",
-        ]
-        if self.chosen:
-            lines.append(self.chosen)
-        lines.append(
+            self.chosen,
             "It is an upper limit, not an estimate. It assumes that the held-out examples are i.i.d. from the "
-            "distribution of new examples, and that they were not used to train, scale or choose anything before."
-        )
-        lines += self.too_few
-        if self.bound >= 1.0:
-            lines.append("The bound is vacuous: more held-out examples or fewer candidates are needed.")
-        if self.weighted:
-            lines.append(WEIGHTED)
-        if self.refitted:
-            lines.append(REFITTED)
-        return lines
+            "distribution of new examples, and that they were not used to train, scale or choose anything before.",
+            *self.too_few,
+            "The bound is vacuous: more held-out examples or fewer candidates are needed." if self.bound >= 1.0 else "",
+            WEIGHTED if self.weighted else "",
+            REFITTED if self.refitted else "",
+        ]
+        return [line for line in lines if line]
 
     @property
     def too_few(self) -> list[str]:
@@ -218,20 +210,14 @@ class Evidence:
     prior: np.ndarray
     posterior: np.ndarray
 
-    @property
-    def predictions(self) -> np.ndarray:
-        """Labels, one row per candidate."""
-        return self.classes[self.poll.choices]
-
     def bound(self, counts: np.ndarray, examples: int, delta: float) -> float:
         """A bound on the mean of the candidates' event probabilities under the posterior."""
         if examples == 0:
             return 1.0
         deployed = np.flatnonzero(self.posterior)
-        if deployed.size == 1:
-            index = deployed[0]
-            return float(clopper_pearson(counts[index], examples, delta * self.prior[index]))
-        return float(certify(counts, examples, delta, self.prior).bound_of(self.posterior))
+        if deployed.size > 1:
+            return float(certify(counts, examples, delta, self.prior).bound_of(self.posterior))
+        return float(clopper_pearson(counts[deployed[0]], examples, delta * self.prior[deployed[0]]))
 
     def statement(self, kind: str, about: str, events: np.ndarray, rows: np.ndarray, delta: float) -> Statement:
         """The statement about ``events`` (C × n) among the examples ``rows`` (a mask)."""
@@ -239,84 +225,66 @@ class Evidence:
         bound, least = (self.bound(seen, examples, delta) for seen in (counts, np.zeros_like(counts)))
         return Statement(kind, about, float(self.posterior @ counts), examples, bound, delta, least)
 
+    def acceptance(self, wrong: np.ndarray, threshold: float, delta: float) -> Statement:
+        """Error among accepted examples, and the share of these, with half of delta each.
+
+        Whether an example is accepted depends on its features only, so that among the accepted ones, given their
+        number, the errors are binomial.
+        """
+        (index,) = np.flatnonzero(self.posterior)
+        rows = self.poll.shares[index] >= threshold
+        statement = self.statement("accepted", str(threshold), wrong, rows, delta / 2.0)
+        refused = float(clopper_pearson(np.count_nonzero(~rows), len(rows), delta / 2.0 * self.prior[index]))
+        return replace(statement, delta=delta, accepted=max(0.0, float(np.nextafter(1.0 - refused, 0.0))))
+
 
 def finer_statements(evidence: Evidence, requests: Requests, delta: float) -> tuple[Statement, ...]:
     """All statements that were asked for; ``delta`` is that of each kind."""
-    wrong, everything = evidence.predictions != evidence.labels, np.ones(len(evidence.labels), dtype=bool)
+    labels, predictions = evidence.labels, evidence.classes[evidence.poll.choices]
+    wrong = predictions != labels
     # By kind: about what, which events, among which examples.
     kinds: dict[str, list[tuple[str, np.ndarray, np.ndarray]]] = {}
-    if requests.per_class:
-        kinds["class"] = [
-            (_named(label, requests.positive, _CLASS_RATES), wrong, evidence.labels == label)
-            for label in evidence.classes
-        ]
-    if requests.per_prediction:
-        # Given the features it is fixed which examples a candidate calls so; errors among them are binomial.
-        said = evidence.predictions[int(np.argmax(evidence.posterior))]
-        kinds["prediction"] = [
-            (_named(label, requests.positive, _PREDICTION_RATES), wrong, said == label) for label in evidence.classes
-        ]
+    # Given the features it is fixed which examples a candidate calls so; errors among them are binomial.
+    said = predictions[int(np.argmax(evidence.posterior))]
+    for kind, wanted, column in (("class", requests.per_class, labels), ("prediction", requests.per_prediction, said)):
+        if wanted:
+            kinds[kind] = [(_named(kind, each, requests.positive), wrong, column == each) for each in evidence.classes]
     if requests.groups is not None:
-        names = np.unique(requests.groups).tolist()
-        kinds["group"] = [(repr(name), wrong, requests.groups == name) for name in names]
+        groups = np.unique(requests.groups).tolist()
+        kinds["group"] = [(repr(group), wrong, requests.groups == group) for group in groups]
     if requests.risks:
-        kinds["risk"] = [(name, _events(name, risk, evidence), everything) for name, risk in requests.risks.items()]
-    statements = [
-        evidence.statement(kind, *each, delta / len(asked)) for kind, asked in kinds.items() for each in asked
-    ]
-    for threshold in requests.thresholds:
-        statements.append(_acceptance(evidence, wrong, threshold, delta / len(requests.thresholds)))
-    return tuple(statements)
+        everything = np.ones(len(labels), dtype=bool)
+        events = {name: _events(name, risk, labels, predictions) for name, risk in requests.risks.items()}
+        kinds["risk"] = [(name, happened, everything) for name, happened in events.items()]
+    found = [evidence.statement(kind, *each, delta / len(asked)) for kind, asked in kinds.items() for each in asked]
+    part = delta / max(len(requests.thresholds), 1)
+    return (*found, *(evidence.acceptance(wrong, threshold, part) for threshold in requests.thresholds))
 
 
-#: What the errors among two classes, and among what is called so, are usually named: of the positive one, the other.
-_CLASS_RATES = ("false negative rate, 1 - recall", "false positive rate")
-_PREDICTION_RATES = ("false discovery rate, 1 - precision", "false omission rate")
-
-
-def _named(label: Any, positive: Any, rates: tuple[str, str]) -> str:
+def _named(kind: str, label: Any, positive: Any) -> str:
     """The class, and the usual name of the rate of its errors where one class is said to be positive."""
     name = repr(np.asarray(label).tolist())
-    return name if positive is None else f"{name} ({rates[0 if label == positive else 1]})"
+    return name if positive is None else f"{name} ({_RATES[kind][0 if label == positive else 1]})"
+
+
+def _events(name: str, risk: Risk, labels: np.ndarray, predictions: np.ndarray) -> np.ndarray:
+    """Which predictions (C × n) are an event of this kind."""
+    rows = [np.asarray(risk(labels, prediction)) for prediction in predictions]
+    for events in rows:
+        if events.shape != labels.shape or not np.isin(events, (0, 1)).all():
+            raise InputError(
+                f"risk {name!r} returned {events.dtype} values of shape {events.shape} for {len(labels)} examples; "
+                "it must return 0 or 1 for each."
+            )
+    return np.array(rows, dtype=bool)
 
 
 def check_positive_class(positive: Any, classes: np.ndarray) -> Any:
     """One of two classes."""
-    if positive is None:
-        return None
-    if len(classes) != 2 or positive not in classes.tolist():
-        raise InputError(
-            "positive", positive, f"it must be one of two classes, and the classes are {classes.tolist()!r}"
-        )
+    known = classes.tolist()
+    if positive is not None and (len(known) != 2 or positive not in known):
+        raise InputError("positive", positive, f"it must be one of two classes, and the classes are {known!r}")
     return positive
-
-
-def _events(name: str, risk: Risk, evidence: Evidence) -> np.ndarray:
-    """Which predictions are an event of this kind."""
-    rows = []
-    for prediction in evidence.predictions:
-        events = np.asarray(risk(evidence.labels, prediction))
-        if events.shape != evidence.labels.shape or not np.isin(events, (0, 1)).all():
-            raise InputError(
-                f"risk {name!r} returned {events.dtype} values of shape {events.shape} for {len(prediction)} examples; "
-                "it must return 0 or 1 for each."
-            )
-        rows.append(events.astype(bool))
-    return np.array(rows)
-
-
-def _acceptance(evidence: Evidence, wrong: np.ndarray, threshold: float, delta: float) -> Statement:
-    """Error among accepted examples, and the share of these, with half of delta each.
-
-    Whether an example is accepted depends on its features only, so that among the accepted ones, given their number,
-    the errors are binomial.
-    """
-    (index,) = np.flatnonzero(evidence.posterior)
-    rows = evidence.poll.shares[index] >= threshold
-    statement = evidence.statement("accepted", str(float(threshold)), wrong, rows, delta / 2.0)
-    refused = np.count_nonzero(~rows)
-    upper = float(clopper_pearson(refused, len(rows), delta / 2.0 * evidence.prior[index]))
-    return replace(statement, delta=delta, accepted=max(0.0, float(np.nextafter(1.0 - upper, 0.0))))
 
 
 def check_events(risk: Any) -> dict[str, Risk]:

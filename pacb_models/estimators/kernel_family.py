@@ -1,15 +1,16 @@
 r"""SVMs that differ in C alone: one kernel matrix to train them all, one kernel product to predict with them all.
 
-A set of SVMs with the same kernel on the same rows evaluates it again for every member when each is an
-:class:`sklearn.svm.SVC` of its own. Here the members are trained on one Gram matrix (see
-:mod:`~pacb_models.estimators.kernels` for why they are the same SVMs), and a :class:`KernelFamily` predicts with
-any number of them by the kernel between the new rows and the union of their support vectors.
+A set of :class:`sklearn.svm.SVC` with the same kernel on the same rows evaluates it again for every member. Here the
+entries are computed once, by the very operations that libsvm uses, so that an SVM trained on the matrix is the one that
+``SVC(kernel="rbf")`` would have trained, digit for digit; and a :class:`KernelFamily` predicts with any number of them
+by the kernel between the new rows and the union of their support vectors.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,70 @@ from sklearn.utils.validation import _num_samples, check_array
 
 from ..errors import InputError
 from ..numerics.inner import pieces
-from .kernels import cache_size, gaussian_kernel, pairwise, vote
 
+#: Rows of which libsvm keeps a copy of its own. Those in use are enough, and stay near the processor; with all of them
+#: (its default of 200 MB) it waits for memory, and rearranges them whenever it sets examples aside.
+_CACHED_ROWS = 1000
 #: Rows for which the kernel is held at a time while predicting.
 _BLOCK = 2048
 #: Parameters of SVC in which members may differ; without probabilities the seed does nothing.
 _OWN = {"C", "random_state"}
 #: Parameters that may have any value, as long as the members agree on them.
 _COMMON = ("gamma", "tol", "shrinking", "cache_size", "max_iter", "decision_function_shape")
+
+
+def cache_size(rows: int) -> float:
+    """The ``cache_size`` of an ``SVC`` whose kernel matrix is given: it changes the time, and nothing else."""
+    return 4.0 * _CACHED_ROWS * rows / 2**20
+
+
+def vote(decisions: np.ndarray, classes: int) -> np.ndarray:
+    """The class with most wins over the others, one against one; among equals the first, as in libsvm."""
+    votes = np.zeros((classes, decisions.shape[1]), dtype=np.int64)
+    for (first, second), decision in zip(combinations(range(classes), 2), decisions):
+        votes[first] += decision > 0
+        votes[second] += decision <= 0
+    return votes.argmax(axis=0)
+
+
+def gaussian_kernel(X: np.ndarray, Z: np.ndarray, gamma: float) -> np.ndarray:
+    """The kernel between the rows of two tables, by libsvm's operations in libsvm's order."""
+    one_table = X is Z
+    X, Z = (np.ascontiguousarray(table, dtype=np.float64) for table in (X, Z))
+    squares, other_squares = np.vecdot(X, X), np.vecdot(Z, Z)
+    kernel = np.empty((len(X), len(Z)))
+    for rows in pieces(len(X), 256):
+        # Among the rows of one table the blocks below the diagonal are those above it.
+        columns = slice(rows.start if one_table else 0, None)
+        block = kernel[rows, columns]
+        # One BLAS dot product per pair: a matrix product would round differently.
+        np.vecdot(X[rows, None], Z[None, columns], out=block)
+        block *= -2.0
+        block += squares[rows, None] + other_squares[columns]
+        if one_table:
+            kernel[columns, rows] = block.T
+    kernel *= -gamma
+    np.exp(kernel, out=kernel)
+    if not np.isfinite(kernel).all():
+        raise InputError("X holds values that are not finite or too large: their kernel is not a number.")
+    return kernel
+
+
+def pairwise(machine: Any, support: np.ndarray, pool: int) -> tuple[np.ndarray, np.ndarray]:
+    """The one-against-one decision functions over the pool's rows."""
+    classes = len(machine.classes_)
+    if classes == 2:
+        # scikit-learn turns the sign for two classes; turn it back to libsvm's.
+        coefficients = np.zeros((1, pool))
+        coefficients[0, support] = -machine.dual_coef_[0]
+        return coefficients, -machine.intercept_
+    members = [slice(end - count, end) for end, count in zip(np.cumsum(machine.n_support_), machine.n_support_)]
+    pairs = list(combinations(range(classes), 2))
+    coefficients = np.zeros((len(pairs), pool))
+    for row, (first, second) in zip(coefficients, pairs):
+        row[support[members[first]]] = machine.dual_coef_[second - 1, members[first]]
+        row[support[members[second]]] = machine.dual_coef_[first, members[second]]
+    return coefficients, machine.intercept_
 
 
 def family_key(machine: Any) -> tuple[Any, ...] | None:
@@ -39,24 +96,16 @@ def family_key(machine: Any) -> tuple[Any, ...] | None:
     if type(machine) not in (SVC, FamilySVC):
         return None
     given, usual = machine.get_params(deep=False), SVC().get_params(deep=False)
-    if any(given[name] != usual[name] for name in usual.keys() - _OWN.union(_COMMON)):
-        return None
-    return tuple(given[name] for name in _COMMON)
+    differs = any(given[name] != usual[name] for name in usual.keys() - _OWN.union(_COMMON))
+    return None if differs else tuple(given[name] for name in _COMMON)
 
 
 @dataclass(frozen=True, eq=False)
 class KernelFamily:
-    """Fitted SVMs of one kernel: the union of their support vectors, and their coefficients on it.
+    """Fitted SVMs of one kernel: the s rows that are a support vector of some member, and their coefficients on these.
 
-    Attributes
-    ----------
-    vectors : array of shape (s, d)
-        Rows of the training data that are a support vector of some member.
-    coefficients : list of sparse matrices of shape (pairs, s)
-        One for each member; a row for each pair of classes, positive decisions being for the first.
-    intercepts : array of shape (members, pairs)
-    classes : array
-    gamma : float
+    Of each member there is a sparse matrix of shape (pairs, s): a row for each pair of classes, positive decisions
+    being for the first.
     """
 
     vectors: np.ndarray
@@ -68,11 +117,9 @@ class KernelFamily:
     def predict(self, X: Any, members: Sequence[int]) -> np.ndarray:
         """The labels that these members give the rows, of shape (members, rows).
 
-        The kernel is held for 2048 rows at a time, and coefficients for a batch of members: memory is one
-        label per member and row, whatever their number.
+        The kernel is held for some rows at a time, and coefficients for a batch of members, half a GiB at the most.
         """
         found = np.empty((len(members), _num_samples(X)), dtype=np.int32)
-        # Their coefficients take half a GiB at the most.
         batch = max(1, 2**26 // np.prod(self.coefficients[0].shape))
         for start in range(0, len(members), batch):
             chosen = list(members[start : start + batch])
@@ -100,14 +147,8 @@ class KernelFamily:
 class FamilySVC(SVC):
     """One SVM of a :class:`KernelFamily`: the ``SVC`` with its parameters, which predicts through the family.
 
-    It has what ``SVC`` tells of itself, but for ``support_vectors_``: those are ``family_.vectors``, for all members.
-    Fitted again it is an ``SVC`` of its own.
-
-    Attributes
-    ----------
-    family_ : KernelFamily
-    index_ : int
-        Its place in the family.
+    It has what ``SVC`` tells of itself, but for ``support_vectors_``: those are ``family_.vectors``, for all members;
+    ``index_`` is its place among these. Fitted again it is an ``SVC`` of its own.
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> FamilySVC:
@@ -140,13 +181,11 @@ def fit_family(machines: Sequence[SVC], X: Any, y: np.ndarray, n_jobs: int | Non
     rows, intercepts = zip(*(pairwise(each, each.support_, len(labels)) for each in trained), strict=True)
     coefficients = [csr_matrix(each[:, support]) for each in rows]
     family = KernelFamily(X[support], coefficients, np.array(intercepts), classes, gamma)
-    members = []
-    for index, (asked, machine) in enumerate(zip(machines, trained, strict=True)):
-        parameters = asked.get_params(deep=False)
-        member = FamilySVC(**parameters)
-        learnt = {name: value for name, value in vars(machine).items() if name not in (*parameters, "support_vectors_")}
+    members = [FamilySVC(**machine.get_params(deep=False)) for machine in machines]
+    for index, (member, machine) in enumerate(zip(members, trained, strict=True)):
+        learnt = {name: value for name, value in vars(machine).items() if name not in vars(member)}
+        del learnt["support_vectors_"]
         member.__dict__.update(learnt, classes_=classes, n_features_in_=X.shape[1], family_=family, index_=index)
-        members.append(member)
     return members
 
 

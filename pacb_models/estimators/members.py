@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clo
 from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import ParameterGrid
 from sklearn.pipeline import Pipeline
+from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils import _safe_indexing, check_random_state, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.multiclass import check_classification_targets
@@ -30,14 +31,11 @@ from sklearn.utils.validation import (
 from ..certificates import Certificate
 from ..certificates.labels import check_same_rows, is_missing
 from ..errors import InputError
-from ..validation import all_or_refuse, first_repeated, refuse_masked, vector
+from ..validation import all_or_refuse, check_number, first_repeated, refuse_masked, vector
 from .sharing import predict_members, train_members
 
-#: What a certificate says of classifiers that were trained again.
+#: What a certificate says of classifiers that were trained again, and of those that were trained with weights.
 REFITTED = "It is about the classifiers before refit=True trained them again; it does not cover the refitted ones."
-
-
-#: What a certificate says of classifiers that were trained with weights.
 WEIGHTED = "Weights of examples were for training only: the examples that certify count alike."
 
 
@@ -47,29 +45,14 @@ def refuse_weights(fit_params: dict[str, Any]) -> None:
         raise InputError("sample_weight is for training, but prefit is True: examples that certify count alike.")
 
 
-def check_sample_weight(fit_params: dict[str, Any], X: Any) -> dict[str, Any]:
-    """The fit parameters, with a ``sample_weight`` that is not None only, one for each example.
-
-    Weights are for training. The errors on held-out examples are counted without them, since the certificate is about
-    a new example from where these came from.
-    """
-    if fit_params.get("sample_weight") is None:
-        return {name: value for name, value in fit_params.items() if name != "sample_weight"}
-    check_same_rows([("X", X), ("sample_weight", fit_params["sample_weight"])])
-    weights = vector("sample_weight", fit_params["sample_weight"])
+def _check_weights(weights: Any, X: Any) -> np.ndarray:
+    """A finite weight of at least 0 for each example."""
+    check_same_rows([("X", X), ("sample_weight", weights)])
+    weights = vector("sample_weight", weights)
     if weights.size != _num_samples(X):
         raise InputError(f"sample_weight has {weights.size} entries, but X has {_num_samples(X)} rows.")
     good = (weights >= 0.0) & (weights < np.inf)
-    all_or_refuse("sample_weight", weights, good, "a weight must be a finite number of at least 0")
-    return {**fit_params, "sample_weight": weights}
-
-
-def refuse_one_class(fit_params: dict[str, Any], y: np.ndarray, rows: np.ndarray) -> None:
-    """Weights of zero leave examples out; those that are left for training must have two classes."""
-    if "sample_weight" in fit_params:
-        left = np.unique(y[rows[fit_params["sample_weight"][rows] > 0.0]])
-        if left.size < 2:
-            raise InputError(f"sample_weight leaves the training part with {left.size} class; there must be two.")
+    return all_or_refuse("sample_weight", weights, good, "a weight must be a finite number of at least 0")
 
 
 def _weights_for(name: str, member: Any, weights: np.ndarray) -> dict[str, Any]:
@@ -112,9 +95,7 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         members = [get_tags(estimator) for estimator in named(self._given())[1]]
         tags.input_tags.sparse = all(member.input_tags.sparse for member in members)
         tags.input_tags.allow_nan = all(member.input_tags.allow_nan for member in members)
-        tags.classifier_tags.multi_class = all(
-            member.classifier_tags is None or member.classifier_tags.multi_class for member in members
-        )
+        tags.classifier_tags.multi_class = all(getattr(each.classifier_tags, "multi_class", True) for each in members)
         return tags
 
     def _given(self) -> list[Any]:
@@ -134,8 +115,6 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return list(self.estimators)
 
     def _expanded_grid(self) -> list[Any]:
-        from sklearn.tree import DecisionTreeClassifier
-
         if self.prefit:
             raise InputError("prefit is True; it needs fitted classifiers in estimators.")
         if self.estimator is None and self.param_grid is not None:
@@ -144,10 +123,9 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             return [(f"max_depth={depth}", DecisionTreeClassifier(max_depth=depth)) for depth in range(1, 9)]
         if self.param_grid is None:
             return [self.estimator]
-        return [
-            (", ".join(f"{key}={value}" for key, value in point.items()), clone(self.estimator).set_params(**point))
-            for point in ParameterGrid(self.param_grid)
-        ]
+        points = list(ParameterGrid(self.param_grid))
+        names = [", ".join(f"{key}={value}" for key, value in point.items()) for point in points]
+        return [(name, clone(self.estimator).set_params(**point)) for name, point in zip(names, points, strict=True)]
 
     def _candidates(self, X_training: Any, random: np.random.RandomState) -> tuple[list[str], list[Any]]:
         """Unfitted classifiers with their own random states; a subclass may look at the training part to make them."""
@@ -163,8 +141,10 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         check_same_rows([("X", X), ("y", y)])
         X, y = indexable(X, y)
         y = column_or_1d(y, warn=True)
-        if y.dtype.kind == "O":
-            _refuse_missing(y)
+        # Text itself is not looked at, since it may be a held-out label.
+        for row, label in enumerate(y if y.dtype.kind == "O" else ()):
+            if not isinstance(label, str) and is_missing(label):
+                raise InputError(f"y[{row}] is missing ({label!r}); every example needs one, so leave such rows out.")
         if read_labels:
             check_classification_targets(y)
         return X, y
@@ -193,24 +173,53 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 check_same_kind(f"estimators: {name!r}", known[-1], y)
         return np.unique(np.concatenate(known))
 
+    def _divided(
+        self, X: Any, y: Any, fit_params: dict[str, Any], random: np.random.RandomState, read_labels: bool = True
+    ) -> tuple[Any, np.ndarray, dict[str, Any], np.ndarray, np.ndarray]:
+        """Checked data and fit parameters, the rows to train on and the rows to certify on.
+
+        Weights are for training. The errors on held-out examples are counted without them, since the certificate is
+        about a new example from where these came from.
+        """
+        X, y = self._check_data(X, y, reset=True, read_labels=read_labels)
+        weights = fit_params.pop("sample_weight", None)
+        if weights is not None:
+            fit_params["sample_weight"] = weights = _check_weights(weights, X)
+        training, held_out = self._split(len(y), random)
+        if weights is not None:
+            # Weights of zero leave examples out.
+            left = np.unique(y[training[weights[training] > 0.0]])
+            if left.size < 2:
+                raise InputError(f"sample_weight leaves the training part with {left.size} class; there must be two.")
+        return X, y, fit_params, training, held_out
+
     def _split(self, examples: int, random: np.random.RandomState) -> tuple[np.ndarray, np.ndarray]:
-        """The rows to train on and the rows to certify on."""
-        count = _validation_count(self.validation_size, examples)
+        """The rows to train on and the rows to certify on; both parts have at least one."""
+        size, whole = self.validation_size, isinstance(self.validation_size, numbers.Integral)
+        expected = "it must be a share strictly between 0 and 1 or a whole number"
+        check_number("validation_size", size, lambda number: number >= 1 if whole else 0.0 < number < 1.0, expected)
+        if examples < 2:
+            raise InputError(
+                f"n_samples={examples}; at least two examples are needed, one to train on and one to certify with."
+            )
+        count = int(size) if whole else round(float(size) * examples)
+        if not 1 <= count < examples:
+            raise InputError(
+                f"validation_size is {size!r}, which is {count} of {examples} examples; both parts need at least one."
+            )
         order = random.permutation(examples)
         return np.sort(order[count:]), np.sort(order[:count])
 
     def _member_parameters(self, fit_params: dict[str, Any]) -> list[dict[str, Any]]:
         """The fit parameters of each classifier: routed where routing is on, else the same for all."""
-        if not fit_params:
-            return [{} for _ in self.names_]
-        if not get_config()["enable_metadata_routing"]:
-            others = {name: value for name, value in fit_params.items() if name != "sample_weight"}
-            if len(others) == len(fit_params):
-                return [others for _ in self.names_]
-            pairs, weights = zip(*named(self._given()), strict=True), fit_params["sample_weight"]
-            return [{**others, **_weights_for(name, member, weights)} for name, member in pairs]
-        routed = process_routing(self, "fit", **fit_params)
-        return [routed[name].fit for name in self.names_]
+        if get_config()["enable_metadata_routing"]:
+            routed = process_routing(self, "fit", **fit_params)
+            return [routed[name].fit for name in self.names_]
+        others = {name: value for name, value in fit_params.items() if name != "sample_weight"}
+        if "sample_weight" not in fit_params:
+            return [others for _ in self.names_]
+        pairs = zip(*named(self._given()), strict=True)
+        return [{**others, **_weights_for(*pair, fit_params["sample_weight"])} for pair in pairs]
 
     def _train_again(self, X: Any, y: np.ndarray, fit_params: dict[str, Any]) -> None:
         """Train the members on all rows; a certificate says that it is not about these."""
@@ -226,22 +235,11 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         drawn = check_random_state(random_state).choice(len(weights), size=rows, p=weights)
         return self.classes_[choices[drawn, np.arange(rows)]]
 
-    def _ballots(self, X: Any, which: Sequence[int] | np.ndarray) -> np.ndarray:
-        """The class index that each of these members gives each row."""
-        return np.array(list(self._opinions(X, which)))
-
-    def _opinions(self, X: Any, which: Iterable[int], soft: bool = False) -> Iterator[np.ndarray]:
+    def _opinions(self, X: Any, which: Iterable[int]) -> Iterator[np.ndarray]:
         """What each of these members says of each row, one member at a time."""
-        chosen = list(which)
-        names, members = [self.names_[index] for index in chosen], [self.estimators_[index] for index in chosen]
+        names, members = zip(*((self.names_[index], self.estimators_[index]) for index in which), strict=True)
+        soft = getattr(self, "voting_", "hard") == "soft"
         return opinions(names, members, X, self.classes_, soft, self.n_jobs)
-
-
-def _refuse_missing(y: np.ndarray) -> None:
-    """NaN or None among text; text itself is not looked at, since it may be a held-out label."""
-    for row, label in enumerate(y):
-        if not isinstance(label, str) and is_missing(label):
-            raise InputError(f"y[{row}] is missing ({label!r}); every example needs a label, so leave such rows out.")
 
 
 def train(
@@ -302,10 +300,8 @@ def refuse_unfitted(complaint: str, member: Any) -> None:
 def check_one_label_each(whose: str, labels: np.ndarray, rows: int) -> None:
     """What a classifier predicts must be a vector, one label for each example."""
     if labels.shape != (rows,):
-        raise InputError(
-            f"{whose} predicts an array of shape {labels.shape} for {rows} examples; it must predict one label for "
-            "each."
-        )
+        wanted = "it must predict one label for each"
+        raise InputError(f"{whose} predicts an array of shape {labels.shape} for {rows} examples; {wanted}.")
 
 
 def check_same_kind(whose: str, labels: np.ndarray, others: np.ndarray) -> None:
@@ -323,11 +319,8 @@ def _is_text(labels: np.ndarray) -> bool:
 
 def _class_probabilities(name: str, estimator: Any, X: Any, classes: np.ndarray) -> np.ndarray:
     if not hasattr(estimator, "predict_proba"):
-        raise InputError(
-            f"voting is 'soft', but {name!r} has no predict_proba; use voting='hard' or other classifiers."
-        )
-    given = np.asarray(estimator.predict_proba(X), dtype=np.float64)
-    own = np.asarray(estimator.classes_)
+        raise InputError(f"voting is 'soft', but {name!r} has no predict_proba; take voting='hard' or leave it out.")
+    given, own = np.asarray(estimator.predict_proba(X), dtype=np.float64), np.asarray(estimator.classes_)
     if given.shape != (_num_samples(X), len(own)) or not np.isfinite(given).all():
         raise InputError(
             f"estimators: {name!r} gives probabilities of shape {given.shape} for {_num_samples(X)} examples and "
@@ -340,10 +333,8 @@ def _class_probabilities(name: str, estimator: Any, X: Any, classes: np.ndarray)
 
 def named(members: Sequence[Any]) -> tuple[list[str], list[Any]]:
     """Names and estimators of a list with or without names."""
-    pairs = [
-        member if isinstance(member, tuple) else (f"{type(member).__name__.lower()}-{position}", member)
-        for position, member in enumerate(members)
-    ]
+    plain = [f"{type(member).__name__.lower()}-{position}" for position, member in enumerate(members)]
+    pairs = [each if isinstance(each, tuple) else (name, each) for name, each in zip(plain, members, strict=True)]
     return [name for name, _ in pairs], [estimator for _, estimator in pairs]
 
 
@@ -361,22 +352,3 @@ def seeded(estimator: Any, random: np.random.RandomState) -> Any:
         if (key == "random_state" or key.endswith("__random_state")) and parameters[key] is None
     }
     return estimator.set_params(**open_states)
-
-
-def _validation_count(size: Any, examples: int) -> int:
-    """Number of validation examples; both parts must keep at least one."""
-    if isinstance(size, numbers.Integral) and not isinstance(size, bool) and int(size) >= 1:
-        count = int(size)
-    elif isinstance(size, numbers.Real) and not isinstance(size, bool) and 0.0 < float(size) < 1.0:
-        count = round(float(size) * examples)
-    else:
-        raise InputError("validation_size", size, "it must be a share strictly between 0 and 1 or a whole number")
-    if examples < 2:
-        raise InputError(
-            f"n_samples={examples}; at least two examples are needed, one to train on and one to certify with."
-        )
-    if not 1 <= count < examples:
-        raise InputError(
-            f"validation_size is {size!r}, which is {count} of {examples} examples; both parts need at least one."
-        )
-    return count

@@ -12,6 +12,7 @@ import math
 import os
 import warnings
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +65,8 @@ def predict_members(members: Sequence[Any], X: Any, n_jobs: int | None) -> list[
             if family is None:
                 alone += [(index, member, table) for index, member in machines.items()]
             else:
-                labels = next(iter(machines.values())).family_.predict(
-                    table, [each.index_ for each in machines.values()]
-                )
-                found |= zip(machines, labels, strict=True)
+                shared, places = next(iter(machines.values())).family_, [each.index_ for each in machines.values()]
+                found |= zip(machines, shared.predict(table, places), strict=True)
     predicted = Parallel(n_jobs=n_jobs)(delayed(member.predict)(table) for _, member, table in alone)
     # Not plain arrays yet: a mask must be seen.
     found |= {index: np.asanyarray(labels) for (index, _, _), labels in zip(alone, predicted, strict=True)}
@@ -77,12 +76,11 @@ def predict_members(members: Sequence[Any], X: Any, n_jobs: int | None) -> list[
 def _train_families(members: dict[int, Any], X: Any, y: np.ndarray, n_jobs: int | None) -> dict[int, Any]:
     """Those of the members that are of one kernel with others, trained on its matrix."""
     families = [group for key, group in _groups(members, family_key) if key is not None and len(group) > 1]
-    # Of sparse tables libsvm computes the kernel in another order: its SVMs would not be the same.
-    if not families or hasattr(X, "toarray") or len(np.unique(y)) < 2 or not _fits_in_memory(_num_samples(X)):
-        return {}
     trained: dict[int, Any] = {}
-    for group in families:
-        trained |= zip(group, fit_family(list(group.values()), X, y, n_jobs), strict=True)
+    # Of sparse tables libsvm computes the kernel in another order: its SVMs would not be the same.
+    if families and not hasattr(X, "toarray") and len(np.unique(y)) > 1 and _fits_in_memory(_num_samples(X)):
+        for group in families:
+            trained |= zip(group, fit_family(list(group.values()), X, y, n_jobs), strict=True)
     return trained
 
 
@@ -105,14 +103,15 @@ def _prefix_key(member: Any) -> Hashable:
     """
     if type(member) is not Pipeline or len(member.steps) < 2:
         return None
-    others = {name: value for name, value in member.get_params(deep=False).items() if name not in ("steps", "verbose")}
-    if any(value is not None for value in others.values()):
+    others = member.get_params(deep=False).items()
+    if any(value is not None for name, value in others if name not in ("steps", "verbose")):
         return None
-    steps = [(name, step if isinstance(step, str) else (type(step), step.get_params())) for name, step in member.steps]
-    for _, step in steps[:-1]:
-        if isinstance(step, tuple) and any(k.endswith("random_state") and v is None for k, v in step[1].items()):
-            return None
-    return joblib.hash(steps[:-1])
+    # A step that passes its input through is a word.
+    kinds: list[tuple[Any, ...]] = [
+        (name, type(step), getattr(step, "get_params", dict)()) for name, step in member.steps[:-1]
+    ]
+    unseeded = (key.endswith("random_state") and value is None for *_, given in kinds for key, value in given.items())
+    return None if any(unseeded) else joblib.hash(kinds)
 
 
 def _fitted_prefix(member: Any) -> Hashable:
@@ -129,16 +128,15 @@ def _family_of(member: Any) -> Hashable:
 def _fits_in_memory(rows: int) -> bool:
     """Whether the kernel matrix of so many rows is within the limit; a warning when not."""
     size, limit = 8 * rows * rows, _memory_limit()
-    if size <= limit:
-        return True
-    warnings.warn(
-        f"the kernel matrix of {rows} training rows would take {size / 2**30:.1f} GiB, more than the limit "
-        f"of {limit / 2**30:.1f} GiB: the SVMs are trained one by one, which takes longer. With at most "
-        f"{int((limit / 8) ** 0.5)} training rows they would share it; the limit is an eighth of the machine's memory, "
-        f"or the GiB that the environment variable {LIMIT_VARIABLE} allows.",
-        stacklevel=2,
-    )
-    return False
+    if size > limit:
+        warnings.warn(
+            f"the kernel matrix of {rows} training rows would take {size / 2**30:.1f} GiB, more than the limit "
+            f"of {limit / 2**30:.1f} GiB: the SVMs are trained one by one, which takes longer. With at most "
+            f"{int((limit / 8) ** 0.5)} training rows they would share it; the limit is an eighth of the machine's "
+            f"memory, or the GiB that the environment variable {LIMIT_VARIABLE} allows.",
+            stacklevel=2,
+        )
+    return size <= limit
 
 
 def _memory_limit() -> int:
@@ -146,22 +144,17 @@ def _memory_limit() -> int:
     given = os.environ.get(LIMIT_VARIABLE)
     if given is None:
         return _memory() // 8
-    try:
-        limit = float(given)
-    except ValueError:
-        limit = math.nan
-    if not 0.0 <= limit < math.inf:
-        raise InputError(LIMIT_VARIABLE, given, "it must be a number of GiB")
-    return int(limit * 2**30)
+    with suppress(ValueError):
+        if 0.0 <= float(given) < math.inf:
+            return int(float(given) * 2**30)
+    raise InputError(LIMIT_VARIABLE, given, "it must be a number of GiB")
 
 
 def _memory() -> int:
     """The memory in bytes, the machine's or what its control group allows; eight GiB where it cannot be told."""
-    try:
+    memory = 8 * 2**30
+    with suppress(AttributeError, ValueError, OSError):
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
-        memory = 8 * 2**30
-    try:
-        return min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text()))
-    except (ValueError, OSError):
-        return memory
+    with suppress(ValueError, OSError):
+        memory = min(memory, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return memory

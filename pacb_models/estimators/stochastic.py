@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing, check_random_state
-from sklearn.utils.validation import _num_samples, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from ..certificates.pac_bayes import PacBayesCertificate
 from ..certificates.votes import vote_shares
 from ..problem import BoundProblem
 from ..solving.running import solve
-from .members import WEIGHTED, EnsembleClassifier, check_sample_weight, refuse_one_class, refuse_weights, train
+from .members import WEIGHTED, EnsembleClassifier, refuse_weights, train
 
 
 @dataclass(eq=False, repr=False)
@@ -91,11 +91,8 @@ class StochasticClassifier(EnsembleClassifier):
         if self.prefit:
             refuse_weights(fit_params)
             return self.calibrate(X, y)
-        X, y = self._check_data(X, y, reset=True)
-        fit_params = check_sample_weight(fit_params, X)
         random = check_random_state(self.random_state)
-        training, validation = self._split(_num_samples(X), random)
-        refuse_one_class(fit_params, y, training)
+        X, y, fit_params, training, validation = self._divided(X, y, fit_params, random)
         self.names_, candidates = self._candidates(_safe_indexing(X, training), random)
         self.estimators_ = train(candidates, X, y, training, self._member_parameters(fit_params), self.n_jobs)
         self.classes_ = np.unique(y)
@@ -124,12 +121,12 @@ class StochasticClassifier(EnsembleClassifier):
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Posterior weight of the classifiers that vote for each class: votes, not calibrated probabilities."""
-        ballots = self._support_ballots(X)
+        ballots = self._ballots(X)
         return vote_shares(self.posterior_[self.support_], ballots, ballots.shape[1], len(self.classes_))
 
     def predict_gibbs(self, X: Any, random_state: Any = None) -> NDArray[Any]:
         """Draw a classifier from the posterior for each row: the stochastic classifier that ``bound_`` is about."""
-        ballots = self._support_ballots(X)
+        ballots = self._ballots(X)
         return self._drawn(self.posterior_[self.support_], ballots, random_state)
 
     def _certify(self, X: Any, y: np.ndarray) -> None:
@@ -140,18 +137,16 @@ class StochasticClassifier(EnsembleClassifier):
         self.risks_ = errors / len(y)
         same = ("delta", "distance", "divergence", "prior", "constant", "order")
         self.problem_ = BoundProblem(self.risks_, m=len(y), **{name: getattr(self, name) for name in same})
-        solution = solve(self.problem_, self.solver)
+        self.solution_ = solution = solve(self.problem_, self.solver)
         if solution.posterior is None:
             raise RuntimeError(f"solver {solution.solver!r} found no posterior ({solution.status}): {solution.message}")
-        self.solution_ = solution
-        self.posterior_ = solution.posterior
-        self.support_ = np.flatnonzero(solution.posterior)
-        self.bound_ = solution.bound
-        self.empirical_risk_ = solution.empirical_risk
+        self.posterior_, self.support_ = solution.posterior, np.flatnonzero(solution.posterior)
+        self.bound_, self.empirical_risk_ = solution.bound, solution.empirical_risk
         self.divergence_ = solution.divergence
         self.certificate_ = PacBayesCertificate(self.problem_, solution, errors, self.names_)
 
-    def _support_ballots(self, X: Any) -> np.ndarray:
+    def _ballots(self, X: Any, which: Iterable[int] | None = None) -> np.ndarray:
+        """The class index that each of these members gives each row; without a word those that have weight."""
         check_is_fitted(self)
         self._check_rows(X)
-        return self._ballots(X, self.support_)
+        return np.array(list(self._opinions(X, self.support_ if which is None else which)))

@@ -13,8 +13,8 @@ from sklearn.svm import SVC
 from sklearn.utils.validation import check_array
 
 from ..errors import InputError
-from .grids import lambda_grid
-from .sigest import sigest
+from .grids import lambda_grid, sigest
+from .members import named
 from .stochastic import StochasticClassifier
 
 
@@ -67,28 +67,21 @@ class StochasticSVC(StochasticClassifier):
         return self._machines(self._grid(), "scale")
 
     def _grid(self) -> np.ndarray:
-        count = self.n_lambdas
-        if isinstance(self.lambdas, str) and self.lambdas == "paper" and count is None:
-            count = 50
-        return lambda_grid(self.lambdas, count)
+        usual = 50 if isinstance(self.lambdas, str) and self.lambdas == "paper" else None
+        return lambda_grid(self.lambdas, usual if self.n_lambdas is None else self.n_lambdas)
 
     def _candidates(self, X_training: Any, random: np.random.RandomState) -> tuple[list[str], list[Any]]:
         self.lambdas_ = self._grid()
         self.gamma_ = self._kernel_width(X_training, random)
-        names, machines = zip(*self._machines(self.lambdas_, self.gamma_), strict=True)
-        return list(names), list(machines)
+        return named(self._machines(self.lambdas_, self.gamma_))
 
-    def _kernel_width(self, X_training: Any, random: np.random.RandomState) -> str | float:
-        if not isinstance(self.gamma, str):
-            return self.gamma
-        if self.gamma in ("scale", "auto"):
+    def _kernel_width(self, X: Any, random: np.random.RandomState) -> str | float:
+        if not isinstance(self.gamma, str) or self.gamma in ("scale", "auto"):
             return self.gamma
         if self.gamma != "sigest":
             raise InputError("gamma", self.gamma, "it must be 'sigest', 'scale', 'auto' or a positive number")
-        coded = X_training if self.coding is None else clone(self.coding).fit_transform(X_training)
-        X = check_array(coded, accept_sparse="csr")
-        chosen = random.permutation(X.shape[0])[: self.max_examples_for_gamma]
-        X = X[np.sort(chosen)]
+        X = check_array(X if self.coding is None else clone(self.coding).fit_transform(X), accept_sparse="csr")
+        X = X[np.sort(random.permutation(X.shape[0])[: self.max_examples_for_gamma])]
         X = X.toarray() if hasattr(X, "toarray") else X
         return sigest(StandardScaler(with_mean=False).fit_transform(X) if self.scale else X)
 

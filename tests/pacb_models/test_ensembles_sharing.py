@@ -17,7 +17,7 @@ from sklearn.svm import SVC
 from pacb_models import CertifiedClassifier, StochasticClassifier, StochasticSVC
 from pacb_models.benchmarks.experiments.datasets import load_dataset
 from pacb_models.errors import InputError
-from pacb_models.estimators import kernel_family, kernels, sharing
+from pacb_models.estimators import kernel_family, sharing
 from pacb_models.estimators.kernel_family import FamilySVC, family_key
 from pacb_models.estimators.sharing import predict_members, train_members
 
@@ -65,7 +65,7 @@ def test_svms_are_those_of_svc(gamma):
 
 
 def test_few_rows_that_libsvm_keeps_change_nothing(monkeypatch):
-    monkeypatch.setattr(kernels, "_CACHED_ROWS", 3)
+    monkeypatch.setattr(kernel_family, "_CACHED_ROWS", 3)
     data = small_dataset()
     together = compare(machines(), data.X[::2], data.y[::2], data.X)
     assert {member.cache_size for member in together} == {SVC().cache_size}

@@ -21,8 +21,7 @@ from pacb_models.benchmarks.experiments.risk_table import RiskTable
 from pacb_models.benchmarks.experiments.risks import BATCH, Experiment, train_risks
 from pacb_models.benchmarks.experiments.shared_gram import SharedGram, Task
 from pacb_models.errors import InputError
-from pacb_models.estimators.grids import arithmetic_geometric_grid, lambda_grid, paper_grid
-from pacb_models.estimators.sigest import sigest
+from pacb_models.estimators.grids import arithmetic_geometric_grid, lambda_grid, paper_grid, sigest
 
 from ..drawn import arrays
 from ..small_data import small_dataset

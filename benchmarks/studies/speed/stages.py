@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import pacb_models as pm
-from pacb_models.estimators.kernels import gaussian_kernel
+from pacb_models.estimators.kernel_family import gaussian_kernel
 
 from ..options import options
 from .timing import best_seconds, power_law
