@@ -37,6 +37,7 @@ from .polygon import vertices
 from .proof import CommonRisk, Empty, Leaf, Proof, ProofError, Tangent, leaves
 
 if TYPE_CHECKING:
+    from ..constraints import Posteriors
     from ..problem import BoundProblem
 
 #: What rounding may do, relatively: to a few operations; to a sum of up to 10⁹ terms; to a bound that is computed from
@@ -47,8 +48,8 @@ TINY = 2.0**-1020
 #: Shares of the way to where a tangent is smallest, and to some single classifiers, at which a bound that is said to be
 #: convex must not be below it but for its own errors, relative to it.
 SHARES, SINGLE, OWN_ERRORS = (1.0, 0.5, 0.1, 1e-2, 1e-4, 1e-6), 20, 1e-9
-#: Numbers formed at a time, so that they stay in the processor's cache, and for so many lines.
-AT_ONCE, LINES = 1 << 16, 8
+#: Numbers formed at a time, so that they stay in the processor's cache.
+AT_ONCE = 1 << 16
 
 
 def check_proof(problem: Problem, proof: Proof | Tangent | CommonRisk) -> float:
@@ -147,37 +148,34 @@ class Region:
         self.problem, self.divergence = problem, problem.divergence_function
         self.least = problem.risks.item(problem.risks.argmin())
         self.y, self.p = problem.risks - self.least, problem.prior
-        posteriors = problem.posteriors
-        self.boxed = posteriors is not None and posteriors.boxed
-        self.matrix = np.zeros((0, self.y.size)) if posteriors is None else posteriors.matrix
-        self.scales = np.zeros(0) if posteriors is None else posteriors.scales
-        self.members: NDArray[np.intp] | None
-        self.lower: Any = None if posteriors is None else posteriors.lower
-        self.upper: Any = None if posteriors is None else posteriors.upper
-        self.support = None if posteriors is None else posteriors.support
+        self.inside, self.dropped, self.boxed = inside, 0.0, False
+        self.members: NDArray[np.intp] | None = None
+        self.matrix, self.scales = np.zeros((0, self.y.size)), np.zeros(0)
+        self.lower: Any = None
+        self.upper: Any = None
+        self.support = getattr(problem.posteriors, "support", None)
         if (inside or outside) and (self.support is None or not all(0 <= i < self.y.size for i in inside | outside)):
             raise ProofError("the proof has branches over classifiers that the problem does not divide.")
-        self.inside, self.members, self.dropped = inside, None, 0.0
-        kept = np.ones(self.y.size, dtype=bool) if self.upper is None else self.upper > 0.0
-        if self.support is not None:
-            kept &= self._can_be_in(inside, outside)
-        if not kept.all():
-            self._leave_out(kept)
+        if problem.posteriors is not None:
+            self._constrain(problem.posteriors, outside)
         self.widest = self.y.item(self.y.argmax()) if self.y.size else 0.0
 
-    def _can_be_in(self, inside: frozenset[int], outside: frozenset[int]) -> NDArray[np.bool_]:
-        """The classifiers that are not out, and for which there is room beside those that are in."""
-        assert self.support is not None
-        self.sizes, total = self.support.costs(self.y.size)
-        self.forced = np.zeros(self.y.size, dtype=bool)
-        self.forced[sorted(inside)] = True
-        #: What is left of the total.
-        self.room = total - float(self.sizes[self.forced].sum())
-        kept: NDArray[np.bool_] = self.forced | (self.sizes <= self.room)
-        kept[sorted(outside)] = False
-        return kept
-
-    def _leave_out(self, kept: NDArray[np.bool_]) -> None:
+    def _constrain(self, posteriors: Posteriors, outside: frozenset[int]) -> None:
+        """Take the constraints, and leave out the classifiers that are out, that have a cap of zero, or for which there
+        is no room beside those that are in."""
+        self.boxed, self.matrix, self.scales = posteriors.boxed, posteriors.matrix, posteriors.scales
+        self.lower, self.upper = posteriors.lower, posteriors.upper
+        kept = np.ones(self.y.size, dtype=bool) if self.upper is None else self.upper > 0.0
+        if self.support is not None:
+            self.sizes, total = self.support.costs(self.y.size)
+            self.forced = np.zeros(self.y.size, dtype=bool)
+            self.forced[sorted(self.inside)] = True
+            #: What is left of the total.
+            self.room = total - float(self.sizes[self.forced].sum())
+            kept &= self.forced | (self.sizes <= self.room)
+            kept[sorted(outside)] = False
+        if kept.all():
+            return
         if self.lower is not None and self.upper is not None:
             self.dropped = float(self.lower[~kept].max())
             self.lower, self.upper = self.lower[kept], self.upper[kept]
@@ -192,47 +190,54 @@ class Region:
         """The slopes and heights of some lines, in terms of the risk above the smallest of all classifiers."""
         rows = np.atleast_2d(np.asarray(rows, dtype=np.float64))
         fits = rows.shape[1:] == (3 + len(self.matrix),) and bool(np.isfinite(rows).all())
-        if not fits or (rows[:, 0] < 0.0).any() or (rows[:, 3:] < 0.0).any():
+        if not (fits and (rows[:, 0] >= 0.0).all() and (rows[:, 3:] >= 0.0).all()):
             raise ProofError("a line of the proof has not the numbers γ ≥ 0, θ, τ and ν ≥ 0 for each row.")
-        together = 1 if self.support is not None else max(LINES, AT_ONCE // (LINES * self.y.size + 1))
         # A line whose numbers overflow says nothing, and is known by what comes out.
         with np.errstate(over="ignore", invalid="ignore"):
-            parts = [self._some(rows[i : i + together]) for i in range(0, len(rows), together)]
-        slopes, heights = (np.concatenate(part) for part in zip(*parts)) if parts else (np.zeros(0), np.zeros(0))
-        return slopes, heights
+            if self.support is None or len(rows) < 2:
+                return self._at_once(rows)
+            slopes, heights = zip(*(self._at_once(row[None]) for row in rows))
+        return np.concatenate(slopes), np.concatenate(heights)
 
-    def _some(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        gamma, theta, tau = rows[:, 0], rows[:, 1], rows[:, 2]
+    def _at_once(self, rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Some lines, on a part of the classifiers after the other; under a limit on the support on all of them."""
+        gamma, theta, tau = rows[:, :1], rows[:, 1:2], rows[:, 2:3]
         nu = rows[:, 3:] * self.scales
-        error = ROUNDED * (np.abs(theta) + (2.0 + nu.shape[1]) * nu.sum(axis=1))
-        level = theta - error
-        length = self.y.size if self.support is not None else max(AT_ONCE // len(rows), 1)
-        totals, cost = [], [np.zeros(len(rows))]
-        for i in range(0, self.y.size, length):
-            part = slice(i, i + length)
-            y, p = self.y[part], self.p[part]
-            tilts = np.multiply.outer(gamma, y)
-            if nu.shape[1]:
+        error = ROUNDED * np.abs(rows[:, 1])
+        if nu.size:
+            error += ROUNDED * (2.0 + nu.shape[1]) * np.add.reduce(nu, axis=1)
+        level = rows[:, 1] - error
+        length = self.y.size if self.support is not None else max(AT_ONCE // max(len(rows), 1), 1)
+        starts = range(0, self.y.size, length)
+        totals = np.empty((len(rows), len(starts)))
+        costs = np.zeros_like(totals)
+        for column, start in enumerate(starts):
+            part = slice(start, start + length)
+            tilts, p = gamma * self.y[part], self.p[part]
+            if nu.size:
                 tilts += nu @ self.matrix[:, part]
             if self.boxed:
-                low, high = (self.divergence.prices(each[part] / p, tau[:, None]) for each in (self.lower, self.upper))
-                g = np.clip(theta[:, None] - tilts, low, high)
+                low, high = (self.divergence.prices(each[part] / p, tau) for each in (self.lower, self.upper))
+                g = np.clip(theta - tilts, low, high)
                 # For any level c the minimum is at least c plus what each classifier can add to it or take from it.
                 tilts += g - level[:, None]
-                cost.append(np.add.reduce(tilts * np.where(tilts > 0.0, self.lower[part], self.upper[part]), axis=1))
+                tilts *= np.where(tilts > 0.0, self.lower[part], self.upper[part])
+                costs[:, column] = np.add.reduce(tilts, axis=1)
             else:
                 # All prices are θ.
-                g = np.subtract(theta[:, None], tilts, out=tilts)
-            totals.append(self.divergence.conjugate(g, p) if self.support is None else self._heaviest(g))
-        total = np.add.reduce(np.array(totals), axis=0)
-        parts = np.array(cost)
-        least = level + np.add.reduce(parts, axis=0) - SUMMED * np.add.reduce(np.abs(parts), axis=0)
-        least -= error + ROUNDED * np.abs(least)
-        slope, height = self.divergence.supporting(total + SUMMED * np.abs(total) + self.y.size * TINY, gamma, least)
+                g = np.subtract(theta, tilts, out=tilts)
+            totals[:, column] = self.divergence.conjugate(g, p) if self.support is None else self._heaviest(g)
+        total, least = np.add.reduce(totals, axis=1), level
+        if self.boxed:
+            least = level + np.add.reduce(costs, axis=1) - SUMMED * np.add.reduce(np.abs(costs), axis=1)
+        least = least - error - ROUNDED * np.abs(least)
+        slope, height = self.divergence.supporting(
+            total + SUMMED * np.abs(total) + self.y.size * TINY, rows[:, 0], least
+        )
         height = height - ROUNDED * np.abs(height)
         # Numbers that overflow say nothing.
         known = np.isfinite(slope) & np.isfinite(height)
-        return np.where(known, slope, 0.0), np.where(known, height, -np.inf)
+        return (slope, height) if known.all() else (np.where(known, slope, 0.0), np.where(known, height, -np.inf))
 
     def _heaviest(self, g: NDArray[np.float64]) -> NDArray[np.float64]:
         """The largest sum over the supports that are allowed, or a number above it."""
@@ -260,7 +265,7 @@ class Region:
     def smallest_bound(self, x: NDArray[np.float64], size: NDArray[np.float64], claim: float) -> float:
         """The smallest bound at some risks and sizes, or the claim; an inverse is needed only where it is smaller."""
         distance = elementwise(self.problem.distance_function)
-        risk = np.clip((self.least + x) * (1.0 - ROUNDED), 0.0, 1.0)
+        risk = np.minimum(np.maximum((self.least + x) * (1.0 - ROUNDED), 0.0), 1.0)
         with np.errstate(all="ignore"):
             budget = self.problem.budget_at(size).value * (1.0 - ROUNDED)
             below = ~distance.reaches(risk, budget, claim * (1.0 + INVERTED))
@@ -274,12 +279,13 @@ class Region:
     def smallest(self, costs: NDArray[np.float64], multipliers: NDArray[np.float64]) -> float:
         """A number that the average of some costs is not below: :math:`c + \\nu \\tilde A` over caps and floors."""
         nu = np.asarray(multipliers, dtype=np.float64)
-        if nu.shape != (len(self.matrix),) or not (np.isfinite(nu).all() and (nu >= 0.0).all()):
+        if nu.shape != (len(self.matrix),) or (nu.size and not (np.isfinite(nu) & (nu >= 0.0)).all()):
             raise ProofError("the multipliers of a floor are not a number ≥ 0 for each row.")
-        nu = nu * self.scales
+        error = ROUNDED * self.widest
         if nu.size:
+            nu = nu * self.scales
             costs = costs + nu @ self.matrix
-        error = ROUNDED * (self.widest + (2.0 + nu.size) * float(nu.sum()))
+            error += ROUNDED * (2.0 + nu.size) * float(nu.sum())
         if not self.boxed:
             return float(costs.min()) - error
         order = np.argsort(costs)

@@ -18,29 +18,30 @@ def vertices(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
     """Places from the widest to the floor with the height of the polygon there, and the lines that were used, by
     increasing slope; the first place is where the level line at ``base`` ends."""
-    level = slope <= 0.0
-    if level.any():
-        base = max(base, float(height[level].max()))
-    order = np.flatnonzero(~level)
-    order = order[np.lexsort((height[order], slope[order]))]
-    s, h = np.append(0.0, slope[order]), np.append(base, height[order])
+    order = np.lexsort((height, slope))
+    level = int(slope[order].searchsorted(0.0, side="right"))
+    if level:
+        base, order = max(base, float(height[order[:level]].max())), order[level:]
+    s, h = np.zeros(order.size + 1), np.full(order.size + 1, base)
+    s[1:], h[1:] = slope[order], height[order]
     # Steeper lines than the one that is highest at the floor are below it everywhere.
-    last = int(np.argmax(h - s * floor)) + 1
+    last = int((h - s * floor).argmax()) + 1
     order, s, h = order[: last - 1], s[:last], h[:last]
-    meets = _meets(s, h)
-    # A line that is nowhere the highest meets the next one before it meets the last.
-    while (hidden := meets[1:] >= meets[:-1]).any():
-        kept = np.concatenate(([True], ~hidden, [True]))
+    while True:
+        # Where each line meets the next one; of two with the same slope the second one is the higher everywhere.
+        steeper = s[1:] - s[:-1]
+        meets = np.divide(h[1:] - h[:-1], steeper, out=np.full(steeper.size, np.inf), where=steeper > 0.0)
+        # A line that is nowhere the highest meets the next one before it meets the last.
+        hidden = meets[1:] >= meets[:-1]
+        if not hidden.any():
+            break
+        kept = np.ones(s.size, dtype=bool)
+        kept[1:-1] = ~hidden
         order, s, h = order[kept[1:]], s[kept], h[kept]
-        meets = _meets(s, h)
     # A little before they meet, where the steeper line is the higher one whatever rounding does to it.
-    x = np.minimum.accumulate(np.append(np.clip(meets * (1.0 - 2.0**-50), floor, widest), floor))
+    x = np.full(s.size, floor)
+    np.minimum(np.maximum(meets * (1.0 - 2.0**-50), floor), widest, out=x[:-1])
+    np.minimum.accumulate(x, out=x)
     here = h - s * x
-    here[:-1] = np.minimum(here[:-1], h[1:] - s[1:] * x[:-1])
+    np.minimum(here[:-1], h[1:] - s[1:] * x[:-1], out=here[:-1])
     return x, here, order
-
-
-def _meets(s: NDArray[np.float64], h: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Where each line meets the next one; of two with the same slope the second one is the higher everywhere."""
-    steeper = s[1:] - s[:-1]
-    return np.divide(h[1:] - h[:-1], steeper, out=np.full(steeper.size, np.inf), where=steeper > 0.0)

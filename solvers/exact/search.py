@@ -24,6 +24,7 @@ from scipy.optimize import brentq
 
 from pacb_models.distances.checks import elementwise
 from pacb_models.divergences.frontiers import Frontier, Lines
+from pacb_models.numerics.elementwise import functions_of
 from pacb_models.problem import RiskAndSize
 from pacb_models.proofs.polygon import vertices
 
@@ -81,14 +82,17 @@ class Search:
         """Draw the lines at some coordinates."""
         self.evaluations += z.size
         lines = self.frontier.lines(z)
-        points = np.concatenate((self.points, np.vstack((z, *lines, self._balance(lines)))), axis=1)
-        self.points = points[:, np.unique(points[0], return_index=True)[1]]
+        points = np.concatenate((self.points, np.array((z, *lines, self._balance(lines)))), axis=1)
+        points = points[:, points[0].argsort(kind="stable")]
+        new = np.append(True, points[0, 1:] > points[0, :-1])
+        self.points = points if new.all() else points[:, new]
 
     def _balance(self, line: Lines) -> Any:
         """Negative where the bound falls along the frontier."""
         budget = self.problem.budget_at(line.T)
         balance = self.distance.balance(self.frontier.risk(line.x), budget.value, line.slope * budget.slope)
-        return min(max(balance, -1e3), 1e3) if isinstance(balance, float) else np.clip(balance, -1e3, 1e3)
+        lib = functions_of(balance)
+        return lib.minimum(lib.maximum(balance, -1e3), 1e3)
 
     def _root(self, low: int) -> float:
         """Where the balance is zero between a point and the next one."""
