@@ -155,8 +155,10 @@ class GibbsFrontier(Frontier):
         return Lines(x, lib.maximum(height - beta * x, 0.0), beta, height)
 
     def rows(self, z: np.ndarray) -> np.ndarray:
-        beta = np.exp(np.minimum(z, LARGEST))
-        return np.column_stack((beta, np.zeros(z.size), np.ones(z.size)))
+        rows = np.ones((z.size, 3))
+        np.exp(np.minimum(z, LARGEST), out=rows[:, 0])
+        rows[:, 1] = 0.0
+        return rows
 
     def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
         return np.exp(-strength * y)

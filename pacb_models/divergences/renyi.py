@@ -207,7 +207,9 @@ class PowerFrontier(Frontier):
         return np.maximum(shares, 0.0, out=shares)
 
     def rows(self, z: np.ndarray) -> np.ndarray:
-        return np.column_stack((np.exp(np.minimum(z, LARGEST)), np.ones(z.size), np.ones(z.size)))
+        rows = np.ones((z.size, 3))
+        np.exp(np.minimum(z, LARGEST), out=rows[:, 0])
+        return rows
 
     def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
         return self._shares(strength, y) ** self.power

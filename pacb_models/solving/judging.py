@@ -146,9 +146,10 @@ class BadOutcome(Exception):
     """A solver returned something that is no outcome; the message is a clause that says what."""
 
 
+_STATUSES = frozenset(Status)
 #: The fields of an outcome, what they must be, and how that is said.
 _FORM = (
-    ("status", lambda value: value in set(Status), f"one of {', '.join(Status)}"),
+    ("status", _STATUSES.__contains__, f"one of {', '.join(Status)}"),
     ("iterations", lambda value: value is None or _is_number(value, numbers.Integral), "a count"),
     ("setup_seconds", lambda value: _is_number(value, numbers.Real) and 0.0 <= value < math.inf, "a time"),
     ("claimed_lower_bound", lambda value: value is None or _is_number(value, numbers.Real), "a number"),

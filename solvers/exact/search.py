@@ -66,8 +66,9 @@ class Search:
             ):
                 self.minima = [self._minimum(-math.inf)]
             elif self.distance.affine and slope == slope and self.problem.budget_at(size).bend == 0.0:
-                self.add(np.array([self.frontier.at_slope(slope)]))
-                self.minima = [self._minimum(self.points[0, 0])]
+                z = self.frontier.at_slope(slope)
+                self.points = np.array([[z, *self.frontier.line(z), 0.0]]).T
+                self.evaluations, self.minima = 1, [self._minimum(z)]
             else:
                 self.add(self._net(slope) if (known := first()) is None else known)
                 self._close()
