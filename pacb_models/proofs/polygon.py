@@ -28,9 +28,9 @@ def vertices(
     last = int((h - s * floor).argmax()) + 1
     order, s, h = order[: last - 1], s[:last], h[:last]
     while True:
-        # Where each line meets the next one; of two with the same slope the second one is the higher everywhere.
-        steeper = s[1:] - s[:-1]
-        meets = np.divide(h[1:] - h[:-1], steeper, out=np.full(steeper.size, np.inf), where=steeper > 0.0)
+        # Where each line meets the next one. Of two with the same slope the second one is the higher everywhere.
+        with np.errstate(over="ignore"):
+            meets = (h[1:] - h[:-1]) / np.maximum(s[1:] - s[:-1], 1e-200)
         # A line that is nowhere the highest meets the next one before it meets the last.
         hidden = meets[1:] >= meets[:-1]
         if not hidden.any():

@@ -27,7 +27,7 @@ def outcome(search: Search, leaf: Leaf) -> Outcome:
 
 def needed(search: Search) -> NDArray[np.float64]:
     """The coordinates of few lines that show as much: every eighth one, and those between where a vertex is open."""
-    z, s, h = search.points[[0, 3, 4]][:, search.polygon()[2]]
+    z, s, h = search.points[[0, 3, 4]][:, search.visible]
     used = np.arange(z.size) % 8 == 0
     used[-1:] = True
     with np.errstate(all="ignore"):

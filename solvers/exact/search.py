@@ -54,6 +54,8 @@ class Search:
         self.evaluations = 0
         #: Rows: coordinate, risk above the smallest, size, slope and height of the line, balance.
         self.points = np.zeros((6, 0))
+        #: Which lines are the highest somewhere; all, as long as there is no polygon.
+        self.visible: Any = slice(None)
 
     def run(self, first: Callable[[], NDArray[np.float64] | None] = lambda: None) -> None:
         """Search; ``first`` tells coordinates to begin with, when something is known."""
@@ -97,7 +99,8 @@ class Search:
 
     def _root(self, low: int) -> float:
         """Where the balance is zero between a point and the next one."""
-        (a, b), known = self.points[0, low : low + 2], dict(zip(*self.points[[0, 5], low : low + 2]))
+        (a, b), (first, last) = self.points[::5, low : low + 2].tolist()
+        known = {a: first, b: last}
         accuracy: dict[str, Any] = {"xtol": 1e-11, "rtol": 1e-14, "full_output": True}
         root, steps = brentq(lambda z: known.get(z) or self._balance(self.frontier.line(z)), a, b, **accuracy)
         self.evaluations += steps.function_calls
@@ -120,9 +123,11 @@ class Search:
             # Lines around one minimum may show another.
             while self._find_minima():
                 pass
-            x, size, lines = self.polygon()
+            x, size, self.visible = vertices(
+                self.points[3], self.points[4], self.start[1], self.frontier.floor, self.frontier.spread
+            )
             open_ = ~self.reaches(x, size, min(self.minima).bound * (1.0 - self.effort.gap))
-            cuts = self._cuts(open_, self.points[0, lines]) if open_.any() else np.zeros(0)
+            cuts = self._cuts(open_, self.points[0, self.visible]) if open_.any() else np.zeros(0)
             if not cuts.size or self.frontier.spent(self.evaluations, self.effort.most):
                 return
             self.add(cuts)
@@ -159,10 +164,6 @@ class Search:
         parts += [each - BEYOND for each in z[:1] if open_[0]]
         parts += [each + BEYOND for each in z[-1:] if open_[-1] and each < self.frontier.last]
         return np.concatenate(parts)
-
-    def polygon(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.intp]]:
-        """Vertices, as risks and sizes, and the lines between them."""
-        return vertices(self.points[3], self.points[4], self.start[1], self.frontier.floor, self.frontier.spread)
 
     def reaches(self, x: NDArray[np.float64], size: NDArray[np.float64], bound: float) -> NDArray[np.bool_]:
         """Where the bound is at least a number."""
