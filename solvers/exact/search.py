@@ -24,7 +24,6 @@ from scipy.optimize import brentq
 
 from pacb_models.distances.checks import elementwise
 from pacb_models.divergences.frontiers import Frontier, Lines
-from pacb_models.numerics.elementwise import functions_of
 from pacb_models.problem import RiskAndSize
 from pacb_models.proofs.polygon import vertices
 
@@ -54,8 +53,7 @@ class Search:
         self.evaluations = 0
         #: Rows: coordinate, risk above the smallest, size, slope and height of the line, balance.
         self.points = np.zeros((6, 0))
-        #: Which lines are the highest somewhere; all, as long as there is no polygon.
-        self.visible: Any = slice(None)
+        self.visible: Any = slice(None)  # which lines are the highest somewhere
 
     def run(self, first: Callable[[], NDArray[np.float64] | None] = lambda: None) -> None:
         """Search; ``first`` tells coordinates to begin with, when something is known."""
@@ -94,28 +92,25 @@ class Search:
         """Negative where the bound falls along the frontier."""
         budget = self.problem.budget_at(line.T)
         balance = self.distance.balance(self.frontier.risk(line.x), budget.value, line.slope * budget.slope)
-        lib = functions_of(balance)
-        return lib.minimum(lib.maximum(balance, -1e3), 1e3)
+        at_most, at_least = (min, max) if isinstance(balance, float) else (np.minimum, np.maximum)
+        return at_most(at_least(balance, -1e3), 1e3)
 
     def _root(self, low: int) -> float:
         """Where the balance is zero between a point and the next one."""
-        (a, b), (first, last) = self.points[::5, low : low + 2].tolist()
-        known = {a: first, b: last}
+        known = dict(self.points[::5, low : low + 2].T.tolist())
         accuracy: dict[str, Any] = {"xtol": 1e-11, "rtol": 1e-14, "full_output": True}
-        root, steps = brentq(lambda z: known.get(z) or self._balance(self.frontier.line(z)), a, b, **accuracy)
+        root, steps = brentq(lambda z: known.get(z) or self._balance(self.frontier.line(z)), *known, **accuracy)
         self.evaluations += steps.function_calls
         return float(root)
-
-    # -- The four steps ----------------------------------------------------------------------------------------------
 
     def _net(self, slope: float) -> NDArray[np.float64]:
         spread, last = max(self.frontier.spread, 1e-300), self.frontier.last
         middle = math.log(min(max(slope, 1e-3 / spread), 1e9 / spread)) if slope > 0.0 else -math.log(spread)
         z = middle + self.effort.net
-        if self.effort.to_ends:
-            # Next to the prior the bound falls, however little.
-            z = np.concatenate((middle - FAR, z, np.linspace(z[-1], last, 9)[1:] if last > z[-1] else ()))
-        return z
+        if not self.effort.to_ends:
+            return z
+        # Next to the prior the bound falls, however little.
+        return np.concatenate((middle - FAR, z, np.linspace(z[-1], last, 9)[1:] if last > z[-1] else ()))
 
     def _close(self) -> None:
         """Find minima and cut open intervals until none is open, or nothing is left to cut."""
@@ -123,9 +118,8 @@ class Search:
             # Lines around one minimum may show another.
             while self._find_minima():
                 pass
-            x, size, self.visible = vertices(
-                self.points[3], self.points[4], self.start[1], self.frontier.floor, self.frontier.spread
-            )
+            ends = self.start[1], self.frontier.floor, self.frontier.spread
+            x, size, self.visible = vertices(*self.points[3:5], *ends)
             open_ = ~self.reaches(x, size, min(self.minima).bound * (1.0 - self.effort.gap))
             cuts = self._cuts(open_, self.points[0, self.visible]) if open_.any() else np.zeros(0)
             if not cuts.size or self.frontier.spent(self.evaluations, self.effort.most):
@@ -135,8 +129,8 @@ class Search:
     def _find_minima(self) -> bool:
         """Find minima between neighbouring points that are not known yet, and at ends where the bound does not fall;
         false when none is between."""
-        spent, (z, balance) = self.frontier.spent(self.evaluations, self.effort.most), self.points[[0, 5]]
-        falls, known = balance < 0.0, [each.z for each in self.minima]
+        (z, balance), known = self.points[::5], [each.z for each in self.minima]
+        falls, spent = balance < 0.0, self.frontier.spent(self.evaluations, self.effort.most)
         turns = () if spent else np.flatnonzero(falls[:-1] & (balance[1:] >= 0.0))
         roots = [self._root(int(i)) for i in turns if not any(z[i] <= each <= z[i + 1] for each in known)]
         # Where the end is a limit only, what counts is the way there.
@@ -171,8 +165,8 @@ class Search:
         return self.distance.reaches(self.frontier.risk(x), budget.value, bound)
 
     def _minimum(self, z: float) -> Minimum:
-        ends = {-math.inf: self.start, math.inf: self.end}
-        x, size = ends[z] if z in ends else self.points[1:3, self.points[0] == z].ravel().tolist()
+        end = self.start if z < 0.0 else self.end
+        x, size = end if math.isinf(z) else self.points[1:3, self.points[0] == z].ravel().tolist()
         return Minimum(float(self.problem.bound_at(self.frontier.risk(x), size)), z, self.frontier.least + x, size)
 
     def _distinct(self) -> list[Minimum]:
