@@ -1,20 +1,27 @@
-"""The bound as a function of variables that a general-purpose minimiser can move freely, or within simple bounds."""
+"""The bound as a function of variables that SciPy's minimisers can move freely, or within simple bounds."""
 
 from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from pacb_models.direct import DirectProblem
+from pacb_models.numerics.inner import one_thread
 from pacb_models.problem import Problem, RiskAndSize
+from pacb_models.solution import Outcome
 from pacb_models.solving.judging import onto_simplex
 
-from .oracle import Oracle, is_steep
+from .options import Iterative
+from .oracle import Oracle, TimeUp, is_steep
 
 
 class Coordinates:
     """Variables that stand for a posterior, in units of a scale.
 
-    Minimisers ask for values off the simplex, where a bound need not exist: :meth:`weights` are normalised first, which
+    Minimisers ask for values off the simplex, where a bound need not exist: ``weights`` are normalised first, which
     changes nothing on the simplex.
     """
 
@@ -22,17 +29,12 @@ class Coordinates:
         self.oracle, self.prior, self.scale = oracle, oracle.problem.prior, scale
         self._last: tuple[np.ndarray, np.ndarray] | None = None
 
-    def point(self, posterior: np.ndarray) -> np.ndarray:
-        """The variables of a posterior."""
-        raise NotImplementedError
-
-    def weights(self, x: np.ndarray) -> np.ndarray:
-        """The weights that the variables stand for, but for a factor."""
-        raise NotImplementedError
-
-    def gradient(self, x: np.ndarray) -> np.ndarray:
-        """The derivatives of the bound with respect to the variables."""
-        raise NotImplementedError
+    #: The variables of a posterior.
+    point: Callable[[np.ndarray], np.ndarray]
+    #: The weights that variables stand for, but for a factor.
+    weights: Callable[[np.ndarray], np.ndarray]
+    #: The derivatives of the bound with respect to the variables.
+    gradient: Callable[[np.ndarray], np.ndarray]
 
     def posterior(self, x: np.ndarray) -> np.ndarray:
         """The weights on the simplex that the variables stand for; for the same variables the same array.
@@ -107,3 +109,67 @@ def suitable_order(problem: Problem) -> float:
     if isinstance(problem, RiskAndSize) or problem.distance_function.affine or order <= 1.0:
         return order
     return 1.0 + (order - 1.0) / (order + 1.0)
+
+
+class _Stationary(Exception):
+    """The point of an iteration is stationary to the tolerance."""
+
+
+def by_scipy(
+    coordinates: Coordinates,
+    start: np.ndarray,
+    options: Iterative,
+    method: str,
+    settings: dict[str, Any],
+    again: bool = False,
+    better: Callable[[np.ndarray], np.ndarray | None] | None = None,
+    **conditions: Any,
+) -> Outcome:
+    """Minimise by ``scipy.optimize.minimize`` until the KKT residual is small enough or nothing better is found.
+
+    Where its line search gives up, what it has learnt of the bend may be to blame: with ``again`` it begins anew from
+    there, or from a ``better`` posterior, as long as that gains anything. ``conditions`` are SciPy's bounds and
+    constraints.
+    """
+    from scipy.optimize import minimize
+
+    oracle, iterations, most = coordinates.oracle, 0, options.max_iterations
+
+    def stationary(x: np.ndarray) -> bool:
+        return oracle.stationary(coordinates.posterior(x), options.tolerance)
+
+    # Until SciPy 1.16 SLSQP hands its callback the bare point, and knows no StopIteration.
+    def after_iteration(x: np.ndarray, *_: Any) -> None:
+        nonlocal iterations
+        iterations += 1
+        oracle.trace.add(oracle.best)
+        if stationary(x):
+            raise _Stationary(x)
+
+    # The matrices are small, where several BLAS threads cost much more than they gain.
+    with warnings.catch_warnings(), one_thread():
+        # trust-constr warns of a singular start, SLSQP of clipped values; neither changes the result.
+        warnings.simplefilter("ignore")
+        try:
+            x = coordinates.point(start)
+            bound, before = coordinates.value(x), np.inf
+            oracle.trace.add(bound)
+            while bound < before and iterations < most and not stationary(x):
+                before = bound
+                within, call = settings | {"maxiter": most - iterations}, (coordinates.value, x)
+                jac = coordinates.gradient
+                x = minimize(*call, jac=jac, method=method, options=within, callback=after_iteration, **conditions).x
+                if not again:
+                    break
+                moved = None if better is None or stationary(x) else better(coordinates.posterior(x))
+                x = x if moved is None else coordinates.point(moved)
+                bound = coordinates.value(x)
+        except TimeUp:
+            return oracle.outcome("time_limit", iterations)
+        except _Stationary as found:
+            (x,) = found.args
+    if stationary(x):
+        return oracle.outcome("optimal", iterations, coordinates.posterior(x))
+    if iterations >= most:
+        return oracle.outcome("iteration_limit", iterations)
+    return oracle.found_nothing_better(coordinates.posterior(x), iterations)

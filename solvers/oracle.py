@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,26 +18,41 @@ from pacb_models.solving.judging import onto_simplex, supported_claim
 
 from .options import Iterative
 
+#: Why a method ended with a status.
+MESSAGES = {
+    "optimal": "the KKT residual is within tolerance.",
+    "iteration_limit": "max_iterations was reached; allow more of them, or a larger tolerance.",
+    "time_limit": "the time limit was reached.",
+}
+
 
 class TimeUp(Exception):
     """Raised by an :class:`Oracle` whose deadline has passed, to leave a method that knows no time limit."""
+
+
+class Iterate(NamedTuple):
+    """Weights, their bound, and the bound's slope from there towards each classifier."""
+
+    q: np.ndarray
+    bound: float
+    slopes: np.ndarray
 
 
 class Oracle:
     """Value and slopes of a bound at weights on the simplex.
 
     It counts what it is asked, remembers the best posterior it has seen that keeps the constraints, and raises
-    :class:`TimeUp` after the deadline (a reading of :func:`time.monotonic`). Weights are taken as they are, unchecked:
-    a method stays on the simplex.
+    :class:`TimeUp` after the deadline. Weights are taken as they are, unchecked: a method stays on the simplex.
     """
 
     def __init__(self, problem: Problem, options: Iterative | None = None):
         #: Which methods it has beside its bound is looked up where they are used.
         self.problem: Any = problem
         self.deadline = math.inf if options is None else options.deadline
-        self.function_evaluations = 0
-        self.gradient_evaluations = 0
+        self.function_evaluations = self.gradient_evaluations = 0
         self.best, self.best_posterior = math.inf, problem.prior if options is None else options.start
+        #: What the bound of a method's next iterate has to be below.
+        self.ceiling = math.inf
         self.trace = Trace(options is not None and options.trace)
         #: True for bounds whose slopes are minus infinity at weight zero.
         self.steep = is_steep(problem)
@@ -83,9 +98,12 @@ class Oracle:
             slopes = np.asarray(self.problem.gradient(q), dtype=np.float64)
         if not np.isfinite(slopes.sum()):
             slopes = optimality.cut_off(slopes)
-        slopes = slopes - dot(q, slopes)
-        self._known = q, slopes
-        return slopes
+        self._known = q, slopes - dot(q, slopes)
+        return self._known[1]
+
+    def iterate(self, q: np.ndarray) -> Iterate:
+        """Weights with all that is known of them."""
+        return Iterate(q, self.value(q), self.slopes(q))
 
     def stationary(self, q: np.ndarray, tolerance: float) -> bool:
         """True when the KKT residual is at most the tolerance; computed in full only where its larger part is."""
@@ -96,18 +114,15 @@ class Oracle:
         larger_part = dot(q, np.abs(slopes)) if self.steep else -float(slopes.min())
         return larger_part <= tolerance and self.problem.judge(q).kkt_residual <= tolerance
 
-    def outcome(self, posterior: np.ndarray, status: str, message: str, iterations: int | None) -> Outcome:
-        """The outcome with what was counted and traced, without weights that a method left which never reaches zero."""
+    def outcome(self, status: str, iterations: int | None, q: np.ndarray | None = None, message: str = "") -> Outcome:
+        """The outcome, by default of the best posterior, with what was counted and traced."""
         details = {
             "function_evaluations": self.function_evaluations,
             "gradient_evaluations": self.gradient_evaluations,
             **self.trace.details(),
         }
-        return Outcome(without_negligible(self.problem, posterior), status, message, iterations, details=details)
-
-    def met_tolerance(self, posterior: np.ndarray, iterations: int) -> Outcome:
-        """The residual is small enough."""
-        return self.outcome(posterior, "optimal", "the KKT residual is within tolerance.", iterations)
+        weights = without_negligible(self.problem, self.best_posterior if q is None else q)
+        return Outcome(weights, status, message or MESSAGES[status], iterations, details=details)
 
     def found_nothing_better(self, posterior: np.ndarray, iterations: int) -> Outcome:
         """No step lowers the bound: to rounding it is flat around a minimum. Whether it is one, the residual shows."""
@@ -115,16 +130,7 @@ class Oracle:
         residual = self.problem.judge(onto_simplex(posterior)[0]).kkt_residual
         status = supported_claim("optimal", residual, 0.0)
         left = "rounding hides what is left to gain" if status == "optimal" else f"the KKT residual is {residual:.1e}"
-        return self.outcome(posterior, status, f"no step lowers the bound any more; {left}.", iterations)
-
-    def reached_iterations(self, iterations: int) -> Outcome:
-        """The iterations are used up."""
-        message = "max_iterations was reached; allow more of them, or a larger tolerance."
-        return self.outcome(self.best_posterior, "iteration_limit", message, iterations)
-
-    def reached_deadline(self, iterations: int | None) -> Outcome:
-        """The time is up."""
-        return self.outcome(self.best_posterior, "time_limit", "the time limit was reached.", iterations)
+        return self.outcome(status, iterations, posterior, f"no step lowers the bound any more; {left}.")
 
 
 def is_steep(problem: Problem) -> bool:
@@ -141,8 +147,7 @@ def is_steep(problem: Problem) -> bool:
     for weight in (1e-2, 1e-5, 1e-8):
         q = problem.prior.copy()
         q[-1] *= weight
-        q /= q.sum()
-        gradient = np.asarray(problem.gradient(q), dtype=np.float64)
+        gradient = np.asarray(problem.gradient(q / q.sum()), dtype=np.float64)
         slopes.append(gradient[-1] - gradient[0])
     first, second = np.diff(slopes)
     return bool(first < 0.0 and 0.5 < second / first < 2.0)
@@ -169,7 +174,5 @@ def without_negligible(problem: Any, weights: np.ndarray) -> np.ndarray:
     at_zero = by_risk + slopes.T * divergence.gradient(np.zeros_like(q), problem.prior, size)
     # Larger weights are left alone, whatever their slope: a point that has not converged stays as it is.
     dropped = (q > 0.0) & (q < 1e-3 * problem.prior) & (at_zero >= mean)
-    if not dropped.any():
-        return weights
     left = np.where(dropped, 0.0, weights)
-    return left * (float(weights.sum()) / float(left.sum()))
+    return left * (float(weights.sum()) / float(left.sum())) if dropped.any() else weights

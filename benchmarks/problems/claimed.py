@@ -13,8 +13,7 @@ import numpy as np
 
 from pacb_models import BoundProblem
 from pacb_models.models.algebra import Squares, Values
-from pacb_models.models.lifted import write
-from pacb_models.models.limits import box
+from pacb_models.models.lifted import box, write
 from pacb_models.solver import MODEL, lacking
 from pacb_models.solving.judging import onto_simplex
 
@@ -55,9 +54,6 @@ class Claimed(Values):
 
 class ClaimedSquares(Squares, Claimed):
     """The same for the model without square roots."""
-
-    def root(self, x: Any) -> float:
-        return Claimed.sqrt(self, x)
 
 
 class Claim(NamedTuple):

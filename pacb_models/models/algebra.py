@@ -10,22 +10,65 @@ its value at a posterior, where a solver starts.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from ..errors import UnsupportedProblemError
 from ..numerics.inner import dot
-from .scaling import scaling
 
 if TYPE_CHECKING:
     from ..problem import RiskAndSize
-    from .limits import Limit
-
+    from .lifted import Limit
 
 #: What a modelling system builds of its variables; each has its own kind.
 Expression: TypeAlias = Any
+
+
+#: Slopes are not taken to be smaller than this: a kl bound close to one is flat, and the rounding errors of a function
+#: that is magnified too much exceed a solver's tolerance.
+SMALLEST_SLOPE = 1e-3
+
+
+class Scaling(NamedTuple):
+    """What to multiply the weights, the objective and each constraint by."""
+
+    weights: np.ndarray
+    objective: float
+    normalised: float
+    empirical_risk: float
+    divergence: float
+    budget: float
+
+
+def scaling(problem: RiskAndSize) -> Scaling:
+    r"""The factors that make a nonlinear solver's tolerances mean the same for every problem.
+
+    A bound over ``H`` classifiers has weights of order :math:`1/H` and derivatives that differ between them by as
+    little: a solver that stops when each is right to :math:`10^{-8}` has a bound that is wrong by up to ``H`` times
+    that, and posteriors that are not stationary. In the weights :math:`w_i = q_i/p_i`, with the objective multiplied by
+    :math:`H`, weights, derivatives and multipliers are of order one whatever ``H``, and a tolerance of :math:`10^{-8}`
+    is one on the bound.
+
+    The objective is divided by its own slope at the prior, too, which is small where the sample is large or a kl bound
+    nearly vacuous; each constraint is multiplied by what the objective changes with it.
+    """
+    size = problem.divergence_function.size(problem.prior, problem.prior)
+    outer = problem.derivatives_at(problem.empirical_risk(problem.prior), size)
+    # With respect to the statistic, whose root of the order the size is; both are one at the prior.
+    F_D = outer.T / problem.order
+    F_L = outer.L if math.isfinite(outer.L) else 1.0
+    slope = max(F_L * float(np.ptp(problem.risks)) + F_D, SMALLEST_SLOPE)
+    objective = problem.size / min(slope, 1.0)
+    budget = outer.T / problem.budget_at(problem.counted(size)).slope
+    return Scaling(
+        # Nothing depends on smaller weights, and factors of 1e15 would keep a solver from meeting its tolerances.
+        1.0 / np.maximum(problem.prior, 1e-8 / problem.size),
+        objective,
+        float(problem.size),
+        *(objective * max(slope, SMALLEST_SLOPE) for slope in (F_L, F_D, budget)),
+    )
 
 
 class Algebra:
@@ -106,11 +149,8 @@ class Algebra:
 
     def limit(self, limit: Limit, scale: float) -> None:
         """A constraint on an average of the posterior, in the unit of its row."""
-        average = self.average(limit.values)
-        if limit.equality:
-            self.equal(limit.name, 0.0, average, scale)
-        else:
-            self.at_least(limit.name, 0.0, average, scale)
+        write = self.equal if limit.equality else self.at_least
+        write(limit.row.name, 0.0, self.average(limit.values), scale)
 
     def support(self, costs: np.ndarray, total: float) -> None:
         """A limit on the total cost of the classifiers that have weight, for systems with binary variables."""
@@ -121,10 +161,8 @@ class Algebra:
 
         It is right while the bound is minimised or limited from above.
         """
-        if self.exact:
-            self.equal(name, left, right)
-        else:
-            self.at_least(name, left, right)
+        write = self.equal if self.exact else self.at_least
+        write(name, left, right)
 
     def lift(self, name: str, size: Any) -> Any:
         """The divergence's size as a variable that is not below an expression, and equal to it at the minimum."""
@@ -149,8 +187,8 @@ class Algebra:
         return self.problem.counted(t)
 
     def empirical_risk(self) -> Any:
-        """The empirical risk as a variable; the number zero where no classifier makes an error."""
-        # A variable that can only be zero would leave an interior-point method no interior.
+        """The empirical risk as a variable; the number zero where no classifier makes an error: as a variable it would
+        leave an interior-point method no interior."""
         if self.problem.risks.max() == 0.0:
             return 0.0
         L = self.variable("L", self.L, 0.0, 1.0)
@@ -207,13 +245,10 @@ class Squares(Algebra):
 
     def sqrt(self, x: Any) -> Any:
         self.roots += 1
-        s = self.variable(f"s{self.roots}", self.root(x), 0.0)
+        # Only a number has a value at the start.
+        s = self.variable(f"s{self.roots}", float(np.sqrt(x)) if isinstance(x, float) else math.nan, 0.0)
         self.reach(f"root{self.roots}", s * s, x)
         return s
-
-    def root(self, x: Any) -> float:
-        """The value of a square root at the start; only numbers have one."""
-        return math.nan
 
     def norm(self, ratios: Any, order: float) -> Any:
         if order != 2.0:
@@ -226,18 +261,12 @@ class Squares(Algebra):
 class SquaredValues(Squares, Values):
     """The values of the variables in an algebra without square roots."""
 
-    def root(self, x: Any) -> float:
-        return math.sqrt(x)
 
-
-def object_array(items: list[Any]) -> np.ndarray:
+def object_array(items: Iterable[Any]) -> np.ndarray:
     """A NumPy vector of a modelling system's objects, whose operators then hold elementwise."""
-    vector = np.empty(len(items), dtype=object)
-    for i, item in enumerate(items):
-        vector[i] = item
-    return vector
+    return np.fromiter(items, dtype=object)
 
 
 def over_vectors(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """A function of a modelling system's objects that takes vectors of them, too."""
-    return lambda x: object_array([function(each) for each in x]) if isinstance(x, np.ndarray) else function(x)
+    return lambda x: object_array(map(function, x)) if isinstance(x, np.ndarray) else function(x)

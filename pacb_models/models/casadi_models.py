@@ -1,5 +1,4 @@
-"""The lifted model in CasADi's symbols, with objective and constraints multiplied by the factors of
-:mod:`~pacb_models.models.scaling`."""
+"""The lifted model in CasADi's symbols, with constraints multiplied by their factors."""
 
 from __future__ import annotations
 
@@ -11,8 +10,7 @@ import numpy as np
 from ..errors import InputError
 from ..validation import check_posterior
 from .algebra import Algebra
-from .lifted import values_at, write
-from .limits import box
+from .lifted import box, values_at, write
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -36,8 +34,8 @@ class CasadiAlgebra(Algebra):
         return self.casadi.dot(self.casadi.DM(self.prior), terms)
 
     def quadratic(self, matrix: np.ndarray) -> Any:
-        scaled = self.casadi.DM(matrix * np.multiply.outer(self.prior, self.prior))
-        return self.casadi.bilin(scaled, self.ratios, self.ratios)
+        q = self.casadi.DM(self.prior) * self.ratios
+        return self.casadi.bilin(self.casadi.DM(matrix), q, q)
 
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
         self.variables.append(type(self.ratios).sym(name))
@@ -65,8 +63,7 @@ class CasadiBound(NamedTuple):
 
     def start(self, posterior: ArrayLike) -> NDArray[np.float64]:
         """The values of the variables at a posterior, for ``x0``."""
-        q = check_posterior(posterior, self.problem.size)
-        return np.array(list(values_at(self.problem, q).values.values()))
+        return np.array([*values_at(self.problem, check_posterior(posterior, self.problem.size)).values()])
 
 
 def casadi_bound(problem: RiskAndSize, q: Any, *, simplex: bool = True, exact: bool = False) -> CasadiBound:
@@ -100,5 +97,5 @@ def casadi_bound(problem: RiskAndSize, q: Any, *, simplex: bool = True, exact: b
     held = np.flatnonzero((lower > 0.0) | (upper < 1.0) | simplex).tolist()
     algebra.limits["lbg"] += lower[held].tolist()
     algebra.limits["ubg"] += upper[held].tolist()
-    constraints = casadi.vertcat(*algebra.constraints, q[held])
-    return CasadiBound(problem, expression, casadi.vertcat(*algebra.variables), constraints, algebra.limits)
+    variables, constraints = casadi.vertcat(*algebra.variables), casadi.vertcat(*algebra.constraints, q[held])
+    return CasadiBound(problem, expression, variables, constraints, algebra.limits)

@@ -22,14 +22,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from ..errors import InputError, UnsupportedProblemError
 from ..solver import lacking
-from .cvxpy_models import check_weights
-from .limits import box, limits
+from .cvxpy_models import box_rows, check_weights
+from .lifted import box, limits
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -41,43 +41,27 @@ if TYPE_CHECKING:
 LARGEST_PARAMETRISED = 2000
 
 
-class Cone:
-    """The budget of a divergence as a cone."""
+@dataclass(frozen=True)
+class NormCone:
+    r"""A budget that is :math:`c\,(\sum_i p_i (q_i/p_i)^\alpha)^{1/\alpha}`."""
+
+    order: float
 
     def data(self, problem: BoundProblem, factor: float) -> dict[str, Any]:
-        """The numbers that a problem with this cone and a given size depends on, for so many times its bound."""
-        raise NotImplementedError
+        """The numbers that a problem of a given size depends on, for so many times its bound."""
+        slopes = problem.distance_function.derivatives(0.5, 0.5)
+        penalty = factor * slopes.b * problem.coefficient * problem.prior ** (1.0 / self.order - 1.0)
+        return {"risks": factor * slopes.L * problem.risks, "penalty": penalty}
 
     def factor(self, problem: BoundProblem) -> float:
         """What the bound is multiplied by in the objective of a problem of its own."""
         return 1.0
 
     def write(self, q: cp.Expression, data: dict[str, Any]) -> tuple[cp.Expression, list[Any]]:
-        """The objective and the constraints; the cone whose multiplier tells the posterior is the first."""
-        raise NotImplementedError
+        r"""The objective and its constraints, first the cone whose multiplier tells the posterior.
 
-    def express(self, q: cp.Expression, data: dict[str, Any]) -> cp.Expression:
-        """The objective as a convex function, which CVXPY refuses to maximise or to limit from below."""
-        raise NotImplementedError
-
-    def weights(self, multipliers: list[np.ndarray], data: dict[str, Any]) -> np.ndarray:
-        """The posterior that was found, up to a factor, from the cone's multipliers."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class NormCone(Cone):
-    r"""A budget that is :math:`c\,(\sum_i p_i (q_i/p_i)^\alpha)^{1/\alpha}`."""
-
-    order: float
-
-    def data(self, problem: BoundProblem, factor: float) -> dict[str, Any]:
-        slopes = problem.distance_function.derivatives(0.5, 0.5)
-        penalty = factor * slopes.b * problem.coefficient * problem.prior ** (1.0 / self.order - 1.0)
-        return {"risks": factor * slopes.L * problem.risks, "penalty": penalty}
-
-    def write(self, q: cp.Expression, data: dict[str, Any]) -> tuple[cp.Expression, list[Any]]:
-        r"""For orders other than two: :math:`|u_i| \le s_i^{1/\alpha} t^{1-1/\alpha}`, :math:`\sum_i s_i = t`."""
+        For orders other than two: :math:`|u_i| \le s_i^{1/\alpha} t^{1-1/\alpha}`, :math:`\sum_i s_i = t`.
+        """
         import cvxpy as cp
 
         t, u = cp.Variable(name="t"), cp.multiply(data["penalty"], q)
@@ -88,6 +72,7 @@ class NormCone(Cone):
         return objective, [cp.PowCone3D(s, t * np.ones(u.size), u, 1.0 / self.order), cp.sum(s) == t]
 
     def express(self, q: cp.Expression, data: dict[str, Any]) -> cp.Expression:
+        """The objective as a convex function, which CVXPY refuses to maximise or to limit from below."""
         import cvxpy as cp
 
         # The approximation by a fraction is exact for order two, a second-order cone.
@@ -95,7 +80,7 @@ class NormCone(Cone):
         return data["risks"] @ q + norm
 
     def weights(self, multipliers: list[np.ndarray], data: dict[str, Any]) -> np.ndarray:
-        r"""The multiplier is :math:`v_i = (u_i/t)^{\alpha-1}`."""
+        r"""The posterior, up to a factor, from the multipliers :math:`v_i = (u_i/t)^{\alpha-1}` of the cone."""
         multiplier = -np.ravel(multipliers[-1])
         # Below this share a multiplier is noise around zero, which a large order would raise to a small power.
         multiplier = np.where(multiplier > 1e-7 * multiplier.max(), multiplier, 0.0)
@@ -103,8 +88,8 @@ class NormCone(Cone):
 
 
 @dataclass(frozen=True)
-class EntropyCone(Cone):
-    r"""A budget that is :math:`(\sum_i q_i \ln(q_i/p_i) + c)/n`."""
+class EntropyCone:
+    r"""A budget that is :math:`(\sum_i q_i \ln(q_i/p_i) + c)/n`; its multipliers are :math:`v_i = \ln q_i + 1`."""
 
     def data(self, problem: BoundProblem, factor: float) -> dict[str, Any]:
         slopes, rate = problem.distance_function.derivatives(0.5, 0.5), factor / self.factor(problem)
@@ -126,9 +111,12 @@ class EntropyCone(Cone):
         return data["risks"] @ q - data["rate"] * cp.sum(cp.entr(q)) + data["offset"]
 
     def weights(self, multipliers: list[np.ndarray], data: dict[str, Any]) -> np.ndarray:
-        r"""The multiplier is :math:`v_i = \ln q_i + 1`."""
         logarithms = -np.ravel(multipliers[1])
         return np.exp(logarithms - logarithms.max())
+
+
+#: The budget of a divergence as a cone.
+Cone: TypeAlias = NormCone | EntropyCone
 
 
 @dataclass
@@ -196,12 +184,8 @@ class ConvexBound:
         found = self.expression.parameters()
         shapes = {each.name(): each.shape for each in found}
         if shapes != {name: np.shape(value) for name, value in data.items()}:
-            raise InputError(
-                "problem",
-                problem,
-                f"its bound must have the parameters {shapes}, which bounds of at most {LARGEST_PARAMETRISED} "
-                "classifiers with the same divergence have",
-            )
+            expected = f"its bound must have the parameters {shapes}, which bounds of at most {LARGEST_PARAMETRISED} "
+            raise InputError("problem", problem, f"{expected}classifiers with the same divergence have")
         own, others = ([each.as_record() for each in of.constraints] for of in (problem, self.problem))
         if own != others:
             raise InputError(f"problem has the constraints {own}; they must be those that were written, {others}.")
@@ -291,16 +275,11 @@ def constraints_on(problem: Problem, q: cp.Expression) -> list[Any]:
     """The problem's constraints on the posterior, labelled as the user calls them."""
     import cvxpy as cp
 
-    if problem.posteriors is None:
-        return []
-    lower, upper = box(problem)
-    held, capped = np.flatnonzero(lower > 0.0), np.flatnonzero(upper < 1.0)
-    constraints = [(q[held] >= lower[held]).set_label("weights at least")] if held.size else []
-    constraints += [(q[capped] <= upper[capped]).set_label("weights at most")] if capped.size else []
-    for limit in limits(problem):
-        constraints.append(limit.written(lambda values: values @ q).set_label(limit.name))
-    if problem.posteriors.support is not None:
+    rows = [limit.written(lambda values: values @ q).set_label(limit.row.name) for limit in limits(problem)]
+    constraints = box_rows(problem, q) + rows
+    if problem.posteriors is not None and problem.posteriors.support is not None:
         on = cp.Variable(problem.size, name="on", boolean=True)
         costs, total = problem.posteriors.support.costs(problem.size)
-        constraints += [q <= cp.multiply(np.minimum(upper, 1.0), on), (costs @ on <= total).set_label("support")]
+        caps = np.minimum(box(problem)[1], 1.0)
+        constraints += [q <= cp.multiply(caps, on), (costs @ on <= total).set_label("support")]
     return constraints

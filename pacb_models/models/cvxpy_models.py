@@ -8,13 +8,12 @@ import numpy as np
 
 from ..errors import InputError
 from .algebra import Algebra
-from .lifted import values_at, write
-from .limits import box
+from .lifted import box, values_at, write
 
 if TYPE_CHECKING:
     import cvxpy as cp
 
-    from ..problem import RiskAndSize
+    from ..problem import Problem, RiskAndSize
 
 
 class CvxpyAlgebra(Algebra):
@@ -48,7 +47,8 @@ class CvxpyAlgebra(Algebra):
         return self.cp.quad_form(self.ratios, self.cp.psd_wrap(scaled))
 
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
-        self.variables[name] = self.cp.Variable(name=name, bounds=[lower, upper])
+        bounds = None if lower is None and upper is None else [lower, upper]
+        self.variables[name] = self.cp.Variable(name=name, bounds=bounds)
         return self.variables[name]
 
     def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
@@ -56,7 +56,7 @@ class CvxpyAlgebra(Algebra):
 
     def set_start(self, posterior: np.ndarray) -> None:
         """Give the variables beside the weights their values at a posterior."""
-        for name, value in values_at(self.problem, posterior).values.items():
+        for name, value in values_at(self.problem, posterior).items():
             self.variables[name].value = value
 
 
@@ -75,8 +75,7 @@ class PaperForm(CvxpyAlgebra):
 
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
         # With bounds it would be another one in the canonical form.
-        self.variables[name] = self.cp.Variable(name=name)
-        return self.variables[name]
+        return super().variable(name, value)
 
     def reach(self, name: str, left: Any, right: Any) -> None:
         self.distance = left
@@ -106,14 +105,18 @@ def cvxpy_nonlinear(
     algebra = CvxpyAlgebra(problem, cp.multiply(1.0 / problem.prior, q))
     algebra.simplex, algebra.exact = simplex, exact
     expression = write(algebra)
-    lower, upper = box(problem)
-    held, capped = np.flatnonzero((lower > 0.0) | simplex), np.flatnonzero(upper < 1.0)
-    algebra.constraints += [q[held] >= lower[held]] if held.size else []
-    algebra.constraints += [q[capped] <= upper[capped]] if capped.size else []
     if q.value is None and isinstance(q, cp.Variable):
         q.value = problem.prior
     algebra.set_start(problem.prior if q.value is None else np.asarray(q.value))
-    return expression, algebra.constraints
+    return expression, algebra.constraints + box_rows(problem, q, simplex)
+
+
+def box_rows(problem: Problem, q: cp.Expression, signs: bool = False) -> list[Any]:
+    """Floors and caps of the weights as labelled constraints; floors of zero where ``signs`` asks for them."""
+    lower, upper = box(problem)
+    held, capped = np.flatnonzero((lower > 0.0) | signs), np.flatnonzero(upper < 1.0)
+    rows = [(q[held] >= lower[held]).set_label("weights at least")] if held.size else []
+    return rows + ([(q[capped] <= upper[capped]).set_label("weights at most")] if capped.size else [])
 
 
 def check_weights(problem: RiskAndSize, q: Any) -> None:
@@ -121,6 +124,5 @@ def check_weights(problem: RiskAndSize, q: Any) -> None:
     import cvxpy as cp
 
     if not isinstance(q, cp.Expression) or q.shape != (problem.size,) or not q.is_affine():
-        raise InputError(
-            "q", q, f"it must be a vector of {problem.size} variables, or an affine expression of that shape"
-        )
+        expected = f"it must be a vector of {problem.size} variables, or an affine expression of that shape"
+        raise InputError("q", q, expected)

@@ -64,7 +64,7 @@ def hessian_product(problem: RiskAndSize, q: ArrayLike, direction: ArrayLike) ->
 
 
 def _checked(problem: RiskAndSize, name: str, values: ArrayLike, signed: bool = False) -> NDArray[np.float64]:
-    array = np.asarray(real_numbers(name, values, "a sequence of numbers"), dtype=np.float64)
+    array = real_numbers(name, values, "a sequence of numbers")
     if array.shape != (problem.size,) or not np.isfinite(array).all() or not (signed or (array >= 0.0).all()):
         sign = "" if signed else ", none negative"
         raise InputError(name, array, f"it must be {problem.size} finite numbers{sign}")

@@ -11,7 +11,6 @@ everything is of order one.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -34,7 +33,6 @@ class Units(NamedTuple):
 
     used: np.ndarray
     risks: np.ndarray
-    prior: np.ndarray
     #: What excesses are counted in.
     unit: float
     #: The empirical risks above the least.
@@ -74,7 +72,7 @@ def units_of(problem: DirectProblem) -> Units:
     if isinstance(penalty, Power):
         factors = prior ** (1.0 / penalty.power) / penalty.budget(log_radius)
     left = 1.0 - float(problem.prior[~used].sum()) * math.exp(penalty.at_rest - log_radius)
-    return Units(used, risks, prior, unit, (risks - least) / unit, factors, np.log(prior) - log_radius, left)
+    return Units(used, risks, unit, (risks - least) / unit, factors, np.log(prior) - log_radius, left)
 
 
 class ExcessAlgebra:
@@ -111,18 +109,11 @@ class Cones(ExcessAlgebra):
         return term
 
     def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Any:
-        import scipy.sparse
-
-        where = np.flatnonzero(part > 0.0)
-        total = self.cp.multiply(factor * (part == 0.0), x)
-        if where.size == 0:
-            return total
-        # Each cone in units of factor · part, in which its term is a variable.
-        term, weights = self.cp.Variable(where.size), (factor * part)[where]
-        first = self.cp.multiply(factor[where], x[where])
+        # Each cone in units of factor · part, in which its term is a variable; where the part is zero, so is the term.
+        term, weights = self.cp.Variable(self.size), np.where(part > 0.0, factor * part, 1.0)
+        first = self.cp.multiply(np.where(part > 0.0, factor, 0.0), x)
         self.constraints.append(self.cp.ExpCone(first - term, weights, weights + first))
-        places = (np.ones(where.size), (where, np.arange(where.size)))
-        return total + scipy.sparse.csr_matrix(places, (self.size, where.size)) @ term
+        return self.cp.multiply(np.where(part > 0.0, 0.0, factor), x) + term
 
 
 class PyomoExcess(ExcessAlgebra):
@@ -131,13 +122,11 @@ class PyomoExcess(ExcessAlgebra):
     def log_gap(self, factor: np.ndarray, part: np.ndarray, x: Any) -> Any:
         import pyomo.environ as pyo
 
-        parts = part.tolist()
-        terms = [each - a * pyo.log(1.0 + each / a) if a > 0.0 else each for a, each in zip(parts, x)]
+        terms = (each - a * pyo.log(1.0 + each / a) if a > 0.0 else each for a, each in zip(part.tolist(), x))
         return factor * object_array(terms)
 
 
-@dataclass
-class DirectModel:
+class DirectModel(NamedTuple):
     """A CVXPY problem whose multipliers are the posterior."""
 
     problem: cp.Problem
@@ -167,10 +156,9 @@ def build_direct(problem: DirectProblem) -> DirectModel:
     else:
         share = cp.ExpCone(phi + units.log_weights, ones, shares)
     constraints = [at_least, cp.sum(shares) <= units.left, *cones.constraints, share]
-    if problem.distance_function.below_one:
-        # Nothing is above the risk of a classifier that always errs.
-        certain = np.flatnonzero(units.risks >= 1.0)
-        constraints += [x[certain] == 0.0] if certain.size else []
+    # Nothing is above the risk of a classifier that always errs.
+    if problem.distance_function.below_one and (certain := np.flatnonzero(units.risks >= 1.0)).size:
+        constraints.append(x[certain] == 0.0)
     return DirectModel(cp.Problem(cp.Maximize(t), constraints), at_least, units)
 
 
@@ -192,15 +180,14 @@ def direct_pyomo_model(problem: DirectProblem) -> pyo.ConcreteModel:
     risks = units.risks[inside]
     highest = (1.0 - risks) / units.unit if below_one else np.full(inside.size, np.inf)
     start = np.minimum(np.maximum(0.5 - units.above[inside], -0.5 if penalty.signed else 1e-3), 0.5 * highest)
-    model.t = pyo.Var(initialize=0.4)
-    model.x = pyo.Var(inside.tolist(), initialize=dict(zip(inside.tolist(), start.tolist())))
+    places = inside.tolist()
+    model.t, model.x = pyo.Var(initialize=0.4), pyo.Var(places, initialize=dict(zip(places, start.tolist())))
     for variable, upper in zip(model.x.values(), highest.tolist()):
         variable.setlb(None if penalty.signed else 0.0)
         variable.setub(upper if upper < math.inf else None)
-    model.above = pyo.Constraint(inside.tolist(), rule=lambda m, i: float(units.above[i]) + m.x[i] >= m.t)
-    excess = units.unit * object_array(list(model.x.values()))
-    factors = units.factors[inside]
-    phi = problem.distance_function.express_excess(PyomoExcess(), risks, excess, factors)
+    model.above = pyo.Constraint(places, rule=lambda m, i: float(units.above[i]) + m.x[i] >= m.t)
+    excess = units.unit * object_array(model.x.values())
+    phi = problem.distance_function.express_excess(PyomoExcess(), risks, excess, units.factors[inside])
     if isinstance(penalty, Power):
         # A distance rounds below zero where the excess is tiny, and a negative number has no power.
         shares = (phi + 1e-16) ** penalty.power

@@ -14,17 +14,61 @@ inequalities they describe a convex set, but for the distance's.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import UnsupportedProblemError
 from ..solver import MODEL, lacking
 from .algebra import Algebra, Values
-from .limits import limits
 
 if TYPE_CHECKING:
-    from ..problem import RiskAndSize
+    from ..constraints.posteriors import Row
+    from ..problem import Problem, RiskAndSize
+
+
+class Limit(NamedTuple):
+    """A row :math:`a \\cdot q \\le b`, or :math:`= b`, of a model."""
+
+    row: Row
+    #: The row in its unit, :math:`(a - b)/s`: its product with the weights is at most zero.
+    values: np.ndarray
+    #: The unit ``s``.
+    unit: float
+    equality: bool = False
+
+    def written(self, average: Callable[[np.ndarray], Any]) -> Any:
+        """The row of a modelling system, as the user wrote it: at most or at least, in his unit."""
+        sign = -1.0 if self.row.turned else 1.0
+        left, right = average(sign * self.row.values), sign * self.row.limit
+        if self.equality:
+            return left == right
+        return left >= right if self.row.turned else left <= right
+
+
+def limits(problem: Problem) -> list[Limit]:
+    """The rows of a problem's constraints, but for those that say nothing of the posterior: their numbers are all equal
+    to the limit, or all zero.
+
+    Two that are opposite are one equation: as inequalities they would leave an interior-point method no interior.
+    """
+    found: list[Limit] = []
+    allowed = problem.posteriors
+    for limit in [] if allowed is None else map(Limit, allowed.rows, allowed.matrix, allowed.scales.tolist()):
+        opposite = next((k for k, other in enumerate(found) if np.array_equal(other.values, -limit.values)), None)
+        if opposite is not None:
+            found[opposite] = found[opposite]._replace(equality=True)
+        elif limit.values.any() and limit.row.values.any():
+            found.append(limit)
+    return found
+
+
+def box(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Floors and caps of the weights, zero and infinity where there are none."""
+    if problem.posteriors is None:
+        return np.zeros(problem.size), np.full(problem.size, np.inf)
+    return problem.posteriors.lower, np.where(problem.posteriors.upper < 1.0, problem.posteriors.upper, np.inf)
 
 
 def write(algebra: Algebra) -> Any:
@@ -49,8 +93,8 @@ def write_set(algebra: Algebra) -> None:
         algebra.support(*problem.posteriors.support.costs(problem.size))
 
 
-def values_at(problem: RiskAndSize, posterior: np.ndarray, kind: type[Values] = Values) -> Values:
-    """The variables and constraints of the model at a posterior.
+def values_at(problem: RiskAndSize, posterior: np.ndarray, kind: type[Values] = Values) -> dict[str, float]:
+    """The values of the model's variables at a posterior, in their order.
 
     A model whose objective is not the bound there is refused: some ``express`` contradicts the other methods.
     """
@@ -63,7 +107,7 @@ def values_at(problem: RiskAndSize, posterior: np.ndarray, kind: type[Values] = 
             f"the methods `express` of {problem.describe()} give a bound of {found:.9g}, where the problem has "
             f"{numbers.bound:.9g}: they do not fit the other methods."
         )
-    return numbers
+    return numbers.values
 
 
 def check_expressed(problem: RiskAndSize) -> None:

@@ -51,8 +51,7 @@ class BoundBlock(ScalarBlock):
         for part, expression in self._uses():
             plain = replace_expressions(expression, {id(self.bound): bound})
             used = [each for each in identify_variables(plain) if each is bound or each in self._one_sided]
-            slopes = differentiate(plain, wrt_list=used, mode=Modes.reverse_symbolic) if used else []
-            for slope in slopes:
+            for slope in differentiate(plain, wrt_list=used, mode=Modes.reverse_symbolic) if used else []:
                 least = compute_bounds_on_expr(slope)[0]
                 # Interval arithmetic rounds.
                 if least is None or least < -1e-12:
@@ -64,9 +63,7 @@ class BoundBlock(ScalarBlock):
 
     def _uses(self) -> Iterator[tuple[Any, Any]]:
         """What stands outside of the block, each part with an expression that is better when it is smaller."""
-        if not self._one_sided:
-            return
-        for part in foreign_parts(self):
+        for part in foreign_parts(self) if self._one_sided else ():
             if part.ctype is pyo.Objective:
                 yield part, part.expr if part.sense == pyo.minimize else -part.expr
                 continue

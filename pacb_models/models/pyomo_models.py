@@ -29,8 +29,7 @@ from ..environment import use_environment_folders
 from ..errors import InputError
 from ..validation import check_choice
 from .algebra import Algebra, SquaredValues, Squares, object_array, over_vectors
-from .lifted import check_expressed, values_at, write
-from .limits import Limit, box, limits
+from .lifted import Limit, box, check_expressed, limits, values_at, write
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo
@@ -53,8 +52,8 @@ def pyomo_model(problem: RiskAndSize, formulation: str = "lifted") -> pyo.Concre
     -------
     pyomo.environ.ConcreteModel
         With variables ``q[0] … q[H-1]`` in the order of ``problem.risks``. The suffix ``scaling_factor`` makes all
-        quantities of order one whatever H (see :mod:`~pacb_models.models.scaling`); solvers that do not know it
-        ignore it.
+        quantities of order one whatever H (see :func:`~pacb_models.models.algebra.scaling`); solvers that do not know
+        it ignore it.
 
     Examples
     --------
@@ -75,8 +74,8 @@ def pyomo_model(problem: RiskAndSize, formulation: str = "lifted") -> pyo.Concre
 
 def writer_of(problem: RiskAndSize, formulation: str) -> type[PyomoAlgebra]:
     """The algebra of a formulation, for a problem that can be written."""
-    writers = (PyomoAlgebra, Substituted, PyomoSquares)
-    chosen = dict(zip(FORMULATIONS, writers))[check_choice("formulation", formulation, FORMULATIONS)]
+    writers = dict(zip(FORMULATIONS, (PyomoAlgebra, Substituted, PyomoSquares)))
+    chosen = writers[check_choice("formulation", formulation, FORMULATIONS)]
     check_expressed(problem)
     return chosen
 
@@ -91,10 +90,9 @@ def set_start(model: Any, problem: RiskAndSize, posterior: np.ndarray, weights: 
     for variable, weight in zip(model.q.values() if weights else (), posterior.tolist()):
         if not variable.fixed:
             variable.set_value(weight, skip_validation=True)
-    values = values_at(problem, posterior).values | values_at(problem, posterior, SquaredValues).values
+    values = values_at(problem, posterior) | values_at(problem, posterior, SquaredValues)
     for name, value in values.items():
-        variable = model.component(name)
-        if variable is not None:
+        if (variable := model.component(name)) is not None:
             variable.set_value(value, skip_validation=True)
 
 
@@ -116,29 +114,24 @@ class PyomoAlgebra(Algebra):
         self.log = over_vectors(pyo.log)
         self.given = given = [] if q is None else self._checked(q)
         # Variables of the user's are weights as they are; expressions are equal to variables of the model's own.
-        self.shared = shared = bool(given) and all(getattr(each, "is_variable_type", bool)() for each in given)
-        if shared:
+        self.shared = bool(given) and all(getattr(each, "is_variable_type", bool)() for each in given)
+        everyone = range(problem.size)
+        if self.shared:
             model.q = pyo.Reference(given, ctype=IndexedComponent)
         else:
-            model.q = pyo.Var(range(problem.size), domain=pyo.NonNegativeReals)
+            model.q = pyo.Var(everyone, domain=pyo.NonNegativeReals)
         self.weights = list(model.q.values())
         self.ratios = object_array(self.weights) / problem.prior
-        if shared:
-            self._write_box()
-        elif problem.posteriors is not None:
-            for variable, floor, cap in zip(self.weights, *(bounds.tolist() for bounds in box(problem))):
-                variable.setlb(floor or None)
-                variable.setub(cap if cap < 1.0 else None)
+        self._write_box()
         if problem.posteriors is not None:
-            model.rows = pyo.Constraint([limit.name for limit in limits(problem)])
+            model.rows = pyo.Constraint([limit.row.name for limit in limits(problem)])
         model.scaling_factor = pyo.Suffix(direction=pyo.Suffix.EXPORT)
-        if shared:
-            return
-        factors = self.factors.weights.tolist()
-        model.scaling_factor.update(zip(self.weights, factors))
-        if given:
-            model.given = pyo.Constraint(range(problem.size), rule=lambda model, i: model.q[i] == given[i])
-            model.scaling_factor.update(zip(model.given.values(), factors))
+        if not self.shared:
+            factors = self.factors.weights.tolist()
+            model.scaling_factor.update(zip(self.weights, factors))
+            if given:
+                model.given = pyo.Constraint(everyone, rule=lambda model, i: model.q[i] == given[i])
+                model.scaling_factor.update(zip(model.given.values(), factors))
 
     def _checked(self, q: Any) -> list[Any]:
         from pyomo.core.expr.numvalue import as_numeric
@@ -149,20 +142,28 @@ class PyomoAlgebra(Algebra):
                 as_numeric(each)
         except TypeError:
             raise InputError("q", q, "it must be a sequence of variables or expressions") from None
-        if len(given) != self.problem.size:
-            raise InputError(
-                f"q has {len(given)} entries, but there are {self.problem.size} classifiers; the two must match."
-            )
+        size = self.problem.size
+        if len(given) != size:
+            raise InputError(f"q has {len(given)} entries, but there are {size} classifiers; the two must match.")
         return given
 
     def _write_box(self) -> None:
-        """Write what the bounds of the user's variables do not say of floors and caps."""
-        self.model.box = self.pyo.Constraint(range(self.problem.size))
-        for i, (variable, floor, cap) in enumerate(zip(self.weights, *(each.tolist() for each in box(self.problem)))):
-            low = floor if (floor > 0.0 or self.simplex) and (variable.lb is None or variable.lb < floor) else None
+        """Write floors and caps: as bounds of the model's own variables; as rows, where those of the user's variables
+        do not say as much."""
+        floors, caps = (each.tolist() for each in box(self.problem))
+        if self.shared:
+            self.model.box = self.pyo.Constraint(range(self.problem.size))
+        for i, (variable, floor, cap) in enumerate(zip(self.weights, floors, caps)):
+            wanted = floor > 0.0 or (self.shared and self.simplex)
+            low = floor if wanted and (variable.lb is None or variable.lb < floor) else None
             high = cap if cap < 1.0 and (variable.ub is None or variable.ub > cap) else None
-            if low is not None or high is not None:
+            if low is high is None:
+                continue
+            if self.shared:
                 self.model.box[i] = (low, variable, high)
+            else:
+                variable.setlb(low)
+                variable.setub(high)
 
     def add(self, name: str, component: Any, scale: float) -> None:
         """Put an objective or a constraint into the model."""
@@ -206,8 +207,9 @@ class PyomoAlgebra(Algebra):
         return self.variables[name]
 
     def limit(self, limit: Limit, scale: float) -> None:
-        self.model.rows[limit.name] = limit.written(self.average)
-        self.model.scaling_factor[self.model.rows[limit.name]] = scale / limit.unit
+        rows, name = self.model.rows, limit.row.name
+        rows[name] = limit.written(self.average)
+        self.model.scaling_factor[rows[name]] = scale / limit.unit
 
     def support(self, costs: np.ndarray, total: float) -> None:
         pyo, model, everyone = self.pyo, self.model, range(self.problem.size)

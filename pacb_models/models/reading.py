@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..constraints import Average, Constraint, Weights
 from ..errors import InputError
 from ..solution import Outcome, Solution
 from ..solving.judging import assess
-from .limits import box
+from .lifted import box
 
 if TYPE_CHECKING:
     from ..problem import RiskAndSize
@@ -86,20 +85,19 @@ def _further(problem: RiskAndSize, model: Any) -> tuple[list[Constraint], str | 
         return [], "they are expressions of other variables"
     if not all(variable.is_continuous() for variable in weights):
         return [], "some of them are integers"
-    found: list[Constraint] = []
     known = [each.values for each in problem.constraints if isinstance(each, Average)]
-    minimised = model.component("bound").ctype is pyo.Objective and model.bound.active
     others = (Disjunction, pyo.SOSConstraint, pyo.LogicalConstraint)
-    for part in model.model().component_data_objects(others, active=True):
-        return [], f"{part.name} is not a linear row of the weights"
-    for part in foreign_parts(model):
+    found: list[Constraint] = []
+    strange = list(model.model().component_data_objects(others, active=True))
+    minimised = model.component("bound").ctype is pyo.Objective and model.bound.active
+    for part in strange or foreign_parts(model):
         if part.ctype is pyo.Objective:
             if part.expr is not model.bound or part.sense != pyo.minimize:
                 return [], f"the objective {part.name} is not the bound"
             minimised = True
             continue
-        row = generate_standard_repn(part.body)
-        if not row.is_linear() or any(variable not in place for variable in row.linear_vars):
+        row = None if strange else generate_standard_repn(part.body)
+        if row is None or not row.is_linear() or any(variable not in place for variable in row.linear_vars):
             return [], f"{part.name} is not a linear row of the weights"
         values = np.full(problem.size, float(row.constant))
         for variable, factor in zip(row.linear_vars, row.linear_coefs):
@@ -109,28 +107,25 @@ def _further(problem: RiskAndSize, model: Any) -> tuple[list[Constraint], str | 
     if not minimised:
         return [], "the model does not minimise the bound"
     floors, caps = box(problem)
-    fixed = [variable.value if variable.fixed else None for variable in weights]
-    bounds = [variable.bounds if value is None else (value, value) for variable, value in zip(weights, fixed)]
-    low = np.array([0.0 if lower is None else lower for lower, _ in bounds])
+    bounds = [(variable.value, variable.value) if variable.fixed else variable.bounds for variable in weights]
+    low = np.array([max(lower or 0.0, 0.0) for lower, _ in bounds])
     high = np.array([1.0 if upper is None else min(upper, 1.0) for _, upper in bounds])
     if (low > floors).any() or (high < np.minimum(caps, 1.0)).any():
-        found.append(Weights(high, np.maximum(low, 0.0)))
+        return [*found, Weights(high, low)], None
     return found, None
 
 
-def _weights(model: Any, size: int) -> NDArray[np.float64]:
+def _weights(model: Any, size: int) -> np.ndarray:
     """The values of the variables ``q``."""
     if hasattr(model, "var_dict"):
         variable = model.var_dict.get("q")
-        values = None if variable is None else np.ravel(variable.value) if variable.value is not None else [None]
+        values = None if variable is None else [None] if variable.value is None else np.ravel(variable.value)
     else:
         component = getattr(model, "component", lambda name: None)("q")
         values = None if component is None else [getattr(each, "value", None) for each in component.values()]
     if values is None:
-        raise InputError(
-            f"model is a {type(model).__name__} without variables q; it must come from problem.pyomo_model() or "
-            "problem.cvxpy_problem()."
-        )
+        origin = "problem.pyomo_model() or problem.cvxpy_problem()"
+        raise InputError(f"model is a {type(model).__name__} without variables q; it must come from {origin}.")
     if any(value is None for value in values):
         raise InputError("model has variables q without values; solve it first.")
     if len(values) != size:

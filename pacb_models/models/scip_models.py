@@ -4,7 +4,6 @@ r"""The lifted model as SCIP reads it, in the forms in which SCIP recognises wha
   :math:`\sqrt X` SCIP stalls.
 * KL: :math:`\sum_i p_i w_i \ln w_i \le D`; with :math:`q \ln(q/p)` SCIP does not see that it is convex.
 * A square root ``s`` of ``x`` is a variable with :math:`s^2 \ge x`.
-
 * A limit on the support: a binary for every weight, and for order two the cone in perspective form as well.
 
 All but the distance is convex; SCIP branches on ``L``, ``r``, ``s`` and ``t`` until the rest is settled. A form that is
@@ -25,8 +24,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from .algebra import SquaredValues, Squares, object_array, over_vectors
-from .lifted import values_at, write
-from .limits import box
+from .lifted import box, values_at, write
 
 if TYPE_CHECKING:
     from ..problem import RiskAndSize
@@ -47,14 +45,13 @@ class Forms(Squares):
         self.largest = largest_size(problem, self.bound)
 
     def norm(self, ratios: Any, order: float) -> Any:
-        unit = self.size
-        t = self.variable("t", max(unit, 1.0), 1.0, self.largest)
-        self.at_least("divergence", self.power(t / unit, order), self.shares(ratios, order, unit))
+        t = self.variable("t", max(self.size, 1.0), 1.0, self.largest)
+        self.at_least("divergence", self.power(t / self.size, order), self.shares(ratios, order))
         return self.problem.counted(t)
 
-    def shares(self, ratios: Any, order: float, unit: float) -> Any:
+    def shares(self, ratios: Any, order: float) -> Any:
         r""":math:`\sum_i p_i (w_i/T)^\alpha`."""
-        return self.mean(self.power(ratios / unit, order))
+        return self.mean(self.power(ratios / self.size, order))
 
     def power(self, x: Any, order: float) -> Any:
         """A power, elementwise."""
@@ -89,28 +86,24 @@ class ScipModel(Forms):
         super().__init__(problem, start)
         self.scip, self.quicksum = pyscipopt.Model(), pyscipopt.quicksum
         self.log, self.generic = over_vectors(pyscipopt.log), pyscipopt.scip.buildGenExprObj
-        order = problem.order
-        if order > 1.0:
-            self.units = np.maximum(self.size * self.prior ** (1.0 - 1.0 / order), LEAST_UNIT)
-        else:
-            # The coefficients of an entropy do not grow with the unit; with 1e-6 SCIP's linear programs fail.
-            self.units = np.maximum(self.prior, 1e-2)
+        # The coefficients of an entropy do not grow with the unit; with 1e-6 SCIP's linear programs fail.
+        self.units = np.maximum(self.prior, 1e-2)
+        if problem.order > 1.0:
+            self.units = np.maximum(self.size * self.prior ** (1.0 - 1.0 / problem.order), LEAST_UNIT)
         floors, caps = box(problem)
         bounds = zip((floors / self.units).tolist(), (np.minimum(caps, 1.0) / self.units).tolist())
-        self.weights = object_array([self.scip.addVar(f"z{i}", lb=lb, ub=ub) for i, (lb, ub) in enumerate(bounds)])
+        self.weights = object_array(self.scip.addVar(f"z{i}", lb=lb, ub=ub) for i, (lb, ub) in enumerate(bounds))
         self.ratios = self.weights * (self.units / self.prior)
         self.start = dict(zip((each.name for each in self.weights), (start / self.units).tolist()))
+        self.numbers = values_at(problem, start, Start)
         #: One for each weight that may be positive; none without a limit on the support.
         self.switches: list[Any] = []
-        numbers = values_at(problem, start, Start).values
         bound = write(self)
         if bound.degree() > 1:
             # The size of pairs of an order is a square, and SCIP's objectives are linear.
             least, bound = bound, self.variable("bound", self.bound)
             self.scip.addCons(bound - least >= 0.0)
-            numbers["bound"] = self.bound
         self.scip.setObjective(bound, "minimize")
-        self.start |= {name: value / self.unit_of(value) for name, value in numbers.items()}
 
     def mean(self, terms: Any) -> Any:
         return self.quicksum(p * term for p, term in zip(self.prior.tolist(), terms))
@@ -121,10 +114,10 @@ class ScipModel(Forms):
         terms = self.log(self.weights) + np.log(self.units / self.prior)
         return self.quicksum(self.units * self.weights * terms)
 
-    def shares(self, ratios: Any, order: float, unit: float) -> Any:
+    def shares(self, ratios: Any, order: float) -> Any:
         if ratios is not self.ratios:
-            return super().shares(ratios, order, unit)
-        factors = self.prior * (self.units / (self.prior * unit)) ** order
+            return super().shares(ratios, order)
+        factors = self.prior * (self.units / (self.prior * self.size)) ** order
         return self.quicksum(factors * self.power(self.weights, order))
 
     def power(self, x: Any, order: float) -> Any:
@@ -149,40 +142,36 @@ class ScipModel(Forms):
     def norm(self, ratios: Any, order: float) -> Any:
         found = super().norm(ratios, order)
         if self.switches and order == 2.0 and self.problem.risk_matrix is None:
-            self._write_perspective(found, self.size)
+            self._write_perspective(found / self.size, self.largest / self.size)
         return found
 
-    def _write_perspective(self, t: Any, unit: float) -> None:
+    def _write_perspective(self, tau: Any, most: float) -> None:
         r"""The cone once more, in perspective: :math:`\sum_i s_i \le \tau`, :math:`z_i^2 \le s_i \tau_i` with
         :math:`\tau_i \le \tau` and :math:`\tau_i` zero where the weight is.
 
         It says nothing new of binaries, and much of the fractions that a relaxation puts in their place.
         """
-        factors = self.prior * (self.units / (self.prior * unit)) ** 2
-        most, shares, tau = self.largest / unit, [], t / unit
+        factors, shares = self.prior * (self.units / (self.prior * self.size)) ** 2, []
         for i, (factor, weight, on) in enumerate(zip(factors.tolist(), self.weights, self.switches)):
-            own = self.scip.addVar(f"tau{i}", lb=0.0, ub=most)
-            share = self.scip.addVar(f"s{i}_share", lb=0.0, ub=most)
+            own, share = (self.scip.addVar(name, lb=0.0, ub=most) for name in (f"tau{i}", f"s{i}_share"))
             shares.append(share)
-            self.scip.addCons(factor * weight * weight <= own * share)
-            self.scip.addCons(own <= most * on)
-            self.scip.addCons(own - tau <= 0.0)
+            for row in (factor * weight * weight <= own * share, own <= most * on, own - tau <= 0.0):
+                self.scip.addCons(row)
             held = self.start[on.name]
             self.start |= {own.name: held, share.name: factor * self.start[weight.name] ** 2 * held}
         self.scip.addCons(self.quicksum(shares) - tau <= 0.0)
 
-    @staticmethod
-    def unit_of(value: float) -> float:
-        """Variables are counted in units of their value at the start where that is large."""
-        return value if value > 1.0 else 1.0
-
     def variable(self, name: str, value: float, lower: float | None = None, upper: float | None = None) -> Any:
+        """A variable in units of its value at the start where that is large."""
         if (lower, upper) == (0.0, 1.0):
             # Logarithms of a risk and of its complement have to be finite.
             lower, upper = LEAST_RISK, 1.0 - LEAST_RISK
-        unit = self.unit_of(value)
-        limits = [None if limit is None else limit / unit for limit in (lower, upper)]
-        return unit * self.scip.addVar(name, lb=limits[0], ub=limits[1])
+        unit = max(1.0, value)
+        # A root has no value here, and is in units of one. Where it is above one, SCIP rejects the start; with the
+        # right value its linear programs have been seen to fail.
+        self.start[name] = min(self.numbers.get(name, value), 1.0)
+        ends = [None if end is None else end / unit for end in (lower, upper)]
+        return unit * self.scip.addVar(name, lb=ends[0], ub=ends[1])
 
     def constrain(self, name: str, difference: Any, equality: bool, scale: float) -> None:
         factor = max(scale / self.factors.objective, 1.0)

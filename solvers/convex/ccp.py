@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -27,17 +27,13 @@ import numpy as np
 from pacb_models.errors import InputError
 from pacb_models.models.convex import NormCone
 from pacb_models.problem import BoundProblem, Problem
-from pacb_models.solution import Outcome, Trace
-from pacb_models.validation import check_choice
+from pacb_models.solution import Outcome
 
-from ..first_order.descent import Iterate, descend
+from ..first_order.descent import descend
 from ..options import DeclaredSolver, Iterative
-from ..oracle import Oracle, TimeUp
+from ..oracle import Iterate, Oracle, TimeUp
 from ..starts import from_all_starts
-from .subproblems import OneSidedSubproblem, Solved, TwoSidedSubproblem, check_paper_form, evaluate, tangent_ratio
-
-VARIANTS = ("one-sided", "paper")
-
+from .subproblems import OneSidedSubproblem, Solved, TwoSidedSubproblem
 
 #: A subproblem: linearise at a posterior and solve within some seconds.
 Subproblem = Callable[[np.ndarray, float], Solved]
@@ -72,13 +68,11 @@ class ConvexConcave(DeclaredSolver):
 
     def unsupported(self, problem: Problem) -> str | None:
         reason = super().unsupported(problem)
-        if reason is not None:
-            return reason
-        if problem.distance_function.affine:
+        if reason is None and problem.distance_function.affine:
             return "that bound is convex and has no concave part to linearise"
-        if problem.divergence_function.cone() != NormCone(2.0):
+        if reason is None and problem.divergence_function.cone() != NormCone(2.0):
             return "it needs a divergence whose size is the norm of order two, as χ²"
-        return None
+        return reason
 
     @dataclass(kw_only=True)
     class Options(Iterative):
@@ -97,69 +91,54 @@ class ConvexConcave(DeclaredSolver):
 class _Settled(Oracle):
     """Asks for a small decrease of the bound beside a small residual."""
 
-    def __init__(self, problem: BoundProblem, options: Iterative) -> None:
-        super().__init__(problem, options)
-        #: Always on: it is the history of the bounds.
-        self.trace = Trace(True)
-
     def stationary(self, q: np.ndarray, tolerance: float) -> bool:
         behind, here = ([math.inf] + [point.bound for point in self.trace.points])[-2:]
         return behind - here <= tolerance * here and super().stationary(q, tolerance)
 
 
-class _Tangents:
-    """Steps to the solutions of subproblems, as long as these keep their constraints and lower the bound."""
-
-    def __init__(self, solve: Subproblem) -> None:
-        #: Subproblems solved.
-        self.solve, self.solved = solve, 0
-        #: The largest change of a weight that the last subproblem proposed.
-        self.displacement = math.nan
-        #: Why there is no further step, where the subproblem is to blame.
-        self.reason = ""
-
-    def step(self, oracle: Oracle, point: Iterate, ceiling: float) -> Iterate | None:
-        found = self.solve(point.q, oracle.deadline - time.monotonic())
-        self.solved += 1
-        if found.status == "MaxTime":
-            raise TimeUp
-        if found.posterior is None:
-            self.reason = f"the subproblem was not solved ({found.status}); "
-            return None
-        self.displacement = float(np.abs(found.posterior - point.q).max())
-        # An iterate may break its subproblem's constraints by rounding, not by more.
-        if found.violation > 1e-12:
-            self.reason = (
-                f"the subproblem's only feasible point is its start: the solver came back {self.displacement:.1e} away "
-                f"from it in the largest weight, with the constraints broken by {found.violation:.1e}; "
-            )
-            return None
-        bound = oracle.value(found.posterior)
-        return Iterate(found.posterior, bound, oracle.slopes(found.posterior)) if bound < point.bound else None
-
-
 def from_start(problem: BoundProblem, solve: Subproblem, start: np.ndarray, options: Iterative) -> Outcome:
-    """Solve subproblems from one start until none lowers the bound any more."""
+    """Solve subproblems from one start, as long as their solutions keep their constraints and lower the bound."""
     begun = copy(options)
-    begun.start = start
-    oracle, tangents = _Settled(problem, begun), _Tangents(solve)
-    outcome = descend(oracle, tangents.step, start, options)
-    outcome.message, outcome.iterations = tangents.reason + outcome.message, tangents.solved
+    # The trace is the history of the bounds.
+    begun.start, begun.trace = start, True
+    oracle, solved, displacement, reason = _Settled(problem, begun), 0, math.nan, ""
+
+    def tangents(oracle: Oracle, point: Iterate) -> Iterator[Iterate]:
+        nonlocal solved, displacement, reason
+        while True:
+            found = solve(point.q, oracle.deadline - time.monotonic())
+            solved += 1
+            if found.status == "MaxTime":
+                raise TimeUp
+            if found.posterior is None:
+                reason = f"the subproblem was not solved ({found.status}); "
+                return
+            displacement = float(np.abs(found.posterior - point.q).max())
+            # An iterate may break its subproblem's constraints by rounding, not by more.
+            if found.violation > 1e-12:
+                reason = (
+                    f"the subproblem's only feasible point is its start: the solver came back {displacement:.1e} away "
+                    f"from it in the largest weight, with the constraints broken by {found.violation:.1e}; "
+                )
+                return
+            bound = oracle.value(found.posterior)
+            if not bound < point.bound:
+                return
+            point = Iterate(found.posterior, bound, oracle.slopes(found.posterior))
+            yield point
+
+    outcome = descend(oracle, tangents, start, options)
+    outcome.message, outcome.iterations = reason + outcome.message, solved
     trace = outcome.details["trace"] if options.trace else outcome.details.pop("trace")
-    outcome.details |= {"history": [bound for bound, _ in trace], "displacement": tangents.displacement}
+    outcome.details |= {"history": [bound for bound, _ in trace], "displacement": displacement}
     return outcome
 
 
 def subproblem(problem: BoundProblem, variant: str = "one-sided") -> Subproblem:
     """The compiled subproblem of a variant."""
-    if check_choice("variant", variant, VARIANTS) == "paper":
-        if problem.posteriors is not None:
-            raise InputError("variant is 'paper', which has no constraints; use 'one-sided'.")
-        check_paper_form(problem)
-        two_sided = TwoSidedSubproblem(problem)
-        return lambda q, seconds: two_sided.solve(evaluate(problem, q), seconds)
-    one_sided = OneSidedSubproblem(problem)
-    return lambda q, seconds: one_sided.solve(tangent_ratio(problem, evaluate(problem, q)), seconds)
+    if variant == "paper" and problem.posteriors is not None:
+        raise InputError("variant is 'paper', which has no constraints; use 'one-sided'.")
+    return (TwoSidedSubproblem if variant == "paper" else OneSidedSubproblem)(problem).solve
 
 
 SOLVER = ConvexConcave()

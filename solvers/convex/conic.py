@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -12,8 +13,8 @@ import numpy as np
 
 from pacb_models.direct import DirectProblem
 from pacb_models.errors import InputError
-from pacb_models.models.convex import ConvexModel, build, not_conic
-from pacb_models.models.direct_bounds import DirectModel, build_direct
+from pacb_models.models.convex import build, not_conic
+from pacb_models.models.direct_bounds import build_direct
 from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
 from pacb_models.solver import DIRECT_MODEL, lacking
@@ -24,21 +25,21 @@ from ..exact.convex import proof_of_convex
 from ..options import DeclaredSolver, Software, in_words
 from ..oracle import without_negligible
 
-#: Tolerances. Clarabel goes on to 1e-9 if it can; at its default of 1e-8 a weight that should be zero may be 1e-5.
-#: Where rounding stops it before, CVXPY has a point only from the reduced tolerances on; whether that point is optimal
-#: its KKT residual says. SCS's default of 1e-4 is far too loose, and its default number of iterations too small for
-#: what we ask instead.
+#: Clarabel's tolerances.
+TOLERANCES = ("gap_abs", "gap_rel", "feas")
+
+#: Clarabel goes on to 1e-9 if it can; at its default of 1e-8 a weight that should be zero may be 1e-5. Where rounding
+#: stops it before, CVXPY has a point only from the reduced tolerances on; whether that point is optimal its KKT
+#: residual says. SCS's default of 1e-4 is far too loose, and its default number of iterations too small for what we ask
+#: instead.
 SETTINGS: dict[str, dict[str, Any]] = {
-    "CLARABEL": {
-        **{f"tol_{what}": 1e-9 for what in ("gap_abs", "gap_rel", "feas")},
-        **{f"reduced_tol_{what}": 1e-5 for what in ("gap_abs", "gap_rel", "feas")},
-    },
+    "CLARABEL": {f"{kind}tol_{name}": size for kind, size in (("", 1e-9), ("reduced_", 1e-5)) for name in TOLERANCES},
     "SCS": {"eps_abs": 1e-9, "eps_rel": 1e-9, "max_iters": 100_000},
 }
 
 #: Clarabel's for direct bounds, whose weights are multipliers, and under constraints: their accuracy is the root of the
 #: bound's.
-SHARP = {f"tol_{what}": 1e-12 for what in ("gap_abs", "gap_rel", "feas")}
+SHARP = {f"tol_{name}": 1e-12 for name in TOLERANCES}
 
 #: Each backend's own name for a limit.
 LIMITS = {
@@ -115,14 +116,11 @@ class Conic(DeclaredSolver):
         if options.max_iterations is not None:
             settings[LIMITS[backend]["iterations"]] = check_count("max_iterations", options.max_iterations)
         try:
-            outcome = _solve(problem, backend, settings | own, options.deadline)
+            return _solve(problem, backend, settings | own, options.deadline)
         except (TypeError, ValueError, OverflowError) as reason:
             if not own:
                 raise
             raise InputError(f"options is {own!r}, which {backend} refuses: {reason}") from None
-        if outcome.status == "optimal":
-            outcome.proof = proof_of_convex(problem, _judged(problem, outcome.posterior))
-        return outcome
 
 
 def _solve(problem: Any, backend: str, settings: dict[str, Any], deadline: float) -> Outcome:
@@ -139,43 +137,27 @@ def _solve(problem: Any, backend: str, settings: dict[str, Any], deadline: float
     if math.isfinite(left):
         settings = settings | {LIMITS[backend]["time"]: left}
     raw = chain.solve_via_data(model.problem, data, warm_start=False, verbose=False, solver_opts=settings)
-    word, iterations = _own_status(backend, raw)
-    weights = None
-    with warnings.catch_warnings():
-        # CVXPY warns of inaccurate solutions; the status says it.
+    told = raw["info"] if backend == "SCS" else {"status": str(raw.status), "iter": raw.iterations}
+    word, weights = told["status"], None
+    # CVXPY warns of inaccurate solutions and raises for statuses without a point; the status says it.
+    with warnings.catch_warnings(), suppress(SolverError):
         warnings.simplefilter("ignore")
-        try:
-            model.problem.unpack_results(raw, chain, inverse)
-            weights = _posterior(model, problem)
-        except SolverError:
-            # Raised for statuses without a point.
-            pass
-    details = {"backend": backend, "backend_status": word}
-    status = STATUS_MAP.get(word, "error")
+        model.problem.unpack_results(raw, chain, inverse)
+        # As variable or as multiplier, whichever is closer to stationarity.
+        usable = [without_negligible(problem, each) for each in model.readings() if onto_simplex(each)[0] is not None]
+        weights = min(usable, key=lambda each: problem.judge(_judged(problem, each)).kkt_residual, default=None)
+    status, details = STATUS_MAP.get(word, "error"), {"backend": backend, "backend_status": word}
+    proof = None if status != "optimal" or weights is None else proof_of_convex(problem, _judged(problem, weights))
     message = in_words(backend, word, status)
-    return Outcome(weights, status, message, iterations, setup_seconds, details=details)
+    return Outcome(weights, status, message, told["iter"], setup_seconds, proof, details=details)
 
 
-def _posterior(model: ConvexModel | DirectModel, problem: Any) -> np.ndarray | None:
-    """The weights as variable or as multiplier, whichever are closer to stationarity; None when there are none."""
-    usable = [weights for weights in model.readings() if onto_simplex(weights)[0] is not None]
-    cleaned = [without_negligible(problem, weights) for weights in usable]
-    return min(cleaned, key=lambda weights: problem.judge(_judged(problem, weights)).kkt_residual, default=None)
-
-
-def _judged(problem: Problem, weights: np.ndarray | None) -> Any:
+def _judged(problem: Problem, weights: np.ndarray) -> Any:
     """Weights as they will be reported: multipliers know nothing of caps and rows."""
-    q = None if weights is None else onto_simplex(weights)[0]
+    q = onto_simplex(weights)[0]
     if q is None or problem.posteriors is None:
         return q
     return problem.posteriors.repaired(q, problem.posteriors.violation(q))
-
-
-def _own_status(backend: str, raw: Any) -> tuple[str, int]:
-    """The backend's own status and number of iterations."""
-    if backend == "CLARABEL":
-        return str(raw.status), raw.iterations
-    return raw["info"]["status"], raw["info"]["iter"]
 
 
 SOLVER = Conic()

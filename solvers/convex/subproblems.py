@@ -34,9 +34,8 @@ USABLE = (*SOLVED, "InsufficientProgress", "MaxIterations")
 
 
 class Linearised(NamedTuple):
-    """A posterior with what its linearisation needs."""
+    """What the linearisation at a posterior needs."""
 
-    posterior: np.ndarray
     #: Empirical risk ``L``.
     risk: float
     #: The norm ``t``.
@@ -55,11 +54,11 @@ class Solved(NamedTuple):
     violation: float = 0.0
 
 
-def evaluate(problem: BoundProblem, posterior: np.ndarray) -> Linearised:
-    """The point of a posterior that is known to lie on the simplex."""
-    risk, norm = problem.empirical_risk(posterior), problem.divergence_size(posterior)
+def evaluate(problem: BoundProblem, q: np.ndarray) -> Linearised:
+    """What is known of a posterior, which lies on the simplex."""
+    risk, norm = problem.empirical_risk(q), problem.divergence_size(q)
     budget = problem.budget_at(norm).value
-    return Linearised(posterior, risk, norm, budget, problem.distance_function.invert(risk, budget))
+    return Linearised(risk, norm, budget, problem.distance_function.invert(risk, budget))
 
 
 def tangent_ratio(problem: BoundProblem, point: Linearised) -> float:
@@ -94,40 +93,35 @@ class OneSidedSubproblem:
     def __init__(self, problem: BoundProblem, least_risk: bool = False):
         import cvxpy as cp
 
+        self.bound_problem, self.prior = problem, problem.prior
         #: Risks above the smallest: a constant in the objective would only cost digits.
         self.excess = problem.risks - problem.risks.min()
-        self.bound_problem, self.prior = problem, problem.prior
         self._free = problem.posteriors is None and not least_risk
-        self.ratio = cp.Parameter(nonneg=True, name="ratio")
-        self.posterior = cp.Variable(problem.size, name="q")
-        norm = cp.norm(cp.multiply(1.0 / np.sqrt(self.prior), self.posterior), 2)
-        constraints = [cp.sum(self.posterior) == 1.0, self.posterior >= 0.0, *constraints_on(problem, self.posterior)]
+        self.ratio = cp.Parameter(nonneg=True, name="ratio", value=1.0)
+        self.posterior = q = cp.Variable(problem.size, name="q")
+        norm = cp.norm(cp.multiply(1.0 / np.sqrt(self.prior), q), 2)
+        constraints = [cp.sum(q) == 1.0, q >= 0.0, *constraints_on(problem, q)]
         if least_risk and self.excess.any():
-            constraints.append(self.posterior[np.flatnonzero(self.excess)] == 0.0)
+            constraints.append(q[np.flatnonzero(self.excess)] == 0.0)
         #: The model, to print or to hand to another solver.
-        self.problem = cp.Problem(cp.Minimize(self.excess @ self.posterior + self.ratio * norm), constraints)
-        self.ratio.value = 1.0
+        self.problem = cp.Problem(cp.Minimize(self.excess @ q + self.ratio * norm), constraints)
         self.problem.get_problem_data("CLARABEL")
 
     @cached_property
     def _least_risk(self) -> OneSidedSubproblem:
         return OneSidedSubproblem(self.bound_problem, least_risk=True)
 
-    def solve(self, ratio: float, seconds: float = math.inf) -> Solved:
-        """Solve for one ``c'`` in at most the given time.
+    def solve(self, q: np.ndarray, seconds: float = math.inf) -> Solved:
+        """Linearise at a posterior and solve, in at most the given time.
 
         Any point will do that the conic solver has: how good it is, the procedure judges by the bound it gives.
         """
+        ratio = tangent_ratio(self.bound_problem, evaluate(self.bound_problem, q))
         if ratio == 0.0 and self._free:
             return Solved(onto_simplex(np.where(self.excess > 0.0, 0.0, self.prior))[0], SOLVED[0])
-        if ratio == 0.0:
-            return self._least_risk.solve(1.0, seconds)
-        self.ratio.value = ratio
-        data, result = _solved(self.problem, seconds)
-        status = str(result.status)
-        return Solved(self._weights(data, result) if status in USABLE else None, status)
+        return self._solved(ratio, seconds) if ratio else self._least_risk._solved(1.0, seconds)
 
-    def _weights(self, data: dict[str, Any], result: clarabel.DefaultSolution) -> np.ndarray | None:
+    def _solved(self, ratio: float, seconds: float) -> Solved:
         r"""The posterior, read from the optimal value ``v``: :math:`q_i \propto p_i (v - l_i)_+` by stationarity.
 
         The conic solver's weights are accurate to about :math:`10^{-10}`, too little for the ratios :math:`q_i/p_i` of
@@ -135,21 +129,15 @@ class OneSidedSubproblem:
         weights: by strong duality it is the multiplier of :math:`\sum q = 1`. Should it drown in rounding, and under
         constraints, which have multipliers of their own, the solver's own weights remain.
         """
+        self.ratio.value = ratio
+        data, result = _clarabel(self.problem, seconds)
+        status = str(result.status)
+        if status not in USABLE:
+            return Solved(None, status)
         weights = self.prior * np.maximum(result.obj_val_dual - self.excess, 0.0) if self._free else np.zeros(1)
         if not weights.sum() > 0.0:
             weights = _values(data, result, self.posterior)
-        return onto_simplex(weights)[0]
-
-
-def check_paper_form(problem: BoundProblem) -> None:
-    """Refuse the paper's procedure for a distance that has no such expression."""
-    import cvxpy as cp
-
-    if lacking(problem, "distance.express") or not PaperForm(problem, cp.Variable()).exists:
-        raise InputError(
-            "variant is 'paper'; it needs a distance whose bound is a variable of its model, as that of kl, but "
-            f"distance is {problem.distance!r}."
-        )
+        return Solved(onto_simplex(weights)[0], status)
 
 
 class TwoSidedSubproblem:
@@ -178,61 +166,50 @@ class TwoSidedSubproblem:
         import cvxpy as cp
 
         self.bound_problem = problem
-        self.posterior = cp.Variable(problem.size, name="q")
+        self.posterior = q = cp.Variable(problem.size, name="q")
         self.norm_slopes = cp.Parameter(problem.size, nonneg=True, name="norm_slopes")
         self.offset = cp.Parameter(name="offset")
         self.risk_slope = cp.Parameter(nonneg=True, name="risk_slope")
         self.bound_slope = cp.Parameter(nonneg=True, name="bound_slope")
-        q = self.posterior
         risk = problem.risks @ q
-        form = PaperForm(problem, risk)
+        form = None if lacking(problem, "distance.express") else PaperForm(problem, risk)
+        if form is None or not form.exists:
+            raise InputError(
+                "variant is 'paper'; it needs a distance whose bound is a variable of its model, as that of kl, but "
+                f"distance is {problem.distance!r}."
+            )
         self.bound = form.r
         norm = cp.norm(cp.multiply(1.0 / np.sqrt(problem.prior), q), 2)
+        tangent = self.offset - self.risk_slope * risk + self.bound_slope * self.bound
+        budget = [form.distance <= self.norm_slopes @ q, problem.coefficient * norm <= tangent]
         #: The model, to print or to hand to another solver.
-        self.problem = cp.Problem(
-            cp.Minimize(self.bound),
-            [
-                form.distance <= self.norm_slopes @ q,
-                problem.coefficient * norm <= self.offset - self.risk_slope * risk + self.bound_slope * self.bound,
-                *form.constraints,
-                cp.sum(q) == 1.0,
-                q >= 0.0,
-            ],
-        )
+        self.problem = cp.Problem(cp.Minimize(self.bound), [*budget, *form.constraints, cp.sum(q) == 1.0, q >= 0.0])
         # Any values compile it; every solve sets its own.
         for parameter in self.problem.parameters():
             parameter.value = np.ones(parameter.shape)
-        self.problem.get_problem_data(cp.CLARABEL)
+        self.problem.get_problem_data("CLARABEL")
 
-    def solve(self, point: Linearised, seconds: float = math.inf) -> Solved:
-        """Linearise at a point and solve, in at most the given time."""
-
-        if not self._linearise(point):
+    def solve(self, q: np.ndarray, seconds: float = math.inf) -> Solved:
+        """Linearise at a posterior and solve, in at most the given time."""
+        problem, point = self.bound_problem, evaluate(self.bound_problem, q)
+        r = problem.distance_function.derivatives(point.risk, point.budget)
+        if not (math.isfinite(r.L) and 0.0 < r.b < math.inf):
             return Solved(None, "the distance has no tangent there, as kl where L = 0 or r = 1")
-        data, result = _solved(self.problem, seconds)
+        self.norm_slopes.value = problem.coefficient / point.norm * (q / problem.prior)
+        self.risk_slope.value, self.bound_slope.value = r.L / r.b, 1.0 / r.b
+        self.offset.value = point.budget + self.risk_slope.value * point.risk - self.bound_slope.value * point.bound
+        data, result = _clarabel(self.problem, seconds)
         status = str(result.status)
         weights = onto_simplex(_values(data, result, self.posterior))[0] if status in SOLVED else None
         if weights is None:
             return Solved(None, status)
-        return Solved(weights, status, self._violation(weights, float(_values(data, result, self.bound)[0])))
-
-    def _linearise(self, point: Linearised) -> bool:
-        """Set the tangents at a point; False where there are none."""
-        problem, r = self.bound_problem, self.bound_problem.distance_function.derivatives(point.risk, point.budget)
-        if not (math.isfinite(r.L) and 0.0 < r.b < math.inf):
-            return False
-        self.norm_slopes.value = problem.coefficient / point.norm * (point.posterior / problem.prior)
-        self.risk_slope.value, self.bound_slope.value = r.L / r.b, 1.0 / r.b
-        self.offset.value = point.budget + self.risk_slope.value * point.risk - self.bound_slope.value * point.bound
-        return True
-
-    def _violation(self, weights: np.ndarray, r: float) -> float:
-        """By how much weights on the simplex and a bound ``r`` exceed the other constraints."""
-        self.posterior.value, self.bound.value = weights, min(max(r, 0.0), 1.0)
-        return max(float(np.max(constraint.violation())) for constraint in self.problem.constraints[:-2])
+        self.posterior.value, self.bound.value = weights, np.clip(_values(data, result, self.bound)[0], 0.0, 1.0)
+        # The last two say that the weights are on the simplex.
+        violation = max(float(np.max(constraint.violation())) for constraint in self.problem.constraints[:-2])
+        return Solved(weights, status, violation)
 
 
-def _solved(problem: cvxpy.Problem, seconds: float) -> tuple[dict[str, Any], clarabel.DefaultSolution]:
+def _clarabel(problem: cvxpy.Problem, seconds: float) -> tuple[dict[str, Any], clarabel.DefaultSolution]:
     """The canonical form of a problem with the values that its parameters have, and Clarabel's solution of it."""
     data, chain, _ = problem.get_problem_data("CLARABEL")
     return data, chain.solve_via_data(problem, data, False, False, ACCURATE | {"time_limit": seconds})

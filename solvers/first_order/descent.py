@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
 
 from ..options import DeclaredSolver, Iterative
-from ..oracle import Oracle, TimeUp, is_steep
+from ..oracle import Iterate, Oracle, TimeUp, is_steep
 from ..starts import from_all_starts
 
 #: A step has to gain this share of what the slopes promise (Armijo) ...
@@ -26,12 +27,9 @@ SHORTENINGS = 60
 #: A Barzilai–Borwein step is at most so many times the one before; where the bound bends down it would be infinite.
 GROWTH = 1e3
 
-#: Why a method that moves along the bounds of the simplex does not take the KL divergence.
-STEEP = "it needs slopes that are finite at weight zero, where those of the KL divergence are not"
-
 
 class FirstOrder(DeclaredSolver):
-    """A method that knows of a bound its value and its slopes: :meth:`minimise` is the method, the rest is shared.
+    """A method that knows of a bound its value and its slopes: :meth:`iterates` is the method, the rest is shared.
 
     It goes down from a start until the KKT residual is at most the tolerance. All options are those of every solver;
     see :mod:`pacb_models.solvers.options`. ``details`` has ``function_evaluations`` and ``gradient_evaluations``.
@@ -41,62 +39,53 @@ class FirstOrder(DeclaredSolver):
     #: True for a method that moves along the bounds of the simplex.
     needs_finite_slopes = False
 
-    def unsupported(self, problem: Problem) -> str | None:
-        lacking = super().unsupported(problem)
-        return STEEP if lacking is None and self.needs_finite_slopes and is_steep(problem) else lacking
-
     @dataclass(kw_only=True)
     class Options(Iterative):
         max_iterations: int = 100_000
 
+    def unsupported(self, problem: Problem) -> str | None:
+        lacking = super().unsupported(problem)
+        if lacking is None and self.needs_finite_slopes and is_steep(problem):
+            return "it needs slopes that are finite at weight zero, where those of the KL divergence are not"
+        return lacking
+
     def run_with(self, problem: Problem, options: Any) -> Outcome:
         return from_all_starts(problem, options, lambda q: self.minimise(Oracle(problem, options), q, options))
 
-    def minimise(self, oracle: Oracle, start: np.ndarray, options: Iterative) -> Outcome:
-        """The method itself."""
+    def minimise(self, oracle: Oracle, start: np.ndarray, options: Any) -> Outcome:
+        """Go down from one start."""
+        return descend(oracle, self.iterates, start, options)
+
+    def iterates(self, oracle: Oracle, point: Iterate) -> Iterator[Iterate]:
+        """The points that follow one, each with a bound that is sufficiently below ``oracle.ceiling``."""
         raise NotImplementedError
 
 
-class Iterate(NamedTuple):
-    """An iterate: weights, their bound, and the bound's slope from there towards each classifier."""
-
-    q: np.ndarray
-    bound: float
-    slopes: np.ndarray
-
-
-#: The next iterate, whose bound has to be below the ceiling by what is sufficient; None: there is none.
-Step = Callable[[Oracle, Iterate, float], Iterate | None]
-
-
-def descend(oracle: Oracle, step: Step, start: np.ndarray, options: Iterative) -> Outcome:
-    """Take steps until the point is stationary, no step is accepted any more, or a limit is reached."""
+def descend(
+    oracle: Oracle, iterates: Callable[[Oracle, Iterate], Iterator[Iterate]], start: np.ndarray, options: Iterative
+) -> Outcome:
+    """Iterate until the point is stationary, there is no further one, or a limit is reached."""
     iterations = 0
     # A bound has to be below the largest of so many last ones (Grippo, Lampariello and Lucidi, 1986).
     recent: deque[float] = deque(maxlen=10)
     try:
-        point = Iterate(start, oracle.value(start), oracle.slopes(start))
-        while True:
+        first = oracle.iterate(start)
+        for iterations, point in enumerate(chain([first], iterates(oracle, first))):
             oracle.trace.add(point.bound)
             if oracle.stationary(point.q, options.tolerance):
-                return oracle.met_tolerance(point.q, iterations)
+                return oracle.outcome("optimal", iterations, point.q)
             if iterations == options.max_iterations:
-                return oracle.reached_iterations(iterations)
+                return oracle.outcome("iteration_limit", iterations)
             recent.append(point.bound)
-            ceiling = max(recent)
-            following = step(oracle, point, ceiling + LAST_DIGITS * ceiling)
-            if following is None:
-                return oracle.found_nothing_better(oracle.best_posterior, iterations)
-            point = following
-            iterations += 1
+            oracle.ceiling = max(recent) + LAST_DIGITS * max(recent)
+        return oracle.found_nothing_better(oracle.best_posterior, iterations)
     except TimeUp:
-        return oracle.reached_deadline(iterations)
+        return oracle.outcome("time_limit", iterations)
 
 
 def first_step(slopes: np.ndarray) -> float:
     """The length that changes the ratio of posterior and prior, or the logarithm of a weight, by at most one."""
-    steepest = float(np.abs(slopes).max())
-    return 1.0 / steepest if steepest > 0.0 else 1.0
+    return 1.0 / (float(np.abs(slopes).max()) or 1.0)
 
 
 def barzilai_borwein(length: float, moved: float, bend: float) -> float:

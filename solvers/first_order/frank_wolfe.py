@@ -12,44 +12,12 @@ classifiers takes many thousands of pairs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from pacb_models.solution import Outcome
-
-from ..options import Iterative
-from ..oracle import Oracle
-from .descent import SHORTENINGS, FirstOrder, Iterate, descend
-
-
-class _Pairwise:
-    def __init__(self, prior: np.ndarray):
-        self.prior = prior
-        self.bend: float | None = None
-
-    def step(self, oracle: Oracle, point: Iterate, ceiling: float) -> Iterate | None:
-        q, slopes = point.q, point.slopes
-        towards = int(slopes.argmin())
-        away = int(np.where(q > 0.0, slopes, -np.inf).argmax())
-        promised = float(slopes[away] - slopes[towards])
-        if not promised > 0.0:
-            return None
-        norm = 1.0 / self.prior[towards] + 1.0 / self.prior[away]
-        longest = q[away]
-        bend = promised / (norm * longest) if self.bend is None else self.bend
-        for _ in range(SHORTENINGS):
-            length = min(promised / (bend * norm), longest)
-            moved = q.copy()
-            moved[towards] += length
-            moved[away] -= length
-            bound = oracle.value(moved)
-            if bound <= ceiling - length * promised + 0.5 * length**2 * bend * norm:
-                # A step that ends at weight zero says nothing of a smaller bend.
-                # After each step the bend is tried a little smaller.
-                self.bend = 0.9 * bend if length < longest else bend
-                return Iterate(moved, bound, oracle.slopes(moved))
-            # It was too small.
-            bend *= 2.0
-        return None
+from ..oracle import Iterate, Oracle
+from .descent import SHORTENINGS, FirstOrder
 
 
 class FrankWolfe(FirstOrder):
@@ -62,8 +30,32 @@ class FrankWolfe(FirstOrder):
     name = "frank-wolfe"
     needs_finite_slopes = True
 
-    def minimise(self, oracle: Oracle, start: np.ndarray, options: Iterative) -> Outcome:
-        return descend(oracle, _Pairwise(oracle.problem.prior).step, start, options)
+    def iterates(self, oracle: Oracle, point: Iterate) -> Iterator[Iterate]:
+        prior, bend = oracle.problem.prior, 0.0
+        while True:
+            towards = int(point.slopes.argmin())
+            away = int(np.where(point.q > 0.0, point.slopes, -np.inf).argmax())
+            promised = float(point.slopes[away] - point.slopes[towards])
+            if not promised > 0.0:
+                return
+            norm, longest = 1.0 / prior[towards] + 1.0 / prior[away], point.q[away]
+            bend = bend or promised / (norm * longest)
+            for _ in range(SHORTENINGS):
+                length = min(promised / (bend * norm), longest)
+                q = point.q.copy()
+                q[towards] += length
+                q[away] -= length
+                bound = oracle.value(q)
+                if bound <= oracle.ceiling - length * promised + 0.5 * length**2 * bend * norm:
+                    break
+                # It was too small.
+                bend *= 2.0
+            else:
+                return
+            # A step that ends at weight zero says nothing of a smaller bend; after others it is tried a little smaller.
+            bend *= 0.9 if length < longest else 1.0
+            point = Iterate(q, bound, oracle.slopes(q))
+            yield point
 
 
 SOLVER = FrankWolfe()

@@ -16,10 +16,8 @@ import numpy as np
 from pacb_models.direct import DirectProblem
 from pacb_models.solution import Outcome
 
-from ..coordinates import Powers, suitable_order
-from ..options import Iterative
+from ..coordinates import Powers, by_scipy, suitable_order
 from ..oracle import Oracle
-from ..scipy_methods import by_scipy
 from .descent import LAST_DIGITS, SHORTENINGS, FirstOrder
 
 #: SciPy's own tests look at its variables, and are switched off. ``maxcor`` is the number of pairs of steps and slopes
@@ -52,15 +50,13 @@ class NormalisedWeights(FirstOrder):
     name = "lbfgsb"
     needs_finite_slopes = True
 
-    def minimise(self, oracle: Oracle, start: np.ndarray, options: Iterative) -> Outcome:
+    def minimise(self, oracle: Oracle, start: np.ndarray, options: Any) -> Outcome:
         from scipy.optimize import Bounds
 
-        prior, power = oracle.problem.prior, 1.0
-        if isinstance(oracle.problem, DirectProblem):
-            power = max(2.0 / suitable_order(oracle.problem), 1.0)
+        problem, bounds = oracle.problem, Bounds(0.0, np.inf)
+        power = max(2.0 / suitable_order(problem), 1.0) if isinstance(problem, DirectProblem) else 1.0
         better = partial(brought_back, oracle) if power > 1.0 else None
-        variables = Powers(oracle, np.sqrt(prior * prior.size), power)
-        bounds = Bounds(0.0, np.inf)
+        variables = Powers(oracle, np.sqrt(problem.prior * problem.size), power)
         return by_scipy(variables, start, options, "L-BFGS-B", SETTINGS, again=True, better=better, bounds=bounds)
 
 

@@ -19,16 +19,16 @@ Direct bounds have coordinates of another order, :func:`~pacb_models.solvers.coo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from scipy.optimize import brentq
 
 from pacb_models.numerics.inner import dot
-from pacb_models.solution import Outcome
 
 from ..coordinates import suitable_order
-from ..options import Iterative
-from ..oracle import Oracle
-from .descent import SHORTENINGS, SUFFICIENT, FirstOrder, Iterate, barzilai_borwein, descend, first_step
+from ..oracle import Iterate, Oracle
+from .descent import SHORTENINGS, SUFFICIENT, FirstOrder, barzilai_borwein, first_step
 
 
 class Entropy:
@@ -49,21 +49,17 @@ class PowerMap:
     r"""Coordinates :math:`(q_i/p_i)^{\alpha-1}`. At order two it is the projection in the metric of the prior."""
 
     def __init__(self, prior: np.ndarray, order: float):
-        self.prior = prior
-        self.exponent = 1.0 / (order - 1.0)
+        self.prior, self.exponent = prior, 1.0 / (order - 1.0)
 
     def coordinates(self, q: np.ndarray) -> np.ndarray:
         ratios: np.ndarray = q / self.prior
         return ratios if self.exponent == 1.0 else ratios ** (1.0 / self.exponent)
 
     def posterior(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if self.exponent == 1.0:
-            u = np.maximum(u - michelot(u, self.prior), 0.0)
-            weights = self.prior * u
-            return weights / weights.sum(), u
-        u = np.maximum(u - level(u, self.prior, self.exponent), 0.0)
+        theta = michelot(u, self.prior) if self.exponent == 1.0 else level(u, self.prior, self.exponent)
+        u = np.maximum(u - theta, 0.0)
         # Scaled, lest a high power overflow; the sum is one but for rounding anyway.
-        weights = self.prior * (u / u.max()) ** self.exponent
+        weights = self.prior * (u if self.exponent == 1.0 else (u / u.max()) ** self.exponent)
         return weights / weights.sum(), u
 
 
@@ -91,52 +87,21 @@ def level(u: np.ndarray, prior: np.ndarray, exponent: float) -> float:
     A root of the ``k``-norm :math:`(\sum_i p_i (u_i - \theta)_+^k)^{1/k} - 1`, which falls nearly along a straight
     line.
     """
-    top = int(u.argmax())
+    highest, lowest = float(u.max()), float(u.min())
+
+    def excess(theta: float) -> float:
+        scale, above = highest - theta, u > theta
+        return scale * dot(prior[above], ((u[above] - theta) / scale) ** exponent) ** (1.0 / exponent) - 1.0
+
     # The largest coordinate alone makes the sum one at the left end; at the right end no power exceeds one. At large
     # orders coordinates are so large that one is less than their rounding: the largest must stay above the right end.
     # One below the least of them the weights alone make it one, which is nearer where the largest has a small weight.
-    lowest = float(u.min())
-    high = min(float(u[top]) - 1.0, float(np.nextafter(u[top], -np.inf)))
-    low = max(float(u[top]) - prior[top] ** (-1.0 / exponent), min(lowest - 1.0 - 1e-6, np.nextafter(lowest, -np.inf)))
-    low = min(low, high)
-
-    def excess(theta: float) -> float:
-        scale = float(u[top]) - theta
-        above = u > theta
-        return scale * dot(prior[above], ((u[above] - theta) / scale) ** exponent) ** (1.0 / exponent) - 1.0
-
+    high = min(highest - 1.0, np.nextafter(highest, -np.inf))
+    alone = highest - prior[u.argmax()] ** (-1.0 / exponent)
+    low = min(max(alone, min(lowest - 1.0 - 1e-6, np.nextafter(lowest, -np.inf))), high)
     if not (excess(low) > 0.0 > excess(high)):
-        return low if excess(low) <= 0.0 else high
+        return float(low if excess(low) <= 0.0 else high)
     return float(brentq(excess, low, high, xtol=2.0**-1000, maxiter=1000))
-
-
-class _MirrorStepper:
-    def __init__(self, mirror: Entropy | PowerMap):
-        self.mirror = mirror
-        self.length: float | None = None
-        self.coordinates: np.ndarray | None = None
-
-    def step(self, oracle: Oracle, point: Iterate, ceiling: float) -> Iterate | None:
-        if self.length is None or self.coordinates is None:
-            self.length = first_step(point.slopes)
-            self.coordinates = self.mirror.coordinates(point.q)
-        for _ in range(SHORTENINGS):
-            q, coordinates = self.mirror.posterior(self.coordinates - self.length * point.slopes)
-            moved = q - point.q
-            bound = oracle.value(q)
-            if bound <= ceiling + SUFFICIENT * dot(point.slopes, moved):
-                break
-            self.length *= 0.25
-        else:
-            return None
-        slopes = oracle.slopes(q)
-        self.length = barzilai_borwein(
-            self.length,
-            dot(coordinates - self.coordinates, moved),
-            dot(slopes - point.slopes, moved),
-        )
-        self.coordinates = coordinates
-        return Iterate(q, bound, slopes)
 
 
 class MirrorDescent(FirstOrder):
@@ -148,12 +113,24 @@ class MirrorDescent(FirstOrder):
 
     name = "mirror"
 
-    def minimise(self, oracle: Oracle, start: np.ndarray, options: Iterative) -> Outcome:
-        problem = oracle.problem
-        order = suitable_order(problem)
+    def iterates(self, oracle: Oracle, point: Iterate) -> Iterator[Iterate]:
+        order = suitable_order(oracle.problem)
         # Powers of a hundred are more than floating-point numbers bear.
-        mirror = PowerMap(problem.prior, min(order, 12.0)) if order > 1.0 else Entropy()
-        return descend(oracle, _MirrorStepper(mirror).step, start, options)
+        mirror = PowerMap(oracle.problem.prior, min(order, 12.0)) if order > 1.0 else Entropy()
+        u, length = mirror.coordinates(point.q), first_step(point.slopes)
+        while True:
+            for _ in range(SHORTENINGS):
+                q, coordinates = mirror.posterior(u - length * point.slopes)
+                moved, bound = q - point.q, oracle.value(q)
+                if bound <= oracle.ceiling + SUFFICIENT * dot(point.slopes, moved):
+                    break
+                length *= 0.25
+            else:
+                return
+            slopes = oracle.slopes(q)
+            length = barzilai_borwein(length, dot(coordinates - u, moved), dot(slopes - point.slopes, moved))
+            u, point = coordinates, Iterate(q, bound, slopes)
+            yield point
 
 
 SOLVER = MirrorDescent()

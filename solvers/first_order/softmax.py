@@ -10,6 +10,7 @@ variable: a method that has put a weight there by mistake stays. ``method="lbfgs
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, Self
@@ -20,13 +21,12 @@ from pacb_models.problem import Problem
 from pacb_models.solution import Outcome
 from pacb_models.validation import check_positive
 
-from ..coordinates import Logits
+from ..coordinates import Logits, by_scipy
 from ..options import Iterative
-from ..oracle import Oracle
-from ..scipy_methods import by_scipy
-from ..starts import from_all_starts, with_all
-from . import lbfgsb
-from .descent import FirstOrder, Iterate, descend
+from ..oracle import Iterate, Oracle
+from ..starts import with_all
+from .descent import FirstOrder, descend
+from .lbfgsb import SETTINGS, brought_back
 
 
 class Softmax(FirstOrder):
@@ -60,38 +60,27 @@ class Softmax(FirstOrder):
                 self.max_iterations = 2000 if self.method == "adam" else 100_000
             return super().checked(problem)
 
-    def run_with(self, problem: Problem, options: Any) -> Outcome:
-        def minimise_from(q: np.ndarray) -> Outcome:
-            # The logit of a weight of zero has no slope that would bring it back.
-            q = with_all(problem, q)
-            oracle = Oracle(problem, options)
-            if options.method == "adam":
-                return descend(oracle, _Adam(oracle, q, options.learning_rate, options.max_iterations).step, q, options)
-            logits = Logits(oracle, np.sqrt(problem.prior * problem.size))
-            better = partial(lbfgsb.brought_back, oracle)
-            return by_scipy(logits, q, options, "L-BFGS-B", lbfgsb.SETTINGS, again=True, better=better)
-
-        return from_all_starts(problem, options, minimise_from)
+    def minimise(self, oracle: Oracle, start: np.ndarray, options: Any) -> Outcome:
+        # The logit of a weight of zero has no slope that would bring it back.
+        q, problem = with_all(oracle.problem, start), oracle.problem
+        if options.method == "adam":
+            return descend(oracle, partial(adam, rate=options.learning_rate, most=options.max_iterations), q, options)
+        logits, better = Logits(oracle, np.sqrt(problem.prior * problem.size)), partial(brought_back, oracle)
+        return by_scipy(logits, q, options, "L-BFGS-B", SETTINGS, again=True, better=better)
 
 
-class _Adam:
-    """Kingma and Ba's steps with their published constants, of a length that falls along a cosine."""
-
-    def __init__(self, oracle: Oracle, start: np.ndarray, rate: float, steps: int) -> None:
-        self.logits = Logits(oracle, 1.0)
-        self.x, self.rate, self.steps, self.made = self.logits.point(start), rate, steps, 0
-        self.mean = self.square = np.zeros_like(start)
-
-    def step(self, oracle: Oracle, point: Iterate, ceiling: float) -> Iterate:
+def adam(oracle: Oracle, point: Iterate, rate: float, most: int) -> Iterator[Iterate]:
+    """Take Kingma and Ba's steps with their published constants, of a length that falls along a cosine."""
+    logits = Logits(oracle, 1.0)
+    x, mean, square = logits.point(point.q), 0.0, 0.0
+    for made in range(most):
         slopes = point.q * point.slopes
-        rate = 0.5 * self.rate * (1.0 + math.cos(math.pi * self.made / self.steps))
-        self.made += 1
-        self.mean = 0.9 * self.mean + 0.1 * slopes
-        self.square = 0.999 * self.square + 0.001 * slopes**2
-        scale = np.sqrt(self.square / (1.0 - 0.999**self.made)) + 1e-8
-        self.x = self.x - rate * self.mean / (1.0 - 0.9**self.made) / scale
-        q = self.logits.posterior(self.x)
-        return Iterate(q, oracle.value(q), oracle.slopes(q))
+        mean, square = 0.9 * mean + 0.1 * slopes, 0.999 * square + 0.001 * slopes**2
+        length = 0.5 * rate * (1.0 + math.cos(math.pi * made / most))
+        scale = np.sqrt(square / (1.0 - 0.999 ** (made + 1))) + 1e-8
+        x = x - length * mean / (1.0 - 0.9 ** (made + 1)) / scale
+        point = oracle.iterate(logits.posterior(x))
+        yield point
 
 
 SOLVER = Softmax()

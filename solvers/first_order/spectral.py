@@ -12,46 +12,13 @@ length, and better ones, from the slopes alone.
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterator
 
 from pacb_models.numerics.inner import dot
-from pacb_models.solution import Outcome
 
-from ..options import Iterative
-from ..oracle import Oracle
-from .descent import SHORTENINGS, SUFFICIENT, FirstOrder, Iterate, barzilai_borwein, descend, first_step
+from ..oracle import Iterate, Oracle
+from .descent import SHORTENINGS, SUFFICIENT, FirstOrder, barzilai_borwein, first_step
 from .mirror import PowerMap
-
-
-class _Spectral:
-    def __init__(self, prior: np.ndarray):
-        self.prior, self.mirror = prior, PowerMap(prior, 2.0)
-        self.length: float | None = None
-
-    def step(self, oracle: Oracle, point: Iterate, ceiling: float) -> Iterate | None:
-        if self.length is None:
-            self.length = first_step(point.slopes)
-        target, _ = self.mirror.posterior(self.mirror.coordinates(point.q) - self.length * point.slopes)
-        direction = target - point.q
-        promised = dot(point.slopes, direction)
-        if not promised < 0.0:
-            return None
-        share = 1.0
-        for _ in range(SHORTENINGS):
-            # The target itself, not q plus the direction: its zeros are zeros.
-            q = target if share == 1.0 else point.q + share * direction
-            bound = oracle.value(q)
-            if bound <= ceiling + SUFFICIENT * share * promised:
-                break
-            # The minimiser of the parabola through both values and the slope, within safe limits.
-            parabola = -0.5 * share * promised / (bound - point.bound - share * promised)
-            share *= min(max(parabola, 0.1), 0.5)
-        else:
-            return None
-        slopes = oracle.slopes(q)
-        moved = q - point.q
-        self.length = barzilai_borwein(self.length, dot(moved / self.prior, moved), dot(moved, slopes - point.slopes))
-        return Iterate(q, bound, slopes)
 
 
 class SpectralProjectedGradient(FirstOrder):
@@ -65,8 +32,30 @@ class SpectralProjectedGradient(FirstOrder):
     name = "spg"
     needs_finite_slopes = True
 
-    def minimise(self, oracle: Oracle, start: np.ndarray, options: Iterative) -> Outcome:
-        return descend(oracle, _Spectral(oracle.problem.prior).step, start, options)
+    def iterates(self, oracle: Oracle, point: Iterate) -> Iterator[Iterate]:
+        prior, length = oracle.problem.prior, first_step(point.slopes)
+        mirror = PowerMap(prior, 2.0)
+        while True:
+            target, _ = mirror.posterior(mirror.coordinates(point.q) - length * point.slopes)
+            direction = target - point.q
+            promised, share = dot(point.slopes, direction), 1.0
+            if not promised < 0.0:
+                return
+            for _ in range(SHORTENINGS):
+                # The target itself, not q plus the direction: its zeros are zeros.
+                q = target if share == 1.0 else point.q + share * direction
+                bound = oracle.value(q)
+                if bound <= oracle.ceiling + SUFFICIENT * share * promised:
+                    break
+                # The minimiser of the parabola through both values and the slope, within safe limits.
+                parabola = -0.5 * share * promised / (bound - point.bound - share * promised)
+                share *= min(max(parabola, 0.1), 0.5)
+            else:
+                return
+            slopes, moved = oracle.slopes(q), q - point.q
+            length = barzilai_borwein(length, dot(moved / prior, moved), dot(moved, slopes - point.slopes))
+            point = Iterate(q, bound, slopes)
+            yield point
 
 
 SOLVER = SpectralProjectedGradient()

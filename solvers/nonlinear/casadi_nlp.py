@@ -18,8 +18,7 @@ import numpy as np
 
 from pacb_models.errors import InputError
 from pacb_models.models.casadi_models import CasadiAlgebra
-from pacb_models.models.lifted import values_at, write
-from pacb_models.models.limits import box
+from pacb_models.models.lifted import box, values_at, write
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 from pacb_models.solver import MODEL
@@ -108,7 +107,7 @@ def _prepare(problem: BoundProblem, plugin: str, most: int, own: dict[str, Any],
         except RuntimeError as refusal:
             reason = str(refusal).strip().rpartition("\n")[2]
             raise InputError(f"options or plugin {plugin!r} are refused by CasADi: {reason}") from None
-        first = np.append(q / problem.prior, list(values_at(problem, q).values.values()))
+        first = np.append(q / problem.prior, list(values_at(problem, q).values()))
         try:
             answer = solver(x0=first, **limits)
         except RuntimeError:

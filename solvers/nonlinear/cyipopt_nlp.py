@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from pacb_models.models.limits import box, limits
-from pacb_models.models.scaling import scaling
+from pacb_models.models.algebra import scaling
+from pacb_models.models.lifted import box, limits
 from pacb_models.numerics.inner import dot
 from pacb_models.problem import BoundProblem, Outer
 from pacb_models.solution import Outcome

@@ -23,8 +23,7 @@ import numpy as np
 
 from pacb_models.errors import SolverUnavailableError
 from pacb_models.models.cvxpy_models import CvxpyAlgebra
-from pacb_models.models.lifted import write
-from pacb_models.models.limits import box
+from pacb_models.models.lifted import box, write
 from pacb_models.problem import BoundProblem
 from pacb_models.solution import Outcome
 from pacb_models.solver import MODEL

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.long
 def sol(path: Path, recipe: Problem, posterior: np.ndarray, code: int = 0, message: str = "", **changes: float) -> Path:
     """A .sol file with the values that belong to a posterior, or others; AMPL's form."""
     problem = recipe.build()
-    values = values_at(problem, posterior).values | {f"q[{i}]": w for i, w in enumerate(posterior)} | changes
+    values = values_at(problem, posterior) | {f"q[{i}]": w for i, w in enumerate(posterior)} | changes
     names = path.with_suffix(".col").read_text().split()
     lines = [message or "MYSOLVER 1.2: optimal", "", "Options", "3", "1", "1", "0", "2", "2", str(len(names))]
     lines += [str(len(names)), "0.25", "-1", *(repr(float(values[name])) for name in names), f"objno 0 {code}", ""]
@@ -112,8 +112,8 @@ def test_one_point_has_one_verdict(tmp_path):
 def test_a_sum_that_its_variable_falls_short_of_is_called_out(case, capsys):
     """The weights are the best, and the solver's own value is smaller: its statistic is below the sum of squares."""
     recipe, path, best = case
-    statistic = next(name for name in ("X", "KL", "t") if name in values_at(recipe.build(), best.posterior).values)
-    right = values_at(recipe.build(), best.posterior).values[statistic]
+    statistic = next(name for name in ("X", "KL", "t") if name in values_at(recipe.build(), best.posterior))
+    right = values_at(recipe.build(), best.posterior)[statistic]
     file = sol(path, recipe, best.posterior, **{statistic: right - 9e-3})
     status, only = only_answer(capsys, path.with_suffix(".json"), file)
     assert status == 1 and only["violated"] == "divergence"
@@ -193,7 +193,7 @@ def test_the_model_at_a_posterior_has_no_violation_and_its_bound(short, pair, sh
     """Also at weights of zero, where Pyomo's expressions have no value; and what is taken away is seen."""
     problem = pm.BoundProblem([0.1, 0.2, 0.3, 0.5], 200, 0.05, *pair, order=3.0)
     posterior = np.array(shares) / sum(shares)
-    values = values_at(problem, posterior).values
+    values = values_at(problem, posterior)
     model = Claimed(problem, posterior, values)
     assert write(model) == pytest.approx(problem.bound(posterior), rel=1e-7)
     assert max(model.violations.values()) <= 1e-9

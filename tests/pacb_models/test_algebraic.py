@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 import pacb_models as pm
 from pacb_models.models import convex
+from pacb_models.models.algebra import scaling
 from pacb_models.models.pyomo_models import FORMULATIONS, set_start
-from pacb_models.models.scaling import scaling
 from pacb_models.names import DISTANCES
 from pacb_models.solvers.nonlinear import native
 from pacb_models.solvers.nonlinear.native import pynumero_problem

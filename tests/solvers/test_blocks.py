@@ -512,7 +512,7 @@ def test_casadi_has_the_bound_and_minimises_it(distance, divergence, kind):
 def test_exact_rows_hold_the_bound_from_both_sides(kind):
     """Every variable beside the weights has one value, whatever is maximised: it can neither rise nor fall."""
     problem = make("kl", "chi2")
-    values = values_at(problem, POSTERIOR).values
+    values = values_at(problem, POSTERIOR)
     for name, factor in product(values, (0.999, 1.001)):
         moved = {**values, name: factor * values[name]}
         if kind == "casadi":
@@ -568,7 +568,7 @@ def evaluated(text, problem, values):
 @pytest.mark.parametrize(("distance", "divergence"), PAIRS)
 def test_the_text_for_jump_says_the_same(distance, divergence):
     problem = make(distance, divergence, constraints=[pm.average(RISKS, at_least=0.01, name="least risk")])
-    text, values = text_block(problem, "jl"), values_at(problem, POSTERIOR).values
+    text, values = text_block(problem, "jl"), values_at(problem, POSTERIOR)
     rows, bound = evaluated(text, problem, {"q": POSTERIOR.tolist(), **values})
     assert bound == pytest.approx(problem.bound(POSTERIOR), rel=1e-12)
     assert {"normalised", "empirical_risk", "divergence", "least_risk"} <= rows.keys()
