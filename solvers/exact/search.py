@@ -119,7 +119,7 @@ class Search:
             while self._find_minima():
                 pass
             ends = self.start[1], self.frontier.floor, self.frontier.spread
-            x, size, self.visible = vertices(*self.points[3:5], *ends)
+            x, size, self.visible = vertices(self.points[3], self.points[4], *ends)
             open_ = ~self.reaches(x, size, min(self.minima).bound * (1.0 - self.effort.gap))
             cuts = self._cuts(open_, self.points[0, self.visible]) if open_.any() else np.zeros(0)
             if not cuts.size or self.frontier.spent(self.evaluations, self.effort.most):
