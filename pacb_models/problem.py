@@ -76,12 +76,6 @@ class Judgement(NamedTuple):
     parameters: Mapping[str, float] = MappingProxyType({})
 
 
-#: What a problem is beside its classifiers, and what follows from that alone.
-_WITHOUT_CLASSIFIERS = (
-    *("m", "delta", "distance_function", "divergence_function", "constant"),
-    *("constant_value", "log_constant", "coefficient", "exponent"),
-)
-
 #: Sets of posteriors by their constraints, so that a problem that is replaced does not look for contradictions again.
 _set_of_posteriors = lru_cache(maxsize=64)(Posteriors)
 
@@ -134,7 +128,12 @@ class Problem(Immutable):
         order: float = 2.0,
         constraints: Iterable[Constraint] = (),
     ) -> None:
-        _refuse_another_bound(type(self))
+        kind = type(self)
+        for base in kind.__mro__[1:]:
+            # What is known of ours does not hold for another bound in its place.
+            if issubclass(base, Problem) and base.kind != "own" and kind.bound is not base.bound:
+                name, ours = kind.__name__, base.__name__
+                raise InputError(f"{name} has a bound of its own and derives from {ours}; derive it from Problem.")
         checked = check_risks(risks)
         distance_function, divergence_function = resolve(distance, divergence, constant, order)
         self._set(
@@ -275,15 +274,10 @@ class Problem(Immutable):
         if type(self).__init__ is not Problem.__init__:
             return self.replace(risks=risks, prior=prior)
         _ = self.coefficient  # computed and kept here, and not in each of the others
-        known = vars(self)
         problem = object.__new__(type(self))
-        problem._set(
-            risks=risks,
-            prior=check_prior(None, risks.size) if prior is None else prior,
-            uniform_prior=prior is None,
-            posteriors=posteriors,
-            **{name: known[name] for name in _WITHOUT_CLASSIFIERS if name in known},
-        )
+        others = {name: value for name, value in vars(self).items() if name not in ("errors", "constraints")}
+        own = {"risks": risks, "prior": check_prior(None, risks.size) if prior is None else prior}
+        problem._set(**others | own | {"uniform_prior": prior is None, "posteriors": posteriors})
         return problem
 
     def vote_bound(self, bound: float) -> float:
@@ -550,14 +544,6 @@ def _argument_names(kind: type[Problem]) -> Iterator[str]:
             yield from (each.name for each in parameters if each.kind not in ends)
             if not passed_on:
                 return
-
-
-def _refuse_another_bound(kind: type[Problem]) -> None:
-    """Refuse a class that puts another bound in the place of one of ours: what is known of ours does not hold there."""
-    for base in kind.__mro__[1:]:
-        if issubclass(base, Problem) and base.kind != "own" and kind.bound is not base.bound:
-            name = kind.__name__
-            raise InputError(f"{name} has a bound of its own and derives from {base.__name__}; derive it from Problem.")
 
 
 def _listed(constraints: Iterable[Constraint]) -> tuple[Constraint, ...]:

@@ -138,11 +138,6 @@ class Solution:
         may list different ones.
     details : dict
         Particular to the solver.
-    multipliers : dict
-        For each row of the constraints, how much the bound falls for each unit that its limit is relaxed.
-    sensitivities : dict
-        How the bound changes with ``"delta"``, with one example more (``"m"``), with each risk (``"risks"``, an array)
-        and with the limit of each row (``"rows"``, by name). First order, for the minimum that was found.
     """
 
     posterior: NDArray[np.float64] | None
@@ -175,7 +170,8 @@ class Solution:
 
     @cached_property
     def sensitivities(self) -> dict[str, Any]:
-        """How the bound changes with δ, m, the risks and the limits of rows."""
+        """How the bound changes with ``"delta"``, with one example more (``"m"``), with each risk (``"risks"``) and with
+        the limit of each row (``"rows"``, by name): to first order, for the minimum that was found."""
         if self.posterior is None or getattr(self.problem, "kind", "") != "bound":
             return {}
         signs = {row.name: 1.0 if row.turned else -1.0 for row in getattr(self.problem.posteriors, "rows", ())}

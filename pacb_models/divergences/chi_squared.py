@@ -46,22 +46,6 @@ class ChiSquared(PowerDivergence):
         return OrderedSupports(risks, prior)
 
 
-def running_sums(y: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """At each of the sorted risks μ: the risk itself, and the sums of p, of p y, and of p (μ - y), p y (μ - y) and
-    p (μ - y)² over those below."""
-    table = np.zeros((6, *y.shape))
-    table[0], table[1] = y, p
-    np.multiply(p, y, out=table[2])
-    np.add.accumulate(table[1:3], axis=1, out=table[1:3])
-    gaps = y[1:] - y[:-1]
-    np.multiply(table[1, :-1], gaps, out=table[3, 1:])
-    np.multiply(table[2, :-1], gaps, out=table[4, 1:])
-    np.add.accumulate(table[3:5], axis=1, out=table[3:5])
-    np.multiply(gaps, table[3, 1:] + table[3, :-1], out=table[5, 1:])
-    np.add.accumulate(table[5:], axis=1, out=table[5:])
-    return table
-
-
 def on_segment(level: Numbers, y: Numbers, P: Numbers, S: Numbers, M: Numbers, R: Numbers, W: Numbers) -> Lines:
     """The line at a level, from the sums at the risk below it."""
     gap = level - y
@@ -87,7 +71,17 @@ class SortedFrontier(PowerFrontier):
         else:
             order = self.y.argsort()
             self.ordered, weights = self.y[order], prior[order]
-        self.table = running_sums(self.ordered, weights)
+        #: At each of the sorted risks μ: the risk itself, and the sums of p, of p y, and of p (μ - y), p y (μ - y) and
+        #: p (μ - y)² over those below.
+        self.table = table = np.zeros((6, risks.size))
+        table[0], table[1] = self.ordered, weights
+        np.multiply(weights, self.ordered, out=table[2])
+        np.add.accumulate(table[1:3], axis=1, out=table[1:3])
+        gaps = self.ordered[1:] - self.ordered[:-1]
+        np.multiply(table[1:3, :-1], gaps, out=table[3:5, 1:])
+        np.add.accumulate(table[3:5], axis=1, out=table[3:5])
+        np.multiply(gaps, table[3, 1:] + table[3, :-1], out=table[5, 1:])
+        np.add.accumulate(table[5:], axis=1, out=table[5:])
         #: The same as numbers, faster to search one by one; only where making them takes no time.
         self.levels: Any = self.ordered.tolist() if risks.size <= SHORT else self.ordered
 

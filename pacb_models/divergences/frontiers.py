@@ -104,7 +104,7 @@ class Frontier:
             # The prior of a part of the classifiers does not sum to one.
             mass = float(np.add.reduce(self.p))
             return self.p.copy() if abs(mass - 1.0) < 1e-12 else self.p / mass
-        density = self.at_least() if z == math.inf else self.density(math.exp(min(z, LARGEST)), self.y)
+        density = 1.0 * (self.y == 0.0) if z == math.inf else self.density(math.exp(min(z, LARGEST)), self.y)
         # Divided first: products with the smallest prior weights must not lose digits below the normal range.
         density /= dot(density, self.p)
         density *= self.p
@@ -113,10 +113,6 @@ class Frontier:
     def density(self, strength: Numbers, y: np.ndarray) -> np.ndarray:
         """Posterior over prior, up to a factor, at a strength; for an array of them, a row each."""
         raise NotImplementedError
-
-    def at_least(self) -> np.ndarray:
-        """The density in the end: one for the smallest risk, and zero."""
-        return (self.y == 0.0).astype(float)
 
     def blocks(self, count: int) -> Iterable[tuple[np.ndarray, np.ndarray]]:
         """Risks and prior weights of classifiers, so few that their densities at so many strengths stay in the cache,

@@ -206,10 +206,13 @@ def cross_check(
     found = {name: _attempt(problem, each, (options or {}).get(name, {}), time_limit) for name, each in named.items()}
     solved = {name: result for name, result in found.items() if isinstance(result, Solution)}
     reference = _reference(problem, solved)
-    smallest = min(
-        (solution.bound for solution in [*solved.values(), reference] if solution and _feasible(solution)),
-        default=math.inf,
-    )
+    # Only weights that keep the constraints can refute a lower bound.
+    feasible = [
+        solution
+        for solution in [*solved.values(), reference]
+        if solution and solution.details.get("constraint_violation", 0.0) <= REFUTES
+    ]
+    smallest = min((solution.bound for solution in feasible), default=math.inf)
     rows = tuple(_row(name, result, reference, smallest, tol) for name, result in found.items())
     if reference is None:
         return CrossCheck(rows, "none", float("nan"), tol, solved)
@@ -242,11 +245,6 @@ def _reference(problem: Problem, solved: dict[str, Solution]) -> Solution | None
         ]
     candidates = certified or [solution for solution in solved.values() if solution.posterior is not None]
     return min(candidates, key=lambda solution: solution.bound, default=None)
-
-
-def _feasible(solution: Solution) -> bool:
-    """Whether a solution's weights keep the constraints: only then can they refute a lower bound."""
-    return solution.details.get("constraint_violation", 0.0) <= REFUTES
 
 
 def _row(

@@ -59,8 +59,11 @@ def solve(problem: Problem, solver: str | Solver = "auto", *, merge: str | bool 
     check_kind("problem", problem, Problem, "a problem, as pm.BoundProblem makes one")
     check_once(problem)
     method = choose(problem, solver)
-    if options:
-        _check_options(method, options)
+    known = method.option_names() if options else None
+    for name in options:
+        if known is not None and name not in known:
+            valid = ", ".join(map(repr, known)) or "none"
+            raise InputError(f"option {name!r} is unknown to solver {method.name!r}; its options are {valid}.")
     started = time.perf_counter()
     wanted = method.merges(problem, options) if merge == "auto" else merge
     merged = problem.merged() if wanted else Merged(problem, problem)
@@ -128,12 +131,3 @@ def _attempt(method: Solver, problem: Problem, options: dict[str, Any]) -> tuple
         trace = "".join(traceback.format_tb(reason.__traceback__))
         outcome = Outcome(None, "error", message, details={"traceback": f"{trace}{message}"})
     return outcome, time.perf_counter() - started
-
-
-def _check_options(method: Solver, options: dict[str, Any]) -> None:
-    """Refuse options that the method does not have."""
-    known = method.option_names()
-    for name in options:
-        if known is not None and name not in known:
-            valid = ", ".join(map(repr, known)) or "none"
-            raise InputError(f"option {name!r} is unknown to solver {method.name!r}; its options are {valid}.")
