@@ -170,8 +170,8 @@ class Solution:
 
     @cached_property
     def sensitivities(self) -> dict[str, Any]:
-        """How the bound changes with ``"delta"``, with one example more (``"m"``), with each risk (``"risks"``) and with
-        the limit of each row (``"rows"``, by name): to first order, for the minimum that was found."""
+        """How the bound changes with ``"delta"``, with one example more (``"m"``), with each risk (``"risks"``) and
+        with the limit of each row (``"rows"``, by name): to first order, for the minimum that was found."""
         if self.posterior is None or getattr(self.problem, "kind", "") != "bound":
             return {}
         signs = {row.name: 1.0 if row.turned else -1.0 for row in getattr(self.problem.posteriors, "rows", ())}
