@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import functools
-import os
 import time
 from collections.abc import Sequence
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from pacb_models.estimators.dataset import Dataset
 from pacb_models.estimators.grids import lambda_grid
 
 from .protocols import random_stream
-from .risks import Experiment, How, Progress, count_errors
+from .risks import Experiment, How, count_errors
 from .shared_gram import Errors, Task
 
 #: As in the paper.
@@ -58,41 +57,34 @@ def cross_validate(
     *,
     count: int | None = None,
     seed: int = 0,
-    n_jobs: int = 1,
-    dask: str | None = None,
-    partial: str | os.PathLike[str] | None = None,
-    resume: bool = False,
-    progress: Progress | None = None,
+    **how: Any,
 ) -> CrossValidation:
     """Five-fold cross-validation over the same grid, kernel and test part as :func:`train_risks` with the same seed.
 
     The folds divide what that has for training and validation together; the SVM of the best λ is then trained on all
-    of it. The paper compares its posteriors with this. Arguments as there; with ``resume``, ``cpu_seconds`` are those
-    of all runs.
+    of it. The paper compares its posteriors with this. Arguments as there (``how`` are the fields of :class:`How`);
+    with ``resume``, ``cpu_seconds`` are those of all runs.
     """
     lambdas = lambda_grid(grid, count)
-    experiment = Experiment(dataset, lambdas, protocol="paper", seed=seed)
+    experiment = Experiment(dataset, lambdas, seed=seed)
     kept, test_rows = experiment.protocol.pool, experiment.protocol.test_rows
     fold_of = random_stream(seed, 2).permutation(kept) % FOLDS
-
-    total = len(lambdas) * FOLDS
     work = functools.partial(_errors_of_folds, fold_of)
-    how = How(n_jobs, dask, partial, resume, progress)
-    found, seconds = count_errors(experiment, f"{FOLDS} folds", work, total, how)
+    found, seconds = count_errors(experiment, f"{FOLDS} folds", work, len(lambdas) * FOLDS, How(**how))
     started = time.process_time()
     errors = np.array([each.counts[0] for each in found], dtype=np.int64).reshape(-1, FOLDS).sum(axis=1)
     best = min(np.flatnonzero(errors == errors.min()), key=lambda index: lambdas[index])
     everything = Task(float(lambdas[best]), np.ones(kept, dtype=bool), (test_rows,))
     (final,) = experiment.gram.errors([everything])
     return CrossValidation(
-        name=dataset.name,
-        best_lambda=float(lambdas[best]),
-        errors=int(errors[best]),
-        size=kept,
-        test_errors=final.counts[0],
-        test_size=len(test_rows),
-        cpu_seconds=seconds + time.process_time() - started,
-        errors_by_lambda=tuple(errors.tolist()),
+        dataset.name,
+        float(lambdas[best]),
+        int(errors[best]),
+        kept,
+        final.counts[0],
+        len(test_rows),
+        seconds + time.process_time() - started,
+        tuple(errors.tolist()),
     )
 
 
@@ -100,7 +92,6 @@ def _errors_of_folds(fold_of: np.ndarray, experiment: Experiment, runs: Sequence
     """Held-out errors of runs; run number n is the SVM of the λ number n // 5 without the fold n % 5."""
     tasks = []
     for run in runs:
-        index, fold = divmod(run, FOLDS)
-        held_out = fold_of == fold
-        tasks.append(Task(float(experiment.lambdas[index]), ~held_out, (np.flatnonzero(held_out),)))
+        held_out = fold_of == run % FOLDS
+        tasks.append(Task(float(experiment.lambdas[run // FOLDS]), ~held_out, (np.flatnonzero(held_out),)))
     return experiment.gram.errors(tasks)

@@ -31,63 +31,37 @@ def random_stream(seed: int, *key: int) -> np.random.RandomState:
     return np.random.RandomState(np.random.MT19937(np.random.SeedSequence(seed, spawn_key=key)))
 
 
-class OwnHalves:
-    """The paper's protocol: every classifier is trained on its own random half of the kept rows, validated on the rest.
+class Protocol:
+    """The division of a table, reproducible from the seed.
 
-    Half of one classifier's validation examples are another's training examples, but each classifier's own two halves
-    are disjoint, which is all the bounds need. All of it is reproducible from the seed.
+    With ``"paper"`` every classifier is trained on its own random half of the kept rows and validated on the rest. Half
+    of one classifier's validation examples are another's training examples, but each classifier's own two halves are
+    disjoint, which is all the bounds need. With ``"hold-out"`` one training and one validation part serve all.
 
     ``order`` permutes the examples so that those any SVM may learn from (the pool) come first and the test part last.
     """
 
-    name = "paper"
-
-    def __init__(self, sizes: Sizes, seed: int):
-        self.sizes, self.seed, self.pool = sizes, seed, self._pool(sizes)
+    def __init__(self, name: str, sizes: Sizes, seed: int):
+        self.name, self.sizes, self.seed = name, sizes, seed
+        self.own_halves = check_choice("protocol", name, PROTOCOLS) == "paper"
+        kept = sizes.total - sizes.test
+        self.pool = kept if self.own_halves else sizes.training
+        self.test_rows = np.arange(kept, sizes.total)
         permutation = random_stream(seed, 0).permutation(sizes.total)
         # Sorted, so that the training rows keep the order of the data, as a plain X[mask] would.
-        parts = np.split(permutation, sorted({self.pool, sizes.total - sizes.test}))
+        parts = np.split(permutation, sorted({self.pool, kept}))
         self.order = np.concatenate([np.sort(part) for part in parts])
-
-    @staticmethod
-    def _pool(sizes: Sizes) -> int:
-        return sizes.total - sizes.test
-
-    @property
-    def test_rows(self) -> np.ndarray:
-        return np.arange(self.sizes.total - self.sizes.test, self.sizes.total)
 
     @property
     def width_rows(self) -> np.ndarray:
         """The rows whose *features* may set the kernel's width, which all classifiers share: no validation example."""
-        return self.test_rows
+        return self.test_rows if self.own_halves else np.arange(self.pool)
 
     def parts(self, classifier: int) -> tuple[np.ndarray, np.ndarray]:
         """What a classifier sees, in that order: its training rows as a mask over the pool, and its validation rows."""
+        if not self.own_halves:
+            return np.ones(self.pool, dtype=bool), np.arange(self.pool, self.pool + self.sizes.validation)
         chosen = random_stream(self.seed, 1, classifier).permutation(self.pool)[: self.sizes.training]
         training = np.zeros(self.pool, dtype=bool)
         training[chosen] = True
         return training, np.flatnonzero(~training)
-
-
-class HoldOut(OwnHalves):
-    """One training part and one validation part for all classifiers; the width comes from the training part."""
-
-    name = "hold-out"
-
-    @staticmethod
-    def _pool(sizes: Sizes) -> int:
-        return sizes.training
-
-    @property
-    def width_rows(self) -> np.ndarray:
-        return np.arange(self.pool)
-
-    def parts(self, classifier: int) -> tuple[np.ndarray, np.ndarray]:
-        return np.ones(self.pool, dtype=bool), np.arange(self.pool, self.pool + self.sizes.validation)
-
-
-def make_protocol(name: str, sizes: Sizes, seed: int) -> OwnHalves:
-    """The protocol of that name."""
-    check_choice("protocol", name, PROTOCOLS)
-    return (OwnHalves if name == "paper" else HoldOut)(sizes, seed)

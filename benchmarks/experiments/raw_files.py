@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+import urllib.error
+import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +19,7 @@ Lines = list[list[str]]
 
 @dataclass(frozen=True)
 class RawFile:
-    """What a raw file must look like, and where the UCI repository keeps it (None: not as a plain text)."""
+    """The size and the digest of a raw file, and where the UCI repository keeps it (None: not as a plain text)."""
 
     name: str
     rows: int
@@ -26,36 +28,26 @@ class RawFile:
     uci: str | None = None
 
     def parse(self, text: str, source: str) -> Lines:
-        """The cells of the file, after the checks."""
+        """The cells of the published text, whatever its line ends; InputError says what is different in another one."""
         lines = [line.strip() for line in text.splitlines() if line.strip()]
-        if len(lines) != self.rows:
-            raise InputError(f"{source} has {len(lines)} rows; {self.name} has {self.rows}.")
+        digest = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
         rows = [line.split(",") for line in lines]
-        for number, row in enumerate(rows, 1):
-            if len(row) != self.columns:
-                raise InputError(f"{source}, row {number}: {len(row)} columns; {self.name} has {self.columns}.")
-        return rows
-
-    def check_text(self, text: str, source: str) -> None:
-        """Compare the text with the published one, whatever its line ends."""
-        lines = (line.strip() for line in text.splitlines())
-        digest = hashlib.sha256("".join(f"{line}\n" for line in lines if line).encode()).hexdigest()
-        if digest != self.sha256:
-            raise InputError(
-                f"{source} has the rows and columns of {self.name} but other values: "
-                f"its SHA-256 is {digest}, expected {self.sha256}."
-            )
+        if digest == self.sha256:
+            return rows
+        found = f"its SHA-256 is {digest}, expected {self.sha256}"
+        if len(rows) != self.rows:
+            found = f"it has {len(rows)} rows, expected {self.rows}"
+        elif wrong := [number for number, row in enumerate(rows, 1) if len(row) != self.columns]:
+            found = f"row {wrong[0]} has {len(rows[wrong[0] - 1])} columns, expected {self.columns}"
+        raise InputError(f"{source} is not the {self.name} of the UCI repository: {found}.")
 
 
 def find_file(file: RawFile, directory: str | os.PathLike[str] | None, base_url: str = UCI) -> Path:
     """The raw file in ``directory``; without one, in the cache, which is filled from ``base_url``."""
-    if directory is not None:
-        path = Path(directory) / file.name
-        if not path.is_file():
-            raise InputError(f"there is no {file.name} in the data directory {str(directory)!r}.")
-        return path
-    path = cache_directory() / file.name
+    path = Path(directory or cache_directory()) / file.name
     if not path.is_file():
+        if directory is not None:
+            raise InputError(f"there is no {file.name} in the data directory {str(directory)!r}.")
         _download(file, path, base_url)
     return path
 
@@ -67,9 +59,6 @@ def cache_directory() -> Path:
 
 def _download(file: RawFile, path: Path, base_url: str) -> None:
     """Fetch a file into the cache; one that is not the published text is not kept."""
-    import urllib.error
-    import urllib.request
-
     advice = f"put {file.name} into a directory and name that, also as PACB_DATA"
     if file.uci is None:
         raise InputError(f"{file.name} cannot be downloaded as text; {advice}.")
@@ -81,12 +70,4 @@ def _download(file: RawFile, path: Path, base_url: str) -> None:
     except (urllib.error.URLError, OSError, UnicodeDecodeError) as reason:
         raise InputError(f"cannot download {url} ({getattr(reason, 'reason', reason)}); {advice}.") from None
     file.parse(text, url)
-    file.check_text(text, url)
     write_atomically(path, content)
-
-
-def read_text(path: Path) -> str:
-    try:
-        return path.read_text()
-    except (OSError, UnicodeDecodeError) as reason:
-        raise InputError(f"cannot read {str(path)!r}: {reason}.") from None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import math
 import os
 from dataclasses import dataclass, fields
@@ -96,16 +94,13 @@ class RiskTable:
         lines = [f"# {key}: {one_line(str(getattr(self, key)))}\n" for key in _HEADER if getattr(self, key) != ""]
         if not self.converged.all():
             lines.append(f"# unconverged: {' '.join(map(str, np.flatnonzero(~self.converged)))}\n")
-        columns = {"lambda": self.lambdas, "validation_errors": self.validation_errors, "test_errors": self.test_errors}
-        if self.training_errors is not None:
-            columns["training_errors"] = self.training_errors
+        columns = {"lambda": self.lambdas} | {name: getattr(self, name) for name in COUNTS}
+        if self.training_errors is None:
+            del columns["training_errors"]
         if risk_column:
             columns["risk"] = self.risks()
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows(zip(*(column.tolist() for column in columns.values())))
-        return "".join(lines) + text.getvalue()
+        rows = zip(*([name, *map(str, column.tolist())] for name, column in columns.items()))
+        return "".join([*lines, *(f"{','.join(row)}\n" for row in rows)])
 
     def write(self, path: str | os.PathLike[str], *, risk_column: bool = True) -> None:
         """Write the table to a file, atomically."""
@@ -116,20 +111,18 @@ class RiskTable:
         """Read what :meth:`to_csv` wrote."""
         lines = text.splitlines()
         header = dict(line[2:].partition(": ")[::2] for line in lines if line.startswith("# "))
-        rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
         try:
-            absent = [key for key in _HEADER if key not in _OPTIONAL and key not in header]
-            if absent:
+            names, *rows = (line.split(",") for line in lines if line and not line.startswith("#"))
+            columns = dict(zip(names, zip(*rows, strict=True), strict=True))
+            if absent := [key for key in _HEADER if key not in _OPTIONAL and key not in header]:
                 raise ValueError(f"its header lacks {', '.join(absent)}")
             found = {key: convert(header[key]) for key, convert in _HEADER.items() if key in header}
-            found["lambdas"] = np.array([float(row["lambda"]) for row in rows])
-            for name in COUNTS:
-                if name in _NEEDED or (rows and name in rows[0]):
-                    found[name] = np.array([int(row[name]) for row in rows])
+            found |= {name: np.array(columns[name], dtype=int) for name in COUNTS if name in columns}
+            found["lambdas"] = np.array(columns["lambda"], dtype=float)
             converged = np.ones(len(rows), dtype=bool)
             converged[[int(index) for index in header.get("unconverged", "").split()]] = False
             return cls(**found, converged=converged)
-        except (KeyError, ValueError, TypeError, IndexError) as reason:
+        except (LookupError, ValueError, TypeError) as reason:
             raise InputError(f"{source} is not a table that 'pacb train' wrote: {reason}.") from None
 
     @classmethod
@@ -141,9 +134,8 @@ class RiskTable:
             raise InputError(f"cannot read the risk table {str(path)!r}: {reason}.") from None
 
 
-_NEEDED = ("validation_errors", "test_errors")
 #: The columns of error counts, in the order in which SVMs are evaluated.
-COUNTS = _NEEDED + ("training_errors",)
+COUNTS = ("validation_errors", "test_errors", "training_errors")
 
 _KINDS = {"str": str, "int": int, "float": float}
 #: The header's keys in order, and how to read their values; then what a header may lack.

@@ -9,7 +9,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
@@ -24,7 +24,7 @@ from pacb_models.validation import check_count, check_jobs
 
 from ..store import digest, kept
 from ..work import run
-from .protocols import make_protocol, paper_sizes
+from .protocols import Protocol, paper_sizes
 from .risk_table import COUNTS, RiskTable
 from .shared_gram import MAX_ITERATIONS, Errors, SharedGram, Task
 
@@ -47,21 +47,13 @@ class Experiment:
     """
 
     def __init__(
-        self,
-        dataset: Dataset,
-        lambdas: np.ndarray,
-        *,
-        protocol: str = "paper",
-        seed: int = 0,
-        sizes: Sizes | None = None,
+        self, dataset: Dataset, lambdas: np.ndarray, protocol: str = "paper", seed: int = 0, sizes: Sizes | None = None
     ):
         self.sizes = sizes or dataset.sizes or paper_sizes(len(dataset.y))
         if self.sizes.total != len(dataset.y):
             raise InputError(f"sizes sum to {self.sizes.total}, but there are {len(dataset.y)} examples.")
-        self.dataset = dataset
         self.lambdas = lambdas
-        self.seed = check_count("seed", seed, least=0)
-        self.protocol = make_protocol(protocol, self.sizes, self.seed)
+        self.protocol = Protocol(protocol, self.sizes, check_count("seed", seed, least=0))
         self._X = np.asarray(dataset.X, dtype=np.float64)[self.protocol.order]
         self._y = np.asarray(dataset.y)[self.protocol.order]
         self.gamma = sigest(self._X[self.protocol.width_rows])
@@ -74,19 +66,19 @@ class Experiment:
     def gram(self) -> SharedGram:
         return SharedGram(self._X, self._y, self.gamma, self.protocol.pool)
 
-    def task(self, index: int) -> Task:
-        training, validation = self.protocol.parts(index)
-        parts = (validation, self.protocol.test_rows, np.flatnonzero(training))
-        return Task(float(self.lambdas[index]), training, parts)
-
     def errors(self, indices: Sequence[int]) -> list[Errors]:
         """Validation, test and training errors of these classifiers."""
-        return self.gram.errors([self.task(index) for index in indices])
+        tasks = []
+        for index in indices:
+            training, validation = self.protocol.parts(index)
+            parts = (validation, self.protocol.test_rows, np.flatnonzero(training))
+            tasks.append(Task(float(self.lambdas[index]), training, parts))
+        return self.gram.errors(tasks)
 
     @cached_property
     def fingerprint(self) -> str:
         """A digest of all that determines the error counts; partial results are continued only where it agrees."""
-        settings = [self.protocol.name, self.seed, repr(self.sizes), self.gamma, MAX_ITERATIONS]
+        settings = [self.protocol.name, self.protocol.seed, repr(self.sizes), self.gamma, MAX_ITERATIONS]
         digest = hashlib.sha256(json.dumps(settings).encode())
         for array in (self.lambdas, self._X, np.unique(self._y, return_inverse=True)[1]):
             digest.update(np.ascontiguousarray(array).tobytes())
@@ -139,7 +131,7 @@ def train_risks(
     import sklearn
 
     lambdas = lambda_grid(grid, count)
-    experiment = Experiment(dataset, lambdas, protocol=protocol, seed=seed, sizes=sizes)
+    experiment = Experiment(dataset, lambdas, protocol, seed, sizes)
     how = How(n_jobs, dask, partial, resume, progress)
     rows, seconds = count_errors(experiment, "training", Experiment.errors, len(lambdas), how)
     table = RiskTable(
@@ -164,11 +156,11 @@ def train_risks(
 class How(NamedTuple):
     """Where errors are counted and kept; see :func:`train_risks`."""
 
-    n_jobs: int
-    dask: str | None
-    partial: str | os.PathLike[str] | None
-    resume: bool
-    progress: Progress | None
+    n_jobs: int = 1
+    dask: str | None = None
+    partial: str | os.PathLike[str] | None = None
+    resume: bool = False
+    progress: Progress | None = None
 
 
 def count_errors(experiment: Experiment, name: str, work: Work, total: int, how: How) -> tuple[list[Errors], float]:
@@ -178,16 +170,14 @@ def count_errors(experiment: Experiment, name: str, work: Work, total: int, how:
     """
     check_jobs("n_jobs", how.n_jobs)
     batches = [range(start, min(start + BATCH, total)) for start in range(0, total, BATCH)]
-    tasks = {
-        digest(COUNTS_VERSION, name, experiment.fingerprint, batch.start, batch.stop): (batch,) for batch in batches
-    }
-    places = dict(zip(tasks, batches))
+    keys = [digest(COUNTS_VERSION, name, experiment.fingerprint, batch.start, batch.stop) for batch in batches]
+    tasks = {key: (batch,) for key, batch in zip(keys, batches)}
     errors: dict[int, Errors] = {}
     seconds = 0.0
     report = how.progress or (lambda done, total: None)
     report(0, total)
     for key, row in kept(how.partial, tasks, functools.partial(_computed, experiment, work, how), how.resume):
-        errors |= {index: Errors(tuple(counts), done) for index, (*counts, done) in zip(places[key], row["errors"])}
+        errors |= {index: Errors(tuple(counts), done) for index, (*counts, done) in zip(*tasks[key], row["errors"])}
         seconds += row["cpu_seconds"]
         report(len(errors), total)
     return [errors[index] for index in range(total)], seconds
@@ -212,11 +202,10 @@ def _computed(
 
 def _timed(experiment: Experiment, work: Work, elsewhere: bool, batch: Sequence[int]) -> tuple[list[Errors], float]:
     """The errors, and the processor time that a worker elsewhere took for them."""
-    if not elsewhere:
-        return work(experiment, batch), 0.0
     started = time.thread_time()
-    with _calm():
-        return work(experiment, batch), time.thread_time() - started
+    with _calm() if elsewhere else nullcontext():
+        errors = work(experiment, batch)
+    return errors, time.thread_time() - started if elsewhere else 0.0
 
 
 @contextmanager

@@ -68,15 +68,12 @@ class SharedGram:
 
     def errors(self, tasks: list[Task], max_iterations: int = MAX_ITERATIONS) -> list[Errors]:
         """Train the SVMs of a batch and count their errors."""
-        trained = [self._train(task, max_iterations) for task in tasks]
-        coefficients, intercepts = (
-            np.concatenate(parts) for parts in zip(*(model[:2] for model in trained), strict=True)
-        )
-        decisions = (coefficients @ self.matrix.T + intercepts[:, None]).reshape(len(tasks), -1, len(self.labels))
+        coefficients, intercepts, converged = zip(*(self._train(task, max_iterations) for task in tasks), strict=True)
+        decisions = np.concatenate(coefficients) @ self.matrix.T + np.concatenate(intercepts)[:, None]
         results = []
-        for task, (_, _, converged), decision in zip(tasks, trained, decisions, strict=True):
+        for task, done, decision in zip(tasks, converged, decisions.reshape(len(tasks), -1, len(self.labels))):
             wrong = vote(decision, len(self.classes)) != self.labels
-            results.append(Errors(tuple(int(wrong[rows].sum()) for rows in task.evaluations), converged))
+            results.append(Errors(tuple(int(wrong[rows].sum()) for rows in task.evaluations), done))
         return results
 
     def _train(self, task: Task, max_iterations: int) -> tuple[np.ndarray, np.ndarray, bool]:

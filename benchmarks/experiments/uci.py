@@ -18,14 +18,14 @@ import numpy as np
 from pacb_models.errors import InputError
 from pacb_models.estimators.dataset import Dataset, Sizes
 
-from .raw_files import Lines, RawFile, find_file, read_text
+from .raw_files import Lines, RawFile, find_file
 
 Prepared = tuple[np.ndarray, np.ndarray, tuple[str, ...]]  # X, y, feature names
 
 
 @dataclass(frozen=True)
 class UCIDataset:
-    """One data set: its raw file, how to turn that into features and classes, and what must come out.
+    """One data set: its raw file, what comes out of it, and the column with the class, which is one of ``values``.
 
     Calling it loads it; that is the loader signature which registered data sets share.
     """
@@ -46,37 +46,20 @@ class UCIDataset:
         directory = data_dir or os.environ.get("PACB_DATA")
         if directory is None and self.name in _OFFLINE:
             load, source = _OFFLINE[self.name]
-            return self._dataset((*load(), self.feature_names), source)
-        path = find_file(self.file, directory)
-        text = read_text(path)
-        rows = self.file.parse(text, str(path))
-        try:
-            dataset = self._dataset(_PREPARATIONS.get(self.name, _plain)(self, rows), str(path))
-        except ValueError as reason:
-            raise InputError(f"{path} is not the {self.file.name} of the UCI repository: {reason}.") from None
-        if dataset.X.shape[1] != self.features:
-            raise InputError(f"{path} gives {dataset.X.shape[1]} features; {self.name} has {self.features}.")
-        if dataset.class_counts != self.class_counts:
-            found, expected = (
-                ", ".join(f"{count} {name}" for name, count in zip(self.class_names, counts))
-                for counts in (dataset.class_counts, self.class_counts)
-            )
-            raise InputError(f"{path} has the classes {found}; {self.name} has {expected}.")
-        self.file.check_text(text, str(path))
-        return dataset
-
-    def _dataset(self, prepared: Prepared, source: str) -> Dataset:
-        X, y, names = prepared
+            X, y, names = *load(), self.feature_names
+        else:
+            path = find_file(self.file, directory)
+            source = str(path)
+            try:
+                text = path.read_text()
+            except (OSError, UnicodeDecodeError) as reason:
+                raise InputError(f"cannot read {source!r}: {reason}.") from None
+            X, y, names = _PREPARATIONS.get(self.name, _plain)(self, self.file.parse(text, source))
         return Dataset(X, y, self.name, self.description, names, self.class_names, source, self.sizes)
 
     def classes(self, rows: Lines) -> np.ndarray:
         """Class numbers: the position of each class in ``values``."""
-        numbers = {value: number for number, value in enumerate(self.values)}
-        try:
-            return np.array([numbers[row[self.label]] for row in rows])
-        except KeyError as cell:
-            expected = ", ".join(self.values)
-            raise ValueError(f"column {self.label + 1} holds {cell}, expected one of {expected}") from None
+        return np.array([self.values.index(row[self.label]) for row in rows])
 
 
 def _numbers(rows: Lines, columns: range | list[int]) -> np.ndarray:
@@ -149,10 +132,7 @@ def _wdbc_from_sklearn() -> tuple[np.ndarray, np.ndarray]:
 #: What needs no file, and where it comes from then.
 _OFFLINE: dict[str, tuple[Callable[[], tuple[np.ndarray, np.ndarray]], str]] = {
     "wdbc": (_wdbc_from_sklearn, "scikit-learn"),
-    "waveform": (
-        generate_waveform,
-        "generated (not the examples of the UCI file, but drawn from the same distribution)",
-    ),
+    "waveform": (generate_waveform, "generated (not the UCI file's examples, but drawn from the same distribution)"),
 }
 
 

@@ -24,7 +24,7 @@ import shutil
 import stat
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -132,14 +132,8 @@ def _read_sol(path: Path, columns: list[Path]) -> SolutionFile:
         message, values, code = parse_sol(text)
     except (ValueError, IndexError):
         raise InputError(f"{path} is not a solution in AMPL's text form (.sol), nor one with names.") from None
-    objective, rounding = _objective(message)
-    said = SolutionFile(
-        solver=_program(message),
-        status=None if code is None else _CODES[min(max(code, 0) // 100, len(_CODES) - 1)],
-        message=" ".join(message.split()),
-        objective=objective,
-        rounding=rounding,
-    )
+    status = None if code is None else _CODES[min(max(code, 0) // 100, len(_CODES) - 1)]
+    said = SolutionFile(None, _program(message), status, " ".join(message.split()), *_objective(message))
     if not values:
         return said
     names_file = next((each for each in columns if each.is_file()), None)
@@ -189,21 +183,18 @@ def _objective(message: str) -> tuple[float | None, float]:
 # --- GAMS -------------------------------------------------------------------------------------------------------------
 
 
-def _gams_status(of_solver: int, of_model: int) -> str:
-    return _GAMS_MODEL.get(of_model, "error") if of_solver == 1 else _GAMS_SOLVER.get(of_solver, "error")
+def _gams_status(of_solver: str, of_model: str) -> str:
+    return _GAMS_MODEL.get(int(of_model), "error") if of_solver == "1" else _GAMS_SOLVER.get(int(of_solver), "error")
 
 
 def _read_listing(path: Path, columns: list[Path]) -> SolutionFile:
     text = _text(path)
     head, solver = re.match(r"GAMS (\S+)", text), re.search(r"^ ++SOLVER ++(\S+)", text, re.MULTILINE)
-    said = re.search(
-        r"^\*{4} SOLVER STATUS +(\d+)(.*)\s^\*{4} MODEL STATUS +(\d+)(.*)$",
-        text[solver.end() :] if solver else "",
-        re.MULTILINE,
-    )
+    kinds = r"^\*{4} SOLVER STATUS +(\d+)(.*)\s^\*{4} MODEL STATUS +(\d+)(.*)$"
+    said = re.search(kinds, text[solver.end() :] if solver else "", re.MULTILINE)
     if head is None or solver is None or said is None:
         raise InputError(f"{path} is not a listing of GAMS in which a model was solved.")
-    status = _gams_status(int(said[1]), int(said[3]))
+    status = _gams_status(said[1], said[3])
     variables = _named(re.findall(r"VARIABLE (\w+)\.L += +(\S+)", text))
     if not variables and status in ("optimal", "acceptable"):
         raise InputError(f"{path} does not display the levels of the variables, as our .gms files make GAMS do.")
@@ -228,7 +219,7 @@ def parse_dump(text: str) -> SolutionFile:
     levels = re.findall(r"^\w+ +Variable (\w+) /(?:L ([^, ]+))?", text, re.MULTILINE)
     variables = _named((name, level or "0") for name, level in levels)
     codes = dict(re.findall(r"^Scalar (MODELSTAT|SOLVESTAT)\b.* / (\d+)", text, re.MULTILINE))
-    status = _gams_status(int(codes["SOLVESTAT"]), int(codes["MODELSTAT"])) if len(codes) == 2 else None
+    status = _gams_status(codes["SOLVESTAT"], codes["MODELSTAT"]) if len(codes) == 2 else None
     return SolutionFile(objective=variables.pop("GAMS_OBJECTIVE", None), status=status, variables=variables)
 
 
@@ -239,28 +230,29 @@ def _read_csv(path: Path, columns: list[Path]) -> SolutionFile:
     return SolutionFile(np.array(read_risk_file(path, ("weight",)).values))
 
 
+#: What a JSON may say beside the weights, and what it must be then.
+_FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "status": (lambda value: isinstance(value, str) and value in set(Status), f"one of {', '.join(Status)}"),
+    "objective": (lambda value: type(value) in (int, float), "a number"),
+    "solver": (lambda value: isinstance(value, str), "a text"),
+    "message": (lambda value: isinstance(value, str), "a text"),
+}
+
+
 def _read_json(path: Path, columns: list[Path]) -> SolutionFile:
     found = json.loads(_text(path))
     fields: dict[str, Any] = found if isinstance(found, dict) else {"posterior": found}
     weights = fields.get("posterior")
     if not isinstance(weights, list) or not all(type(each) in (int, float) for each in weights):
         raise InputError(f"{path} has no list of numbers 'posterior'.")
-    status = fields.get("status")
-    if status is not None and not (isinstance(status, str) and status in set(Status)):
-        raise InputError(f"{path} has the status {reprlib.repr(status)}; it must be one of {', '.join(Status)}.")
-    objective = fields.get("objective")
-    if objective is not None and type(objective) not in (int, float):
-        raise InputError(f"{path} has the objective {reprlib.repr(objective)}; it must be a number.")
-    for name in ("solver", "message"):
-        if not isinstance(fields.get(name, ""), str):
-            raise InputError(f"{path} has the {name} {reprlib.repr(fields[name])}; it must be a text.")
-    return SolutionFile(
-        np.array(weights, dtype=float),
-        solver=fields.get("solver"),
-        status=status,
-        message=fields.get("message", ""),
-        objective=None if objective is None else float(objective),
-    )
+    given = {name: fields[name] for name in _FIELDS if fields.get(name) is not None}
+    for name, value in given.items():
+        fits, expected = _FIELDS[name]
+        if not fits(value):
+            raise InputError(f"{path} has the {name} {reprlib.repr(value)}; it must be {expected}.")
+    if "objective" in given:
+        given["objective"] = float(given["objective"])
+    return SolutionFile(np.array(weights, dtype=float), **given)
 
 
 _READERS = {".sol": _read_sol, ".lst": _read_listing, ".gdx": _read_gdx, ".csv": _read_csv, ".json": _read_json}

@@ -16,7 +16,7 @@ from sklearn.model_selection import PredefinedSplit, cross_val_predict
 from sklearn.svm import SVC
 
 from pacb_models.benchmarks.experiments.cross_validation import cross_validate
-from pacb_models.benchmarks.experiments.protocols import Sizes, make_protocol, paper_sizes, random_stream
+from pacb_models.benchmarks.experiments.protocols import Protocol, Sizes, paper_sizes, random_stream
 from pacb_models.benchmarks.experiments.risk_table import RiskTable
 from pacb_models.benchmarks.experiments.risks import BATCH, Experiment, train_risks
 from pacb_models.benchmarks.experiments.shared_gram import SharedGram, Task
@@ -102,7 +102,7 @@ def test_sizes_of_the_paper(examples, training, validation, test):
 @given(st.integers(5, 200), st.integers(0, 2**32), st.integers(0, 5000), st.sampled_from(["paper", "hold-out"]))
 def test_parts_are_disjoint_and_have_their_sizes(examples, seed, classifier, name):
     sizes = paper_sizes(examples)
-    protocol = make_protocol(name, sizes, seed)
+    protocol = Protocol(name, sizes, seed)
     training, validation = protocol.parts(classifier)
     learnt = np.flatnonzero(training)
     parts = [set(learnt), set(validation), set(protocol.test_rows)]
@@ -114,17 +114,17 @@ def test_parts_are_disjoint_and_have_their_sizes(examples, seed, classifier, nam
 
 
 def test_halves_are_each_classifiers_own_and_reproducible():
-    protocol = make_protocol("paper", paper_sizes(200), 7)
+    protocol = Protocol("paper", paper_sizes(200), 7)
     halves = [protocol.parts(classifier)[0] for classifier in range(50)]
     assert len({half.tobytes() for half in halves}) == 50
-    again = make_protocol("paper", paper_sizes(200), 7)
+    again = Protocol("paper", paper_sizes(200), 7)
     assert np.array_equal(again.parts(31)[0], halves[31])
-    assert not np.array_equal(make_protocol("paper", paper_sizes(200), 8).parts(31)[0], halves[31])
+    assert not np.array_equal(Protocol("paper", paper_sizes(200), 8).parts(31)[0], halves[31])
 
 
 @pytest.mark.long
 def test_every_example_is_trained_on_as_often_as_any_other():
-    protocol = make_protocol("paper", paper_sizes(50), 0)
+    protocol = Protocol("paper", paper_sizes(50), 0)
     counts = sum(protocol.parts(classifier)[0].astype(int) for classifier in range(4000))
     # Binomial(4000, 1/2) has standard deviation 31.6; 40 examples, five deviations.
     assert np.all(np.abs(counts - 2000) < 5 * 31.7)
@@ -454,7 +454,7 @@ POINTS = np.random.RandomState(0).randn(40, 2)
     [
         (lambda: paper_sizes(4), "there are 4 examples; at least 5"),
         (lambda: Sizes(10, 0, 5), "each part needs at least one example"),
-        (lambda: make_protocol("loo", paper_sizes(10), 0), "protocol is 'loo'; it must be one of 'paper', 'hold-out'"),
+        (lambda: Protocol("loo", paper_sizes(10), 0), "protocol is 'loo'; it must be one of 'paper', 'hold-out'"),
         (lambda: sigest(np.zeros((1, 3))), "at least two rows"),
         (lambda: sigest(np.zeros(5)), "at least two rows"),
         (lambda: sigest(np.ones((4, 2))), "no two rows that differ"),

@@ -71,7 +71,11 @@ def data_digest(problem: BoundProblem) -> str:
 def instances(collection: str = HARD) -> tuple[Instance, ...]:
     """All instances of a collection, family after family."""
     text = files(__package__).joinpath(f"{collection}.csv").read_text(encoding="utf-8")
-    return tuple(_instance(line) for line in csv.DictReader(text.splitlines()))
+    found = []
+    for name, family, arguments, digest, optimum, minima, second in list(csv.reader(text.splitlines()))[1:]:
+        numbers = float(optimum), int(minima), float(second) if second else None
+        found.append(Instance(name, family, json.loads(arguments), digest, *numbers))
+    return tuple(found)
 
 
 def every_instance() -> tuple[Instance, ...]:
@@ -85,9 +89,3 @@ def instance(name: str) -> Instance:
         if candidate.name == name:
             return candidate
     raise InputError("instance", name, "no collection has one of that name")
-
-
-def _instance(line: dict[str, str]) -> Instance:
-    name, family, arguments, digest, optimum, minima, second = (line[column] for column in COLUMNS)
-    numbers = float(optimum), int(minima), float(second) if second else None
-    return Instance(name, family, json.loads(arguments), digest, *numbers)

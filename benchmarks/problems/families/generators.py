@@ -1,8 +1,9 @@
 """The families: each turns a seed and a parameter for hardness into a problem, the same on every processor.
 
 Errors are whole numbers out of ``m`` unless the family says otherwise, and priors whole weights over their sum;
-:mod:`.draws` has the reason. Every family takes the bound's own arguments (``distance``, ``divergence``, ``order``,
-``delta``) as keywords, and ``count``, the number of classifiers.
+:mod:`.draws` has the reason. Every family has a ``seed``, ``count``, the number of classifiers, and ``m``. Beside its
+own parameters it takes as keywords ``prior`` ("uniform", "random", or "skewed": a few weights much larger than most)
+and the bound's own arguments (``distance``, ``divergence``, ``order``, ``delta``).
 """
 
 from __future__ import annotations
@@ -18,45 +19,31 @@ from pacb_models import BoundProblem, average, support, weights
 from .draws import Draws
 
 
-def one_good(
-    seed: int, count: int, m: int, good: int, poor: int, spread: int = 0, prior: str = "uniform", **bound: Any
-) -> BoundProblem:
+def one_good(seed: int, count: int, m: int, good: int, poor: int, spread: int = 0, **bound: Any) -> BoundProblem:
     """One good classifier among many poor ones: all weight on it, or next to none, are two local minima; how much
     they differ is tuned by δ.
     """
     draws = Draws(seed)
     errors = np.append(draws.integers(count - 1, poor - spread, poor + spread), good)
-    return _from_errors(errors, m, _prior(draws, prior, count), bound)
+    return _problem(draws, errors / m, m, **bound)
 
 
 def rivals(
-    seed: int,
-    count: int,
-    m: int,
-    good: int,
-    poor: int,
-    goods: int,
-    spread: int = 0,
-    prior: str = "uniform",
-    **bound: Any,
+    seed: int, count: int, m: int, good: int, poor: int, goods: int, spread: int = 0, **bound: Any
 ) -> BoundProblem:
     """A group of good classifiers among many poor ones: all weight on the group, or next to none, are two local
     minima; how much they differ is tuned by δ.
     """
     draws = Draws(seed)
-    errors = _few_good(draws, count, good, poor, goods, spread)
-    return _from_errors(errors, m, _prior(draws, prior, count), bound)
+    return _problem(draws, _few_good(draws, count, good, poor, goods, spread) / m, m, **bound)
 
 
-def staircase(
-    seed: int, count: int, m: int, factor: int, errors: list[int], prior: str = "uniform", **bound: Any
-) -> BoundProblem:
+def staircase(seed: int, count: int, m: int, factor: int, errors: list[int], **bound: Any) -> BoundProblem:
     """Groups that are ``factor`` times smaller as they get better: several local minima, one for each group that is
     worth its price.
     """
     sizes = [factor**step for step in range(len(errors) - 1)]
-    groups = np.repeat(np.asarray(errors), [*sizes, count - sum(sizes)])
-    return _from_errors(groups, m, _prior(Draws(seed), prior, count), bound)
+    return _problem(Draws(seed), np.repeat(errors, [*sizes, count - sum(sizes)]) / m, m, **bound)
 
 
 def natural(seed: int, count: int, m: int, worst: int, prior: str = "random", **bound: Any) -> BoundProblem:
@@ -64,29 +51,28 @@ def natural(seed: int, count: int, m: int, worst: int, prior: str = "random", **
     prior weight make local minima by chance.
     """
     draws = Draws(seed)
-    return _from_errors(draws.integers(count, 0, worst), m, _prior(draws, prior, count), bound)
+    return _problem(draws, draws.integers(count, 0, worst) / m, m, prior, **bound)
 
 
-def ties(seed: int, count: int, m: int, levels: int, prior: str = "uniform", **bound: Any) -> BoundProblem:
+def ties(seed: int, count: int, m: int, levels: int, **bound: Any) -> BoundProblem:
     """Few distinct risks among many classifiers: whole clusters enter the support at once."""
     draws = Draws(seed)
     values = m // 10 + draws.integers(levels, 0, m // 2)
-    return _from_errors(values[draws.integers(count, 0, levels - 1)], m, _prior(draws, prior, count), bound)
+    return _problem(draws, values[draws.integers(count, 0, levels - 1)] / m, m, **bound)
 
 
-def near_ties(seed: int, count: int, m: int, step: float, prior: str = "uniform", **bound: Any) -> BoundProblem:
+def near_ties(seed: int, count: int, m: int, step: float, **bound: Any) -> BoundProblem:
     """Risks that agree in all digits down to ``step``: differences drown in rounding unless they are kept exact."""
     draws = Draws(seed)
-    risks = 0.1 + draws.integers(count, 0, 9) * step
-    return BoundProblem(risks, m=m, prior=_prior(draws, prior, count), **bound)
+    return _problem(draws, 0.1 + draws.integers(count, 0, 9) * step, m, **bound)
 
 
-def no_errors(seed: int, count: int, m: int, zeros: int, prior: str = "uniform", **bound: Any) -> BoundProblem:
+def no_errors(seed: int, count: int, m: int, zeros: int, **bound: Any) -> BoundProblem:
     """Some classifiers without any error: at empirical risk zero the slope of a kl bound is infinite."""
     draws = Draws(seed)
     errors = draws.integers(count, 1, max(m // 3, 1))
     errors[:zeros] = 0
-    return _from_errors(errors, m, _prior(draws, prior, count), bound)
+    return _problem(draws, errors / m, m, **bound)
 
 
 def extreme_prior(seed: int, count: int, m: int, share: float, unlikely: int = 1, **bound: Any) -> BoundProblem:
@@ -98,43 +84,38 @@ def extreme_prior(seed: int, count: int, m: int, share: float, unlikely: int = 1
     errors[:unlikely] = draws.integers(unlikely, 0, m // 20)
     prior = np.full(count, (1.0 - unlikely * share) / (count - unlikely))
     prior[:unlikely] = share
-    return _from_errors(errors, m, prior, bound)
+    return BoundProblem(errors / m, m=m, prior=prior, **bound)
 
 
-def tiny_sample(seed: int, count: int, m: int, prior: str = "uniform", **bound: Any) -> BoundProblem:
+def tiny_sample(seed: int, count: int, m: int, **bound: Any) -> BoundProblem:
     """Very few examples: the bound is close to one, where it is flat."""
     draws = Draws(seed)
-    return _from_errors(draws.integers(count, 0, m), m, _prior(draws, prior, count), bound)
+    return _problem(draws, draws.integers(count, 0, m) / m, m, **bound)
 
 
-def confident(seed: int, count: int, m: int, prior: str = "uniform", **bound: Any) -> BoundProblem:
+def confident(seed: int, count: int, m: int, **bound: Any) -> BoundProblem:
     """Confidence up to 1 - 10⁻⁶: the divergence is costly, and the optimum close to the prior."""
-    draws = Draws(seed)
-    return _from_errors(_bell(draws, count, m // 2), m, _prior(draws, prior, count), bound)
+    return _bell(seed, count, m, **bound)
 
 
-def many(seed: int, count: int, m: int, prior: str = "uniform", **bound: Any) -> BoundProblem:
+def many(seed: int, count: int, m: int, **bound: Any) -> BoundProblem:
     """Up to a million classifiers: every pass over them counts."""
-    draws = Draws(seed)
-    return _from_errors(_bell(draws, count, m // 2), m, _prior(draws, prior, count), bound)
+    return _bell(seed, count, m, **bound)
 
 
 def orders(seed: int, count: int, m: int, prior: str = "random", **bound: Any) -> BoundProblem:
     """Rényi orders near one, where weights fall below the floating-point range, and large ones, where the optimum is
     nearly uniform on its support.
     """
-    draws = Draws(seed)
-    return _from_errors(_bell(draws, count, m // 2), m, _prior(draws, prior, count), bound)
+    return _bell(seed, count, m, prior, **bound)
 
 
-def rare_errors(
-    seed: int, count: int, m: int, most: int, least: int = 0, prior: str = "uniform", **bound: Any
-) -> BoundProblem:
+def rare_errors(seed: int, count: int, m: int, most: int, least: int = 0, **bound: Any) -> BoundProblem:
     """No classifier makes more than a few errors: with the KL divergence and risks near 1/m the slopes of risk and
     divergence are both infinite where the weights vanish.
     """
     draws = Draws(seed)
-    return _from_errors(draws.integers(count, least, most), m, _prior(draws, prior, count), bound)
+    return _problem(draws, draws.integers(count, least, most) / m, m, **bound)
 
 
 def budget(
@@ -146,7 +127,6 @@ def budget(
     limits: list[int],
     goods: int = 1,
     spread: int = 0,
-    prior: str = "uniform",
     **bound: Any,
 ) -> BoundProblem:
     """A few good classifiers cost 100 where the others cost up to 20, and average costs are limited: the way to the
@@ -159,7 +139,7 @@ def budget(
         costs = draws.integers(count, 0, 20)
         costs[:goods] = 100
         rows.append(average(costs, at_most=limit, name=f"cost {number}"))
-    return _from_errors(errors, m, _prior(draws, prior, count), {**bound, "constraints": rows})
+    return _problem(draws, errors / m, m, constraints=rows, **bound)
 
 
 def caps(
@@ -172,7 +152,6 @@ def caps(
     floor: float = 0.0,
     goods: int = 1,
     spread: int = 0,
-    prior: str = "uniform",
     **bound: Any,
 ) -> BoundProblem:
     """No weight may be above a cap or below a floor, with a few good classifiers among poor ones: many weights are at
@@ -180,8 +159,7 @@ def caps(
     """
     draws = Draws(seed)
     errors = _few_good(draws, count, good, poor, goods, spread)
-    box = weights(at_most=cap, at_least=floor)
-    return _from_errors(errors, m, _prior(draws, prior, count), {**bound, "constraints": [box]})
+    return _problem(draws, errors / m, m, constraints=[weights(at_most=cap, at_least=floor)], **bound)
 
 
 def sparse(
@@ -193,7 +171,7 @@ def sparse(
     draws = Draws(seed)
     errors, weight = draws.integers(count, 0, worst), _prior(draws, prior, count)
     limit = support(at_most=at_most) if at_most else support(sizes=draws.integers(count, 1, 100), total=total)
-    return _from_errors(errors, m, weight, {**bound, "constraints": [limit]})
+    return BoundProblem(errors / m, m=m, prior=weight, constraints=[limit], **bound)
 
 
 def _few_good(draws: Draws, count: int, good: int, poor: int, goods: int, spread: int) -> npt.NDArray[np.int64]:
@@ -203,23 +181,20 @@ def _few_good(draws: Draws, count: int, good: int, poor: int, goods: int, spread
     return errors
 
 
-def _bell(draws: Draws, count: int, largest: int) -> npt.NDArray[np.int64]:
-    """Numbers of errors from 0 to ``largest`` that cluster in the middle: means of three draws."""
-    total = draws.integers(count, 0, largest)
-    for _ in range(2):
-        total += draws.integers(count, 0, largest)
-    return total // 3
+def _bell(seed: int, count: int, m: int, prior: str = "uniform", **bound: Any) -> BoundProblem:
+    """Numbers of errors from 0 to half of m that cluster in the middle: means of three draws."""
+    draws = Draws(seed)
+    errors = np.sum([draws.integers(count, 0, m // 2) for _ in range(3)], axis=0) // 3
+    return _problem(draws, errors / m, m, prior, **bound)
 
 
 def _prior(draws: Draws, kind: str, count: int) -> npt.NDArray[np.float64] | None:
-    """``None`` (uniform), ``"random"`` weights, or ``"skewed"`` ones, a few of which are much larger than most."""
     return None if kind == "uniform" else draws.prior(count, factors={"random": 1, "skewed": 2}[kind])
 
 
-def _from_errors(
-    errors: npt.NDArray[np.int64], m: int, prior: npt.NDArray[np.float64] | None, bound: dict[str, Any]
-) -> BoundProblem:
-    return BoundProblem(errors / m, m=m, prior=prior, **bound)
+def _problem(draws: Draws, risks: np.ndarray, m: int, prior: str = "uniform", **bound: Any) -> BoundProblem:
+    """The problem of these risks, with the prior that is drawn after them."""
+    return BoundProblem(risks, m=m, prior=_prior(draws, prior, len(risks)), **bound)
 
 
 _FAMILIES = (
