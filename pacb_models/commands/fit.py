@@ -109,8 +109,6 @@ def _train(options: argparse.Namespace, table: Any, paper: bool) -> int:
     import joblib
     import numpy as np
 
-    from ..estimators.tables import reading_notes
-
     # Classes by name: a saved model must predict what stood in the table.
     labels = np.asarray(table.class_names)[table.y]
     try:
@@ -138,7 +136,7 @@ def _train(options: argparse.Namespace, table: Any, paper: bool) -> int:
         print(
             f"{table.name}: {rows} rows, {columns} columns, classes {', '.join(map(str, model.classes_))}; "
             f"{len(model.names_)} {'SVMs' if paper else 'classifiers'} trained on {rows - model.n_validation_} rows",
-            *reading_notes(table.reading),
+            *table.reading.notes,
             model.certificate_ if paper else model.guarantee_,
             *(f"saved {path}" for path in (options.model, options.out, options.report) if path),
             *([_HOW_TO_PREDICT] if options.model else []),

@@ -8,22 +8,18 @@ import numpy as np
 
 from ..certificates.page import Facts, picture, rendered
 from ..wording import at_least, at_most, percentage, percentage_at_most, share_text
-from .tables import dropped_note, reading_notes
 
 if TYPE_CHECKING:
     from .certified import CertifiedClassifier
+    from .guarantee import Statement
     from .tables import Table
 
 
 def certificate_page(
-    model: CertifiedClassifier,
-    title: str,
-    facts: Facts,
-    table: Table | None = None,
-    positive: Any = None,
+    model: CertifiedClassifier, title: str, facts: Facts, table: Table | None = None, positive: Any = None
 ) -> str:
     """The page as HTML; ``facts`` are lines for its last table (file, digest, seed, versions), ``table`` the data."""
-    bounds = model.certificate_.single_bounds
+    bounds, prior, errors = model.certificate_.single_bounds, model.prior_, model.errors_
     order = np.argsort(bounds, kind="stable")
     names, weights = model.names_, np.zeros(0)
     if model.deployed_ is None:
@@ -31,7 +27,11 @@ def certificate_page(
     elif model.deployed_.is_vote:
         weights = model.deployed_.weights
     deployed = next((row for row, index in enumerate(order) if model.candidates_[index] is model.deployed_), -1)
-    in_order, rates = [model.candidates_[index].name for index in order], model.errors_[order] / model.n_validation_
+    in_order, rates = [model.candidates_[index].name for index in order], errors[order] / model.n_validation_
+    folds = [""] * len(order) if model.cv_errors_ is None else model.cv_errors_
+    notes, lost = (
+        ([], False) if table is None else (table.reading.notes, 2 * table.reading.dropped > table.reading.rows)
+    )
     return rendered(
         __package__,
         "certificate_page.html",
@@ -39,22 +39,25 @@ def certificate_page(
         examples=model.n_validation_,
         of=model.guarantee_,
         title=title,
-        statements=_statements(model),
+        statements=_statements(model.guarantee_.statements),
         confusion=None if model.confusion_ is None else _confusion(model.classes_, model.confusion_),
         weights=[(names[i], weights[i]) for i in np.argsort(-weights, kind="stable")[: np.count_nonzero(weights)]],
         most_weights=8,
-        candidates=[_candidate(model, index) for index in order[:10]],
+        candidates=[
+            (model.candidates_[i].name, at_most(float(bounds[i])), errors[i], folds[i], f"{prior[i]:.2g}")
+            for i in order[:10]
+        ],
         deployed=deployed,
         picture=picture(in_order, bounds[order], rates, deployed, "deployed"),
         total=len(order),
-        lost=[] if table is None or 2 * table.reading.dropped <= table.reading.rows else [dropped_note(table.reading)],
-        notes=[] if table is None else reading_notes(table.reading),
+        lost=notes[:1] if lost else [],
+        notes=notes,
         split=_split(model, table, positive),
         facts=facts,
     )
 
 
-def _statements(model: CertifiedClassifier) -> tuple[list[str], list[list[str]]]:
+def _statements(statements: tuple[Statement, ...]) -> tuple[list[str], list[list[str]]]:
     """Titles and rows of the finer statements."""
     titles = ["among", "errors", "observed", "at most", "", "delta", "accepted, at least"]
     rows = [
@@ -67,7 +70,7 @@ def _statements(model: CertifiedClassifier) -> tuple[list[str], list[list[str]]]
             share_text(each.delta),
             "" if each.accepted is None else at_least(each.accepted),
         ]
-        for each in model.guarantee_.statements
+        for each in statements
     ]
     shown = 7 if any(row[-1] for row in rows) else 6
     return titles[:shown], [row[:shown] for row in rows]
@@ -82,14 +85,8 @@ def _confusion(classes: np.ndarray, counts: np.ndarray) -> tuple[list[str], list
     return ["", *(f"called {name}" for name in classes), "examples", "errors"], rows
 
 
-def _candidate(model: CertifiedClassifier, index: int) -> tuple[Any, ...]:
-    """A row of the table of candidates."""
-    folds = "" if model.cv_errors_ is None else model.cv_errors_[index]
-    bound = at_most(float(model.certificate_.single_bounds[index]))
-    return model.candidates_[index].name, bound, model.errors_[index], folds, f"{model.prior_[index]:.2g}"
-
-
 def _split(model: CertifiedClassifier, table: Table | None, positive: Any) -> list[tuple[str, Any]]:
+    """What became of the data, in lines."""
     rows: list[tuple[str, Any]] = []
     if table is not None:
         of = table.reading
@@ -108,10 +105,9 @@ def _split(model: CertifiedClassifier, table: Table | None, positive: Any) -> li
         counts = zip(model.classes_, model.confusion_.sum(axis=1), strict=True)
         rows.append(("held-out examples by class", ", ".join(f"{name} {count}" for name, count in counts)))
     unnamed = "not given, so that no rate is called false positive or false negative"
-    return [
-        *rows,
+    rows += [
         ("positive class", unnamed if positive is None else positive),
         ("classifiers", len(model.names_)),
         ("candidates", model.guarantee_.candidates),
-        *([("examples that chose", model.guarantee_.choosing)] if model.guarantee_.choosing else []),
     ]
+    return [*rows, ("examples that chose", model.guarantee_.choosing)] if model.guarantee_.choosing else rows

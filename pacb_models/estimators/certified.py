@@ -26,15 +26,7 @@ from ..files import write_atomically
 from ..validation import check_choice, check_delta, check_prior
 from .candidates import RATES, Candidate, Poll, all_candidates, cross_validation_errors, default_prior, poll
 from .cross_fitting import Progress, Training, cross_fit, make_folds
-from .guarantee import (
-    Evidence,
-    Guarantee,
-    Requests,
-    check_events,
-    check_positive_class,
-    check_thresholds,
-    finer_statements,
-)
+from .guarantee import Evidence, Guarantee, Requests, check_events, check_positive_class, check_thresholds
 from .members import EnsembleClassifier, check_same_kind, refuse_weights
 
 #: What a certificate brings with it, and takes with it.
@@ -58,10 +50,9 @@ class CertifiedClassifier(EnsembleClassifier):
     ----------
     estimators : list of estimators or of (name, estimator) pairs, optional
         The classifiers. Give these, or ``estimator`` with ``param_grid``.
-    estimator : estimator, optional
-        Trained once for each point of ``param_grid``; decision trees of depth 1 to 8 when nothing is given.
-    param_grid : dict or list of dict, optional
-        As for :class:`sklearn.model_selection.GridSearchCV`.
+    estimator, param_grid : estimator and dict or list of dict, optional
+        Trained once for each point of the grid, which is as for :class:`sklearn.model_selection.GridSearchCV`; decision
+        trees of depth 1 to 8 when nothing is given.
     votes : "cv", "uniform" or None
         Candidates besides the single classifiers: the five votes; only the one with equal weights, which needs no
         cross-validation; none.
@@ -119,28 +110,21 @@ class CertifiedClassifier(EnsembleClassifier):
     Attributes
     ----------
     guarantee_ : Guarantee
-        What is guaranteed about the deployed predictor; prints itself.
+        What is guaranteed about the deployed predictor; prints itself. ``bound_`` is its bound.
     certificate_ : Certificate
         Of :func:`pacb_models.certify`, over the candidates: ``single_bound`` is the deployed one's, ``single_bounds``
         are all of them.
-    bound_ : float
-        ``guarantee_.bound``.
-    candidates_ : list of Candidate
-        Their names and weights over ``estimators_``, votes first.
+    candidates_, prior_ : list of Candidate, array
+        Their names and weights over ``estimators_``, votes first, and their prior.
     deployed_ : Candidate or None
         None with ``deploy="stochastic"``.
-    errors_ : array of int
-        Errors of each candidate on the held-out examples.
+    errors_, cv_errors_ : array of int; array of int or None
+        Errors of each candidate on the held-out examples, and in cross-validation on the training part.
     confusion_ : array of int or None
         Held-out examples by class (row) and what the deployed predictor calls them (column); None when it is random.
-    cv_errors_ : array of int or None
-        Errors of each candidate in cross-validation on the training part.
-    prior_ : array
-    estimators_ : list
+    estimators_, names_ : list
         The fitted classifiers.
-    names_ : list of str
-    n_validation_ : int
-    classes_ : array
+    n_validation_, classes_ : int, array
 
     Notes
     -----
@@ -219,6 +203,9 @@ class CertifiedClassifier(EnsembleClassifier):
         or the parameters were chosen after a look at them, the certificate is worthless.
         """
         self._check_parameters()
+        if self.prefit:
+            # Other classifiers may be given now.
+            self._forget_certificate()
         X, y = self._to_calibrate(X, y)
         if self.prefit:
             self.voting_ = self.voting
@@ -394,16 +381,9 @@ class CertifiedClassifier(EnsembleClassifier):
         if self.deployed_ is not None:
             bound, posterior = self.certificate_.single_bound, np.eye(len(names))[single]
             self.confusion_ = confusion_matrix(y, self.classes_[answers.choices[single]], labels=self.classes_)
-        statements = finer_statements(Evidence(y, self.classes_, answers, self.prior_, posterior), requests, of_kind)
+        statements = requests.statements(Evidence(y, self.classes_, answers, self.prior_, posterior), of_kind)
         self.guarantee_ = Guarantee(
-            predictor=self._predictor(),
-            bound=bound,
-            errors=float(posterior @ self.errors_),
-            examples=len(y),
-            total_delta=self.delta,
-            delta=delta,
-            candidates=len(names),
-            statements=statements,
+            self._predictor(), bound, float(posterior @ self.errors_), len(y), self.delta, delta, len(names), statements
         )
         self.bound_ = bound
 
@@ -442,8 +422,8 @@ class CertifiedClassifier(EnsembleClassifier):
         self._is_random()
         self._check_rows(X)
         support = np.flatnonzero(self.certificate_.posterior)
-        weights = self.certificate_.posterior[support]
-        return weights / weights.sum(), self._poll(X, [self.candidates_[index] for index in support]).choices
+        weights, candidates = self.certificate_.posterior[support], [self.candidates_[index] for index in support]
+        return weights / weights.sum(), self._poll(X, candidates).choices
 
     def _poll(self, X: Any, candidates: Sequence[Candidate]) -> Poll:
         """What these candidates say of the rows; members without a say in any of them are not asked."""

@@ -45,13 +45,12 @@ class TableCoding(TransformerMixin, BaseEstimator):
         self.medians_: dict[str, float] = {}
         self.lacking_: set[str] = set()
         for name in self.feature_names_in_:
+            values, missing = self._column(X, name)
             if name in self.text:
-                self.values_[name] = sorted(set(self._texts(X, name)))
+                self.values_[name] = sorted(set(values))
                 continue
-            numbers = self._numbers(X, name)
-            known = numbers[~np.isnan(numbers)]
-            self.medians_[name] = float(np.median(known)) if known.size else 0.0
-            if known.size < numbers.size:
+            self.medians_[name] = 0.0 if missing.all() else float(np.median(values[~missing]))
+            if missing.any():
                 self.lacking_.add(name)
         return self
 
@@ -63,15 +62,12 @@ class TableCoding(TransformerMixin, BaseEstimator):
             raise InputError(f"X has no column {lost[0]!r}; the columns of the training table are needed.")
         parts: list[NDArray[Any]] = []
         for name in self.feature_names_in_:
+            values, missing = self._column(X, name)
             if name in self.values_:
-                texts = self._texts(X, name)
-                parts += [texts == value for value in self.values_[name]]
+                parts += [values == value for value in self.values_[name]]
                 continue
-            numbers = self._numbers(X, name)
-            missing = np.isnan(numbers)
-            parts.append(np.where(missing, self.medians_[name], numbers))
-            if name in self.lacking_:
-                parts.append(missing)
+            parts.append(np.where(missing, self.medians_[name], values))
+            parts += [missing] if name in self.lacking_ else []
         return np.column_stack(parts).astype(np.float64)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
@@ -83,25 +79,26 @@ class TableCoding(TransformerMixin, BaseEstimator):
             names += of_text or [str(name), *([f"{name} is missing"] if name in self.lacking_ else [])]
         return np.array(names, dtype=object)
 
-    def _numbers(self, X: pd.DataFrame, name: str) -> NDArray[np.float64]:
+    def _column(self, X: pd.DataFrame, name: str) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+        """Its numbers or texts, and where one is missing.
+
+        Texts are as ``read_table`` reads them, whoever did: a mark of what is missing, no space in front.
+        """
         import pandas as pd
 
-        numbers = pd.to_numeric(X[name], errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
-        self._refuse_missing(np.isnan(numbers), X, name, "number")
-        return numbers
-
-    def _texts(self, X: pd.DataFrame, name: str) -> NDArray[Any]:
-        """As ``read_table`` reads them, whoever has read the table: a mark of what is missing, no space in front."""
-        lost = X[name].isna()
-        texts = np.array(["?" if no else str(value).lstrip() for no, value in zip(lost, X[name])], dtype=object)
-        missing = texts == "?"
-        self._refuse_missing(missing, X, name, "value")
-        return np.where(missing, "is missing", texts)
-
-    def _refuse_missing(self, missing: NDArray[np.bool_], X: pd.DataFrame, name: str, kind: str) -> None:
+        column = X[name]
+        if name in self.text:
+            texts = ["?" if no else str(value).lstrip() for no, value in zip(column.isna(), column, strict=True)]
+            values, kind = np.array(texts, dtype=object), "value"
+            missing = values == "?"
+            values[missing] = "is missing"
+        else:
+            values, kind = pd.to_numeric(column, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan), "number"
+            missing = np.isnan(values)
         if missing.any() and not self.impute:
             row = int(np.argmax(missing))
             raise InputError(
-                f"column {name!r} has no {kind} in row {row + 1} ({X[name].tolist()[row]!r}); the classifiers were "
+                f"column {name!r} has no {kind} in row {row + 1} ({column.tolist()[row]!r}); the classifiers were "
                 "trained on examples without missing values."
             )
+        return values, missing

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -33,10 +33,25 @@ class Reading:
     """
 
     rows: int
-    dropped: int = 0
-    missing: dict[str, int] = field(default_factory=dict)
-    ignored: tuple[str, ...] = ()
-    identifiers: tuple[str, ...] = ()
+    dropped: int
+    missing: dict[str, int]
+    ignored: tuple[str, ...]
+    identifiers: tuple[str, ...]
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences about what was left out, dropped rows first, and about what perhaps should have been."""
+        notes = []
+        if self.dropped:
+            columns = ", ".join(f"{name} {count}" for name, count in self.missing.items())
+            notes.append(
+                f"{self.dropped} of {self.rows} rows were dropped because a value is missing (by column: {columns}). "
+                "The certificate is about examples without missing values only."
+            )
+        if self.ignored:
+            notes.append(f"Columns that were ignored: {', '.join(self.ignored)}.")
+        asked = "has another whole number in every row. Is it an identifier? Then leave it out (--ignore)."
+        return [*notes, *(f"Column {name!r} {asked}" for name in self.identifiers)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -199,6 +199,28 @@ class Requests:
         kinds = sum(map(bool, asked))
         return (0.5 * delta, 0.5 * delta / kinds) if kinds else (delta, 0.0)
 
+    def statements(self, evidence: Evidence, delta: float) -> tuple[Statement, ...]:
+        """All statements that were asked for; ``delta`` is that of each kind."""
+        labels, predictions = evidence.labels, evidence.classes[evidence.poll.choices]
+        wrong = predictions != labels
+        # By kind: about what, which events, among which examples.
+        kinds: dict[str, list[tuple[str, np.ndarray, np.ndarray]]] = {}
+        # Given the features it is fixed which examples a candidate calls so; errors among them are binomial.
+        said = predictions[int(np.argmax(evidence.posterior))]
+        for kind, wanted, column in (("class", self.per_class, labels), ("prediction", self.per_prediction, said)):
+            if wanted:
+                kinds[kind] = [(_named(kind, each, self.positive), wrong, column == each) for each in evidence.classes]
+        if self.groups is not None:
+            groups = np.unique(self.groups).tolist()
+            kinds["group"] = [(repr(group), wrong, self.groups == group) for group in groups]
+        if self.risks:
+            everything = np.ones(len(labels), dtype=bool)
+            events = {name: _events(name, risk, labels, predictions) for name, risk in self.risks.items()}
+            kinds["risk"] = [(name, happened, everything) for name, happened in events.items()]
+        found = [evidence.statement(kind, *each, delta / len(asked)) for kind, asked in kinds.items() for each in asked]
+        part = delta / max(len(self.thresholds), 1)
+        return (*found, *(evidence.acceptance(wrong, threshold, part) for threshold in self.thresholds))
+
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
@@ -236,29 +258,6 @@ class Evidence:
         statement = self.statement("accepted", str(threshold), wrong, rows, delta / 2.0)
         refused = float(clopper_pearson(np.count_nonzero(~rows), len(rows), delta / 2.0 * self.prior[index]))
         return replace(statement, delta=delta, accepted=max(0.0, float(np.nextafter(1.0 - refused, 0.0))))
-
-
-def finer_statements(evidence: Evidence, requests: Requests, delta: float) -> tuple[Statement, ...]:
-    """All statements that were asked for; ``delta`` is that of each kind."""
-    labels, predictions = evidence.labels, evidence.classes[evidence.poll.choices]
-    wrong = predictions != labels
-    # By kind: about what, which events, among which examples.
-    kinds: dict[str, list[tuple[str, np.ndarray, np.ndarray]]] = {}
-    # Given the features it is fixed which examples a candidate calls so; errors among them are binomial.
-    said = predictions[int(np.argmax(evidence.posterior))]
-    for kind, wanted, column in (("class", requests.per_class, labels), ("prediction", requests.per_prediction, said)):
-        if wanted:
-            kinds[kind] = [(_named(kind, each, requests.positive), wrong, column == each) for each in evidence.classes]
-    if requests.groups is not None:
-        groups = np.unique(requests.groups).tolist()
-        kinds["group"] = [(repr(group), wrong, requests.groups == group) for group in groups]
-    if requests.risks:
-        everything = np.ones(len(labels), dtype=bool)
-        events = {name: _events(name, risk, labels, predictions) for name, risk in requests.risks.items()}
-        kinds["risk"] = [(name, happened, everything) for name, happened in events.items()]
-    found = [evidence.statement(kind, *each, delta / len(asked)) for kind, asked in kinds.items() for each in asked]
-    part = delta / max(len(requests.thresholds), 1)
-    return (*found, *(evidence.acceptance(wrong, threshold, part) for threshold in requests.thresholds))
 
 
 def _named(kind: str, label: Any, positive: Any) -> str:

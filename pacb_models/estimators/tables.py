@@ -21,14 +21,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SUFFIXES = (".csv", ".parquet")
-
 #: What to do with rows that lack a value; to put something in their place is for classifiers that learn what.
 MISSING = ("refuse", "drop")
 IMPUTE = "impute"
-
 #: Squares of larger features, and so distances between rows, would leave the floating-point range.
 LARGEST_FEATURE = 1e150
-
 #: A target with more classes than this is taken for a measurement.
 MOST_CLASSES = 100
 
@@ -92,6 +89,8 @@ def read_table(
     group : str, optional
         The column with the groups of the examples, as text; it may be one that is left out.
     """
+    from pandas.api.types import is_integer_dtype
+
     check_choice("missing", missing, (*MISSING, IMPUTE))
     path = Path(path)
     whole = _read(path)
@@ -102,59 +101,23 @@ def read_table(
     _refuse_lists(frame, path)
     counts = {str(name): int(count) for name, count in frame.isna().sum().items() if count}
     complete = frame.dropna(subset=[target] if missing == IMPUTE else None)
+    dropped = len(frame) - len(complete)
     if counts and missing == "refuse":
         listed = ", ".join(f"{column} {count}" for column, count in counts.items())
         raise InputError(
-            f"{path} has missing values in {len(frame) - len(complete)} of {len(frame)} rows (by column: {listed}); "
+            f"{path} has missing values in {dropped} of {len(frame)} rows (by column: {listed}); "
             "missing='drop' (--missing drop) leaves these rows out, --missing impute of pacb fit puts in medians."
         )
     if complete.empty:
         raise InputError(f"{path} has no row without {'a missing class' if missing == IMPUTE else 'missing values'}.")
     y, class_names = _classes(complete[target], path)
     features = complete.drop(columns=target)
-    text = _check_features(features, path)
-    reading = Reading(
-        len(frame),
-        len(frame) - len(complete),
-        counts,
-        ignored,
-        tuple(str(name) for name, column in features.items() if _looks_like_an_identifier(column)),
-    )
+    text = _text_columns(features, path)
+    # A whole number of its own in every row; in few rows measurements may well be different whole numbers.
+    identifiers = [str(k) for k, v in features.items() if len(v) >= 50 and is_integer_dtype(v) and v.is_unique]
+    reading = Reading(len(frame), dropped, counts, ignored, tuple(identifiers))
     groups = np.asarray(whole[group].loc[complete.index].astype(str)) if group else None
     return Table(features, text, y, class_names, path.stem, reading, groups)
-
-
-def _looks_like_an_identifier(column: pd.Series) -> bool:
-    """A whole number of its own in every row: a number of a patient or a row, hardly a measurement."""
-    from pandas.api.types import is_integer_dtype
-
-    # In fewer rows measurements may well be different whole numbers.
-    return len(column) >= 50 and is_integer_dtype(column) and column.is_unique
-
-
-def dropped_note(of: Reading) -> str:
-    """A sentence about rows that were left out, if there are any."""
-    if not of.dropped:
-        return ""
-    columns = ", ".join(f"{name} {count}" for name, count in of.missing.items())
-    return (
-        f"{of.dropped} of {of.rows} rows were dropped because a value is missing (by column: {columns}). The "
-        "certificate is about examples without missing values only."
-    )
-
-
-def reading_notes(of: Reading | None) -> list[str]:
-    """Sentences about what was left out of a table, and about what perhaps should have been."""
-    if of is None:
-        return []
-    notes = [note] if (note := dropped_note(of)) else []
-    if of.ignored:
-        notes.append(f"Columns that were ignored: {', '.join(of.ignored)}.")
-    notes += [
-        f"Column {name!r} has another whole number in every row. Is it an identifier? Then leave it out (--ignore)."
-        for name in of.identifiers
-    ]
-    return notes
 
 
 def _read(path: Path) -> pd.DataFrame:
@@ -170,11 +133,11 @@ def _read(path: Path) -> pd.DataFrame:
         # pandas would rename the second column of a name, which may be the target again.
         header = pd.read_csv(path, header=None, nrows=1, skipinitialspace=True, dtype=str).iloc[0].dropna()
         check_columns(path, header.tolist())
-        # "?" is how the UCI repository marks a missing value.
         with warnings.catch_warnings():
             # Without index_col a row with a cell too many makes the first column one of row names, without a word.
             warnings.simplefilter("error", pd.errors.ParserWarning)
             try:
+                # "?" is how the UCI repository marks a missing value.
                 return pd.read_csv(path, na_values=["?"], skipinitialspace=True, index_col=False)
             except pd.errors.ParserWarning:
                 longer = f"rows with more cells than its header has names ({len(header)})"
@@ -205,7 +168,7 @@ def _classes(column: pd.Series, path: Path) -> tuple[np.ndarray, tuple[str, ...]
     return y, tuple(map(str, values))
 
 
-def _check_features(frame: pd.DataFrame, path: Path) -> tuple[str, ...]:
+def _text_columns(frame: pd.DataFrame, path: Path) -> tuple[str, ...]:
     """The columns that are no numbers, after a look at all."""
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
 
@@ -214,27 +177,18 @@ def _check_features(frame: pd.DataFrame, path: Path) -> tuple[str, ...]:
     text = []
     for name, column in frame.items():
         if is_bool_dtype(column) or is_numeric_dtype(column):
-            _check_size(column, path)
-        else:
-            _check_values(column, path)
-            text.append(str(name))
+            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+            bad = np.flatnonzero(np.abs(values) > LARGEST_FEATURE)
+            if bad.size:
+                raise InputError(
+                    f"column {name!r} of {path} holds {values[bad[0]]} in row {column.index[bad[0]] + 1}; "
+                    f"a feature must be a number from {-LARGEST_FEATURE:g} to {LARGEST_FEATURE:g}."
+                )
+            continue
+        text.append(str(name))
+        if column.nunique() > max(MOST_CLASSES, len(column) // 2):
+            raise InputError(
+                f"column {name!r} of {path} has {column.nunique()} different values in {len(column)} rows and is not "
+                "numeric; it looks like an identifier or a date, so leave it out with ignore= (--ignore)."
+            )
     return tuple(text)
-
-
-def _check_size(column: pd.Series, path: Path) -> None:
-    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    bad = np.flatnonzero(np.abs(values) > LARGEST_FEATURE)
-    if bad.size:
-        raise InputError(
-            f"column {column.name!r} of {path} holds {values[bad[0]]} in row {column.index[bad[0]] + 1}; "
-            f"a feature must be a number from {-LARGEST_FEATURE:g} to {LARGEST_FEATURE:g}."
-        )
-
-
-def _check_values(column: pd.Series, path: Path) -> None:
-    values = column.nunique()
-    if values > max(MOST_CLASSES, len(column) // 2):
-        raise InputError(
-            f"column {column.name!r} of {path} has {values} different values in {len(column)} rows and is not "
-            "numeric; it looks like an identifier or a date, so leave it out with ignore= (--ignore)."
-        )

@@ -366,6 +366,11 @@ def test_a_failure_leaves_no_older_certificate(cancer):
     with pytest.raises(ValueError, match="NaN"):
         model.fit(np.where(X > 0, np.nan, X), y)
     assert not hasattr(model, "bound_")
+    ready = [member.fit(X, y) for _, member in members()]
+    model.set_params(estimators=ready, prefit=True).fit(X, y)
+    with pytest.raises(InputError, match="not fitted"):
+        model.set_params(estimators=members()).fit(X, y)
+    assert not hasattr(model, "bound_")
 
 
 def test_parameters_changed_after_the_fit_do_not_change_what_was_certified(cancer):

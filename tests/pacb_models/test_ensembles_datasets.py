@@ -15,7 +15,7 @@ from pacb_models.benchmarks.experiments.datasets import Dataset, available_datas
 from pacb_models.benchmarks.experiments.protocols import paper_sizes
 from pacb_models.benchmarks.experiments.uci import LOADERS, generate_waveform
 from pacb_models.errors import InputError
-from pacb_models.estimators.tables import load_table, reading_notes
+from pacb_models.estimators.tables import load_table
 
 from ..installed import install
 
@@ -357,5 +357,5 @@ def test_what_was_left_out_is_known(table):
     dataset = load_table(table("id,x,y,class\n" + rows), "class", missing="drop", ignore=["x"])
     assert (dataset.reading.rows, dataset.reading.dropped, dataset.reading.missing) == (60, 3, {"y": 3})
     assert dataset.reading.ignored == ("x",) and dataset.reading.identifiers == ("id",)
-    notes = " ".join(reading_notes(dataset.reading))
+    notes = " ".join(dataset.reading.notes)
     assert "3 of 60 rows were dropped" in notes and "ignored: x" in notes and "Column 'id'" in notes
