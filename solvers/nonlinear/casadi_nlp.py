@@ -11,7 +11,6 @@ checked.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -20,11 +19,10 @@ from pacb_models.errors import InputError
 from pacb_models.models.casadi_models import CasadiAlgebra
 from pacb_models.models.lifted import box, values_at, write
 from pacb_models.problem import BoundProblem
-from pacb_models.solution import Outcome
 from pacb_models.solver import MODEL
 
-from ..options import DeclaredSolver, FromStarts, Software
-from .interior_point import NO_FILE, SETTINGS, STATUS_MAP, Run, SolveFrom, by_ipopt
+from ..options import FromStarts, Software
+from .interior_point import NO_FILE, SETTINGS, STATUS_MAP, InteriorPoint, Run, SolveFrom
 
 #: What CasADi's plugins return, and Ipopt's code of the same meaning: Ipopt's own names, and those of sleqp.
 CODES: dict[str, int] = {each.name: code for code, each in STATUS_MAP.items()}
@@ -37,7 +35,7 @@ CALLS = {
 }
 
 
-class Casadi(DeclaredSolver):
+class Casadi(InteriorPoint):
     """A nonlinear programming code of CasADi's, by default the Ipopt in its wheel.
 
     Options
@@ -56,7 +54,6 @@ class Casadi(DeclaredSolver):
 
     name = "casadi"
     needs = MODEL
-    honours = ("average", "weights")
     requires = ("casadi",)
     install = "pip install 'pacb-models[solvers]', or pip install casadi"
 
@@ -64,62 +61,58 @@ class Casadi(DeclaredSolver):
     class Options(FromStarts, Software):
         plugin: Literal["ipopt", "sqpmethod", "sleqp"] = "ipopt"
 
-    def run_with(self, problem: BoundProblem, options: Options) -> Outcome:
-        plugin, own, counts = options.plugin, options.own, dict.fromkeys(CALLS, 0)
-        outcome = by_ipopt(problem, options, partial(_prepare, problem, plugin, options.max_iterations, own, counts))
-        outcome.message = outcome.message.replace("Ipopt", "CasADi's Ipopt" if plugin == "ipopt" else plugin)
-        outcome.details.update(counts)
-        return outcome
+    def software(self, options: Options) -> str:
+        return "CasADi's Ipopt" if options.plugin == "ipopt" else options.plugin
+
+    def prepare(self, problem: BoundProblem, options: Options, details: dict[str, Any]) -> SolveFrom:
+        import casadi
+
+        ratios = casadi.SX.sym("w", problem.size)
+        algebra = CasadiAlgebra(problem, ratios)
+        objective = algebra.factors.objective * write(algebra)
+        x, g = casadi.vertcat(ratios, *algebra.variables), casadi.vertcat(*algebra.constraints)
+        # Terms of a steep divergence (KL) have no value at zero, and some plugins evaluate at their bounds.
+        smallest, (lower, upper) = 1e-30 if problem.divergence_function.steep else 0.0, box(problem)
+        limits = algebra.limits | {
+            "lbx": [*np.maximum(lower / problem.prior, smallest).tolist(), *algebra.limits["lbx"]],
+            "ubx": [*(upper / problem.prior).tolist(), *algebra.limits["ubx"]],
+        }
+        details.update(dict.fromkeys(CALLS, 0))
+
+        def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
+            model, settings = {"x": x, "f": objective, "g": g}, _settings(options, suited)
+            try:
+                solver = casadi.nlpsol("bound", options.plugin, model, settings)
+            except RuntimeError as refusal:
+                reason = str(refusal).strip().rpartition("\n")[2]
+                raise InputError(f"options or plugin {options.plugin!r} are refused by CasADi: {reason}") from None
+            first = [*(q / problem.prior), *values_at(problem, q).values()]
+            try:
+                answer = solver(x0=first, **limits)
+            except RuntimeError:
+                # sleqp gives up where a function has no value.
+                return Run(q, CODES["Invalid_Number_Detected"], None)
+            stats = solver.stats()
+            for count, names in CALLS.items():
+                details[count] += sum(int(stats.get(name, 0)) for name in names)
+            weights = np.asarray(answer["x"]).ravel()[: problem.size] * problem.prior
+            return Run(weights, CODES.get(stats["return_status"], -199), stats.get("iter_count"))
+
+        return solve_from
 
 
-def _options(plugin: str, suited: dict[str, Any], most: int, own: dict[str, Any]) -> dict[str, Any]:
+def _settings(options: Casadi.Options, suited: dict[str, Any]) -> dict[str, Any]:
     """The options that CasADi is given: its own, and those of the plugin."""
-    quiet = {"print_time": False, "error_on_fail": False, "show_eval_warnings": False}
-    if plugin == "ipopt":
+    quiet, most = {"print_time": False, "error_on_fail": False, "show_eval_warnings": False}, options.max_iterations
+    if options.plugin == "ipopt":
         ours = suited | NO_FILE | SETTINGS | {"nlp_scaling_method": "none", "max_iter": most}
-        return quiet | {"ipopt": ours | own}
-    if plugin == "sqpmethod":
+        return quiet | {"ipopt": ours | options.own}
+    if options.plugin == "sqpmethod":
         qp = {"print_iter": False, "print_header": False, "error_on_fail": False}
+        quiet |= {"print_header": False, "print_iteration": False, "print_status": False}
         ours = {"qpsol": "qrqp", "qpsol_options": qp, "max_iter": most, "tol_du": 1e-8, "tol_pr": 1e-10}
-        return quiet | {"print_header": False, "print_iteration": False, "print_status": False} | ours | own
-    return quiet | {"max_iter": most, "print_level": 0} | own
-
-
-def _prepare(problem: BoundProblem, plugin: str, most: int, own: dict[str, Any], counts: dict[str, int]) -> SolveFrom:
-    import casadi
-
-    ratios = casadi.SX.sym("w", problem.size)
-    algebra = CasadiAlgebra(problem, ratios)
-    objective = algebra.factors.objective * write(algebra)
-    x, g = casadi.vertcat(ratios, *algebra.variables), casadi.vertcat(*algebra.constraints)
-    # Terms of a steep divergence (KL) have no value at zero, and some plugins evaluate at their bounds.
-    smallest, (lower, upper) = 1e-30 if problem.divergence_function.steep else 0.0, box(problem)
-    limits = algebra.limits | {
-        "lbx": [*np.maximum(lower / problem.prior, smallest).tolist(), *algebra.limits["lbx"]],
-        "ubx": [*(upper / problem.prior).tolist(), *algebra.limits["ubx"]],
-    }
-
-    def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
-        try:
-            solver = casadi.nlpsol(
-                "bound", plugin, {"x": x, "f": objective, "g": g}, _options(plugin, suited, most, own)
-            )
-        except RuntimeError as refusal:
-            reason = str(refusal).strip().rpartition("\n")[2]
-            raise InputError(f"options or plugin {plugin!r} are refused by CasADi: {reason}") from None
-        first = np.append(q / problem.prior, list(values_at(problem, q).values()))
-        try:
-            answer = solver(x0=first, **limits)
-        except RuntimeError:
-            # sleqp gives up where a function has no value.
-            return Run(q, CODES["Invalid_Number_Detected"], None)
-        stats = solver.stats()
-        for count, names in CALLS.items():
-            counts[count] += sum(int(stats.get(name, 0)) for name in names)
-        weights = np.asarray(answer["x"]).ravel()[: problem.size] * problem.prior
-        return Run(weights, CODES.get(stats["return_status"], -199), stats.get("iter_count"))
-
-    return solve_from
+        return quiet | ours | options.own
+    return quiet | {"max_iter": most, "print_level": 0} | options.own
 
 
 SOLVER = Casadi()

@@ -28,10 +28,9 @@ from pacb_models.models.algebra import scaling
 from pacb_models.models.lifted import box, limits
 from pacb_models.numerics.inner import dot
 from pacb_models.problem import BoundProblem, Outer
-from pacb_models.solution import Outcome
 
-from ..options import DeclaredSolver, FromStarts, Software
-from .interior_point import SETTINGS, Run, SolveFrom, Watch, by_ipopt
+from ..options import FromStarts, Software
+from .interior_point import SETTINGS, InteriorPoint, Run, SolveFrom, Watch
 
 
 class LiftedProblem:
@@ -46,13 +45,15 @@ class LiftedProblem:
         self.limits = limits(problem)
         #: The averages that are constrained, in their units.
         self.averages = np.array([limit.values for limit in self.limits]).reshape(-1, H)
+        #: Of an empirical risk that is quadratic, the places of its second derivatives.
+        self.matrix, self.triangle = problem.risk_matrix, np.tril_indices(0 if problem.risk_matrix is None else H)
         more = len(self.limits)
         rows = np.concatenate((np.repeat([0, 1], H), [1], np.repeat(2, H + 1), np.repeat(np.arange(3, 3 + more), H)))
         columns = np.concatenate((weights, weights, [H], weights, [H + 1], np.tile(weights, more)))
         self._jacobian = rows, columns
-        self._hessian = np.append(weights, [H, H + 1, H + 1]), np.append(weights, [H, H, H + 1])
-        #: Of an empirical risk that is quadratic, the places of its second derivatives.
-        self.matrix, self.triangle = problem.risk_matrix, np.tril_indices(0 if problem.risk_matrix is None else H)
+        across = np.full(H if problem.divergence_function.homogeneous else 0, H + 1)
+        rows = np.concatenate((weights, [H, H + 1, H + 1], across, self.triangle[0]))
+        self._hessian = rows, np.concatenate((weights, [H, H, H + 1], weights[: across.size], self.triangle[1]))
 
     def point(self, posterior: np.ndarray) -> np.ndarray:
         """The variables at a posterior."""
@@ -64,17 +65,15 @@ class LiftedProblem:
 
     def bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper bounds of the variables."""
-        # By Jensen's inequality no posterior has a smaller size than the prior.
         floors, caps = box(self.problem)
+        # By Jensen's inequality no posterior has a smaller size than the prior.
         lower = np.append(floors, (0.0, self.size(self.problem.prior)))
-        upper = np.append(caps, (float(self.problem.risks.max() > 0.0), math.inf))
-        return lower, upper
+        return lower, np.append(caps, (float(self.problem.risks.max() > 0.0), math.inf))
 
     def constraint_bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Lower and upper bounds of the constraints."""
-        lower = [0.0 if limit.equality else -math.inf for limit in self.limits]
-        risk = 0.0 if self.matrix is None else -math.inf
-        return np.array([1.0, risk, -math.inf, *lower]), np.array([1.0, 0.0, 0.0, *(0.0 for _ in lower)])
+        tied = [self.matrix is None, False, *(limit.equality for limit in self.limits)]
+        return np.append(1.0, np.where(tied, 0.0, -math.inf)), np.append(1.0, np.zeros(len(tied)))
 
     def objective(self, x: np.ndarray) -> float:
         """F(L, T)."""
@@ -83,9 +82,7 @@ class LiftedProblem:
     def gradient(self, x: np.ndarray) -> np.ndarray:
         """Derivatives of the objective: zero for the weights, then F_L and F_T."""
         outer = self._outer(x)
-        slopes = np.zeros_like(x)
-        slopes[-2:] = outer.L, outer.T
-        return slopes
+        return np.append(np.zeros(x.size - 2), (outer.L, outer.T))
 
     def constraints(self, x: np.ndarray) -> np.ndarray:
         """The left sides of the constraints (the first is the sum of the weights)."""
@@ -100,13 +97,12 @@ class LiftedProblem:
     def jacobian(self, x: np.ndarray) -> np.ndarray:
         """Derivatives of the constraints."""
         slopes, slope = self.excess_slopes(x[:-2], x[-1])
-        return np.concatenate(
-            (np.ones(slopes.size), self.problem.risk_gradient(x[:-2]), [-1.0], slopes, [slope], self.averages.ravel())
-        )
+        risks = self.problem.risk_gradient(x[:-2])
+        return np.concatenate((np.ones(slopes.size), risks, [-1.0], slopes, [slope], self.averages.ravel()))
 
     def hessianstructure(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns of the entries of :meth:`hessian`, in the lower triangle."""
-        return np.append(self._hessian[0], self.triangle[0]), np.append(self._hessian[1], self.triangle[1])
+        return self._hessian
 
     def hessian(self, x: np.ndarray, multipliers: np.ndarray, objective_factor: float) -> np.ndarray:
         """Second derivatives of the Lagrangian: of weights, then F_LL, F_LT, F_TT, then across, then the risk."""
@@ -118,34 +114,25 @@ class LiftedProblem:
 
     def _outer(self, x: np.ndarray) -> Outer:
         outer = self.problem.derivatives_at(x[-2], x[-1])
-        if x[-2] > 0.0:
-            return outer
         # L is fixed at zero, as every risk is zero; its derivatives, infinite for the kl distance, are not used.
-        return outer._replace(L=0.0, LL=0.0, LT=0.0)
-
-    # -- The divergence's constraint ---------------------------------------------------------------------------------
+        return outer if x[-2] > 0.0 else outer._replace(L=0.0, LL=0.0, LT=0.0)
 
     def excess(self, q: np.ndarray, T: float) -> float:
-        """Its left side."""
+        """The left side of the divergence's constraint."""
         return self.size(q) - T
 
     def excess_slopes(self, q: np.ndarray, T: float) -> tuple[np.ndarray, float]:
-        """The derivatives for the weights and for the last variable."""
+        """Its derivatives for the weights and for the last variable."""
         return self.problem.divergence_function.gradient(q, self.problem.prior, T), -1.0
 
     def excess_bends(self, q: np.ndarray, T: float) -> tuple[np.ndarray, float, np.ndarray]:
-        """The second derivatives for the weights, for the last variable, and for both where they are not all zero."""
+        """Its second derivatives for the weights, for the last variable, and for both where they are not all zero."""
         return self.problem.divergence_function.curvature(q, self.problem.prior, T)[0], 0.0, np.zeros(0)
 
 
 class HomogeneousProblem(LiftedProblem):
     r"""The same for sizes that are norms: :math:`\sum_i p_i (q_i/(p_i T))^\alpha \le 1`, whose Hessian is sparse, and
     in which nothing overflows."""
-
-    def __init__(self, problem: BoundProblem):
-        super().__init__(problem)
-        H, (rows, columns) = problem.size, self._hessian
-        self._hessian = np.append(rows, np.full(H, H + 1)), np.append(columns, np.arange(H))
 
     def excess(self, q: np.ndarray, T: float) -> float:
         return self.problem.statistic(q / T) - 1.0
@@ -167,7 +154,7 @@ def lifted(problem: BoundProblem) -> LiftedProblem:
     return HomogeneousProblem(problem) if problem.divergence_function.homogeneous else LiftedProblem(problem)
 
 
-class CyIpopt(DeclaredSolver):
+class CyIpopt(InteriorPoint):
     """Ipopt with hand-written sparse derivatives, for any distance and divergence.
 
     Options
@@ -182,7 +169,6 @@ class CyIpopt(DeclaredSolver):
 
     name = "cyipopt"
     needs = ("problem.gradient", "problem.derivatives_at", "divergence.curvature")
-    honours = ("average", "weights")
     requires = ("cyipopt",)
     install = "`make setup` builds it on the Ipopt inside casadi's wheel, or `conda install -c conda-forge cyipopt`"
 
@@ -190,27 +176,22 @@ class CyIpopt(DeclaredSolver):
     class Options(FromStarts, Software):
         trace: bool = False
 
-    def run_with(self, problem: BoundProblem, options: Options) -> Outcome:
+    def prepare(self, problem: BoundProblem, options: Options, details: dict[str, Any]) -> SolveFrom:
+        import cyipopt
+
+        nlp, watch = lifted(problem), Watch(problem, slice(problem.size), options.trace)
+        nlp.intermediate = partial(watch.after_iteration, nlp)
+        (lower, upper), (least, most), factors = nlp.bounds(), nlp.constraint_bounds(), scaling(problem)
+        of_rows = [factors.normalised, factors.empirical_risk, factors.divergence]
+        of_rows += [factors.normalised] * len(nlp.limits)
         settings = SETTINGS | {"max_iter": options.max_iterations} | options.own
-        return by_ipopt(problem, options, partial(_prepare, problem, settings, options.trace))
 
+        def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
+            ipopt = cyipopt.Problem(lower.size, least.size, nlp, lower, upper, least, most)
+            ipopt.set_problem_scaling(factors.objective, np.append(factors.weights, (1.0, 1.0)), np.array(of_rows))
+            return watch.run(ipopt, nlp.point(q), suited | settings)
 
-def _prepare(problem: BoundProblem, settings: dict[str, Any], trace: bool) -> SolveFrom:
-    import cyipopt
-
-    nlp, watch = lifted(problem), Watch(problem, slice(problem.size), trace)
-    nlp.intermediate = partial(watch.after_iteration, nlp)
-    (lower, upper), (least, most) = nlp.bounds(), nlp.constraint_bounds()
-    factors = scaling(problem)
-    of_constraints = [factors.normalised, factors.empirical_risk, factors.divergence]
-    of_constraints += [factors.normalised] * len(nlp.limits)
-
-    def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
-        ipopt = cyipopt.Problem(lower.size, least.size, nlp, lower, upper, least, most)
-        ipopt.set_problem_scaling(factors.objective, np.append(factors.weights, (1.0, 1.0)), np.array(of_constraints))
-        return watch.run(ipopt, nlp.point(q), suited | settings)
-
-    return solve_from
+        return solve_from
 
 
 SOLVER = CyIpopt()

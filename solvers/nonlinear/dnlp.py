@@ -1,7 +1,7 @@
 r"""CVXPY's disciplined nonlinear programming: the bound as one writes it down, handed to Ipopt or Uno.
 
 ``problem.solve(nlp=True)`` (CVXPY 1.9) takes smooth expressions without asking whether they are convex. The model is
-the lifted one (:mod:`pacb_models.models.cvxpy_models`), scaled by :mod:`pacb_models.models.scaling`.
+the lifted one (:mod:`pacb_models.models.cvxpy_models`), scaled by its factors.
 
 Uno has been seen to report "optimal" at a bound .2 above the minimum, which is why claims are checked, and to go on for
 ever on a problem with the KL divergence and the kl distance, whatever its time limit.
@@ -16,23 +16,21 @@ import time
 import warnings
 from contextlib import redirect_stdout, suppress
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from pacb_models.errors import SolverUnavailableError
 from pacb_models.models.cvxpy_models import CvxpyAlgebra
 from pacb_models.models.lifted import box, write
-from pacb_models.problem import BoundProblem
-from pacb_models.solution import Outcome
+from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solver import MODEL
 
-from ..options import DeclaredSolver, FromStarts, Software
-from .interior_point import NO_FILE, SETTINGS, Run, SolveFrom, by_ipopt
+from ..options import FromStarts, Software
+from .interior_point import NO_FILE, SETTINGS, InteriorPoint, Run, SolveFrom
 
 #: Backends and the modules they need.
-BACKENDS = {"IPOPT": "cyipopt", "UNO": "unopy"}
+BACKENDS: dict[Literal["IPOPT", "UNO"], str] = {"IPOPT": "cyipopt", "UNO": "unopy"}
 
 #: CVXPY's statuses and Ipopt's code of the same meaning.
 CODES = {
@@ -49,7 +47,7 @@ CODES = {
 }
 
 
-class DisciplinedNonlinear(DeclaredSolver):
+class DisciplinedNonlinear(InteriorPoint):
     """CVXPY with ``nlp=True``: a nonlinear solver on the bound as it is written in CVXPY.
 
     Options
@@ -66,61 +64,60 @@ class DisciplinedNonlinear(DeclaredSolver):
 
     name = "dnlp"
     needs = MODEL
-    honours = ("average", "weights")
     requires = ("cvxpy",)
+
+    @dataclass(kw_only=True)
+    class Options(FromStarts, Software):
+        backend: Literal["IPOPT", "UNO", None] = None
+
+        def checked(self, problem: Problem) -> Self:
+            super().checked(problem)
+            found = [name for name, module in BACKENDS.items() if importlib.util.find_spec(module)]
+            self.backend = self.backend or found[0]
+            if self.backend not in found:
+                missing = BACKENDS[self.backend]
+                raise SolverUnavailableError(f"backend is {self.backend!r}, but {missing} is not installed.")
+            return self
 
     def missing(self) -> str | None:
         if any(map(importlib.util.find_spec, BACKENDS.values())):
             return super().missing()
         return "neither cyipopt nor unopy installed: `make setup`, or pip install 'pacb-models[solvers]'"
 
-    @dataclass(kw_only=True)
-    class Options(FromStarts, Software):
-        backend: Literal["IPOPT", "UNO", None] = None
+    def software(self, options: Options) -> str:
+        return str(options.backend).title()
 
-    def run_with(self, problem: BoundProblem, options: Options) -> Outcome:
-        backend: str = options.backend or next(
-            name for name, module in BACKENDS.items() if importlib.util.find_spec(module)
-        )
-        if importlib.util.find_spec(BACKENDS[backend]) is None:
-            raise SolverUnavailableError(f"backend is {backend!r}, but {BACKENDS[backend]} is not installed.")
-        outcome = by_ipopt(problem, options, partial(_prepare, problem, backend, options.max_iterations, options.own))
-        outcome.message = outcome.message.replace("Ipopt", backend.title())
-        outcome.details["backend"] = backend
-        return outcome
+    def prepare(self, problem: BoundProblem, options: Options, details: dict[str, Any]) -> SolveFrom:
+        import cvxpy as cp
+        from cvxpy.error import SolverError
 
+        lower, upper = box(problem)
+        ratios = cp.Variable(problem.size, bounds=[lower / problem.prior, upper / problem.prior])
+        algebra = CvxpyAlgebra(problem, ratios)
+        program = cp.Problem(cp.Minimize(algebra.factors.objective * write(algebra)), algebra.constraints)
+        backend = details["backend"] = options.backend
 
-def _prepare(problem: BoundProblem, backend: str, most: int, own: dict[str, Any]) -> SolveFrom:
-    import cvxpy as cp
-    from cvxpy.error import SolverError
+        def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
+            ratios.value = q / problem.prior
+            algebra.set_start(q)
+            seconds, most = suited.get("max_wall_time", math.inf), options.max_iterations
+            settings = suited | NO_FILE | SETTINGS | {"nlp_scaling_method": "none", "max_iter": most}
+            if backend == "UNO":
+                settings = {"max_iterations": most, "logger": "SILENT", "time_limit": seconds}
+            said, began = "solver_error", time.perf_counter()
+            with warnings.catch_warnings(), redirect_stdout(io.StringIO()), suppress(SolverError):
+                # CVXPY warns of inaccurate solutions; the status says it.
+                warnings.simplefilter("ignore")
+                program.solve(solver=backend, nlp=True, **settings | options.own)
+                said = program.status
+            late = said == "user_limit" and time.perf_counter() - began >= seconds
+            weights = q if ratios.value is None else np.asarray(ratios.value) * problem.prior
+            counted = getattr(program.solver_stats, "num_iters", None)
+            # CVXPY says "Not available" of what it does not pass on.
+            iterations = int(counted) if isinstance(counted, (int, np.integer)) else None
+            return Run(weights, -5 if late else CODES[said], iterations)
 
-    lower, upper = box(problem)
-    ratios = cp.Variable(problem.size, bounds=[lower / problem.prior, upper / problem.prior])
-    algebra = CvxpyAlgebra(problem, ratios)
-    program = cp.Problem(cp.Minimize(algebra.factors.objective * write(algebra)), algebra.constraints)
-
-    def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
-        ratios.value = q / problem.prior
-        algebra.set_start(q)
-        seconds = suited.get("max_wall_time", math.inf)
-        settings = suited | NO_FILE | SETTINGS | {"nlp_scaling_method": "none", "max_iter": most}
-        if backend == "UNO":
-            settings = {"max_iterations": most, "logger": "SILENT", "time_limit": seconds}
-        said, began = "solver_error", time.perf_counter()
-        with warnings.catch_warnings(), redirect_stdout(io.StringIO()), suppress(SolverError):
-            # CVXPY warns of inaccurate solutions; the status says it.
-            warnings.simplefilter("ignore")
-            program.solve(solver=backend, nlp=True, **settings | own)
-            said = program.status
-        late = said == "user_limit" and time.perf_counter() - began >= seconds
-        if ratios.value is not None:
-            q = np.asarray(ratios.value) * problem.prior
-        counted = getattr(program.solver_stats, "num_iters", None)
-        # CVXPY says "Not available" of what it does not pass on.
-        iterations = int(counted) if isinstance(counted, (int, np.integer)) else None
-        return Run(q, -5 if late else CODES[said], iterations)
-
-    return solve_from
+        return solve_from
 
 
 SOLVER = DisciplinedNonlinear()

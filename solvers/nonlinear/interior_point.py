@@ -1,7 +1,4 @@
-"""What the Ipopt solvers share: options, return codes, and how a start becomes one of an interior-point method.
-
-Each of them prepares its model and says how one start is run on it (:data:`SolveFrom`); :func:`by_ipopt` does the rest.
-"""
+"""What the Ipopt solvers share: options, return codes, and how a start becomes one of an interior-point method."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from pacb_models.errors import InputError
 from pacb_models.problem import BoundProblem, Problem
 from pacb_models.solution import Outcome, Trace
 
-from ..options import FromStarts, in_words
+from ..options import DeclaredSolver, FromStarts, in_words
 from ..oracle import without_negligible
 from ..starts import bound_of, from_all_starts, with_all
 from .native import native_output_silenced
@@ -32,7 +29,7 @@ SETTINGS: dict[str, Any] = {
     "bound_frac": 1e-8,
     # Approximate minimum degree; METIS, the default, takes three to four times as long on our arrow-shaped matrices.
     "mumps_pivot_order": 0,
-    # The factors of pacb_models.models.scaling; with them Ipopt's default tolerance of 1e-8 is one on the bound.
+    # With the factors of pacb_models.models.algebra, Ipopt's default tolerance of 1e-8 is one on the bound.
     "nlp_scaling_method": "user-scaling",
 }
 
@@ -102,47 +99,56 @@ class Run(NamedTuple):
 SolveFrom = Callable[[np.ndarray, dict[str, Any]], Run]
 
 
-def by_ipopt(
-    problem: BoundProblem | DirectProblem,
-    options: FromStarts,
-    prepare: Callable[[], SolveFrom],
-    barrier: float | None = RANDOM_BARRIER,
-) -> Outcome:
-    """Build the model, run Ipopt on it from every start, and report the best point and the other local minima.
+class InteriorPoint(DeclaredSolver):
+    """Ipopt, or what takes its place: :meth:`prepare` writes a model, the rest is shared.
 
-    ``barrier`` is the initial barrier parameter of every start but the prior, or what takes its place under
-    constraints; None leaves it to Ipopt.
+    It runs from every start and reports the best point and the other local minima. ``details`` lists Ipopt's return
+    codes, one per start.
     """
-    first = with_all(problem, options.start)
-    if problem.distance_function.below_one and problem.bound(first) >= 1.0:
-        # It is flat there, and its models have no point inside their domain.
-        return Outcome(
-            first, "acceptable", "the bound rounds to 1 at the start, where it is flat; Ipopt was not started.", 0
-        )
-    started = time.perf_counter()
-    solve_from = prepare()
-    setup_seconds = time.perf_counter() - started
-    codes: list[int] = []
 
-    def run(q: np.ndarray) -> Outcome:
-        left = options.deadline - time.monotonic()
-        if left <= 0.0:
-            return Outcome(q, "time_limit", "the time limit was reached before Ipopt was started.", 0)
-        central = q is problem.prior or (q is options.start and not options.given and problem.posteriors is not None)
-        suited = {} if central or barrier is None else {"mu_init": barrier}
-        limit = {"max_wall_time": left} if math.isfinite(left) else {}
-        found = solve_from(with_all(problem, q), QUIET | suited | limit)
-        codes.append(found.code)
-        _, printed, status = ending(found.code)
-        # Only Ipopt's barrier keeps some of the weights from zero.
-        weights = without_negligible(problem, found.weights)
-        message = in_words("Ipopt", printed, status)
-        return Outcome(weights, status, message, found.iterations, details=found.trace.details())
+    honours = ("average", "weights")
 
-    outcome = from_all_starts(problem, options, run)
-    outcome.setup_seconds = setup_seconds
-    outcome.details["ipopt_codes"] = codes
-    return outcome
+    def prepare(self, problem: Any, options: Any, details: dict[str, Any]) -> SolveFrom:
+        """Build the model; what is told of all starts together goes into ``details``."""
+        raise NotImplementedError
+
+    def software(self, options: Any) -> str:
+        """What the messages call it."""
+        return "Ipopt"
+
+    def barrier(self, problem: Problem, options: Any) -> float | None:
+        """The initial barrier parameter of every start but the prior, or what takes its place under constraints; None
+        leaves it to Ipopt."""
+        return RANDOM_BARRIER
+
+    def run_with(self, problem: BoundProblem | DirectProblem, options: FromStarts) -> Outcome:
+        first, software = with_all(problem, options.start), self.software(options)
+        if problem.distance_function.below_one and problem.bound(first) >= 1.0:
+            # Its models have no point inside their domain.
+            message = f"the bound rounds to 1 at the start, where it is flat; {software} was not started."
+            return Outcome(first, "acceptable", message, 0)
+        started, codes, details = time.perf_counter(), list[int](), dict[str, Any]()
+        barrier, solve_from = self.barrier(problem, options), self.prepare(problem, options, details)
+        setup_seconds = time.perf_counter() - started
+
+        def run(q: np.ndarray) -> Outcome:
+            left = options.deadline - time.monotonic()
+            if left <= 0.0:
+                return Outcome(q, "time_limit", f"the time limit was reached before {software} was started.", 0)
+            default = q is options.start and not options.given and problem.posteriors is None
+            suited = {} if default or q is problem.prior or barrier is None else {"mu_init": barrier}
+            limit = {"max_wall_time": left} if math.isfinite(left) else {}
+            found = solve_from(with_all(problem, q), QUIET | suited | limit)
+            codes.append(found.code)
+            _, printed, status = ending(found.code)
+            # Only Ipopt's barrier keeps some of the weights from zero.
+            weights, message = without_negligible(problem, found.weights), in_words(software, printed, status)
+            return Outcome(weights, status, message, found.iterations, details=found.trace.details())
+
+        outcome = from_all_starts(problem, options, run)
+        outcome.setup_seconds = setup_seconds
+        outcome.details |= details | {"ipopt_codes": codes}
+        return outcome
 
 
 class Watch:

@@ -19,7 +19,6 @@ import subprocess
 import tempfile
 import time
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -31,15 +30,14 @@ from pacb_models.errors import InputError, SolverUnavailableError
 from pacb_models.models.direct_bounds import units_of
 from pacb_models.models.pyomo_models import pyomo_model, set_start
 from pacb_models.problem import BoundProblem, Problem
-from pacb_models.solution import Outcome
 from pacb_models.solver import DIRECT_MODEL, MODEL, lacking
 
-from ..options import DeclaredSolver, FromStarts, Software
-from .interior_point import RANDOM_BARRIER, SETTINGS, STATUS_MAP, Run, SolveFrom, Watch, by_ipopt
+from ..options import FromStarts, Software
+from .interior_point import SETTINGS, STATUS_MAP, InteriorPoint, Run, SolveFrom, Watch
 from .native import find_asl_library, find_ipopt_executable, pynumero_problem
 
 
-class PyomoIpopt(DeclaredSolver):
+class PyomoIpopt(InteriorPoint):
     """Ipopt on the Pyomo model of a bound minimisation.
 
     Options
@@ -62,15 +60,7 @@ class PyomoIpopt(DeclaredSolver):
 
     name = "ipopt"
     needs = MODEL
-    honours = ("average", "weights")
     requires = ("pyomo",)
-
-    def unsupported(self, problem: Problem) -> str | None:
-        # Direct bounds have a model of another kind.
-        return lacking(problem, *(MODEL if lacking(problem, "problem.worst_case") else DIRECT_MODEL))
-
-    def missing(self) -> str | None:
-        return super().missing() or (cyipopt_missing() if find_ipopt_executable() is None else None)
 
     @dataclass(kw_only=True)
     class Options(FromStarts, Software):
@@ -82,25 +72,33 @@ class PyomoIpopt(DeclaredSolver):
         def checked(self, problem: Problem) -> Self:
             if self.defaults and self.start is None:
                 self.start = problem.prior
+            if isinstance(problem, DirectProblem):
+                self.starts = 1
             return super().checked(problem)
 
-    def run_with(self, problem: BoundProblem | DirectProblem, options: Options) -> Outcome:
-        ours: dict[str, Any] = {} if options.defaults else SETTINGS
-        settings, formulation = ours | {"max_iter": options.max_iterations} | options.own, options.formulation
+    def unsupported(self, problem: Problem) -> str | None:
+        # Direct bounds have a model of another kind.
+        return lacking(problem, *(MODEL if lacking(problem, "problem.worst_case") else DIRECT_MODEL))
+
+    def missing(self) -> str | None:
+        return super().missing() or (cyipopt_missing() if find_ipopt_executable() is None else None)
+
+    def barrier(self, problem: Problem, options: Options) -> float | None:
+        return None if options.defaults or isinstance(problem, DirectProblem) else super().barrier(problem, options)
+
+    def prepare(self, problem: Any, options: Options, details: dict[str, Any]) -> SolveFrom:
+        settings = ({} if options.defaults else SETTINGS) | {"max_iter": options.max_iterations} | options.own
         if isinstance(problem, DirectProblem):
             if (absent := cyipopt_missing()) is not None:
                 raise SolverUnavailableError(f"direct bounds need Ipopt's multipliers, through cyipopt: {absent}.")
-            options.starts = 1
-            return by_ipopt(problem, options, partial(_by_multipliers, problem, settings), None)
-        barrier = None if options.defaults else RANDOM_BARRIER
+            return _by_multipliers(problem, settings)
         program = _choose_interface(options.interface)
-        if program is None:
-            return by_ipopt(
-                problem, options, partial(_through_cyipopt, problem, formulation, settings, options.trace), barrier
-            )
-        if options.trace:
+        if program is not None and options.trace:
             raise InputError("trace is True, but an ipopt program reports no iterates; use interface='cyipopt'.")
-        return by_ipopt(problem, options, partial(_through_program, program, problem, formulation, settings), barrier)
+        model = pyomo_model(problem, options.formulation)
+        if program is None:
+            return _through_cyipopt(model, problem, settings, options.trace)
+        return _through_program(program, model, problem, settings)
 
 
 def _choose_interface(interface: str) -> Path | None:
@@ -109,26 +107,20 @@ def _choose_interface(interface: str) -> Path | None:
     absent, program = cyipopt_missing(), find_ipopt_executable()
     if interface == "executable" and program is None:
         raise SolverUnavailableError("interface is 'executable', but there is no program ipopt on PATH.")
-    if interface == "executable":
+    if interface == "executable" or (interface == "auto" and absent and program):
         return program
-    if absent is None:
-        return None
-    if interface == "cyipopt" or program is None:
+    if absent is not None:
         raise SolverUnavailableError(f"interface is {interface!r}, but it cannot be used: {absent}.")
-    return program
+    return None
 
 
 def cyipopt_missing() -> str | None:
     """What keeps Pyomo models from Ipopt without an ``ipopt`` program; looks without importing native code."""
     absent = [module for module in ("cyipopt", "packaging") if importlib.util.find_spec(module) is None]
-    if find_asl_library() is None:
-        absent.append("PyNumero's library libpynumero_ASL")
-    if not absent:
-        return None
-    return (
-        f"neither a program ipopt nor {', '.join(absent)} found: `make setup` builds what is missing, or "
-        "`conda install -c conda-forge ipopt`"
-    )
+    absent += ["PyNumero's library libpynumero_ASL"] if find_asl_library() is None else []
+    found = f"neither a program ipopt nor {', '.join(absent)} found"
+    remedy = "`make setup` builds what is missing, or `conda install -c conda-forge ipopt`"
+    return f"{found}: {remedy}" if absent else None
 
 
 def _by_multipliers(problem: DirectProblem, settings: dict[str, Any]) -> SolveFrom:
@@ -149,11 +141,10 @@ def _by_multipliers(problem: DirectProblem, settings: dict[str, Any]) -> SolveFr
     return solve_from
 
 
-def _through_cyipopt(problem: BoundProblem, formulation: str, settings: dict[str, Any], trace: bool) -> SolveFrom:
-    """The model, written once and read by PyNumero; every run starts from its own point."""
+def _through_cyipopt(model: Any, problem: BoundProblem, settings: dict[str, Any], trace: bool) -> SolveFrom:
+    """The model, read by PyNumero once; every run starts from its own point."""
     from pyomo.contrib.pynumero.interfaces.cyipopt_interface import CyIpoptNLP
 
-    model = pyomo_model(problem, formulation)
     nlp = pynumero_problem(model)
     variables = nlp.get_pyomo_variables()
     watch = Watch(problem, nlp.get_primal_indices(list(model.q.values())), trace)
@@ -167,12 +158,9 @@ def _through_cyipopt(problem: BoundProblem, formulation: str, settings: dict[str
     return solve_from
 
 
-def _through_program(program: Path, problem: BoundProblem, formulation: str, settings: dict[str, Any]) -> SolveFrom:
+def _through_program(program: Path, model: Any, problem: BoundProblem, settings: dict[str, Any]) -> SolveFrom:
     """The model, written to a file for each run of an ``ipopt`` program"""
     import pyomo.environ as pyo
-
-    model = pyomo_model(problem, formulation)
-    weights = list(model.q.values())
 
     def solve_from(q: np.ndarray, suited: dict[str, Any]) -> Run:
         started, seconds = time.perf_counter(), suited.get("max_wall_time", math.inf)
@@ -182,15 +170,14 @@ def _through_program(program: Path, problem: BoundProblem, formulation: str, set
         options = suited | settings | {"print_level": 3}
         if "max_wall_time" in options and solver.version()[:2] < (3, 14):
             options["max_cpu_time"] = options.pop("max_wall_time")
-        for name, value in options.items():
-            # "OF_" sends an option through a file, the only way that takes every option.
-            solver.options[f"OF_{name}"] = value
+        # "OF_" sends an option through a file, the only way that takes every option.
+        solver.options.update({f"OF_{name}": value for name, value in options.items()})
         printed, results = _run_program(solver, model, seconds)
         stopped = results is None and time.perf_counter() - started >= seconds
         code, iterations = (-5, None) if stopped else read_log(printed)
         if results is not None and len(results.solution) > 0:
             model.solutions.load_from(results, ignore_invalid_labels=True)
-            q = np.array([variable.value for variable in weights])
+            q = np.array([variable.value for variable in model.q.values()])
         return Run(q, code, iterations)
 
     return solve_from
@@ -220,17 +207,14 @@ def _run_program(solver: Any, model: Any, seconds: float) -> tuple[str, Any]:
 def read_log(printed: str) -> tuple[int, int | None]:
     """Ipopt's return code and number of iterations, from what the program printed."""
     counted = re.search(r"Number of Iterations\.*:\s*(\d+)", printed)
-    iterations = int(counted.group(1)) if counted else None
     reason = re.search(r"EXIT: (.*)", printed)
     refused = re.search(r"Tried to set Option: (\w+)", printed)
     if refused is not None:
-        raise InputError(f"options[{refused.group(1)!r}] is refused by Ipopt; see Ipopt's list of options.")
+        raise InputError(f"options[{refused[1]!r}] is refused by Ipopt; see Ipopt's list of options.")
     if reason is None:
         raise RuntimeError(f"the program ipopt did not run to its end; it printed: {printed.strip()[-300:]!r}")
-    for code, known in STATUS_MAP.items():
-        if reason.group(1).startswith(known.printed):
-            return code, iterations
-    return -199, iterations
+    codes = (code for code, known in STATUS_MAP.items() if reason[1].startswith(known.printed))
+    return next(codes, -199), int(counted[1]) if counted else None
 
 
 SOLVER = PyomoIpopt()
