@@ -72,37 +72,16 @@ def moment_constant(
     return _for_each_sample_size("constant", distance, m, constant, divergence, order)
 
 
-@overload
-def log_moment_constant(
-    distance: str, m: int, constant: str = ..., divergence: str = ..., order: float = ...
-) -> float: ...
-@overload
-def log_moment_constant(
-    distance: str, m: Sequence[int] | NDArray[Any], constant: str = ..., divergence: str = ..., order: float = ...
-) -> NDArray[np.float64]: ...
 def log_moment_constant(
     distance: str, m: ArrayLike, constant: str = "exact", divergence: str = "chi2", order: float = 2.0
-) -> float | NDArray[np.float64]:
+) -> Any:
     """ln I(m), rounded up, also where I(m) itself overflows or underflows; arguments as ``moment_constant``."""
     return _for_each_sample_size("log_constant", distance, m, constant, divergence, order)
 
 
-@overload
-def moment_curve(
-    distance: str, m: int, l: float, constant: str = ..., divergence: str = ..., order: float = ...
-) -> float: ...
-@overload
-def moment_curve(
-    distance: str,
-    m: int,
-    l: Sequence[float] | NDArray[Any],
-    constant: str = ...,
-    divergence: str = ...,
-    order: float = ...,
-) -> NDArray[np.float64]: ...
 def moment_curve(
     distance: str, m: int, l: ArrayLike, constant: str = "exact", divergence: str = "chi2", order: float = 2.0
-) -> float | NDArray[np.float64]:
+) -> Any:
     """The moment at each true risk l, whose supremum over l is I(m); right to rounding error, for plots.
 
     ``constant="paper"`` differs only for chi-squared's kl distance: the paper's sum, with its boundary terms unsquared.
@@ -117,9 +96,7 @@ def moment_curve(
     return values[0] if risks.ndim == 0 else np.array(values).reshape(risks.shape)
 
 
-def _for_each_sample_size(
-    which: str, distance: str, m: ArrayLike, constant: str, divergence: str, order: float
-) -> float | NDArray[np.float64]:
+def _for_each_sample_size(which: str, distance: str, m: ArrayLike, constant: str, divergence: str, order: float) -> Any:
     order = check_pair(distance, divergence, constant, order)
     value, moments = getattr(distances.BY_NAME[distance], which), by_name(divergence, order).moments
     if np.ndim(m) == 0:
@@ -139,10 +116,8 @@ def check_pair(distance: str, divergence: str, constant: str, order: float = 2.0
     check_choice("constant", constant, CONSTANTS)
     if distance not in DISTANCES[divergence]:
         combinations = "; ".join(f"{name}: {', '.join(distances)}" for name, distances in DISTANCES.items())
-        raise InputError(
-            f"distance is {distance!r}, which divergence {divergence!r} does not have; "
-            f"the combinations are {combinations}."
-        )
+        absent = f"distance is {distance!r}, which divergence {divergence!r} does not have"
+        raise InputError(f"{absent}; the combinations are {combinations}.")
     if divergence != "renyi":
         return 2.0
     if constant == "paper":

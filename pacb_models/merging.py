@@ -33,20 +33,12 @@ AnyPoint = TypeVar("AnyPoint", bound=Any)
 
 @dataclass(frozen=True, eq=False)
 class Merged(Generic[AnyProblem]):
-    """A problem with its classifiers of equal risk merged, and the way back.
+    """A problem with its classifiers of equal risk merged, and the way back."""
 
-    Attributes
-    ----------
-    problem
-        One classifier per risk, in increasing order; the original problem itself when nothing was merged.
-    original
-        The problem before.
-    groups : Groups or None
-        Which classifiers were merged; None when all risks differ.
-    """
-
+    #: One classifier per risk, in increasing order; the original problem itself when nothing was merged.
     problem: AnyProblem
     original: AnyProblem
+    #: Which classifiers were merged; None when all risks differ.
     groups: Groups | None = None
 
     @property
@@ -124,12 +116,7 @@ class Groups(NamedTuple):
         """For every classifier, the value of its group, times its own factor."""
         table = np.zeros(self.labels[-1] + 1)
         table[self.labels] = values
-        result = np.empty(self.keys.size)
-        for part in pieces(result.size):
-            table.take(self.keys[part], out=result[part], mode="clip")
-            if factors is not None:
-                result[part] *= factors[part]
-        return result
+        return table[self.keys] if factors is None else table[self.keys] * factors
 
     def first(self, values: np.ndarray) -> np.ndarray:
         """For every group, the value of one of its classifiers."""
@@ -143,36 +130,27 @@ class Groups(NamedTuple):
 
 
 def merge(problem: AnyProblem) -> Merged[AnyProblem]:
-    """Merge classifiers of equal risk.
+    """Merge classifiers of equal risk; under constraints those that are equal in every row, and in cap and floor over
+    prior, too: averaging their ratios keeps every constraint.
 
-    A large set in which a sample of the risks has no two alike is left alone. So is a problem of another form: its
-    bound may tell classifiers of equal risk apart.
+    A large set in which a sample of the risks has no two alike is left alone. So is one with a limit on the support,
+    which counts classifiers, and a problem of another form: its bound may tell classifiers of equal risk apart.
     """
-    if problem.kind == "own" or not _repeats(problem.risks):
-        return Merged(problem, problem)
-    if problem.posteriors is not None:
-        return _merge_constrained(problem, problem.posteriors)
-    groups = _by_count(problem) or _by_value(problem.risks)
-    counts = groups.counts
-    if problem.uniform_prior:
-        prior = None if (counts == counts[0]).all() else counts / problem.risks.size
-    else:
-        prior = groups.sums(problem.prior)
-    return Merged(problem.of_classifiers(groups.risks, prior), problem, groups)
-
-
-def _merge_constrained(problem: AnyProblem, posteriors: Posteriors) -> Merged[AnyProblem]:
-    """Merge classifiers that are equal in risk, in every row, and in cap and floor over prior.
-
-    Averaging their ratios keeps every constraint. Nothing is merged under a limit on the support, which counts them.
-    """
-    if posteriors.support is not None:
-        return Merged(problem, problem)
-    groups = by_columns([problem.risks, *columns_of(posteriors, problem.prior)])
+    posteriors, groups = problem.posteriors, None
+    if problem.kind != "own" and _repeats(problem.risks):
+        if posteriors is None:
+            groups = _by_count(problem) or _by_value(problem.risks)
+        elif posteriors.support is None:
+            groups = by_columns([problem.risks, *columns_of(posteriors, problem.prior)])
     if groups is None:
         return Merged(problem, problem)
-    prior = groups.sums(problem.prior)
-    return Merged(problem.of_classifiers(groups.risks, prior, posteriors.merged(groups)), problem, groups)
+    counts, prior = groups.counts, None
+    if posteriors is not None or not problem.uniform_prior:
+        prior = groups.sums(problem.prior)
+    elif (counts != counts[0]).any():
+        prior = counts / problem.risks.size
+    allowed = None if posteriors is None else posteriors.merged(groups)
+    return Merged(problem.of_classifiers(groups.risks, prior, allowed), problem, groups)
 
 
 def columns_of(posteriors: Posteriors, prior: np.ndarray) -> list[np.ndarray]:
@@ -212,44 +190,30 @@ def _by_count(problem: Problem) -> Groups | None:
     m = problem.m
     if m > problem.risks.size:
         return None
-    table = np.arange(m + 1) / m
-    if problem.errors is not None:
-        keys, counts = problem.errors, _sums(problem.errors, None, m + 1)
-    else:
-        keys, counts, exact = _count(problem.risks, table)
-        if not exact:
-            table[keys] = problem.risks
-            if not all((table[keys[part]] == problem.risks[part]).all() for part in pieces(keys.size)):
+    table, risks, keys = np.arange(m + 1) / m, problem.risks, problem.errors
+    if keys is None:
+        # Small keys: memory that is touched for the first time costs as much as the arithmetic.
+        keys = np.empty(risks.size, dtype=np.min_scalar_type(m))
+        for part in pieces(risks.size):
+            keys[part] = np.rint(risks[part] * m)
+        if not _are(risks, table, keys):
+            table[keys] = risks
+            if not _are(risks, table, keys):
                 return None
+    counts = _sums(keys, None, m + 1)
     labels = np.flatnonzero(counts)
     return Groups(table[labels], counts[labels], keys, labels)
+
+
+def _are(risks: np.ndarray, table: np.ndarray, keys: np.ndarray) -> bool:
+    """Whether all risks are those of the table."""
+    return all((table.take(keys[part], mode="clip") == risks[part]).all() for part in pieces(keys.size))
 
 
 def _by_value(risks: np.ndarray) -> Groups:
     """Groups by exact equality, with a sort."""
     values, keys, counts = np.unique(risks, return_inverse=True, return_counts=True)
     return Groups(values, counts, keys, np.arange(values.size))
-
-
-def _count(risks: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, np.ndarray, bool]:
-    """The whole numbers next to ``m`` times the risks, how often each occurs, and whether all risks are the table's.
-
-    One loop, so that each block of risks is read from memory once.
-    """
-    m = table.size - 1
-    # Small keys: memory that is touched for the first time costs as much as the arithmetic.
-    keys = np.empty(risks.size, dtype=np.min_scalar_type(m))
-    counts = np.zeros(m + 1, dtype=np.intp)
-    exact = True
-    for part in pieces(risks.size):
-        product = risks[part] * m
-        key = np.rint(product, out=product).astype(np.intp)
-        keys[part] = key
-        counts += np.bincount(key, minlength=m + 1)
-        if exact:
-            table.take(key, out=product, mode="clip")
-            exact = bool((product == risks[part]).all())
-    return keys, counts, exact
 
 
 def _sums(keys: np.ndarray, weights: np.ndarray | None, size: int) -> np.ndarray:

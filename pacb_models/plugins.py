@@ -27,12 +27,14 @@ from .wording import shown
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-
 #: Solvers in files, as ``NAME=/path/to/file.py:ATTRIBUTE`` with commas between them; programs as ``nl:NAME=/path``.
 FILES = "PACB_SOLVERS"
 
 #: Entry-point group of those who make a solver of a program: a function of the solver's name and the program's path.
 PROGRAMS = "pacb_models.programs"
+
+#: What is meant as a file, ``mine.py`` or ``mine.py:SOLVER``, and not as the name of a solver.
+_FILE = re.compile(r"^(.+\.py)(?::(\w+))?$")
 
 
 class PluginError(InputError):
@@ -56,10 +58,11 @@ def registered(group: str) -> list[EntryPoint]:
 
 @dataclass(frozen=True)
 class FileEntry:
-    """A solver in a file, in the form of an entry point; two are the same when the file's content is."""
+    """A solver in a file, or a program, in the form of an entry point; two are the same when the file's content is."""
 
     name: str
     path: str
+    #: Of the object in the file; empty for a program, which an entry point runs.
     attribute: str
     #: Of the file's content.
     digest: str
@@ -67,38 +70,21 @@ class FileEntry:
     dist: None = None
 
     @classmethod
-    def parse(cls, reference: str, name: str = "") -> FileEntry:
-        """The entry of ``FILE.py:ATTRIBUTE`` (``SOLVER`` where none is given)."""
-        path, attribute = _FILE.findall(reference)[0]
-        return cls(name or reference, os.path.abspath(path), attribute or "SOLVER", _digest(path))
+    def of(cls, name: str, path: str, attribute: str = "") -> FileEntry:
+        content = b""
+        # One that cannot be read is found out when it is used, so that it harms no other solver.
+        with suppress(OSError):
+            content = Path(path).read_bytes()
+        return cls(name, os.path.abspath(path), attribute, hashlib.sha256(content).hexdigest())
 
     def load(self) -> Any:
-        """The object, as :meth:`importlib.metadata.EntryPoint.load` does it."""
+        """The object, as :meth:`importlib.metadata.EntryPoint.load` does it, or the solver that runs the program."""
+        if not self.attribute:
+            scheme = self.name.partition(":")[0]
+            runner = next(entry for entry in registered(PROGRAMS) if entry.name == scheme)
+            return runner.load()(self.name, self.path)
         name = f"{Path(self.path).stem}_{self.digest[:12]}"
         return getattr(sys.modules.get(name) or _executed(name, self.path), self.attribute)
-
-
-@dataclass(frozen=True)
-class ProgramEntry(FileEntry):
-    """A program that is run as a solver; ``attribute`` names the entry point that does it."""
-
-    @classmethod
-    def of(cls, name: str, path: str) -> ProgramEntry:
-        """The entry of a program that is called "nl:…"."""
-        return cls(name, os.path.abspath(path), name.partition(":")[0], _digest(path))
-
-    def load(self) -> Any:
-        """The solver that runs it."""
-        runner = next(entry for entry in registered(PROGRAMS) if entry.name == self.attribute)
-        return runner.load()(self.name, self.path)
-
-
-def _digest(path: str) -> str:
-    """Of a file's content; one that cannot be read is found out when it is used, so that it harms no other solver."""
-    content = b""
-    with suppress(OSError):
-        content = Path(path).read_bytes()
-    return hashlib.sha256(content).hexdigest()
 
 
 class _Beside:
@@ -111,20 +97,15 @@ class _Beside:
     folders: ClassVar[list[str]] = []
 
     @classmethod
-    def add(cls, folder: str) -> None:
-        if folder not in cls.folders:
-            cls.folders.append(folder)
-        if cls not in sys.meta_path:
-            sys.meta_path.append(cls)
-
-    @classmethod
     def find_spec(cls, name: str, path: Sequence[str] | None = None, target: Any = None) -> ModuleSpec | None:
         return PathFinder.find_spec(name, cls.folders) if path is None else None
 
 
 def _executed(name: str, path: str) -> ModuleType:
     """The module in a file, found by its path only, and never from a stale compiled copy."""
-    _Beside.add(os.path.dirname(path))
+    _Beside.folders += {os.path.dirname(path)}.difference(_Beside.folders)
+    if _Beside not in sys.meta_path:
+        sys.meta_path.append(_Beside)
     module = ModuleType(name)
     module.__file__ = path
     # Its classes look for it there.
@@ -137,69 +118,56 @@ def _executed(name: str, path: str) -> ModuleType:
     return module
 
 
-_FILE = re.compile(r"^(.+\.py)(?::(\w+))?$")
-
-
-def is_file(reference: str) -> bool:
-    """Whether this is meant as a file, ``mine.py`` or ``mine.py:SOLVER``, and not as the name of a solver."""
-    return _FILE.fullmatch(reference) is not None
-
-
-def is_program(reference: str) -> bool:
-    """Whether this is meant as a program, ``nl:PROGRAM``."""
-    scheme, colon, _ = reference.partition(":")
-    return bool(colon) and any(entry.name == scheme for entry in registered(PROGRAMS))
-
-
 def in_files() -> tuple[FileEntry, ...]:
     """The solvers that the environment variable :data:`FILES` names, as their files are now."""
     variable = os.environ.get(FILES, "")
-    if not variable:
-        return ()
-    named = [word.partition("=")[::2] for word in variable.split(",") if word]
-    for name, reference in named:
-        if not name or not (is_file(reference) or (":" in name and reference)):
+    found = []
+    for word in filter(None, variable.split(",")):
+        name, _, reference = word.partition("=")
+        parts = (reference,) if ":" in name and reference else _file_and_attribute(reference)
+        if not name or not parts:
             raise InputError(FILES, variable, "it must be NAME=FILE.py:ATTRIBUTE, with commas between several")
-    return tuple(
-        ProgramEntry.of(name, reference) if ":" in name else FileEntry.parse(reference, name)
-        for name, reference in named
-    )
+        found.append(FileEntry.of(name, *parts))
+    return tuple(found)
 
 
-def add_file(reference: str, taken: Callable[[], list[str]], use: Callable[[Any], Any]) -> str:
-    """Make a solver in a file known by its name, which this returns.
+def _file_and_attribute(reference: str) -> tuple[str, ...]:
+    """The parts of ``FILE.py:ATTRIBUTE``, ``SOLVER`` where none is given; empty when it is something else."""
+    found = _FILE.match(reference)
+    return (found[1], found[2] or "SOLVER") if found else ()
 
-    ``use`` checks the object; ``taken`` are names that it cannot have.
+
+def made_known(reference: str, taken: Callable[[], list[str]], use: Callable[[Any], Any]) -> str:
+    """The name of the solver that a user typed: itself, or that of ``FILE.py:SOLVER`` or ``nl:PROGRAM``, known from now
+    on.
+
+    ``use`` checks the object in a file; ``taken`` are names that it cannot have. A program is a path, or on ``PATH``,
+    or in this environment.
     """
-    entry = FileEntry.parse(reference)
-    name = str(load(entry, lambda found: use(found).name))
-    if not re.fullmatch(r"[\w.+-]+", name):
-        raise InputError(f"{reference} has the name {name!r}; a solver's name has letters, digits and hyphens only.")
-    if not any(known.name == name for known in in_files()) and name in taken():
-        raise InputError(f"{reference} has the name {name!r}, which another solver has; give it a name of its own.")
-    return _add(replace(entry, name=name), f"{entry.path}:{entry.attribute}", reference)
-
-
-def add_program(reference: str) -> str:
-    """Make ``nl:PROGRAM`` known as a solver by its name, which this returns.
-
-    The program is a path, or on ``PATH``, or in this environment.
-    """
-    scheme, _, program = reference.partition(":")
-    path = shutil.which(program) or shutil.which(program, path=os.path.join(sys.prefix, "bin"))
-    if path is None or "," in path:
-        raise InputError(f"{reference} names no program: {program!r} is neither on PATH nor an executable file.")
-    entry = ProgramEntry.of(f"{scheme}:{os.path.basename(program)}", path)
-    return _add(entry, entry.path, reference)
-
-
-def _add(entry: FileEntry, where: str, reference: str) -> str:
-    """Append to the environment variable, unless it is there."""
     known = {each.name: each for each in in_files()}
+    scheme, colon, program = reference.partition(":")
+    if colon and any(entry.name == scheme for entry in registered(PROGRAMS)):
+        path = shutil.which(program) or shutil.which(program, path=os.path.join(sys.prefix, "bin"))
+        if path is None or "," in path:
+            raise InputError(f"{reference} names no program: {program!r} is neither on PATH nor an executable file.")
+        entry = FileEntry.of(f"{scheme}:{os.path.basename(program)}", path)
+    elif parts := _file_and_attribute(reference):
+        entry = FileEntry.of(reference, *parts)
+        name = str(load(entry, lambda found: use(found).name))
+        if not re.fullmatch(r"[\w.+-]+", name):
+            raise InputError(
+                f"{reference} has the name {name!r}; a solver's name has letters, digits and hyphens only."
+            )
+        if name not in known and name in taken():
+            raise InputError(f"{reference} has the name {name!r}, which another solver has; give it a name of its own.")
+        entry = replace(entry, name=name)
+    else:
+        return reference
     other = known.setdefault(entry.name, entry)
     if (other.path, other.attribute) != (entry.path, entry.attribute):
         raise InputError(f"{reference} has the name {entry.name!r}, which {other.path} has; rename one of them.")
     if other is entry:
+        where = ":".join(filter(None, (entry.path, entry.attribute)))
         os.environ[FILES] = ",".join(filter(None, (os.environ.get(FILES), f"{entry.name}={where}")))
     return entry.name
 

@@ -17,6 +17,8 @@ from .errors import InputError
 
 #: How far a distribution's weights may sum from one.
 SUM_TOLERANCE = 1e-9
+#: What ``float`` takes and is no real number.
+_NO_NUMBERS = str | bytes | np.complexfloating | np.timedelta64 | np.datetime64
 
 
 def real_numbers(name: str, values: object, expected: str = "a number or an array of numbers") -> np.ndarray:
@@ -45,44 +47,28 @@ def vector(name: str, values: object) -> np.ndarray:
         raise InputError(f"{name} must be one-dimensional, but its shape is {array.shape}.")
     if array.size == 0:
         raise InputError(f"{name} must hold at least one number, but it is empty.")
-    with np.errstate(invalid="ignore", over="ignore"):
-        total = array.sum()
-    if math.isnan(total):
-        # The sum is one pass without a temporary; it is also NaN for inf - inf, hence the second look.
-        bad = np.flatnonzero(np.isnan(array))
-        if bad.size:
-            raise InputError(f"{name}[{bad[0]}] is nan; every entry must be a number.")
-    return array
+    return all_or_refuse(name, array, ~np.isnan(array), "every entry must be a number")
 
 
 def _not_numbers(name: str, values: object, expected: str) -> str:
     """The sentence about the first entry that is no number, or about the whole when it has no entries."""
     if isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and values.ndim > 0):
         for index, value in enumerate(values):
-            if not _is_number(value):
-                return f"{name}[{index}] is {reprlib.repr(value)}; every entry must be a number."
+            with suppress(TypeError, ValueError, OverflowError):
+                if not isinstance(value, _NO_NUMBERS):
+                    float(value)
+                    continue
+            return f"{name}[{index}] is {reprlib.repr(value)}; every entry must be a number."
     return f"{name} is {reprlib.repr(values)}; it must be {expected}."
-
-
-def _is_number(value: object) -> bool:
-    if isinstance(value, str | bytes | np.complexfloating | np.timedelta64 | np.datetime64):
-        return False
-    try:
-        # Whether it can be a number is the question.
-        float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return True
 
 
 def all_or_refuse(name: str, array: np.ndarray, good: np.ndarray, expected: str) -> np.ndarray:
     """The array, when all entries are good; else a sentence about the first that is not."""
     if not good.all():
         bad = np.argwhere(~good)
-        index = tuple(bad[0].tolist())
-        where = f"[{', '.join(map(str, index))}]" if index else ""
+        where = f"[{', '.join(map(str, bad[0]))}]" if array.ndim else ""
         more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
-        raise InputError(f"{name}{where} is {float(array[index])!r}{more}; {expected}.")
+        raise InputError(f"{name}{where} is {float(array[tuple(bad[0])])!r}{more}; {expected}.")
     return array
 
 
@@ -128,22 +114,16 @@ def check_delta(delta: object) -> float:
     return check_number("delta", level, lambda d: d >= 1e-300, "it must be at least 1e-300")
 
 
-def _one_each(name: str, values: object, size: int) -> np.ndarray:
+def _distribution(name: str, values: object, size: int, zero: bool, expected: str) -> np.ndarray:
+    """Weights, ``zero`` or above, whose sum must be nearly one; made one, where more than rounding is missing or too
+    much: a prior that sums to more would lower a bound, and so would a posterior that sums to less.
+    """
     array = vector(name, values)
     if array.size != size:
         raise InputError(f"{name} has {array.size} entries, but there are {size} risks; the two must match.")
-    return array
-
-
-def _summing_to_one(name: str, array: np.ndarray) -> np.ndarray:
-    """The weights, whose sum must be nearly one; made one, where more than rounding is missing or too much.
-
-    A prior that sums to more would lower a bound, and so would a posterior that sums to less.
-    """
+    all_or_refuse(name, array, array >= 0.0 if zero else array > 0.0, expected)
     with np.errstate(over="ignore"):
         total = float(array.sum())
-    if array.size < 1000 and math.isfinite(total):
-        total = math.fsum(array)
     if not abs(total - 1.0) <= SUM_TOLERANCE:
         raise InputError(f"{name} sums to {total:.12g}; it must sum to 1 (within {SUM_TOLERANCE:g}).")
     # What rounding alone may do to a sum.
@@ -154,17 +134,12 @@ def check_prior(prior: object, size: int) -> np.ndarray:
     """A prior over ``size`` classifiers: positive weights that sum to one; ``None`` means uniform."""
     if prior is None:
         return np.full(size, 1.0 / size)
-    array = _one_each("prior", prior, size)
-    return _summing_to_one("prior", all_or_refuse("prior", array, array > 0.0, "every prior weight must be positive"))
+    return _distribution("prior", prior, size, False, "every prior weight must be positive")
 
 
 def check_posterior(posterior: object, size: int, name: str = "posterior") -> np.ndarray:
-    """A posterior over ``size`` classifiers: non-negative weights that sum to one; ``name`` is the argument it came
-    in.
-    """
-    array = _one_each(name, posterior, size)
-    all_or_refuse(name, array, array >= 0.0, "every posterior weight must be non-negative")
-    return _summing_to_one(name, array)
+    """Non-negative weights of ``size`` classifiers that sum to one; ``name`` is the argument they came in."""
+    return _distribution(name, posterior, size, True, "every posterior weight must be non-negative")
 
 
 def check_fraction(name: str, value: object) -> float:

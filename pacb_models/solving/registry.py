@@ -11,18 +11,7 @@ from functools import cache
 from typing import Any
 
 from ..errors import InputError, SolverUnavailableError, UnsupportedProblemError
-from ..plugins import (
-    FileEntry,
-    PluginError,
-    add_file,
-    add_program,
-    exception_text,
-    in_files,
-    is_file,
-    is_program,
-    load,
-    registered,
-)
+from ..plugins import FileEntry, PluginError, exception_text, in_files, load, made_known, registered
 from ..problem import Problem
 from ..solver import Solver
 from ..validation import check_kind
@@ -57,9 +46,7 @@ def named_solver(text: str) -> str:
     """The name of a solver that a user typed: itself, or that of the solver in a file ``mine.py:SOLVER``, or that of a
     program ``nl:PROGRAM``.
     """
-    if is_program(text):
-        return add_program(text)
-    return add_file(text, solver_names, _solver) if is_file(text) else text
+    return made_known(text, solver_names, _solver)
 
 
 def solver_identity(name: str) -> str:
