@@ -6,6 +6,7 @@ A lost worker's work is done elsewhere; a scheduler that is gone, or has no work
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -14,7 +15,6 @@ from typing import Any, TypeVar
 from . import __version__
 from .errors import InputError, RunStopped
 from .plugins import exception_text
-from .terminal import say
 
 #: Seconds in which a scheduler must answer, in which it must have a worker, and for both to take leave.
 ANSWER, PATIENCE, LEAVING = 10.0, 60.0, 1.0
@@ -64,7 +64,7 @@ def fitted_on(address: str, fit: Callable[[], Item], attempts: int = 3) -> Item:
             with suppress(KilledWorker, CancelledError), client.as_current(), parallel_config(backend="dask"):
                 return fit()
             _wait_for_workers(client, address)
-            say("a Dask worker died, and with it what joblib had there; training begins anew")
+            print("pacb: a Dask worker died, and with it what joblib had there; training begins anew", file=sys.stderr)
     raise RunStopped(f"Dask workers at {address} died in each of {attempts} attempts")
 
 

@@ -45,26 +45,23 @@ def as_json(problem: Problem) -> str:
 
 def as_record(problem: Problem) -> dict[str, Any]:
     """The fields of a problem; one with a formula of its own is of the kind "own", which cannot be read back."""
-    constraints = {"constraints": [each.as_record() for each in problem.constraints]} if problem.constraints else {}
-    return {
-        "schema": SCHEMA,
-        "problem_kind": problem.kind if _ours(problem) else OWN,
-        **{name: getattr(problem, name) for name in ("m", "delta", "distance", "divergence", "order", "constant")},
-        **problem.classifiers_record(),
-        "prior": None if problem.uniform_prior else problem.prior.tolist(),
-        **constraints,
-    }
-
-
-def _ours(problem: Problem) -> bool:
-    """Whether a problem is told by the names of its distance and divergence."""
     divergence = divergences.BY_NAME.get(problem.divergence)
-    return (
+    # Told by the names of its distance and divergence.
+    named = (
         ours(problem)
         and problem.distance_function is distances.BY_NAME.get(problem.distance)
         and divergence is not None
         and type(divergence(problem.order)) is type(problem.divergence_function)
     )
+    constraints = {"constraints": [each.as_record() for each in problem.constraints]} if problem.constraints else {}
+    return {
+        "schema": SCHEMA,
+        "problem_kind": problem.kind if named else OWN,
+        **{name: getattr(problem, name) for name in ("m", "delta", "distance", "divergence", "order", "constant")},
+        **problem.classifiers_record(),
+        "prior": None if problem.uniform_prior else problem.prior.tolist(),
+        **constraints,
+    }
 
 
 def read_record(text: str | bytes, source: str = "text") -> dict[str, Any]:
@@ -105,9 +102,8 @@ def problem_of_record(cls: type[P], record: dict[str, Any], source: str = "text"
     """The problem of some fields."""
     with reading(source):
         if record.get("problem_kind", "bound") != cls.kind:
-            raise InputError(
-                f"{source} has the problem_kind {record['problem_kind']!r}; {cls.__name__} is {cls.kind!r}."
-            )
+            kind = record["problem_kind"]
+            raise InputError(f"{source} has the problem_kind {kind!r}; {cls.__name__} is {cls.kind!r}.")
         arguments = {name: record[name] for name in _NEEDED[1:]} | {"prior": record.get("prior")}
         if record["divergence"] == "renyi":
             arguments["order"] = record.get("order")

@@ -14,17 +14,17 @@ from types import FrameType
 @contextmanager
 def ended_with_us() -> Iterator[None]:
     """While it lasts, SIGTERM and SIGHUP end the processes that we started, joblib's too, as well as this one."""
-    with _answered_by(_end):
+
+    def end(number: int, frame: FrameType | None) -> None:
+        for process in filter(None, [child.pid for child in multiprocessing.active_children()]):
+            # Not by their own method: joblib's have none.
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    with _answered_by(end):
         yield
-
-
-def _end(number: int, frame: FrameType | None) -> None:
-    for process in filter(None, [child.pid for child in multiprocessing.active_children()]):
-        # Not by their own method: joblib's have none.
-        with suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
-    signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)
 
 
 class _Told(BaseException):
@@ -34,8 +34,12 @@ class _Told(BaseException):
 @contextmanager
 def closed_before_the_end() -> Iterator[None]:
     """While it lasts, SIGTERM and SIGHUP end this process only after what was opened in this context is closed."""
+
+    def unwind(number: int, frame: FrameType | None) -> None:
+        raise _Told(number)
+
     try:
-        with _answered_by(_unwind):
+        with _answered_by(unwind):
             yield
     except _Told as told:
         os.kill(os.getpid(), told.args[0])
@@ -50,10 +54,6 @@ def undisturbed() -> Iterator[None]:
         yield
     for number in told:
         os.kill(os.getpid(), number)
-
-
-def _unwind(number: int, frame: FrameType | None) -> None:
-    raise _Told(number)
 
 
 @contextmanager

@@ -16,7 +16,6 @@ from pathlib import Path
 
 from .errors import InputError
 from .files import reading
-from .wording import some_of
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,9 @@ class RiskFile:
             raise InputError(f"{self.source} has no header, so no column {name!r}; a CSV with a header has columns.")
         if self.header.count(wanted) != 1:
             count = "no column" if wanted not in self.header else f"{self.header.count(wanted)} columns"
-            present = some_of(list(dict.fromkeys(self.header)))
+            columns = [*dict.fromkeys(self.header)]
+            present = ", ".join(map(reprlib.repr, columns[:20]))
+            present += f" and {len(columns) - 20} more" if len(columns) > 20 else ""
             raise InputError(f"{self.source} has {count} {name!r}; its columns are {present}.")
         values = self._numbers(wanted)
         for value, (line, _) in zip(values, self.rows, strict=True):
@@ -82,40 +83,42 @@ def read_risk_file(path: str | Path, kinds: tuple[str, ...] = ("risk",)) -> Risk
 
     Blank lines and lines that start with ``#`` are passed over. Without a header every line holds one number.
     """
-    source = "standard input" if str(path) == "-" else str(path)
-    with reading(source, f"the {kinds[0]} file "):
-        text = _standard_input() if str(path) == "-" else Path(path).read_text(encoding="utf-8")
-        return parse_risks(text, source, kinds)
-
-
-def _standard_input() -> str:
-    if sys.stdin is None:
-        raise OSError(None, "it is closed")
-    return sys.stdin.buffer.read().decode() if hasattr(sys.stdin, "buffer") else sys.stdin.read()
+    if str(path) != "-":
+        with reading(path, f"the {kinds[0]} file "):
+            return parse_risks(Path(path).read_text(encoding="utf-8"), str(path), kinds)
+    with reading("standard input", f"the {kinds[0]} file "):
+        if sys.stdin is None:
+            raise OSError(None, "it is closed")
+        text = sys.stdin.buffer.read().decode() if hasattr(sys.stdin, "buffer") else sys.stdin.read()
+        return parse_risks(text, "standard input", kinds)
 
 
 def parse_risks(text: str, source: str, kinds: tuple[str, ...] = ("risk",)) -> RiskFile:
     """Parse the text of a risk file; ``source`` names it in complaints."""
     rows = _rows(text.removeprefix("\ufeff"), source)
     expected = " or ".join(map(repr, kinds))
+    things = kinds[0] if kinds[0].endswith("s") else f"{kinds[0]}s"
     if not rows:
-        raise InputError(
-            f"{source} holds no {_plural(kinds[0])}; it must have one number per line or a CSV column {expected}."
-        )
+        raise InputError(f"{source} holds no {things}; it must have one number per line or a CSV column {expected}.")
     header = [cell.strip().lower() for cell in rows[0][1]]
     present = [kind for kind in kinds if kind in header]
     if len(present) > 1:
         raise InputError(f"{source} has columns {' and '.join(map(repr, present))}; there must be one of them.")
     if present:
-        _check_columns(rows[1:], header, source, present[0])
         found = RiskFile(source, present[0], header, rows[1:])
+        for name in (present[0], "prior", "name"):
+            if header.count(name) > 1:
+                raise InputError(f"{source} has {header.count(name)} columns {name!r}; there must be one.")
+        if not found.rows:
+            raise InputError(f"{source} has a header but no {things} below it.")
     else:
-        for line, cells in rows:
-            if len(cells) > 1:
-                raise InputError(
-                    f"{source}, line {line}: a file with several columns needs a header with a column {expected}."
-                )
         found = RiskFile(source, kinds[0], [], rows)
+    for line, cells in found.rows:
+        if present and len(cells) != len(header):
+            raise InputError(f"{source}, line {line}: {len(cells)} cells, but the header has {len(header)}.")
+        if not present and len(cells) > 1:
+            needed = f"a file with several columns needs a header with a column {expected}"
+            raise InputError(f"{source}, line {line}: {needed}.")
     # What is no number is told now.
     _ = found.values, found.prior
     return found
@@ -130,18 +133,3 @@ def _rows(text: str, source: str) -> list[tuple[int, list[str]]]:
         return [(reader.line_num, cells) for cells in reader if "".join(cells).strip()]
     except csv.Error as reason:
         raise InputError(f"{source}, line {reader.line_num}: {reason}.") from None
-
-
-def _check_columns(rows: list[tuple[int, list[str]]], header: list[str], source: str, kind: str) -> None:
-    for name in (kind, "prior", "name"):
-        if header.count(name) > 1:
-            raise InputError(f"{source} has {header.count(name)} columns {name!r}; there must be one.")
-    if not rows:
-        raise InputError(f"{source} has a header but no {_plural(kind)} below it.")
-    for line, cells in rows:
-        if len(cells) != len(header):
-            raise InputError(f"{source}, line {line}: {len(cells)} cells, but the header has {len(header)}.")
-
-
-def _plural(kind: str) -> str:
-    return kind if kind.endswith("s") else f"{kind}s"

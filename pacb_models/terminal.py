@@ -27,6 +27,10 @@ class Line(NamedTuple):
     good: bool | None = None
 
 
+#: Of news.
+_COLOURS = {True: "green", False: "bold red", None: ""}
+
+
 class Grid(NamedTuple):
     """A table under a title; news is told by its last column, in words, and by colour."""
 
@@ -52,10 +56,9 @@ def show(verdict: Line, grids: Sequence[Grid], plain: str) -> None:
         return
     console = Console(highlight=False)
     for k, sentence in enumerate(verdict.cells):
-        console.print(Text(sentence, "" if k else _style(verdict.good, "bold")))
+        console.print(Text(sentence, "" if k else f"bold {_COLOURS[verdict.good]}"))
     for grid in grids:
-        console.print()
-        console.print(_drawn(grid))
+        console.print("", _drawn(grid), sep="\n")
 
 
 def aligned(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -98,14 +101,5 @@ def _drawn(grid: Grid) -> Table:
     for row in grid.rows:
         *cells, last = row.cells
         # As text: square brackets in names are no markup.
-        table.add_row(*map(Text, cells), Text(last, _style(row.good)))
+        table.add_row(*map(Text, cells), Text(last, _COLOURS[row.good]))
     return table
-
-
-def _style(good: bool | None, more: str = "") -> str:
-    return " ".join(filter(None, [more, {True: "green", False: "bold red", None: ""}[good]]))
-
-
-def say(text: str) -> None:
-    """On standard error, where progress is shown."""
-    print(f"pacb: {text}", file=sys.stderr, flush=True)

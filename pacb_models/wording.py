@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import reprlib
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 
@@ -52,10 +51,10 @@ def confidence_text(delta: float, digits: int = 4) -> str:
     >>> confidence_text(0.05), confidence_text(4e-7), confidence_text(1e-30)
     ('0.95', '0.9999996', '1 - 1e-30')
     """
-    decimal = Decimal(repr(delta))
     # A confidence closer to one than this is printed as a difference.
     if delta < 1e-9:
         return f"1 - {delta_text(delta, digits)}"
+    decimal = Decimal(repr(delta))
     places = digits if delta > 0.5 else digits - 1 - decimal.adjusted()
     return _written(Context(prec=places, rounding=ROUND_FLOOR).subtract(Decimal(1), decimal))
 
@@ -84,8 +83,6 @@ def one_line(text: str) -> str:
     >>> print(one_line("a\nb"))
     a\nb
     """
-    if text.isprintable():
-        return text
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
@@ -103,16 +100,6 @@ def paragraphs(lines: Iterable[str], width: int = 80) -> str:
         for indent in ("", "    ")
     )
     return "\n".join((indented if line.startswith("  ") else plain).fill(line) for line in lines)
-
-
-def some_of(names: Sequence[object], most: int = 20) -> str:
-    """The first of some names, and how many more there are.
-
-    >>> some_of(["a", "b", "c"], most=2)
-    "'a', 'b' and 1 more"
-    """
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(reprlib.repr(name) for name in names[:most]) + more
 
 
 def _rounded(bound: float, context: Context) -> str:
