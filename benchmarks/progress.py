@@ -25,9 +25,9 @@ def progress_shown(lines: bool = True) -> Iterator[Show]:
     from rich import progress
     from rich.console import Console
 
-    texts = [progress.TextColumn(text) for text in ("{task.description:<28}", "{task.fields[remark]}", "left")]
-    counts, times = progress.MofNCompleteColumn(), (progress.TimeElapsedColumn(), progress.TimeRemainingColumn())
-    columns = (texts[0], progress.BarColumn(), counts, texts[1], times[0], texts[2], times[1])
+    what, remark, left = map(progress.TextColumn, ("{task.description:<28}", "{task.fields[remark]}", "left"))
+    times = (progress.TimeElapsedColumn(), left, progress.TimeRemainingColumn())
+    columns = (what, progress.BarColumn(), progress.MofNCompleteColumn(), remark, *times)
     with progress.Progress(*columns, console=Console(stderr=True), transient=not lines) as bar:
         tasks: dict[str, progress.TaskID] = {}
 
@@ -40,14 +40,12 @@ def progress_shown(lines: bool = True) -> Iterator[Show]:
 
 
 def _in_lines() -> Show:
-    started = time.monotonic()
-    last: tuple[str, int] = ("", -1)
+    started, last = time.monotonic(), ("", -1)
 
     def show(what: str, done: int, total: int, remark: str = "") -> None:
         nonlocal last
-        twentieth = 20 * done // max(total, 1)
-        if (what, twentieth) != last:
-            last = (what, twentieth)
+        if (now := (what, 20 * done // max(total, 1))) != last:
+            last = now
             words = f"{time.monotonic() - started:7.1f} s  {what}: {done} of {total}{remark and ', '}{remark}"
             print(words, file=sys.stderr, flush=True)
 

@@ -12,6 +12,7 @@ import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
+from io import FileIO
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -29,82 +30,70 @@ _BEGINNING = b'{"key": "'
 class Store:
     """The file, written by one process at a time, as a context manager; ``rows`` has the newest row of every key.
 
-    A row is on disk when :meth:`add` returns. What a killed process left of its last line is cut off when something is
-    added, and kept aside in ``NAME.cut``: work that is refused changes nothing.
+    A row is on disk when :meth:`add` returns. What a killed process left of its last line is cut off, and kept aside in
+    ``NAME.cut``.
     """
 
     def __init__(self, path: str | os.PathLike[str], resume: bool = False) -> None:
         self.path, self._resume = Path(path), resume
         self.rows: dict[str, Any] = {}
-        self._file: int | None = None
+        self._file: FileIO | None = None
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
             stack.enter_context(held(self.path))
             stack.callback(self._close)
+            self.rows = rows_of(self.path)
+            if self.rows and not self._resume:
+                raise InputError(f"{str(self.path)!r} holds results already; resume, or choose another place.")
             if self.path.exists():
-                self.rows = rows_of(self.path)
-                if self.rows and not self._resume:
-                    raise InputError(f"{str(self.path)!r} holds results already; resume, or choose another place.")
-                self._open()
+                try:
+                    self._file = self._opened()
+                except PermissionError as reason:
+                    raise InputError(f"cannot write {str(self.path)!r}: {reason.strerror}.") from None
             self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._stack.close()
 
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
     def add(self, key: str, row: Any) -> None:
         """Write one row and make sure that it is on disk; RunStopped when it cannot be."""
         line = json.dumps({"key": key, "row": row}, allow_nan=False).encode() + b"\n"
         try:
-            file = self._open() if self._file is None else self._file
-            self._check_there(file)
-            size = self._mended(file)
+            self._file = self._file or self._opened()
+            found = os.fstat(self._file.fileno())
+            # Nobody would find what goes on being written to a file without a name.
+            if not (self.path.exists() and os.path.samestat(found, self.path.stat())):
+                raise RunStopped(f"{str(self.path)!r} was deleted or moved while rows were written to it")
             try:
                 # Without a buffer: of what does not fit on the disk, nothing may be written later.
                 while line:
-                    line = line[os.write(file, line) :]
-                os.fsync(file)
+                    line = line[self._file.write(line) :]
+                os.fsync(self._file.fileno())
             except OSError:
-                os.ftruncate(file, size)
+                self._file.truncate(found.st_size)
                 raise
         except OSError as reason:
             raise RunStopped(f"cannot write {str(self.path)!r}: {reason.strerror}") from None
         self.rows[key] = row
 
-    def _open(self) -> int:
-        try:
-            self._file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
-        except PermissionError as reason:
-            raise InputError(f"cannot write {str(self.path)!r}: {reason.strerror}.") from None
-        self._whole = False
-        return self._file
-
-    def _close(self) -> None:
-        if self._file is not None:
-            os.close(self._file)
-
-    def _check_there(self, file: int) -> None:
-        """Nobody would find what goes on being written to a file without a name."""
-        with suppress(OSError):
-            if os.path.samestat(os.fstat(file), self.path.stat()):
-                return
-        raise RunStopped(f"{str(self.path)!r} was deleted or moved while rows were written to it")
-
-    def _mended(self, file: int) -> int:
-        """Cut off what is left of a last line, or end it where only its end is missing; the size of the file."""
-        if not self._whole:
-            content = self.path.read_bytes()
-            lines = _lines(content)
-            size = sum(len(line) + 1 for line in lines)
-            if size < len(content):
-                with open(f"{self.path}.cut", "ab") as aside:
-                    aside.write(content[size:] + b"\n")
-                os.ftruncate(file, size)
-            elif size > len(content):
-                os.write(file, b"\n")
-            self._whole = True
-        return os.fstat(file).st_size
+    def _opened(self) -> FileIO:
+        """The file at its end: what is left of a last line is cut off, and one without its line break gets it."""
+        file = open(self.path, "ab", buffering=0)
+        content = self.path.read_bytes()
+        size = sum(len(line) + 1 for line in _lines(content))
+        if size < len(content):
+            with open(f"{self.path}.cut", "ab") as aside:
+                aside.write(content[size:] + b"\n")
+            file.truncate(size)
+        elif size > len(content):
+            file.write(b"\n")
+        return file
 
 
 def rows_of(path: str | Path) -> dict[str, Any]:
@@ -114,20 +103,18 @@ def rows_of(path: str | Path) -> dict[str, Any]:
         content = path.read_bytes() if path.exists() else b""
     if not content.startswith(_BEGINNING[: len(content)]):
         raise InputError(f"{str(path)!r} does not begin as our results do; choose another place.")
-    return dict(_parsed(line, path, number) for number, line in enumerate(_lines(content), 1))
+    found: dict[str, Any] = {}
+    for number, line in enumerate(_lines(content), 1):
+        if (entry := _entry(line)) is None:
+            raise InputError(f"{path}, line {number} is no row of ours.")
+        found[entry["key"]] = entry["row"]
+    return found
 
 
 def _lines(content: bytes) -> list[bytes]:
     """The lines, without what a killed process may have left of the last one."""
     *lines, last = content.split(b"\n")
     return lines if _entry(last) is None else [*lines, last]
-
-
-def _parsed(line: bytes, path: Path, number: int) -> tuple[str, Any]:
-    found = _entry(line)
-    if found is None:
-        raise InputError(f"{path}, line {number} is no row of ours.")
-    return found["key"], found["row"]
 
 
 def _entry(line: bytes) -> dict[str, Any] | None:

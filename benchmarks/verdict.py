@@ -11,7 +11,6 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Any, Self
 
-import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
@@ -19,7 +18,7 @@ from pacb_models.solving.judging import supported_claim
 from pacb_models.solving.registry import get_solver, solver_names
 from pacb_models.wording import shown
 
-from .harness.measurement import Measurement, kinds
+from .harness.measurement import LEVELS, Measurement, kinds
 from .problems.problem import FACTS
 from .problems.starts import takes_start
 
@@ -65,13 +64,19 @@ PRIOR = -1
 #: Settings that are columns of their own, and no part of a method's name.
 _APART = ("merge", "start", "seed")
 
+#: What solvers say that is untrue. To end in another local minimum is none of it.
+_DENIED = "it claims an optimum that the recomputed residuals deny"
+_TOO_HIGH = "its lower bound lies above the optimum"
+_NOT_GLOBAL = "it claims the global minimum and is above it"
+
 
 def success(row: Measurement) -> bool:
     """Whether a run claims an optimum, and our residuals agree."""
-    off = [math.inf if each is None else each for each in (row.kkt_residual, row.simplex_residual)]
+    if row.kkt_residual is None or row.simplex_residual is None:
+        return False
     # A problem without constraints has none to break.
-    off[1] = max(off[1], row.constraint_residual or 0.0)
-    return row.claims and supported_claim(row.status, *off) == "optimal"
+    off = max(row.simplex_residual, row.constraint_residual or 0.0)
+    return row.claims and supported_claim(row.status, row.kkt_residual, off) == "optimal"
 
 
 def correct(row: Measurement) -> bool:
@@ -88,10 +93,8 @@ def ending(claims: bool, stationary: bool, gap: float | None, residual: float) -
     >>> ending(True, True, 2.2e-7, 2.8e-7).words, ending(True, True, 2.2e-7, 1e-12).words
     ('found, less accurately', 'another local minimum')
     """
-    if not claims:
-        return Ending.FAILED
-    if not stationary:
-        return Ending.NO_MINIMUM
+    if not (claims and stationary):
+        return Ending.NO_MINIMUM if claims else Ending.FAILED
     if gap is None or math.isnan(gap) or abs(gap) <= CORRECT_GAP:
         return Ending.FOUND
     return Ending.LESS_ACCURATE if 0.0 < gap <= residual else Ending.LOCAL
@@ -106,17 +109,69 @@ class Judged:
     """
 
     def __init__(self, results: pd.DataFrame) -> None:
-        self.runs = _judged(results)
+        numbers = ["gap", *(name for name, kind in kinds().items() if kind in (int, float))]
+        self.runs = runs = results.assign(**results[numbers].apply(pd.to_numeric))
+        runs["start"] = runs["start"].fillna(PRIOR).astype(int)
+        # A run lacks them when it ended before the problem was built.
+        for fact in (*FACTS, "minima"):
+            runs[fact] = runs.groupby("problem")[fact].transform("first")
+        runs["merged"] = runs["settings"].map(lambda given: bool(given.get("merge")))
+        runs["method"] = _method_names(runs)
+        facts = (runs[fact] for fact in ("distance", "divergence", "problem_kind", "constraints"))
+        runs["kind"] = list(map(_kind, *facts))
+        # A solution that somebody handed in has no time of ours.
+        timed = runs["seconds"].notna() | runs["setup_seconds"].notna() | ~runs["success"]
+        total = runs["seconds"].fillna(0.0) + runs["setup_seconds"].fillna(0.0)
+        # A solver that stops its clock must not make the others slow.
+        clocks = CLOCKS + CLOCKS_EACH * runs["size"].fillna(0.0) + CLOCKS_FACTOR * total
+        runs["stopped_clock"] = runs["wall_seconds"] > clocks
+        runs["total_seconds"] = total.where(timed).mask(runs["stopped_clock"], runs["wall_seconds"])
+        runs["ending"] = list(map(ending, *(runs[name] for name in ("claims", "success", "gap", "kkt_residual"))))
+        runs["found"] = runs["ending"] == Ending.FOUND
+        reasons = self._reasons
+        runs["false_claim"] = reasons[_DENIED] | reasons[_TOO_HIGH] | reasons[_NOT_GLOBAL]
+
+    @cached_property
+    def _reasons(self) -> dict[str, pd.Series]:
+        """Which rows must not exist, by the reason."""
+        runs = self.runs
+        attained = runs["reference_bound"].fillna(runs.groupby("problem")["bound"].transform("min"))
+        exact = {name for name in solver_names() if get_solver(name).exact}
+        return {
+            _DENIED: runs["claims"] & ~runs["success"],
+            "its bound lies below the certified optimum": runs["gap"] < -BELOW,
+            _TOO_HIGH: runs["lower_bound"] > attained + BELOW,
+            _NOT_GLOBAL: (runs["gap"] > CORRECT_GAP) & runs["success"] & runs["solver"].isin(exact),
+            "its own clock shows much less time than passed": runs["stopped_clock"],
+        }
 
     @cached_property
     def condensed(self) -> pd.DataFrame:
-        """One row for all repetitions of a cell."""
-        return condensed(self.runs)
+        """One row for all repetitions of a cell on a machine: the worst of them, with the median times.
+
+        A cell is found when every repetition finds it.
+        """
+        runs, cell = self.runs, ["machine", "key"]
+        worst = runs.sort_values(["ending", "repetition"], kind="stable").drop_duplicates(cell).sort_index()
+        groups = runs.groupby(cell, dropna=False)
+        times = ["seconds", "setup_seconds", *LEVELS, "total_seconds"]
+        kept = groups[times].median().join(groups["false_claim"].any())
+        places = pd.MultiIndex.from_frame(worst[cell])
+        return worst.assign(**{name: kept[name].reindex(places).to_numpy() for name in kept.columns})
 
     @cached_property
     def comparable(self) -> pd.DataFrame:
-        """The condensed rows on which solvers are compared."""
-        return comparable(self.condensed)
+        """The condensed rows on which solvers are compared: nobody has another problem, or another start, than others.
+
+        Solvers whose software is missing have no part in it, and merged problems only where nothing else was measured.
+        Methods that take a start are compared from the prior, or else from the starts that all of them had.
+        """
+        kept = self.condensed[self.condensed["status"] != "unavailable"]
+        kept = kept if kept["merged"].all() else kept[~kept["merged"]]
+        local = kept["solver"].map(is_local).astype(bool)
+        starts = kept[local].groupby("solver")["start"].agg(set)
+        shared = set.intersection(*starts) if len(starts) else set()
+        return kept[~local | kept["start"].isin({PRIOR} if PRIOR in shared else shared)]
 
     @cached_property
     def by_solver(self) -> pd.DataFrame:
@@ -126,7 +181,7 @@ class Judged:
     @cached_property
     def contradictions(self) -> pd.DataFrame:
         """Rows that must not exist, each with its ``reason``; none: all results can be true."""
-        found = pd.concat([self.runs[which].assign(reason=reason) for reason, which in _reasons(self.runs).items()])
+        found = pd.concat([self.runs[which].assign(reason=reason) for reason, which in self._reasons.items()])
         return found.sort_index(kind="stable").drop_duplicates(["method", "problem", "reason"])
 
     def sentence(self, longest: int = 5) -> str:
@@ -137,59 +192,6 @@ class Judged:
         named = [f"{row.method} on {row.problem}: {row.reason}" for row in wrong.head(longest).itertuples()]
         more = f"; and {len(wrong) - longest} more" if len(wrong) > longest else ""
         return f"{len(wrong)} contradiction{'s' * (len(wrong) > 1)}! {'; '.join(named)}{more}."
-
-
-def _judged(results: pd.DataFrame) -> pd.DataFrame:
-    numbers = ["gap", *(name for name, kind in kinds().items() if kind in (int, float))]
-    runs = results.assign(**results[numbers].apply(pd.to_numeric))
-    runs["start"] = runs["start"].fillna(PRIOR).astype(int)
-    # A run lacks them when it ended before the problem was built.
-    for fact in (*FACTS, "minima"):
-        runs[fact] = runs.groupby("problem")[fact].transform("first")
-    runs["merged"] = runs["settings"].map(lambda given: bool(given.get("merge")))
-    runs["method"] = _method_names(runs)
-    runs["kind"] = list(map(_kind, *(runs[fact] for fact in ("distance", "divergence", "problem_kind", "constraints"))))
-    # A solution that somebody handed in has no time of ours.
-    timed = runs["seconds"].notna() | runs["setup_seconds"].notna() | ~runs["success"]
-    total = runs["seconds"].fillna(0.0) + runs["setup_seconds"].fillna(0.0)
-    # A solver that stops its clock must not make the others slow.
-    runs["stopped_clock"] = (
-        runs["wall_seconds"] > CLOCKS + CLOCKS_EACH * runs["size"].fillna(0.0) + CLOCKS_FACTOR * total
-    )
-    runs["total_seconds"] = total.where(timed).mask(runs["stopped_clock"], runs["wall_seconds"])
-    points = zip(*(runs[name] for name in ("claims", "success", "gap", "kkt_residual")))
-    runs["ending"] = [ending(*point) for point in points]
-    runs["found"] = runs["ending"] == Ending.FOUND
-    runs["false_claim"] = np.any([which for reason, which in _reasons(runs).items() if reason in _UNTRUE], axis=0)
-    return runs
-
-
-#: What solvers say that is untrue. To end in another local minimum is none of it.
-_DENIED = "it claims an optimum that the recomputed residuals deny"
-_TOO_HIGH = "its lower bound lies above the optimum"
-_NOT_GLOBAL = "it claims the global minimum and is above it"
-_UNTRUE = (_DENIED, _TOO_HIGH, _NOT_GLOBAL)
-
-
-def _reasons(runs: pd.DataFrame) -> dict[str, pd.Series]:
-    """Which rows must not exist, by the reason."""
-    attained = runs["reference_bound"].fillna(runs.groupby("problem")["bound"].transform("min"))
-    elsewhere = (runs["gap"] > CORRECT_GAP) & runs["success"]
-    return {
-        _DENIED: runs["claims"] & ~runs["success"],
-        "its bound lies below the certified optimum": runs["gap"] < -BELOW,
-        _TOO_HIGH: runs["lower_bound"] > attained + BELOW,
-        _NOT_GLOBAL: elsewhere & runs["solver"].map(_is_exact).astype(bool),
-        "its own clock shows much less time than passed": runs["stopped_clock"],
-    }
-
-
-def _is_exact(solver: str) -> bool:
-    return solver in solver_names() and get_solver(solver).exact
-
-
-def _times(runs: pd.DataFrame) -> list[str]:
-    return [name for name in runs.columns if name in ("seconds", "setup_seconds") or name.startswith("seconds_to_")]
 
 
 def _method_names(runs: pd.DataFrame) -> list[str]:
@@ -209,33 +211,6 @@ def _kind(distance: Any, divergence: Any, problem_kind: Any, constraints: Any) -
     return marks + (distance if divergence in ("chi2", None) else f"{distance} ({divergence})")
 
 
-def condensed(runs: pd.DataFrame) -> pd.DataFrame:
-    """One row for all repetitions of a cell on a machine: the worst of them, with the median times.
-
-    A cell is found when every repetition finds it.
-    """
-    cell = ["machine", "key"]
-    worst = runs.sort_values(["ending", "repetition"], kind="stable").drop_duplicates(cell).sort_index()
-    groups = runs.groupby(cell, dropna=False)
-    kept = groups[[*_times(runs), "total_seconds"]].median().join(groups["false_claim"].any())
-    places = pd.MultiIndex.from_frame(worst[cell])
-    return worst.assign(**{name: kept[name].reindex(places).to_numpy() for name in kept.columns})
-
-
-def comparable(each: pd.DataFrame) -> pd.DataFrame:
-    """The condensed rows on which solvers are compared: nobody has another problem, or another start, than the others.
-
-    Solvers whose software is missing have no part in it, and merged problems only where nothing else was measured.
-    Methods that take a start are compared from the prior, or else from the starts that all of them had.
-    """
-    kept = each[each["status"] != "unavailable"]
-    kept = kept if kept["merged"].all() else kept[~kept["merged"]]
-    local = kept["solver"].map(is_local).astype(bool)
-    starts = kept[local].groupby("solver")["start"].agg(set)
-    shared = set.intersection(*starts) if len(starts) else set()
-    return kept[~local | kept["start"].isin({PRIOR} if PRIOR in shared else shared)]
-
-
 def is_local(solver: str) -> bool:
     """Whether a solver, known here, goes down from a start that it is given."""
     return solver in solver_names() and takes_start(get_solver(solver))
@@ -246,10 +221,9 @@ def by_problem(each: pd.DataFrame) -> pd.DataFrame:
 
     Over several starts: the worst, unless some of them found the optimum.
     """
-    shares = each.groupby(["problem", "method"], sort=False)["found"].mean()
-    # The worst of the starts, unless some of them found it.
-    endings = each.groupby(["problem", "method"], sort=False)["ending"].min()
-    endings = endings.where((shares == 0.0) | (shares == 1.0), int(Ending.SOME))
+    cells = each.groupby(["problem", "method"], sort=False)
+    some = cells["found"].any() & ~cells["found"].all()
+    endings = cells["ending"].min().mask(some, int(Ending.SOME))
     return endings.unstack("method").astype("Int64").astype(object).where(lambda table: table.notna(), None)
 
 
@@ -261,11 +235,15 @@ def by_solver(each: pd.DataFrame) -> pd.DataFrame:
     others; ``relative`` is the median of the ratios to the fastest on each problem; ``evaluations`` that of the
     gradient evaluations.
     """
-    solved = {name: each[name].where(each["found"]) for name in ("total_seconds", "gradient_evaluations")}
-    seconds = solved["total_seconds"]
+    seconds = each["total_seconds"].where(each["found"])
     fastest = seconds.groupby([each["machine"], each["problem"]], dropna=False).transform("min")
-    rows = each.assign(**solved, ratio=seconds / fastest.clip(lower=1e-9))
-    rows = rows.assign(local=rows["ending"] == Ending.LOCAL, less=rows["ending"] == Ending.LESS_ACCURATE)
+    rows = each.assign(
+        total_seconds=seconds,
+        gradient_evaluations=each["gradient_evaluations"].where(each["found"]),
+        ratio=seconds / fastest.clip(lower=1e-9),
+        local=each["ending"] == Ending.LOCAL,
+        less=each["ending"] == Ending.LESS_ACCURATE,
+    )
     methods = rows.groupby("method", sort=False)
     table = methods.agg(
         runs=("key", "size"),
@@ -280,9 +258,9 @@ def by_solver(each: pd.DataFrame) -> pd.DataFrame:
     )
     table["ninety"] = methods["total_seconds"].quantile(0.9)
     table["solved"] = rows.groupby(["method", "problem"])["found"].mean().groupby("method").sum()
-    limits = [interval(line.found, line.runs) for line in table.itertuples()]
-    table = table.assign(low=[low for low, _ in limits], high=[high for _, high in limits]).reset_index()
-    return table.sort_values(["solved", "share", "median"], ascending=[False, False, True], ignore_index=True)
+    table["low"], table["high"] = zip(*map(interval, table["found"], table["runs"]))
+    columns = ["solved", "share", "median"]
+    return table.reset_index().sort_values(columns, ascending=[False, False, True], ignore_index=True)
 
 
 def interval(found: int, count: int) -> tuple[float, float]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Mapping
+import pickle
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
+
+from pacb_models.plugins import exception_text
+from pacb_models.solving.registry import available_solvers
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -43,11 +47,9 @@ def run(
     if cluster is not None:
         from pacb_models.cluster import spread
 
-        from .harness.cluster import check_solvers
-
         if failed is not None:
             how["failed"] = lambda task, reason: (task[0], failed(*task[1], reason))
-        done = spread(_call, list(tasks.items()), cluster, shared=(function, blas), **{"check": check_solvers, **how})
+        done = spread(_call, tasks.items(), cluster, shared=(function, blas), **{"check": check_solvers, **how})
         yield from (result for _, result in done)
     elif n_jobs == 1:
         yield from (_call((function, blas), task) for task in tasks.items())
@@ -67,3 +69,30 @@ def _call(shared: tuple[Callable[..., Any], bool], task: tuple[Any, tuple[Any, .
     (function, blas), (key, arguments) = shared, task
     with threadpool_limits(None if blas else 1):
         return key, function(*arguments)
+
+
+def check_solvers(client: Any, solvers: Sequence[str] = (), makers: Iterable[Callable[..., Any]] = ()) -> None:
+    """Refuse workers that lack a solver, by default one that runs here, or the code of a function."""
+    from pacb_models.cluster import check_workers
+
+    able = [name for name, state in available_solvers().items() if state.available]
+    named = {pickle.dumps(make): f"{make.__module__}.{make.__qualname__}" for make in makers}
+    check_workers(client, complaint, solvers or able, named)
+
+
+def complaint(version: str, solvers: Sequence[str], makers: Mapping[bytes, str]) -> str:
+    """What a Dask worker, where this runs, lacks: the version, a solver, code; empty when nothing."""
+    from pacb_models.cluster import version_complaint
+
+    if text := version_complaint(version):
+        return text
+    found = available_solvers()
+    for name in solvers:
+        if name not in found or not found[name].available:
+            return f"cannot run the solver {name!r} ({found.get(name, 'it has none of that name')})"
+    for code, name in makers.items():
+        try:
+            pickle.loads(code)
+        except Exception as reason:
+            return f"cannot import {name} ({exception_text(reason)})"
+    return ""

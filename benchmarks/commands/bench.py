@@ -137,7 +137,7 @@ def run(options: argparse.Namespace) -> int:
 
         comparison = compare.compare(*options.compare)
         print(comparison)
-        return DONE if comparison.newly_wrong.empty else FAILED
+        return DONE if comparison.newly(found=False).empty else FAILED
     if options.merge:
         from ..harness.merge import merge
 

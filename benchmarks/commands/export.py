@@ -118,16 +118,16 @@ def _different(recipes: Iterable[Problem]) -> dict[str, Problem]:
 
 def _recipes(text: str, options: argparse.Namespace) -> list[Problem]:
     """The problems that one argument stands for."""
-    from ..harness.suites import suite, suite_names
+    from ..harness.suites import suite, suite_lines
     from ..problems.named import problems_named
 
     if _is_file(text):
         return [_from_file(text, options)]
-    if text in suite_names():
+    if text in suite_lines():
         return list({cell.problem.name: cell.problem for cell in suite(text).cells}.values())
     if not (found := problems_named(text)):
         raise InputError(
-            f"{text!r} is neither a suite ({', '.join(suite_names())}) nor a risk file, and no problem's name "
+            f"{text!r} is neither a suite ({', '.join(suite_lines())}) nor a risk file, and no problem's name "
             "begins with it; names are like 'wdbc-H50-kl-exact', or in the first column of 'hard.csv' and "
             "'constrained.csv'."
         )

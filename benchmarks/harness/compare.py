@@ -29,45 +29,32 @@ class Comparison:
     #: Whether both were measured on the same machines; otherwise times are not compared.
     same_machines: bool = True
 
-    @property
-    def newly_wrong(self) -> pd.DataFrame:
-        """Cells that were found in the first run only."""
-        return self.cells[self.cells["found_1"] & ~self.cells["found_2"]]
-
-    @property
-    def newly_right(self) -> pd.DataFrame:
-        """Cells that are found in the second run only."""
-        return self.cells[~self.cells["found_1"] & self.cells["found_2"]]
+    def newly(self, found: bool) -> pd.DataFrame:
+        """Cells that are found in the second run only; or, without ``found``, in the first only."""
+        return self.cells[(self.cells["found_1"] != found) & (self.cells["found_2"] == found)]
 
     def times(self) -> pd.DataFrame:
         """Median time of each method in both runs on the cells that both found, and its change."""
         both = self.cells[self.cells["found_1"] & self.cells["found_2"] & self.same_machines]
         lines = []
         for method, rows in both.groupby("method_1", sort=False):
-            first, second = (rows[f"total_seconds_{run}"] for run in (1, 2))
-            change = verdict.change(first, second)
-            lines.append((method, len(rows), first.median(), second.median(), change))
+            first, second = rows["total_seconds_1"], rows["total_seconds_2"]
+            lines.append((method, len(rows), first.median(), second.median(), verdict.change(first, second)))
         return pd.DataFrame(lines, columns=["method", "cells", "first", "second", "change"])
 
     def __str__(self) -> str:
         lines = [f"{len(self.cells)} cells are in both {self.first} and {self.second}"]
         if not self.same_machines:
             lines.append("times are not compared: they come from different machines")
-        times = self.times()
-        if len(times):
-            rows = [
-                [
-                    row.method,
-                    *(f"{each:.5f} s" for each in (row.first, row.second)),
-                    f"{row.change} ({counted(row.cells, 'cell')})",
-                ]
-                for row in times.itertuples()
-            ]
-            lines += aligned(_COLUMNS, rows)
-        for title, found in (("became wrong", self.newly_wrong), ("became right", self.newly_right)):
+        rows = [
+            [row.method, f"{row.first:.5f} s", f"{row.second:.5f} s", f"{row.change} ({counted(row.cells, 'cell')})"]
+            for row in self.times().itertuples()
+        ]
+        lines += aligned(_COLUMNS, rows) if rows else []
+        for title, found in (("became wrong", self.newly(found=False)), ("became right", self.newly(found=True))):
             lines.append(f"{title}: {len(found)}")
             for row in found.itertuples():
-                first, second = (Ending(each).words for each in (row.ending_1, row.ending_2))
+                first, second = Ending(row.ending_1).words, Ending(row.ending_2).words
                 lines.append(f"  {row.method_1} on {row.problem_1}: {first} -> {second}")
         return "\n".join(lines)
 

@@ -1,7 +1,4 @@
-"""A measurement: what one run of a solver on a problem came to, as a row of typed fields.
-
-A row holds what was measured, and no judgement of it: :mod:`..verdict` says what it is worth.
-"""
+"""A measurement: what one run of a solver on a problem came to. What that is worth, :mod:`..verdict` says."""
 
 from __future__ import annotations
 
@@ -101,7 +98,7 @@ class Measurement:
     def __post_init__(self) -> None:
         for name, value in conforming(vars(self)).items():
             object.__setattr__(self, name, value)
-            if value is None and name in REQUIRED:
+            if value is None and name in _REQUIRED:
                 raise ValueError(f"it has no {name!r}")
 
     @property
@@ -125,24 +122,20 @@ class Measurement:
         """What :meth:`as_row` returned; ValueError says what is wrong with something else."""
         if "problem" in row and row.get("schema") != SCHEMA:
             raise ValueError(f"it was written by another version of pacb (schema {row.get('schema')}, not {SCHEMA})")
-        unknown = row.keys() - kinds().keys()
-        if unknown:
+        if unknown := row.keys() - kinds().keys():
             raise ValueError(f"it has the unknown field {min(unknown)!r}")
-        return cls(**{**dict.fromkeys(REQUIRED), **row})
+        return cls(**{**dict.fromkeys(_REQUIRED), **row})
+
+
+_HINTS = get_type_hints(Measurement)
+_REQUIRED = tuple(name for name, hint in _HINTS.items() if NoneType not in get_args(hint) and name != "schema")
 
 
 @cache
 def kinds() -> dict[str, type]:
     """The fields with their types, in the order of the exported columns."""
-    return {
-        name: dict if hint == Settings else next((each for each in get_args(hint) if each is not NoneType), hint)
-        for name, hint in get_type_hints(Measurement).items()
-    }
-
-
-REQUIRED = tuple(
-    name for name, hint in get_type_hints(Measurement).items() if NoneType not in get_args(hint) and name != "schema"
-)
+    # Settings are the one type with arguments that is no choice between a type and None.
+    return {name: dict if hint == Settings else (get_args(hint) or (hint,))[0] for name, hint in _HINTS.items()}
 
 
 def conforming(found: Mapping[str, object]) -> dict[str, Any]:
@@ -152,23 +145,18 @@ def conforming(found: Mapping[str, object]) -> dict[str, Any]:
 
 def plain(name: str, wanted: type, value: Any) -> Any:
     """A value of that type, or None: texts on one line, numbers that JSON and Parquet hold; ValueError otherwise."""
-    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:
+    if getattr(value, "ndim", None) == 0:
         value = value.item()
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return None
-    if wanted is float and isinstance(value, int) and not isinstance(value, bool) and abs(value) <= _LARGEST:
-        value = float(value)
     if wanted is int and isinstance(value, float) and value.is_integer():
         value = int(value)
     good = isinstance(value, wanted)
-    if wanted is int and isinstance(value, int):
+    if wanted in (int, float) and isinstance(value, int):
         good = not isinstance(value, bool) and abs(value) <= _LARGEST
     if not good:
         raise ValueError(f"{name} is {reprlib.repr(value)}; it must be {_NAMES[wanted]}")
-    return shown(value) if isinstance(value, str) else value
+    return shown(value) if isinstance(value, str) else float(value) if wanted is float else value
 
 
-_NAMES = {
-    **{str: "a text", int: "an integer of at most 64 bits", float: "a number", bool: "true or false"},
-    dict: "a JSON object",
-}
+_NAMES = {str: "a text", int: "an integer of 64 bits", float: "a number", bool: "true or false", dict: "a JSON object"}

@@ -20,15 +20,13 @@ from multiprocessing import Pipe
 from multiprocessing.connection import wait
 from typing import Any
 
-import numpy as np
-
 from pacb_models.errors import InputError
 from pacb_models.plugins import exception_text
 
 from ..problems.problem import FACTS
 from . import supervisor
 from .measurement import Measurement
-from .referee import Returned
+from .referee import Reference, Returned
 from .suites import Cell
 from .worker import SAID, Descents, Facts, unpacked, with_times
 
@@ -39,12 +37,8 @@ PREPARATION_LIMIT = 30.0
 START_LIMIT = 120.0
 #: New processes that a request is tried in when the one before ended without having taken it on.
 ATTEMPTS = 3
-#: Idle seconds after which a process on a Dask worker leaves: its runner may be gone without having said so.
-IDLE_LIMIT = 60.0
-#: Idle processes that a run keeps: about one for each solver, which keep what they imported ...
+#: Idle processes that a run keeps: about one for each solver, which keep what they imported.
 KEPT = 20
-#: ... and on a Dask worker, of which a machine may have many.
-KEPT_ON_DASK = 3
 #: Seconds for a process to end what it started; then it is killed.
 ENDING_LIMIT = 5.0
 
@@ -64,6 +58,7 @@ class Conditions:
     #: Bytes that a measuring process may allocate; 0 for any number.
     memory_limit: int = 0
     parallel: bool = False
+    #: Seconds after which an idle process leaves; 0 for never.
     idle_limit: float = 0.0
     kept: int = KEPT
 
@@ -94,6 +89,7 @@ def begun(cell: Cell, repetition: int, conditions: Conditions) -> Measurement:
 class Sheet:
     """What is known of a cell while it is measured."""
 
+    cell: Cell
     row: Measurement
     returned: Returned | None = None
     descents: Descents = ()
@@ -113,12 +109,12 @@ class NotTakenOn(Exception):
     """The process ended before it took on the request, which is innocent of it."""
 
 
-class Confused(Exception):
-    """A process answered something that was not asked."""
-
-
 class Failed(Exception):
-    """A process said that it cannot do what it was asked; it is still good for something else."""
+    """A cell came to nothing; whether its process is still good for something else."""
+
+    def __init__(self, message: str, usable: bool = False) -> None:
+        super().__init__(message)
+        self.usable = usable
 
 
 def search_path() -> list[str]:
@@ -166,23 +162,28 @@ class Process:
         if accepted is None:
             raise NotTakenOn(f"the measuring process did not answer within {START_LIMIT:g} s")
 
-    def answer(self, kind: str, seconds: float) -> tuple[Facts, np.ndarray | None] | None:
-        """What the process says next, with weights; None when it takes longer. Raises EOFError when it has ended."""
+    def answer(self, kind: str, seconds: float) -> Facts | None:
+        """What the process says next; None when it takes longer. Raises EOFError when it has ended."""
         # The end of the process too: a child that a solver forked may hold the pipe open.
-        ready = wait([self._pipe, self._end], seconds)
-        if not ready:
+        if not wait([self._pipe, self._end], seconds):
             return None
         if not self._pipe.poll(0):
             raise EOFError
         try:
-            key, found, facts, weights = unpacked(self._pipe.recv_bytes())
+            key, found, facts = unpacked(self._pipe.recv_bytes())
         except (ValueError, TypeError, RecursionError):
-            raise Confused(f"the measuring process answered nonsense for cell {self._key}") from None
+            raise Failed(f"the measuring process answered nonsense for cell {self._key}") from None
         if key != self._key or found not in (kind, "failed"):
-            raise Confused(f"the measuring process answered {found!r} for cell {key}, not {kind!r} for {self._key}")
+            raise Failed(f"the measuring process answered {found!r} for cell {key}, not {kind!r} for {self._key}")
         if found == "failed":
-            raise Failed(str(facts.get("message")))
-        return facts, weights
+            raise Failed(str(facts.get("message")), usable=True)
+        return facts
+
+    def awaited(self, kind: str, seconds: float, what: str) -> Facts:
+        """The same for what it must say in that time."""
+        if (facts := self.answer(kind, seconds)) is None:
+            raise Failed(f"{what} took over {seconds:g} s")
+        return facts
 
     def cause(self) -> str:
         """How the process ended, or that it did not; it is left to be waited for."""
@@ -220,8 +221,8 @@ class Process:
 #: How a process ends that somebody else kills.
 _KILLED = f"signal {int(signal.SIGKILL)}"
 
-#: What the referee is told of a solver's answer, beside its weights.
-_RETURNED = tuple(each.name for each in fields(Returned) if each.name != "posterior")
+#: What the referee is told of a solver's answer.
+_RETURNED = tuple(each.name for each in fields(Returned))
 
 #: What stands for a solver's name where weights are judged.
 _REFEREE = ""
@@ -248,23 +249,20 @@ class Pool:
         self._idle: list[Process] = []
         #: Solvers that did not come back from their warm-up, with the kind of problem.
         self._hanging: set[tuple[Any, ...]] = set()
-        #: Certified optima and numbers of minima by the problem's identity, NaN where none can be had.
-        self._references: dict[str, tuple[float, int | None]] = {}
+        #: By the problem's identity.
+        self._references: dict[str, Reference] = {}
 
     def measure(self, cell: Cell, repetition: int = 0) -> Measurement | None:
         """Measure one cell and judge it; whatever happens there is a row. None when the run has ended."""
         blank = begun(cell, repetition, self.conditions)
-        sheet = self._answered(cell, Sheet(blank))
+        sheet = Sheet(cell, blank)
+        self._with_process(cell.solver, sheet, self._measure)
         if sheet.killed:  # that may not be the solver's fault
-            sheet = self._answered(cell, Sheet(blank, killed=True))
+            sheet = Sheet(cell, blank, killed=True)
+            self._with_process(cell.solver, sheet, self._measure)
         if sheet.returned is not None:
-            self._with_process(_REFEREE, sheet, lambda process: self._judge(process, cell, sheet))
+            self._with_process(_REFEREE, sheet, self._judge)
         return None if self._ended else sheet.row
-
-    def _answered(self, cell: Cell, sheet: Sheet) -> Sheet:
-        """The sheet with what the solver's process says."""
-        self._with_process(cell.solver, sheet, lambda process: self._measure(process, cell, sheet))
-        return sheet
 
     def end(self) -> None:
         """End every process, and start no more."""
@@ -275,21 +273,20 @@ class Pool:
             for process in processes:
                 act(process)
 
-    def _with_process(self, solver: str, sheet: Sheet, work: Callable[[Process], bool]) -> None:
+    def _with_process(self, solver: str, sheet: Sheet, work: Callable[[Process, Sheet], bool]) -> None:
         """Let a process work on a cell; what goes wrong becomes its status. ``work`` says if it is good for another."""
         for _ in range(ATTEMPTS):
             if self._ended:
                 return
-            process = self._take(solver)
-            usable = False
+            process, usable = self._take(solver), False
             try:
-                usable = work(process)
+                usable = work(process, sheet)
                 return
             except NotTakenOn as reason:
                 sheet.fail(f"{reason}, {ATTEMPTS} times")
             except Failed as reason:
                 sheet.fail(str(reason))
-                usable = True
+                usable = reason.usable
                 return
             except Exception as reason:
                 # Answers may be left in its pipe, and must not be taken for another cell's.
@@ -319,34 +316,24 @@ class Pool:
         for each in spare:
             each.kill()
 
-    def _measure(self, process: Process, cell: Cell, sheet: Sheet) -> bool:
+    def _measure(self, process: Process, sheet: Sheet) -> bool:
         """Fill the row with what the solver's process says of it."""
-        limit, patience = self.conditions.time_limit, self._patience
+        cell, limit, patience = sheet.cell, self.conditions.time_limit, self._patience
         process.ask(cell.key, "measure", cell, limit, self.conditions.with_memory)
         started = time.perf_counter()
         try:
-            answer = process.answer("built", patience)
-            if answer is None:
-                sheet.fail(f"building the problem took over {patience:g} s")
-                return False
-            sheet.note(**_only(FACTS, answer[0]))
+            sheet.note(**_only(FACTS, process.awaited("built", patience, "building the problem")))
             hanging = (cell.solver, sheet.row.problem_kind, sheet.row.distance, sheet.row.divergence)
             if hanging in self._hanging:
-                sheet.fail(f"not tried: its warm-up took over {patience:g} s before")
-                return False
-            answer = process.answer("ready", patience)
-            if answer is None:
+                raise Failed(f"not tried: its warm-up took over {patience:g} s before")
+            if (ready := process.answer("ready", patience)) is None:
                 self._hanging.add(hanging)
-                sheet.fail(f"importing and warming up took over {patience:g} s")
-                return False
+                raise Failed(f"importing and warming up took over {patience:g} s")
             started = time.perf_counter()
             # A solver that keeps the limit itself gets a moment to say so.
-            answer = process.answer("done", 1.1 * limit + 1.0 if answer[0].get("keeps_time_limit") else limit)
-            sheet.note(wall_seconds=time.perf_counter() - started)
-            if answer is None:
-                words = "ended at the time limit"
-                sheet.note(status="time_limit", message=words, seconds=sheet.row.wall_seconds)
-                return False
+            done = process.answer("done", 1.1 * limit + 1.0 if ready.get("keeps_time_limit") else limit)
+            taken = time.perf_counter() - started
+            sheet.note(wall_seconds=taken)
         except (EOFError, OSError):
             cause = process.cause()
             again = ", twice" if sheet.killed and cause == _KILLED else ""
@@ -354,34 +341,30 @@ class Pool:
             sheet.killed = cause == _KILLED and not sheet.killed
             sheet.fail(f"the process ended with {cause}{again}", seconds=time.perf_counter() - started)
             return False
-        said, posterior = _only(SAID, answer[0]), answer[1]
+        if done is None:
+            sheet.note(status="time_limit", message="ended at the time limit", seconds=taken)
+            return False
+        said = _only(SAID, done)
         sheet.note(**said, claims=said.get("status") == "optimal")
-        sheet.returned = Returned(posterior=posterior, **_only(_RETURNED, said))
+        sheet.returned = Returned(**_only(_RETURNED, done))
         with suppress(EOFError, OSError):
-            answer = process.answer("trace", patience)
-            if answer is not None:
-                sheet.descents = answer[0]["descents"]
+            if (trace := process.answer("trace", patience)) is not None:
+                sheet.descents = trace["descents"]
                 # What a solver has left behind would take time from the others.
                 return not self.conditions.with_memory and not process.left_something()
         return False
 
-    def _judge(self, process: Process, cell: Cell, sheet: Sheet) -> bool:
+    def _judge(self, process: Process, sheet: Sheet) -> bool:
         """Complete a measurement; without a certified optimum it still counts."""
-        identity = cell.problem.identity
-        process.ask(cell.key, "judge", cell.problem, cell.solver, sheet.returned, self._references.get(identity))
+        recipe, identity = sheet.cell.problem, sheet.cell.problem.identity
+        process.ask(sheet.cell.key, "judge", recipe, sheet.cell.solver, sheet.returned, self._references.get(identity))
         try:
-            answer = process.answer("judged", self._patience)
-            if answer is None:
-                sheet.fail(f"judging what it returned took over {self._patience:g} s")
-                return False
-            sheet.note(**answer[0])
+            sheet.note(**process.awaited("judged", self._patience, "judging what it returned"))
         except (EOFError, OSError):
             # No solver runs there: whatever ended it may not end the next one.
             raise NotTakenOn(f"the process that judges what it returned ended with {process.cause()}") from None
         with suppress(EOFError, OSError, Failed):
-            answer = process.answer("reference", self._patience)
-            if answer is not None:
-                found = answer[0]
+            if (found := process.answer("reference", self._patience)) is not None:
                 self._references[identity] = found["reference_bound"], found["minima"]
                 sheet.note(reference_bound=found["reference_bound"], minima=found["minima"])
                 sheet.row = with_times(sheet.row, sheet.descents)

@@ -27,7 +27,7 @@ from pacb_models.validation import check_positive, check_posterior
 from ..problems.claimed import claims
 from ..problems.floors import add_floors, mixture
 from ..problems.model_files import nl_files, without_suffixes
-from ..problems.solution_files import SolutionFile, read_solution
+from ..problems.solution_files import read_solution
 
 #: Characters of what a failing program printed that its message quotes.
 _QUOTED = 300
@@ -85,27 +85,22 @@ class NlProgram(Solver):
             if ended is None:
                 return Outcome(None, "time_limit", "the program was ended at the time limit", setup_seconds=built)
             if not os.path.lexists(folder / "model.sol"):
-                return Outcome(None, "error", f"no model.sol; {_last_words(ended, folder)}", setup_seconds=built)
+                printed = (folder / "printed").read_bytes()[-_QUOTED:].decode(errors="replace")
+                how = f"signal {-ended}" if ended < 0 else f"exit code {ended}"
+                message = f"no model.sol; {how}; it printed: {' '.join(printed.split()) or 'nothing'}"
+                return Outcome(None, "error", message, setup_seconds=built)
             try:
                 found = read_solution(folder / "model.sol", problem.size)
             except InputError as reason:
                 return Outcome(None, "error", str(reason), setup_seconds=built)
-        status = found.status or ("not_converged" if found.weights is None else "optimal")
-        return Outcome(
-            found.weights,
-            "not_converged" if status in ("optimal", "acceptable") and found.weights is None else status,
-            _with_violation(problem, found),
-            setup_seconds=built,
-            details={"software": found.solver},
-        )
-
-
-def _with_violation(problem: BoundProblem, found: SolutionFile) -> str:
-    """The program's message; and which row of the model its point violates, where it does."""
-    said = None if found.weights is None else claims(problem, found)
-    if said is None or said.violation <= OPTIMAL_RESIDUAL:
-        return found.message
-    return f"{said.violated} is violated by {said.violation:.1e}, with a value of {said.claimed}. {found.message}"
+        message, details = found.message, {"software": found.solver}
+        if found.weights is None:
+            status = "not_converged" if found.claims else found.status
+            return Outcome(None, status or "", message, setup_seconds=built, details=details)
+        if (said := claims(problem, found)).violation > OPTIMAL_RESIDUAL:
+            off = f"{said.violated} is violated by {said.violation:.1e}, with a value of {said.claimed}"
+            message = f"{off}. {message}"
+        return Outcome(found.weights, found.status or "optimal", message, setup_seconds=built, details=details)
 
 
 def _ended(program: str, folder: Path, seconds: float | None) -> int | None:
@@ -130,9 +125,3 @@ def _ended(program: str, folder: Path, seconds: float | None) -> int | None:
                 # Before it is waited for: until then nobody else can have its number.
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-
-
-def _last_words(code: int, folder: Path) -> str:
-    printed = (folder / "printed").read_bytes()[-_QUOTED:].decode(errors="replace")
-    how = f"signal {-code}" if code < 0 else f"exit code {code}"
-    return f"{how}; it printed: {' '.join(printed.split()) or 'nothing'}"

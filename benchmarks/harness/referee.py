@@ -59,15 +59,11 @@ def by_weights(problem: BoundProblem, solver: str, found: Returned) -> Facts:
     solution = assess(problem, claimed, solver, math.nan)
     return {
         **facts(problem),
-        "status": solution.status,
-        "message": solution.message,
-        "bound": solution.bound,
+        **{name: getattr(solution, name) for name in ("status", "message", "bound", "kkt_residual", "support_size")},
         "lower_bound": solution.claimed_lower_bound,
-        "kkt_residual": solution.kkt_residual,
         # Of the weights before they were put onto the simplex and into the set: only the solver saw those.
         "simplex_residual": max(found.simplex_residual or 0.0, solution.details["simplex_violation"]),
         "constraint_residual": max(found.constraint_residual or 0.0, solution.details["constraint_violation"]),
-        "support_size": solution.support_size,
         "empirical_risk": solution.empirical_risk,
         "divergence_value": solution.divergence,
         "claims": found.status == "optimal",

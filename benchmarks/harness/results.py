@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,16 +32,12 @@ class ResultLog(Store):
 
     def append(self, row: Measurement) -> None:
         """Write one row and make sure that it is on disk."""
-        self.add(_place(row), row.as_row())
+        # Among merged results the origin, too, tells two measurements apart.
+        self.add(f"{row.key}-{row.repetition}" + ("" if row.source is None else f" {row.source}"), row.as_row())
 
     def measurements(self) -> list[Measurement]:
         """The newest row of every measurement."""
         return _measurements(self.rows.values(), self.path)
-
-
-def _place(row: Measurement) -> str:
-    """What makes two rows the same measurement: the cell, its repetition and, among merged results, their origin."""
-    return f"{row.key}-{row.repetition}" + ("" if row.source is None else f" {row.source}")
 
 
 def read_rows(directory: str | Path) -> list[Measurement]:
@@ -81,10 +78,7 @@ def as_frame(rows: Iterable[Measurement]) -> pandas.DataFrame:
     """The measurements as a data frame, with what is a judgement: ``gap``, ``success`` and ``correct``."""
     import pandas
 
-    records = [
-        {**row.as_row(), "gap": row.gap, "success": verdict.success(row), "correct": verdict.correct(row)}
-        for row in rows
-    ]
+    records = [(*row.as_row().values(), row.gap, verdict.success(row), verdict.correct(row)) for row in rows]
     return pandas.DataFrame(records, columns=[*kinds(), *_JUDGED])
 
 
@@ -115,15 +109,14 @@ def write_exports(directory: str | Path, rows: Iterable[Measurement]) -> None:
     import pyarrow.parquet
 
     frame = as_frame(rows)
-    frame = frame.astype({name: _COLUMNS[kind] for name, kind in {**kinds(), **_JUDGED}.items()})
+    frame = frame.astype({name: _COLUMNS[kind] for name, kind in (kinds() | _JUDGED).items()})
     frame["settings"] = frame["settings"].map(lambda given: json.dumps(given, sort_keys=True)).astype("string")
     texts = [name for name, kind in kinds().items() if kind in (str, dict)]
     neutral = frame.assign(**{name: frame[name].map(neutralised, na_action="ignore") for name in texts})
     write_atomically(Path(directory) / "results.csv", neutral.to_csv(index=False))
-    described = json.dumps(Environments.read(directory).as_dict())
-    table = pyarrow.Table.from_pandas(frame, preserve_index=False)
+    described = json.dumps(asdict(Environments.read(directory)))
+    table, buffer = pyarrow.Table.from_pandas(frame, preserve_index=False), io.BytesIO()
     table = table.replace_schema_metadata({**(table.schema.metadata or {}), b"pacb": described.encode()})
-    buffer = io.BytesIO()
     pyarrow.parquet.write_table(table, buffer)
     write_atomically(Path(directory) / TABLE, buffer.getvalue())
 

@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pacb_models.errors import InputError, RunStopped, SolverUnavailableError
+from pacb_models.plugins import exception_text
 
 from .. import verdict
 from ..store import digest
-from ..work import run
-from . import environment
-from .cluster import Measured, Turn, measured_here, measured_there, on_workers
-from .environment import Environments
+from ..work import check_solvers, run
+from .environment import Description, Environments, described_here, memory_bytes
 from .measurement import Measurement
-from .measuring import IDLE_LIMIT, KEPT, KEPT_ON_DASK, Conditions, Pool, begun
+from .measuring import KEPT, Conditions, Pool, begun
 from .results import ResultLog, write_exports
 from .suites import Cell, Suite
 
 OnRow = Callable[[Measurement, int, int], None]
+#: A cell, and the number of its repetition.
+Turn = tuple[Cell, int]
+#: A row, and the environment that it was measured in.
+Measured = tuple[Measurement, Description]
+
+#: Idle seconds after which a process on a Dask worker leaves, since its runner may be gone without having said so; and
+#: how many of them are kept, since a machine may have many workers.
+IDLE_ON_DASK, KEPT_ON_DASK = 60.0, 3
+
+#: The attribute of a Dask worker that holds the pools of its runs.
+_POOLS = "pacb_pools"
 
 
 def run_suite(
@@ -59,8 +70,7 @@ def run_suite(
         Bytes that a measuring process may allocate, 0 for any number; by default half of the machine's memory, divided
         by ``jobs``.
     repeats : int
-        How often every cell is measured: the whole suite is run so many times. One that ran out of time is not
-        measured again.
+        How often the whole suite is run. A cell that ran out of time is not measured again.
     progress : function, optional
         Called with (row, measurements done, measurements in all) after every one.
     tell : function, optional
@@ -76,14 +86,18 @@ def run_suite(
     import pyarrow.parquet  # noqa: F401
 
     directory = Path(directory)
-    suite = _installed(suite, tell)
+    suite, absent = suite.installed()
+    for name, reason in absent.items():
+        tell(f"left out: {name}, which cannot run here ({reason})")
+    if not suite.cells:
+        raise SolverUnavailableError(f"none of the solvers can run here: {', '.join(absent)}")
     conditions = Conditions(
         suite=suite.name,
         time_limit=suite.time_limit if time_limit is None else time_limit,
         with_memory=suite.measure_memory,
-        memory_limit=environment.memory_bytes() // (2 * max(jobs, 1)) if memory_limit is None else memory_limit,
+        memory_limit=memory_bytes() // (2 * max(jobs, 1)) if memory_limit is None else memory_limit,
         parallel=jobs > 1 or dask is not None,
-        idle_limit=0.0 if dask is None else IDLE_LIMIT,
+        idle_limit=0.0 if dask is None else IDLE_ON_DASK,
         kept=KEPT if dask is None else KEPT_ON_DASK,
     )
     pool = Pool(conditions)
@@ -100,14 +114,13 @@ def run_suite(
         before = done = len(tasks) - len(todo)
         try:
             with closing(_measured(suite, todo, pool, jobs, dask, known)) as rows:
-                for found in rows:
-                    done += 1
+                for done, found in enumerate(rows, before + 1):
                     if found is not None:
                         row = found[0].told({"environment": environments.number(found[1], directory)})
                         log.append(row)
                         if progress is not None:
                             progress(row, done, len(tasks))
-            _export(directory, log)
+            write_exports(directory, log.measurements())
         except InputError as reason:
             if done == before:
                 raise
@@ -115,26 +128,12 @@ def run_suite(
             raise RunStopped(str(reason).rstrip(".")) from None
         except BaseException:
             with suppress(InputError):
-                _export(directory, log)
+                if log.rows:
+                    write_exports(directory, log.measurements())
             raise
         finally:
             pool.end()
     return directory
-
-
-def _installed(suite: Suite, tell: Callable[[str], None]) -> Suite:
-    """The cells of solvers that can run here; the others are named, and are no failures."""
-    found, absent = suite.installed()
-    for name, reason in absent.items():
-        tell(f"left out: {name}, which cannot run here ({reason})")
-    if not found.cells:
-        raise SolverUnavailableError(f"none of the solvers can run here: {', '.join(absent)}")
-    return found
-
-
-def _export(directory: Path, log: ResultLog) -> None:
-    if log.rows:
-        write_exports(directory, log.measurements())
 
 
 def _measured(
@@ -147,7 +146,12 @@ def _measured(
     cells = {cell.key: cell for cell in suite.cells}
     out_of_time = {row.key for row in known if row.status == "time_limit" and row.key in cells}
     exhausted = {_group(cells[key]) for key in out_of_time}
-    for batch in _batches(suite, tasks):
+    # A batch per repetition; or per size too, where a failure decides about larger problems.
+    batches: dict[tuple[int, int], list[Turn]] = {}
+    for cell, repetition in tasks:
+        place = repetition, cell.problem.size or 0 if suite.stop_at_limit else 0
+        batches.setdefault(place, []).append((cell, repetition))
+    for _, batch in sorted(batches.items(), key=lambda entry: entry[0]):
         ready = []
         for cell, repetition in batch:
             if repetition > 0 and cell.key in out_of_time:
@@ -155,24 +159,14 @@ def _measured(
             elif suite.stop_at_limit and _group(cell) in exhausted:
                 out_of_time.add(cell.key)
                 words = {"status": "time_limit", "message": "not tried: it ran out of time on a smaller problem"}
-                yield begun(cell, repetition, pool.conditions).told(words), environment.described_here()
+                yield begun(cell, repetition, pool.conditions).told(words), described_here()
             else:
                 ready.append((cell, repetition))
-        for found in _in_parallel(ready, pool, jobs, dask):
+        for found in _in_parallel(ready, pool, jobs, dask) if ready else ():
             if found is not None and found[0].status == "time_limit":
                 out_of_time.add(found[0].key)
                 exhausted.add(_group(cells[found[0].key]))
             yield found
-
-
-def _batches(suite: Suite, tasks: list[Turn]) -> list[list[Turn]]:
-    """A batch per repetition; or per size too, where a failure decides about larger problems."""
-    batches: dict[tuple[int, int], list[Turn]] = {}
-    for cell, repetition in tasks:
-        batches.setdefault((repetition, cell.problem.size or 0 if suite.stop_at_limit else 0), []).append(
-            (cell, repetition)
-        )
-    return [batches[place] for place in sorted(batches)]
 
 
 def _group(cell: Cell) -> str:
@@ -180,18 +174,50 @@ def _group(cell: Cell) -> str:
     return digest(cell.solver, cell.settings, cell.problem.family)
 
 
-def _in_parallel(tasks: Sequence[Turn], pool: Pool, jobs: int, dask: str | None) -> Iterator[Measured | None]:
+def _in_parallel(tasks: list[Turn], pool: Pool, jobs: int, dask: str | None) -> Iterator[Measured | None]:
     """The rows of tasks as they finish; by processes of the pool, or on a cluster of one on each worker."""
-    if not tasks:
-        return
+    conditions = pool.conditions
+
+    def lost(cell: Cell, repetition: int, reason: Exception) -> Measured:
+        """What cannot be measured since a Dask worker dies of it again and again is an error of its own cell."""
+        return begun(cell, repetition, conditions).told({"message": exception_text(reason)}), described_here()
+
     # Solver by solver on a cluster: a worker keeps few processes, and each measures one.
     ordered = tasks if dask is None else sorted(tasks, key=lambda task: task[0].solver)
     named = {(cell.key, repetition): (cell, repetition) for cell, repetition in ordered}
     if dask is None:
         # Threads, which only wait for the pool's processes.
-        done = run(partial(measured_here, pool), named, jobs, threads=True, blas=True)
+        done = run(partial(_measured_by, pool), named, jobs, threads=True, blas=True)
     else:
-        there = partial(measured_there, pool.conditions)
-        done = run(there, named, cluster=dask, blas=True, **on_workers(pool.conditions, tasks))
+        solvers, makers = sorted({cell.solver for cell, _ in tasks}), [cell.problem.make for cell, _ in tasks]
+        done = run(
+            partial(_measured_there, conditions),
+            named,
+            cluster=dask,
+            blas=True,
+            failed=lost,
+            check=lambda client: check_solvers(client, solvers, makers),
+            finish=lambda client: client.run(_end, conditions.run),
+        )
     with closing(done):
         yield from (found for _, found in done)
+
+
+def _measured_by(pool: Pool, cell: Cell, repetition: int) -> Measured | None:
+    """Measure one cell, and describe where; None when the run has ended."""
+    found = pool.measure(cell, repetition)
+    return None if found is None else (found, described_here())
+
+
+def _measured_there(conditions: Conditions, cell: Cell, repetition: int) -> Measured | None:
+    """Measure one cell on a Dask worker, with the processes that it has for the run."""
+    from distributed import get_worker
+
+    # With the worker, which may serve several runs and several threads. One that has ended stays, and measures nothing.
+    pools = vars(get_worker()).setdefault(_POOLS, {})
+    return _measured_by(pools.setdefault(conditions.run, Pool(conditions)), cell, repetition)
+
+
+def _end(run: str, dask_worker: Any) -> None:
+    if pool := vars(dask_worker).get(_POOLS, {}).get(run):
+        pool.end()

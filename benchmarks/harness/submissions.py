@@ -20,8 +20,7 @@ from ..problems.optimum import Optimum, exact_solution
 from ..problems.problem import FACTS, Problem, facts
 from ..problems.solution_files import SolutionFile
 from ..store import digest
-from . import environment
-from .environment import Environments
+from .environment import Environments, described_here
 from .measurement import Measurement
 from .measuring import Conditions, begun
 from .referee import Returned, by_weights
@@ -30,14 +29,9 @@ from .suites import Cell
 from .worker import Facts
 
 #: What a solution can come to beside the endings of :class:`..verdict.Ending`.
-NO_POINT, BELOW, INFEASIBLE, UNKNOWN = (
-    "no point",
-    "claims a value below the proven one",
-    "infeasible",
-    "no optimum is proven",
-)
+NO_POINT, UNKNOWN = "no point", "no optimum is proven"
 #: What does not hold of a solution that its solver calls one.
-WRONG = (BELOW, INFEASIBLE)
+BELOW, INFEASIBLE = "claims a value below the proven one", "infeasible"
 
 
 @dataclass(frozen=True)
@@ -85,30 +79,32 @@ class Judge:
 
     def judge(self, found: SolutionFile, solver: str) -> Finding:
         """What one file says, and what holds of it."""
-        numbers: Worth | None = None
+        known = {"reference_bound": self.optimum, "minima": len(self.minima) or None}
+        status, message = found.status, found.message
         if found.weights is None:
-            kind, sentence = NO_POINT, f"no point: {found.message or 'the file has none'}"
-            row: Facts = {**facts(self.problem), "status": found.status or "error", "message": found.message}
-        else:
-            row = self._row(found, solver)
-            claim, bound = claims(self.problem, found), row["bound"]
-            gap = None if self.optimum is None else bound - self.optimum
-            numbers = Worth(bound, claim.claimed, gap, row["kkt_residual"], claim.violation, claim.violated)
-            kind, sentence = self._verdict(found, numbers)
-        wrong = kind in WRONG and found.claims
+            row: Facts = {**facts(self.problem), "status": status or "error", "message": message, **known}
+            return Finding(solver, NO_POINT, f"no point: {message or 'the file has none'}", False, None, row)
+        if status is None:
+            # A file that claims nothing is taken for what its weights support.
+            status = assess(self.problem, Outcome(found.weights, "optimal"), solver, math.nan).status
+        # By the same functions as of a solver that runs here.
+        row = by_weights(self.problem, solver, Returned(status, message, found.weights))
+        claim, bound = claims(self.problem, found), row["bound"]
+        gap = None if self.optimum is None else bound - self.optimum
+        numbers = Worth(bound, claim.claimed, gap, row["kkt_residual"], claim.violation, claim.violated)
+        kind, sentence = self._verdict(found, numbers)
+        wrong = kind in (BELOW, INFEASIBLE) and found.claims
         if wrong and row["claims"]:
             # The row's own words are of the weights on the simplex; what the file says besides does not hold.
             row |= {"status": "not_converged", "message": f"{sentence}. {row['message']}".strip()}
-        row |= {"reference_bound": self.optimum, "minima": len(self.minima) or None}
-        return Finding(solver, kind, sentence, wrong, numbers, row)
+        return Finding(solver, kind, sentence, wrong, numbers, row | known)
 
     def _verdict(self, found: SolutionFile, numbers: Worth) -> tuple[str, str]:
         bound, claimed, gap = numbers.bound, numbers.claimed, numbers.gap
-        off = f"{numbers.violated} is violated by {numbers.violation:.1e}"
-        # Rows may be violated as much, and a printed value is as exact as its digits.
-        allowed = OPTIMAL_RESIDUAL + found.rounding
         by = -math.inf if self.proven is None or claimed is None else self.proven - claimed
-        if found.claims and by > allowed:
+        # Rows may be violated as much, and a printed value is as exact as its digits.
+        if found.claims and by > OPTIMAL_RESIDUAL + found.rounding:
+            off = f"{numbers.violated} is violated by {numbers.violation:.1e}"
             return BELOW, f"{BELOW}: {claimed:.10g}, by {by:.1e}; its weights have {bound:.10g}, and {off}"
         if not numbers.violation <= OPTIMAL_RESIDUAL:
             admitted = "" if found.claims else f"; the solver says {found.status}"
@@ -119,19 +115,11 @@ class Judge:
         if gap is None:
             return UNKNOWN, f"bound {bound:.10g}; {UNKNOWN}; {near}"
         end = verdict.ending(True, residual <= OPTIMAL_RESIDUAL, gap, residual)
-        kind = which = end.words
+        which = end.words
         number = next((n for n, low in enumerate(self.minima, 1) if abs(bound - low) <= verdict.CORRECT_GAP), 0)
         if end is verdict.Ending.LOCAL and number:
             which = f"local minimum {number} of {len(self.minima)}"
-        return kind, f"{which}: bound {bound:.10g}, {gap:.1e} above the proven optimum; {near}"
-
-    def _row(self, found: SolutionFile, solver: str) -> Facts:
-        """What is measured, by the same functions as of a solver that runs here."""
-        status = found.status
-        if status is None:
-            # A file that claims nothing is taken for what its weights support.
-            status = assess(self.problem, Outcome(found.weights, "optimal"), solver, math.nan).status
-        return by_weights(self.problem, solver, Returned(status, found.message, found.weights))
+        return end.words, f"{which}: bound {bound:.10g}, {gap:.1e} above the proven optimum; {near}"
 
 
 def solver_of(found: SolutionFile, path: Path, given: str | None) -> str:
@@ -146,14 +134,14 @@ def add_to_log(directory: str | Path, recipe: Problem, findings: list[Finding]) 
     """Append the rows to the log of a directory; a solver's earlier row for the problem is replaced."""
     with ResultLog(directory, resume=True) as log:
         known = log.measurements()
-        number = Environments.read(directory).number(environment.described_here(), directory)
+        number = Environments.read(directory).number(described_here(), directory)
         limits = [row.time_limit for row in known if row.problem == recipe.name]
-        suites = [row.suite for row in known]
-        conditions = Conditions((suites and suites[0]) or "judged", time_limit=max(limits, default=0.0))
+        suite = next((row.suite for row in known), None) or "judged"
+        conditions = Conditions(suite, time_limit=max(limits, default=0.0))
         for finding in findings:
             key = digest("judged", recipe.name, finding.solver)
-            facts = {**finding.row, "key": key, "environment": number}
-            row = begun(Cell(recipe, finding.solver), 0, conditions).told(facts)
+            row = begun(Cell(recipe, finding.solver), 0, conditions)
+            row = row.told({**finding.row, "key": key, "environment": number})
             _check_same(directory, row, known)
             log.append(row)
         write_exports(directory, log.measurements())
@@ -162,12 +150,10 @@ def add_to_log(directory: str | Path, recipe: Problem, findings: list[Finding]) 
 def _check_same(directory: str | Path, mine: Measurement, known: list[Measurement]) -> None:
     """Refuse a problem that shares nothing but its name with that of the log."""
     other = next((row for row in known if row.problem == mine.problem and row.size is not None), mine)
-    pairs = {name: (getattr(mine, name), getattr(other, name)) for name in (*FACTS, "reference_bound")}
-    for name, (one, another) in pairs.items():
-        same = one == another or None in (one, another)
-        if name == "reference_bound" and not same:
-            same = abs(one - another) <= verdict.BELOW
-        if not same:
+    for name in (*FACTS, "reference_bound"):
+        one, another = getattr(mine, name), getattr(other, name)
+        near = name == "reference_bound" and None not in (one, another) and abs(one - another) <= verdict.BELOW
+        if not (near or one == another or None in (one, another)):
             raise InputError(
                 f"{directory} has results on another {mine.problem!r}: its {name} is {another}, not {one}."
             )

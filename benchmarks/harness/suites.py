@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from pacb_models import BoundProblem, TandemProblem
 from pacb_models.errors import InputError
 from pacb_models.plugins import load, registered
 from pacb_models.risk_file import RiskFile, read_risk_file
-from pacb_models.solving.registry import available_solvers, capable_solvers, get_solver, solver_identity
+from pacb_models.solving.registry import Availability, available_solvers, capable_solvers, get_solver, solver_identity
 
 from ..problems import forests
 from ..problems.families import CONSTRAINED, HARD, Instance, instance, instances
@@ -84,18 +85,17 @@ class Suite:
     def select(self, solvers: Iterable[str] | None = None, problems: str | None = None) -> Suite:
         """The cells of some solvers, and of the problems whose name contains a text."""
         wanted = None if solvers is None else set(solvers)
-        for name in wanted or ():
-            get_solver(name)
+        for name in sorted(wanted or ()):
+            method, first = get_solver(name), self.cells[0].problem
+            if name not in {cell.solver for cell in self.cells}:
+                refusal = method.refusal(first.build())
+                advice = f"of {first.name}: {refusal}" if refusal else "the help lists suites that have every solver"
+                raise InputError("solvers", name, f"the suite {self.name!r} gives it no problem; {advice}")
         cells = tuple(
             cell
             for cell in self.cells
             if (wanted is None or cell.solver in wanted) and (problems is None or problems in cell.problem.name)
         )
-        for name in sorted((wanted or set()) - {cell.solver for cell in self.cells}):
-            first = next(iter(self.cells)).problem
-            refusal = get_solver(name).refusal(first.build())
-            advice = f"of {first.name}: {refusal}" if refusal else "the help lists suites that have every solver"
-            raise InputError("solvers", name, f"the suite {self.name!r} gives it no problem; {advice}")
         if not cells:
             raise InputError(f"no cell of the suite {self.name!r} is left for these solvers and problems.")
         return replace(self, cells=cells)
@@ -116,27 +116,23 @@ class Suite:
 
     def with_options(self, options: Settings) -> Suite:
         """Every cell with those of the options that its solver has; one that no solver has is refused."""
-        taken = {solver: options.keys() & parameters(solver) for solver in {cell.solver for cell in self.cells}}
-        for name in sorted(options.keys() - set().union(*taken.values())):
-            raise InputError("option", name, f"none of {', '.join(sorted(taken))} has it")
-        cells = [
-            replace(cell, settings={**cell.settings, **{name: options[name] for name in sorted(taken[cell.solver])}})
-            for cell in self.cells
-        ]
+        known = {
+            solver: set(get_solver(solver).option_names() or ()) for solver in {cell.solver for cell in self.cells}
+        }
+        for name in sorted(options.keys() - set().union(*known.values())):
+            raise InputError("option", name, f"none of {', '.join(sorted(known))} has it")
+        cells = []
+        for cell in self.cells:
+            taken = {name: options[name] for name in sorted(options.keys() & known[cell.solver])}
+            cells.append(replace(cell, settings={**cell.settings, **taken}))
         # Two settings of a suite may have become the same.
         return replace(self, cells=tuple({cell.key: cell for cell in cells}.values()))
 
-    def installed(self) -> tuple[Suite, dict[str, str]]:
+    def installed(self) -> tuple[Suite, dict[str, Availability]]:
         """The cells of solvers that can run here, and what the others lack."""
-        absent = {name: reason for name, reason in available_solvers().items() if not reason.available}
-        cells = tuple(cell for cell in self.cells if cell.solver not in absent)
         wanted = {cell.solver for cell in self.cells}
-        return replace(self, cells=cells), {name: reason for name, reason in absent.items() if name in wanted}
-
-
-def parameters(solver: str) -> set[str]:
-    """The options that a solver has."""
-    return set(get_solver(solver).option_names() or ())
+        absent = {name: why for name, why in available_solvers().items() if name in wanted and not why.available}
+        return replace(self, cells=tuple(cell for cell in self.cells if cell.solver not in absent)), absent
 
 
 def cells_for(problem: Problem, settings: dict[str, list[tuple[Settings, int | None]]] | None = None) -> list[Cell]:
@@ -149,7 +145,7 @@ def cells_for(problem: Problem, settings: dict[str, list[tuple[Settings, int | N
     ]
 
 
-def both_ways(cells: list[Cell]) -> list[Cell]:
+def _both_ways(cells: list[Cell]) -> list[Cell]:
     """Each cell on the raw problem, and with classifiers of equal risk merged."""
     merged = [replace(cell, settings={**cell.settings, "merge": True}) for cell in cells]
     return [cell for pair in zip(cells, merged, strict=True) for cell in pair]
@@ -179,150 +175,124 @@ QUICK_HARD = (
 )
 
 
-def without(cells: Iterable[Cell], solvers: Iterable[str]) -> list[Cell]:
+def _without(cells: Iterable[Cell], solvers: Iterable[str]) -> list[Cell]:
     """The cells of all other solvers."""
     return [cell for cell in cells if cell.solver not in solvers]
 
 
-def table_problems(*counts: int) -> list[Problem]:
-    """Nine data sets × three distances × some sizes."""
-    return [
-        table_problem(dataset, count, distance)
-        for count in counts
-        for dataset in PAPER_DATASETS
-        for distance in TABLE_DISTANCES
-    ]
+def _table_cells(*counts: int) -> list[Cell]:
+    """Nine data sets × three distances × some sizes, every solver."""
+    grid = product(counts, PAPER_DATASETS, TABLE_DISTANCES)
+    return [cell for count, dataset, distance in grid for cell in cells_for(table_problem(dataset, count, distance))]
 
 
-def hard_cells(solvers_left_out: Iterable[str] = (), largest: int | None = None, collection: str = HARD) -> list[Cell]:
-    """A frozen collection with every solver but some, up to a size."""
+def _hard_cells(collection: str = HARD) -> list[Cell]:
+    """A frozen collection, every solver."""
     cells: list[Cell] = []
     for frozen in instances(collection):
-        if largest is None or frozen.size <= largest:
-            # Which solvers can handle it does not depend on its size, and the largest take a while to build.
-            small = replace(frozen.problem, arguments={**frozen.arguments, "count": min(frozen.size, 10_000)})
-            cells += [replace(cell, problem=frozen.problem) for cell in cells_for(small)]
-    return without(cells, solvers_left_out)
+        # Which solvers can handle it does not depend on its size, and the largest take a while to build.
+        small = replace(frozen.problem, arguments={**frozen.arguments, "count": min(frozen.size, 10_000)})
+        cells += [replace(cell, problem=frozen.problem) for cell in cells_for(small)]
+    return cells
 
 
-def quick() -> Suite:
-    """Nine data sets × three distances × H = 50 and 1990 and a few hard instances; slow methods at H = 50 only."""
-    cells = [cell for problem in table_problems(50) for cell in cells_for(problem)]
-    for frozen in map(instance, QUICK_HARD):
-        cells += without(cells_for(frozen.problem), SLOW if frozen.size > DENSE_LARGEST else ())
-    cells += without([cell for problem in table_problems(1990) for cell in cells_for(problem)], SLOW)
-    description = (
-        "nine UCI data sets, three distances, H = 50 and 1990, and a few hard instances; "
-        f"slow methods ({', '.join(SLOW)}) not at 1990"
-    )
-    return Suite("quick", description, tuple(cells), time_limit=3.0)
+Cells = Callable[[], list[Cell]]
+#: Our suites, as they are listed: words, time limit, what lists the cells, and what else is particular.
+_OURS: dict[str, tuple[str, float, Cells, dict[str, Any]]] = {}
+_DENSE, _SLOW = ", ".join(DENSE), ", ".join(SLOW)
 
 
-def hard() -> Suite:
-    """The frozen collection of hard instances, with the solvers that are done in milliseconds."""
-    cells = hard_cells(SLOW + MODELLED)
-    description = f"{len(instances())} hard instances with certified optima, the fast solvers"
-    return Suite("hard", description, tuple(cells), time_limit=2.0)
+def _ours(words: str, time_limit: float, **more: Any) -> Callable[[Cells], Cells]:
+    """Make a suite of a function that lists its cells."""
+
+    def add(cells: Cells) -> Cells:
+        _OURS[cells.__name__.strip("_").replace("_", "-")] = words, time_limit, cells, more
+        return cells
+
+    return add
 
 
-def constrained() -> Suite:
-    """Bounds with constraints on the posterior, every solver that honours them."""
-    return Suite(
-        "constrained",
-        "budgets, caps and small supports with certified optima, H = 4 to 60, every solver that honours them",
-        tuple(hard_cells(collection=CONSTRAINED)),
-        time_limit=10.0,
-    )
+@_ours(
+    "nine UCI data sets, three distances, H = 50 and 1990, and a few hard instances; "
+    f"slow methods ({_SLOW}) not at 1990",
+    3.0,
+)
+def _quick() -> list[Cell]:
+    hard = [(frozen, cells_for(frozen.problem)) for frozen in map(instance, QUICK_HARD)]
+    few = [cell for frozen, cells in hard for cell in _without(cells, SLOW if frozen.size > DENSE_LARGEST else ())]
+    return [*_table_cells(50), *few, *_without(_table_cells(1990), SLOW)]
 
 
-def field_suite() -> Suite:
-    """Everything: the quick suite's problems and all hard instances, every solver; dense methods on small ones."""
-    tables = [cell for problem in table_problems(50, 1990) for cell in both_ways(cells_for(problem))]
-    cells = [
-        cell
-        for cell in (*tables, *hard_cells())
-        if cell.solver not in DENSE or (cell.problem.size or 0) <= DENSE_LARGEST
-    ]
-    description = (
-        f"nine UCI data sets (H = 50 and 1990), raw and merged, and {len(instances())} hard instances, every solver; "
-        f"dense methods ({', '.join(DENSE)}) up to H = {DENSE_LARGEST}"
-    )
-    return Suite("field", description, tuple(cells), time_limit=3.0)
+@_ours("all hard instances, which have certified optima, the fast solvers", 2.0)
+def _hard() -> list[Cell]:
+    return _without(_hard_cells(), SLOW + MODELLED)
 
 
-def certify_optimum() -> Suite:
-    """SCIP's lower bounds against the certified optima: the nine data sets at H = 50, hard instances up to that size.
-
-    Rényi orders are left out: SCIP does not close them in any time that one would wait.
-    """
-    tables = [cell for problem in table_problems(50) for cell in cells_for(problem)]
-    small = [cell for cell in hard_cells(largest=50) if cell.problem.arguments["divergence"] != "renyi"]
-    cells = [cell for cell in (*tables, *small) if cell.solver in ("frontier", "scip")]
-    description = "the certified optimum against the lower bound of an unrelated global method, H up to 50"
-    return Suite("certify-optimum", description, tuple(cells), time_limit=60.0)
+@_ours("budgets, caps and small supports with certified optima, H = 4 to 60, every solver that honours them", 10.0)
+def _constrained() -> list[Cell]:
+    return _hard_cells(CONSTRAINED)
 
 
-def paper() -> Suite:
-    """The paper's grid with both constants, 1000 starts of CCP at H = 50, Ipopt from several starts."""
+@_ours(
+    "nine UCI data sets (H = 50 and 1990), raw and merged, and all hard instances, every solver; "
+    f"dense methods ({_DENSE}) up to H = {DENSE_LARGEST}",
+    3.0,
+)
+def _field() -> list[Cell]:
+    cells = [*_both_ways(_table_cells(50, 1990)), *_hard_cells()]
+    return [cell for cell in cells if cell.solver not in DENSE or (cell.problem.size or 0) <= DENSE_LARGEST]
+
+
+@_ours("the certified optimum against the lower bound of an unrelated global method, H up to 50", 60.0)
+def _certify_optimum() -> list[Cell]:
+    # SCIP does not close Rényi orders in any time that one would wait.
+    hard = [cell for cell in _hard_cells() if cell.problem.arguments["divergence"] != "renyi"]
+    small = [cell for cell in (*_table_cells(50), *hard) if (cell.problem.size or 0) <= 50]
+    return [cell for cell in small if cell.solver in ("frontier", "scip")]
+
+
+@_ours("the paper's grid (nine data sets, five sizes, three distances, both constants), multi-start included", 60.0)
+def _paper() -> list[Cell]:
     cells: list[Cell] = []
-    for constant in ("exact", "paper"):
-        for count in PAPER_SIZES:
-            for dataset in PAPER_DATASETS:
-                for distance in TABLE_DISTANCES:
-                    problem = table_problem(dataset, count, distance, constant)
-                    cells += cells_for(problem, {"ipopt": [({}, None), ({"starts": 5}, 0)]})
-                    if count == 50 and distance == "kl":
-                        cells.append(Cell(problem, "ccp", {"starts": 1000}, 0))
-    description = "the paper's grid (nine data sets, five sizes, three distances, both constants), multi-start included"
-    return Suite("paper", description, tuple(cells), time_limit=60.0)
+    for constant, count, dataset, distance in product(("exact", "paper"), PAPER_SIZES, PAPER_DATASETS, TABLE_DISTANCES):
+        problem = table_problem(dataset, count, distance, constant)
+        cells += cells_for(problem, {"ipopt": [({}, None), ({"starts": 5}, 0)]})
+        if count == 50 and distance == "kl":
+            cells.append(Cell(problem, "ccp", {"starts": 1000}, 0))
+    return cells
 
 
-def scaling() -> Suite:
-    """H = 10² to 10⁷ with synthetic risks, each solver as far as its time limit lets it."""
+@_ours(
+    "synthetic risks, H = 10² to 10⁷, raw and merged, each solver as far as the time limit lets it",
+    20.0,
+    measure_memory=True,
+    stop_at_limit=True,
+)
+def _scaling() -> list[Cell]:
     cells: list[Cell] = []
-    for exponent in range(2, 8):
-        for distance, kind in (*((distance, "bound") for distance in TABLE_DISTANCES), ("kl", "direct")):
-            arguments = {"count": 10**exponent, "distance": distance, "delta": 0.05, "kind": kind}
-            name = f"synthetic-H1e{exponent}-{distance}" + ("" if kind == "bound" else "-direct")
-            family = f"synthetic, {distance}" + ("" if kind == "bound" else ", direct")
-            problem = Problem(name, family, synthetic, arguments, 10**exponent)
-            # Which solvers can handle it does not depend on its size; the small one is cheap to build.
-            small = Problem("small", family, synthetic, {**arguments, "count": 10})
-            cells += both_ways([Cell(problem, solver) for solver in capable_solvers(small.build())])
-    description = "synthetic risks, H = 10² to 10⁷, raw and merged, each solver as far as the time limit lets it"
-    return Suite("scaling", description, tuple(cells), time_limit=20.0, measure_memory=True, stop_at_limit=True)
+    kinds = [*((distance, "bound") for distance in TABLE_DISTANCES), ("kl", "direct")]
+    for exponent, (distance, kind) in product(range(2, 8), kinds):
+        arguments = {"count": 10**exponent, "distance": distance, "delta": 0.05, "kind": kind}
+        name = f"synthetic-H1e{exponent}-{distance}" + "-direct" * (kind == "direct")
+        family = f"synthetic, {distance}" + ", direct" * (kind == "direct")
+        problem = Problem(name, family, synthetic, arguments, 10**exponent)
+        # Which solvers can handle it does not depend on its size; the small one is cheap to build.
+        small = replace(problem, arguments={**arguments, "count": 10})
+        cells += _both_ways([replace(cell, problem=problem) for cell in cells_for(small)])
+    return cells
 
 
-def direct() -> Suite:
-    """Direct bounds: nine data sets × distances and divergences × H = 50 and 1990; dense methods at H = 50 only."""
+@_ours("bounds without change of measure, one-sided constants: nine UCI data sets, H = 50 and 1990", 5.0)
+def _direct() -> list[Cell]:
     pairs = [*(("chi2", 2.0, distance) for distance in TABLE_DISTANCES), ("renyi", 1.2, "kl"), ("kl", 2.0, "kl")]
     cells: list[Cell] = []
-    for count in (50, 1990):
-        for dataset in PAPER_DATASETS:
-            for divergence, order, distance in pairs:
-                bound = {"distance": distance, "divergence": divergence, "order": order, "delta": 0.01}
-                arguments = {"dataset": dataset, "count": count, "kind": "direct", "constant": "one-sided", **bound}
-                name = f"{dataset}-H{count}-{distance}-{divergence}-direct"
-                problem = Problem(name, UCI_FAMILY, from_table, arguments, count, dataset)
-                cells += without(cells_for(problem), DENSE if count > 50 else ())
-    description = "bounds without change of measure, one-sided constants: nine UCI data sets, H = 50 and 1990"
-    return Suite("direct", description, tuple(cells), time_limit=5.0)
-
-
-def votes() -> Suite:
-    """Bounds for the votes of random forests on scikit-learn's data, three divergences; slow methods at H = 100."""
-    cells: list[Cell] = []
-    # CasADi writes the H² products of a tandem risk one by one.
-    slow = (*DENSE, "casadi")
-    for problem in forests.problems():
-        bound = {name: problem.arguments[name] for name in ("divergence", "order")}
-        capable = capable_solvers(TandemProblem([[0.1]], 10, **bound))
-        cells += [Cell(problem, solver) for solver in capable if problem.size == 100 or solver not in slow]
-    description = (
-        "tandem bounds of forests of 100 and 300 trees, three data sets, KL, χ² and order 3; "
-        f"{', '.join(slow)} at H = 100 only"
-    )
-    return Suite("votes", description, tuple(cells), time_limit=20.0, remark=_about_votes)
+    for count, dataset, (divergence, order, distance) in product((50, 1990), PAPER_DATASETS, pairs):
+        bound = {"distance": distance, "divergence": divergence, "order": order, "delta": 0.01}
+        arguments = {"dataset": dataset, "count": count, "kind": "direct", "constant": "one-sided", **bound}
+        name = f"{dataset}-H{count}-{distance}-{divergence}-direct"
+        problem = Problem(name, UCI_FAMILY, from_table, arguments, count, dataset)
+        cells += _without(cells_for(problem), DENSE if count > 50 else ())
+    return cells
 
 
 def _about_votes() -> str:
@@ -334,19 +304,32 @@ def _about_votes() -> str:
     )
 
 
-def starts() -> Suite:
-    """Where local methods end, from random starts: a few instances of every hard family, and the paper's own."""
+@_ours(
+    "tandem bounds of forests of 100 and 300 trees, three data sets, KL, χ² and order 3; "
+    f"{_DENSE}, casadi at H = 100 only",
+    20.0,
+    remark=_about_votes,
+)
+def _votes() -> list[Cell]:
+    cells: list[Cell] = []
+    for problem in forests.problems():
+        bound = {name: problem.arguments[name] for name in ("divergence", "order")}
+        of_problem = [Cell(problem, solver) for solver in capable_solvers(TandemProblem([[0.1]], 10, **bound))]
+        # CasADi writes the H² products of a tandem risk one by one.
+        cells += _without(of_problem, () if problem.size == 100 else (*DENSE, "casadi"))
+    return cells
+
+
+@_ours("local methods on a few instances of every hard family and on the paper's own problems, H = 50", 2.0)
+def _starts() -> list[Cell]:
     problems = [frozen.problem for frozen in telling_instances()]
     # Of these the paper says that methods find one stationary point, whatever the start.
     problems += [
         replace(table_problem(dataset, 50, distance, "paper"), family=f"the paper's, {distance}")
-        for distance in ("squared", "kl")
-        for dataset in PAPER_DATASETS
+        for distance, dataset in product(("squared", "kl"), PAPER_DATASETS)
     ]
-    cells = without([cell for problem in problems for cell in cells_for(problem)], SLOW + MODELLED)
-    local = [cell for cell in cells if cell.solver == "frontier" or takes_start(get_solver(cell.solver))]
-    description = "local methods on a few instances of every hard family and on the paper's own problems, H = 50"
-    return Suite("starts", description, tuple(local), time_limit=2.0)
+    cells = _without([cell for problem in problems for cell in cells_for(problem)], SLOW + MODELLED)
+    return [cell for cell in cells if cell.solver == "frontier" or takes_start(get_solver(cell.solver))]
 
 
 def telling_instances(each: int = 2, largest: int = 60) -> list[Instance]:
@@ -365,10 +348,9 @@ def telling_instances(each: int = 2, largest: int = 60) -> list[Instance]:
     return chosen
 
 
-def outside() -> Suite:
-    """Problems that other packages register, every solver."""
-    cells = [cell for problem in outside_problems() for cell in cells_for(problem)]
-    return Suite("outside", "problems registered by other packages", tuple(cells), time_limit=60.0)
+@_ours("problems registered by other packages", 60.0)
+def _outside() -> list[Cell]:
+    return [cell for problem in outside_problems() for cell in cells_for(problem)]
 
 
 def from_files(
@@ -397,44 +379,24 @@ def from_files(
     return Suite("files", "risk files: " + ", ".join(map(str, paths)), tuple(cells), time_limit=60.0)
 
 
-_OURS = {
-    "quick": quick,
-    "hard": hard,
-    "field": field_suite,
-    "certify-optimum": certify_optimum,
-    "constrained": constrained,
-    "paper": paper,
-    "direct": direct,
-    "votes": votes,
-    "scaling": scaling,
-    "starts": starts,
-    "outside": outside,
-}
-
-
 def suite_lines() -> dict[str, str]:
-    """What each suite is, in a line."""
+    """What each suite is, in a line; ours, and registered ones."""
     theirs = {entry.name: f"registered by {entry.value}" for entry in registered(SUITES_GROUP)}
-    return {name: (make.__doc__ or name).splitlines()[0] for name, make in _OURS.items()} | theirs
-
-
-def suite_names() -> list[str]:
-    """Names of all suites, ours and registered ones."""
-    return [*_OURS, *(entry.name for entry in registered(SUITES_GROUP))]
+    return {name: ours[0] for name, ours in _OURS.items()} | theirs
 
 
 def suite(name: str) -> Suite:
     """The suite of that name."""
     if name in _OURS:
-        return _OURS[name]()
+        words, time_limit, cells, more = _OURS[name]
+        return Suite(name, words, tuple(cells()), time_limit, **more)
     for entry in registered(SUITES_GROUP):
         if entry.name == name:
             return load(entry, _made)
-    raise InputError("suite", name, f"it must be one of {', '.join(map(repr, suite_names()))}")
+    raise InputError("suite", name, f"it must be one of {', '.join(map(repr, suite_lines()))}")
 
 
 def _made(make: Any) -> Suite:
-    made = make()
-    if not isinstance(made, Suite):
+    if not isinstance(made := make(), Suite):
         raise TypeError(f"it returned {made!r}, not a Suite")
     return made

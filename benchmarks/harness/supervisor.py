@@ -15,7 +15,7 @@ import os
 import signal
 import sys
 import time
-from typing import NoReturn
+from contextlib import suppress
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 #: Seconds between looks at whether the runner is still there.
@@ -40,7 +40,7 @@ def descendants(process: int) -> list[int]:
 
 
 def main(arguments: list[str]) -> None:
-    """Fork the measuring process, wait for its end or the runner's, and end what is left.
+    """Fork the measuring process, wait for its end or the runner's, end what is left, and end as it did.
 
     The arguments: the runner's search path and process, then those of :func:`.worker.main`, of which the first is
     the end of the pipe.
@@ -63,47 +63,18 @@ def main(arguments: list[str]) -> None:
         measure(rest)
         return
     os.close(int(rest[0]))
-    status = _wait_for(measuring, int(runner), awaited)
-    _end_all()
-    _leave_as(status)
-
-
-def _wait_for(measuring: int, runner: int, awaited: set[signal.Signals]) -> int:
-    """How the measuring process ended; as by SIGTERM when it is to be ended, or when the runner is gone."""
-    while True:
+    status = None
+    while status is None:
         received = signal.sigtimedwait(awaited, _LOOK)
-        if os.getppid() != runner or (received is not None and received.si_signo == signal.SIGTERM):
-            return signal.SIGTERM
-        for process, status in _ended_children():
-            if process == measuring:
-                return status
-
-
-def _ended_children() -> list[tuple[int, int]]:
-    """Children that have ended since the last time, with their wait statuses."""
-    found = []
-    try:
-        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
-            found.append(ended)
-    except ChildProcessError:
-        pass
-    return found
-
-
-def _end_all() -> None:
-    """Kill all descendants; those that they start meanwhile, too."""
+        told = received is not None and received.si_signo == signal.SIGTERM
+        status = int(signal.SIGTERM) if told or os.getppid() != int(runner) else _ended_children().get(measuring)
+    # Also those that they start meanwhile.
     while left := descendants(os.getpid()):
         for process in left:
-            try:
+            with suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         time.sleep(0.005)
         _ended_children()
-
-
-def _leave_as(status: int) -> NoReturn:
-    """End as the measuring process did, so that the runner can say how."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
@@ -111,6 +82,15 @@ def _leave_as(status: int) -> NoReturn:
             signal.signal(number, signal.SIG_DFL)
         os.kill(os.getpid(), number)
     os._exit(os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else 1)
+
+
+def _ended_children() -> dict[int, int]:
+    """Children that have ended since the last time, with their wait statuses."""
+    found = {}
+    with suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            found[ended[0]] = ended[1]
+    return found
 
 
 if __name__ == "__main__":

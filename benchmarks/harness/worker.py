@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import pickle
+import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -35,9 +36,9 @@ from .suites import Cell
 #: Seconds for the tiny problem that warms a solver up: a global method may not close it.
 WARM_UP_LIMIT = 5.0
 
-#: What is said of a cell, by fields of its measurement; weights go apart.
+#: What is said of a cell, by fields of its measurement; and weights, as "posterior".
 Facts = dict[str, Any]
-Say = Callable[..., None]
+Say = Callable[[str, Facts], None]
 #: Bounds on the way down, with the share of the time after which each was reached.
 Descents = Sequence[tuple[float, float]]
 
@@ -46,14 +47,6 @@ SAID = (
     *("status", "message", "software", "lower_bound", "simplex_residual", "constraint_residual", "iterations"),
     *("gradient_evaluations", "merged_size", "setup_seconds", "seconds", "peak_memory_bytes"),
 )
-
-
-def warm_up(solver: str, problem: BoundProblem) -> None:
-    """Solve a tiny problem of the same kind, so that imports are not measured."""
-    with suppress(BaseException):
-        # Whatever is wrong shows up in the measurement itself, with its message.
-        limit: Settings = {"time_limit": WARM_UP_LIMIT} if get_solver(solver).keeps_time_limit else {}
-        solve(tiny(problem), solver, **limit)
 
 
 def tiny(problem: BoundProblem) -> BoundProblem:
@@ -65,13 +58,13 @@ def tiny(problem: BoundProblem) -> BoundProblem:
     return problem.replace(**given, prior=None, m=100, delta=0.05, constraints=[known[kind] for kind in kinds])
 
 
-def solved(cell: Cell, problem: BoundProblem, options: Settings) -> tuple[Facts, np.ndarray | None]:
+def solved(cell: Cell, problem: BoundProblem, options: Settings) -> Facts:
     """Solve and describe what came out; whatever is raised, or is not what it should be, becomes the status "error"."""
     started = time.perf_counter()
     try:
         return outcome(solve(problem, cell.solver, **options))
     except SolverUnavailableError as reason:
-        return {"status": "unavailable", "message": str(reason)}, None
+        return {"status": "unavailable", "message": str(reason)}
     except MemoryError:
         import resource
 
@@ -80,34 +73,25 @@ def solved(cell: Cell, problem: BoundProblem, options: Settings) -> tuple[Facts,
         message = f"out of memory{within}"
     except BaseException as reason:
         message = exception_text(reason)
-    return {"status": "error", "message": message, "seconds": time.perf_counter() - started}, None
+    return {"status": "error", "message": message, "seconds": time.perf_counter() - started}
 
 
-def _options(cell: Cell, problem: BoundProblem, time_limit: float) -> Settings:
-    # Solvers are compared on the problem as it is, with all its classifiers, unless the cell's settings say otherwise.
-    options = {"merge": False, **cell.options(problem)}
-    if get_solver(cell.solver).keeps_time_limit:
-        options.setdefault("time_limit", time_limit)
-    return options
-
-
-def outcome(solution: Solution) -> tuple[Facts, np.ndarray | None]:
+def outcome(solution: Solution) -> Facts:
     """What a solution says of itself, and its weights; ValueError names what is not of its field's type."""
+    details = solution.details
     found = {
         "status": solution.status,
         "message": solution.message,
-        "software": solution.details.get("software"),
         # What is proven here is only said there: the referee has the weights, and no proof.
         "lower_bound": solution.claimed_lower_bound if solution.lower_bound is None else solution.lower_bound,
-        "simplex_residual": solution.details.get("simplex_violation"),
-        "constraint_residual": solution.details.get("constraint_violation"),
+        "simplex_residual": details.get("simplex_violation"),
+        "constraint_residual": details.get("constraint_violation"),
         "iterations": solution.iterations,
-        "gradient_evaluations": solution.details.get("gradient_evaluations"),
-        "merged_size": solution.details.get("merged_size"),
         "setup_seconds": solution.setup_seconds,
         "seconds": solution.seconds,
+        **{name: details.get(name) for name in ("software", "gradient_evaluations", "merged_size")},
     }
-    return conforming(found), solution.posterior
+    return conforming(found) | {"posterior": solution.posterior}
 
 
 def way_down(cell: Cell, problem: BoundProblem, options: Settings) -> Descents:
@@ -117,20 +101,13 @@ def way_down(cell: Cell, problem: BoundProblem, options: Settings) -> Descents:
     """
     if "trace" not in (get_solver(cell.solver).option_names() or ()):
         return []
-    try:
-        return _descents(solve(problem, cell.solver, **options, trace=True).details.get("trace", ()))
-    except BaseException:
-        # As in the measured run, which has the message.
-        return []
-
-
-def _descents(points: Sequence[tuple[float, float]]) -> Descents:
-    """Of a trace, pairs of bound and seconds."""
     found: list[tuple[float, float]] = []
-    for bound, reached in points:
-        if not found or bound < found[-1][0]:
-            total = points[-1][1]
-            found.append((float(bound), reached / total if total > 0.0 else 0.0))
+    # What is raised was raised in the measured run, which has the message.
+    with suppress(BaseException):
+        points = solve(problem, cell.solver, **options, trace=True).details.get("trace", ())
+        for bound, reached in points:
+            if not found or bound < found[-1][0]:
+                found.append((float(bound), reached / (points[-1][1] or 1.0)))
     return found
 
 
@@ -138,11 +115,11 @@ def with_times(row: Measurement, descents: Descents) -> Measurement:
     """The row with the seconds, set-up included, until the gap was at most each level; all where there is no trace."""
     if row.gap is None or row.seconds is None or row.reference_bound is None:
         return row
-    goals = {name: row.reference_bound + level for name, level in LEVELS.items()}
-    shares = {name: next((share for low, share in descents if low <= goal), None) for name, goal in goals.items()}
-    found: Facts = {"traced": any(share is not None for share in shares.values())}
-    for name, share in shares.items():
-        if row.gap <= LEVELS[name]:
+    found: Facts = {"traced": False}
+    for name, level in LEVELS.items():
+        share = next((share for low, share in descents if low <= row.reference_bound + level), None)
+        found["traced"] |= share is not None
+        if row.gap <= level:
             found[name] = (row.setup_seconds or 0.0) + row.seconds * (1.0 if share is None else min(share, 1.0))
     return row.told(found)
 
@@ -165,10 +142,7 @@ class PeakMemory:
 
 def _status(name: str) -> int:
     """A size that the kernel tells about this process, in bytes (it counts kibibytes)."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(f"{name}:"):
-            return 1024 * int(line.split()[1])
-    raise OSError(f"/proc/self/status has no {name}")
+    return 1024 * int(re.findall(rf"^{name}:\s*(\d+)", Path("/proc/self/status").read_text(), re.MULTILINE)[0])
 
 
 class Measurer:
@@ -180,11 +154,17 @@ class Measurer:
 
     def answer(self, say: Say, cell: Cell, time_limit: float, with_memory: bool) -> None:
         """Build, warm up, measure, trace; say so after each."""
+        limited = get_solver(cell.solver).keeps_time_limit
+
+        def limit(seconds: float) -> Settings:
+            return {"time_limit": seconds} if limited else {}
+
         try:
             problem = cell.problem.build()
             # The moment constant is the problem's, and kept for all of that m: the first solver must not pay for it.
             _ = problem.coefficient
-            options = _options(cell, problem, time_limit)
+            # Solvers are compared on the problem as it is, with all its classifiers, unless settings say otherwise.
+            options = {"merge": False, **limit(time_limit), **cell.options(problem)}
         except BaseException as reason:
             raise RuntimeError(f"the problem cannot be built: {exception_text(reason)}") from None
         say("built", facts(problem))
@@ -192,13 +172,15 @@ class Measurer:
         kind = (problem.kind, problem.distance, problem.divergence, problem.order, constraints)
         if kind not in self._warm:
             self._warm.add(kind)
-            warm_up(cell.solver, problem)
-        say("ready", {"keeps_time_limit": get_solver(cell.solver).keeps_time_limit})
+            # Imports are not measured. Whatever is wrong shows up in the measurement itself, with its message.
+            with suppress(BaseException):
+                solve(tiny(problem), cell.solver, **limit(WARM_UP_LIMIT))
+        say("ready", {"keeps_time_limit": limited})
         memory = PeakMemory() if with_memory else None
-        found, posterior = solved(cell, problem, options)
+        found = solved(cell, problem, options)
         if memory is not None:
             found["peak_memory_bytes"] = memory.rise()
-        say("done", found, posterior)
+        say("done", found)
         if cell.key not in self._ways:
             self._ways[cell.key] = way_down(cell, problem, options)
         say("trace", {"descents": self._ways[cell.key]})
@@ -216,8 +198,8 @@ def serve(connection: Connection, idle_limit: float | None = None) -> None:
         except (EOFError, OSError):
             return
 
-        def say(what: str, found: Facts, weights: np.ndarray | None = None, key: str = key) -> None:
-            connection.send_bytes(packed([key, what, found], weights))
+        def say(what: str, found: Facts, key: str = key) -> None:
+            connection.send_bytes(packed(key, what, found))
 
         say("accepted", {})
         try:
@@ -227,19 +209,22 @@ def serve(connection: Connection, idle_limit: float | None = None) -> None:
             say("failed", {"message": text})
 
 
-def packed(message: Sequence[object], weights: np.ndarray | None = None) -> bytes:
-    """A message of a measured process: a line of JSON, which says if weights follow, and these as doubles."""
-    numbers = b"" if weights is None else np.asarray(weights, dtype="<f8").tobytes()
-    return json.dumps([*message, weights is not None]).encode() + b"\n" + numbers
+def packed(key: str, what: str, found: Facts) -> bytes:
+    """An answer: a line of JSON, which says if weights follow, and these as doubles."""
+    if (weighted := found.get("posterior")) is None:
+        return json.dumps([key, what, found]).encode()
+    return json.dumps([key, what, found | {"posterior": True}]).encode() + b"\n" + np.asarray(weighted, "<f8").tobytes()
 
 
-def unpacked(content: bytes) -> tuple[str, str, Facts, np.ndarray | None]:
-    """What :func:`packed` packed: the key, what is said, its facts and the weights; ValueError for anything else."""
+def unpacked(content: bytes) -> tuple[str, str, Facts]:
+    """What :func:`packed` packed: the key, what is said, and facts; ValueError for anything else."""
     text, _, numbers = content.partition(b"\n")
-    key, what, facts, weighted = json.loads(text)
-    if not (isinstance(key, str) and isinstance(what, str) and isinstance(facts, dict)):
-        raise ValueError("a message is a key, a word and facts")
-    return key, what, facts, np.frombuffer(numbers, dtype="<f8") if weighted else None
+    key, what, found = json.loads(text)
+    if not (isinstance(key, str) and isinstance(what, str) and isinstance(found, dict)):
+        raise ValueError("an answer is a key, a word and facts")
+    if found.pop("posterior", None):
+        found["posterior"] = np.frombuffer(numbers, "<f8")
+    return key, what, found
 
 
 def main(arguments: Sequence[str]) -> None:

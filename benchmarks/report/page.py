@@ -18,7 +18,7 @@ from pacb_models.files import write_atomically
 
 from ..harness.environment import ENVIRONMENT
 from ..harness.results import TABLE, read_rows, write_exports
-from ..harness.suites import suite, suite_names
+from ..harness.suites import suite, suite_lines
 from ..verdict import CORRECT_GAP, PRIOR, is_local
 from .content import Content
 from .html import read_file, render_text
@@ -35,7 +35,7 @@ def write_page(directory: Path, content: Content, page: Path, runs: pd.DataFrame
     earlier = figures_shown_by(page)
     rows = read_rows(directory)
     write_exports(directory, rows)
-    whole = suite(content.suite) if content.suite in suite_names() else None
+    whole = suite(content.suite) if content.suite in suite_lines() else None
     remark = whole.remark() if whole else ""
     if remark:
         content = replace(content, parts=tuple(map(_without_words, content.parts)))

@@ -60,7 +60,7 @@ def write_log(directory: Path, rows: Iterable[Measurement], **environment: Any) 
         for made in rows:
             log.append(made)
     if environment:
-        Environments([environment], {"cells": environment.pop("cells", 0)}).write(directory)
+        Environments({"cells": environment.pop("cells", 0)}, [environment]).write(directory)
     return directory
 
 

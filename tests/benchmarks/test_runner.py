@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -101,7 +102,7 @@ def test_exports_equal_the_log(bench, out):
     assert environments.entry(1)["versions"]["numpy"] and environments.entry(1)["cores"] >= 1
     assert log["environment"].tolist() == [1] and log["settings"].tolist() == [{}]
     # The Parquet file can be passed on alone.
-    assert json.loads(pq.read_schema(out / "results.parquet").metadata[b"pacb"]) == environments.as_dict()
+    assert json.loads(pq.read_schema(out / "results.parquet").metadata[b"pacb"]) == asdict(environments)
     # At another time, and with other programs, it is the same environment.
     later = {**environments.entry(1), "date": "2030-01-01T00:00:00+00:00", "load": 99}
     assert environments.number(later, out) == 1 and environments.number({**later, "cores": 99}, out) == 2

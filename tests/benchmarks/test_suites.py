@@ -25,7 +25,7 @@ from pacb_models.benchmarks.harness.suites import (
     Suite,
     from_files,
     suite,
-    suite_names,
+    suite_lines,
 )
 from pacb_models.benchmarks.problems.families import CONSTRAINED, instances
 from pacb_models.benchmarks.problems.forests import forest
@@ -92,7 +92,7 @@ def test_broken_problems_are_named_and_left_out(capsys):
     ("name", "reason"), [("absent", "No module"), ("raises", "Mute"), ("scalar", "it returned 3, not a Suite")]
 )
 def test_a_broken_suite_is_one_sentence_and_no_other_suites_trouble(name, reason):
-    assert name in suite_names() and "quick" in suite_names()
+    assert name in suite_lines() and "quick" in suite_lines()
     with pytest.raises(PluginError, match=rf"pacb_models.suites {name!r} .*{reason}"):
         suite(name)
 

@@ -86,7 +86,7 @@ def test_of_repetitions_the_worst_outcome_and_the_median_time_count(tmp_path):
         for name, values in times.items()
         for number, seconds in enumerate(values)
     ]
-    each = verdict.condensed(frame(tmp_path, rows)).set_index("method")
+    each = judged(tmp_path, rows).condensed.set_index("method")
     assert each["total_seconds"].tolist() == [0.2, 0.3]
     # One repetition that missed the optimum is enough, and it is the one that is shown.
     assert each["ending"].tolist() == [Ending.FOUND, Ending.LOCAL] and each["gap"].tolist() == pytest.approx(
@@ -100,7 +100,7 @@ def test_a_failure_is_worse_than_a_local_minimum_whatever_the_order(tmp_path):
         row("a", key="k", repetition=1, gap=None, status="error"),
         row("a", key="k", repetition=2, gap=1e-3),
     ]
-    assert verdict.condensed(frame(tmp_path, rows))["ending"].tolist() == [Ending.FAILED]
+    assert judged(tmp_path, rows).condensed["ending"].tolist() == [Ending.FAILED]
 
 
 def test_solvers_are_compared_on_raw_problems_with_what_is_installed(tmp_path):
@@ -109,23 +109,19 @@ def test_solvers_are_compared_on_raw_problems_with_what_is_installed(tmp_path):
         row("a", seconds=0.1, settings={"merge": True}),
         row("b", gap=None, status="unavailable", message="buy it"),
     ]
-    runs = frame(tmp_path / "raw", rows)
-    assert verdict.comparable(runs)[["method", "total_seconds"]].values.tolist() == [["a", 1.0]]
-    only_merged = verdict.comparable(frame(tmp_path / "merged", rows[1:]))
+    raw = judged(tmp_path / "raw", rows).comparable
+    assert raw[["method", "total_seconds"]].values.tolist() == [["a", 1.0]]
+    only_merged = judged(tmp_path / "merged", rows[1:]).comparable
     assert only_merged["total_seconds"].tolist() == [0.1]
 
 
 def test_methods_are_compared_from_the_starts_that_they_share(tmp_path):
     """The exact solver takes no start; the others do, and one of them had more."""
 
-    def starts(solver, count, **changes):
-        return [row(solver, seconds=0.1, **changes) for _ in range(count)]
-
-    rows = [*starts("frontier", 1), *starts("fixed-point", 3), *starts("spg", 1)]
-    runs = frame(tmp_path, rows).assign(start=[verdict.PRIOR, 0, 1, 2, 0])
-    assert verdict.comparable(runs).groupby("method").size().to_dict() == {"frontier": 1, "fixed-point": 1, "spg": 1}
-    same = verdict.comparable(runs[runs["method"] != "spg"])
-    assert same.groupby("method").size().to_dict() == {"frontier": 1, "fixed-point": 3}
+    rows = [row("frontier"), *(row("fixed-point", start=start) for start in range(3)), row("spg", start=0)]
+    for name, given, counts in (("shared", rows, [1, 1, 1]), ("alone", rows[:-1], [1, 3])):
+        kept = judged(tmp_path / name, given).comparable
+        assert kept.groupby("method", sort=False).size().tolist() == counts
 
 
 def test_a_problem_that_some_starts_solve_is_neither_found_nor_missed(tmp_path):
@@ -284,8 +280,8 @@ def test_compare_says_what_became_faster_slower_and_wrong(two_runs):
     assert times.loc["slow", ["first", "second"]].tolist() == pytest.approx([0.10, 0.20])
     assert times["cells"].to_dict() == {"slow": 3, "fast": 3, "same": 1}
     # A claim that the certified optimum refutes is as wrong as none.
-    assert comparison.newly_wrong["problem_1"].tolist() == ["p0"]
-    assert comparison.newly_right["problem_1"].tolist() == ["p1"]
+    assert comparison.newly(found=False)["problem_1"].tolist() == ["p0"]
+    assert comparison.newly(found=True)["problem_1"].tolist() == ["p1"]
     text = str(comparison)
     assert "slow    0.10000 s  0.20000 s  slower (3 cells)\n" in text
     assert "became wrong: 1\n  changed on p0: found -> another local minimum" in text

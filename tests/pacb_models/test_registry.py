@@ -185,8 +185,8 @@ def test_claims_by_distance_from_the_simplex(off, held):
     assert solution.kkt_residual <= 1e-10
     assert solution.status == held and solution.is_global == (held == "optimal")
     assert ("off the simplex by" in solution.message) == (held != "optimal")
-    said, posterior = outcome(solution)
-    returned = Returned(posterior=posterior, **{field: said[field] for field in ("status", "simplex_residual")})
+    said = outcome(solution)
+    returned = Returned(**{field: said[field] for field in ("status", "simplex_residual", "posterior")})
     facts = {"key": "k", "problem": "p", "family": "f", "solver": "s", "settings": {}, "time_limit": 1.0}
     row = Measurement(**(facts | by_weights(PROBLEM, "anything", returned)))
     assert row.claims == success(row) == (held == "optimal")
