@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
 from ..numerics.elementwise import Numbers
-from ..numerics.inner import dot
 from .frontiers import Frontier, Lines
 from .ordered_supports import OrderedSupports
 from .renyi import PowerDivergence, PowerFrontier
 
-#: Sets up to this size are searched as lists; sets above the second are not sorted.
-SHORT, MANY = 256, 1 << 15
+#: Sets above this size are not sorted.
+MANY = 1 << 15
 
 
 @final
@@ -25,15 +24,6 @@ class ChiSquared(PowerDivergence):
     name = "chi2"
     moments = "chi2"
     order = 2.0
-
-    def statistic(self, q: np.ndarray, p: np.ndarray) -> float:
-        with np.errstate(over="ignore"):
-            return dot(q, q / p)
-
-    def gradient(self, q: np.ndarray, p: np.ndarray, size: float) -> np.ndarray:
-        found = q / p
-        found /= size
-        return found
 
     def potentials(self, prices: np.ndarray) -> np.ndarray:
         terms = np.maximum(prices, 0.0)
@@ -82,16 +72,6 @@ class SortedFrontier(PowerFrontier):
         np.add.accumulate(table[3:5], axis=1, out=table[3:5])
         np.multiply(gaps, table[3, 1:] + table[3, :-1], out=table[5, 1:])
         np.add.accumulate(table[5:], axis=1, out=table[5:])
-        #: The same as numbers, faster to search one by one; only where making them takes no time.
-        self.levels: Any = self.ordered.tolist() if risks.size <= SHORT else self.ordered
-
-    def ends(self) -> tuple[tuple[float, float], tuple[float, float]]:
-        mass, last = min(float(self.table[1, -1]), 1.0), float(self.table[1, -self.higher - 1])
-        return (float(self.table[2, -1]) / mass, mass**-0.5), (0.0, max(last**-0.5, 1.0))
-
-    @property
-    def last(self) -> float:
-        return -math.log(self.ordered[-self.higher])
 
     # At order two the power is one.
     density = PowerFrontier._shares
@@ -104,7 +84,7 @@ class SortedFrontier(PowerFrontier):
 
     def line(self, z: float) -> Lines:
         level = math.exp(-z)
-        return on_segment(level, *self.table[:, bisect_right(self.levels, level) - 1].tolist())
+        return on_segment(level, *self.table[:, bisect_right(self.ordered, level) - 1].tolist())
 
     def at_slope(self, slope: float) -> float:
         r"""Where :math:`\sum_i p_i (\mu - y_i)_+^2` is the slope's inverse square, a quadratic equation in μ."""

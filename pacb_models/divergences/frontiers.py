@@ -52,11 +52,7 @@ class Frontier:
     def __init__(self, risks: np.ndarray, prior: np.ndarray) -> None:
         self.least = risks.item(risks.argmin())
         self.y, self.p = risks - self.least, prior
-        above = self.y > EQUAL
-        #: How many risks are above the smallest one.
-        self.higher = np.count_nonzero(above)
-        if self.higher < np.count_nonzero(self.y):
-            self.y *= above
+        self.y[self.y <= EQUAL] = 0.0
         self.spread = self.y.item(self.y.argmax())
 
     @cached_property

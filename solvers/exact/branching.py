@@ -52,7 +52,7 @@ class SupportFrontier(Frontier):
 
     @property
     def last(self) -> float:
-        return super().last + (1.0 if self.divergence.homogeneous else math.log(745.0)) if self.higher else 1.0
+        return super().last + (1.0 if self.divergence.homogeneous else math.log(745.0)) if self.y.any() else 1.0
 
     def _prices(self, z: float) -> NDArray[np.float64]:
         return 1.0 - math.exp(min(z, LARGEST)) * self.y
