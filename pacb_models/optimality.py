@@ -24,13 +24,10 @@ if TYPE_CHECKING:
 NO_RISK = 1e-300
 
 
-def gradient(problem: RiskAndSize, q: np.ndarray) -> np.ndarray:
+def gradient(problem: RiskAndSize, q: np.ndarray, known: tuple[float, Outer] | None = None) -> np.ndarray:
     r"""The gradient :math:`\nabla B = F_L\, l + F_T\, \nabla T` at weights ``q`` on the simplex, ``T`` the size of the
-    divergence and ``l`` the derivatives of the empirical risk."""
-    return _gradient(problem, q, *problem.size_and_slopes(q))
-
-
-def _gradient(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Outer) -> np.ndarray:
+    divergence and ``l`` the derivatives of the empirical risk; size and slopes may be known."""
+    size, slopes = known or problem.size_and_slopes(q)
     F_L, F_T, risks = slopes.L, slopes.T, problem.risk_gradient(q)
     # With the kl distance F_L is infinite at L = 0; a classifier without errors does not feel it.
     found = F_L * risks if math.isfinite(F_L) else np.where(risks > NO_RISK, F_L, 0.0)
@@ -47,11 +44,19 @@ def residual_at(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Outer)
     whose gradient is minus infinity at weight zero, it is :math:`\sum_i \max(q_i, \hat q_i)\,|\partial_i B -
     \langle\nabla B, q\rangle|` with the Gibbs weights :math:`\hat q_i \propto p_i e^{-b l_i}`, :math:`b = F_L/F_D`,
     that the stationarity condition asks for: a weight that should be :math:`10^{-30}` may be zero, one that should be
-    a tenth may not.
+    a tenth may not. Under constraints the decrease is that over the posteriors that keep them, or for the KL divergence
+    :math:`F_T \sum_i \max(q_i, \hat q_i)\,|\ln q_i/\hat q_i|` with the minimiser :math:`\hat q` of :math:`T + \gamma
+    L`, :math:`\gamma = F_L/F_T`, over them.
     """
-    gradients = _gradient(problem, q, size, slopes)
+    gradients = gradient(problem, q, (size, slopes))
     if problem.posteriors is not None:
-        return _constrained_residual(problem, q, size, slopes, gradients)
+        left = max(decrease(gradients, q, problem.posteriors), 0.0)
+        found = _tilted(problem, q, slopes) if left > 1e-9 else None
+        if found is None:
+            return left
+        wanted, tiny = found.posterior, np.finfo(float).tiny
+        logarithms = np.log(np.maximum(q, tiny) / np.maximum(wanted, tiny))
+        return min(left, slopes.T * float(np.dot(np.maximum(q, wanted), np.abs(logarithms))))
     finite = math.isfinite(slopes.L)
     # Zero times an infinite slope is no number; looking for zeros is worth its time only then.
     mean = dot(q, gradients) if finite else dot(q[q > 0.0], gradients[q > 0.0])
@@ -71,21 +76,6 @@ def residual_at(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Outer)
     wanted *= prior
     gradients -= mean
     return off_support + dot(np.maximum(q, wanted, out=wanted), np.abs(gradients, out=gradients))
-
-
-def _constrained_residual(problem: RiskAndSize, q: np.ndarray, size: float, slopes: Outer, g: np.ndarray) -> float:
-    r"""The first-order decrease that is left over the posteriors that keep the constraints.
-
-    For a steep divergence it is :math:`F_T \sum_i \max(q_i, \hat q_i)\,|\ln q_i/\hat q_i|` with the minimiser
-    :math:`\hat q` of :math:`T + \gamma L`, :math:`\gamma = F_L/F_T`, over them, as on the simplex.
-    """
-    left = max(decrease(g, q, problem.posteriors), 0.0)
-    found = _tilted(problem, q, slopes) if left > 1e-9 else None
-    if found is None:
-        return left
-    wanted, tiny = found.posterior, np.finfo(float).tiny
-    logarithms = np.log(np.maximum(q, tiny) / np.maximum(wanted, tiny))
-    return min(left, slopes.T * float(np.dot(np.maximum(q, wanted), np.abs(logarithms))))
 
 
 def _tilted(problem: RiskAndSize, q: np.ndarray, slopes: Outer) -> Minimiser | None:
@@ -112,7 +102,7 @@ def multipliers(problem: BoundProblem, q: np.ndarray) -> np.ndarray:
     tilted = _tilted(problem, q, slopes)
     if tilted is not None:
         return slopes.T * tilted.multipliers / posteriors.scales
-    found = posteriors.around(q).left(cut_off(_gradient(problem, q, size, slopes)), q)[1]
+    found = posteriors.around(q).left(cut_off(gradient(problem, q, (size, slopes))), q)[1]
     return np.asarray(found / posteriors.scales)
 
 

@@ -190,9 +190,8 @@ class PowerFrontier(Frontier):
             shares = self._shares(strength, y)
             weights = shares if self.power == 1.0 else shares**self.power
             M = M + np.vecdot(weights, p)
-            weights = weights * p
-            R = R + np.vecdot(weights, y)
-            W = W + np.vecdot(weights, shares)
+            R = R + np.vecdot(weights, p * y)
+            W = W + np.vecdot(np.multiply(weights, shares, out=weights), p)
         return M, W, R
 
     def _at(self, strength: Numbers, M: Numbers, W: Numbers, R: Numbers) -> Lines:

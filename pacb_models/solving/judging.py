@@ -42,9 +42,15 @@ def assess(problem: Problem, outcome: Outcome, solver: str, seconds: float) -> S
     bound, residual = float(judged.bound), float(judged.kkt_residual)
     if status in CLAIMS:
         status = supported_claim(status, residual, violation) if posterior is not None else "numerical_error"
-    denied = status != outcome.status
-    if denied:
-        fact = _fact(posterior, residual, off_simplex, broken)
+    if status != outcome.status:
+        if posterior is None:
+            fact = "no usable weights were returned"
+        elif not residual < violation:
+            fact = f"the KKT residual is {residual:.1e}"
+        elif broken > off_simplex:
+            fact = f"its weights break the constraints by {broken:.1e}"
+        else:
+            fact = f"its weights are off the simplex by {off_simplex:.1e}"
         message = f"the solver said {outcome.status!r}, but {fact}. {message}".strip()
     claimed = outcome.claimed_lower_bound
     if claimed is not None and not claimed <= bound + REFUTES:
@@ -98,17 +104,6 @@ def _told(
     if not lower_bound >= bound - GLOBAL * abs(bound):
         message = f"{message} A gap is left: no posterior's bound is below {lower_bound:.12g}.".strip()
     return lower_bound, message
-
-
-def _fact(posterior: np.ndarray | None, residual: float, off_simplex: float, broken: float) -> str:
-    """Why a claim does not hold."""
-    if posterior is None:
-        return "no usable weights were returned"
-    if not residual < max(off_simplex, broken):
-        return f"the KKT residual is {residual:.1e}"
-    if broken > off_simplex:
-        return f"its weights break the constraints by {broken:.1e}"
-    return f"its weights are off the simplex by {off_simplex:.1e}"
 
 
 def supported_claim(status: str, kkt_residual: float, violation: float) -> str:
