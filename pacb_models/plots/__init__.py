@@ -3,24 +3,12 @@
 They need matplotlib, which is imported when something is drawn. ``display.save("file.svg")`` writes the picture.
 """
 
-from __future__ import annotations
-
-from .certificate import CertificateDisplay, ChoiceDisplay, MonitorDisplay
-from .convergence import ConvergenceDisplay
-from .divergence import DivergenceDisplay
-from .palette import PaletteDisplay
-from .path import PathDisplay
-from .posterior import PosteriorDisplay
-from .solution_path import SolutionPathDisplay
-
-__all__ = [
-    "CertificateDisplay",
-    "ChoiceDisplay",
-    "ConvergenceDisplay",
-    "DivergenceDisplay",
-    "MonitorDisplay",
-    "PaletteDisplay",
-    "PathDisplay",
-    "PosteriorDisplay",
-    "SolutionPathDisplay",
-]
+from .certificate import CertificateDisplay as CertificateDisplay
+from .certificate import ChoiceDisplay as ChoiceDisplay
+from .certificate import MonitorDisplay as MonitorDisplay
+from .palette import PaletteDisplay as PaletteDisplay
+from .parameters import DivergenceDisplay as DivergenceDisplay
+from .parameters import SolutionPathDisplay as SolutionPathDisplay
+from .path import PathDisplay as PathDisplay
+from .solutions import ConvergenceDisplay as ConvergenceDisplay
+from .solutions import PosteriorDisplay as PosteriorDisplay

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +13,7 @@ from ..errors import InputError
 from ..validation import check_count
 from ..wording import at_most, confidence_text
 from .display import Display
-from .style import BLUE, GREY, VERMILION, legend_below, literal
+from .style import BLUE, GREY, VERMILION, literal
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,25 +25,33 @@ _LONGEST = 32
 class _CandidatesDisplay(Display):
     """A candidate per line, the first at the top."""
 
-    def _height(self) -> float:
-        return 1.6 + 0.24 * len(self.shown)
+    certificate: Any
 
     @property
     def shown(self) -> list[int]:
         """The candidates that are drawn, best first."""
         raise NotImplementedError
 
-    def _name_lines(self, names: Sequence[str], axis: str) -> None:
-        self.ax_.set_yticks(range(len(names)), [literal(name, _LONGEST) for name in names])
-        self.ax_.set(xlabel=axis, ylim=(len(names) - 0.4, -0.6), xlim=(0.0, None))
-        self.ax_.grid(axis="y", visible=False)
+    def _height(self) -> float:
+        return 1.6 + 0.24 * len(self.shown)
+
+    def _lines(self, ax: Axes, rates: ArrayLike, bounds: ArrayLike, label: str, mfc: str) -> None:
+        """What the first candidates did, and at most this is certified."""
+        places = np.arange(np.size(rates))
+        ax.hlines(places, rates, bounds, color=GREY, lw=1.2)
+        ax.plot(rates, places, "o", mfc=mfc, mec=BLUE, label=label)
+        ax.plot(bounds, places, "|", color=VERMILION, ms=11, mew=2.2, label="certified: at most this")
 
     def _finish(self, own: bool) -> None:
+        names = [literal(self.certificate.names[index], _LONGEST) for index in self.shown]
+        self.ax_.set_yticks(range(len(names)), names)
+        self.ax_.set(ylim=(len(names) - 0.4, -0.6), xlim=(0.0, None))
+        self.ax_.grid(axis="y", visible=False)
         if not own:
             return super()._finish(own)
-        # Over names and axes: names may be long.
+        # Over and under names and axes: names may be long.
         self.figure_.suptitle(self.title(), fontsize=11.0)
-        legend_below(self.ax_, columns=3)
+        self.figure_.legend(loc="outside lower center", fontsize=8.0, ncols=3, markerscale=0.65)
 
 
 @dataclass(eq=False, repr=False)
@@ -82,11 +89,10 @@ class CertificateDisplay(_CandidatesDisplay):
 
     def _draw(self, ax: Axes) -> None:
         shown, of = self.shown, self.certificate
-        _observed_and_certified(ax, of.errors[shown] / of.m, of.single_bounds[shown], "observed", mfc="white")
+        self._lines(ax, of.errors[shown] / of.m, of.single_bounds[shown], "observed", mfc="white")
         ax.axvline(of.bound, color=VERMILION, lw=1.0, ls=":", label="certified for the random classifier")
         # "errs with probability" and "has an expected loss of", for instance.
-        axis = "error probability" if "errs" in of.claim else "expected loss"
-        self._name_lines([of.names[index] for index in shown], axis)
+        ax.set_xlabel("error probability" if "errs" in of.claim else "expected loss")
 
     def title(self) -> str:
         of = self.certificate
@@ -116,21 +122,13 @@ class ChoiceDisplay(_CandidatesDisplay):
         shown, of = self.shown, self.certificate
         rates = of.choosing_errors[shown] / (of.examples - of.m)
         ax.plot(rates, range(len(shown)), "o", mfc="white", mec=GREY, label="choosing")
-        _observed_and_certified(ax, [of.errors / of.m], [of.bound], "certifying", mfc=BLUE)
-        self._name_lines([of.names[index] for index in shown], "error probability")
+        self._lines(ax, [of.errors / of.m], [of.bound], "certifying", mfc=BLUE)
+        ax.set_xlabel("error probability")
 
     def title(self) -> str:
         of = self.certificate
         claim = f"{literal(of.name, _LONGEST)} errs with probability at most {at_most(of.bound)}"
         return f"With probability at least {confidence_text(of.delta)} over {of.m} examples,\n{claim}"
-
-
-def _observed_and_certified(ax: Axes, rates: ArrayLike, bounds: ArrayLike, label: str, mfc: str) -> None:
-    """What the first candidates did, and at most this is certified."""
-    places = np.arange(np.size(rates))
-    ax.hlines(places, rates, bounds, color=GREY, lw=1.2)
-    ax.plot(rates, places, "o", mfc=mfc, mec=BLUE, label=label)
-    ax.plot(bounds, places, "|", color=VERMILION, ms=11, mew=2.2, label="certified: at most this")
 
 
 @dataclass(eq=False, repr=False)

@@ -11,7 +11,7 @@ from ..errors import InputError
 from ..files import write_atomically
 from ..solution import Solution
 from ..validation import check_kind
-from .style import check_picture, new_axes, styled
+from .style import check_picture, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,8 +31,8 @@ class Display:
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on ``ax``, or on a new figure."""
-        self.ax_ = new_axes(ax, height=self._height())
         with styled():
+            self.ax_ = new_figure(self._height()).add_subplot() if ax is None else ax
             self._draw(self.ax_)
             self._finish(own=ax is None)
         return self
@@ -61,10 +61,10 @@ class Display:
     def save(self, path: str | Path) -> None:
         """Write the picture; its format (svg, pdf, png) by the ending. The file appears when it is complete."""
         target = check_picture(path)
-        ending = target.suffix.lower()
+        ending = target.suffix.lower()[1:]
         # Without a date the same drawing gives the same file.
-        metadata: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(ending, {})
-        write_atomically(target, self._written(format=ending[1:], metadata=metadata, dpi=160))
+        metadata = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(ending, {})
+        write_atomically(target, self._written(format=ending, metadata=metadata, dpi=160))
 
     def _written(self, **settings: Any) -> bytes:
         if not hasattr(self, "ax_"):
@@ -75,15 +75,20 @@ class Display:
         return content.getvalue()
 
 
+def new_figure(height: float) -> Figure:
+    """A figure, which no window shows until it is asked to."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(6.4, height), layout="constrained")
+
+
 def named_solutions(
     solutions: Solution | Sequence[Solution] | Mapping[str, Solution] | None, least: int = 1
 ) -> dict[str, Solution]:
     """Solutions under the names they are shown with: their solvers', numbered where two are the same."""
     check_kind("solutions", solutions or (), (Solution, Iterable), "a solution, a list or a dict of solutions")
-    if isinstance(solutions, Mapping):
-        found = dict(solutions)
-    else:
-        found = {}
+    found = dict(solutions) if isinstance(solutions, Mapping) else {}
+    if not isinstance(solutions, Mapping):
         for solution in [solutions] if isinstance(solutions, Solution) else solutions or ():
             solver = name = getattr(solution, "solver", "")
             number = 2

@@ -83,19 +83,19 @@ def frontier_curve(problem: BoundProblem, between: tuple[float, float] | None = 
 
 def place_of(minima: Sequence[LocalMinimum], curve: Curve, bound: float, risk: float) -> str:
     """Which point of the path has this bound and, where it is known, this empirical risk."""
+    if not math.isfinite(bound):
+        return "no posterior"
     width = max(curve.risk[0] - curve.risk[-1], 1e-12)
 
     def same(other_bound: float, other_risk: float) -> bool:
         return abs(bound - other_bound) <= 1e-6 and not abs(risk - other_risk) > 0.02 * width
 
-    if not math.isfinite(bound):
-        return "no posterior"
     matching = [k for k, minimum in enumerate(minima) if same(minimum.bound, minimum.empirical_risk)]
-    if matching:
-        nearest = min(matching, key=lambda k: abs(bound - minima[k].bound))
-        if nearest:
-            return f"local minimum {nearest + 1} of {len(minima)}"
+    nearest = min(matching, key=lambda k: abs(bound - minima[k].bound), default=None)
+    if nearest == 0:
         return "the minimum" if bound - minima[0].bound <= _SAME else "next to the minimum"
+    if nearest is not None:
+        return f"local minimum {nearest + 1} of {len(minima)}"
     for place, words in ((0, "the prior"), (-1, "all weight on the smallest risk")):
         if same(curve.bound[place], curve.risk[place]):
             return words
@@ -147,8 +147,8 @@ class PathDisplay(Display):
             raise UnsupportedProblemError("problem has constraints; the path is drawn for the whole simplex only.")
         exact = exact or solve(problem, "frontier")
         best = LocalMinimum(exact.bound, exact.empirical_risk, exact.divergence, exact.support_size)
-        others = sorted(exact.local_minima)
-        return cls(problem, frontier_curve(problem), [best, *others], named_solutions(solutions, least=0))
+        minima = [best, *sorted(exact.local_minima)]
+        return cls(problem, frontier_curve(problem), minima, named_solutions(solutions, least=0))
 
     @property
     def ends(self) -> list[End]:
@@ -158,8 +158,8 @@ class PathDisplay(Display):
             place = place_of(self.minima, self.curve, point.bound, point.empirical_risk)
             # Points without a name are the same when they look the same.
             shape = f"{point.bound:.4g} {point.empirical_risk:.2g}" if place == NOWHERE else ""
-            end = End([], point.empirical_risk, point.bound, place)
-            found.setdefault((place, shape), end).names.append(name)
+            end = found.setdefault((place, shape), End([], point.empirical_risk, point.bound, place))
+            end.names.append(name)
         return list(found.values())
 
     def _draw(self, ax: Axes) -> None:
@@ -180,10 +180,10 @@ class PathDisplay(Display):
             # Hollow and larger than what it may lie on.
             style = {**palette[end.names[0]], "linestyle": "none", "markerfacecolor": "none"}
             ax.plot(end.empirical_risk, end.bound, ms=14.0, mew=1.6, **style)
-            if not math.isfinite(end.bound):
+            if math.isfinite(end.bound):
+                self._write(ax, end.empirical_risk, end.bound, self._label(end), end.place == NOWHERE, style["color"])
+            else:
                 ax.text(0.5, 0.97, self._label(end), transform=ax.transAxes, ha="center", va="top", fontsize=8.0)
-                continue
-            self._write(ax, end.empirical_risk, end.bound, self._label(end), end.place == NOWHERE, style["color"])
         if not any(end.place == "the minimum" for end in self.ends):
             self._write(ax, best.empirical_risk, best.bound, f"the minimum, {at_most(best.bound)}", color=VERMILION)
         low, high = ax.get_ylim()
@@ -193,22 +193,9 @@ class PathDisplay(Display):
     def _write(self, ax: Axes, risk: float, bound: float, text: str, above: bool = False, color: str = BLACK) -> None:
         """Words at a point: below it, where no posterior is, and towards the middle of the picture."""
         share = (risk - self.curve.risk[-1]) / max(self.curve.risk[0] - self.curve.risk[-1], 1e-12)
-        side = "left" if share < 0.3 else "right" if share > 0.7 else "center"
-        shift = {"left": -8, "right": 8, "center": 0}[side]
-        down = 8 if above else -11
-        ax.annotate(
-            text,
-            (risk, bound),
-            xytext=(shift, down),
-            textcoords="offset points",
-            ha=side,
-            va="bottom" if above else "top",
-            fontsize=8.0,
-            color=color,
-        )
-
-    def _finish(self, own: bool) -> None:
-        self.ax_.set_title(self.title())
+        side, shift = ("left", -8) if share < 0.3 else ("right", 8) if share > 0.7 else ("center", 0)
+        place: dict[str, Any] = {"xytext": (shift, 8 if above else -11), "textcoords": "offset points"}
+        ax.annotate(text, (risk, bound), ha=side, va="bottom" if above else "top", fontsize=8.0, color=color, **place)
 
     def _label(self, end: End) -> str:
         gap = end.bound - self.minima[0].bound
@@ -221,12 +208,10 @@ class PathDisplay(Display):
     def title(self) -> str:
         missed = [name for name, point in self.solutions.items() if not point.bound <= self.minima[0].bound + _SAME]
         count, asked = len(self.minima), len(self.solutions)
-        text = "The bound has one minimum" if count == 1 else f"The bound has {count} local minima"
-        best = "it" if count == 1 else "the best"
+        text, best = ("one minimum", "it") if count == 1 else (f"{count} local minima", "the best")
+        if not asked:
+            return f"The bound has {text}"
         if missed and asked > 1:
-            text += f"; {len(missed)} of {asked} solvers did not find {best}"
-        elif missed:
-            text += f"; {literal(missed[0])} did not find {best}"
-        elif asked:
-            text += f"; {'every solver' if asked > 1 else literal(next(iter(self.solutions)))} finds {best}"
-        return text
+            return f"The bound has {text}; {len(missed)} of {asked} solvers did not find {best}"
+        who = literal(next(iter(self.solutions))) if asked == 1 else "every solver"
+        return f"The bound has {text}; {who} {'did not find' if missed else 'finds'} {best}"
