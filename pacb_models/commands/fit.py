@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import io
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
@@ -92,27 +94,30 @@ def run(options: argparse.Namespace) -> int:
 
 def _check_files(options: argparse.Namespace) -> None:
     """Refuse files that cannot be written, or that would be written over the table or over each other."""
-    taken: dict[str, str] = {}
+    taken = {os.path.realpath(options.file): "the table itself"}
     for option, path in (("--model", options.model), ("--out", options.out), ("--report", options.report)):
-        if path is None:
-            continue
-        check_writable(option, path)
-        if os.path.exists(path) and os.path.exists(options.file) and os.path.samefile(path, options.file):
-            raise InputError(f"{option} is {path!r}, the table itself; choose another file.")
-        other = taken.setdefault(os.path.realpath(path), option)
-        if other != option:
-            raise InputError(f"{option} is {path!r}, as is {other}; choose another file.")
+        if path is not None:
+            check_writable(option, path)
+            place = os.path.realpath(path)
+            if place in taken:
+                raise InputError(f"{option} is {path!r}, {taken[place]}; choose another file.")
+            taken[place] = f"as is {option}"
 
 
 def _train(options: argparse.Namespace, table: Any, paper: bool) -> int:
     """Fit, certify, print and save what was asked for."""
     import joblib
     import numpy as np
+    from threadpoolctl import threadpool_limits
 
     # Classes by name: a saved model must predict what stood in the table.
     labels = np.asarray(table.class_names)[table.y]
+    model, groups = _estimator(options, table, paper), {} if paper else {"groups": table.groups}
     try:
-        model = (_paper_svm if paper else _certified)(options, table, labels)
+        # Threads of boosting wait for each other in loops: on a small table and a busy machine that takes minutes.
+        # Rows from which threads gain more than they cost.
+        with threadpool_limits(1 if len(labels) < 10_000 else None):
+            model.fit(table.features, labels, **groups)
     except InputError:
         raise
     except ValueError as reason:
@@ -145,50 +150,28 @@ def _train(options: argparse.Namespace, table: Any, paper: bool) -> int:
     return FAILED if paper and model.solution_.status not in ("optimal", "acceptable") else DONE
 
 
-def _certified(options: argparse.Namespace, table: Any, y: Any) -> Any:
-    """What is deployed of a set of classifiers and their votes."""
+def _estimator(options: argparse.Namespace, table: Any, paper: bool) -> Any:
+    """The paper's SVMs, or a set of classifiers and their votes of which one is deployed."""
     import joblib
-    from threadpoolctl import threadpool_limits
 
     from ..estimators.certified import CertifiedClassifier
     from ..estimators.classifier_sets import classifier_set
-
-    model = CertifiedClassifier(
-        classifier_set(options.classifiers or "all", _coding(options, table)),
-        memory=options.resume and joblib.Memory(options.resume, verbose=0),
-        **_same(options, "delta", "per_class", "per_prediction", "positive"),
-    )
-    # Threads of boosting wait for each other in loops: on a small table and a busy machine that takes minutes.
-    # Rows from which threads gain more than they cost.
-    with threadpool_limits(1 if len(y) < 10_000 else None):
-        return model.fit(table.features, y, groups=table.groups)
-
-
-def _paper_svm(options: argparse.Namespace, table: Any, y: Any) -> Any:
+    from ..estimators.coding import TableCoding
     from ..estimators.svc import StochasticSVC
 
-    own = {"n_lambdas": options.count, "coding": _coding(options, table)}
-    return StochasticSVC(options.lambdas, **own, **_same(options, *BOUND, "scale", "solver")).fit(table.features, y)
-
-
-def _same(options: argparse.Namespace, *names: str) -> dict[str, Any]:
-    """Parameters of an estimator, most of them as options are called."""
-    same = {name: getattr(options, name) for name in ("validation_size", *names)}
-    return {**same, "n_jobs": options.jobs, "random_state": options.seed}
-
-
-def _coding(options: argparse.Namespace, table: Any) -> Any:
-    """How the classifiers read the table: it is learnt with them, and saved with them."""
-    from ..estimators.coding import TableCoding
-
-    return TableCoding(table.text, impute=options.missing == "impute")
+    # How the classifiers read the table is learnt with them, and saved with them.
+    coding = TableCoding(table.text, impute=options.missing == "impute")
+    own = (*BOUND, "scale", "solver") if paper else ("delta", "per_class", "per_prediction", "positive")
+    same = {name: getattr(options, name) for name in ("validation_size", *own)}
+    same |= {"n_jobs": options.jobs, "random_state": options.seed}
+    if paper:
+        return StochasticSVC(options.lambdas, n_lambdas=options.count, coding=coding, **same)
+    memory = options.resume and joblib.Memory(options.resume, verbose=0)
+    return CertifiedClassifier(classifier_set(options.classifiers or "all", coding), memory=memory, **same)
 
 
 def _facts(options: argparse.Namespace) -> list[tuple[str, str]]:
     """What an auditor needs to repeat the run."""
-    import hashlib
-    from pathlib import Path
-
     from ..certificates.page import versions
 
     return [
