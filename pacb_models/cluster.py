@@ -53,19 +53,19 @@ def spread(
                 yield item, failed(item, result[1]) if lost and failed else result
 
 
-def fitted_on(address: str, fit: Callable[[], Item], attempts: int = 3) -> Item:
+def fitted_on(address: str, fit: Callable[[], Item]) -> Item:
     """Return ``fit()`` with joblib on the cluster. joblib keeps data on one worker each: without it, it begins anew."""
     with _connected(address) as client:
         from distributed import CancelledError, KilledWorker
         from joblib import parallel_config
 
         check_workers(client)
-        for _ in range(attempts):
+        for _ in range(3):
             with suppress(KilledWorker, CancelledError), client.as_current(), parallel_config(backend="dask"):
                 return fit()
             _wait_for_workers(client, address)
             print("pacb: a Dask worker died, and with it what joblib had there; training begins anew", file=sys.stderr)
-    raise RunStopped(f"Dask workers at {address} died in each of {attempts} attempts")
+    raise RunStopped(f"Dask workers at {address} died in each of 3 attempts")
 
 
 @contextmanager

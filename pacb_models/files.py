@@ -96,6 +96,6 @@ def check_writable(name: str, path: str | os.PathLike[str]) -> None:
     if not str(path):
         raise InputError(f"{name} is ''; it must be the name of a file.")
     folder = next(parent for parent in target.absolute().parents if parent.exists())
-    writable = os.access(target, os.W_OK) if target.exists() else True
-    if target.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK) or not writable:
+    writable = all(os.access(place, os.W_OK) for place in (folder, target) if place.exists())
+    if target.is_dir() or not folder.is_dir() or not writable:
         raise InputError(name, str(path), "it cannot be written there")

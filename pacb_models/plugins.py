@@ -155,9 +155,8 @@ def made_known(reference: str, taken: Callable[[], list[str]], use: Callable[[An
         entry = FileEntry.of(reference, *parts)
         name = str(load(entry, lambda found: use(found).name))
         if not re.fullmatch(r"[\w.+-]+", name):
-            raise InputError(
-                f"{reference} has the name {name!r}; a solver's name has letters, digits and hyphens only."
-            )
+            needed = "a solver's name has letters, digits and hyphens only"
+            raise InputError(f"{reference} has the name {name!r}; {needed}.")
         if name not in known and name in taken():
             raise InputError(f"{reference} has the name {name!r}, which another solver has; give it a name of its own.")
         entry = replace(entry, name=name)
@@ -211,7 +210,7 @@ def load_all(group: str, use: Callable[[Any], Any] = lambda found: found) -> dic
 def exception_text(reason: BaseException) -> str:
     """An exception in one line, even one that cannot tell what it is about."""
     try:
-        text = shown(" ".join(str(reason).split()))
+        text = shown(str(reason))
     except Exception:
         text = ""
     return f"{type(reason).__name__}: {text}".rstrip(": .")

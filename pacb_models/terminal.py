@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -51,8 +51,7 @@ def show(verdict: Line, grids: Sequence[Grid], plain: str) -> None:
         from rich.console import Console
         from rich.text import Text
     except ImportError:
-        print(*verdict.cells, sep="\n")
-        print(f"\n{plain}")
+        print(*verdict.cells, "", plain, sep="\n")
         return
     console = Console(highlight=False)
     for k, sentence in enumerate(verdict.cells):
@@ -85,16 +84,9 @@ def _drawn(grid: Grid) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(
-        title=grid.title or None,
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-        collapse_padding=True,
-        show_edge=False,
-        show_header=any(column.title for column in grid.columns),
-    )
+    form: dict[str, Any] = {"box": box.SIMPLE_HEAD, "pad_edge": False, "collapse_padding": True, "show_edge": False}
+    headed = any(column.title for column in grid.columns)
+    table = Table(title=grid.title or None, title_justify="left", title_style="bold", show_header=headed, **form)
     for column in grid.columns:
         # Folded, so that a narrow window shows every digit.
         table.add_column(column.title, justify="right" if column.numeric else "left", overflow="fold")

@@ -14,7 +14,7 @@ def at_most(bound: float, digits: int = 4) -> str:
     >>> at_most(0.12341), at_most(1.7366e-9), at_most(1.0)
     ('0.1235', '1.737e-9', '1')
     """
-    return _rounded(bound, Context(prec=digits, rounding=ROUND_CEILING))
+    return _rounded(bound, digits, ROUND_CEILING)
 
 
 def at_least(bound: float, digits: int = 4) -> str:
@@ -23,7 +23,7 @@ def at_least(bound: float, digits: int = 4) -> str:
     >>> at_least(0.12349)
     '0.1234'
     """
-    return _rounded(bound, Context(prec=digits, rounding=ROUND_FLOOR))
+    return _rounded(bound, digits, ROUND_FLOOR)
 
 
 def percentage_at_most(bound: float) -> str:
@@ -32,8 +32,7 @@ def percentage_at_most(bound: float) -> str:
     >>> percentage_at_most(0.061812), percentage_at_most(1.0)
     ('6.19 %', '100 %')
     """
-    exact = Decimal(bound) * 100 if math.isfinite(bound) else Decimal(100)
-    return f"{_written(Context(prec=3, rounding=ROUND_CEILING).plus(exact))} %"
+    return f"{_rounded(Decimal(bound) * 100 if math.isfinite(bound) else 100, 3, ROUND_CEILING)} %"
 
 
 def percentage(share: float) -> str:
@@ -54,9 +53,9 @@ def confidence_text(delta: float, digits: int = 4) -> str:
     # A confidence closer to one than this is printed as a difference.
     if delta < 1e-9:
         return f"1 - {delta_text(delta, digits)}"
-    decimal = Decimal(repr(delta))
-    places = digits if delta > 0.5 else digits - 1 - decimal.adjusted()
-    return _written(Context(prec=places, rounding=ROUND_FLOOR).subtract(Decimal(1), decimal))
+    lacking = Decimal(repr(delta))
+    places = digits if delta > 0.5 else digits - 1 - lacking.adjusted()
+    return _rounded(1 - lacking, places, ROUND_FLOOR)  # the difference is exact
 
 
 def delta_text(delta: float, digits: int = 4) -> str:
@@ -65,7 +64,7 @@ def delta_text(delta: float, digits: int = 4) -> str:
     >>> delta_text(0.05), delta_text(0.0121, 2)
     ('0.05', '0.013')
     """
-    return _written(Context(prec=digits, rounding=ROUND_CEILING).plus(Decimal(repr(delta))))
+    return _rounded(Decimal(repr(delta)), digits, ROUND_CEILING)
 
 
 def share_text(delta: float, digits: int = 3) -> str:
@@ -74,7 +73,7 @@ def share_text(delta: float, digits: int = 3) -> str:
     >>> share_text(0.05 / 12)
     '0.00416'
     """
-    return _written(Context(prec=digits, rounding=ROUND_FLOOR).plus(Decimal(repr(delta))))
+    return _rounded(Decimal(repr(delta)), digits, ROUND_FLOOR)
 
 
 def one_line(text: str) -> str:
@@ -102,28 +101,21 @@ def paragraphs(lines: Iterable[str], width: int = 80) -> str:
     return "\n".join((indented if line.startswith("  ") else plain).fill(line) for line in lines)
 
 
-def _rounded(bound: float, context: Context) -> str:
-    return _written(context.create_decimal_from_float(bound)) if math.isfinite(bound) else str(bound)
+def _rounded(number: float | Decimal, digits: int, rounding: str) -> str:
+    if not math.isfinite(number):
+        return str(number)
+    rounded = Context(prec=digits, rounding=rounding).plus(Decimal(number)).normalize()
+    return format(rounded, "f" if -5 < rounded.adjusted() < 10 else "e")
 
 
-def _written(number: Decimal) -> str:
-    number = number.normalize()
-    return format(number, "f" if -5 < number.adjusted() < 10 else "e")
-
-
-#: Characters of another program's text that are shown.
-LONGEST = 1000
-
-
-def shown(text: str) -> str:
+def shown(text: str, longest: int = 1000) -> str:
     """A text on one line that no terminal obeys, and not too long: names and messages may be a third party's.
 
     >>> shown("a\\n\\x1b[31mb")
     'a \\\\x1b[31mb'
     """
-    length = len(text)
-    text = one_line("".join(" " if each.isspace() else each for each in text[:LONGEST]))
-    if max(length, len(text)) > LONGEST:
-        note = f" ... ({length} characters)"
-        text = text[: LONGEST - len(note)] + note
-    return text
+    line = one_line(" ".join(text[:longest].split()))
+    if max(len(text), len(line)) <= longest:
+        return line
+    note = f" ... ({len(text)} characters)"
+    return line[: longest - len(note)] + note

@@ -96,7 +96,7 @@ def answered(program: str, work: Callable[[], int], arguments: Sequence[str] = (
     finally:
         # What cannot be written, the code says.
         with suppress(OSError):
-            sys.stderr.write(said and f"{program}: {shown(' '.join(said.split()))}\n")
+            sys.stderr.write(said and f"{program}: {shown(said)}\n")
         with suppress(OSError):
             streams.flush(sys.stderr, "standard error")
     return code
