@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sklearn.datasets import load_breast_cancer
 
-from pacb_models.estimators.dataset import Dataset
+from pacb_models.estimators.tables import Dataset
 
 
 def small_dataset(rows: int = 306) -> Dataset:

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from pacb_models.commands.program import kept_in, refuse_ignored
 from pacb_models.errors import InputError
-from pacb_models.estimators.dataset import Dataset
 from pacb_models.estimators.grids import GRIDS, lambda_grid
-from pacb_models.estimators.tables import MISSING, SUFFIXES, load_table
+from pacb_models.estimators.tables import MISSING, SUFFIXES, Dataset, load_table
 from pacb_models.files import held
 from pacb_models.validation import check_choice, check_jobs
 from pacb_models.wording import one_line

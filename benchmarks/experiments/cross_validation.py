@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pacb_models.estimators.dataset import Dataset
 from pacb_models.estimators.grids import lambda_grid
+from pacb_models.estimators.tables import Dataset
 
 from .protocols import random_stream
 from .risks import Experiment, How, count_errors

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 
 from pacb_models.errors import InputError
-from pacb_models.estimators.dataset import Dataset
+from pacb_models.estimators.tables import Dataset
 from pacb_models.plugins import load, registered
 
 #: Entry-point group: name -> a function ``loader(data_dir=None)`` that returns a :class:`Dataset`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pacb_models.errors import InputError
-from pacb_models.estimators.dataset import Sizes
+from pacb_models.estimators.tables import Sizes
 from pacb_models.validation import check_choice
 
 PROTOCOLS = ("paper", "hold-out")

@@ -18,8 +18,8 @@ import numpy as np
 
 from pacb_models.cluster import check_workers
 from pacb_models.errors import InputError
-from pacb_models.estimators.dataset import Dataset, Sizes
 from pacb_models.estimators.grids import lambda_grid, sigest
+from pacb_models.estimators.tables import Dataset, Sizes
 from pacb_models.validation import check_count, check_jobs
 
 from ..store import digest, kept

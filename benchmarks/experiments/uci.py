@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pacb_models.errors import InputError
-from pacb_models.estimators.dataset import Dataset, Sizes
+from pacb_models.estimators.tables import Dataset, Sizes
 
 from .raw_files import Lines, RawFile, find_file
 

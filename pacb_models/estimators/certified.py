@@ -43,8 +43,8 @@ class CertifiedClassifier(EnsembleClassifier):
     the *held-out part* read: the errors of each candidate are counted, and with probability at least
     :math:`1 - \delta` every candidate errs on new examples with probability at most the Clopper-Pearson limit of its
     count at confidence :math:`\delta` times its prior. The candidate with the smallest limit is deployed. It is a
-    deterministic predictor like any other, so there is no factor two as for the vote of
-    :class:`StochasticClassifier`.
+    deterministic predictor like any other: no factor two as for the vote of :class:`StochasticClassifier`, the paper's
+    object.
 
     Parameters
     ----------
@@ -74,10 +74,9 @@ class CertifiedClassifier(EnsembleClassifier):
     deploy : "deterministic" or "stochastic"
         "stochastic" draws a candidate from the posterior of ``certificate_`` for every prediction; its bound is never
         larger.
-    per_class : bool
-        State the error among the examples of each class too: one minus the recall of the class.
-    per_prediction : bool
-        State the error among the examples that are given each class too: one minus its precision.
+    per_class, per_prediction : bool
+        State the error among the examples of each class too (one minus its recall), or among those that are given it
+        (one minus its precision).
     positive : label, optional
         Which of two classes is the positive one. Only with it are rates called false positive or false negative.
     risk : function or dict of functions by name, optional
@@ -96,8 +95,7 @@ class CertifiedClassifier(EnsembleClassifier):
         With ``prefit=True``: this share of the examples, drawn with the seed ``random_state`` (0 when it is None),
         chooses one candidate, and the others certify this one alone, as for :func:`certify_predictions`.
     n_jobs : int, optional
-        Processes for training and predicting, through joblib: ``joblib.parallel_config("dask")`` moves the work to a
-        cluster.
+        Processes, through joblib: ``joblib.parallel_config("dask")`` moves the work to a cluster.
     memory : str or joblib.Memory, optional
         A folder that keeps every finished fold of the cross-validation, and the classifiers: a ``fit`` that was stopped
         goes on there when it is called again with the same data, classifiers and ``random_state``. It holds pickles,
@@ -122,19 +120,14 @@ class CertifiedClassifier(EnsembleClassifier):
         Errors of each candidate on the held-out examples, and in cross-validation on the training part.
     confusion_ : array of int or None
         Held-out examples by class (row) and what the deployed predictor calls them (column); None when it is random.
-    estimators_, names_ : list
-        The fitted classifiers.
-    n_validation_, classes_ : int, array
+    estimators_, names_, classes_, n_validation_
+        The fitted classifiers, their names, the labels, and how many examples were held out.
 
     Notes
     -----
     Whatever looks at all examples before ``fit`` divides them spoils the certificate: scaling or selection of features
     in a pipeline *around* this estimator (put them into the classifiers), and a grid search around it (its winner needs
     :meth:`calibrate` with fresh examples).
-
-    See Also
-    --------
-    StochasticClassifier : the paper's object, a posterior with a PAC-Bayes bound.
 
     Examples
     --------

@@ -42,13 +42,10 @@ class Statement:
     kind : "class", "prediction", "group", "risk" or "accepted"
     about : str
         The class, the class that was predicted, the group, the event or the threshold.
-    errors : float
-        Errors (or events) among the ``examples`` of this kind; their mean over the posterior for a random predictor.
-    examples : int
-    bound : float
-        The probability of an error on a new example of this kind is at most this.
-    delta : float
-        The part of the confidence parameter that the statement takes.
+    errors, examples : float, int
+        Errors or events (their mean over the posterior for a random predictor) among so many examples of this kind.
+    bound, delta : float
+        The probability of an error on a new example of this kind is at most this; the part of delta that it takes.
     least : float
         What the bound would be without an error: with few examples of this kind it is large, whatever happens.
     accepted : float, optional
@@ -74,8 +71,8 @@ class Statement:
             f"{_CLAIMS[self.kind].format(self.about)} with probability at most {at_most(self.bound)} "
             f"({self.errors:.9g} of {self.examples}; delta {share_text(self.delta)})"
         )
-        return said + (
-            "" if self.accepted is None else f"; at least {at_least(self.accepted)} of new examples have that"
+        return (
+            said if self.accepted is None else f"{said}; at least {at_least(self.accepted)} of new examples have that"
         )
 
 
@@ -89,9 +86,8 @@ class Guarantee:
         What is deployed.
     bound : float
         Its probability of an error on a new example is at most this.
-    errors : float
-        Its errors on the held-out ``examples`` (a mean over the posterior for a random predictor).
-    examples : int
+    errors, examples : float, int
+        Its errors (a mean over the posterior for a random predictor) on so many held-out examples.
     total_delta, delta : float
         All of delta, and the part of it that the overall statement takes.
     candidates, choosing : int
@@ -99,10 +95,9 @@ class Guarantee:
         the choice is paid for.
     statements : tuple of Statement
         Finer ones, on request.
-    refitted : bool
-        True when the members that predict were trained again on all data; the guarantee is about those before.
-    weighted : bool
-        True when training weighed its examples; held-out ones count alike.
+    refitted, weighted : bool
+        Whether the members that predict were trained again on all data (the guarantee is about those before), and
+        whether training weighed its examples (held-out ones count alike).
     """
 
     predictor: str
@@ -135,15 +130,15 @@ class Guarantee:
     @property
     def sentences(self) -> list[str]:
         """What is guaranteed, how, and what it assumes; an item of a list begins with two spaces."""
-        together, part = (
-            (" all of this together:", f"; delta {share_text(self.delta)}") if self.statements else ("", "")
+        part, together = (
+            (f"; delta {share_text(self.delta)}", " all of this together:") if self.statements else ("", "")
         )
         overall = f"errs on a new example with probability at most {at_most(self.bound)} "
         overall += f"({percentage_at_most(self.bound)}; {self.errors:.9g} of {self.examples}{part})"
         *claims, last = [f"  {claim}" for claim in (overall, *self.statements)]
+        confidence = confidence_text(self.total_delta)
         lines = [
-            f"With probability at least {confidence_text(self.total_delta)} over the {self.examples} held-out examples,"
-            f"{together}",
+            f"With probability at least {confidence} over the {self.examples} held-out examples,{together}",
             f"  {one_line(self.predictor)}",
             *(f"{claim};" for claim in claims),
             f"{last}.",
@@ -160,18 +155,16 @@ class Guarantee:
     @property
     def too_few(self) -> list[str]:
         """A warning for each statement that could not have said anything."""
+        even = "and even without an error its bound would be"
         return [
-            f"Too few examples: {each.kind} {each.about} has {each.examples}, and even without an error its bound "
-            f"would be {at_most(each.least, 2)}."
+            f"Too few examples: {each.kind} {each.about} has {each.examples}, {even} {at_most(each.least, 2)}."
             for each in self.statements
             if each.hopeless
         ]
 
     def _repr_html_(self) -> str:
-        rows = [
-            (f"{each.kind} {each.about}", f"{each.errors:.9g} of {each.examples}", at_most(each.bound))
-            for each in self.statements
-        ]
+        of = self.statements
+        rows = [(f"{s.kind} {s.about}", f"{s.errors:.9g} of {s.examples}", at_most(s.bound)) for s in of]
         headline, predictor, claim, *others = self.sentences
         lines = [headline, f"{predictor} {claim.strip()}", *others]
         return as_html(lines, ("among", "errors", "at most"), rows, len(rows))

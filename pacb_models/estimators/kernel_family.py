@@ -171,7 +171,9 @@ def fit_family(machines: Sequence[SVC], X: Any, y: np.ndarray, n_jobs: int | Non
     """Train SVMs of one :func:`family_key` on one Gram matrix."""
     X = check_array(X, dtype=np.float64, order="C")
     classes, labels = np.unique(y, return_inverse=True)
-    gamma = _kernel_width(machines[0].gamma, X)
+    # As SVC has it: one over features times variance, or over features.
+    usual = {"scale": 1.0 / (X.shape[1] * X.var()) if X.var() else 1.0, "auto": 1.0 / X.shape[1]}
+    gamma = float(usual.get(machines[0].gamma, machines[0].gamma))
     gram = gaussian_kernel(X, X, gamma)
     # Threads: libsvm does not hold Python's lock, and the matrix is not copied.
     trained = Parallel(n_jobs=n_jobs, require="sharedmem")(
@@ -195,10 +197,3 @@ def _fit_on_gram(machine: SVC, gram: np.ndarray, labels: np.ndarray) -> SVC:
     # The matrix has just been found finite.
     with config_context(assume_finite=True):
         return SVC(kernel="precomputed", **parameters).fit(gram, labels)
-
-
-def _kernel_width(gamma: Any, X: np.ndarray) -> float:
-    """``gamma`` as a number: "scale" is one over features times variance, "auto" one over features, as in ``SVC``."""
-    if gamma == "scale":
-        return 1.0 / (X.shape[1] * X.var()) if X.var() != 0.0 else 1.0
-    return 1.0 / X.shape[1] if gamma == "auto" else float(gamma)

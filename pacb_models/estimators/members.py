@@ -45,16 +45,6 @@ def refuse_weights(fit_params: dict[str, Any]) -> None:
         raise InputError("sample_weight is for training, but prefit is True: examples that certify count alike.")
 
 
-def _check_weights(weights: Any, X: Any) -> np.ndarray:
-    """A finite weight of at least 0 for each example."""
-    check_same_rows([("X", X), ("sample_weight", weights)])
-    weights = vector("sample_weight", weights)
-    if weights.size != _num_samples(X):
-        raise InputError(f"sample_weight has {weights.size} entries, but X has {_num_samples(X)} rows.")
-    good = (weights >= 0.0) & (weights < np.inf)
-    return all_or_refuse("sample_weight", weights, good, "a weight must be a finite number of at least 0")
-
-
 def _weights_for(name: str, member: Any, weights: np.ndarray) -> dict[str, Any]:
     """As the fit parameter of a member; a pipeline passes them on to its last step."""
     if isinstance(member, Pipeline):
@@ -184,7 +174,12 @@ class EnsembleClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         X, y = self._check_data(X, y, reset=True, read_labels=read_labels)
         weights = fit_params.pop("sample_weight", None)
         if weights is not None:
-            fit_params["sample_weight"] = weights = _check_weights(weights, X)
+            check_same_rows([("X", X), ("sample_weight", weights)])
+            fit_params["sample_weight"] = weights = vector("sample_weight", weights)
+            if weights.size != len(y):
+                raise InputError(f"sample_weight has {weights.size} entries, but X has {len(y)} rows.")
+            good = (weights >= 0.0) & (weights < np.inf)
+            all_or_refuse("sample_weight", weights, good, "a weight must be a finite number of at least 0")
         training, held_out = self._split(len(y), random)
         if weights is not None:
             # Weights of zero leave examples out.
@@ -306,15 +301,15 @@ def check_one_label_each(whose: str, labels: np.ndarray, rows: int) -> None:
 
 def check_same_kind(whose: str, labels: np.ndarray, others: np.ndarray) -> None:
     """Labels are numbers or text; compared with the other kind they would all differ, or be converted."""
-    if _is_text(labels) != _is_text(others):
+    texts = [
+        each.dtype.kind in "US" or (each.dtype.kind == "O" and any(isinstance(label, str) for label in each))
+        for each in (labels, others)
+    ]
+    if texts[0] != texts[1]:
         raise InputError(
             f"{whose} has labels like {labels.flat[0]!r}, but the classes are like {others.flat[0]!r}; "
             "they must be of one type."
         )
-
-
-def _is_text(labels: np.ndarray) -> bool:
-    return labels.dtype.kind in "US" or (labels.dtype.kind == "O" and any(isinstance(label, str) for label in labels))
 
 
 def _class_probabilities(name: str, estimator: Any, X: Any, classes: np.ndarray) -> np.ndarray:

@@ -126,8 +126,19 @@ def _family_of(member: Any) -> Hashable:
 
 
 def _fits_in_memory(rows: int) -> bool:
-    """Whether the kernel matrix of so many rows is within the limit; a warning when not."""
-    size, limit = 8 * rows * rows, _memory_limit()
+    """Whether the kernel matrix of so many rows takes an eighth of the memory at most, or what the environment allows.
+
+    A warning when not.
+    """
+    given = os.environ.get(LIMIT_VARIABLE)
+    limit = _memory() / 8.0
+    if given is not None:
+        limit = math.nan
+        with suppress(ValueError):
+            limit = float(given) * 2**30
+        if not 0.0 <= limit < math.inf:
+            raise InputError(LIMIT_VARIABLE, given, "it must be a number of GiB")
+    size = 8 * rows * rows
     if size > limit:
         warnings.warn(
             f"the kernel matrix of {rows} training rows would take {size / 2**30:.1f} GiB, more than the limit "
@@ -137,17 +148,6 @@ def _fits_in_memory(rows: int) -> bool:
             stacklevel=2,
         )
     return size <= limit
-
-
-def _memory_limit() -> int:
-    """The bytes that kernel matrices may take: an eighth of the memory, unless the environment says otherwise."""
-    given = os.environ.get(LIMIT_VARIABLE)
-    if given is None:
-        return _memory() // 8
-    with suppress(ValueError):
-        if 0.0 <= float(given) < math.inf:
-            return int(float(given) * 2**30)
-    raise InputError(LIMIT_VARIABLE, given, "it must be a number of GiB")
 
 
 def _memory() -> int:

@@ -23,10 +23,8 @@ class StochasticClassifier(EnsembleClassifier):
     """Weigh a finite set of classifiers by the posterior that minimises a PAC-Bayesian bound.
 
     ``fit`` trains the classifiers on one part of the data, measures their errors on the rest, and minimises the bound
-    over the posteriors. The examples that train a classifier never certify it.
-
-    This is the paper's object. Who wants a guarantee for a predictor that is deployed, with no factor two for the vote,
-    should use :class:`CertifiedClassifier`.
+    over the posteriors. The examples that train a classifier never certify it. This is the paper's object; who wants a
+    guarantee for what is deployed, with no factor two for the vote, should use :class:`CertifiedClassifier`.
 
     Parameters
     ----------
@@ -41,20 +39,16 @@ class StochasticClassifier(EnsembleClassifier):
 
     Attributes
     ----------
-    posterior_ : array of shape (H,)
-    support_ : array of int
-        Indices of the classifiers with positive weight.
+    posterior_, support_ : array of shape (H,), array of int
+        The weights of the classifiers, and the indices of those that have any.
     bound_, empirical_risk_, divergence_ : float
     certificate_ : Certificate
         Prints what is guaranteed.
-    solution_ : Solution
-    problem_ : BoundProblem
-    estimators_ : list
-        The fitted classifiers.
-    names_ : list of str
+    problem_, solution_ : BoundProblem, Solution
+    estimators_, names_, classes_ : list, list, array
+        The fitted classifiers, their names, and the labels.
     risks_ : array of shape (H,)
-        Their error rates on the validation examples.
-    classes_ : array
+        Error rates on the validation examples.
 
     Examples
     --------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,11 +12,8 @@ from ..certificates import Certificate, ChosenCertificate, RiskMonitor
 from ..errors import InputError
 from ..validation import check_count
 from ..wording import at_most, confidence_text
-from .display import Display
+from .display import Axes, Display
 from .style import BLUE, GREY, VERMILION, literal
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: Characters of a name that are shown.
 _LONGEST = 32

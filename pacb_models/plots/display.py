@@ -14,8 +14,11 @@ from ..validation import check_kind
 from .style import check_picture, styled
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
     from matplotlib.figure import Figure
+else:
+    # matplotlib is imported when something is drawn.
+    Axes = Any
 
 
 class Display:

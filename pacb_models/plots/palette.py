@@ -9,14 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
-from .display import Display
+from .display import Axes, Display
 from .style import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _LINES = ("-", "--", "-.", (0, (5, 1)), ":", (0, (3, 1, 1, 1)), (0, (8, 3)))
 #: The star is left to minima.

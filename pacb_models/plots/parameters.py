@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -14,12 +14,9 @@ from ..solving.paths import SolutionPath
 from ..solving.running import solve
 from ..validation import check_choice, check_kind
 from ..wording import at_most
-from .display import Display, new_figure
+from .display import Axes, Display, new_figure
 from .palette import Palette
 from .style import BLACK, BLUE, GREY, VERMILION, literal, styled
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _SYMBOLS = {"delta": "δ", "m": "m", "order": "order"}
 #: The bounds that are drawn when the caller names none: arguments of the problem that change.

@@ -12,7 +12,7 @@ import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,12 +21,9 @@ from ..problem import BoundProblem
 from ..solution import LocalMinimum, Solution
 from ..solving.running import solve
 from ..wording import at_most
-from .display import Display, named_solutions
+from .display import Axes, Display, named_solutions
 from .palette import Palette
 from .style import BLACK, GREY, VERMILION, literal
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 #: A gap to the minimum that counts as none.
 _SAME = 1e-7

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,12 +14,9 @@ from ..solution import Solution
 from ..solver import Solver
 from ..solving.running import solve
 from ..validation import check_choice, check_kind
-from .display import Display, named_solutions
+from .display import Axes, Display, named_solutions
 from .palette import Palette
 from .style import GREY, literal
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 AXES = ("iterations", "seconds")
 
