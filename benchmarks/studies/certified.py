@@ -31,10 +31,9 @@ import math
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -75,8 +74,7 @@ UCI_TABLES = "haberman bupa-no-leak ionosphere wdbc mammographic banknote spamba
 Members = list[tuple[str, Any]]
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """A data set, as a function without arguments, and a set of classifiers for it, as a function of the features."""
 
     name: str
@@ -111,28 +109,10 @@ def mixed(X: np.ndarray) -> Members:
     plain: Members = [("naive Bayes", GaussianNB())]
     plain += [(f"tree of depth {depth}", DecisionTreeClassifier(max_depth=depth)) for depth in (2, 4, 8)]
     plain += [("forest", RandomForestClassifier(50)), ("extra trees", ExtraTreesClassifier(50))]
-    plain += [
-        (f"boosting, {rounds} rounds", HistGradientBoostingClassifier(max_iter=rounds, max_leaf_nodes=8))
-        for rounds in (30, 100)
-    ]
+    for rounds in (30, 100):
+        boosting = HistGradientBoostingClassifier(max_iter=rounds, max_leaf_nodes=8)
+        plain.append((f"boosting, {rounds} rounds", boosting))
     return [(name, make_pipeline(StandardScaler(), member)) for name, member in scaled] + plain
-
-
-def cases(data_dir: str | None = None) -> dict[str, Case]:
-    """By name: breast cancer and digits with SVMs and with trees, and the nine UCI data sets with a mixed set.
-
-    Bupa without the feature that its classes were made from.
-    """
-    cancer, digits = (partial(load, return_X_y=True) for load in (load_breast_cancer, load_digits))
-    listed = [
-        Case("breast cancer, SVMs", cancer, scaled_svms),
-        Case("breast cancer, trees", cancer, trees),
-        Case("digits, SVMs", digits, svms),
-        Case("digits, trees", digits, trees),
-    ]
-    listed += [Case(name, partial(_uci, name, data_dir), mixed) for name in UCI_TABLES]
-    listed += [Case(name, load, mixed) for name, load in FRESH.items()]
-    return {case.name: case for case in listed}
 
 
 def _diabetes() -> tuple[np.ndarray, np.ndarray]:
@@ -149,6 +129,11 @@ def _ringnorm() -> tuple[np.ndarray, np.ndarray]:
     return np.where(y[:, None] == 0, 2.0 * noise, noise + 2.0 / math.sqrt(20.0)), y
 
 
+def _uci(name: str, data_dir: str | None) -> tuple[np.ndarray, np.ndarray]:
+    dataset = load_dataset(name, data_dir)
+    return dataset.X, dataset.y
+
+
 #: Data sets that had no part in choosing any of the defaults; the last two are simulated.
 FRESH: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
     "wine": partial(load_wine, return_X_y=True),
@@ -160,9 +145,17 @@ FRESH: dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]] = {
 }
 
 
-def _uci(name: str, data_dir: str | None) -> tuple[np.ndarray, np.ndarray]:
-    dataset = load_dataset(name, data_dir)
-    return dataset.X, dataset.y
+def cases(data_dir: str | None = None) -> dict[str, Case]:
+    """By name: breast cancer and digits with SVMs and with trees, and the nine UCI data sets with a mixed set.
+
+    Bupa without the feature that its classes were made from.
+    """
+    cancer, digits = (partial(load, return_X_y=True) for load in (load_breast_cancer, load_digits))
+    listed = [Case("breast cancer, SVMs", cancer, scaled_svms), Case("breast cancer, trees", cancer, trees)]
+    listed += [Case("digits, SVMs", digits, svms), Case("digits, trees", digits, trees)]
+    listed += [Case(name, partial(_uci, name, data_dir), mixed) for name in UCI_TABLES]
+    listed += [Case(name, load, mixed) for name, load in FRESH.items()]
+    return {case.name: case for case in listed}
 
 
 def measure(case: Case, split: int, held_out_share: float = HELD_OUT, n_jobs: int | None = None) -> Rows:
@@ -181,18 +174,22 @@ def measure(case: Case, split: int, held_out_share: float = HELD_OUT, n_jobs: in
         ballots = [np.array(predict_members(model.estimators_, X[rows], n_jobs)) for rows in (held_out, tested)]
     found = compared(model, ballots[0], y[held_out], ballots[1], y[tested])
     place = {"case": case.name, "split": split, "held_out": held_out_share}
-    return [
-        {**place, "method": method, **dict(zip(FIELDS, map(float, found[method])))} for method in [*RIVALS, *LEVEL_WAYS]
-    ]
+    return [{**place, "method": each, **dict(zip(FIELDS, map(float, found[each])))} for each in [*RIVALS, *LEVEL_WAYS]]
 
 
 def compared(
     model: CertifiedClassifier, ballots: np.ndarray, y: np.ndarray, test_ballots: np.ndarray, y_test: np.ndarray
 ) -> dict[str, tuple[float, float]]:
     """Certificate and test error of each method on the same members and the same held-out examples."""
+
+    def wrong_on(ballots: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Which candidates err on which examples, votes first."""
+        opinions = np.searchsorted(model.classes_, ballots)
+        return model.classes_[poll(model.candidates_, opinions, len(y), len(model.classes_)).choices] != y
+
     m, size = len(y), len(ballots)
-    wrong, test_wrong = (_wrong(model, votes, truth) for votes, truth in ((ballots, y), (test_ballots, y_test)))
-    errors, test_errors = np.count_nonzero(wrong, axis=1), test_wrong.mean(axis=1)
+    wrong, test_errors = wrong_on(ballots, y), wrong_on(test_ballots, y_test).mean(axis=1)
+    errors = np.count_nonzero(wrong, axis=1)
     votes = len(wrong) - size
     # What somebody with fitted classifiers has: their plain majority, if there is a vote at all, and each alone.
     plain = np.concatenate([np.arange(min(votes, 1)), np.arange(votes, len(wrong))])
@@ -204,11 +201,11 @@ def compared(
         "certified": _smallest(errors, m, model.prior_),
         "trusting prior": _smallest(errors, m, trusting),
         "Occam": _smallest(errors[votes:], m, np.full(size, 1.0 / size), np.arange(votes, len(wrong))),
-        "uniform vote": (float(clopper_pearson(errors[0], m, DELTA)), 0),
+        "uniform vote": (_limit(errors[0], m), 0),
         "20/80": _chosen_on_a_part(wrong, plain, 0.2),
         "50/50": _chosen_on_a_part(wrong, plain, 0.5),
         "prefit, 0.5": _smallest(errors[plain], m, default_prior(None, plain.size - size, None, size), plain),
-        "CV all, test": (float(clopper_pearson(errors[committed], m, DELTA)), committed),
+        "CV all, test": (_limit(errors[committed], m), committed),
     }
     result = {name: (certificate, float(test_errors[index])) for name, (certificate, index) in found.items()}
     by_training = np.argsort(model.cv_errors_, kind="stable")
@@ -217,7 +214,12 @@ def compared(
     tested = LevelCertificate(errors[by_training], m, DELTA, level, [str(index) for index in by_training])
     for method, passed in (("level, every", bounds.min() <= level), ("level, in order", bool(tested.certified))):
         result[method] = (level if passed else 1.0, float(test_errors[committed]))
-    result["PAC-Bayes vote"] = _pac_bayes_vote(errors[votes:] / m, m, test_ballots, y_test, model.classes_)
+    # Twice the bound of the stochastic classifier, for its vote.
+    solution = solve(BoundProblem(errors[votes:] / m, m=m, delta=DELTA, distance="kl", divergence="chi2"))
+    opinions = np.searchsorted(model.classes_, test_ballots)
+    shares = vote_shares(solution.posterior, opinions, len(y_test), len(model.classes_))
+    test_error = float(np.mean(model.classes_[shares.argmax(axis=1)] != y_test))
+    result["PAC-Bayes vote"] = (min(1.0, 2.0 * solution.bound), test_error)
     return result
 
 
@@ -226,10 +228,8 @@ def fixed_level(rate: float, m: int) -> float:
     return float(np.clip(rate + 2.0 * math.sqrt(rate * (1.0 - rate) / m), clopper_pearson(0, m, DELTA), 0.99))
 
 
-def _wrong(model: CertifiedClassifier, ballots: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Which candidates err on which examples, votes first."""
-    opinions = np.searchsorted(model.classes_, ballots)
-    return model.classes_[poll(model.candidates_, opinions, len(y), len(model.classes_)).choices] != y
+def _limit(errors: int, m: int) -> float:
+    return float(clopper_pearson(errors, m, DELTA))
 
 
 def _smallest(errors: np.ndarray, m: int, prior: np.ndarray, of: np.ndarray | None = None) -> tuple[float, int]:
@@ -243,21 +243,10 @@ def _chosen_on_a_part(wrong: np.ndarray, among: np.ndarray, share: float) -> tup
     rows = wrong.shape[1]
     first = math.ceil(share * rows)
     index = int(among[np.argmin(np.count_nonzero(wrong[among, :first], axis=1))])
-    return float(clopper_pearson(np.count_nonzero(wrong[index, first:]), rows - first, DELTA)), index
+    return _limit(np.count_nonzero(wrong[index, first:]), rows - first), index
 
 
-def _pac_bayes_vote(
-    risks: np.ndarray, m: int, test_ballots: np.ndarray, y_test: np.ndarray, classes: np.ndarray
-) -> tuple[float, float]:
-    solution = solve(BoundProblem(risks, m=m, delta=DELTA, distance="kl", divergence="chi2"))
-    assert solution.posterior is not None
-    indices = np.searchsorted(classes, test_ballots)
-    shares = vote_shares(solution.posterior, indices, test_ballots.shape[1], len(classes))
-    return min(1.0, 2.0 * solution.bound), float(np.mean(classes[shares.argmax(axis=1)] != y_test))
-
-
-@dataclass(frozen=True)
-class Ratio:
+class Ratio(NamedTuple):
     """Certificates of one kind to those of another: the geometric mean over cases, its standard error, the worst."""
 
     mean: float
@@ -315,8 +304,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = options(__doc__, arguments, cases(), **SPLITS | {"splits": 10}, held_out=(HELD_OUT,), jobs=int)
     known = cases(given.data)
     wanted = product(seeds(given), given.names, given.held_out)
-    rows_of = lambda split, name, share: measure(known[name], split, share, given.jobs)  # noqa: E731
-    print(ratios(STUDY.table(given, wanted, rows_of)))
+    rows = STUDY.table(given, wanted, lambda split, name, share: measure(known[name], split, share, given.jobs))
+    print(ratios(rows))
     return 0
 
 

@@ -21,15 +21,15 @@ def options(
     if names:
         parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names)}; default: all")
     for name, default in defaults.items():
-        kind: dict[str, Any] = {"action": "store_true"}
+        kind: dict[str, Any] = {"type": type(default), "help": f"default: {default}", "default": default}
         if isinstance(default, type):
             kind = {"type": default}
         elif isinstance(default, tuple):
-            kind = {"type": type(default[0]), "nargs": "+", "help": f"default: {' '.join(map(str, default))}"}
-        elif default is not False:
-            kind = {"type": type(default), "help": f"default: {default}"}
+            help_text = f"default: {' '.join(map(str, default))}"
+            kind = {"type": type(default[0]), "nargs": "+", "help": help_text, "default": default}
+        elif default is False:
+            kind = {"action": "store_true"}
         parser.add_argument(f"--{name.replace('_', '-')}", **kind)
-        parser.set_defaults(**{name: None if isinstance(default, type) else default})
     found = parser.parse_args(arguments)
     if names:
         found.names = [check_choice("NAME", name, tuple(names)) for name in found.names] or list(names)

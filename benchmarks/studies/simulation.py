@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import beta, binom
+from scipy.stats import binom, binomtest
 
 from pacb_models import BoundProblem, DirectProblem, certify, clopper_pearson, solve_many
 from pacb_models.commands.program import answered
@@ -95,13 +95,13 @@ def critical_scenarios(m: int = 100, delta: float = 0.05, size: int = 10) -> lis
 
 def scenarios(m: int = 100) -> list[Scenario]:
     """Worst cases and ordinary ones. Near 2.64/m the second moment of the kl distance is largest."""
-    worst = 2.64 / m
+    worst, spread = 2.64 / m, np.linspace(0.05, 0.5, 50)
     return [
         Scenario("one at the worst case of kl", np.array([worst]), m, independent),
         Scenario("one at a half", np.array([0.5]), m, independent),
         Scenario("50 at the worst case of kl", np.full(50, worst), m, independent),
-        Scenario("50 from 0.05 to 0.5", np.linspace(0.05, 0.5, 50), m, independent),
-        Scenario("50 from 0.05 to 0.5, nested errors", np.linspace(0.05, 0.5, 50), m, nested),
+        Scenario("50 from 0.05 to 0.5", spread, m, independent),
+        Scenario("50 from 0.05 to 0.5, nested errors", spread, m, nested),
         Scenario("one good among 49 poor", np.concatenate([[worst], np.full(49, 0.4)]), m, independent),
     ]
 
@@ -109,11 +109,10 @@ def scenarios(m: int = 100) -> list[Scenario]:
 def shrunken(distance: str, factor: float) -> Distance:
     """The distance with its moment constant multiplied by ``factor``: for showing that a wrong constant is noticed."""
     ours = BY_NAME[distance]
-    if factor == 1.0:
-        return ours
     changed: Any = copy.copy(ours)
-    changed.constant = lambda *arguments: factor * ours.constant(*arguments)
-    changed.log_constant = lambda *arguments: math.log(factor) + ours.log_constant(*arguments)
+    if factor != 1.0:
+        changed.constant = lambda *arguments: factor * ours.constant(*arguments)
+        changed.log_constant = lambda *arguments: math.log(factor) + ours.log_constant(*arguments)
     return changed
 
 
@@ -139,9 +138,8 @@ class Tally:
     @property
     def lower_limit(self) -> float:
         """The true violation rate is above this with probability :data:`CONFIDENCE` (Clopper and Pearson)."""
-        if self.violations == 0:
-            return 0.0
-        return float(beta.ppf(1.0 - CONFIDENCE, self.violations, self.draws - self.violations + 1))
+        found = binomtest(self.violations, self.draws, alternative="greater")
+        return float(found.proportion_ci(CONFIDENCE, method="exact").low)
 
     @property
     def valid(self) -> bool:
@@ -161,9 +159,7 @@ def tally(
     direct: bool = False,
 ) -> Tally:
     """Draw, minimise all at once, count. Samples with the same counts share one minimisation."""
-    random = np.random.default_rng(seed)
-    counts = scenario.draw(random, scenario.true_risks, scenario.m, draws)
-    different, times = np.unique(counts, axis=0, return_counts=True)
+    different, times = _drawn(scenario, draws, seed)
     kind, changed = DirectProblem if direct else BoundProblem, shrunken(distance, factor)
     each = solve_many(
         kind.from_counts(row, scenario.m, delta=delta, distance=changed, divergence=divergence, constant=constant)
@@ -180,26 +176,28 @@ def tally_certificates(scenario: Scenario, delta: float, draws: int, seed: int =
     """Draw, certify from counts, and count the draws in which any statement is false: the bound of the random
     classifier or of a single one, each multiplied by ``factor``.
     """
-    counts = scenario.draw(np.random.default_rng(seed), scenario.true_risks, scenario.m, draws)
-    different, times = np.unique(counts, axis=0, return_counts=True)
+    different, times = _drawn(scenario, draws, seed)
     found = [certify(row, scenario.m, delta) for row in different]
     bounds, risks = np.array([(each.bound, each.posterior @ scenario.true_risks) for each in found]).T
     # What single_bounds are, for all samples at once.
-    limits = np.asarray(clopper_pearson(np.arange(scenario.m + 1), scenario.m, delta / counts.shape[1]))
+    limits = np.asarray(clopper_pearson(np.arange(scenario.m + 1), scenario.m, delta / scenario.true_risks.size))
     false = (risks > factor * bounds) | np.any(scenario.true_risks > factor * limits[different], axis=1)
-    names = (scenario.name, "counts", "tie split")
     means = float(times @ bounds) / draws, float(times @ risks) / draws
-    return Tally(*names, delta, factor, draws, int(times[false].sum()), *means)
+    return Tally(scenario.name, "counts", "tie split", delta, factor, draws, int(times[false].sum()), *means)
+
+
+def _drawn(scenario: Scenario, draws: int, seed: int) -> Any:
+    """The different counts of many draws, and how often each came."""
+    counts = scenario.draw(np.random.default_rng(seed), scenario.true_risks, scenario.m, draws)
+    return np.unique(counts, axis=0, return_counts=True)
 
 
 def violation_probability(
     distance: str, divergence: str, m: int, delta: float, factor: float, risks: np.ndarray
 ) -> float:
     """The largest probability, over the given true risks, that a single classifier violates its bound: exact sums."""
-    changed = shrunken(distance, factor)
-    each = (BoundProblem([k / m], m, delta, changed, divergence) for k in range(m + 1))
-    bounds = np.array([problem.bound(np.array([1.0])) for problem in each])
-    outcomes = np.arange(m + 1)
+    changed, outcomes = shrunken(distance, factor), np.arange(m + 1)
+    bounds = np.array([BoundProblem([k / m], m, delta, changed, divergence).bound(np.ones(1)) for k in outcomes])
     return max(float(binom.pmf(outcomes[bounds < risk], m, risk).sum()) for risk in risks)
 
 
@@ -225,6 +223,9 @@ def breaking_factor(distance: str, divergence: str, m: int = 100, delta: float =
     return 10.0**low
 
 
+_HEAD = f"{'scenario':<36} {'bound':<16} {'draws':>8} {'rate':>9} {'delta':>6}  {'mean bound':>10} {'mean risk':>10}"
+
+
 def table(
     draws: int,
     m: int = 100,
@@ -245,17 +246,13 @@ def table(
     cases += [(tally_certificates, scenario) for scenario in (*scenarios(m), *critical_scenarios(m, delta))]
     named = {digest(LINES_VERSION, *line): line for line in ((*case, delta, draws, seed) for case in cases)}
     path = None if directory is None else Path(directory) / "simulation.jsonl"
-    found = kept(path, named, lambda tasks: run(_line, tasks, n_jobs, dask), resume)
-    report(
-        f"{'scenario':<36} {'bound':<16} {'draws':>8} {'rate':>9} {'delta':>6}  {'mean bound':>10} {'mean risk':>10}"
-    )
+    report(_HEAD)
     tallies = {}
-    for key, fields in found:
-        result = tallies[key] = Tally(**fields)
-        verdict = "" if result.valid else "   INVALID"
+    for key, fields in kept(path, named, lambda tasks: run(_line, tasks, n_jobs, dask), resume):
+        found = tallies[key] = Tally(**fields)
         report(
-            f"{result.scenario:<36} {result.distance + '-' + result.divergence:<16} {draws:>8} {result.rate:>9.2e} "
-            f"{delta:>6g}  {result.mean_bound:>10.4f} {result.mean_true_risk:>10.4f}{verdict}"
+            f"{found.scenario:<36} {found.distance + '-' + found.divergence:<16} {draws:>8} {found.rate:>9.2e} "
+            f"{delta:>6g}  {found.mean_bound:>10.4f} {found.mean_true_risk:>10.4f}{'' if found.valid else '   INVALID'}"
         )
     return [tallies[key] for key in named]
 
@@ -268,13 +265,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table, and how small each constant must be before the guarantee fails."""
     work: dict[str, Any] = {"jobs": -1, "dask": str, "out": Path, "resume": False}
     given = options(__doc__, arguments, draws=50_000, m=100, delta=0.05, seed=0, **work)
-    check_count("draws", given.draws)
-    check_count("m", given.m)
-    check_count("seed", given.seed, least=0)
+    for name, least in (("draws", 1), ("m", 1), ("seed", 0)):
+        check_count(name, getattr(given, name), least=least)
     check_jobs("jobs", given.jobs)
     check_delta(given.delta)
-    lines = len(scenarios()) * (len(NAMED_BOUNDS) + 1) + len(critical_scenarios())
-    per_line = max(1, given.draws // lines)
+    per_line = max(1, given.draws // (len(scenarios()) * (len(NAMED_BOUNDS) + 1) + len(critical_scenarios())))
     where = {"n_jobs": given.jobs, "dask": given.dask, "directory": given.out, "resume": given.resume}
     tallies = table(per_line, given.m, given.delta, given.seed, **where)
     print("\nlargest factor on the constant at which a single classifier breaks the guarantee")

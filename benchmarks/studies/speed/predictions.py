@@ -13,6 +13,7 @@ import resource
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
+from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -66,12 +67,10 @@ def main() -> None:
         size = write(Path(folder), given.rows, given.columns, given.format)
         print(f"{given.rows:,} rows of {given.columns} classifiers, {given.format}, {size / 2**20:.0f} MB")
         best = {False: (float("inf"), 0.0), True: (float("inf"), 0.0)}
-        for _ in range(given.repeats):
-            for counting, known in best.items():
-                with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-                    best[counting] = min(
-                        known, pool.submit(counted_or_scanned, folder, given.format, counting).result()
-                    )
+        for _, counting in product(range(given.repeats), best):
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+                found = pool.submit(counted_or_scanned, folder, given.format, counting).result()
+            best[counting] = min(best[counting], found)
     for name, (seconds, memory) in zip(("pyarrow's scan", "error counts"), best.values()):
         print(f"{name:<15} {seconds:7.2f} s  {given.rows / seconds / 1e6:7.2f} million rows/s  {memory:6.0f} MB")
     print(f"{best[False][0] / best[True][0]:.2f} of the scan's rate")

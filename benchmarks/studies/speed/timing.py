@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
-import numpy as np
+from threadpoolctl import threadpool_limits
 
 
 def best_seconds(
     actions: Mapping[str, Callable[[], object]], repeats: int, clock: Callable[[], float] = time.perf_counter
 ) -> dict[str, float]:
     """The shortest of ``repeats`` alternating runs of each action. BLAS threads would wait for each other."""
-    from threadpoolctl import threadpool_limits
-
     best = dict.fromkeys(actions, float("inf"))
     with threadpool_limits(1):
         for _ in range(repeats):
@@ -30,11 +28,3 @@ def show(title: str, seconds: Mapping[str, float]) -> None:
     first = next(iter(seconds.values()))
     for name, value in seconds.items():
         print(f"  {name:<48} {1e3 * value:12.4f} ms  {value / first:9.3f} times the first", flush=True)
-
-
-def power_law(sizes: Sequence[int], values: Sequence[float]) -> tuple[float, Callable[[float], float]]:
-    """The power ``k`` of ``c · size^k`` and that function: least squares through the three largest sizes on double
-    logarithmic axes. Below them fixed costs flatten the line.
-    """
-    power, shift = np.polyfit(np.log(sizes[-3:]), np.log(values[-3:]), 1)
-    return float(power), lambda size: float(np.exp(shift + power * np.log(size)))
