@@ -82,8 +82,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _study(options: argparse.Namespace, directory: Path, report: Show) -> Study:
     from ..experiments.cross_validation import load_cross_validation
-    from ..paper.study import Study, embedded_tables
-    from ..paper.training import cross_validations, train_tables
+    from ..paper.study import Study, cross_validations, embedded_tables, train_tables
 
     how = {"seed": options.seed, "jobs": options.jobs, "dask": options.dask, "report": report}
     new = {**how, "resume": options.resume}

@@ -7,40 +7,28 @@ from collections.abc import Iterable
 from pacb_models.errors import InputError
 
 from .item import Item
-from .items import (
-    bounds,
-    certificates,
-    change_of_measure,
-    concentration,
-    constants,
-    cross_validation,
-    data,
-    divergences,
-    fp_vs_ccp,
-    fp_vs_solver,
-    posteriors,
-)
+from .items import bounds, constants, cross_validation, data, guarantees, posteriors, solvers
 from .numbers import item_name
 
 _IN_ORDER = (
     bounds.HEADLINE,
     constants.CONSTANTS_TABLE,
     bounds.BOUNDS_TABLE,
-    fp_vs_solver.FP_VS_SOLVER_TABLE,
-    fp_vs_ccp.FP_VS_CCP_TABLE,
-    concentration.SPARSITY_TABLE,
-    divergences.DIVERGENCES_TABLE,
+    solvers.FP_VS_SOLVER_TABLE,
+    solvers.FP_VS_CCP_TABLE,
+    posteriors.SPARSITY_TABLE,
+    bounds.DIVERGENCES_TABLE,
     cross_validation.CROSS_VALIDATION_TABLE,
     data.DATA_TABLE,
-    certificates.CERTIFICATES_TABLE,
-    change_of_measure.CHANGE_OF_MEASURE_TABLE,
+    guarantees.CERTIFICATES_TABLE,
+    guarantees.CHANGE_OF_MEASURE_TABLE,
     posteriors.SUPPORTS,
     *constants.MOMENTS,
     *posteriors.WEIGHTS,
-    concentration.DISTRIBUTIONS,
+    posteriors.DISTRIBUTIONS,
     posteriors.AGAINST_DELTA,
-    certificates.CERTIFICATES_FIGURE,
-    change_of_measure.CHANGE_OF_MEASURE_FIGURE,
+    guarantees.CERTIFICATES_FIGURE,
+    guarantees.CHANGE_OF_MEASURE_FIGURE,
 )
 ITEMS: dict[str, Item] = {item.name: item for item in _IN_ORDER}
 

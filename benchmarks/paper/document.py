@@ -9,13 +9,16 @@ from pathlib import Path
 from pacb_models.files import write_atomically
 from pacb_models.plots.style import styled
 
+from ..problems.problem import PAPER_DATASETS
 from ..report.drawing import saved
 from ..report.html import read_file, render_page, render_text
 from ..report.tables import LATEX_NEEDS, as_latex, as_markdown, latex_text
-from . import fidelity
+from .cells import BOTH_HALVES, PRINTED, REPRODUCED, Cells, Values, difference, number
 from .item import Item, Results, Section
+from .items.solvers import PLACES, as_meant, letter_of
 from .numbers import DOCUMENT, words
-from .study import Study
+from .showing import per_cent
+from .study import ALL_CLASSIFIERS, DISTANCES, Study
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,44 @@ def compose(items: Sequence[Item], results: Results, study: Study) -> Document:
         sections = [item.section(results[item.name]) for item in items]
     subtitle = f"{len(items)} tables and figures" if len(items) > 1 else sections[0].title
     introduction = words("document", "introduction", starts=study.starts, seed=study.seed)
-    return Document(DOCUMENT["title"], subtitle, introduction, fidelity.sentences(results), sections)
+    return Document(DOCUMENT["title"], subtitle, introduction, _fidelity(results), sections)
+
+
+def same_order(cells: Cells, dataset: str) -> bool:
+    """Whether our three bounds with the paper's constants are in the printed order."""
+    bounds = {distance: cells[dataset, ALL_CLASSIFIERS, distance, "bound"] for distance in DISTANCES}
+    printed = sorted(DISTANCES, key=lambda distance: number(bounds[distance][PRINTED]))
+    return printed == sorted(DISTANCES, key=lambda distance: bounds[distance][REPRODUCED])
+
+
+def _fidelity(results: Results) -> list[str]:
+    """How close the reproduction comes to print, in words."""
+    said = []
+    if cells := results.get("bounds"):
+        bounds, errors = (
+            [cells[dataset, ALL_CLASSIFIERS, each, quantity] for dataset in PAPER_DATASETS for each in DISTANCES]
+            for quantity in ("bound", "test_error")
+        )
+        gaps = [abs(values[REPRODUCED] - number(values[PRINTED])) for values in errors]
+        facts = {"largest": max(gaps), "mean": sum(gaps) / len(gaps), "errors": len(gaps)}
+        ordered = sum(same_order(cells, dataset) for dataset in PAPER_DATASETS)
+        said += words("document", "table_3", ordered=ordered, datasets=len(PAPER_DATASETS), **facts, **_spreads(bounds))
+    if cells := results.get("fp-vs-solver"):
+        bounds = [as_meant(cells, *place, "fixed-point", "bound") for place in PLACES]
+        # In either of the two tables.
+        kinds = ("status", "test_error_status")
+        letters = sum(any(letter_of(cells, *place, kind) for kind in kinds) for place in PLACES)
+        said += words("document", "table_6", cells=len(PLACES), letters=letters, **_spreads(bounds))
+    return said
+
+
+def _spreads(bounds: list[Values]) -> dict[str, str]:
+    found = {}
+    for name, version in (("reproduced", REPRODUCED), ("both_halves", BOTH_HALVES)):
+        offs = [difference(values, version) for values in bounds]
+        mean = sum(offs) / len(offs)
+        found[name] = f"{per_cent(mean)} from print on average and {per_cent(max(offs, key=abs))} at most"
+    return found
 
 
 def write_document(document: Document, directory: Path) -> list[Path]:

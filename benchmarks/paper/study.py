@@ -1,20 +1,24 @@
-"""What the tables and figures are computed from: risk tables, settings, and a way to share out the work."""
+"""What the tables and figures are computed from: risk tables, embedded or made anew, settings, and shared work."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.resources import files
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from pacb_models import BoundProblem
+from pacb_models.files import write_atomically
 
-from ..experiments.cross_validation import CrossValidation, load_cross_validation
+from ..experiments.cross_validation import CrossValidation, cross_validate, load_cross_validation
+from ..experiments.datasets import load_dataset
 from ..experiments.risk_table import RiskTable
+from ..experiments.risks import train_risks
 from ..problems.problem import LEAK_FREE, PAPER_DATASETS, TABLE_DISTANCES
 from ..problems.risks import load_risk_table
 from ..progress import Show, silent
@@ -106,3 +110,52 @@ def embedded_tables() -> dict[str, RiskTable]:
     with (files("pacb_models.benchmarks.problems.risks") / TIMES).open() as file:
         seconds = pd.read_csv(file, comment="#", index_col="name")["cpu_seconds"]
     return {name: replace(load_risk_table(name), cpu_seconds=seconds[name]) for name in (*PAPER_DATASETS, LEAK_FREE)}
+
+
+def train_tables(
+    directory: Path, data_dir: str | None, names: Sequence[str] = (*PAPER_DATASETS, LEAK_FREE), **how: Any
+) -> dict[str, RiskTable]:
+    """Train the paper's SVMs on each data set; ``how`` are the keywords of :func:`_of_each`."""
+    tables = _of_each(names, data_dir, train_risks, "SVMs of", directory, **how)
+    for name, table in tables.items():
+        command = f"pacb train {name} --grid paper --count 1990 --protocol paper --seed {table.seed}"
+        tables[name] = replace(table, command=command)
+        tables[name].write(directory / f"{name}.csv", risk_column=False)
+    times = "".join(f"{name},{table.cpu_seconds:.1f}\n" for name, table in tables.items())
+    write_atomically(directory / TIMES, f"# command: pacb reproduce data --from-data\nname,cpu_seconds\n{times}")
+    return tables
+
+
+def cross_validations(
+    directory: Path, data_dir: str | None, names: Sequence[str] = PAPER_DATASETS, **how: Any
+) -> dict[str, CrossValidation]:
+    """Choose one λ for each data set by cross-validation over the paper's grid; ``how`` as in :func:`train_tables`."""
+    found = _of_each(names, data_dir, cross_validate, "cross-validation of", directory, "cross-validation-", **how)
+    table = pd.DataFrame(found.values()).drop(columns="errors_by_lambda").round({"cpu_seconds": 1})
+    write_atomically(directory / "cross_validation.csv", table.to_csv(index=False))
+    return found
+
+
+def _of_each(
+    names: Sequence[str],
+    data_dir: str | None,
+    make: Callable[..., Any],
+    what: str,
+    directory: Path,
+    prefix: str = "",
+    *,
+    jobs: int = 1,
+    report: Show = silent,
+    **how: Any,
+) -> dict[str, Any]:
+    """What is made of each data set, kept in a store; ``how`` are its ``seed``, ``dask`` and ``resume``."""
+    return {
+        name: make(
+            load_dataset(name, data_dir),
+            n_jobs=jobs,
+            partial=directory / f"{prefix}{name}.jsonl",
+            progress=partial(report, f"{what} {name}"),
+            **how,
+        )
+        for name in names
+    }

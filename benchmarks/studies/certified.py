@@ -217,6 +217,7 @@ def compared(
     # Twice the bound of the stochastic classifier, for its vote.
     solution = solve(BoundProblem(errors[votes:] / m, m=m, delta=DELTA, distance="kl", divergence="chi2"))
     opinions = np.searchsorted(model.classes_, test_ballots)
+    assert solution.posterior is not None
     shares = vote_shares(solution.posterior, opinions, len(y_test), len(model.classes_))
     test_error = float(np.mean(model.classes_[shares.argmax(axis=1)] != y_test))
     result["PAC-Bayes vote"] = (min(1.0, 2.0 * solution.bound), test_error)
@@ -228,7 +229,7 @@ def fixed_level(rate: float, m: int) -> float:
     return float(np.clip(rate + 2.0 * math.sqrt(rate * (1.0 - rate) / m), clopper_pearson(0, m, DELTA), 0.99))
 
 
-def _limit(errors: int, m: int) -> float:
+def _limit(errors: Any, m: int) -> float:
     return float(clopper_pearson(errors, m, DELTA))
 
 

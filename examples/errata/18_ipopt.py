@@ -1,7 +1,7 @@
 """Tables 6 and 7: Ipopt fails from a start that leaves the domain, and from zero; not on these problems as such."""
 
 import pacb_models as pm
-from pacb_models.benchmarks.paper.ipopt_from_zero import status_from_zero
+from pacb_models.benchmarks.paper.items.solvers import status_from_zero
 from pacb_models.benchmarks.problems.problem import from_table
 
 problem = from_table("bupa", 500, distance="kl", constant="paper", delta=0.01)

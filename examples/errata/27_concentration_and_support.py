@@ -1,7 +1,7 @@
 """Section 8.1: KL posteriors, of full support, are the concentrated ones; χ² posteriors are spread out."""
 
 import pacb_models as pm
-from pacb_models.benchmarks.paper.items.concentration import classifiers_for
+from pacb_models.benchmarks.paper.items.posteriors import classifiers_for
 from pacb_models.benchmarks.problems.problem import PAPER_DATASETS, from_table
 
 print("classifiers that have 80 % of the weight, of 1990; linear distance")

@@ -19,7 +19,6 @@ from pacb_models.benchmarks.commands.reproduce import compute
 from pacb_models.benchmarks.experiments.cross_validation import cross_validate
 from pacb_models.benchmarks.experiments.datasets import load_dataset
 from pacb_models.benchmarks.experiments.risks import COUNTS_VERSION
-from pacb_models.benchmarks.paper import ipopt_from_zero
 from pacb_models.benchmarks.paper.catalogue import ITEMS
 from pacb_models.benchmarks.paper.cells import (
     BOTH_HALVES,
@@ -33,21 +32,29 @@ from pacb_models.benchmarks.paper.cells import (
     number,
     printed,
 )
-from pacb_models.benchmarks.paper.document import as_html, compose
-from pacb_models.benchmarks.paper.fidelity import same_order
+from pacb_models.benchmarks.paper.document import as_html, compose, same_order
 from pacb_models.benchmarks.paper.item import RESULTS_VERSION
 from pacb_models.benchmarks.paper.items import bounds as bound_items
-from pacb_models.benchmarks.paper.items import change_of_measure, constants, fp_vs_ccp, fp_vs_solver, posteriors
-from pacb_models.benchmarks.paper.items.concentration import classifiers_for, concentration
+from pacb_models.benchmarks.paper.items import constants, guarantees, posteriors, solvers
 from pacb_models.benchmarks.paper.items.cross_validation import significantly_lower
-from pacb_models.benchmarks.paper.study import DISTANCES, EXACT, PAPER, VERSIONS, Study, embedded_tables
-from pacb_models.benchmarks.paper.training import cross_validations, train_tables
+from pacb_models.benchmarks.paper.items.posteriors import classifiers_for, concentration
+from pacb_models.benchmarks.paper.study import (
+    DISTANCES,
+    EXACT,
+    PAPER,
+    VERSIONS,
+    Study,
+    cross_validations,
+    embedded_tables,
+    train_tables,
+)
 from pacb_models.benchmarks.problems.problem import PAPER_DATASETS, PAPER_SIZES
 from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.benchmarks.report.tables import latex_text
 from pacb_models.benchmarks.store import rows_of
 from pacb_models.commands.program import main
 from pacb_models.plots.style import styled
+from pacb_models.solvers.nonlinear.ipopt import cyipopt_missing
 
 from ..policies import allows_what_it_has_and_no_more
 
@@ -102,8 +109,8 @@ def test_every_cell_of_the_cross_validation(study):
 @needs_ipopt
 def test_every_cell_of_fixed_point_against_solver(study, monkeypatch):
     """The two smaller sizes; the others differ from them only in H, and in time."""
-    monkeypatch.setattr(fp_vs_solver, "PLACES", list(product(PAPER_DATASETS, (50, 200))))
-    monkeypatch.setattr(fp_vs_solver, "LARGEST_FROM_ZERO", 0)
+    monkeypatch.setattr(solvers, "PLACES", list(product(PAPER_DATASETS, (50, 200))))
+    monkeypatch.setattr(solvers, "LARGEST_FROM_ZERO", 0)
     cells = ITEMS["fp-vs-solver"].compute(study)
     assert {place.size for place in missing_cells(cells)} == {"500", "1000", "1990"}
     for dataset, size in product(PAPER_DATASETS, (50, 200)):
@@ -116,8 +123,8 @@ def test_every_cell_of_fixed_point_against_solver(study, monkeypatch):
         assert cells[dataset, size, "direct", "start_risk"][REPRODUCED] < 1.0
         assert cells[dataset, size, "direct", "status"][REPRODUCED] == "none"
     # Algorithm 1's early break misses a minimum once.
-    assert fp_vs_solver.early_breaks(cells, REPRODUCED) == {}
-    assert list(fp_vs_solver.early_breaks(cells, CORRECTED)) == [("mushroom", 200)]
+    assert solvers.early_breaks(cells, REPRODUCED) == {}
+    assert list(solvers.early_breaks(cells, CORRECTED)) == [("mushroom", 200)]
     panels = ITEMS["fp-vs-solver"].show(cells)
     assert [len(panel.rows) for panel in panels] == [18, 18]
 
@@ -160,8 +167,8 @@ def test_table_6_fits_risks_on_both_halves(study):
     off = {
         version: [
             # Waveform's cells at H = 200 are in the other table.
-            difference(fp_vs_solver.as_meant(cells, *place, "fixed-point", "bound"), version)
-            for place in fp_vs_solver.PLACES
+            difference(solvers.as_meant(cells, *place, "fixed-point", "bound"), version)
+            for place in solvers.PLACES
         ]
         for version in (REPRODUCED, BOTH_HALVES)
     }
@@ -241,11 +248,11 @@ def test_the_papers_moment_peaks_at_its_constant():
 
 def test_random_posteriors_are_the_starts_of_the_procedures(study):
     problem = study.problem("wdbc", 50, "kl", PAPER)
-    found = fp_vs_ccp.run_method(problem, np.zeros(50), "random", 4, 7)
-    descended = fp_vs_ccp.run_method(problem, np.zeros(50), "one-sided", 4, 7)
+    found = solvers.run_method(problem, np.zeros(50), "random", 4, 7)
+    descended = solvers.run_method(problem, np.zeros(50), "one-sided", 4, 7)
     assert found["bound"] == pytest.approx(descended["bound"] + descended["decrease"], rel=1e-14)
     assert descended["bound"] == pytest.approx(pm.solve(problem).bound, abs=1e-10)
-    summary = fp_vs_ccp.statistics_of(np.array([1.0, 2.0, 4.0]))
+    summary = solvers.statistics_of(np.array([1.0, 2.0, 4.0]))
     assert summary == pytest.approx({"min": 1.0, "max": 4.0, "mean": 7 / 3, "sd": np.sqrt(7 / 3)}, rel=1e-14)
 
 
@@ -259,10 +266,10 @@ def test_what_the_paper_calls_significant():
         assert significantly_lower(float(delta), number(relative)) == expected or without
 
 
-@pytest.mark.skipif(not ipopt_from_zero.can_start_from_zero(), reason="cyipopt or PyNumero's library is not installed")
+@pytest.mark.skipif(cyipopt_missing() is not None, reason="cyipopt or PyNumero's library is not installed")
 def test_ipopt_from_zero_is_locally_infeasible(study):
-    assert ipopt_from_zero.status_from_zero(study.problem("mammographic", 50, "kl", PAPER)) == "infeasible"
-    assert ipopt_from_zero.status_from_zero(study.problem("banknote", 50, "kl", PAPER)) == "optimal"
+    assert solvers.status_from_zero(study.problem("mammographic", 50, "kl", PAPER)) == "infeasible"
+    assert solvers.status_from_zero(study.problem("banknote", 50, "kl", PAPER)) == "optimal"
 
 
 # Figures
@@ -316,8 +323,8 @@ def test_certificates_of_the_nine_data_sets(study):
 def test_change_of_measure(study):
     """The least bounds are those of the problems themselves; leaving out inequalities never raises them."""
     risks, m = study.tables["bupa"].risks(50), study.tables["bupa"].m
-    for _, distance, divergence, order in change_of_measure.BOUND_PAIRS:
-        found = change_of_measure.minima(risks, m, distance, divergence, order)
+    for _, distance, divergence, order in guarantees.BOUND_PAIRS:
+        found = guarantees.minima(risks, m, distance, divergence, order)
         assert found["direct one-sided"] <= found["direct exact"] <= found["bound exact"] * (1 + 1e-13)
         assert found["direct one-sided"] <= found["bound one-sided"] * (1 + 1e-13)
         problem = pm.DirectProblem(risks, m, 0.05, distance, divergence, constant="one-sided", order=order)
@@ -386,7 +393,7 @@ def test_results_do_not_depend_on_the_jobs(study):
         (study.problem(dataset, 50, "kl", EXACT), study.tables[dataset].test_risks(50), method, 3, 0)
         for dataset, method in (("bupa", "ccp"), ("wdbc", "one-sided"))
     ]
-    one, two = (Study(study.tables, jobs=jobs).map("test", fp_vs_ccp.run_method, arguments) for jobs in (1, 2))
+    one, two = (Study(study.tables, jobs=jobs).map("test", solvers.run_method, arguments) for jobs in (1, 2))
     for serial, parallel in zip(one, two):
         assert {name: values.tolist() for name, values in serial.items()} == {
             name: values.tolist() for name, values in parallel.items()
@@ -504,7 +511,7 @@ def test_from_data_gives_the_embedded_tables(tmp_path):
 def test_cross_validation_anew(tmp_path, monkeypatch):
     """One data set and the first twenty values of λ; what is done is not done again."""
     few = partial(cross_validate, count=20)
-    monkeypatch.setattr("pacb_models.benchmarks.paper.training.cross_validate", few)
+    monkeypatch.setattr("pacb_models.benchmarks.paper.study.cross_validate", few)
     reports, expected = [], few(load_dataset("wdbc"), seed=1)
     for resume in (False, True):
         report = lambda *words: reports.append(words)  # noqa: E731

@@ -16,9 +16,8 @@ from ...report.tables import Entry, Group, Table
 from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells, printed
 from ..item import Item
 from ..numbers import words
-from ..showing import NAMES, as_text
+from ..showing import NAMES, SERIES, as_text, grid_of_axes, legend_below
 from ..study import Study
-from ..style import SERIES, grid_of_axes, legend_below
 
 #: What the paper uses for more validation examples than it could compute the constant for.
 _BEYOND = ("over-1028", "", "kl", "constant")

@@ -27,11 +27,7 @@ def _fill(study: Study, cells: Cells) -> None:
         seconds = min(_add_posterior(cells, study, dataset, version, baseline) for version in (PAPER, EXACT))
         cells.add(REPRODUCED, dataset, ALL_CLASSIFIERS, "squared", seconds=seconds)
         cells.add(REPRODUCED, dataset, ALL_CLASSIFIERS, "training", seconds=training)
-        found = {
-            "lambda": baseline.best_lambda,
-            "test_error": baseline.test_risk,
-            "seconds": baseline.cpu_seconds,
-        }
+        found = {"lambda": baseline.best_lambda, "test_error": baseline.test_risk, "seconds": baseline.cpu_seconds}
         cells.add(REPRODUCED, dataset, ALL_CLASSIFIERS, "cv", **found)
         posterior.append(seconds)
         hours.append(baseline.cpu_seconds / 3600.0)

@@ -35,7 +35,7 @@ class Growing(NamedTuple):
     """What is timed at a size, the sizes, one that is out of reach here, and what they are numbers of."""
 
     prepare: Callable[[int], Action]
-    sizes: tuple[int, ...] = tuple(10**power for power in range(2, 8))
+    sizes: tuple[int, ...] = tuple(np.logspace(2, 7, 6, dtype=int).tolist())
     far: int = 10**8
     unit: str = "classifiers"
 
@@ -49,8 +49,8 @@ def _constrained(size: int) -> Action:
     """Two rows, one of which cuts the optimum off, and a cap on every weight."""
     random = np.random.default_rng(1)
     latency, memory = random.gamma(4.0, 5.0, size), random.random(size)
-    limits = [pm.average(latency, at_most=15.0, name="latency"), pm.average(memory, at_most=0.5, name="memory")]
-    limits += [pm.weights(at_most=20.0 / size)]
+    rows = [pm.average(latency, at_most=15.0, name="latency"), pm.average(memory, at_most=0.5, name="memory")]
+    limits = [*rows, pm.weights(at_most=20.0 / size)]
     problem = pm.BoundProblem(np.random.default_rng(0).beta(4, 16, size), m=1000, constraints=limits)
     return lambda: pm.solve(problem, "frontier")
 

@@ -1,4 +1,4 @@
-"""Tables 6 and 7: kl bounds and test errors by the fixed point and by Ipopt, with the letters for Ipopt's failures."""
+"""kl bounds by the fixed point and by Ipopt (Tables 6 and 7), and by convex–concave procedures (Table 8)."""
 
 from __future__ import annotations
 
@@ -10,16 +10,21 @@ import numpy as np
 
 import pacb_models as pm
 from pacb_models import BoundProblem
+from pacb_models.models.pyomo_models import pyomo_model
+from pacb_models.solvers.convex.ccp import from_start, subproblem
+from pacb_models.solvers.nonlinear.interior_point import QUIET, ending, set_options
+from pacb_models.solvers.nonlinear.ipopt import cyipopt_missing
+from pacb_models.solvers.nonlinear.native import pynumero_problem
+from pacb_models.solvers.options import Iterative
 
 from ...harness.environment import ipopt_version
 from ...problems.problem import PAPER_DATASETS, PAPER_SIZES
 from ...report.tables import NONE, Entry, Group, Table
-from .. import ipopt_from_zero
-from ..cells import BOTH_HALVES, CORRECTED, PRINTED, REPRODUCED, Cells, Values
+from ..cells import CORRECTED, PRINTED, REPRODUCED, Cells, Values
 from ..item import Item
 from ..numbers import words
 from ..showing import NAMES, Beside, as_text, named
-from ..study import VERSIONS, Study
+from ..study import BOTH_HALVES, EXACT, PAPER, VERSIONS, Study, Version
 
 #: The rows of both tables.
 PLACES = list(product(PAPER_DATASETS, PAPER_SIZES))
@@ -75,8 +80,9 @@ def solve_cell(problems: dict[str, BoundProblem], test_risks: np.ndarray) -> lis
     # The paper's formulation with Ipopt's defaults, from the prior and, for small H, from zero.
     problem = problems[REPRODUCED]
     found.append((REPRODUCED, "direct", _ipopt(problem, test_risks, formulation="substituted", defaults=True)))
-    if problem.size <= LARGEST_FROM_ZERO and ipopt_from_zero.can_start_from_zero():
-        status = ipopt_from_zero.status_from_zero(problem)
+    # An ``ipopt`` program alone will not do.
+    if problem.size <= LARGEST_FROM_ZERO and cyipopt_missing() is None:
+        status = status_from_zero(problem)
         found.append((REPRODUCED, "from zero", {"status": LETTERS.get(status, status)}))
     return found
 
@@ -88,6 +94,23 @@ def _ipopt(problem: BoundProblem, test_risks: np.ndarray, **options: Any) -> Val
     letter = LETTERS.get(solution.status, solution.status)
     found = {"bound": solution.bound, "test_error": float(solution.posterior @ test_risks), "status": letter}
     return {**found, "test_error_status": letter, "iterations": solution.iterations}
+
+
+def status_from_zero(problem: BoundProblem) -> str:
+    """How Ipopt ends as the paper may have run it: its formulation, every option at its default, every variable zero.
+
+    The paper names no starting point; AMPL starts variables at zero unless it is told otherwise.
+    """
+    from pyomo.contrib.pynumero.interfaces.cyipopt_interface import CyIpoptNLP
+
+    nlp = pynumero_problem(pyomo_model(problem, "substituted"))
+    ipopt = CyIpoptNLP(nlp)
+    try:
+        set_options(ipopt, QUIET)
+        _, info = ipopt.solve(np.zeros(nlp.n_primals()))
+    finally:
+        ipopt.close()
+    return ending(info["status"]).status
 
 
 def _show(cells: Cells) -> list[Table]:
@@ -174,7 +197,7 @@ def early_breaks(cells: Cells, version: str) -> dict[tuple[str, int], float]:
 
 def _notes(cells: Cells) -> list[str]:
     ipopt = cells["all", "", "", "ipopt"][REPRODUCED]
-    rule = {"ours": _e_rule(cells, REPRODUCED), "both_halves": _e_rule(cells, BOTH_HALVES)}
+    rule = {"ours": _e_rule(cells, REPRODUCED), "both_halves": _e_rule(cells, BOTH_HALVES.name)}
     counts = {"letters": sum(bool(letter_of(cells, *place)) for place in PLACES), "cells": len(PLACES)}
     notes = words("fp-vs-solver", "notes", version=f" {ipopt}" if ipopt else "", **rule, **counts)
     for version, title in ((REPRODUCED, "the paper's"), (CORRECTED, "exact")):
@@ -187,3 +210,103 @@ def _notes(cells: Cells) -> list[str]:
 
 
 FP_VS_SOLVER_TABLE = Item("fp-vs-solver", _fill, show=_show)
+
+SMALL_SIZE = 50
+
+#: What stands in the paper's column, and the two things beside it.
+_METHODS = {"ccp": "paper's CCP", "random": "random posteriors", "one-sided": "one-sided CCP"}
+
+_STATISTICS = ("min", "max", "mean", "sd")
+
+
+def _fill_ccp(study: Study, cells: Cells) -> None:
+    places = list(product(PAPER_DATASETS, VERSIONS))
+    problems = {place: study.problem(place[0], SMALL_SIZE, "kl", place[1]) for place in places}
+    cases = list(product(("ccp", "one-sided", "random"), places))
+    tests = {dataset: study.tables[dataset].test_risks(SMALL_SIZE) for dataset in PAPER_DATASETS}
+    arguments = [(problems[place], tests[place[0]], method, study.starts, study.seed) for method, place in cases]
+    every = study.map("convex–concave procedures", run_method, arguments)
+    for (method, (dataset, version)), found in zip(cases, every):
+        for quantity, values in found.items():
+            summaries = {f"{quantity}_{statistic}": value for statistic, value in statistics_of(values).items()}
+            cells.add(version.name, dataset, SMALL_SIZE, method, **summaries)
+    for (dataset, version), problem in problems.items():
+        solution = pm.solve(problem, "subset-search")
+        test_error = study.test_error(dataset, solution.posterior)
+        cells.add(version.name, dataset, SMALL_SIZE, "fixed-point", bound=solution.bound, test_error=test_error)
+    cells.add(REPRODUCED, "all", starts=study.starts)
+
+
+def run_method(
+    problem: BoundProblem, test_risks: np.ndarray, method: str, starts: int, seed: int
+) -> dict[str, np.ndarray]:
+    """Bounds, test errors and moves from the same random starts; nothing where the paper's procedure does not exist."""
+    # Uniform on the simplex: Dirichlet with all parameters one.
+    posteriors = np.random.default_rng(seed).dirichlet(np.ones(problem.size), size=starts)
+    if method == "random":
+        return {"bound": np.array([problem.bound(q) for q in posteriors]), "test_error": posteriors @ test_risks}
+    if method == "ccp" and problem.risks.max() == 0.0:
+        # The paper's linearisation needs a posterior with a positive empirical risk.
+        return {}
+    # Compiled once for all starts.
+    solve = subproblem(problem, "paper" if method == "ccp" else "one-sided")
+    options = Iterative(tolerance=1e-8, max_iterations=1000).checked(problem)
+    outcomes = [from_start(problem, solve, start, options) for start in posteriors]
+    histories = [outcome.details["history"] for outcome in outcomes]
+    return {
+        "bound": np.array([history[-1] for history in histories]),
+        "test_error": np.array([outcome.posterior @ test_risks for outcome in outcomes]),
+        "decrease": np.array([history[0] - history[-1] for history in histories]),
+        "iterations": np.array([float(outcome.iterations or 0) for outcome in outcomes]),
+    }
+
+
+def statistics_of(values: np.ndarray) -> dict[str, float]:
+    """Range, mean and the standard deviation as R has it."""
+    spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    return {"min": float(values.min()), "max": float(values.max()), "mean": float(values.mean()), "sd": spread}
+
+
+def _show_ccp(cells: Cells) -> list[Table]:
+    # The test errors of posteriors found with other risks tell nothing new.
+    return [
+        *(_panel_of_ccp(cells, "bound", version, "kl bounds") for version in VERSIONS),
+        *(_panel_of_ccp(cells, "test_error", version, "Average test errors") for version in (PAPER, EXACT)),
+    ]
+
+
+def _panel_of_ccp(cells: Cells, quantity: str, version: Version, title: str) -> Table:
+    fixed_point = Beside((version.name,), compared=quantity == "bound")
+    summaries = ["CCP, printed", *(f"{name}, ours" for name in _METHODS.values())]
+    columns = (Group(summary, ("range", "mean ± sd")) for summary in summaries)
+    groups = (Group("", ("data set",)), fixed_point.group("fixed point"), *columns)
+    rows = []
+    for dataset in PAPER_DATASETS:
+        row = [*named(dataset), *fixed_point.cells(cells[dataset, SMALL_SIZE, "fixed-point", quantity])]
+        row += [Entry(text, "printed") for text in _summary(cells, dataset, "ccp", quantity, PRINTED)]
+        for method in _METHODS:
+            row += map(Entry, _summary(cells, dataset, method, quantity, version.name))
+        rows.append(row)
+    place = " (Table 8)" if version == PAPER else ""
+    risks = "paper's constants, risks on " if version == BOTH_HALVES else ""
+    name = f"fp-vs-ccp-{quantity.replace('_', '-')}-{version.name.replace('_', '-')}"
+    starts = cells["all", "", "", "starts"][REPRODUCED]
+    full_title = f"{title} with {risks}{version.title}, H = 50, {starts} random starts{place}"
+    notes = _notes_on_ccp(cells) if (quantity, version) == ("bound", PAPER) else ()
+    return Table(name, full_title, groups, rows, notes)
+
+
+def _summary(cells: Cells, dataset: str, method: str, quantity: str, version: str) -> tuple[str, str]:
+    """Range and mean with the standard deviation; "NA" for both where the paper prints that."""
+    values = (cells[dataset, SMALL_SIZE, method, f"{quantity}_{name}"] for name in _STATISTICS)
+    least, most, mean, spread = (as_text(value.get(version)) for value in values)
+    return (mean, mean) if mean in ("NA", NONE) else (f"[{least}, {most}]", f"{mean} ± {spread}")
+
+
+def _notes_on_ccp(cells: Cells) -> list[str]:
+    places = (cells[dataset, SMALL_SIZE, "ccp", "decrease_max"] for dataset in PAPER_DATASETS)
+    largest = max(values[REPRODUCED] for values in places if values)
+    return words("fp-vs-ccp", "notes", more=f" by more than {largest:.1e}" if largest else "")
+
+
+FP_VS_CCP_TABLE = Item("fp-vs-ccp", _fill_ccp, uses=("starts", "seed"), show=_show_ccp)
