@@ -11,7 +11,6 @@ from ..numerics import paper_kl
 from ..numerics.binary_kl import divergence_term, kl_inverse, logit_gap
 from ..numerics.elementwise import Numbers, log_ratio
 from ..numerics.exponential_means import log_kl_constant, log_kl_mean_below
-from ..numerics.one_sided import log_largest_deviance_below
 from ..numerics.power_means import log_largest_deviance, log_power_mean
 from ..numerics.rounding import Constant, ceil_exp, ceil_log, ceil_sqrt, from_logarithm
 from .distance import Distance, Forward, Inverse
@@ -107,8 +106,7 @@ class BinaryKL(Distance):
             return Constant(value, ceil_log(value))
         if power is None:
             return from_logarithm(log_kl_constant(m))
-        largest = log_largest_deviance_below if constant == "one-sided" else log_largest_deviance
-        return from_logarithm(largest(m, power), power)
+        return from_logarithm(log_largest_deviance(m, power, constant == "one-sided"), power)
 
     def moment_at(self, m: int, l: float, power: float | None, constant: str) -> float:
         one_sided = constant == "one-sided"

@@ -53,7 +53,10 @@ def common_root(total_at: Callable[[float], Total], left: float, right: float, c
         noise = max(at.error, 4.0 * EPSILON * t * at.slope)
         if abs(at.value) <= max(close, noise) or right - left <= 4.0 * EPSILON * right or count == 200:
             break
-        step = _halley(at)
+        step = math.nan
+        if at.slope > 0.0:
+            newton = -at.value / at.slope
+            step = newton / max(1.0 + 0.5 * newton * at.bend / at.slope, 0.5)
         # Rounding and curvature may lead astray.
         t = t + step if left < t + step < right else 0.5 * (left + right)
     if not at.slope > 0.0:
@@ -63,11 +66,3 @@ def common_root(total_at: Callable[[float], Total], left: float, right: float, c
     # The slope grows with t: to the left a step of the same length removes a little less, so twice the length.
     low = t - 2.0 * (abs(at.value) + error) / at.slope
     return Root(low - 4.0 * EPSILON * t, high + 4.0 * EPSILON * t, count)
-
-
-def _halley(at: Total) -> float:
-    """The step to where the logarithm is zero; not a number where there is no slope."""
-    if not at.slope > 0.0:
-        return math.nan
-    newton = -at.value / at.slope
-    return newton / max(1.0 + 0.5 * newton * at.bend / at.slope, 0.5)

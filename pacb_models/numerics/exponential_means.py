@@ -124,8 +124,9 @@ def _excess_deviance(m: int, offset: float, k: np.ndarray, place: np.ndarray) ->
     if abs(offset) > 0.25:
         mean = m * (0.5 + offset)
         return deviance(m, mean, k, k - mean) - 2 * m * (place - offset) ** 2
-    here = np.array(offset)
-    return m * (_remainder(place) - _remainder(here) - _remainder_slope(here) * (place - offset))
+    here = 2 * offset
+    slope = np.polyval(_SLOPE_SERIES, here * here) * here * here * here  # 2 (artanh 2t - 2t) at t = offset
+    return m * (_remainder(place) - _remainder(np.array(offset)) - slope * (place - offset))
 
 
 def _remainder(t: np.ndarray) -> np.ndarray:
@@ -137,12 +138,6 @@ def _remainder(t: np.ndarray) -> np.ndarray:
     square = z * z
     series = np.polyval(_SERIES, np.minimum(square, 0.25)) * square * square
     return np.where(square <= 0.25, series, 0.5 * (upper + lower) - 0.5 * square)
-
-
-def _remainder_slope(t: np.ndarray) -> np.ndarray:
-    """R'(t) = 2 (artanh 2t - 2t), for abs(t) <= 1/4."""
-    z = 2 * t
-    return np.polyval(_SLOPE_SERIES, z * z) * z * z * z
 
 
 def log_largest_exponential(phi: Polynomial) -> float:

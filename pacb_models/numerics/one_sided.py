@@ -23,10 +23,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 
-from .exponential_means import Polynomial, log_exponential_mean_above, log_kl_constant
+from .exponential_means import Polynomial, log_exponential_mean_above
 from .maximum import largest_value
 from .power_means import log_power_mean
 
@@ -67,35 +68,9 @@ def _largest(function: Callable[[float], float], m: int, means: np.ndarray) -> f
 
 def _top(function: Callable[[int], float], low: int, high: int) -> int:
     """The whole number from ``low`` to ``high`` at which a function with one peak is largest, by golden sections."""
-    known: dict[int, float] = {}
-
-    def at(j: int) -> float:
-        if j not in known:
-            known[j] = function(j)
-        return known[j]
-
+    at = cache(function)
     while high - low > 4:
         step = max(round(0.382 * (high - low)), 1)
         left, right = low + step, high - step
         low, high = (low, right) if at(left) >= at(right) else (left, high)
     return max(range(low, high + 1), key=at)
-
-
-def log_largest_deviance_below(m: int, power: float) -> float:
-    """ln sup_l E[kl(k/m, l)^power; k < ml].
-
-    For power > 600 m the bound that holds on both sides.
-    """
-    if power > 600 * m:
-        return log_kl_constant(m) + power * (math.log(power / m) - 1)
-
-    def at_zero_deviance(zero_deviance: float) -> float:
-        """At the l with D(0) = zero_deviance; where it is above 1/2, by the mirror image."""
-        rest = math.exp(-zero_deviance / m)
-        if rest > 0.5:
-            return log_power_mean("deviance", m, -m * math.expm1(-zero_deviance / m), power, "below")
-        return log_power_mean("deviance", m, m * rest, power, "above")
-
-    unit = math.sqrt(power)
-    near = power + np.linspace(max(-3.0, -0.95 * unit), 5.0, 41) * unit
-    return largest_value(at_zero_deviance, near.tolist())

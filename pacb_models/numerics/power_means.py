@@ -115,8 +115,8 @@ def log_largest_deviation(m: int, power: float) -> float:
     return best
 
 
-def log_largest_deviance(m: int, power: float) -> float:
-    """ln sup_l E kl(k/m, l)^power.
+def log_largest_deviance(m: int, power: float, one_sided: bool = False) -> float:
+    """ln sup_l E kl(k/m, l)^power; when ``one_sided``, of the terms with k < ml.
 
     For power > 600 m, where the best l is below 1e-260, the bound xi(m) (p/e)^p / m^p, which holds for every l because
     x^p exp(-x) <= (p/e)^p. It is too large by at most the factor xi(m), about 1.25 sqrt(m) — of which the bounds take
@@ -124,21 +124,22 @@ def log_largest_deviance(m: int, power: float) -> float:
     """
     if power > 600 * m:
         return log_kl_constant(m) + power * (math.log(power / m) - 1)
-    if power == 2 and m >= 6:
+    if power == 2 and m >= 6 and not one_sided:
         # the chi-squared constant: one peak, at 2.29 <= mean <= 2.65
         return largest_value(lambda mean: log_power_mean("deviance", m, mean, power), [2.2, 2.5, 2.8])
+    unit, half = math.sqrt(power), m * math.log(2)
 
-    half = m * math.log(2)
-
-    def at_zero_deviance(zero_deviance: float) -> float:
+    def at(zero_deviance: float) -> float:
         """At the l with D(0) = zero_deviance, or for l > 1/2 its mirror image."""
-        smaller = -math.expm1(-zero_deviance / m) if zero_deviance <= half else math.exp(-zero_deviance / m)
-        return log_power_mean("deviance", m, m * smaller, power)
+        mirrored = zero_deviance >= half
+        smaller = math.exp(-zero_deviance / m) if mirrored else -math.expm1(-zero_deviance / m)
+        side = "both" if not one_sided else "above" if mirrored else "below"
+        return log_power_mean("deviance", m, m * smaller, power, side)
 
-    # in units of sqrt(p) from p, on that side of l = 1/2 on which p lies
-    unit = math.sqrt(power)
+    # in units of sqrt(p) from p; of both sides, on that side of l = 1/2 on which p lies
     low, high, middle = max(-3.0, -0.95 * unit), 5.0, (half - power) / unit
+    if one_sided:
+        return largest_value(at, (power + np.linspace(low, high, 41) * unit).tolist())
     low, high = (low, min(high, middle)) if middle > 0 else (max(low, middle), high)
-    grid = np.linspace(low, high, 33).tolist()
-    best = largest_value(lambda position: at_zero_deviance(power + position * unit), grid)
+    best = largest_value(lambda position: at(power + position * unit), np.linspace(low, high, 33).tolist())
     return max(best, log_power_mean("deviance", m, m / 2, power))
