@@ -19,38 +19,17 @@ shared by ``math`` (one risk) and ``numpy`` (arrays) through ``lib``.
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..numerics import elementwise
 from ..numerics.binary_kl import near_term, product_error
 from ..numerics.binomial_sums import log_coefficient_inside
-from ..numerics.elementwise import Numbers
+from ..numerics.elementwise import SCALAR, Numbers
 from ..numerics.inner import PIECE
 from ..numerics.rounding import EPSILON
 
-_COMMON = vars(elementwise.SCALAR)
-ONE = SimpleNamespace(
-    **_COMMON,
-    column=lambda x: x,
-    result=float,
-    largest=lambda x: x,
-)
-MANY = SimpleNamespace(
-    **{name: getattr(np, name) for name in _COMMON},
-    column=lambda x: x[..., None],
-    result=lambda x: x,
-    largest=np.max,
-)
-
 _NEGLIGIBLE = 38.0  # exp(-38) is below half a unit in the last place of one
-
-
 #: Gauss-Legendre nodes on (0, 1/2) with their weights; the other half mirrors them. (NumPy's ``leggauss`` has lost
 #: three digits of the distance to the ends, where the integrand is largest.)
 _HALF_OF_NODES = np.array(
@@ -78,7 +57,7 @@ _HALF_OF_NODES = np.array(
     ]
 )
 # Forty nodes leave an error below 1e-16 for every shape from exp(-v) to half a Gaussian.
-_NODES = np.concatenate([_HALF_OF_NODES[:, 0], 1.0 - _HALF_OF_NODES[::-1, 0]])
+_NODES = np.concatenate([_HALF_OF_NODES[:, 0], 1.0 - _HALF_OF_NODES[::-1, 0]])[:, None]
 _WEIGHTS = np.concatenate([_HALF_OF_NODES[:, 1], _HALF_OF_NODES[::-1, 1]])
 #: Limits that are computed together: their nodes stay in the processor's cache.
 TAILS_AT_ONCE = 4 * PIECE // _NODES.size
@@ -97,21 +76,17 @@ def tail(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any, log_prefactor
 
     ``log_prefactor`` is ln P(B = k) at the risk k/m, for several tails of the same counts.
     """
-    exponent = _exponent(k, m, l, c, lib)
+    successes, failures = m * l, m * c
+    # The difference m l - k is exact to rounding of the smaller of l and c.
+    by_l = (successes - k) + product_error(m, l, successes)
+    by_c = ((m - k) - failures) - product_error(m, c, failures)
+    excess = lib.where(l <= c, by_l, by_c)
+    exponent = _term(k, successes, -excess, lib) + _term(m - k, failures, excess, lib)  # m kl(k/m, l)
     # Measured against sixty digits: 2 (1 + exponent) units for the mass, 2 + 0.1 sd for the ratio.
     rounding = EPSILON * (8.0 + 3.0 * exponent + 0.3 * lib.sqrt(m * l * c))
     if log_prefactor is None:
         log_prefactor = log_coefficient_inside(m, k)
-    return Tail(log_prefactor - exponent, odds_below(k, m, l, c, lib), rounding)
-
-
-def _exponent(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any) -> Numbers:
-    """m kl(k/m, l) from the difference m l - k, which is exact to rounding of the smaller of l and c."""
-    successes, failures = m * l, m * c
-    by_l = (successes - k) + product_error(m, l, successes)
-    by_c = ((m - k) - failures) - product_error(m, c, failures)
-    excess = lib.where(l <= c, by_l, by_c)
-    return _term(k, successes, -excess, lib) + _term(m - k, failures, excess, lib)
+    return Tail(log_prefactor - exponent, _odds_below(k, m, l, c, lib), rounding)
 
 
 def _term(a: Numbers, b: Numbers, difference: Numbers, lib: Any) -> Numbers:
@@ -121,14 +96,9 @@ def _term(a: Numbers, b: Numbers, difference: Numbers, lib: Any) -> Numbers:
     return lib.where(3.0 * abs(v) <= 1.0, near, a * lib.log(a / b) - difference)
 
 
-def odds_below(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any) -> Numbers:
-    """P(B < k)/P(B = k) for k of at least one."""
-    return k * c / ((m - k + 1.0) * l) * _sum_over_last(k - 1.0, m, c / l, lib)
-
-
-def _sum_over_last(j: Numbers, m: Numbers, odds: Numbers, lib: Any) -> Numbers:
-    """P(B <= j)/P(B = j), an integral; ``odds`` is (1 - l)/l."""
-    rest = m - j
+def _odds_below(k: Numbers, m: Numbers, l: Numbers, c: Numbers, lib: Any) -> Numbers:
+    """P(B < k)/P(B = k) for k of at least one, from the integral at j = k - 1."""
+    j, rest, odds = k - 1.0, m - k + 1.0, c / l
     slope = 1.0 - j * odds / rest
     bend = j * odds * (1.0 + odds) / (rest * rest)
     end = 2.0 * _NEGLIGIBLE / (slope + lib.sqrt(slope * slope + 2.0 * _NEGLIGIBLE * bend))
@@ -138,37 +108,22 @@ def _sum_over_last(j: Numbers, m: Numbers, odds: Numbers, lib: Any) -> Numbers:
         growth = 1.0 + odds * (1.0 - left)
         excess = end - j * lib.log(growth) - _NEGLIGIBLE
         end = end - excess / (1.0 - j * odds * left / (rest * growth))
-    v = lib.column(end) * _NODES
-    exponent = lib.column(j) * np.log1p(lib.column(-odds) * np.expm1(v / lib.column(-rest))) - v
-    return lib.result(end * (np.exp(exponent) @ _WEIGHTS))
+    v = end * _NODES
+    integral = _WEIGHTS @ np.exp(j * np.log1p(-odds * np.expm1(v / -rest)) - v)
+    return k * c / (rest * l) * (end * (integral if lib is np else integral.item()))
 
 
 def tails_at(k: Numbers, m: float, l: Numbers) -> Tail:
     """The tails of an array of counts, at one risk or one each; k - 1 < m l for each, k = 0 is allowed, k = m not."""
-    if k.size <= 11:  # so few are computed faster one by one
-        risks = l.tolist() if isinstance(l, np.ndarray) and l.ndim else itertools.repeat(float(l))
-        return stacked([tail_of_one(each, m, risk) for each, risk in zip(k.tolist(), risks)])
     without = k == 0.0
     risk = np.where(without, 0.5, l)
-    at = tail(np.maximum(k, 1.0), np.where(without, 3.0, m), risk, 1.0 - risk, MANY)
+    if k.size <= 11:  # so few are computed faster one by one
+        pairs = zip(np.maximum(k, 1.0).tolist(), np.where(without, 3.0, m).tolist(), risk.tolist())
+        at = Tail(*np.array([tail(n, size, p, 1.0 - p, SCALAR) for n, size, p in pairs]).reshape(-1, 3).T)
+    else:
+        at = tail(np.maximum(k, 1.0), np.where(without, 3.0, m), risk, 1.0 - risk, np)
     if not without.any():
         return at
     log_mass = m * np.log1p(-np.asarray(l, dtype=np.float64))
-    return Tail(
-        np.where(without, log_mass, at.log_mass),
-        np.where(without, 0.0, at.below),
-        np.where(without, EPSILON * (2.0 - 2.0 * log_mass), at.rounding),
-    )
-
-
-def tail_of_one(k: float, m: float, l: float) -> Tail:
-    """The tail of one count."""
-    if k > 0.0:
-        return tail(k, m, l, 1.0 - l, ONE)
-    log_mass = m * math.log1p(-l)
-    return Tail(log_mass, 0.0, EPSILON * (2.0 - 2.0 * log_mass))
-
-
-def stacked(tails: Sequence[Tail]) -> Tail:
-    """The tails of single counts as one of arrays."""
-    return Tail(*map(np.array, zip(*tails))) if tails else Tail(*np.zeros((3, 0)))
+    found = np.broadcast_arrays(log_mass, 0.0, EPSILON * (2.0 - 2.0 * log_mass))
+    return Tail(*(np.where(without, none, some) for none, some in zip(found, at)))

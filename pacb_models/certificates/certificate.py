@@ -45,10 +45,12 @@ class Certificate(Shown):
     _names: Sequence[str] | None
     _notes: tuple[str, ...]
 
-    #: What a bound is about, in words.
-    claim = "errs with probability"
-    #: What was counted.
-    counted = "errors"
+    #: What a bound is about, in words, and what was counted.
+    claim, counted = "errs with probability", "errors"
+    fields = (
+        "bound vote_bound single single_name single_bound delta m method empirical_risk support_size notes names "
+        "errors prior posterior single_bounds"
+    )
 
     def __init__(
         self,
@@ -118,19 +120,8 @@ class Certificate(Shown):
 
     def to_frame(self) -> pandas.DataFrame:
         """A pandas DataFrame with a row per candidate, the smallest bound first."""
-        import pandas as pd
-
-        order = self.order
-        return pd.DataFrame(
-            {
-                "errors": self.errors[order],
-                "rate": self.errors[order] / self.m,
-                "bound": self.single_bounds[order],
-                "prior": self.prior[order],
-                "weight": self.posterior[order],
-            },
-            index=pd.Index([self.names[index] for index in order], name="candidate"),
-        )
+        columns = {"errors": self.errors, "rate": self.errors / self.m, "bound": self.single_bounds}
+        return self._frame(self.order, **columns, prior=self.prior, weight=self.posterior)
 
     def plot(self, ax: Any = None) -> CertificateDisplay:
         """The observed errors and the bounds of the best candidates; needs matplotlib."""
@@ -187,19 +178,6 @@ class Certificate(Shown):
         """Number of classifiers with positive weight."""
         return int(np.count_nonzero(self.posterior))
 
-    def as_dict(self) -> dict[str, Any]:
-        """The fields as JSON-ready values."""
-        plain = ("single_bound", "delta", "m", "method", "empirical_risk", "support_size")
-        arrays = ("errors", "prior", "posterior", "single_bounds")
-        return {
-            **{name: getattr(self, name) for name in ("bound", "vote_bound", "single")},
-            "single_name": self.names[self.single],
-            **{name: getattr(self, name) for name in plain},
-            "notes": list(self.notes),
-            "names": self.names,
-            **{name: getattr(self, name).tolist() for name in arrays},
-        }
-
     def __repr__(self) -> str:
         return (
             f"Certificate(bound={at_most(self.bound, 6)}, single={self.single}, "
@@ -209,13 +187,24 @@ class Certificate(Shown):
 
     @property
     def sentences(self) -> list[str]:
-        some = f"The posterior has weight on {self.support_size} of {self.errors.size} classifiers."
-        chosen = f"It was chosen from {self.errors.size} classifiers by these examples, which the bound allows for."
-        remark = "" if self.errors.size == 1 else f"{chosen if self._one_alone else some} "
+        size, some, claim = self.errors.size, self.support_size, self.claim
+        own = f"  {one_line(str(self.name))} {claim} at most {at_most(self.single_bound)} "
+        own += f"(observed: {self.errors[self.single] / self.m:.4f})"
+        statements = [f"{own}."]
+        remark = f"It was chosen from {size} classifiers by these examples, which the bound allows for. "
+        if some > 1 or not self.posterior[self.single] > 0.0:
+            remark = f"The posterior has weight on {some} of {size} classifiers. "
+            statements = [
+                f"  a classifier drawn at random from the posterior {claim} at most {at_most(self.bound)} "
+                f"(observed: {self.empirical_risk:.4f});",
+                f"  the majority vote weighted by the posterior {claim} at most {at_most(self.vote_bound)} "
+                "(twice that);",
+                f"{own}, the smallest bound of one classifier.",
+            ]
         return [
             f"With probability at least {confidence_text(self.delta)} over the {self.m} examples, all at once:",
-            *self._statements(),
-            f"{remark}Method: {self.method}.",
+            *statements,
+            f"{remark if size > 1 else ''}Method: {self.method}.",
             _ASSUMPTION,
             *self.notes,
         ]
@@ -232,20 +221,3 @@ class Certificate(Shown):
             for i in self.order[:rows]
         ]
         return ("candidate", self.counted, "rate", "at most"), cells
-
-    @property
-    def _one_alone(self) -> bool:
-        return self.support_size == 1 and bool(self.posterior[self.single] > 0.0)
-
-    def _statements(self) -> list[str]:
-        claim = self.claim
-        own = f"  {one_line(str(self.names[self.single]))} {claim} at most {at_most(self.single_bound)}"
-        observed = f"(observed: {self.errors[self.single] / self.m:.4f})"
-        if self._one_alone:
-            return [f"{own} {observed}."]
-        return [
-            f"  a classifier drawn at random from the posterior {claim} at most {at_most(self.bound)} "
-            f"(observed: {self.empirical_risk:.4f});",
-            f"  the majority vote weighted by the posterior {claim} at most {at_most(self.vote_bound)} (twice that);",
-            f"{own} {observed}, the smallest bound of one classifier.",
-        ]

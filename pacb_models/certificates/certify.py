@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 
 from ..constants import check_sample_size
 from ..errors import InputError
-from ..validation import check_delta, check_number, check_prior
-from .betting import BettingCertificate
+from ..numerics.elementwise import Array
+from ..validation import all_or_refuse, check_delta, check_number, check_prior, real_numbers, vector
 from .certificate import Certificate
 from .count_certificate import CountCertificate
-from .counts import check_counts, check_losses, check_names, check_sums
-from .losses import LossSumCertificate
+from .counts import check_counts, check_names
+from .losses import LossCertificate
 from .scores import Spread, TieSplit
 
 
@@ -67,53 +67,51 @@ def certify(
     >>> pm.certify([4, 4, 9], m=549).posterior.tolist()
     [0.5, 0.5, 0.0]
     """
-    level = check_delta(delta)
+    level, table = check_delta(delta), None
     if losses is not None:
         if errors is not None or spread != 0.0:
             raise InputError("losses is given together with errors or spread; those two are for error counts.")
-        return _from_losses(losses, m, level, prior, names)
-    size = check_sample_size(m)
-    if errors is None:
-        raise InputError("neither errors nor losses is given; certify needs one of the two.")
-    counts = np.array(check_counts(errors, size)[0])
-    if counts.ndim != 1 or counts.size == 0:
-        raise InputError(f"errors must be one-dimensional and not empty, but its shape is {counts.shape}.")
-    weights = None if prior is None else check_prior(prior, counts.size)
-    scoring = _scoring(spread, level * (1.0 / counts.size if weights is None else float(weights.max())))
-    check_names(names, counts.size)
-    return CountCertificate(counts, size, level, weights, names, scoring=scoring)
-
-
-def _from_losses(
-    losses: Any, m: int | None, delta: float, prior: ArrayLike | None, names: Sequence[str] | None
-) -> Certificate:
-    """From sums of losses, or a table with an example in each row."""
-    if np.ndim(losses) != 2:
+        counted, table, size = _checked_losses(losses, m)
+        names = [str(name) for name in losses.columns] if names is None and hasattr(losses, "columns") else names
+    else:
         size = check_sample_size(m)
-        sums = check_sums(losses, size)
-        weights = None if prior is None else check_prior(prior, sums.size)
-        check_names(names, sums.size)
-        return LossSumCertificate(sums, size, delta, weights, names)
-    matrix = check_losses(losses)
-    if m is not None and m != len(matrix):
-        raise InputError(f"m is {m!r}, but losses has {len(matrix)} rows, one for each example.")
-    if names is None and hasattr(losses, "columns"):
-        names = [str(name) for name in losses.columns]
-    check_names(names, matrix.shape[1])
-    weights = None if prior is None else check_prior(prior, matrix.shape[1])
-    return BettingCertificate(matrix.sum(axis=0), len(matrix), delta, weights, names, losses=matrix)
+        if errors is None:
+            raise InputError("neither errors nor losses is given; certify needs one of the two.")
+        counted = np.array(check_counts(errors, size)[0])
+        if counted.ndim != 1 or counted.size == 0:
+            raise InputError(f"errors must be one-dimensional and not empty, but its shape is {counted.shape}.")
+    weights = None if prior is None else check_prior(prior, counted.size)
+    check_names(names, counted.size)
+    if losses is not None:
+        return LossCertificate(counted, size, level, weights, names, losses=table)
+    scoring = _scoring(spread, level * (1.0 / counted.size if weights is None else float(weights.max())))
+    return CountCertificate(counted, size, level, weights, names, scoring=scoring)
+
+
+def _checked_losses(losses: Any, m: int | None) -> tuple[Array, Array | None, int]:
+    """Sums of losses between 0 and 1, the table where they came with an example in each row, and how many examples."""
+    if np.ndim(losses) != 2:
+        size, sums = check_sample_size(m), vector("losses", losses)
+        good = (sums >= 0.0) & (sums <= size)
+        return all_or_refuse("losses", sums, good, "a sum of losses in [0, 1] lies between 0 and m"), None, size
+    table = np.array(real_numbers("losses", losses, "a table of numbers"))
+    if not table.size:
+        raise InputError(
+            f"losses has the shape {table.shape}; it must have a row per example, a column per classifier."
+        )
+    all_or_refuse("losses", table, (table >= 0.0) & (table <= 1.0), "every loss must lie between 0 and 1")
+    if m is not None and m != len(table):
+        raise InputError(f"m is {m!r}, but losses has {len(table)} rows, one for each example.")
+    return table.sum(axis=0), table, len(table)
 
 
 def _scoring(spread: object, largest_level: float) -> TieSplit | Spread:
     value = check_number("spread", spread, lambda d: 0.0 <= d < math.inf, "it must be a number of at least 0")
-    if value == 0.0:
-        return TieSplit()
-    if largest_level * math.exp(min(value, 700.0)) > 0.5:
+    if largest_level * math.exp(min(value, 700.0)) > 0.5 and value > 0.0:
         most = math.log(0.5 / largest_level)
-        raise InputError(
-            "spread",
-            spread,
+        expected = (
             f"with this delta and prior it can be at most {most:.3g} (delta times the largest prior weight times "
-            "exp(spread) must not exceed 1/2)",
+            "exp(spread) must not exceed 1/2)"
         )
-    return Spread(value)
+        raise InputError("spread", spread, expected)
+    return Spread(value) if value > 0.0 else TieSplit()

@@ -20,7 +20,7 @@ from ..errors import InputError
 from ..html import TableCells
 from ..wording import at_most, confidence_text, one_line, percentage_at_most
 from .limits import clopper_pearson
-from .page import Shown
+from .page import Shown, assumption
 
 if TYPE_CHECKING:
     import pandas
@@ -28,11 +28,6 @@ if TYPE_CHECKING:
     from ..plots import ChoiceDisplay
 
 Counts = NDArray[np.int64]
-
-_ASSUMPTION = (
-    "It assumes that the examples are i.i.d. from the distribution of new examples, that they were not used to train, "
-    "scale, tune or choose anything before, and that share and seed were fixed before they were looked at."
-)
 
 
 def divided(examples: int, share: float, seed: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -59,6 +54,9 @@ class ChosenCertificate(Shown):
     names: list[str]
     share: float
     seed: int
+
+    method = "chosen on a part"
+    fields = "bound single single_name errors m delta method share seed examples names choosing_errors"
 
     @classmethod
     def of(
@@ -95,20 +93,13 @@ class ChosenCertificate(Shown):
 
     def to_frame(self) -> pandas.DataFrame:
         """A pandas DataFrame with a row per candidate, the chosen one first; only that one has a bound."""
-        import pandas as pd
-
-        order = np.argsort(self.choosing_errors, kind="stable")
-        chosen = order == self.single
-        choosing = self.examples - self.m
-        return pd.DataFrame(
-            {
-                "errors_choosing": self.choosing_errors[order],
-                "rate_choosing": self.choosing_errors[order] / choosing,
-                "errors": np.where(chosen, self.errors, np.nan),
-                "rate": np.where(chosen, self.errors / self.m, np.nan),
-                "bound": np.where(chosen, self.bound, np.nan),
-            },
-            index=pd.Index([self.names[index] for index in order], name="candidate"),
+        chosen, choosing = np.arange(len(self.names)) == self.single, self.examples - self.m
+        own = {"errors": self.errors, "rate": self.errors / self.m, "bound": self.bound}
+        return self._frame(
+            np.argsort(self.choosing_errors, kind="stable").tolist(),
+            errors_choosing=self.choosing_errors,
+            rate_choosing=self.choosing_errors / choosing,
+            **{name: np.where(chosen, value, np.nan) for name, value in own.items()},
         )
 
     def plot(self, ax: Any = None) -> ChoiceDisplay:
@@ -116,19 +107,6 @@ class ChosenCertificate(Shown):
         from ..plots import ChoiceDisplay
 
         return ChoiceDisplay(self).plot(ax)
-
-    def as_dict(self) -> dict[str, Any]:
-        """The fields as JSON-ready values."""
-        first, then = ("errors", "m", "delta"), ("share", "seed", "examples", "names")
-        return {
-            "bound": self.bound,
-            "single": self.single,
-            "single_name": self.name,
-            **{name: getattr(self, name) for name in first},
-            "method": "chosen on a part",
-            **{name: getattr(self, name) for name in then},
-            "choosing_errors": self.choosing_errors.tolist(),
-        }
 
     def __repr__(self) -> str:
         return (
@@ -146,7 +124,7 @@ class ChosenCertificate(Shown):
             f"It was chosen from {len(self.names)} candidates on {first} other examples ({self.share:g} of all, "
             f"drawn with seed {self.seed}), of which it erred on {self.choosing_errors[self.single]}.",
             "An upper limit, not an estimate, and of this candidate alone.",
-            _ASSUMPTION,
+            assumption("share and seed"),
         ]
 
     def table(self, rows: int = 10) -> TableCells:

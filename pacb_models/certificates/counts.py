@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..constants import LARGEST_SAMPLE_SIZE
 from ..errors import InputError
-from ..validation import all_or_refuse, check_count, first_repeated, real_numbers, refuse_masked, vector
+from ..validation import all_or_refuse, check_count, first_repeated, refuse_masked
 from .labels import check_same_rows, label_array, label_column
 
 if TYPE_CHECKING:
@@ -50,22 +50,6 @@ def check_counts(errors: object, m: object) -> tuple[NDArray[np.int64], NDArray[
         k, sizes = np.broadcast_arrays(k, sizes)
         all_or_refuse("errors", k, (k >= 0) & (k <= sizes), "a number of errors lies between 0 and m")
     return k, sizes
-
-
-def check_sums(losses: object, m: int) -> NDArray[np.float64]:
-    """Sums of m losses between 0 and 1: a non-empty vector with entries from 0 to m."""
-    sums = vector("losses", losses)
-    return all_or_refuse("losses", sums, (sums >= 0.0) & (sums <= m), "a sum of losses in [0, 1] lies between 0 and m")
-
-
-def check_losses(losses: object) -> NDArray[np.float64]:
-    """A table of losses between 0 and 1, with a row per example and a column per classifier."""
-    matrix = np.array(real_numbers("losses", losses, "a table of numbers"))
-    if matrix.ndim != 2 or not matrix.size:
-        raise InputError(
-            f"losses has the shape {matrix.shape}; it must have a row per example, a column per classifier."
-        )
-    return all_or_refuse("losses", matrix, (matrix >= 0.0) & (matrix <= 1.0), "every loss must lie between 0 and 1")
 
 
 def check_names(names: Sequence[str] | None, size: int) -> None:

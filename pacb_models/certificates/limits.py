@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.binary_kl import kl_inverse
 from ..numerics.binomial_sums import log_coefficient_inside
-from ..numerics.elementwise import Numbers
+from ..numerics.elementwise import SCALAR, Numbers, everywhere
 from ..numerics.inner import pieces
 from ..numerics.rounding import EPSILON
 from ..validation import all_or_refuse, real_numbers
-from .binomial import MANY, ONE, TAILS_AT_ONCE, tail
+from .binomial import TAILS_AT_ONCE, tail
 from .counts import check_counts
 
 #: Levels delta * p_i are rounded down by more than the product's rounding.
@@ -65,75 +65,62 @@ def uniform_level(delta: float, size: int) -> float:
 
 def upper_limits(k: NDArray[np.float64], m: NDArray[np.float64], e: NDArray[np.float64]) -> NDArray[np.float64]:
     """The limits of arrays of one shape; arguments unchecked. A level of zero has the limit one."""
+    if k.size <= 16:  # so few are computed faster one by one
+        each = [limit(*entry) for entry in zip(k.ravel().tolist(), m.ravel().tolist(), e.ravel().tolist())]
+        return np.array(each).reshape(k.shape)
     shape, k, m, e = k.shape, k.ravel(), m.ravel(), e.ravel()
-    result = np.empty(k.size)
-    for block in pieces(k.size, TAILS_AT_ONCE):
-        result[block] = _block(k[block], m[block], e[block])
+    mirrored = (e > 0.5) & (k > 0.0)
+    k, e = np.where(mirrored, m - k - 1.0, k), np.where(mirrored, 1.0 - e, e)
+    result = np.ones(k.size)
+    for without, formula in ((True, _without_errors), (False, _root)):
+        chosen = np.flatnonzero((k >= 0.0) & (k < m) & (e > 0.0) & ((k == 0.0) == without))
+        for piece in pieces(chosen.size, TAILS_AT_ONCE):
+            block = chosen[piece]
+            l, c = formula(k[block], m[block], e[block], 1.0, np)
+            result[block] = np.where(mirrored[block], c, l)
     return result.reshape(shape)
 
 
 def limit(k: float, m: float, e: float, share: float = 1.0) -> float:
     """The root l of P(B < k) + share P(B = k) = e, rounded up; arguments unchecked, and e < 1/2 unless share is 1."""
-    if k == m:
+    if k == m or e == 0.0:
         return 1.0
-    if k == 0.0:
-        return _without_errors(m, e / share, ONE)
-    if e <= 0.5:
-        return _root(k, m, e, share, ONE)[0]
     # Near one the level says little; its complement is exact, and so is the upper tail P(B > k) as a lower one.
-    if k == m - 1.0:
-        return _all_but_one(m, e, ONE)
-    return _root(m - k - 1.0, m, 1.0 - e, 1.0, ONE)[1]
+    mirrored = e > 0.5 and k > 0.0
+    if mirrored:
+        k, e = m - k - 1.0, 1.0 - e
+    l, c = (_root if k > 0.0 else _without_errors)(k, m, e, share, SCALAR)
+    return float(c if mirrored else l)
 
 
-def _block(k: Numbers, m: Numbers, e: Numbers) -> Numbers:
-    result = np.ones(k.size)
-    rest = (k < m) & (e > 0.0)
-    for chosen, formula in (
-        (rest & (k == 0.0), lambda k, m, e: _without_errors(m, e, MANY)),
-        (rest & (k > 0.0) & (e <= 0.5), lambda k, m, e: _root(k, m, e, 1.0, MANY)[0]),
-        (rest & (k > 0.0) & (k == m - 1.0) & (e > 0.5), lambda k, m, e: _all_but_one(m, e, MANY)),
-        (rest & (k > 0.0) & (k < m - 1.0) & (e > 0.5), lambda k, m, e: _root(m - k - 1.0, m, 1.0 - e, 1.0, MANY)[1]),
-    ):
-        if chosen.any():
-            result[chosen] = formula(k[chosen], m[chosen], e[chosen])
-    return result
-
-
-def _without_errors(m: Numbers, e: Numbers, lib: Any) -> Numbers:
-    """(1 - l)^m = e; the formula loses less than three units in the last place."""
-    return _raised(-lib.expm1(lib.log(e) / m), 4, lib)
-
-
-def _all_but_one(m: Numbers, e: Numbers, lib: Any) -> Numbers:
-    """1 - l^m = e; a unit of the exponent's rounding is worth as many of the power's as the exponent is large."""
-    exponent = lib.log1p(-e) / m
-    return _raised(lib.exp(exponent), 4.0 - 3.0 * exponent, lib)
+def _without_errors(k: Numbers, m: Numbers, e: Numbers, share: float, lib: Any) -> tuple[Numbers, Numbers]:
+    """(1 - l)^m = e/share and its complement; a unit of the exponent's rounding is worth as many of the power's as the
+    exponent is large."""
+    exponent = lib.log(e / share) / m
+    return _raised(-lib.expm1(exponent), 4, lib), _raised(lib.exp(exponent), 4.0 - 3.0 * exponent, lib)
 
 
 def _raised(value: Numbers, units: Numbers, lib: Any) -> Numbers:
     return lib.minimum(value + units * lib.spacing(value), 1.0)
 
 
-def _start(k: Numbers, m: Numbers, e: Numbers, lib: Any) -> tuple[Numbers, Numbers]:
-    """Chernoff's limit and its complement: beyond the root, since P(B <= k) <= exp(-m kl(k/m, l))."""
-    budget = -lib.log(e) / m
-    l = kl_inverse(k / m, budget)
-    if lib.largest(l) <= 0.5:
-        return l, 1.0 - l
-    c = kl_inverse((m - k) / m, budget, "lower")
-    return lib.where(l <= 0.5, l, 1.0 - c), lib.where(l <= 0.5, 1.0 - l, lib.maximum(c, 1e-307))
-
-
 def _root(k: Numbers, m: Numbers, e: Numbers, share: float, lib: Any) -> tuple[Numbers, Numbers]:
     """The root and its complement, both rounded up."""
-    l, c = _start(k, m, e, lib)
+    # Chernoff's limit and its complement are beyond the root, since P(B <= k) <= exp(-m kl(k/m, l)).
+    budget = -lib.log(e) / m
+    l = kl_inverse(k / m, budget)
+    c = lib.maximum(1.0 - l, 1e-307)
+    if not everywhere(l <= 0.5):
+        c = lib.where(l <= 0.5, c, lib.maximum(kl_inverse((m - k) / m, budget, "lower"), 1e-307))
+        l = lib.where(l <= 0.5, l, 1.0 - c)
     constants = lib.log(e), log_coefficient_inside(m, k)
     for _ in range(60):
         step, excess, error = _halley(k, m, l, c, *constants, share, lib)
-        l, c = _moved(l, c, step, lib)
+        # The smaller of l and c keeps its relative accuracy. From 1e-307 on m (1 - l) is a normal number.
+        l, c = l - c * lib.expm1(step), lib.maximum(c * lib.exp(step), 1e-307)
+        l, c = lib.where(l <= 0.5, l, 1.0 - c), lib.where(l <= 0.5, 1.0 - l, c)
         # A Halley step cubes the error: after a step from here nothing is left but rounding.
-        if lib.largest(abs(excess)) < 3e-6:
+        if everywhere(abs(excess) < 3e-6):
             break
     # Raised by the rounding of the equation, ``error`` in ln c, and of the last step.
     return _raised(l + error * c, 2, lib), _raised(c + error * c, 2, lib)
@@ -154,12 +141,3 @@ def _halley(
     newton = -excess / slope
     step = newton / lib.maximum(1.0 + 0.5 * newton * bend / slope, 0.5)
     return step, excess, at.rounding / slope
-
-
-def _moved(l: Numbers, c: Numbers, step: Numbers, lib: Any) -> tuple[Numbers, Numbers]:
-    """The risk after u = ln(1 - l) has moved by ``step``; the smaller of l and c keeps its relative accuracy.
-
-    From 1e-307 on m (1 - l) is a normal number.
-    """
-    new_l, new_c = l - c * lib.expm1(step), lib.maximum(c * lib.exp(step), 1e-307)
-    return lib.where(new_l <= 0.5, new_l, 1.0 - new_c), lib.where(new_l <= 0.5, 1.0 - new_l, new_c)

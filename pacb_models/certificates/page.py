@@ -10,7 +10,7 @@ from copy import copy
 from datetime import UTC, datetime
 from importlib.metadata import distributions, version
 from importlib.resources import files
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ from ..files import write_atomically
 from ..html import TableCells, as_html, joined, policy
 from ..immutable import Immutable
 from ..numerics.elementwise import Array
+
+if TYPE_CHECKING:
+    import pandas
 
 Facts = Sequence[tuple[str, str]]
 _FILTERS = ("at_most", "percentage_at_most", "percentage", "confidence_text", "delta_text", "share_text")
@@ -50,12 +53,8 @@ def versions() -> list[tuple[str, str]]:
     return [
         ("made", datetime.now(UTC).isoformat(timespec="seconds")),
         ("Python", platform.python_version()),
-        *((name, version(name)) for name in ("pacb-models", "scikit-learn", "numpy") if _installed(name)),
+        *((name, version(name)) for name in ("pacb-models", "scikit-learn", "numpy") if [*distributions(name=name)]),
     ]
-
-
-def _installed(name: str) -> bool:
-    return any(True for _ in distributions(name=name))
 
 
 def picture(names: Sequence[str], bounds: Array, rates: Array, deployed: int, orange: str) -> dict[str, Any]:
@@ -75,11 +74,12 @@ def picture(names: Sequence[str], bounds: Array, rates: Array, deployed: int, or
     return {**drawn, "deployed": deployed, "orange": orange}
 
 
-class Predictor(Protocol):
-    """What is certified: it predicts."""
-
-    def predict(self, X: Any) -> Any:
-        """A label for each row."""
+def assumption(fixed: str) -> str:
+    """What holds only if nothing was looked at before, and what had to be fixed beforehand."""
+    return (
+        "It assumes that the examples are i.i.d. from the distribution of new examples, that they were not used to "
+        f"train, scale, tune or choose anything before, and that {fixed} were fixed before they were looked at."
+    )
 
 
 class Shown(Immutable):
@@ -87,7 +87,10 @@ class Shown(Immutable):
 
     delta: float
     names: Any
-    _classifier: Predictor | None = None
+    _classifier: Any = None
+
+    #: What :meth:`as_dict` holds, separated by spaces.
+    fields: str
 
     @property
     def sentences(self) -> list[str]:
@@ -100,7 +103,16 @@ class Shown(Immutable):
 
     def as_dict(self) -> dict[str, Any]:
         """The fields as JSON-ready values."""
-        raise NotImplementedError
+        values = {name: getattr(self, "name" if name == "single_name" else name) for name in self.fields.split()}
+        lists = {name: np.asarray(of).tolist() for name, of in values.items() if isinstance(of, np.ndarray | tuple)}
+        return values | lists
+
+    def _frame(self, order: Sequence[int], **columns: Any) -> pandas.DataFrame:
+        """A row for each of the candidates in ``order``."""
+        import pandas as pd
+
+        index = pd.Index([self.names[place] for place in order], name="candidate")
+        return pd.DataFrame({name: values[order] for name, values in columns.items()}, index=index)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Shown) and self.as_dict() == other.as_dict()
@@ -116,13 +128,13 @@ class Shown(Immutable):
         return as_html(self.sentences, *self.table(), len(self.names))
 
     @property
-    def classifier_(self) -> Predictor:
+    def classifier_(self) -> Any:
         """The certified classifier, which predicts and can be saved; of :func:`~pacb_models.certify_models` only."""
         if self._classifier is None:
             raise InputError("there is no classifier here: predictions were certified, or nothing was.")
         return self._classifier
 
-    def with_classifier(self, classifier: Predictor) -> Self:
+    def with_classifier(self, classifier: Any) -> Self:
         """The same certificate with what it is about."""
         other = copy(self)
         other._set(_classifier=classifier)

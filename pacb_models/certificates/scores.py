@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from ..numerics.elementwise import Array, Numbers
 from ..numerics.rounding import EPSILON
-from .binomial import MANY, ONE, Tail, tail, tails_at
-from .limits import limit, upper_limits
+from .binomial import Tail, tail, tails_at
+from .limits import upper_limits
 
 _SMALLEST = 1e-300  # stands for risk 0, which only classifiers without errors can have, where it divides 0
 
@@ -70,8 +70,6 @@ class TieSplit:
 
     def box(self, k: Array, m: float, level: Array) -> Array:
         """The risk at which the score of a classifier alone is one, rounded up: Clopper and Pearson's limit."""
-        if k.size <= 32 and level.all():  # so few are done faster one by one
-            return np.array([limit(n, m, e) for n, e in zip(k.tolist(), level.tolist())])
         return upper_limits(k, np.full(k.size, m), level)
 
     def convex_level(self, k: Array, m: float) -> Array:
@@ -79,11 +77,8 @@ class TieSplit:
 
         Without errors the score is e/(1 - l)^m, always convex; with nothing but errors it is concave.
         """
-        if k.size <= 6:  # so few are done faster one by one
-            ends = {0.0: 1.0, m: 0.0}
-            return np.array([ends[n] if n in ends else float(level_of_convexity(n, m, ONE)) for n in k.tolist()])
         size = max(m, 2.0)
-        level = level_of_convexity(np.clip(k, 1.0, size - 1.0), np.full(k.size, size), MANY)
+        level = level_of_convexity(np.clip(k, 1.0, size - 1.0), np.full(k.size, size), np)
         return np.where(k == 0.0, 1.0, np.where(k == m, 0.0, level))
 
     def convex_from(self, begin: Array, k: Array, m: float) -> NDArray[np.bool_]:

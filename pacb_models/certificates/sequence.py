@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +23,10 @@ from ..html import TableCells
 from ..validation import first_repeated
 from ..wording import confidence_text, delta_text, one_line, percentage
 from .limits import limit
-from .page import Shown
+from .page import Shown, assumption
 
 if TYPE_CHECKING:
     import pandas
-
-_ASSUMPTION = (
-    "It assumes that the examples are i.i.d. from the distribution of new examples, that they were not used to train, "
-    "scale, tune or choose anything before, and that the level and the order were fixed before they were looked at."
-)
 
 
 def check_sequence(order: Iterable[str] | None, names: Sequence[str]) -> list[int]:
@@ -63,6 +58,9 @@ class LevelCertificate(Shown):
     level: float
     names: list[str]
 
+    method = "a level fixed beforehand"
+    fields = "level certified name m delta allowed names errors method"
+
     @cached_property
     def allowed(self) -> int:
         """With at most so many errors a candidate passes; -1 if none would do."""
@@ -81,22 +79,12 @@ class LevelCertificate(Shown):
 
     def to_frame(self) -> pandas.DataFrame:
         """A pandas DataFrame with a row per candidate, in the order of the tests."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {"errors": self.errors, "rate": self.errors / self.m, "result": self._results()},
-            index=pd.Index(self.names, name="candidate"),
-        )
+        results = np.array(self._results(), dtype=object)
+        return self._frame(range(len(self.names)), errors=self.errors, rate=self.errors / self.m, result=results)
 
     def _results(self) -> list[str]:
         after = len(self.names) - len(self.certified) - 1
         return ["passed"] * len(self.certified) + ["failed"] * (after >= 0) + ["not tested"] * after
-
-    def as_dict(self) -> dict[str, Any]:
-        """The fields as JSON-ready values."""
-        plain = ("level", "certified", "name", "m", "delta", "allowed", "names")
-        found = {name: getattr(self, name) for name in plain}
-        return {**found, "errors": self.errors.tolist(), "method": "a level fixed beforehand"}
 
     def __repr__(self) -> str:
         return (
@@ -106,7 +94,7 @@ class LevelCertificate(Shown):
 
     @property
     def sentences(self) -> list[str]:
-        return [*self._statements(), *self._how(), _ASSUMPTION]
+        return [*self._statements(), *self._how(), assumption("the level and the order")]
 
     def _statements(self) -> list[str]:
         if not self.certified:

@@ -15,7 +15,7 @@ import pacb_models as pm
 from pacb_models import InputError
 from pacb_models.benchmarks.problems.risks import load_risk_table
 from pacb_models.benchmarks.studies.couplings import worst_case
-from pacb_models.certificates.common_risk import common_risk
+from pacb_models.certificates.count_certificate import common_risk
 from pacb_models.certificates.losses import loss_limits
 from pacb_models.certificates.scores import TieSplit
 from pacb_models.numerics.common_risk import Total, common_root

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pacb_models as pm
 from pacb_models import InputError
-from pacb_models.certificates.betting import betting_limits
+from pacb_models.certificates.losses import betting_limits
 from pacb_models.certificates.limits import limit
 
 from .binomial_reference import log_tail, log_upper_tail
