@@ -19,6 +19,7 @@ from sklearn.utils.validation import _check_method_params, _num_samples, check_i
 from ..certificates import RiskMonitor, certify
 from ..certificates.choice import divided
 from ..certificates.labels import check_same_rows, label_array
+from ..certificates.page import Facts, versions
 from ..certificates.predictions import check_seed, check_share
 from ..certificates.votes import vote_shares
 from ..errors import InputError
@@ -176,10 +177,21 @@ class CertifiedClassifier(EnsembleClassifier):
             return self.calibrate(X, y, groups=groups)
         groups = _checked_groups(groups, X)
         random = check_random_state(self.random_state)
-        X, y, fit_params, training, held_out = self._divided(X, y, fit_params, random, read_labels=False)
+        X, y, fit_params, rows, held_out = self._divided(X, y, fit_params, random, read_labels=False)
         self._forget_certificate()
         # From here to _certify nothing but the training part is looked at.
-        self._learn(X, y, training, fit_params, random)
+        X_training, y_training = _safe_indexing(X, rows), y[rows]
+        check_classification_targets(y_training)
+        self.names_, members = self._candidates(X_training, random)
+        parameters = [_check_method_params(X, own, indices=rows) for own in self._member_parameters(fit_params)]
+        self.classes_, self.n_training_, self.voting_ = np.unique(y_training), len(rows), self.voting
+        check_positive_class(self.positive, self.classes_)
+        training = Training(X_training, y_training, self.classes_, parameters, self.voting == "soft")
+        folds = make_folds(self.cv, y_training, random) if self.votes == "cv" or callable(self.prior) else []
+        progress = self.verbose if callable(self.verbose) else _print_progress if self.verbose else None
+        work = self.n_jobs, progress, self.memory
+        self.estimators_, opinions = cross_fit(self.names_, members, training, folds, *work)
+        self._form_candidates(opinions, np.searchsorted(self.classes_, y_training), [tested for _, tested in folds])
         if held_out.size:
             self._certify(_safe_indexing(X, held_out), y[held_out], None if groups is None else groups[held_out])
             weighted = "sample_weight" in fit_params
@@ -261,14 +273,11 @@ class CertifiedClassifier(EnsembleClassifier):
         monitor.guaranteed &= not self.guarantee_.refitted
         return monitor.update(predicted != y)
 
-    def save_page(
-        self, path: str | os.PathLike[str], title: str = "Certificate", facts: Sequence[tuple[str, str]] = ()
-    ) -> None:
+    def save_page(self, path: str | os.PathLike[str], title: str = "Certificate", facts: Facts = ()) -> None:
         """Write a page about the certificate, to show to a colleague or an auditor.
 
         ``facts`` are lines for its last table, such as where the examples came from; versions are added.
         """
-        from ..certificates.page import versions
         from .certificate_page import certificate_page
 
         self._is_random()
@@ -312,25 +321,6 @@ class CertifiedClassifier(EnsembleClassifier):
         if self.validation_size is None:
             return np.arange(examples), np.arange(0)
         return super()._split(examples, random)
-
-    def _learn(
-        self, X: Any, y: np.ndarray, rows: np.ndarray, fit_params: dict[str, Any], random: np.random.RandomState
-    ) -> None:
-        """Fit the members on the training rows and form the candidates."""
-        self.voting_ = self.voting
-        X_training, y_training = _safe_indexing(X, rows), y[rows]
-        check_classification_targets(y_training)
-        self.names_, members = self._candidates(X_training, random)
-        parameters = [_check_method_params(X, own, indices=rows) for own in self._member_parameters(fit_params)]
-        self.classes_ = np.unique(y_training)
-        self.n_training_ = len(rows)
-        check_positive_class(self.positive, self.classes_)
-        training = Training(X_training, y_training, self.classes_, parameters, self.voting_ == "soft")
-        folds = make_folds(self.cv, y_training, random) if self.votes == "cv" or callable(self.prior) else []
-        progress = self.verbose if callable(self.verbose) else _print_progress if self.verbose else None
-        work = self.n_jobs, progress, self.memory
-        self.estimators_, opinions = cross_fit(self.names_, members, training, folds, *work)
-        self._form_candidates(opinions, np.searchsorted(self.classes_, y_training), [tested for _, tested in folds])
 
     def _form_candidates(
         self, opinions: Sequence[np.ndarray] = (), y: np.ndarray | None = None, folds: Sequence[np.ndarray] = ()
@@ -426,7 +416,6 @@ class CertifiedClassifier(EnsembleClassifier):
 
 
 def _print_progress(done: int, total: int) -> None:
-    """A line after each fold."""
     print(f"CertifiedClassifier: {done} of {total} fits", file=sys.stderr, flush=True)
 
 

@@ -39,8 +39,7 @@ class TableCoding(TransformerMixin, BaseEstimator):
         """Learn medians and values; ``X`` is a DataFrame."""
         if not hasattr(X, "columns"):
             raise InputError(f"X is of type {type(X).__name__}; it must be a table with the names of its columns.")
-        self.feature_names_in_ = np.asarray(X.columns, dtype=object)
-        self.n_features_in_ = X.shape[1]
+        self.feature_names_in_, self.n_features_in_ = np.asarray(X.columns, dtype=object), X.shape[1]
         self.values_: dict[str, list[str]] = {}
         self.medians_: dict[str, float] = {}
         self.lacking_: set[str] = set()

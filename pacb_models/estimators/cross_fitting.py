@@ -70,8 +70,7 @@ def cross_fit(
     example (an empty list without folds). ``memory``, a folder or a :class:`joblib.Memory`, keeps what is done: a run
     that was stopped and is begun again goes on after its last fold.
     """
-    cache = check_memory(memory)
-    without_fold, fit = (cache.cache(step, ignore=["n_jobs"]) for step in (_without_fold, train))
+    without_fold, fit = (check_memory(memory).cache(step, ignore=["n_jobs"]) for step in (_without_fold, train))
     report = progress or (lambda done, total: None)
     total, parts = len(members) * (len(folds) + 1), []
     for fold in folds:
@@ -93,6 +92,5 @@ def _without_fold(
         # Many classifiers refuse to learn from one class; what can be learnt from it is to predict it.
         index = np.full(len(tested), np.searchsorted(training.classes, y[0]))
         return [np.eye(len(training.classes))[index] if training.soft else index for _ in members]
-    copies = [clone(member) for member in members]
-    fitted = train(copies, training.X, training.y, rows, training.parameters, n_jobs)
+    fitted = train([clone(each) for each in members], training.X, training.y, rows, training.parameters, n_jobs)
     return list(opinions(names, fitted, _safe_indexing(training.X, tested), training.classes, training.soft, n_jobs))

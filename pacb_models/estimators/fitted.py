@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Unpack, overload
 
 import numpy as np
@@ -21,11 +22,11 @@ from .members import check_one_label_each, named, refuse_unfitted
 from .sharing import predict_members
 
 
+@dataclass(repr=False, eq=False)
 class MajorityVote:
     """The label that most classifiers say, the first in the order of the labels of several."""
 
-    def __init__(self, members: Sequence[Any]) -> None:
-        self.members = list(members)
+    members: list[Any]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """A label for each row."""
@@ -118,9 +119,8 @@ def certify_models(
     (284, 'majority vote of 3')
     """
     found, members, columns = predictions_of(models, X, y, n_jobs)
-    certificate = certify_predictions(
-        y, columns, delta, names, choose, random_state, vote=vote, level=level, order=order
-    )
+    asked: dict[str, Any] = {"vote": vote, "level": level, "order": order}
+    certificate = certify_predictions(y, columns, delta, names, choose, random_state, **asked)
     if certificate.name is None:
         return certificate
     # A name that no classifier has is that of their vote.
