@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -51,11 +51,19 @@ class CheckRow(NamedTuple):
         return self.verdict.startswith(REFUTED)
 
 
-#: What is printed, under short headings: lower bounds have lines of their own.
-_SHOWN = tuple(column for column in CheckRow._fields if not column.endswith("lower_bound"))
-_TITLES = {"kkt_residual": "KKT", "setup_seconds": "set-up s", "seconds": "s"}
-_TEXTS = {"solver", "status", "verdict"}
-_HEADINGS = [terminal.Column(_TITLES.get(name, name), name not in _TEXTS) for name in _SHOWN]
+#: What is printed, under which heading and how: lower bounds have lines of their own.
+_SHOWN: dict[str, tuple[str, Callable[[Any], str]]] = {
+    "solver": ("solver", str),
+    "status": ("status", str),
+    "bound": ("bound", lambda value: at_most(value, 10)),
+    "gap": ("gap", "{:.1e}".format),
+    "kkt_residual": ("KKT", "{:.1e}".format),
+    "iterations": ("iterations", str),
+    "setup_seconds": ("set-up s", "{:.4f}".format),
+    "seconds": ("s", "{:.4f}".format),
+    "verdict": ("verdict", str),
+}
+_HEADINGS = [terminal.Column(title, name not in ("solver", "status", "verdict")) for name, (title, _) in _SHOWN.items()]
 
 
 @dataclass(frozen=True)
@@ -123,7 +131,8 @@ class CrossCheck:
 
     def _cells(self) -> list[list[str]]:
         """The rows as they are shown."""
-        return [[_show(column, getattr(row, column)) for column in _SHOWN] for row in self.rows]
+        rows = [[(getattr(row, name), shown) for name, (_, shown) in _SHOWN.items()] for row in self.rows]
+        return [["-" if value is None or value != value else shown(value) for value, shown in row] for row in rows]
 
     def _remarks(self) -> list[str]:
         """What the comparison rests on."""
@@ -148,18 +157,6 @@ class CrossCheck:
         ]
         first = terminal.Line([self.verdict, *self._remarks()], self.agree)
         terminal.show(first, [terminal.Grid("", _HEADINGS, lines)], str(self))
-
-
-def _show(column: str, value: Any) -> str:
-    if value is None or value != value:
-        return "-"
-    if column == "bound":
-        return at_most(value, 10)
-    if column in ("gap", "kkt_residual"):
-        return f"{value:.1e}"
-    if column in ("seconds", "setup_seconds"):
-        return f"{value:.4f}"
-    return str(value)
 
 
 def cross_check(

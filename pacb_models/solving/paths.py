@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -130,15 +130,17 @@ def path(
     numbers = np.array(real_numbers("values", values, "a sequence of numbers"))
     if numbers.ndim != 1 or numbers.size == 0:
         raise InputError(f"values must be a sequence of numbers; its shape is {numbers.shape}.")
-    problems = [_with(problem, parameter, value, place) for place, value in enumerate(_plain(values, numbers))]
+    # Sample sizes and counts are whole numbers.
+    plain = int if np.asarray(values).dtype.kind in "iu" else float
+    problems = [_with(problem, parameter, plain(value), place) for place, value in enumerate(numbers.tolist())]
     method = choose(problems[0], solver)
-    return SolutionPath(parameter, numbers, tuple(_solved(problems, method, options)), problem)
-
-
-def _plain(values: ArrayLike, numbers: NDArray[np.float64]) -> list[Any]:
-    """Whole numbers as such: sample sizes and counts are."""
-    whole = np.asarray(values).dtype.kind in "iu"
-    return [int(value) if whole else float(value) for value in numbers.tolist()]
+    solutions: list[Solution] = []
+    for each in problems:
+        # Supporting lines depend on neither δ nor m, and their multipliers little on a limit: each solution begins
+        # with the last one's.
+        hint = method.continued(solutions[-1]) if solutions else {}
+        solutions.append(solve(each, method, **hint, **options))
+    return SolutionPath(parameter, numbers, tuple(solutions), problem)
 
 
 def _with(problem: BoundProblem, parameter: str, value: Any, place: int) -> BoundProblem:
@@ -155,13 +157,3 @@ def _with(problem: BoundProblem, parameter: str, value: Any, place: int) -> Boun
         raise InputError(f"values[{place}] is {value}: {reason}") from None
     known = ", ".join(map(repr, (*OF_THE_BOUND, *limits)))
     raise InputError("parameter", parameter, f"it must be one of {known}")
-
-
-def _solved(problems: Sequence[BoundProblem], method: Solver, options: dict[str, Any]) -> Iterator[Solution]:
-    last: Solution | None = None
-    for problem in problems:
-        # Supporting lines depend on neither δ nor m, and their multipliers little on a limit: each solution begins
-        # with the last one's.
-        hint = {} if last is None else method.continued(last)
-        last = solve(problem, method, **hint, **options)
-        yield last
