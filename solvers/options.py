@@ -46,7 +46,10 @@ class Options:
     def checked(self, problem: Problem) -> Self:
         """The same, once every value is known to be one; the time begins to run."""
         #: A reading of the monotonic clock; infinite without a limit.
-        self.deadline = deadline_after(self.time_limit)
+        self.deadline = math.inf
+        if self.time_limit is not None:
+            expected = "it must be a positive number of seconds"
+            self.deadline = time.monotonic() + check_number("time_limit", self.time_limit, lambda s: s > 0.0, expected)
         for name, kind in get_type_hints(type(self)).items():
             if get_origin(kind) is Literal:
                 check_choice(name, getattr(self, name), get_args(kind))
@@ -67,9 +70,8 @@ class FromStarts(Options):
         self.given = self.start is not None
         given = check_posterior(self.start, problem.size, "start") if self.given else None
         self.start = default_start(problem) if given is None else nearest(problem, given)
-        check_count("starts", self.starts)
-        check_count("seed", self.seed, least=0)
-        check_count("max_iterations", self.max_iterations)
+        for name, least in (("starts", 1), ("seed", 0), ("max_iterations", 1)):
+            check_count(name, getattr(self, name), least)
         return super().checked(problem)
 
 
@@ -111,18 +113,7 @@ class DeclaredSolver(Solver):
         raise NotImplementedError
 
 
-#: What is added to a software's own words where it reached one of the limits above.
-ADVICE = {"iteration_limit": "; max_iterations was reached, allow it more", "time_limit": "; time_limit was reached"}
-
-
 def in_words(software: str, words: str, status: str) -> str:
-    """The message about a run: what the software says of it."""
-    return f"{software}: {words}{ADVICE.get(status, '')}."
-
-
-def deadline_after(time_limit: float | None) -> float:
-    """The moment, on the monotonic clock, when a limit of so many seconds from now runs out; never, for None."""
-    if time_limit is None:
-        return math.inf
-    expected = "it must be a positive number of seconds"
-    return time.monotonic() + check_number("time_limit", time_limit, lambda seconds: seconds > 0.0, expected)
+    """What the software says of a run, and which of the limits above it reached."""
+    reached = {"iteration_limit": "max_iterations was reached, allow it more", "time_limit": "time_limit was reached"}
+    return f"{software}: {words}{'; ' + reached[status] if status in reached else ''}."

@@ -41,7 +41,7 @@ def starting_posteriors(
 
     The classifiers are weighed by the prior times exponential variables times a Gibbs factor of random concentration.
     Some starts are spread out, and some rest on a few good classifiers: the bound's minima are of both kinds. All
-    random ones have full support. All keep the problem's constraints (:func:`nearest`).
+    random ones have full support. All keep the problem's constraints.
     """
     yield default_start(problem) if first is None else first
     random = np.random.default_rng(seed)
@@ -81,10 +81,8 @@ def with_all(problem: Problem, q: np.ndarray) -> np.ndarray:
 def tilted(problem: Problem, tilt: float, noise: np.ndarray | float = 1.0) -> np.ndarray:
     """Weights proportional to prior × noise × exp(−tilt × risk), risks scaled to [0, 1], plus a little of the prior."""
     risks = getattr(problem, "risks", np.zeros(problem.size))
-    lowest = risks.min()
-    spread = float(risks.max() - lowest) or 1.0
-    weights = problem.prior * noise * np.exp(-tilt * (risks - lowest) / spread)
-    mixed = weights / weights.sum() + 1e-4 * problem.prior
+    weights = problem.prior * noise * np.exp(-tilt * (risks - risks.min()) / (float(np.ptp(risks)) or 1.0))
+    mixed = weights / weights.sum() + INTERIOR * problem.prior
     return mixed / mixed.sum()
 
 
@@ -104,15 +102,11 @@ def from_all_starts(problem: Problem, options: FromStarts, run: Callable[[np.nda
     bounds = [bound_of(problem, outcome.posterior) for outcome in outcomes]
     # Bounds that differ by rounding only are the same; the first start that led there is the one to report.
     ranks = [(outcome.status not in CLAIMS, round(bound, 12)) for outcome, bound in zip(outcomes, bounds)]
-    best = outcomes[min(range(len(outcomes)), key=ranks.__getitem__)]
+    best = outcomes[ranks.index(min(ranks))]
     points = distinct_points(problem, [each.posterior for each in outcomes if each.status == "optimal"])
     best.local_minima = tuple(LocalMinimum(*point[:4]) for point in points[1:] if point.kind == "local minimum")
-    best.details.update(
-        bounds=bounds,
-        statuses=[outcome.status for outcome in outcomes],
-        iterations=[outcome.iterations for outcome in outcomes],
-        distinct_points=points,
-    )
+    statuses, iterations = ([getattr(each, name) for each in outcomes] for name in ("status", "iterations"))
+    best.details |= {"bounds": bounds, "statuses": statuses, "iterations": iterations, "distinct_points": points}
     if len(outcomes) < options.starts:
         best.message += f" The time limit was reached after {len(outcomes)} of {options.starts} starts."
     return best
@@ -120,7 +114,7 @@ def from_all_starts(problem: Problem, options: FromStarts, run: Callable[[np.nda
 
 def bound_of(problem: Problem, weights: np.ndarray | None) -> float:
     """The bound at a method's weights, put on the simplex; infinite where nothing usable is left."""
-    q, _ = (None, 0.0) if weights is None else onto_simplex(weights)
+    q = None if weights is None else onto_simplex(weights)[0]
     return math.inf if q is None else problem.bound(q)
 
 
@@ -130,18 +124,13 @@ def distinct_points(problem: Problem, found: Sequence[np.ndarray | None]) -> tup
     groups: list[list[np.ndarray]] = []
     for q in sorted(posteriors, key=problem.bound):
         # Two points are the same when their posteriors differ by less than this in total variation.
-        same = [group for group in groups if 0.5 * np.abs(q - group[0]).sum() < 1e-3]
-        if same:
-            same[0].append(q)
-        else:
-            groups.append([q])
-    return tuple(_described(problem, group[0], len(group)) for group in groups)
-
-
-def _described(problem: Problem, q: np.ndarray, starts: int) -> StationaryPoint:
-    judged = problem.judge(q)
-    classify = getattr(problem, "classify", lambda q, tol: "unknown")
-    kind = classify(q, OPTIMAL_RESIDUAL)
-    return StationaryPoint(
-        judged.bound, judged.empirical_risk, judged.divergence, int(np.count_nonzero(q)), kind, starts
-    )
+        same = next((group for group in groups if 0.5 * np.abs(q - group[0]).sum() < 1e-3), None)
+        if same is None:
+            groups.append(same := [])
+        same.append(q)
+    classify, points = getattr(problem, "classify", lambda q, tol: "unknown"), []
+    for q, *others in groups:
+        judged, kind = problem.judge(q), classify(q, OPTIMAL_RESIDUAL)
+        values = (judged.bound, judged.empirical_risk, judged.divergence, int(np.count_nonzero(q)))
+        points.append(StationaryPoint(*values, kind, 1 + len(others)))
+    return tuple(points)

@@ -81,8 +81,7 @@ class _Scheme:
     """The map from one point of the frontier to the next."""
 
     def __init__(self, problem: BoundProblem | TandemProblem, paper: bool) -> None:
-        self.problem = problem
-        divergence = problem.divergence_function
+        self.problem, divergence = problem, problem.divergence_function
         self.frontier: Frontier
         if isinstance(problem, TandemProblem):
             self.frontier = TandemFrontier(problem)
@@ -98,7 +97,7 @@ class _Scheme:
             self.follow = lambda slope, line: -math.log(line.x + line.T / slope)
         if paper and problem.distance_function.additive and lacking(problem, "divergence.supports") is None:
             # The slope t of the paper's additive distances is γ T.
-            supports = problem.divergence_function.supports(problem.risks, problem.prior)
+            supports = divergence.supports(problem.risks, problem.prior)
             self.follow = lambda slope, line: -math.log(supports.level_at_slope(slope * line.T))
 
     @cached_property
@@ -118,6 +117,7 @@ class _Scheme:
         return self.follow(wanted, line)
 
     def at(self, z: float) -> _Point:
+        """What is known at a coordinate."""
         line = self.frontier.line(z) if math.isfinite(z) else self.last if z > 0.0 else self.first
         L = min(self.frontier.least + line.x, 1.0)
         slopes, wanted = self.problem.outer_at(L, line.T), self.exchange_rate(L, line.T)
@@ -137,11 +137,10 @@ class _Safeguard:
     REACH = 100.0
 
     def __init__(self, active: bool) -> None:
-        self.active = active
+        self.active, self.interventions = active, 0
         #: A point where the map moves up, below one where it moves down: a minimum lies between.
         self.low, self.high = -math.inf, math.inf
-        self.last: tuple[float, float] | None = None
-        self.interventions = 0
+        self.last = math.nan, 0.0
 
     def exhausted(self) -> bool:
         """True when the interval has shrunk to rounding level."""
@@ -149,29 +148,22 @@ class _Safeguard:
         return math.isfinite(self.high) and self.high - self.low <= rounding
 
     def next(self, z: float, plain: float) -> float:
+        """The coordinate after ``z``, where the map says ``plain``."""
         step = plain - z
         if not self.active or not math.isfinite(step):
             return plain
-        if step > 0.0:
-            self.low = z
-        else:
-            self.high = z
-        last, self.last = self.last, (z, step)
-        slow = last is not None and abs(step) > self.SLOW * abs(last[1])
+        self.low, self.high = (z, self.high) if step > 0.0 else (self.low, z)
+        (last_z, last_step), self.last = self.last, (z, step)
+        slow = math.isfinite(last_z) and abs(step) > self.SLOW * abs(last_step)
         if not slow and self.low < plain < self.high:
             return plain
         self.interventions += 1
-        candidate = plain if last is None else self._secant(z, step, *last)
-        if self.low < candidate < self.high:
-            return candidate
-        return 0.5 * (self.low + self.high) if math.isfinite(self.low + self.high) else plain
-
-    def _secant(self, z: float, step: float, last_z: float, last_step: float) -> float:
-        """Where the straight line through the last two steps vanishes, if that lies ahead; else the plain point."""
+        # Where the straight line through the last two steps vanishes, if that lies ahead.
         bend = (last_step - step) / (z - last_z) if z != last_z else 0.0
-        if bend <= 0.0:
-            return z + step
-        return z + math.copysign(min(abs(step / bend), self.REACH * abs(step)), step)
+        ahead = z + math.copysign(min(abs(step / bend), self.REACH * abs(step)), step) if bend > 0.0 else plain
+        if self.low < ahead < self.high:
+            return ahead
+        return 0.5 * (self.low + self.high) if math.isfinite(self.low + self.high) else plain
 
 
 class FixedPointSolver(DeclaredSolver):
@@ -207,14 +199,14 @@ class FixedPointSolver(DeclaredSolver):
         if paper and (problem.posteriors is not None or isinstance(problem, TandemProblem)):
             raise InputError("variant is 'paper', whose equations have no constraints and no votes; use 'descent'.")
         scheme = _Scheme(problem, paper)
-        return from_all_starts(problem, options, lambda q: _iterate(scheme, q, options, options.safeguard))
+        return from_all_starts(problem, options, lambda q: _iterate(scheme, q, options))
 
 
-def _iterate(scheme: _Scheme, start: np.ndarray, options: Iterative, safeguard: bool) -> Outcome:
+def _iterate(scheme: _Scheme, start: np.ndarray, options: FixedPointSolver.Options) -> Outcome:
     """Iterate from one start until the map moves its own result no more."""
     problem, frontier = scheme.problem, scheme.frontier
     L, T = problem.empirical_risk(start), problem.divergence_size(start)
-    trace, guard = Trace(options.trace), _Safeguard(safeguard)
+    trace, guard = Trace(options.trace), _Safeguard(options.safeguard)
     trace.add(problem.bound_at(L, T))
     if frontier.spread == 0.0:
         nearest = problem.prior if problem.posteriors is None else frontier.posterior(-math.inf)
@@ -222,7 +214,7 @@ def _iterate(scheme: _Scheme, start: np.ndarray, options: Iterative, safeguard: 
         return Outcome(nearest, "optimal", "all risks are equal.", 0, proof=proof, details=trace.details())
     here = scheme.first._replace(x=max(L - frontier.least, 0.0), T=T)
     point = scheme.at(scheme.after(scheme.exchange_rate(L, T), here))
-    iterations = 1
+    iterations, status, message = 1, "optimal", ""
     while True:
         trace.add(point.bound)
         plain = scheme.after(point.wanted, point.line)
@@ -230,19 +222,15 @@ def _iterate(scheme: _Scheme, start: np.ndarray, options: Iterative, safeguard: 
             status, message = "time_limit", "the time limit was reached."
             break
         if plain == point.z or point.residual <= options.tolerance:
-            status, message = "optimal", ""
             break
         if iterations == options.max_iterations:
             status, message = "iteration_limit", f"max_iterations={iterations} steps were not enough; raise it."
             break
         chosen = guard.next(point.z, plain)
         if guard.exhausted():
-            status, message = "optimal", ""
             break
         ahead = scheme.at(chosen)
-        if chosen != plain and ahead.bound > point.bound:
-            ahead = scheme.at(plain)
-        point = ahead
+        point = scheme.at(plain) if chosen != plain and ahead.bound > point.bound else ahead
         iterations += 1
     details = {"safeguarded_steps": guard.interventions, **trace.details()}
     posterior = frontier.posterior(point.z)

@@ -77,15 +77,6 @@ class SubsetSearchSolver(DeclaredSolver):
     name = "subset-search"
     needs = ("problem.classify", "divergence.supports")
 
-    def merges(self, problem: Problem, options: dict[str, Any]) -> bool:
-        return False
-
-    def expand_details(self, details: dict[str, Any], merged: Merged[Any]) -> dict[str, Any]:
-        sizes = merged.support_sizes
-        named = {name: details[name] for name in ("best_size", "broke_at", "warm_start_size")}
-        named = {name: None if size is None else int(sizes[size - 1]) for name, size in named.items()}
-        return {**details, **named, "sizes": sizes}
-
     @dataclass(kw_only=True)
     class Options(CommonOptions):
         early_break: bool = True
@@ -98,22 +89,37 @@ class SubsetSearchSolver(DeclaredSolver):
             check_count("max_iterations", self.max_iterations)
             return super().checked(problem)
 
+    def merges(self, problem: Problem, options: dict[str, Any]) -> bool:
+        return False
+
+    def expand_details(self, details: dict[str, Any], merged: Merged[Any]) -> dict[str, Any]:
+        sizes = merged.support_sizes
+        named = {name: details[name] for name in ("best_size", "broke_at", "warm_start_size")}
+        named = {name: None if size is None else int(sizes[size - 1]) for name, size in named.items()}
+        return {**details, **named, "sizes": sizes}
+
     def run_with(self, problem: BoundProblem, options: Options) -> Outcome:
-        supports = problem.divergence_function.supports(problem.risks, problem.prior)
-        if is_linear(problem):
-            search = (
-                _warm_walk(problem, supports)
-                if options.warm_start
-                else _full_walk(problem, supports, options.early_break)
-            )
-        elif options.warm_start:
+        linear, supports = is_linear(problem), problem.divergence_function.supports(problem.risks, problem.prior)
+        if options.warm_start and not linear:
             raise InputError("warm_start", options.warm_start, "it exists for the linear distance only")
-        else:
-            search = _sweep(problem, supports, options.early_break, options)
-        outcome = _outcome(problem, supports, search)
+        search = (_closed_form if linear else _sweep)(problem, supports, options)
+        sizes, shape = np.flatnonzero(search.feasible) + 1, (3, supports.size)
+        bounds, first, second = np.full(shape, np.nan)
+        L, X = supports.point(sizes, search.slopes[sizes - 1])
+        bounds[sizes - 1] = bounds_at(problem, L, X)
+        # The paper's figure splits the linear bound into mean risk and root; the others have no such closed form.
+        first[sizes - 1] = supports.least + supports.mean[sizes - 1] if linear else L
+        second[sizes - 1] = bounds[sizes - 1] - first[sizes - 1]
+        best = int(np.nanargmin(bounds)) + 1
+        status = "optimal"
+        message = f"{search.unsettled} supports did not settle; raise max_iterations." if search.unsettled else ""
         if time.monotonic() >= options.deadline:
-            outcome.status, outcome.message = "time_limit", "the time limit was reached."
-        return outcome
+            status, message = "time_limit", "the time limit was reached."
+        weights = supports.weights(best, search.slopes[best - 1])
+        found = {"sizes": np.arange(1, supports.size + 1), "bounds": bounds, "components": (first, second)}
+        details = found | {"best_size": best} | {name: getattr(search, name) for name in TOLD}
+        proof = proof_of_convex(problem, weights)
+        return Outcome(weights, status, message, search.iterations, proof=proof, details=details)
 
 
 class _Search(NamedTuple):
@@ -123,16 +129,15 @@ class _Search(NamedTuple):
     slopes: np.ndarray
     feasible: np.ndarray
     visited: np.ndarray
-    #: Number of supports whose fixed point was neither reached nor ruled out.
-    unsettled: int
     broke_at: int | None
     iterations: int
+    #: Number of supports whose fixed point was neither reached nor ruled out.
+    unsettled: int = 0
     warm_start_size: int | None = None
 
 
-def _coefficient(problem: BoundProblem) -> float:
-    r"""The number ``c`` of a bound that is a multiple of :math:`L + c\sqrt X`, but for a constant."""
-    return problem.coefficient / problem.distance_function.rate(0.5, 1.0)
+#: What ``details`` has of a search.
+TOLD = ("feasible", "visited", "broke_at", "warm_start_size")
 
 
 def stationary_slope(problem: BoundProblem, L: Numbers, X: Numbers) -> Numbers:
@@ -153,74 +158,67 @@ def bounds_at(problem: BoundProblem, L: np.ndarray, X: np.ndarray) -> np.ndarray
     return np.asarray(elementwise(problem.distance_function).invert(np.minimum(L, 1.0), budget.value))
 
 
-def _closed_form(problem: BoundProblem, supports: OrderedSupports) -> tuple[np.ndarray, np.ndarray]:
-    """Slopes of the linear distance on all supports, and where the weights exist and are not negative."""
-    radicand = _coefficient(problem) ** 2 - supports.V
-    defined = radicand > 0.0
-    slopes = 1.0 / np.sqrt(supports.P * np.where(defined, radicand, 1.0))
-    return slopes, defined & (slopes * supports.G <= 1.0)
-
-
-def _full_walk(problem: BoundProblem, supports: OrderedSupports, early_break: bool) -> _Search:
-    slopes, feasible = _closed_form(problem, supports)
-    visited, broke_at = _until_failure(~feasible, early_break)
-    return _Search(slopes, feasible & visited, visited, 0, broke_at, int(visited.sum()))
-
-
-def _warm_walk(problem: BoundProblem, supports: OrderedSupports) -> _Search:
-    """From the crossing of the components: down while infeasible, then up while the next support is feasible and
-    better.
-    """
-    slopes, feasible = _closed_form(problem, supports)
-    bounds = bounds_at(problem, *supports.point(np.arange(1, supports.size + 1), slopes))
-    risks = supports.least + supports.excess
-    crossing = np.searchsorted(np.cumsum(supports.prior * risks**2), _coefficient(problem) ** 2, side="right")
-    begin = k = max(int(crossing), 1)
-    visited = np.zeros(supports.size, dtype=bool)
-    visited[k - 1] = True
-    while not feasible[k - 1]:
-        k -= 1
-        visited[k - 1] = True
-    broke_at = None
-    while k < supports.size:
-        visited[k] = True
-        if not feasible[k]:
-            broke_at = k + 1
-            break
-        if bounds[k] > bounds[k - 1]:
-            break
-        k += 1
-    return _Search(slopes, feasible & visited, visited, 0, broke_at, int(visited.sum()), begin)
-
-
 def _until_failure(failed: np.ndarray, early_break: bool) -> tuple[np.ndarray, int | None]:
     """The supports up to the first that failed, and its size; all of them without an early break."""
     broke_at = int(np.argmax(failed)) + 1 if early_break and failed.any() else None
     return np.arange(failed.size) < (broke_at or failed.size), broke_at
 
 
-def _sweep(
-    problem: BoundProblem, supports: OrderedSupports, early_break: bool, options: SubsetSearchSolver.Options
-) -> _Search:
+def _closed_form(problem: BoundProblem, supports: OrderedSupports, options: SubsetSearchSolver.Options) -> _Search:
+    """The linear distance: the weights of a support exist where the radicand is positive."""
+    # The number ``c`` of a bound that is a multiple of L + c √X, but for a constant.
+    square = (problem.coefficient / problem.distance_function.rate(0.5, 1.0)) ** 2
+    defined = square > supports.V
+    slopes = 1.0 / np.sqrt(supports.P * np.where(defined, square - supports.V, 1.0))
+    feasible = defined & (slopes * supports.G <= 1.0)
+    if not options.warm_start:
+        visited, broke_at = _until_failure(~feasible, options.early_break)
+        return _Search(slopes, feasible & visited, visited, broke_at, int(visited.sum()))
+    # From the crossing of the components: down while infeasible, then up while the next is feasible and better.
+    sizes = np.arange(1, supports.size + 1)
+    bounds = bounds_at(problem, *supports.point(sizes, slopes))
+    squares = np.cumsum(supports.prior * (supports.least + supports.excess) ** 2)
+    begin = max(int(np.searchsorted(squares, square, side="right")), 1)
+    low = begin - int(np.argmax(feasible[begin - 1 :: -1]))
+    ends = ~feasible[low:] | (bounds[low:] > bounds[low - 1 : -1])
+    high = low + 1 + int(np.argmax(ends)) if ends.any() else supports.size
+    visited = (low <= sizes) & (sizes <= max(high, begin))
+    broke_at = None if feasible[high - 1] else high
+    return _Search(slopes, feasible & visited, visited, broke_at, int(visited.sum()), warm_start_size=begin)
+
+
+def _sweep(problem: BoundProblem, supports: OrderedSupports, options: SubsetSearchSolver.Options) -> _Search:
     """Iterate the fixed-point equation on all supports at once, each from the prior restricted to it.
 
     The slope rises from zero towards the smallest fixed point, which is the support's only minimum. A support is
     infeasible when the slope passes the break point 1/G, where a weight turns negative, and the map does not fall
     below its argument before.
     """
-    size = supports.size
+
+    def mapped(places: np.ndarray, t: np.ndarray) -> np.ndarray:
+        L, X = supports.point(places + 1, t)
+        slope = np.asarray(stationary_slope(problem, L, X))
+        if problem.distance_function.additive:
+            return slope
+        # The kl equation normalises by Z, a longer step to the same fixed point; where that leaves the support or Z is
+        # not positive, the shorter one takes its place.
+        Z = supports.P[places] * (1.0 - slope / X * t * supports.V[places])
+        normalised = np.divide(slope / X, Z, out=np.full_like(slope, np.inf), where=Z > 0.0)
+        return np.where(normalised <= limits[places], normalised, slope)
+
+    size, later = supports.size, np.arange(supports.ties, supports.size)
     # Where the last weight of each support vanishes; risks within 1e-150 of each other count as equal.
     limits = 1.0 / np.maximum(supports.G, 1e-150)
     # An interval that holds a fixed point: the map is above its argument at ``low`` and below it at ``high``.
-    low, high = np.zeros(size), np.where(_crosses_before(problem, supports, limits), limits, np.inf)
+    low, high = np.zeros(size), np.full(size, np.inf)
+    high[later] = np.where(mapped(later, limits[later]) <= limits[later], limits[later], np.inf)
     slopes, last_slopes, last_steps = np.zeros(size), np.zeros(size), np.full(size, np.inf)
     settled, failed = np.arange(size) < supports.ties, np.zeros(size, dtype=bool)
-    active = np.flatnonzero(~settled)
-    sweeps = 0
+    active, sweeps = later, 0
     while active.size and sweeps < options.max_iterations and time.monotonic() < options.deadline:
         sweeps += 1
         t = slopes[active]
-        step = _paper_step(problem, supports, active + 1, t, limits[active])
+        step = mapped(active, t) - t
         low[active] = np.where(step > 0.0, t, low[active])
         high[active] = np.where(step < 0.0, t, high[active])
         done = (np.abs(step) <= options.tolerance * t) | (high[active] <= (1.0 + 4.0 * EPSILON) * low[active])
@@ -230,43 +228,14 @@ def _sweep(
         slopes[active] = np.where(done, t, _within(t + step, ahead, low[active], np.minimum(high, limits)[active]))
         settled[active[done]], failed[active[lost]] = True, True
         active = active[~(done | lost)]
-        if early_break and failed.any():
+        if options.early_break and failed.any():
             active = active[active < np.argmax(failed)]
-    visited, broke_at = _until_failure(failed, early_break)
-    return _Search(slopes, settled & visited, visited, active.size, broke_at, sweeps)
-
-
-def _crosses_before(problem: BoundProblem, supports: OrderedSupports, limits: np.ndarray) -> np.ndarray:
-    """Where the map is below its argument at the break point, so that there is a fixed point before."""
-    crosses = np.zeros(supports.size, dtype=bool)
-    later = np.arange(supports.ties, supports.size)
-    crosses[later] = stationary_slope(problem, *supports.point(later + 1, limits[later])) <= limits[later]
-    return crosses
-
-
-def _paper_step(
-    problem: BoundProblem, supports: OrderedSupports, sizes: np.ndarray, t: np.ndarray, limits: np.ndarray
-) -> np.ndarray:
-    r"""How far the paper's equation moves the slope on each support.
-
-    The squared equation puts :math:`t = F_L/(2F_X)`; the kl equation normalises by ``Z``, which puts
-    :math:`\kappa/(P(1 - \kappa t V))` with :math:`\kappa = F_L/(2F_X X)`, a longer step to the same fixed point.
-    Where that leaves the support or ``Z`` is not positive, the shorter step takes its place.
-    """
-    L, X = supports.point(sizes, t)
-    slope = stationary_slope(problem, L, X)
-    if not problem.distance_function.additive:
-        kappa = slope / X
-        Z = supports.P[sizes - 1] * (1.0 - kappa * t * supports.V[sizes - 1])
-        normalised = np.divide(kappa, Z, out=np.full_like(kappa, np.inf), where=Z > 0.0)
-        slope = np.where(normalised <= limits, normalised, slope)
-    return slope - t
+    visited, broke_at = _until_failure(failed, options.early_break)
+    return _Search(slopes, settled & visited, visited, broke_at, sweeps, active.size)
 
 
 def _extrapolate(t: np.ndarray, step: np.ndarray, last_t: np.ndarray, last_step: np.ndarray) -> np.ndarray:
-    """Where the line through the last two steps vanishes, for supports whose steps shrink slowly; NaN for the
-    others.
-    """
+    """Where the line through the last two steps vanishes, for supports whose steps shrink slowly, else NaN."""
     with np.errstate(divide="ignore", invalid="ignore"):
         bend = (last_step - step) / (t - last_t)
         reach = np.minimum(np.abs(step / bend), 100.0 * np.abs(step))
@@ -275,42 +244,9 @@ def _extrapolate(t: np.ndarray, step: np.ndarray, last_t: np.ndarray, last_step:
 
 
 def _within(plain: np.ndarray, ahead: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The extrapolated slope if it lies between ``low`` and ``high``, else the plain one if that does, else the
-    middle.
-    """
-    inside = (low < plain) & (plain < high)
-    chosen = np.where(inside, plain, 0.5 * (low + high))
+    """The extrapolated slope where that lies between ``low`` and ``high``, or the plain one, else the middle."""
+    chosen = np.where((low < plain) & (plain < high), plain, 0.5 * (low + high))
     return np.where((low < ahead) & (ahead < high), ahead, chosen)
-
-
-def _outcome(problem: BoundProblem, supports: OrderedSupports, search: _Search) -> Outcome:
-    sizes = np.flatnonzero(search.feasible) + 1
-    bounds, first, second = (np.full(supports.size, np.nan) for _ in range(3))
-    L, X = supports.point(sizes, search.slopes[sizes - 1])
-    bounds[sizes - 1] = bounds_at(problem, L, X)
-    # The paper's figure splits the linear bound into mean risk and root; the others have no such closed form.
-    first[sizes - 1] = supports.least + supports.mean[sizes - 1] if is_linear(problem) else L
-    second[sizes - 1] = bounds[sizes - 1] - first[sizes - 1]
-    best = int(np.nanargmin(bounds)) + 1
-    message = f"{search.unsettled} supports did not settle; raise max_iterations." if search.unsettled else ""
-    weights = supports.weights(best, search.slopes[best - 1])
-    return Outcome(
-        posterior=weights,
-        status="optimal",
-        message=message,
-        iterations=search.iterations,
-        proof=proof_of_convex(problem, weights),
-        details={
-            "sizes": np.arange(1, supports.size + 1),
-            "bounds": bounds,
-            "components": (first, second),
-            "feasible": search.feasible,
-            "visited": search.visited,
-            "best_size": best,
-            "broke_at": search.broke_at,
-            "warm_start_size": search.warm_start_size,
-        },
-    )
 
 
 SOLVER = SubsetSearchSolver()
